@@ -1,0 +1,1 @@
+//! Parquet captures: writer, reader and replay

@@ -1,0 +1,1 @@
+//! The Tidemark collector: receives INT reports and tcp_probe, joins, stores and streams them

@@ -1,0 +1,1 @@
+//! Loss accounting, join by sequence number, clock alignment, interval aggregation; pure

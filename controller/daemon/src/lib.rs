@@ -1,0 +1,1 @@
+//! The Tidemark controller: estimates, advice, control, console and REST API

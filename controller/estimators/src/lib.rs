@@ -1,0 +1,1 @@
+//! Streaming estimators of N_b, alpha, delta, T_e and C_e; pure

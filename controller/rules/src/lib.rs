@@ -1,0 +1,1 @@
+//! Buffer-sizing rules and the advisor; pure

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What can go wrong between controller and switch, in words that name the
+//! switch, the entry and the remedy.
+
+use crate::Limit;
+use thiserror::Error;
+
+/// One refused update of a write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UpdateFailure {
+    /// What was written, e.g. `Ingress.queue_limit[port 5] = drop_tail 9000 bytes`.
+    pub update: String,
+    /// Canonical gRPC code.
+    pub code: i32,
+    /// The switch's own words.
+    pub message: String,
+}
+
+/// Errors of a driver.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// The server cannot be reached.
+    #[error("switch {address}: cannot connect: {reason}; is it running and listening there?")]
+    Connect {
+        /// Address tried.
+        address: String,
+        /// The transport's reason.
+        reason: String,
+    },
+    /// Another controller holds a higher election id, or the same.
+    #[error(
+        "switch {address}: not primary ({reason}); another controller is connected: stop it, or set a higher election_id (now {election_id})"
+    )]
+    NotPrimary {
+        /// Address of the switch.
+        address: String,
+        /// Our election id.
+        election_id: u64,
+        /// What the server said.
+        reason: String,
+    },
+    /// The switch runs no program.
+    #[error("switch {address}: no program is loaded; give provision.p4info and provision.program")]
+    NoProgram {
+        /// Address of the switch.
+        address: String,
+    },
+    /// The loaded program lacks something Tidemark needs.
+    #[error("program: no {kind} \"{name}\"; it has: {known}")]
+    Name {
+        /// table, action, match field, parameter.
+        kind: &'static str,
+        /// What was looked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// A value that does not fit the field it is meant for.
+    #[error("{field}: {problem}")]
+    Value {
+        /// Field or config key.
+        field: String,
+        /// What is wrong with it and what would be right.
+        problem: String,
+    },
+    /// A file that cannot be read or parsed.
+    #[error("{path}: {problem}")]
+    File {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The switch refused updates.
+    #[error("switch {address}: {}", failures_text(.failures))]
+    Write {
+        /// Address of the switch.
+        address: String,
+        /// The refused ones.
+        failures: Vec<UpdateFailure>,
+    },
+    /// A call failed as a whole.
+    #[error("switch {address}: {operation}: {code}: {message}")]
+    Rpc {
+        /// Address of the switch.
+        address: String,
+        /// What was tried.
+        operation: String,
+        /// gRPC code.
+        code: tonic::Code,
+        /// The server's words.
+        message: String,
+    },
+    /// The limit read back is not the one written.
+    #[error("switch {address} port {port}: wrote {wanted}, but the switch holds {found}")]
+    ReadBack {
+        /// Address of the switch.
+        address: String,
+        /// Egress port.
+        port: u32,
+        /// Written.
+        wanted: Limit,
+        /// Read.
+        found: Limit,
+    },
+}
+
+fn failures_text(failures: &[UpdateFailure]) -> String {
+    let shown = failures.iter().take(3).map(|f| {
+        let code = tonic::Code::from_i32(f.code);
+        format!("{} refused: {code:?}: {}", f.update, f.message)
+    });
+    let mut text = shown.collect::<Vec<_>>().join("; ");
+    if failures.len() > 3 {
+        text += &format!("; and {} more", failures.len() - 3);
+    }
+    text
+}
+
+impl Error {
+    pub(crate) fn value(field: impl Into<String>, problem: impl Into<String>) -> Self {
+        Error::Value {
+            field: field.into(),
+            problem: problem.into(),
+        }
+    }
+}

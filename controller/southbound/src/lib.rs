@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Sets and reads queue limits on switches, whatever they speak.
+//!
+//! [`Southbound`] is what the controller knows of a switch; [`p4rt::P4Runtime`]
+//! is the driver for everything that serves P4Runtime with the Tidemark program
+//! (BMv2, the embedded switch, Stratum). Limits are in bytes here; a driver
+//! converts them to the unit of its target.
+
+pub mod error;
+pub mod p4rt;
+pub mod types;
+
+pub use error::{Error, UpdateFailure};
+pub use types::{
+    Description, Forward, Health, Limit, Provision, Provisioned, PushMode, ReportDestination, Watch,
+};
+
+use async_trait::async_trait;
+
+/// One switch whose queue limits can be read and set.
+#[async_trait]
+pub trait Southbound: Send + Sync {
+    /// What kind of switch this is and where; no I/O.
+    fn describe(&self) -> Description;
+
+    /// Loads the program (unless it is loaded already) and writes every entry
+    /// of `plan`. Repeating it changes nothing. Initial limits are written only
+    /// where the port has no limit entry yet, so that a restarted controller
+    /// does not undo what was set since.
+    async fn provision(&self, plan: &Provision) -> Result<Provisioned, Error>;
+
+    /// The limit in force at an egress port.
+    async fn read_limit(&self, port: u32) -> Result<Limit, Error>;
+
+    /// Writes a limit, reads it back and returns what is in force: the wanted
+    /// limit rounded down to the target's unit. Fails with
+    /// [`Error::ReadBack`] when the switch holds anything else.
+    async fn set_limit(&self, port: u32, limit: Limit) -> Result<Limit, Error>;
+
+    /// Turns the reports of packets leaving through `port` on or off.
+    async fn report_port(&self, port: u32, on: bool) -> Result<(), Error>;
+
+    /// Whether the switch answers, takes our writes and has a program loaded.
+    async fn health(&self) -> Health;
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What is asked of a switch, independent of the protocol.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+
+/// What happens to packets that meet a full queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Limit {
+    /// Refuse packets that meet at least this many bytes.
+    DropTail {
+        /// Limit, bytes.
+        limit_bytes: u64,
+    },
+    /// Mark ECN-capable packets that meet at least this many bytes, refuse the
+    /// others (RFC 3168).
+    MarkCe {
+        /// Limit, bytes.
+        limit_bytes: u64,
+    },
+    /// Only the target's own queue depth holds.
+    Unlimited,
+}
+
+impl Limit {
+    /// The limit in bytes; `None` when unlimited.
+    pub fn bytes(&self) -> Option<u64> {
+        match *self {
+            Limit::DropTail { limit_bytes } | Limit::MarkCe { limit_bytes } => Some(limit_bytes),
+            Limit::Unlimited => None,
+        }
+    }
+
+    /// The same action at another size; `Unlimited` becomes drop-tail.
+    pub fn with_bytes(&self, limit_bytes: u64) -> Limit {
+        match self {
+            Limit::MarkCe { .. } => Limit::MarkCe { limit_bytes },
+            _ => Limit::DropTail { limit_bytes },
+        }
+    }
+
+    /// Name of the P4 action and of the REST field.
+    pub fn action(&self) -> &'static str {
+        match self {
+            Limit::DropTail { .. } => "drop_tail",
+            Limit::MarkCe { .. } => "mark_ce",
+            Limit::Unlimited => "unlimited",
+        }
+    }
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.bytes() {
+            Some(b) => write!(f, "{} {b} bytes", self.action()),
+            None => f.write_str("unlimited"),
+        }
+    }
+}
+
+/// What kind of switch a driver talks to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Description {
+    /// Protocol of the driver, e.g. `p4runtime`.
+    pub driver: &'static str,
+    /// Where the switch listens.
+    pub address: String,
+    /// Device id within that server.
+    pub device_id: u64,
+    /// Bytes per unit of the target's limit (1 where it counts bytes).
+    pub limit_unit_bytes: u32,
+}
+
+/// State of the connection to a switch.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Health {
+    /// The server answers.
+    pub connected: bool,
+    /// Our writes are accepted (we hold the highest election id).
+    pub primary: bool,
+    /// A forwarding program is loaded.
+    pub program_loaded: bool,
+    /// API version the server states, when it answers.
+    pub api_version: Option<String>,
+    /// What is wrong, when something is.
+    pub problem: Option<String>,
+}
+
+impl Health {
+    /// Everything needed for setting limits is there.
+    pub fn ready(&self) -> bool {
+        self.connected && self.primary && self.program_loaded
+    }
+}
+
+/// When the program is pushed to the switch. Pushing clears all its state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PushMode {
+    /// When the switch runs no program or another one (told by the cookie).
+    #[default]
+    IfDifferent,
+    /// Every time.
+    Always,
+    /// Never: the switch must have it already.
+    Never,
+}
+
+/// Everything that has to be on a switch before it reports and forwards.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Provision {
+    /// P4Info of the program, protobuf text. Needed unless `push = "never"`.
+    #[serde(default)]
+    pub p4info: Option<PathBuf>,
+    /// The target's own form of the program (BMv2 JSON). Needed with `p4info`.
+    #[serde(default)]
+    pub program: Option<PathBuf>,
+    /// When to push it.
+    #[serde(default)]
+    pub push: PushMode,
+    /// Where frames to known addresses go.
+    #[serde(default)]
+    pub forward: Vec<Forward>,
+    /// Ports of the flood group; empty leaves the group alone.
+    #[serde(default)]
+    pub flood_ports: Vec<u32>,
+    /// Traffic to report.
+    #[serde(default)]
+    pub watch: Vec<Watch>,
+    /// Where reports go; none leaves it alone.
+    #[serde(default)]
+    pub reports: Option<ReportDestination>,
+    /// Egress ports whose reports are off.
+    #[serde(default)]
+    pub reports_off_ports: Vec<u32>,
+    /// Limits of ports that have none yet, by egress port number.
+    #[serde(default)]
+    pub limits: BTreeMap<String, Limit>,
+}
+
+impl Provision {
+    /// The limits with their ports as numbers.
+    ///
+    /// # Errors
+    /// The key that is not a port number.
+    pub fn limit_ports(&self) -> Result<Vec<(u32, Limit)>, String> {
+        self.limits
+            .iter()
+            .map(|(k, v)| match k.parse() {
+                Ok(port) => Ok((port, *v)),
+                Err(_) => Err(format!("limits.{k}: \"{k}\" is not a port number")),
+            })
+            .collect()
+    }
+}
+
+/// One forwarding entry.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Forward {
+    /// Destination address, `aa:bb:cc:dd:ee:ff`.
+    pub mac: String,
+    /// Egress port.
+    pub port: u32,
+}
+
+/// Traffic to report; what is left out matches anything.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Watch {
+    /// Source, `10.0.0.0/8` or one address.
+    #[serde(default)]
+    pub src: Option<String>,
+    /// Destination, the same.
+    #[serde(default)]
+    pub dst: Option<String>,
+    /// IP protocol number (6 = TCP, 17 = UDP).
+    #[serde(default)]
+    pub protocol: Option<u8>,
+    /// Layer-4 source port.
+    #[serde(default)]
+    pub src_port: Option<u16>,
+    /// Layer-4 destination port.
+    #[serde(default)]
+    pub dst_port: Option<u16>,
+    /// Port of the switch that the packet came in by.
+    #[serde(default)]
+    pub ingress_port: Option<u32>,
+    /// Port of the switch that it leaves by.
+    #[serde(default)]
+    pub egress_port: Option<u32>,
+    /// One flow in 2^shift is reported; drops always are.
+    #[serde(default)]
+    pub sampling_shift: u8,
+    /// `false`: packets that match are not reported.
+    #[serde(default = "yes")]
+    pub report: bool,
+    /// The larger wins; must be above 0. Default: earlier entries win.
+    #[serde(default)]
+    pub priority: Option<i32>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// Where a switch sends its reports and what it writes into their headers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReportDestination {
+    /// Port of the switch towards the collector.
+    pub port: u32,
+    /// Node id written into the reports.
+    pub node_id: u32,
+    /// Source MAC of the reports.
+    pub src_mac: String,
+    /// MAC of the collector (or of the router towards it).
+    pub dst_mac: String,
+    /// Source address of the reports.
+    pub src_ip: Ipv4Addr,
+    /// The collector's address.
+    pub dst_ip: Ipv4Addr,
+    /// The collector's UDP port.
+    #[serde(default = "report_port")]
+    pub udp_port: u16,
+    /// How many low bits of the flow hash vary the source port (0 to 4).
+    #[serde(default = "source_port_bits")]
+    pub source_port_bits: u8,
+}
+
+fn report_port() -> u16 {
+    32766
+}
+
+fn source_port_bits() -> u8 {
+    2
+}
+
+/// What [`crate::Southbound::provision`] did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Provisioned {
+    /// The program was pushed, so all earlier state is gone.
+    pub pushed: bool,
+    /// Entries written (new or changed).
+    pub entries: usize,
+    /// Limits in force at the ports of the plan.
+    pub limits: BTreeMap<u32, Limit>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limit_json_is_flat_and_strict() {
+        let l = Limit::DropTail { limit_bytes: 9 };
+        let s = r#"{"action":"drop_tail","limit_bytes":9}"#;
+        assert_eq!(serde_json::to_string(&l).unwrap(), s);
+        assert_eq!(serde_json::from_str::<Limit>(s).unwrap(), l);
+        assert!(serde_json::from_str::<Limit>(r#"{"action":"drop_tail"}"#).is_err());
+        assert!(serde_json::from_str::<Limit>(r#"{"action":"drop"}"#).is_err());
+        let typo = r#"{"action":"mark_ce","limit_bytes":1,"limt":2}"#;
+        assert!(serde_json::from_str::<Limit>(typo).is_err());
+    }
+
+    #[test]
+    fn with_bytes_keeps_the_action() {
+        let m = Limit::MarkCe { limit_bytes: 1 };
+        assert_eq!(m.with_bytes(5), Limit::MarkCe { limit_bytes: 5 });
+        assert_eq!(
+            Limit::Unlimited.with_bytes(5),
+            Limit::DropTail { limit_bytes: 5 }
+        );
+    }
+
+    #[test]
+    fn limit_keys_must_be_ports() {
+        let mut p = Provision::default();
+        p.limits.insert("5".into(), Limit::Unlimited);
+        assert_eq!(p.limit_ports(), Ok(vec![(5, Limit::Unlimited)]));
+        p.limits.insert("five".into(), Limit::Unlimited);
+        assert!(p.limit_ports().unwrap_err().contains("limits.five"));
+    }
+}

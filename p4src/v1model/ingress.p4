@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef TIDEMARK_V1MODEL_INGRESS_P4
+#define TIDEMARK_V1MODEL_INGRESS_P4
+
+#include "types.p4"
+
+// v1model.p4 takes the names Ingress and Egress for itself: what the control plane
+// sees is named absolutely, so that it is the same on every target.
+control IngressPipeline(inout headers_t hdr,
+                inout metadata_t meta,
+                inout standard_metadata_t standard_metadata) {
+    @name(".Ingress.drop_report_sequence")
+    register<bit<32>>(1) drop_report_sequence;
+    bit<16> sample_hash = 0;
+
+    // --- forwarding -----------------------------------------------------
+
+    @name(".Ingress.forward")
+    action forward(bit<9> port) {
+        standard_metadata.egress_spec = port;
+    }
+
+    @name(".Ingress.flood")
+    action flood() {
+        standard_metadata.mcast_grp = FLOOD_GROUP;
+    }
+
+    @name(".Ingress.l2_forward")
+    table l2_forward {
+        key = { hdr.ethernet.dst_addr: exact; }
+        actions = { forward; flood; }
+        default_action = flood();
+        size = 4096;
+    }
+
+    // --- admission ------------------------------------------------------
+    //
+    // A packet is refused when the bytes waiting at its egress port are at or
+    // above the limit on its arrival, so the occupancy exceeds the limit by
+    // less than one packet, and a limit of 1 byte still lets one packet wait.
+    // Each action reads, decides and writes in one go: BMv2 locks a register
+    // for one action.
+
+    @name(".Ingress.drop_tail")
+    action drop_tail(bit<32> limit_bytes) {
+        bit<32> occupancy;
+        occupancy_bytes.read(occupancy, (bit<32>)standard_metadata.egress_spec);
+        meta.report.occupancy_bytes = occupancy;
+        meta.report.limit_bytes = limit_bytes;
+        if (occupancy >= limit_bytes) {
+            meta.report.congested = 1;
+            meta.report.dropped = 1;
+            meta.report.drop_reason = DROP_REASON_TAIL_DROP;
+        } else {
+            meta.queued_bytes = standard_metadata.packet_length;
+            occupancy_bytes.write((bit<32>)standard_metadata.egress_spec,
+                                  occupancy + standard_metadata.packet_length);
+        }
+    }
+
+    // RFC 3168: mark what can be marked, drop the rest.
+    @name(".Ingress.mark_ce")
+    action mark_ce(bit<32> limit_bytes) {
+        bit<32> occupancy;
+        occupancy_bytes.read(occupancy, (bit<32>)standard_metadata.egress_spec);
+        meta.report.occupancy_bytes = occupancy;
+        meta.report.limit_bytes = limit_bytes;
+        bool capable = hdr.ipv4.isValid() && hdr.ipv4.ecn != ECN_NOT_ECT;
+        bool congested = occupancy >= limit_bytes;
+        if (congested) {
+            meta.report.congested = 1;
+        }
+        if (congested && !capable) {
+            meta.report.dropped = 1;
+            meta.report.drop_reason = DROP_REASON_AQM;
+        } else {
+            meta.queued_bytes = standard_metadata.packet_length;
+            occupancy_bytes.write((bit<32>)standard_metadata.egress_spec,
+                                  occupancy + standard_metadata.packet_length);
+        }
+        if (congested && capable && hdr.ipv4.ecn != ECN_CE) {
+            hdr.ipv4.ecn = ECN_CE;
+            meta.report.flags = POLICY_FLAG_CE_MARKED;
+        }
+    }
+
+    @name(".Ingress.unlimited")
+    action unlimited() {
+        bit<32> occupancy;
+        occupancy_bytes.read(occupancy, (bit<32>)standard_metadata.egress_spec);
+        meta.report.occupancy_bytes = occupancy;
+        meta.report.limit_bytes = LIMIT_NONE;
+        meta.queued_bytes = standard_metadata.packet_length;
+        occupancy_bytes.write((bit<32>)standard_metadata.egress_spec,
+                              occupancy + standard_metadata.packet_length);
+    }
+
+    @name(".Ingress.queue_limit")
+    table queue_limit {
+        key = { standard_metadata.egress_spec: exact @name("egress_port"); }
+        actions = { drop_tail; mark_ce; unlimited; }
+        default_action = unlimited();
+        size = PORT_COUNT;
+    }
+
+    // --- which packets are reported ---------------------------------------
+
+    @name(".Ingress.report_on")
+    action report_on() {
+        meta.watched = true;
+    }
+
+    @name(".Ingress.report_off")
+    action report_off() {
+        meta.watched = false;
+    }
+
+    @name(".Ingress.report_port")
+    table report_port {
+        key = { standard_metadata.egress_spec: exact @name("egress_port"); }
+        actions = { report_on; report_off; }
+        default_action = report_on();
+        size = PORT_COUNT;
+    }
+
+    // Reports one in 2^sampling_shift of the packets that leave, by a hash of
+    // fields that no switch changes, so that every switch on the path and the
+    // host agree on the sample. Drops are always reported.
+    @name(".Ingress.report")
+    action report(bit<8> sampling_shift) {
+        meta.report.sampling_shift = sampling_shift;
+        hash(sample_hash, HashAlgorithm.crc16, 16w0,
+             { hdr.ipv4.src_addr, hdr.ipv4.dst_addr, hdr.ipv4.protocol,
+               meta.l4_src_port, meta.l4_dst_port,
+               hdr.ipv4.identification, meta.tcp_sequence },
+             32w65536);
+        meta.sampled = sample_hash & ((16w1 << sampling_shift) - 1) == 0;
+    }
+
+    @name(".Ingress.ignore")
+    action ignore() {
+        meta.watched = false;
+    }
+
+    @name(".Ingress.watch")
+    table watch {
+        key = {
+            hdr.ipv4.src_addr: ternary @name("ipv4_src");
+            hdr.ipv4.dst_addr: ternary @name("ipv4_dst");
+            hdr.ipv4.protocol: ternary @name("protocol");
+            meta.l4_src_port: ternary @name("src_port");
+            meta.l4_dst_port: ternary @name("dst_port");
+            standard_metadata.ingress_port: ternary @name("ingress_port");
+            standard_metadata.egress_spec: ternary @name("egress_port");
+        }
+        actions = { report; ignore; }
+        default_action = ignore();
+        size = 1024;
+    }
+
+    @hidden
+    action describe_packet() {
+        meta.report.ingress_port = standard_metadata.ingress_port;
+        meta.report.egress_port = standard_metadata.egress_spec;
+        meta.report.ingress_time_us = standard_metadata.ingress_global_timestamp;
+        hash(meta.report.flow_hash, HashAlgorithm.crc16, 16w0,
+             { hdr.ipv4.src_addr, hdr.ipv4.dst_addr, hdr.ipv4.protocol,
+               meta.l4_src_port, meta.l4_dst_port },
+             32w65536);
+    }
+
+    // Numbered here and not on the clone, so that a lost clone leaves a gap.
+    @hidden
+    action report_drop() {
+        bit<32> sequence;
+        drop_report_sequence.read(sequence, 0);
+        drop_report_sequence.write(0, sequence + 1);
+        meta.report.sequence = (bit<22>)sequence;
+        meta.report.hw_id = HW_ID_DROPPED;
+        clone_preserving_field_list(CloneType.I2E, REPORT_CLONE_SESSION, REPORT_FIELD_LIST);
+    }
+
+    apply {
+        l2_forward.apply();
+        if (standard_metadata.mcast_grp == 0) {
+            queue_limit.apply();
+            if (hdr.tcp.isValid() || hdr.udp.isValid()) {
+                report_port.apply();
+                if (meta.watched) {
+                    watch.apply();
+                }
+                if (meta.watched) {
+                    describe_packet();
+                    if (meta.report.dropped == 1) {
+                        report_drop();
+                    }
+                }
+            }
+            if (meta.report.dropped == 1) {
+                mark_to_drop(standard_metadata);
+            }
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tidemark's data plane for BMv2 and the embedded switch: forwards, limits each
+// egress queue on arrival, and reports every watched packet.
+#include "types.p4"
+
+// Bytes waiting at each egress port, the packet in transmission not counted.
+// Written on arrival (Ingress.queue_limit) and on departure (Egress).
+register<bit<32>>(PORT_COUNT) occupancy_bytes;
+
+#include "parser.p4"
+#include "ingress.p4"
+#include "egress.p4"
+#include "checksums.p4"
+
+V1Switch(PacketParser(), ChecksumVerification(), IngressPipeline(), EgressPipeline(), ChecksumUpdate(),
+         PacketDeparser()) main;

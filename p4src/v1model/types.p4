@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef TIDEMARK_V1MODEL_TYPES_P4
+#define TIDEMARK_V1MODEL_TYPES_P4
+
+#include <core.p4>
+#include <v1model.p4>
+
+#include "../include/headers.p4"
+#include "../include/report.p4"
+
+const bit<32> PORT_COUNT = 512;
+const bit<16> FLOOD_GROUP = 1;
+const bit<32> REPORT_CLONE_SESSION = 1;
+const bit<8>  REPORT_FIELD_LIST = 1;
+
+// simple_switch's values of standard_metadata.instance_type.
+const bit<32> INSTANCE_INGRESS_CLONE = 1;
+const bit<32> INSTANCE_EGRESS_CLONE = 2;
+
+struct headers_t {
+    ethernet_h            ethernet;
+    ipv4_h                report_ipv4;
+    udp_h                 report_udp;
+    report_group_h        report_group;
+    report_main_h         report_main;
+    report_ports_h        report_ports;
+    report_queue_h        report_queue;
+    report_ingress_time_h report_ingress_time;
+    report_egress_time_h  report_egress_time;
+    report_drop_h         report_drop;
+    report_domain_h       report_domain;
+    ipv4_h                ipv4;
+    tcp_h                 tcp;
+    udp_h                 udp;
+    report_pad_h          report_pad;
+}
+
+// What a report says of its packet. A clone loses all other metadata, and its
+// own trip through the traffic manager overwrites the intrinsic ones, so that
+// everything is put down here in the original packet's pass.
+struct report_t {
+    @field_list(REPORT_FIELD_LIST) bit<6>  hw_id;
+    @field_list(REPORT_FIELD_LIST) bit<22> sequence;
+    @field_list(REPORT_FIELD_LIST) bit<1>  dropped;
+    @field_list(REPORT_FIELD_LIST) bit<1>  congested;
+    @field_list(REPORT_FIELD_LIST) bit<9>  ingress_port;
+    @field_list(REPORT_FIELD_LIST) bit<9>  egress_port;
+    @field_list(REPORT_FIELD_LIST) bit<32> occupancy_bytes;
+    @field_list(REPORT_FIELD_LIST) bit<48> ingress_time_us;
+    @field_list(REPORT_FIELD_LIST) bit<48> egress_time_us;
+    @field_list(REPORT_FIELD_LIST) bit<8>  drop_reason;
+    @field_list(REPORT_FIELD_LIST) bit<32> limit_bytes;
+    @field_list(REPORT_FIELD_LIST) bit<8>  sampling_shift;
+    @field_list(REPORT_FIELD_LIST) bit<8>  flags;
+    @field_list(REPORT_FIELD_LIST) bit<16> flow_hash;
+}
+
+struct metadata_t {
+    report_t report;
+    // Bytes this packet added to its port's occupancy; 0 when it bypassed it.
+    bit<32>  queued_bytes;
+    // Report this packet, be it forwarded or dropped.
+    bool     watched;
+    // It is in the sample (only meaningful when watched).
+    bool     sampled;
+    bit<16>  l4_src_port;
+    bit<16>  l4_dst_port;
+    bit<32>  tcp_sequence;
+}
+
+#endif

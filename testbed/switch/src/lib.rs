@@ -1,0 +1,1 @@
+//! Embedded switch: runs a compiled v1model program on Linux interfaces

@@ -1,0 +1,1 @@
+//! TCP traffic with known truth: LBP, RBP, window-limited and Poisson short flows
