@@ -68,14 +68,14 @@ pub fn to_text(info: &P4Info) -> Result<String, P4InfoError> {
 }
 
 fn with_position(text: &str, e: &prost_reflect::text_format::ParseError) -> String {
-    use std::fmt::Write as _;
-    let mut out = e.to_string();
-    let span = e.span();
-    let before = text.get(..span.start).unwrap_or(text);
+    use miette::Diagnostic as _;
+    let at = e.labels().and_then(|mut l| l.next()).map(|l| l.offset());
+    let Some(before) = at.and_then(|at| text.get(..at)) else {
+        return e.to_string();
+    };
     let line = before.matches('\n').count() + 1;
     let column = before.len() - before.rfind('\n').map_or(0, |i| i + 1) + 1;
-    let _ = write!(out, " (line {line}, column {column})");
-    out
+    format!("{e} (line {line}, column {column})")
 }
 
 #[cfg(test)]
@@ -116,6 +116,21 @@ type_info { structs { key: "s" value { members { name: "a" type_spec { bitstring
         assert_eq!(parse(&info.encode_to_vec()).unwrap(), info);
         assert_eq!(parse(TEXT.as_bytes()).unwrap(), info);
         assert_eq!(parse_text(&to_text(&info).unwrap()).unwrap(), info);
+    }
+
+    #[test]
+    fn the_program_of_this_repository() {
+        let text = include_str!("../../p4src/build/tidemark.p4info.txtpb");
+        let names: Vec<_> = parse_text(text)
+            .unwrap()
+            .tables
+            .into_iter()
+            .filter_map(|t| t.preamble)
+            .map(|p| p.name)
+            .collect();
+        for name in ["Ingress.l2_forward", "Ingress.queue_limit", "Ingress.watch"] {
+            assert!(names.iter().any(|n| n == name), "{name} not in {names:?}");
+        }
     }
 
     #[test]
