@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The advisor's sentences.
+
+use super::Nearest;
+use crate::measured::{Goal, Measured, Regime, Targets};
+use crate::predict::Prediction;
+
+pub(super) fn regime(m: &Measured) -> String {
+    let n = m.n_b;
+    match m.regime {
+        Regime::Transparent => format!(
+            "transparent regime: no flow is bottlenecked here, load {:.0} % of capacity",
+            m.rho * 100.0
+        ),
+        Regime::Elastic => format!(
+            "elastic regime: {:.0} flows ({:.0} to {:.0}) are bottlenecked here and use {:.0} % of the capacity",
+            n.value,
+            n.low,
+            n.high,
+            m.c_e_share.value * 100.0
+        ),
+        Regime::Overload => format!(
+            "overload: load that does not react to this link is {:.0} % of capacity, or drops persist although windows are at their minimum; a buffer cannot cure it",
+            m.rho_other * 100.0
+        ),
+        Regime::Unknown => "too little traffic was seen to name the regime".into(),
+    }
+}
+
+/// Why no advice can be given; empty when it can.
+pub(super) fn refused(m: &Measured, targets: &Targets) -> Vec<String> {
+    let mut why = Vec::new();
+    let mut need = |ok: bool, text: String| {
+        if !ok {
+            why.push(text);
+        }
+    };
+    let positive = |v: f64| v.is_finite() && v > 0.0;
+    need(
+        positive(m.queue_drain_bps),
+        "no advice: the capacity of the link is not known (set capacity_bps of the port)".into(),
+    );
+    need(
+        positive(m.segment_bytes),
+        "no advice: the segment size is not known, no data packet was seen".into(),
+    );
+    need(
+        m.regime != Regime::Unknown,
+        "no advice: the regime is not known yet, a longer window is needed".into(),
+    );
+    if m.n_b.value >= 1.0 {
+        need(
+            positive(m.t_e_s.value) && positive(m.t_mean_s.value),
+            "no advice: no base RTT of a bottlenecked flow is known (probe the senders, or let both directions cross the switch)".into(),
+        );
+    }
+    need(
+        targets.utilisation > 0.0 && targets.utilisation <= 1.0,
+        format!(
+            "no advice: target utilisation {} is not in 0..1",
+            targets.utilisation
+        ),
+    );
+    if let Some(p) = targets.loss_rate {
+        need(
+            p > 0.0 && p < 1.0,
+            format!("no advice: target loss_rate {p} is not in 0..1"),
+        );
+    }
+    if let Some(d) = targets.delay_ms {
+        need(
+            positive(d),
+            format!("no advice: target delay_ms {d} is not above 0"),
+        );
+    }
+    why
+}
+
+pub(super) fn outcome(bytes: f64, m: &Measured, p: &Prediction) -> String {
+    format!(
+        "advised limit {:.0} bytes = {:.0} packets = {:.1} ms: utilisation {:.1} % ({:.1} to {:.1}), loss {:.3} % ({:.3} to {:.3}), delay up to {:.1} ms expected",
+        bytes,
+        bytes / m.segment_bytes,
+        bytes / m.drain_bytes_per_s() * 1e3,
+        p.utilisation.value * 100.0,
+        p.utilisation.low * 100.0,
+        p.utilisation.high * 100.0,
+        p.loss_rate.value * 100.0,
+        p.loss_rate.low * 100.0,
+        p.loss_rate.high * 100.0,
+        p.delay_ms.value
+    )
+}
+
+pub(super) fn given_up(goals: &[Goal], targets: &Targets, nearest: &Nearest) -> String {
+    let names: Vec<&str> = goals.iter().map(|g| g.label()).collect();
+    let mut near = Vec::new();
+    for goal in goals {
+        near.push(match goal {
+            Goal::Utilisation => format!(
+                "utilisation {:.1} % instead of {:.1} %",
+                nearest.utilisation * 100.0,
+                targets.utilisation * 100.0
+            ),
+            Goal::Loss => format!(
+                "loss {:.2} % instead of {:.2} %",
+                nearest.loss_rate * 100.0,
+                targets.loss_rate.unwrap_or(f64::NAN) * 100.0
+            ),
+            Goal::Delay => format!(
+                "delay {:.1} ms instead of {:.1} ms",
+                nearest.delay_ms,
+                targets.delay_ms.unwrap_or(f64::NAN)
+            ),
+        });
+    }
+    format!(
+        "the targets cannot hold together: {} given up; nearest feasible: {}",
+        names.join(" and "),
+        near.join(", ")
+    )
+}
