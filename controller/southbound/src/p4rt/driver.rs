@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Southbound`] over P4Runtime.
+
+use super::client::{Client, Options};
+use super::entries::{self, Item};
+use super::program::Program;
+use crate::{
+    Description, Error, Health, Limit, Provision, Provisioned, PushMode, Southbound, Watch,
+};
+use async_trait::async_trait;
+use std::path::Path;
+use std::sync::Arc;
+use tidemark_proto::p4::v1 as p4;
+use tokio::sync::Mutex;
+
+/// A switch that serves P4Runtime and runs the Tidemark program.
+pub struct P4Runtime {
+    client: Client,
+    // Names to ids of the program last seen on the switch.
+    program: Mutex<Option<Arc<Program>>>,
+}
+
+impl P4Runtime {
+    /// Checks the options; connects when first used. Needs a tokio runtime.
+    ///
+    /// # Errors
+    /// An address that is not `host:port` or a URL.
+    pub fn new(options: Options) -> Result<Self, Error> {
+        Ok(Self {
+            client: Client::new(options)?,
+            program: Mutex::new(None),
+        })
+    }
+
+    fn unit(&self) -> u32 {
+        self.client.options().limit_unit_bytes.max(1)
+    }
+
+    async fn program(&self) -> Result<Arc<Program>, Error> {
+        let mut known = self.program.lock().await;
+        if let Some(p) = known.as_ref() {
+            return Ok(Arc::clone(p));
+        }
+        let loaded = self.client.pipeline().await?;
+        let info = loaded.and_then(|c| c.p4info);
+        let info = info.ok_or_else(|| Error::NoProgram {
+            address: self.client.options().address.clone(),
+        })?;
+        let program = Arc::new(Program::new(info));
+        *known = Some(Arc::clone(&program));
+        Ok(program)
+    }
+
+    async fn forget_program(&self) {
+        *self.program.lock().await = None;
+    }
+
+    /// Pushes the program of the plan if the switch has not got it; tells
+    /// whether it was pushed.
+    async fn load(&self, plan: &Provision) -> Result<bool, Error> {
+        self.forget_program().await;
+        let (p4info, program) = match (plan.push, &plan.p4info, &plan.program) {
+            (PushMode::Never, ..) | (_, None, None) => return Ok(false),
+            (_, Some(i), Some(p)) => (i, p),
+            _ => {
+                return Err(Error::value(
+                    "provision",
+                    "p4info and program go together; give both or neither",
+                ));
+            }
+        };
+        let info_bytes = read_file(p4info)?;
+        let device_config = read_file(program)?;
+        let info = tidemark_proto::p4info::parse(&info_bytes).map_err(|e| Error::File {
+            path: p4info.display().to_string(),
+            problem: e.to_string(),
+        })?;
+        let cookie = digest(&[&info_bytes, &device_config]);
+        if plan.push == PushMode::IfDifferent {
+            let loaded = self.client.pipeline().await?;
+            if loaded.and_then(|l| l.cookie).map(|c| c.cookie) == Some(cookie) {
+                return Ok(false);
+            }
+        }
+        self.client
+            .push(p4::ForwardingPipelineConfig {
+                p4info: Some(info),
+                p4_device_config: device_config,
+                cookie: Some(p4::forwarding_pipeline_config::Cookie { cookie }),
+            })
+            .await?;
+        Ok(true)
+    }
+
+    /// Deletes the watch entries that are not in the plan: the table is ours.
+    async fn drop_other_watches(&self, program: &Program, keep: &[Item]) -> Result<(), Error> {
+        let t = program.table("watch")?;
+        let all = p4::Entity {
+            entity: Some(p4::entity::Entity::TableEntry(p4::TableEntry {
+                table_id: t.id(),
+                ..Default::default()
+            })),
+        };
+        let keys: Vec<_> = keep.iter().filter_map(|i| key_of(&i.entity)).collect();
+        let mut stale = Vec::new();
+        for entity in self.client.read("watch", all).await? {
+            if key_of(&entity).is_some_and(|k| !keys.contains(&k)) {
+                stale.push(Item {
+                    what: "a watch entry that is not in the plan".into(),
+                    entity,
+                    modify_only: false,
+                });
+            }
+        }
+        self.client.delete(&stale).await
+    }
+
+    async fn stored_limit(&self, program: &Program, port: u32) -> Result<Option<Limit>, Error> {
+        let key = entries::limit_key(program, port)?;
+        let what = format!("the limit of port {port}");
+        for entity in self.client.read(&what, key).await? {
+            if let Some(p4::entity::Entity::TableEntry(e)) = entity.entity {
+                return entries::read_limit(program, &e, self.unit()).map(Some);
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Match fields (in order of their ids) and priority: what identifies an entry.
+fn key_of(entity: &p4::Entity) -> Option<(Vec<p4::FieldMatch>, i32)> {
+    let Some(p4::entity::Entity::TableEntry(e)) = &entity.entity else {
+        return None;
+    };
+    let mut fields = e.r#match.clone();
+    fields.sort_by_key(|f| f.field_id);
+    Some((fields, e.priority))
+}
+
+fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
+    std::fs::read(path).map_err(|e| Error::File {
+        path: path.display().to_string(),
+        problem: format!("cannot be read: {e}"),
+    })
+}
+
+/// FNV-1a over the parts: tells programs apart, nothing more.
+fn digest(parts: &[&[u8]]) -> u64 {
+    let bytes = parts.iter().flat_map(|p| p.iter());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |h, &b| {
+        (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+fn default_priority(index: usize, count: usize) -> i32 {
+    // Earlier entries win, and larger numbers win.
+    i32::try_from(count - index).unwrap_or(i32::MAX)
+}
+
+fn watch_items(program: &Program, watches: &[Watch]) -> Result<Vec<Item>, Error> {
+    let n = watches.len();
+    let items = watches
+        .iter()
+        .enumerate()
+        .map(|(i, w)| entries::watch(program, w, default_priority(i, n), &format!("watch[{i}]")));
+    items.collect()
+}
+
+#[async_trait]
+impl Southbound for P4Runtime {
+    fn describe(&self) -> Description {
+        let o = self.client.options();
+        Description {
+            driver: "p4runtime",
+            address: o.address.clone(),
+            device_id: o.device_id,
+            limit_unit_bytes: self.unit(),
+        }
+    }
+
+    async fn provision(&self, plan: &Provision) -> Result<Provisioned, Error> {
+        let limits = plan
+            .limit_ports()
+            .map_err(|m| Error::value("provision", m))?;
+        self.client.become_primary().await?;
+        let pushed = self.load(plan).await?;
+        let program = self.program().await?;
+
+        let mut items = Vec::new();
+        for (i, f) in plan.forward.iter().enumerate() {
+            items.push(entries::forward(&program, f, &format!("forward[{i}]"))?);
+        }
+        if !plan.flood_ports.is_empty() {
+            items.push(entries::flood_group(&plan.flood_ports));
+        }
+        if let Some(reports) = &plan.reports {
+            items.push(entries::clone_session(reports.port));
+            items.push(entries::report_to(&program, reports)?);
+        }
+        for &port in &plan.reports_off_ports {
+            items.push(entries::report_port(&program, port, false)?);
+        }
+        let mut done = Provisioned {
+            pushed,
+            ..Default::default()
+        };
+        for (port, wanted) in limits {
+            let in_force = match self.stored_limit(&program, port).await? {
+                Some(have) => have,
+                None => {
+                    items.push(entries::limit(&program, port, wanted, self.unit())?);
+                    rounded(wanted, self.unit())
+                }
+            };
+            done.limits.insert(port, in_force);
+        }
+        let watches = watch_items(&program, &plan.watch)?;
+        self.drop_other_watches(&program, &watches).await?;
+        // Watch entries last: nothing is reported before it has a way to go.
+        items.extend(watches);
+        done.entries = self.client.put(&items).await?;
+        Ok(done)
+    }
+
+    async fn read_limit(&self, port: u32) -> Result<Limit, Error> {
+        let program = self.program().await?;
+        let stored = match self.stored_limit(&program, port).await {
+            // The program may have been replaced under us: look again.
+            Err(Error::Rpc { .. } | Error::Value { .. }) => {
+                self.forget_program().await;
+                let program = self.program().await?;
+                self.stored_limit(&program, port).await?
+            }
+            other => other?,
+        };
+        // The program's default action.
+        Ok(stored.unwrap_or(Limit::Unlimited))
+    }
+
+    async fn set_limit(&self, port: u32, limit: Limit) -> Result<Limit, Error> {
+        let program = self.program().await?;
+        let item = entries::limit(&program, port, limit, self.unit())?;
+        self.client.put(&[item]).await?;
+        let wanted = rounded(limit, self.unit());
+        let found = self.read_limit(port).await?;
+        if found != wanted {
+            return Err(Error::ReadBack {
+                address: self.client.options().address.clone(),
+                port,
+                wanted,
+                found,
+            });
+        }
+        Ok(found)
+    }
+
+    async fn report_port(&self, port: u32, on: bool) -> Result<(), Error> {
+        let program = self.program().await?;
+        let item = entries::report_port(&program, port, on)?;
+        self.client.put(&[item]).await.map(|_| ())
+    }
+
+    async fn health(&self) -> Health {
+        let mut health = Health::default();
+        // Asking first starts a new stream where the old one ended.
+        let primary = self.client.become_primary().await;
+        match self.client.capabilities().await {
+            Ok(version) => {
+                health.connected = true;
+                health.api_version = Some(version);
+            }
+            Err(Error::Rpc {
+                code: tonic::Code::Unimplemented,
+                ..
+            }) => health.connected = true,
+            Err(e) => {
+                health.problem = Some(e.to_string());
+                return health;
+            }
+        }
+        match primary {
+            Ok(()) => health.primary = true,
+            Err(e) => health.problem = Some(e.to_string()),
+        }
+        match self.client.pipeline().await {
+            Ok(Some(_)) => health.program_loaded = true,
+            Ok(None) => {
+                self.forget_program().await;
+                health
+                    .problem
+                    .get_or_insert_with(|| "no program is loaded".into());
+            }
+            Err(e) => {
+                health.problem.get_or_insert_with(|| e.to_string());
+            }
+        }
+        health
+    }
+}
+
+/// The limit as the target can hold it.
+fn rounded(limit: Limit, unit: u32) -> Limit {
+    match limit.bytes() {
+        Some(b) => limit.with_bytes(b - b % u64::from(unit.max(1))),
+        None => limit,
+    }
+}

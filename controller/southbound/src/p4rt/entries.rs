@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The entries of the Tidemark program, each with words for error messages.
+
+use super::program::{Program, Table};
+use super::values::{mac, number, prefix};
+use crate::{Error, Forward, Limit, ReportDestination, Watch};
+use tidemark_proto::p4::v1 as p4;
+
+/// The clone session that carries reports (contract with the P4 program).
+pub const REPORT_CLONE_SESSION: u32 = 1;
+/// The multicast group of flooded frames (contract with the P4 program).
+pub const FLOOD_GROUP: u32 = 1;
+
+/// Something to be written, and how it reads in an error message.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// Words for messages.
+    pub what: String,
+    /// What goes on the wire.
+    pub entity: p4::Entity,
+    /// A default entry can only be modified, never inserted.
+    pub modify_only: bool,
+}
+
+fn table_item(what: String, entry: p4::TableEntry) -> Item {
+    Item {
+        what,
+        modify_only: entry.is_default_action,
+        entity: p4::Entity {
+            entity: Some(p4::entity::Entity::TableEntry(entry)),
+        },
+    }
+}
+
+fn entry(table: &Table<'_>, key: Vec<p4::FieldMatch>, action: p4::TableAction) -> p4::TableEntry {
+    p4::TableEntry {
+        table_id: table.id(),
+        r#match: key,
+        action: Some(action),
+        ..Default::default()
+    }
+}
+
+/// Frames to an address leave by a port.
+pub fn forward(program: &Program, f: &Forward, field: &str) -> Result<Item, Error> {
+    let t = program.table("l2_forward")?;
+    let address = mac(&f.mac, &format!("{field}.mac"))?;
+    let key = vec![t.exact("dst_addr", address)?];
+    let action = t.call("forward", &[("port", u64::from(f.port))])?;
+    let what = format!("{}[{}] = port {}", t.name(), f.mac, f.port);
+    Ok(table_item(what, entry(&t, key, action)))
+}
+
+/// The limit of an egress port; `unit` = bytes per unit of the target.
+pub fn limit(program: &Program, port: u32, limit: Limit, unit: u32) -> Result<Item, Error> {
+    let t = program.table("queue_limit")?;
+    let key = vec![t.exact("egress_port", u64::from(port))?];
+    let units = limit.bytes().map(|b| b / u64::from(unit.max(1)));
+    let args: Vec<_> = units.map(|u| ("limit_bytes", u)).into_iter().collect();
+    let action = t.call(limit.action(), &args)?;
+    let what = format!("{}[port {port}] = {limit}", t.name());
+    Ok(table_item(what, entry(&t, key, action)))
+}
+
+/// The key alone, for reading the limit of a port.
+pub fn limit_key(program: &Program, port: u32) -> Result<p4::Entity, Error> {
+    let t = program.table("queue_limit")?;
+    let key = vec![t.exact("egress_port", u64::from(port))?];
+    Ok(p4::Entity {
+        entity: Some(p4::entity::Entity::TableEntry(p4::TableEntry {
+            table_id: t.id(),
+            r#match: key,
+            ..Default::default()
+        })),
+    })
+}
+
+/// What a table entry of `queue_limit` says.
+pub fn read_limit(program: &Program, e: &p4::TableEntry, unit: u32) -> Result<Limit, Error> {
+    let t = program.table("queue_limit")?;
+    let Some(p4::table_action::Type::Action(a)) = e.action.as_ref().and_then(|a| a.r#type.as_ref())
+    else {
+        return Err(Error::value("queue_limit", "the entry has no action"));
+    };
+    let bytes = match a.params.first() {
+        Some(p) => {
+            number(&p.value).map_err(|m| Error::value("queue_limit", m))? * u64::from(unit.max(1))
+        }
+        None => 0,
+    };
+    match t.action_name(a.action_id) {
+        Some("drop_tail") => Ok(Limit::DropTail { limit_bytes: bytes }),
+        Some("mark_ce") => Ok(Limit::MarkCe { limit_bytes: bytes }),
+        Some("unlimited") => Ok(Limit::Unlimited),
+        other => Err(Error::value(
+            "queue_limit",
+            format!("unknown action {other:?} (id {})", a.action_id),
+        )),
+    }
+}
+
+/// Traffic to report (or not); `priority` where the entry gives none.
+pub fn watch(program: &Program, w: &Watch, priority: i32, field: &str) -> Result<Item, Error> {
+    let t = program.table("watch")?;
+    let mut key = Vec::new();
+    for (name, text) in [("ipv4_src", &w.src), ("ipv4_dst", &w.dst)] {
+        if let Some(text) = text {
+            let (value, mask) = prefix(text, &format!("{field}.{}", &name[5..]))?;
+            if mask != 0 {
+                key.push(t.ternary(name, value, Some(mask))?);
+            }
+        }
+    }
+    let numbers = [
+        ("protocol", w.protocol.map(u64::from)),
+        ("src_port", w.src_port.map(u64::from)),
+        ("dst_port", w.dst_port.map(u64::from)),
+        ("ingress_port", w.ingress_port.map(u64::from)),
+        ("egress_port", w.egress_port.map(u64::from)),
+    ];
+    for (name, value) in numbers {
+        if let Some(value) = value {
+            key.push(t.ternary(name, value, None)?);
+        }
+    }
+    let priority = w.priority.unwrap_or(priority);
+    if priority <= 0 {
+        return Err(Error::value(
+            format!("{field}.priority"),
+            format!("{priority} must be above 0"),
+        ));
+    }
+    let action = if w.report {
+        t.call("report", &[("sampling_shift", u64::from(w.sampling_shift))])?
+    } else {
+        t.call("ignore", &[])?
+    };
+    let mut e = entry(&t, key, action);
+    e.priority = priority;
+    Ok(table_item(format!("{}[{field}]", t.name()), e))
+}
+
+/// Turns the reports of an egress port on or off.
+pub fn report_port(program: &Program, port: u32, on: bool) -> Result<Item, Error> {
+    let t = program.table("report_port")?;
+    let name = if on { "report_on" } else { "report_off" };
+    let key = vec![t.exact("egress_port", u64::from(port))?];
+    let what = format!("{}[port {port}] = {name}", t.name());
+    Ok(table_item(what, entry(&t, key, t.call(name, &[])?)))
+}
+
+/// Addresses of the reports, as the default entry of the keyless table.
+pub fn report_to(program: &Program, d: &ReportDestination) -> Result<Item, Error> {
+    let t = program.table("report_to")?;
+    if d.source_port_bits > 4 {
+        return Err(Error::value(
+            "reports.source_port_bits",
+            format!("{} is more than 4", d.source_port_bits),
+        ));
+    }
+    let args = [
+        ("src_mac", mac(&d.src_mac, "reports.src_mac")?),
+        ("dst_mac", mac(&d.dst_mac, "reports.dst_mac")?),
+        ("src_ip", u64::from(u32::from(d.src_ip))),
+        ("dst_ip", u64::from(u32::from(d.dst_ip))),
+        ("udp_dst_port", u64::from(d.udp_port)),
+        ("src_port_mask", (1 << d.source_port_bits) - 1),
+        ("node_id", u64::from(d.node_id)),
+    ];
+    let mut e = entry(&t, Vec::new(), t.call("set_destination", &args)?);
+    e.is_default_action = true;
+    Ok(table_item(
+        format!("{} = {}:{}", t.name(), d.dst_ip, d.udp_port),
+        e,
+    ))
+}
+
+fn replicas(ports: &[u32]) -> Vec<p4::Replica> {
+    ports
+        .iter()
+        .map(|&port| p4::Replica {
+            // Servers older than the byte-string form know only this one.
+            port_kind: Some(p4::replica::PortKind::EgressPort(port)),
+            instance: 1,
+            ..Default::default()
+        })
+        .collect()
+}
+
+fn pre_item(what: String, kind: p4::packet_replication_engine_entry::Type) -> Item {
+    Item {
+        what,
+        modify_only: false,
+        entity: p4::Entity {
+            entity: Some(p4::entity::Entity::PacketReplicationEngineEntry(
+                p4::PacketReplicationEngineEntry { r#type: Some(kind) },
+            )),
+        },
+    }
+}
+
+/// The clone session of the reports. Its length stays 0: BMv2 refuses others,
+/// and the program truncates the clone itself.
+pub fn clone_session(port: u32) -> Item {
+    pre_item(
+        format!("clone session {REPORT_CLONE_SESSION} = port {port}"),
+        p4::packet_replication_engine_entry::Type::CloneSessionEntry(p4::CloneSessionEntry {
+            session_id: REPORT_CLONE_SESSION,
+            replicas: replicas(&[port]),
+            ..Default::default()
+        }),
+    )
+}
+
+/// The group of flooded frames.
+pub fn flood_group(ports: &[u32]) -> Item {
+    pre_item(
+        format!("multicast group {FLOOD_GROUP} = ports {ports:?}"),
+        p4::packet_replication_engine_entry::Type::MulticastGroupEntry(p4::MulticastGroupEntry {
+            multicast_group_id: FLOOD_GROUP,
+            replicas: replicas(ports),
+            ..Default::default()
+        }),
+    )
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Finds ids by name in a P4Info, so that none is written into the driver.
+
+use super::values::fitted;
+use crate::Error;
+use tidemark_proto::p4::config::v1 as cfg;
+use tidemark_proto::p4::v1 as p4;
+
+/// A loaded program.
+#[derive(Clone, Debug)]
+pub struct Program {
+    info: cfg::P4Info,
+}
+
+/// A table of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Table<'a> {
+    program: &'a Program,
+    table: &'a cfg::Table,
+}
+
+fn matches(preamble: Option<&cfg::Preamble>, name: &str) -> bool {
+    preamble.is_some_and(|p| {
+        p.name == name || p.alias == name || p.name.rsplit('.').next() == Some(name)
+    })
+}
+
+fn names<'a>(all: impl Iterator<Item = Option<&'a cfg::Preamble>>) -> String {
+    all.flatten()
+        .map(|p| p.name.as_str())
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+impl Program {
+    /// Wraps a P4Info.
+    pub fn new(info: cfg::P4Info) -> Self {
+        Self { info }
+    }
+
+    /// The table of this name: the full name, the alias, or its last part, so
+    /// that `queue_limit` finds it in ingress (v1model) or egress (TNA).
+    pub fn table(&self, name: &str) -> Result<Table<'_>, Error> {
+        let tables = &self.info.tables;
+        let found = tables.iter().find(|t| matches(t.preamble.as_ref(), name));
+        match found {
+            Some(table) => Ok(Table {
+                program: self,
+                table,
+            }),
+            None => Err(Error::Name {
+                kind: "table",
+                name: name.into(),
+                known: names(tables.iter().map(|t| t.preamble.as_ref())),
+            }),
+        }
+    }
+
+    fn action_by_id(&self, id: u32) -> Option<&cfg::Action> {
+        self.info
+            .actions
+            .iter()
+            .find(|a| a.preamble.as_ref().is_some_and(|p| p.id == id))
+    }
+}
+
+impl<'a> Table<'a> {
+    /// Id of the table.
+    pub fn id(&self) -> u32 {
+        self.table.preamble.as_ref().map_or(0, |p| p.id)
+    }
+
+    /// Full name of the table.
+    pub fn name(&self) -> &'a str {
+        self.table.preamble.as_ref().map_or("", |p| p.name.as_str())
+    }
+
+    /// The program's own default action: its name, without arguments.
+    pub fn default_action_name(&self) -> Option<&'a str> {
+        let id = self.table.initial_default_action.as_ref()?.action_id;
+        self.action_name(id)
+    }
+
+    /// Last part of the name of an action.
+    pub fn action_name(&self, id: u32) -> Option<&'a str> {
+        let p = self.program.action_by_id(id)?.preamble.as_ref()?;
+        p.name.rsplit('.').next()
+    }
+
+    fn action(&self, name: &str) -> Result<&'a cfg::Action, Error> {
+        let of_table = || {
+            self.table
+                .action_refs
+                .iter()
+                .filter_map(|r| self.program.action_by_id(r.id))
+        };
+        of_table()
+            .find(|a| matches(a.preamble.as_ref(), name))
+            .ok_or_else(|| Error::Name {
+                kind: "action",
+                name: format!("{name} of table {}", self.name()),
+                known: names(of_table().map(|a| a.preamble.as_ref())),
+            })
+    }
+
+    /// A call of an action with named arguments. An action with exactly one
+    /// parameter takes it whatever its name (`limit_bytes`, `limit_cells`).
+    pub fn call(&self, action: &str, args: &[(&str, u64)]) -> Result<p4::TableAction, Error> {
+        let a = self.action(action)?;
+        let mut params = Vec::with_capacity(args.len());
+        for &(name, value) in args {
+            let only = a.params.len() == 1 && args.len() == 1;
+            let param = a.params.iter().find(|p| only || p.name == name);
+            let param = param.ok_or_else(|| Error::Name {
+                kind: "parameter",
+                name: format!("{name} of action {action}"),
+                known: a
+                    .params
+                    .iter()
+                    .map(|p| p.name.as_str())
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            })?;
+            params.push(p4::action::Param {
+                param_id: param.id,
+                value: fitted(value, param.bitwidth, name)?,
+            });
+        }
+        if let Some(missing) = a
+            .params
+            .iter()
+            .find(|p| !params.iter().any(|have| have.param_id == p.id))
+        {
+            return Err(Error::Name {
+                kind: "value for parameter",
+                name: format!("{} of action {action}", missing.name),
+                known: args.iter().map(|a| a.0).collect::<Vec<_>>().join(", "),
+            });
+        }
+        Ok(p4::TableAction {
+            r#type: Some(p4::table_action::Type::Action(p4::Action {
+                action_id: a.preamble.as_ref().map_or(0, |p| p.id),
+                params,
+            })),
+        })
+    }
+
+    fn field(&self, name: &str) -> Result<&'a cfg::MatchField, Error> {
+        let fields = &self.table.match_fields;
+        let only = fields.len() == 1;
+        fields
+            .iter()
+            .find(|f| only || f.name == name || f.name.rsplit('.').next() == Some(name))
+            .ok_or_else(|| Error::Name {
+                kind: "match field",
+                name: format!("{name} of table {}", self.name()),
+                known: fields
+                    .iter()
+                    .map(|f| f.name.as_str())
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            })
+    }
+
+    /// An exact match; a table with one field takes it whatever its name.
+    pub fn exact(&self, name: &str, value: u64) -> Result<p4::FieldMatch, Error> {
+        let f = self.field(name)?;
+        Ok(p4::FieldMatch {
+            field_id: f.id,
+            field_match_type: Some(p4::field_match::FieldMatchType::Exact(
+                p4::field_match::Exact {
+                    value: fitted(value, f.bitwidth, name)?,
+                },
+            )),
+        })
+    }
+
+    /// A ternary match; `None` as mask means all bits of the field.
+    pub fn ternary(
+        &self,
+        name: &str,
+        value: u64,
+        mask: Option<u64>,
+    ) -> Result<p4::FieldMatch, Error> {
+        let f = self.field(name)?;
+        let all = 1u64
+            .checked_shl(f.bitwidth as u32)
+            .map_or(u64::MAX, |v| v - 1);
+        let mask = mask.unwrap_or(all);
+        Ok(p4::FieldMatch {
+            field_id: f.id,
+            field_match_type: Some(p4::field_match::FieldMatchType::Ternary(
+                p4::field_match::Ternary {
+                    value: fitted(value & mask, f.bitwidth, name)?,
+                    mask: fitted(mask, f.bitwidth, name)?,
+                },
+            )),
+        })
+    }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//! P4Runtime byte strings and the addresses that go into them.
+
+use crate::Error;
+use std::net::Ipv4Addr;
+
+/// The shortest big-endian form: no leading zero bytes, `\0` for zero.
+pub fn canonical(value: u64) -> Vec<u8> {
+    let bytes = value.to_be_bytes();
+    let first = bytes.iter().position(|&b| b != 0).unwrap_or(7);
+    bytes[first..].to_vec()
+}
+
+/// A byte string as a number; leading zeros are accepted.
+///
+/// # Errors
+/// Values beyond 64 bits.
+pub fn number(bytes: &[u8]) -> Result<u64, String> {
+    bytes.iter().try_fold(0u64, |n, &b| {
+        if n >> 56 != 0 {
+            return Err(format!("{} bytes do not fit 64 bits", bytes.len()));
+        }
+        Ok(n << 8 | u64::from(b))
+    })
+}
+
+/// A value that must fit a field of `bits` bits.
+pub fn fitted(value: u64, bits: i32, field: &str) -> Result<Vec<u8>, Error> {
+    if (0..64).contains(&bits) && value >> bits != 0 {
+        let max = (1u64 << bits) - 1;
+        return Err(Error::value(
+            field,
+            format!("{value} does not fit {bits} bits (at most {max})"),
+        ));
+    }
+    Ok(canonical(value))
+}
+
+/// `aa:bb:cc:dd:ee:ff` (or with `-`) as a number.
+pub fn mac(text: &str, field: &str) -> Result<u64, Error> {
+    let parts: Vec<&str> = text.split([':', '-']).collect();
+    let bad = || {
+        Error::value(
+            field,
+            format!("\"{text}\" is not a MAC address such as 02:00:00:00:00:01"),
+        )
+    };
+    if parts.len() != 6 {
+        return Err(bad());
+    }
+    parts.iter().try_fold(0, |n, p| {
+        let byte = u8::from_str_radix(p, 16).map_err(|_| bad())?;
+        Ok(n << 8 | u64::from(byte))
+    })
+}
+
+/// `10.0.0.0/8` or one address, as value and mask.
+pub fn prefix(text: &str, field: &str) -> Result<(u64, u64), Error> {
+    let bad = |why: &str| {
+        Error::value(
+            field,
+            format!("\"{text}\" is not an IPv4 address or prefix such as 10.0.0.0/8{why}"),
+        )
+    };
+    let (address, length) = match text.split_once('/') {
+        Some((a, l)) => (a, l.parse::<u32>().map_err(|_| bad(""))?),
+        None => (text, 32),
+    };
+    if length > 32 {
+        return Err(bad(": the length is at most 32"));
+    }
+    let address: Ipv4Addr = address.parse().map_err(|_| bad(""))?;
+    let mask = u32::MAX.checked_shl(32 - length).unwrap_or(0);
+    Ok((u64::from(u32::from(address) & mask), u64::from(mask)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn canonical_form_is_shortest() {
+        assert_eq!(canonical(0), [0]);
+        assert_eq!(canonical(5), [5]);
+        assert_eq!(canonical(0x100), [1, 0]);
+        assert_eq!(canonical(u64::MAX).len(), 8);
+        for v in [0, 1, 255, 256, u64::MAX] {
+            assert_eq!(number(&canonical(v)), Ok(v));
+        }
+        assert_eq!(number(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 7]), Ok(7));
+        assert!(number(&[1, 0, 0, 0, 0, 0, 0, 0, 0]).is_err());
+    }
+
+    #[test]
+    fn values_are_held_to_their_width() {
+        assert!(fitted(511, 9, "port").is_ok());
+        let e = fitted(512, 9, "port").unwrap_err().to_string();
+        assert_eq!(e, "port: 512 does not fit 9 bits (at most 511)");
+        assert!(fitted(u64::MAX, 64, "x").is_ok());
+    }
+
+    #[test]
+    fn addresses() {
+        assert_eq!(mac("02:00:00:00:01:ff", "m").unwrap(), 0x0200_0000_01ff);
+        assert!(mac("02:00:00:00:01", "m").is_err());
+        assert!(mac("02:00:00:00:01:gg", "m").is_err());
+        assert_eq!(
+            prefix("10.1.2.3/8", "p").unwrap(),
+            (0x0a00_0000, 0xff00_0000)
+        );
+        assert_eq!(prefix("10.1.2.3", "p").unwrap(), (0x0a01_0203, 0xffff_ffff));
+        assert_eq!(prefix("0.0.0.0/0", "p").unwrap(), (0, 0));
+        assert!(prefix("10.0.0.0/33", "p").is_err());
+        assert!(prefix("ten", "p").is_err());
+    }
+}
