@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tidemark. `make help` lists what there is. `make demo` and `make test` do all
+# their own set-up; they need cargo, python3 (with venv), node/npm, make, gcc,
+# and root for network namespaces.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+VENV ?= .venv
+PYTHON ?= python3
+SWITCH ?= embedded
+TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))
+BIN_DIR := $(TARGET_DIR)/release
+VENV_PYTHON := $(abspath $(VENV))/bin/python
+CONSOLE := controller/console
+CARGO_FLAGS := --release --locked
+
+export TIDEMARK_BIN_DIR := $(BIN_DIR)
+
+##@ Run
+
+.PHONY: help
+help: ## This list
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
+	  /^[a-z0-9_-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: build venv ## Real TCP through the switch, estimated, advised, measured (KEEP=1 leaves it running)
+	@$(VENV_PYTHON) -m tidemark_lab demo $(if $(KEEP),--keep) $(DEMO_FLAGS)
+
+.PHONY: build
+build: console ## Every binary, with the console inside
+	cargo build $(CARGO_FLAGS) --workspace
+
+.PHONY: p4
+p4: ## Compile p4src into p4src/build (needs p4c; the result is committed)
+	$(PYTHON) p4src/compile.py
+
+##@ Test
+
+.PHONY: test
+test: test-rust test-p4 test-lab test-console ptf test-demo ## Everything (root; about 15 minutes on 2 cores)
+	@echo "all tests passed"
+
+.PHONY: test-rust
+test-rust: console require-root tracefs ## Unit, property and integration tests of the Rust crates
+	cargo test $(CARGO_FLAGS) --workspace
+
+.PHONY: test-p4
+test-p4: venv ## Compiled P4 artifacts are those of the sources
+	$(VENV_PYTHON) -m pytest -q p4src/tests
+
+.PHONY: test-lab
+test-lab: build venv require-root tracefs ## The lab: topology, cleanup, summary, report
+	$(VENV_PYTHON) -m pytest -q testbed/lab/tests --ignore=testbed/lab/tests/test_demo.py
+
+.PHONY: test-demo
+test-demo: build venv require-root tracefs ## The demo, shortened, judged by its summary
+	$(VENV_PYTHON) -m pytest -q testbed/lab/tests/test_demo.py
+
+.PHONY: test-console
+test-console: console browser ## The console: logic, then in a real browser
+	cd $(CONSOLE) && npm test && npm run test:browser
+
+.PHONY: ptf
+ptf: build venv require-root ## Data-plane tests (SWITCH=embedded or bmv2)
+	$(VENV_PYTHON) ptf-tests/run.py --switch $(SWITCH)
+
+.PHONY: ptf-bmv2
+ptf-bmv2: venv require-root ## The same on BMv2, without building anything of ours
+	$(VENV_PYTHON) ptf-tests/run.py --switch bmv2
+
+.PHONY: lint
+lint: venv console ## Formatting, clippy, ruff, TypeScript
+	cargo fmt --all --check
+	cargo clippy $(CARGO_FLAGS) --workspace --all-targets -- -D warnings
+	$(VENV_PYTHON) -m ruff check .
+	$(VENV_PYTHON) -m ruff format --check .
+	cd $(CONSOLE) && npm run lint
+
+.PHONY: bench
+bench: ## Benchmarks; each compares two things in one run
+	cargo bench --locked --workspace
+
+##@ Set-up (done by the others as needed)
+
+.PHONY: venv
+venv: $(VENV)/.installed ## Python environment of lab and tests
+
+$(VENV)/.installed: testbed/lab/pyproject.toml ptf-tests/requirements.txt
+	$(PYTHON) -m venv $(VENV) || { echo "python3 -m venv failed: install python3-venv" >&2; exit 1; }
+	$(VENV_PYTHON) -m pip install -q --disable-pip-version-check -e 'testbed/lab[dev]' -r ptf-tests/requirements.txt
+	touch $@
+
+.PHONY: console
+console: $(CONSOLE)/dist/index.html ## Web console
+
+$(CONSOLE)/node_modules/.package-lock.json: $(CONSOLE)/package.json $(CONSOLE)/package-lock.json
+	cd $(CONSOLE) && npm ci --no-audit --no-fund
+	touch $@
+
+$(CONSOLE)/dist/index.html: $(CONSOLE)/node_modules/.package-lock.json $(CONSOLE)/index.html $(shell find $(CONSOLE)/src -type f 2>/dev/null)
+	cd $(CONSOLE) && npm run build
+	touch $@
+
+.PHONY: require-root
+require-root:
+	@test "$$(id -u)" = 0 || { echo "needs root (network namespaces, tracepoints): sudo --preserve-env=PATH make $(MAKECMDGOALS)" >&2; exit 1; }
+
+.PHONY: tracefs
+tracefs: require-root ## Mounts tracefs where it is not
+	@test -e /sys/kernel/tracing/events || mount -t tracefs nodev /sys/kernel/tracing
+
+# The console is tested in a real Chromium: $$CHROMIUM, one on PATH, or Debian's.
+.PHONY: browser
+browser:
+	@if [ -z "$${CHROMIUM:-}" ] && ! command -v chromium chromium-browser google-chrome >/dev/null; then \
+	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+	  else echo "no Chromium found: install it, or set CHROMIUM to its path" >&2; exit 1; fi; fi
