@@ -61,7 +61,10 @@ mod tests {
             dst_port: 5001,
             protocol: 6,
         };
-        assert_eq!(key.to_string(), "10.0.0.1:40000 > [2001:db8::1]:5001 proto 6");
+        assert_eq!(
+            key.to_string(),
+            "10.0.0.1:40000 > [2001:db8::1]:5001 proto 6"
+        );
         assert_eq!(key.reversed().src_port, 5001);
         assert_eq!(key.reversed().reversed(), key);
     }

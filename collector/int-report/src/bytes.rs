@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Big-endian reads that cannot panic.
+
+/// Four bytes at `offset`; `None` beyond the end.
+#[inline(always)]
+pub(crate) fn be32(data: &[u8], offset: usize) -> Option<u32> {
+    let chunk = data.get(offset..)?.first_chunk::<4>()?;
+    Some(u32::from_be_bytes(*chunk))
+}
+
+/// Two bytes at `offset`; `None` beyond the end.
+#[inline(always)]
+pub(crate) fn be16(data: &[u8], offset: usize) -> Option<u16> {
+    let chunk = data.get(offset..)?.first_chunk::<2>()?;
+    Some(u16::from_be_bytes(*chunk))
+}
+
+/// Takes words off the front of a slice.
+#[derive(Clone, Copy)]
+pub(crate) struct Words<'a>(pub &'a [u8]);
+
+impl Words<'_> {
+    #[inline(always)]
+    pub(crate) fn u32(&mut self) -> Option<u32> {
+        let (chunk, rest) = self.0.split_first_chunk::<4>()?;
+        self.0 = rest;
+        Some(u32::from_be_bytes(*chunk))
+    }
+
+    #[inline(always)]
+    pub(crate) fn u64(&mut self) -> Option<u64> {
+        let (chunk, rest) = self.0.split_first_chunk::<8>()?;
+        self.0 = rest;
+        Some(u64::from_be_bytes(*chunk))
+    }
+}
+
+/// Two 16-bit interface ids of one word; all ones stands for "not available".
+#[inline(always)]
+pub(crate) fn port_pair(word: u32) -> (Option<u32>, Option<u32>) {
+    let available = |id: u32| (id != 0xffff).then_some(id);
+    (available(word >> 16), available(word & 0xffff))
+}
+
+/// Queue id (8 bits) and occupancy (24 bits); all ones stands for "not available".
+#[inline(always)]
+pub(crate) fn queue_word(word: u32) -> (Option<u8>, Option<u32>) {
+    if word == u32::MAX {
+        (None, None)
+    } else {
+        (Some((word >> 24) as u8), Some(word & 0x00ff_ffff))
+    }
+}

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Encoder of telemetry reports, for tests, tools and software exporters.
+//! Whatever [`encode`] accepts, [`crate::decode`] gives back unchanged.
+
+use thiserror::Error;
+
+use crate::report::{Inner, InnerKind, Report};
+use crate::v2::{DS_LIMIT, DS_POLICY};
+use crate::{DS_TIDEMARK, report};
+
+/// Why a set of reports cannot be put into one datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum EncodeError {
+    #[error("no report to encode")]
+    Empty,
+    #[error("report version {version} is not known (0 = v0.5, 1 = v1.0, 2 = v2.0 are)")]
+    UnknownVersion { version: u8 },
+    #[error("report version {version} allows one report per datagram")]
+    OnePerDatagram { version: u8 },
+    #[error("report {index} has another node, hw_id or sequence than the first")]
+    MixedStreams { index: usize },
+    #[error("report {index}: {field} cannot be expressed in its version")]
+    Unsupported { index: usize, field: &'static str },
+    #[error("report {index} is too long to be followed by another")]
+    TooLong { index: usize },
+}
+
+/// Encodes the reports of one datagram (several only in v2.0).
+///
+/// The inner packet is padded with zeros to four bytes unless it is the last.
+///
+/// # Errors
+/// When the version has no place for what the reports say.
+pub fn encode(reports: &[Report<'_>]) -> Result<Vec<u8>, EncodeError> {
+    let first = reports.first().ok_or(EncodeError::Empty)?;
+    match first.version {
+        2 => v2(first, reports),
+        version @ (0 | 1) => match reports {
+            [report] if version == 1 => v1(report),
+            [report] => v0_5(report),
+            _ => Err(EncodeError::OnePerDatagram { version }),
+        },
+        version => Err(EncodeError::UnknownVersion { version }),
+    }
+}
+
+fn unsupported(index: usize, field: &'static str) -> EncodeError {
+    EncodeError::Unsupported { index, field }
+}
+
+fn v2(first: &Report<'_>, reports: &[Report<'_>]) -> Result<Vec<u8>, EncodeError> {
+    if first.hw_id > 0x3f {
+        return Err(unsupported(0, "hw_id"));
+    }
+    if first.sequence > 0x3f_ffff {
+        return Err(unsupported(0, "sequence"));
+    }
+    let mut out = Vec::with_capacity(8 + 160 * reports.len());
+    let word = 2 << 28 | u32::from(first.hw_id) << 22 | first.sequence;
+    out.extend(word.to_be_bytes());
+    out.extend(first.node_id.to_be_bytes());
+    for (index, report) in reports.iter().enumerate() {
+        let id = |r: &Report<'_>| (r.version, r.node_id, r.hw_id, r.sequence);
+        if id(report) != id(first) {
+            return Err(EncodeError::MixedStreams { index });
+        }
+        v2_individual(&mut out, report, index, index + 1 == reports.len())?;
+    }
+    Ok(out)
+}
+
+fn v2_individual(
+    out: &mut Vec<u8>,
+    report: &Report<'_>,
+    index: usize,
+    last: bool,
+) -> Result<(), EncodeError> {
+    let in_type = match report.inner.kind {
+        InnerKind::None => 0u8,
+        InnerKind::Opaque => 2,
+        InnerKind::Ethernet => 3,
+        InnerKind::Ipv4 => 4,
+        InnerKind::Ipv6 => 5,
+    };
+    let start = out.len();
+    out.extend([0x10 | in_type, 0, 0, v2_flags(report)]);
+    out.extend([0; 8]);
+    let bits = v2_baseline(out, report, index)?;
+    let domain_bits = v2_domain(out, report);
+    let metadata_words = (out.len() - start - 12) / 4;
+    if let Some(fixed) = out.get_mut(start + 4..start + 10) {
+        let domain = if domain_bits == 0 { 0 } else { DS_TIDEMARK };
+        fixed[0..2].copy_from_slice(&bits.to_be_bytes());
+        fixed[2..4].copy_from_slice(&domain.to_be_bytes());
+        fixed[4..6].copy_from_slice(&domain_bits.to_be_bytes());
+    }
+    out.extend(report.inner.packet);
+    let bytes = out.len() - start - 4;
+    // Rounded down, as switch-p4-16 does: the decoder gives the rest to the
+    // last report. Elsewhere the packet is padded.
+    let mut words = bytes / 4;
+    if !last {
+        words = bytes.div_ceil(4);
+        out.resize(start + 4 + 4 * words, 0);
+        if words >= 0xff {
+            return Err(EncodeError::TooLong { index });
+        }
+    }
+    if let Some(lengths) = out.get_mut(start + 1..start + 3) {
+        lengths[0] = u8::try_from(words).unwrap_or(0xff);
+        lengths[1] = u8::try_from(metadata_words).unwrap_or(u8::MAX);
+    }
+    Ok(())
+}
+
+fn v2_flags(report: &Report<'_>) -> u8 {
+    u8::from(report.dropped) << 7 | u8::from(report.congested) << 6 | u8::from(report.tracked) << 5
+}
+
+fn v2_baseline(out: &mut Vec<u8>, report: &Report<'_>, index: usize) -> Result<u16, EncodeError> {
+    let mut bits = 0;
+    let ports = (report.ingress_port, report.egress_port);
+    let wide = |port: Option<u32>| port.is_some_and(|id| id >= 0xffff);
+    let level2 = wide(ports.0) || wide(ports.1);
+    if ports != (None, None) && !level2 {
+        bits |= 0x4000;
+        out.extend(port_word(report).to_be_bytes());
+    }
+    if let Some(depth) = report.queue_occupancy {
+        if depth > 0x00ff_ffff {
+            return Err(unsupported(index, "queue_occupancy above 24 bits"));
+        }
+        let queue = report
+            .queue_id
+            .ok_or(unsupported(index, "occupancy without queue_id"))?;
+        let word = u32::from(queue) << 24 | depth;
+        if word == u32::MAX {
+            return Err(unsupported(index, "queue word of all ones"));
+        }
+        bits |= 0x1000;
+        out.extend(word.to_be_bytes());
+    }
+    for (bit, timestamp) in [(0x0800, report.ingress_ts), (0x0400, report.egress_ts)] {
+        if let Some(timestamp) = timestamp {
+            if timestamp == u64::MAX {
+                return Err(unsupported(index, "timestamp of all ones"));
+            }
+            bits |= bit;
+            out.extend(timestamp.to_be_bytes());
+        }
+    }
+    if level2 {
+        bits |= 0x0200;
+        for port in [ports.0, ports.1] {
+            if port == Some(u32::MAX) {
+                return Err(unsupported(index, "port id of all ones"));
+            }
+            out.extend(port.unwrap_or(u32::MAX).to_be_bytes());
+        }
+    }
+    if let Some(reason) = report.drop_reason {
+        if !report.dropped {
+            return Err(unsupported(index, "drop_reason without dropped"));
+        }
+        let queue = report
+            .queue_id
+            .ok_or(unsupported(index, "drop_reason without queue_id"))?;
+        bits |= 0x0001;
+        out.extend([queue, reason, 0, 0]);
+    } else if report.queue_id.is_some() && report.queue_occupancy.is_none() {
+        return Err(unsupported(index, "queue_id alone"));
+    }
+    Ok(bits)
+}
+
+fn v2_domain(out: &mut Vec<u8>, report: &Report<'_>) -> u16 {
+    let mut bits = 0;
+    if let Some(limit) = report.limit {
+        bits |= DS_LIMIT;
+        out.extend(limit.to_be_bytes());
+    }
+    if report.sampling_shift.is_some() || report.policy_flags.is_some() {
+        bits |= DS_POLICY;
+        let (shift, flags) = (report.sampling_shift, report.policy_flags);
+        out.extend([shift.unwrap_or(0), flags.unwrap_or(0), 0, 0]);
+    }
+    bits
+}
+
+fn port_word(report: &Report<'_>) -> u32 {
+    let id = |port: Option<u32>| port.unwrap_or(0xffff) & 0xffff;
+    id(report.ingress_port) << 16 | id(report.egress_port)
+}
+
+/// What v1.0 and v0.5 have no place for.
+fn check_old(report: &Report<'_>) -> Result<u32, EncodeError> {
+    let wide = |port: Option<u32>| port.is_some_and(|id| id >= 0xffff);
+    let checks = [
+        (report.hw_id > 0x3f, "hw_id"),
+        (
+            wide(report.ingress_port) || wide(report.egress_port),
+            "port id above 16 bits",
+        ),
+        (report.limit.is_some(), "limit"),
+        (report.sampling_shift.is_some(), "sampling_shift"),
+        (report.policy_flags.is_some(), "policy_flags"),
+        (
+            report
+                .queue_occupancy
+                .is_some_and(|depth| depth > 0x00ff_ffff),
+            "occupancy",
+        ),
+        (
+            report.queue_occupancy.is_some() && report.queue_id.is_none(),
+            "occupancy alone",
+        ),
+        (
+            report.drop_reason.is_some() && report.queue_id.is_none(),
+            "drop_reason alone",
+        ),
+        (
+            report.drop_reason.is_some() && !report.dropped,
+            "drop_reason without dropped",
+        ),
+        (
+            (report.queue_id, report.queue_occupancy) == (Some(0xff), Some(0x00ff_ffff)),
+            "queue word of all ones",
+        ),
+    ];
+    if let Some((_, field)) = checks.iter().find(|(bad, _)| *bad) {
+        return Err(unsupported(0, field));
+    }
+    time32(report.ingress_ts)?.ok_or(unsupported(0, "missing ingress_ts"))
+}
+
+fn time32(timestamp: Option<u64>) -> Result<Option<u32>, EncodeError> {
+    timestamp
+        .map(|t| u32::try_from(t).map_err(|_| unsupported(0, "timestamp above 32 bits")))
+        .transpose()
+}
+
+fn v1(report: &Report<'_>) -> Result<Vec<u8>, EncodeError> {
+    let ingress_ts = check_old(report)?;
+    let next_protocol = match report.inner.kind {
+        InnerKind::Ethernet => 0u32,
+        InnerKind::Ipv4 => 1,
+        InnerKind::Ipv6 => 2,
+        InnerKind::None | InnerKind::Opaque => return Err(unsupported(0, "inner kind")),
+    };
+    let mut bits = 0u32;
+    let mut optional = Vec::new();
+    if (report.ingress_port, report.egress_port) != (None, None) {
+        bits |= 0x20;
+        optional.extend(port_word(report).to_be_bytes());
+    }
+    if let (Some(queue), Some(depth)) = (report.queue_id, report.queue_occupancy) {
+        bits |= 0x08;
+        optional.extend((u32::from(queue) << 24 | depth).to_be_bytes());
+    }
+    if let Some(timestamp) = time32(report.egress_ts)? {
+        bits |= 0x04;
+        optional.extend(timestamp.to_be_bytes());
+    }
+    if let (Some(queue), Some(reason)) = (report.queue_id, report.drop_reason) {
+        bits |= 0x02;
+        optional.extend([queue, reason, 0, 0]);
+    } else if report.queue_id.is_some() && report.queue_occupancy.is_none() {
+        return Err(unsupported(0, "queue_id alone"));
+    }
+    let words = 4 + optional.len() as u32 / 4;
+    let word = 1 << 28
+        | words << 24
+        | next_protocol << 21
+        | bits << 15
+        | u32::from(report.dropped) << 8
+        | u32::from(report.congested) << 7
+        | u32::from(report.tracked) << 6
+        | u32::from(report.hw_id);
+    let mut out = Vec::with_capacity(40 + report.inner.packet.len());
+    for word in [word, report.node_id, report.sequence, ingress_ts] {
+        out.extend(word.to_be_bytes());
+    }
+    out.extend(optional);
+    out.extend(report.inner.packet);
+    Ok(out)
+}
+
+fn v0_5(report: &Report<'_>) -> Result<Vec<u8>, EncodeError> {
+    let ingress_ts = check_old(report)?;
+    if report.inner.kind != InnerKind::Ethernet {
+        return Err(unsupported(0, "inner kind"));
+    }
+    let next_protocol = if report.drop_reason.is_some() {
+        1u32
+    } else {
+        2
+    };
+    let word = next_protocol << 24
+        | u32::from(report.dropped) << 23
+        | u32::from(report.congested) << 22
+        | u32::from(report.tracked) << 21
+        | u32::from(report.hw_id);
+    let mut out = Vec::with_capacity(28 + report.inner.packet.len());
+    for word in [
+        word,
+        report.sequence,
+        ingress_ts,
+        report.node_id,
+        port_word(report),
+    ] {
+        out.extend(word.to_be_bytes());
+    }
+    let egress_ts = time32(report.egress_ts)?;
+    match (
+        report.queue_id,
+        report.drop_reason,
+        report.queue_occupancy,
+        egress_ts,
+    ) {
+        (Some(queue), Some(reason), None, None) => out.extend([queue, reason, 0, 0]),
+        (Some(queue), None, Some(depth), Some(egress_ts)) => {
+            out.extend((u32::from(queue) << 24 | depth).to_be_bytes());
+            out.extend(egress_ts.to_be_bytes());
+        }
+        _ => return Err(unsupported(0, "this set of queue, drop and egress fields")),
+    }
+    out.extend(report.inner.packet);
+    Ok(out)
+}
+
+/// What a decoder will see of `inner` in a report that others follow.
+#[must_use]
+pub fn padded_len(inner: &Inner<'_>) -> usize {
+    inner.packet.len().div_ceil(4) * 4
+}
+
+/// A Tidemark postcard (RepMdBits 0x5C00, or 0x5801 for a drop): the usual
+/// starting point of tests and generators.
+#[must_use]
+pub fn postcard<'a>(
+    node_id: u32,
+    sequence: u32,
+    ports: (u32, u32),
+    packet: &'a [u8],
+) -> Report<'a> {
+    Report {
+        version: 2,
+        node_id,
+        sequence: sequence & 0x3f_ffff,
+        sequence_bits: 22,
+        tracked: true,
+        ingress_port: Some(ports.0),
+        egress_port: Some(ports.1),
+        queue_id: Some(0),
+        queue_occupancy: Some(0),
+        ingress_ts: Some(0),
+        egress_ts: Some(0),
+        limit: Some(u32::MAX),
+        sampling_shift: Some(0),
+        policy_flags: Some(0),
+        inner: report::Inner {
+            packet,
+            kind: InnerKind::Ipv4,
+        },
+        first_in_datagram: true,
+        ..Report::default()
+    }
+}

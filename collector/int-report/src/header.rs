@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The part of a datagram that numbers it, readable even when the rest is
+//! malformed: a malformed datagram has arrived and is not a lost one.
+
+use crate::bytes::be32;
+
+/// Which stream of reports a datagram belongs to, and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamHeader {
+    pub version: u8,
+    /// 0 in a v0.5 report that names none.
+    pub node_id: u32,
+    pub hw_id: u8,
+    pub sequence: u32,
+    pub sequence_bits: u8,
+}
+
+/// Reads the numbering of a datagram without decoding its reports. `None` when
+/// it is too short or of an unknown version.
+#[must_use]
+pub fn peek_header(payload: &[u8]) -> Option<StreamHeader> {
+    let word = be32(payload, 0)?;
+    let version = (word >> 28) as u8;
+    match version {
+        2 => Some(StreamHeader {
+            version,
+            node_id: be32(payload, 4)?,
+            hw_id: ((word >> 22) & 0x3f) as u8,
+            sequence: word & 0x3f_ffff,
+            sequence_bits: 22,
+        }),
+        1 => Some(StreamHeader {
+            version,
+            node_id: be32(payload, 4)?,
+            hw_id: (word & 0x3f) as u8,
+            sequence: be32(payload, 8)?,
+            sequence_bits: 32,
+        }),
+        0 => Some(StreamHeader {
+            version,
+            node_id: match (word >> 24) & 0xf {
+                1 | 2 | 4 => be32(payload, 12)?,
+                _ => 0,
+            },
+            hw_id: (word & 0x3f) as u8,
+            sequence: be32(payload, 4)?,
+            sequence_bits: 32,
+        }),
+        _ => None,
+    }
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Reads the truncated original packet of a report.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::bytes::{be16, be32};
+use crate::error::{InnerError, Layer};
+use crate::flow::FlowKey;
+use crate::report::{Inner, InnerKind};
+
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+const MAX_VLAN_TAGS: usize = 2;
+const MAX_EXTENSIONS: usize = 8;
+
+/// What the headers of an inner packet say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InnerPacket {
+    pub src: IpAddr,
+    pub dst: IpAddr,
+    /// IP protocol number of the transport header.
+    pub protocol: u8,
+    /// 0 for protocols without ports and for fragments other than the first.
+    pub src_port: u16,
+    pub dst_port: u16,
+    /// IP total length including the IP header.
+    pub ip_bytes: u32,
+    /// Payload of the transport protocol, from the IP length: independent of
+    /// truncation and of Ethernet padding. For a fragment: what of it lies in
+    /// this fragment.
+    pub payload_bytes: u32,
+    /// 0 unless TCP.
+    pub tcp_seq: u32,
+    pub tcp_ack: u32,
+    /// CWR ECE URG ACK PSH RST SYN FIN from the most significant bit.
+    pub tcp_flags: u8,
+    /// 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.
+    pub ecn: u8,
+    pub fragment: bool,
+}
+
+impl InnerPacket {
+    /// The five-tuple of the packet.
+    #[must_use]
+    #[inline]
+    pub fn flow_key(&self) -> FlowKey {
+        FlowKey {
+            src: self.src,
+            dst: self.dst,
+            src_port: self.src_port,
+            dst_port: self.dst_port,
+            protocol: self.protocol,
+        }
+    }
+}
+
+/// Reads Ethernet (with up to two VLAN tags), IPv4 with options, IPv6 with
+/// extension headers, TCP and UDP.
+///
+/// # Errors
+/// When a header needed for the five-tuple, the lengths or the TCP numbers is
+/// cut or impossible.
+#[inline]
+pub fn parse_inner(inner: &Inner<'_>) -> Result<InnerPacket, InnerError> {
+    match inner.kind {
+        InnerKind::Ipv4 => parse_ipv4(inner.packet),
+        InnerKind::Ipv6 => parse_ipv6(inner.packet),
+        InnerKind::Ethernet => parse_ethernet(inner.packet),
+        InnerKind::None => Err(InnerError::NoPacket),
+        InnerKind::Opaque => Err(InnerError::NotAPacket),
+    }
+}
+
+fn parse_ethernet(frame: &[u8]) -> Result<InnerPacket, InnerError> {
+    let short = |layer| InnerError::Short {
+        layer,
+        have_bytes: frame.len(),
+    };
+    let mut ethertype = be16(frame, 12).ok_or_else(|| short(Layer::Ethernet))?;
+    let mut offset = 14;
+    for _ in 0..MAX_VLAN_TAGS {
+        if !matches!(ethertype, 0x8100 | 0x88a8) {
+            break;
+        }
+        ethertype = be16(frame, offset + 2).ok_or_else(|| short(Layer::Vlan))?;
+        offset += 4;
+    }
+    let packet = frame.get(offset..).unwrap_or_default();
+    match ethertype {
+        0x0800 => parse_ipv4(packet),
+        0x86dd => parse_ipv6(packet),
+        ethertype => Err(InnerError::NotIp { ethertype }),
+    }
+}
+
+#[inline]
+fn parse_ipv4(packet: &[u8]) -> Result<InnerPacket, InnerError> {
+    let Some(header) = packet.first_chunk::<20>() else {
+        return Err(InnerError::Short {
+            layer: Layer::Ipv4,
+            have_bytes: packet.len(),
+        });
+    };
+    check_version(header[0], 4)?;
+    let header_bytes = usize::from(header[0] & 0xf) * 4;
+    let total = usize::from(u16::from_be_bytes([header[2], header[3]]));
+    if header_bytes < 20 || total < header_bytes {
+        return Err(InnerError::BadLength {
+            layer: Layer::Ipv4,
+            length_bytes: if header_bytes < 20 {
+                header_bytes
+            } else {
+                total
+            },
+        });
+    }
+    let fragment_word = u16::from_be_bytes([header[6], header[7]]);
+    let result = InnerPacket {
+        src: IpAddr::V4(Ipv4Addr::new(
+            header[12], header[13], header[14], header[15],
+        )),
+        dst: IpAddr::V4(Ipv4Addr::new(
+            header[16], header[17], header[18], header[19],
+        )),
+        protocol: header[9],
+        src_port: 0,
+        dst_port: 0,
+        ip_bytes: total as u32,
+        payload_bytes: (total - header_bytes) as u32,
+        tcp_seq: 0,
+        tcp_ack: 0,
+        tcp_flags: 0,
+        ecn: header[1] & 3,
+        fragment: fragment_word & 0x3fff != 0,
+    };
+    if fragment_word & 0x1fff != 0 {
+        return Ok(result);
+    }
+    parse_transport(result, packet.get(header_bytes..).unwrap_or_default())
+}
+
+fn parse_ipv6(packet: &[u8]) -> Result<InnerPacket, InnerError> {
+    let Some(header) = packet.first_chunk::<40>() else {
+        return Err(InnerError::Short {
+            layer: Layer::Ipv6,
+            have_bytes: packet.len(),
+        });
+    };
+    check_version(header[0], 6)?;
+    let payload = u32::from(u16::from_be_bytes([header[4], header[5]]));
+    let address = |start: usize| {
+        let bytes = header
+            .get(start..)
+            .and_then(|rest| rest.first_chunk::<16>());
+        IpAddr::V6(Ipv6Addr::from(bytes.copied().unwrap_or_default()))
+    };
+    let mut result = InnerPacket {
+        src: address(8),
+        dst: address(24),
+        protocol: header[6],
+        src_port: 0,
+        dst_port: 0,
+        ip_bytes: payload + 40,
+        payload_bytes: payload,
+        tcp_seq: 0,
+        tcp_ack: 0,
+        tcp_flags: 0,
+        ecn: (header[1] >> 4) & 3,
+        fragment: false,
+    };
+    let mut rest = packet.get(40..).unwrap_or_default();
+    for _ in 0..=MAX_EXTENSIONS {
+        let length = match result.protocol {
+            0 | 43 | 60 | 135 => be16(rest, 0).map(|word| 8 + 8 * usize::from(word & 0xff)),
+            51 => be16(rest, 0).map(|word| 8 + 4 * usize::from(word & 0xff)),
+            44 => be32(rest, 0).map(|_| 8),
+            _ => return parse_transport(result, rest),
+        };
+        let length_bytes = length.ok_or(InnerError::Short {
+            layer: Layer::Ipv6Extension,
+            have_bytes: rest.len(),
+        })?;
+        result.payload_bytes = u32::try_from(length_bytes)
+            .ok()
+            .and_then(|length| result.payload_bytes.checked_sub(length))
+            .ok_or(InnerError::BadLength {
+                layer: Layer::Ipv6Extension,
+                length_bytes,
+            })?;
+        if result.protocol == 44 {
+            let offset_and_flags = be16(rest, 2).unwrap_or_default();
+            // An "atomic" fragment (offset 0, last) is a whole packet.
+            result.fragment = offset_and_flags & 0xfff9 != 0;
+            if offset_and_flags & 0xfff8 != 0 {
+                result.protocol = rest.first().copied().unwrap_or_default();
+                return Ok(result);
+            }
+        }
+        result.protocol = rest.first().copied().unwrap_or_default();
+        rest = rest.get(length_bytes..).unwrap_or_default();
+    }
+    Err(InnerError::TooManyExtensions {
+        max: MAX_EXTENSIONS,
+    })
+}
+
+#[inline(always)]
+fn check_version(first: u8, expected: u8) -> Result<(), InnerError> {
+    match first >> 4 {
+        version if version == expected => Ok(()),
+        version => Err(InnerError::WrongVersion { version, expected }),
+    }
+}
+
+#[inline(always)]
+fn parse_transport(mut packet: InnerPacket, data: &[u8]) -> Result<InnerPacket, InnerError> {
+    match packet.protocol {
+        TCP => {
+            // Up to the flags; window, checksum and options are not needed.
+            let Some(header) = data.first_chunk::<14>() else {
+                return Err(InnerError::Short {
+                    layer: Layer::Tcp,
+                    have_bytes: data.len(),
+                });
+            };
+            let header_bytes = u32::from(header[12] >> 4) * 4;
+            // Of a first fragment the options may lie in the next one.
+            let payload = packet.payload_bytes.checked_sub(header_bytes);
+            if header_bytes < 20 || (payload.is_none() && !packet.fragment) {
+                return Err(InnerError::BadLength {
+                    layer: Layer::Tcp,
+                    length_bytes: header_bytes as usize,
+                });
+            }
+            packet.src_port = u16::from_be_bytes([header[0], header[1]]);
+            packet.dst_port = u16::from_be_bytes([header[2], header[3]]);
+            packet.tcp_seq = u32::from_be_bytes([header[4], header[5], header[6], header[7]]);
+            packet.tcp_ack = u32::from_be_bytes([header[8], header[9], header[10], header[11]]);
+            packet.tcp_flags = header[13];
+            packet.payload_bytes = payload.unwrap_or(0);
+        }
+        UDP => {
+            let Some(header) = data.first_chunk::<4>() else {
+                return Err(InnerError::Short {
+                    layer: Layer::Udp,
+                    have_bytes: data.len(),
+                });
+            };
+            packet.src_port = u16::from_be_bytes([header[0], header[1]]);
+            packet.dst_port = u16::from_be_bytes([header[2], header[3]]);
+            packet.payload_bytes =
+                packet
+                    .payload_bytes
+                    .checked_sub(8)
+                    .ok_or(InnerError::BadLength {
+                        layer: Layer::Udp,
+                        length_bytes: packet.payload_bytes as usize,
+                    })?;
+        }
+        _ => {}
+    }
+    Ok(packet)
+}

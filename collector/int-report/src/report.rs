@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One decoded report, whatever its version.
+
+/// One individual report. Numbers are as the node sent them: times in the
+/// node's unit and width, depths in the node's unit, codes of the node's table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report<'a> {
+    /// 0 = v0.5, 1 = v1.0, 2 = v2.0.
+    pub version: u8,
+    /// The reporting node; 0 in a v0.5 report that names none.
+    pub node_id: u32,
+    /// The part of the node that numbers its reports by itself.
+    pub hw_id: u8,
+    /// Number of the datagram: `sequence_bits` wide.
+    pub sequence: u32,
+    /// 22 in v2.0, 32 before.
+    pub sequence_bits: u8,
+    /// D is set or a drop word is present.
+    pub dropped: bool,
+    /// Q: the packet met a congested queue.
+    pub congested: bool,
+    /// F: the packet belongs to a watched flow.
+    pub tracked: bool,
+    /// Level-1 interface id, else level-2; `None` when absent or all ones.
+    pub ingress_port: Option<u32>,
+    /// Intended egress port when the packet was dropped by the traffic manager.
+    pub egress_port: Option<u32>,
+    pub queue_id: Option<u8>,
+    /// 24 bits, in the node's unit (bytes, cells or packets).
+    pub queue_occupancy: Option<u32>,
+    /// In the node's unit and width.
+    pub ingress_ts: Option<u64>,
+    /// In the node's unit and width.
+    pub egress_ts: Option<u64>,
+    /// Code of the node's drop-reason table, see [`crate::drop_reason`].
+    pub drop_reason: Option<u8>,
+    /// Queue limit in force, in the unit of the occupancy; `u32::MAX` = unlimited.
+    pub limit: Option<u32>,
+    /// The report stands for 2^shift packets.
+    pub sampling_shift: Option<u8>,
+    /// Bit 0: this node marked the packet CE.
+    pub policy_flags: Option<u8>,
+    /// The truncated original packet.
+    pub inner: Inner<'a>,
+    /// The sequence number counts datagrams: account for it once, here.
+    pub first_in_datagram: bool,
+}
+
+impl Report<'_> {
+    /// Flag of [`Report::policy_flags`]: this node marked the packet CE.
+    pub const POLICY_CE_MARKED: u8 = 1;
+
+    /// True when the node says that it marked this packet CE.
+    #[must_use]
+    #[inline]
+    pub fn ce_marked(&self) -> bool {
+        self.policy_flags
+            .is_some_and(|flags| flags & Self::POLICY_CE_MARKED != 0)
+    }
+}
+
+/// The truncated original packet of a report, or whatever else follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Inner<'a> {
+    /// From the header that `kind` names; may be cut anywhere, may have up to 3
+    /// bytes of padding behind it.
+    pub packet: &'a [u8],
+    pub kind: InnerKind,
+}
+
+/// The first header of [`Inner::packet`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum InnerKind {
+    /// The report holds no packet.
+    #[default]
+    None,
+    Ethernet,
+    Ipv4,
+    Ipv6,
+    /// Bytes of a format unknown here.
+    Opaque,
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Loss accounting by sequence number: lost, late, duplicate, restart, with
+//! wrap of the 22- or 32-bit number.
+//!
+//! The scope of a number is (exporter, node, hw_id); a datagram has one number
+//! whatever it coalesces. Loss before the number is given is invisible here.
+
+mod stream;
+mod table;
+
+pub use stream::{Counts, Outcome, Stream, StreamConfig};
+pub use table::{StreamKey, StreamTable};

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+use std::collections::HashSet;
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn stream(bits: u8) -> Stream {
+    Stream::new(bits, &StreamConfig::default())
+}
+
+fn feed(stream: &mut Stream, sequences: impl IntoIterator<Item = u32>) {
+    for sequence in sequences {
+        stream.observe(sequence, None);
+    }
+}
+
+#[test]
+fn wrap_of_22_bits_is_no_loss() {
+    let mut s = stream(22);
+    assert_eq!(s.observe(0x3f_fffe, None), Outcome::First);
+    assert_eq!(s.observe(0x3f_ffff, None), Outcome::InOrder);
+    assert_eq!(s.observe(0, None), Outcome::InOrder);
+    assert_eq!(s.observe(2, None), Outcome::Gap { lost: 1 });
+    assert_eq!(s.observe(1, None), Outcome::Late);
+    assert_eq!(s.observe(1, None), Outcome::Duplicate);
+    assert_eq!(s.counts().lost, 0);
+    assert_eq!(s.counts().duplicate, 1);
+}
+
+#[test]
+fn wrap_of_32_bits_is_no_loss() {
+    let mut s = stream(32);
+    feed(&mut s, [u32::MAX - 1, u32::MAX, 0, 1]);
+    assert_eq!(
+        *s.counts(),
+        Counts {
+            received: 4,
+            ..Counts::default()
+        }
+    );
+}
+
+#[test]
+fn later_arrivals_from_before_the_first_are_not_credited() {
+    let mut s = stream(22);
+    feed(&mut s, [10, 12, 9, 8, 8]);
+    let counts = s.counts();
+    assert_eq!((counts.lost, counts.late, counts.duplicate), (1, 2, 1));
+}
+
+#[test]
+fn beyond_the_window_nothing_is_corrected() {
+    let mut s = Stream::new(
+        22,
+        &StreamConfig {
+            window: 64,
+            ..StreamConfig::default()
+        },
+    );
+    feed(&mut s, [5_000, 5_002, 5_100]);
+    assert_eq!(s.counts().lost, 98);
+    assert_eq!(s.observe(5_001, None), Outcome::Stale);
+    assert_eq!(s.counts().lost, 98);
+}
+
+#[test]
+fn clock_going_back_is_a_restart_even_within_the_window() {
+    let mut s = stream(22);
+    for n in 1..=50u32 {
+        s.observe(n, Some(10_000_000_000 + u64::from(n)));
+    }
+    assert_eq!(s.observe(1, Some(1_000)), Outcome::Restart);
+    assert_eq!(s.observe(2, Some(2_000)), Outcome::InOrder);
+    let counts = s.counts();
+    assert_eq!((counts.restarts, counts.lost, counts.duplicate), (1, 0, 0));
+}
+
+#[test]
+fn restart_without_clock_is_found_from_the_jump_to_a_low_number() {
+    let mut s = stream(22);
+    feed(&mut s, [3_000_000, 3_000_001, 1, 2]);
+    assert_eq!((s.counts().restarts, s.counts().lost), (1, 0));
+    let mut s = stream(32);
+    feed(&mut s, [200_000, 200_001, 0, 1]);
+    assert_eq!((s.counts().restarts, s.counts().lost), (1, 0));
+}
+
+#[test]
+fn loss_of_more_than_half_the_range_needs_the_clock() {
+    let mut s = stream(22);
+    s.observe(1, Some(0));
+    // 3 million numbers later: without a clock this looks like "behind".
+    let outcome = s.observe(3_000_001, Some(300_000_000));
+    assert_eq!(outcome, Outcome::Gap { lost: 2_999_999 });
+}
+
+#[test]
+fn a_silence_that_may_hide_a_whole_wrap_is_flagged() {
+    let mut s = stream(22);
+    for n in 0..1_000u32 {
+        s.observe(n, Some(u64::from(n) * 100));
+    }
+    assert_eq!(s.counts().ambiguous_gaps, 0);
+    // 0.5 s at ten reports per microsecond are 5 million numbers.
+    s.observe(1_000, Some(500_000_000));
+    assert_eq!(s.counts().ambiguous_gaps, 1);
+}
+
+/// One numbered datagram on its way.
+#[derive(Clone, Debug)]
+struct Fate {
+    lost: bool,
+    duplicated: bool,
+    /// Positions by which it is delayed.
+    delay: usize,
+    duplicate_delay: usize,
+}
+
+fn fate() -> impl Strategy<Value = Fate> {
+    (
+        prop::bool::weighted(0.1),
+        prop::bool::weighted(0.05),
+        prop_oneof![4 => Just(0usize), 1 => 1usize..40],
+        0usize..40,
+    )
+        .prop_map(|(lost, duplicated, delay, duplicate_delay)| Fate {
+            lost,
+            duplicated,
+            delay,
+            duplicate_delay,
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+    #[test]
+    fn agrees_with_a_model_that_remembers_everything(
+        bits in prop_oneof![Just(22u8), Just(32u8)],
+        before_wrap in 0u32..600,
+        fates in prop::collection::vec(fate(), 1..600),
+    ) {
+        let mask = if bits == 32 { u32::MAX } else { (1 << bits) - 1 };
+        let first = mask - before_wrap;
+        // (arrival, true index) in order of arrival.
+        let mut arrivals = Vec::new();
+        for (index, fate) in fates.iter().enumerate() {
+            if !fate.lost {
+                arrivals.push((index + fate.delay, index));
+                if fate.duplicated {
+                    arrivals.push((index + fate.delay + fate.duplicate_delay, index));
+                }
+            }
+        }
+        arrivals.sort_by_key(|&(at, _)| at);
+
+        let mut s = stream(bits);
+        let mut known = HashSet::new();
+        let mut expected = Counts::default();
+        let mut start = None;
+        let mut highest = 0;
+        for &(_, index) in &arrivals {
+            s.observe(first.wrapping_add(index as u32) & mask, None);
+            expected.received += 1;
+            if !known.insert(index) {
+                expected.duplicate += 1;
+            } else if start.is_none() {
+                start = Some(index);
+                highest = index;
+            } else if index > highest {
+                highest = index;
+            } else {
+                expected.late += 1;
+            }
+        }
+        if let Some(start) = start {
+            expected.lost = (start..=highest).filter(|index| !known.contains(index)).count() as u64;
+        }
+        prop_assert_eq!(*s.counts(), expected);
+    }
+
+    #[test]
+    fn no_input_breaks_it(
+        bits in any::<u8>(),
+        window in any::<u32>(),
+        input in prop::collection::vec((any::<u32>(), prop::option::of(any::<u64>())), 0..300),
+    ) {
+        let mut s = Stream::new(bits, &StreamConfig { window: window % 100_000, ..StreamConfig::default() });
+        for (sequence, time_ns) in &input {
+            s.observe(*sequence, *time_ns);
+        }
+        prop_assert_eq!(s.counts().received, input.len() as u64);
+    }
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+use super::{all, hex};
+use crate::{DecodeError, Inner, InnerKind, Report, encode::encode, peek_header};
+
+const ETHERNET_UDP: &str = "000000000001 000000000002 0800
+    4500002c 00004000 401100bf 0a000101 0a000202 03e807d0 00180000";
+
+#[test]
+fn v1_with_every_optional_word() {
+    // Length 10 words, IPv4, six bits, D Q F, hw_id 5.
+    let payload = hex("1a3f81c5 00000007 fffffffe 00000064
+        00030004 00000032 02000040 000000c8 02470000 00000010
+        45000014 00000000 40fd0000 0a000001 0a000002");
+    let reports = all(&payload).unwrap();
+    assert_eq!(
+        reports[0],
+        Report {
+            version: 1,
+            node_id: 7,
+            hw_id: 5,
+            sequence: 0xffff_fffe,
+            sequence_bits: 32,
+            dropped: true,
+            congested: true,
+            tracked: true,
+            ingress_port: Some(3),
+            egress_port: Some(4),
+            queue_id: Some(2),
+            queue_occupancy: Some(64),
+            ingress_ts: Some(100),
+            egress_ts: Some(200),
+            drop_reason: Some(71),
+            inner: Inner {
+                packet: &payload[40..],
+                kind: InnerKind::Ipv4
+            },
+            first_in_datagram: true,
+            ..Report::default()
+        }
+    );
+}
+
+#[test]
+fn v1_skips_what_the_length_holds_beyond_the_known_words() {
+    let payload = hex("15000045 00000007 00000001 00000064 deadbeef 0102");
+    let reports = all(&payload).unwrap();
+    assert_eq!(reports[0].inner.packet, [1, 2]);
+    assert_eq!(reports[0].inner.kind, InnerKind::Ethernet);
+    assert!(reports[0].tracked && !reports[0].congested);
+}
+
+#[test]
+fn v1_lengths_are_checked() {
+    let too_small = hex("13000000 00000007 00000001 00000064");
+    assert_eq!(
+        all(&too_small),
+        Err(DecodeError::BadHeaderLength { words: 3 })
+    );
+    let cut = hex("15200000 00000007 00000001 00000064");
+    assert_eq!(
+        all(&cut),
+        Err(DecodeError::ShortHeader {
+            have_bytes: 16,
+            need_bytes: 20
+        })
+    );
+    let bits_beyond = hex("14100000 00000007 00000001 00000064");
+    assert_eq!(
+        all(&bits_beyond),
+        Err(DecodeError::MetadataTooShort { offset: 0 })
+    );
+    let protocol = hex("14e00000 00000007 00000001 00000064");
+    assert_eq!(
+        all(&protocol),
+        Err(DecodeError::UnknownNextProtocol {
+            version: 1,
+            code: 7
+        })
+    );
+}
+
+#[test]
+fn v0_5_switch_local() {
+    // NProto 2, F, hw_id 3.
+    let payload = hex(&format!(
+        "02200003 00000009 000003e8 0000000b 00010002 05000064 000007d0 {ETHERNET_UDP}"
+    ));
+    let reports = all(&payload).unwrap();
+    assert_eq!(
+        reports[0],
+        Report {
+            version: 0,
+            node_id: 11,
+            hw_id: 3,
+            sequence: 9,
+            sequence_bits: 32,
+            tracked: true,
+            ingress_port: Some(1),
+            egress_port: Some(2),
+            queue_id: Some(5),
+            queue_occupancy: Some(100),
+            ingress_ts: Some(1000),
+            egress_ts: Some(2000),
+            inner: Inner {
+                packet: &payload[28..],
+                kind: InnerKind::Ethernet
+            },
+            first_in_datagram: true,
+            ..Report::default()
+        }
+    );
+    assert_eq!(encode(&reports).unwrap(), payload);
+    let inner = crate::parse_inner(&reports[0].inner).unwrap();
+    assert_eq!(
+        inner.flow_key().to_string(),
+        "10.0.1.1:1000 > 10.0.2.2:2000 proto 17"
+    );
+    assert_eq!(inner.payload_bytes, 16);
+}
+
+#[test]
+fn v0_5_drop() {
+    let payload = hex(&format!(
+        "01a00003 00000009 000003e8 0000000b 00010000 05470000 {ETHERNET_UDP}"
+    ));
+    let reports = all(&payload).unwrap();
+    assert!(reports[0].dropped && reports[0].tracked);
+    assert_eq!(reports[0].drop_reason, Some(71));
+    assert_eq!(reports[0].queue_id, Some(5));
+    assert_eq!(reports[0].egress_port, Some(0));
+    assert_eq!(reports[0].egress_ts, None);
+    assert_eq!(encode(&reports).unwrap(), payload);
+}
+
+#[test]
+fn v0_5_without_a_body_and_with_extensions() {
+    let bare = hex("00000001 00000002 00000003 aabb");
+    assert_eq!(all(&bare).unwrap()[0].inner.packet, [0xaa, 0xbb]);
+    let sink = hex("04000001 00000002 00000003 0000004d 45");
+    let reports = all(&sink).unwrap();
+    assert_eq!(
+        (reports[0].node_id, reports[0].inner.kind),
+        (77, InnerKind::Ipv4)
+    );
+    let summary = hex("03000001 00000002 00000003 0000004d");
+    assert_eq!(
+        all(&summary),
+        Err(DecodeError::UnknownNextProtocol {
+            version: 0,
+            code: 3
+        })
+    );
+    let cut = hex("02000001 00000002 00000003 0000004d 0001");
+    assert_eq!(
+        all(&cut),
+        Err(DecodeError::ShortHeader {
+            have_bytes: 18,
+            need_bytes: 28
+        })
+    );
+}
+
+#[test]
+fn the_header_alone_can_be_read() {
+    let v2 = peek_header(&hex("20400005 0000000a")).unwrap();
+    assert_eq!(
+        (v2.version, v2.node_id, v2.hw_id, v2.sequence),
+        (2, 10, 1, 5)
+    );
+    let v1 = peek_header(&hex("14000045 00000007 00000001")).unwrap();
+    assert_eq!(
+        (v1.version, v1.node_id, v1.hw_id, v1.sequence),
+        (1, 7, 5, 1)
+    );
+    let v0 = peek_header(&hex("02200003 00000009 000003e8 0000000b")).unwrap();
+    assert_eq!(
+        (v0.version, v0.node_id, v0.hw_id, v0.sequence),
+        (0, 11, 3, 9)
+    );
+    assert_eq!(peek_header(&hex("30000000 00000000")), None);
+    assert_eq!(peek_header(&[0x20, 0, 0]), None);
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Telemetry Report v0.5, as fabric-tna, int-host-reporter and host-int send it.
+
+use crate::bytes::{Words, port_pair, queue_word};
+use crate::error::DecodeError;
+use crate::report::{Inner, InnerKind, Report};
+
+const FIXED_BYTES: usize = 12;
+
+pub(crate) fn decode<'a>(
+    payload: &'a [u8],
+    mut f: impl FnMut(Report<'a>),
+) -> Result<usize, DecodeError> {
+    let mut words = Words(payload);
+    let (Some(word), Some(sequence), Some(ingress_ts)) = (words.u32(), words.u32(), words.u32())
+    else {
+        return Err(DecodeError::ShortHeader {
+            have_bytes: payload.len(),
+            need_bytes: FIXED_BYTES,
+        });
+    };
+    let mut report = Report {
+        version: 0,
+        hw_id: (word & 0x3f) as u8,
+        sequence,
+        sequence_bits: 32,
+        dropped: word & 0x80_0000 != 0,
+        congested: word & 0x40_0000 != 0,
+        tracked: word & 0x20_0000 != 0,
+        ingress_ts: Some(u64::from(ingress_ts)),
+        first_in_datagram: true,
+        ..Report::default()
+    };
+    let next_protocol = ((word >> 24) & 0xf) as u8;
+    let (need_bytes, kind) = match next_protocol {
+        0 => (FIXED_BYTES, InnerKind::Ethernet),
+        1 => (FIXED_BYTES + 12, InnerKind::Ethernet),
+        2 => (FIXED_BYTES + 16, InnerKind::Ethernet),
+        // Extension of host-int: the sink's node id, then IPv4.
+        4 => (FIXED_BYTES + 4, InnerKind::Ipv4),
+        code => return Err(DecodeError::UnknownNextProtocol { version: 0, code }),
+    };
+    read_body(&mut report, &mut words, next_protocol).ok_or(DecodeError::ShortHeader {
+        have_bytes: payload.len(),
+        need_bytes,
+    })?;
+    report.inner = Inner {
+        packet: words.0,
+        kind,
+    };
+    f(report);
+    Ok(1)
+}
+
+fn read_body(report: &mut Report<'_>, words: &mut Words<'_>, next_protocol: u8) -> Option<()> {
+    if next_protocol == 0 {
+        return Some(());
+    }
+    report.node_id = words.u32()?;
+    if next_protocol == 4 {
+        return Some(());
+    }
+    (report.ingress_port, report.egress_port) = port_pair(words.u32()?);
+    let queue = words.u32()?;
+    if next_protocol == 1 {
+        report.queue_id = Some((queue >> 24) as u8);
+        report.drop_reason = Some((queue >> 16) as u8);
+        report.dropped = true;
+    } else {
+        (report.queue_id, report.queue_occupancy) = queue_word(queue);
+        report.egress_ts = Some(u64::from(words.u32()?));
+    }
+    Some(())
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Telemetry Report v2.0: one group header, then individual reports whose
+//! lengths allow skipping whatever is not known.
+
+use crate::DS_TIDEMARK;
+use crate::bytes::{Words, be32, port_pair, queue_word};
+use crate::error::DecodeError;
+use crate::report::{Inner, InnerKind, Report};
+
+const GROUP_HEADER_BYTES: usize = 8;
+const LENGTH_TO_END: u8 = 0xff;
+/// Domain-specific bits of [`DS_TIDEMARK`].
+pub(crate) const DS_LIMIT: u16 = 0x8000;
+pub(crate) const DS_POLICY: u16 = 0x4000;
+
+#[inline]
+pub(crate) fn decode<'a>(
+    payload: &'a [u8],
+    mut f: impl FnMut(Report<'a>),
+) -> Result<usize, DecodeError> {
+    let Some((group, body)) = payload.split_first_chunk::<GROUP_HEADER_BYTES>() else {
+        return Err(DecodeError::ShortHeader {
+            have_bytes: payload.len(),
+            need_bytes: GROUP_HEADER_BYTES,
+        });
+    };
+    let word = u32::from_be_bytes([group[0], group[1], group[2], group[3]]);
+    let mut template = Report {
+        version: 2,
+        node_id: u32::from_be_bytes([group[4], group[5], group[6], group[7]]),
+        hw_id: ((word >> 22) & 0x3f) as u8,
+        sequence: word & 0x3f_ffff,
+        sequence_bits: 22,
+        first_in_datagram: true,
+        ..Report::default()
+    };
+    let mut rest = body;
+    let mut count = 0;
+    while let Some((&first, after)) = rest.split_first_chunk::<4>() {
+        let offset = payload.len() - rest.len();
+        let length = if first[1] == LENGTH_TO_END {
+            after.len()
+        } else {
+            4 * usize::from(first[1])
+        };
+        let Some((mut contents, mut next)) = after.split_at_checked(length) else {
+            return Err(DecodeError::ReportBeyondEnd {
+                offset,
+                end: offset + 4 + length,
+            });
+        };
+        // switch-p4-16 rounds the length down: up to 3 bytes of the last inner
+        // packet lie behind it.
+        if next.len() < 4 {
+            (contents, next) = (after, &[]);
+        }
+        let report = individual(&template, first, contents, offset)?;
+        f(report);
+        count += 1;
+        template.first_in_datagram = false;
+        rest = next;
+    }
+    if count == 0 {
+        return Err(DecodeError::NoReport);
+    }
+    Ok(count)
+}
+
+/// One individual report; `contents` is all behind its first word.
+#[inline(always)]
+fn individual<'a>(
+    template: &Report<'_>,
+    first: [u8; 4],
+    contents: &'a [u8],
+    offset: usize,
+) -> Result<Report<'a>, DecodeError> {
+    let [types, _, metadata_words, flags] = first;
+    let mut report = Report {
+        dropped: flags & 0x80 != 0,
+        congested: flags & 0x40 != 0,
+        tracked: flags & 0x20 != 0,
+        inner: Inner::default(),
+        version: template.version,
+        node_id: template.node_id,
+        hw_id: template.hw_id,
+        sequence: template.sequence,
+        sequence_bits: template.sequence_bits,
+        first_in_datagram: template.first_in_datagram,
+        ..Report::default()
+    };
+    let inner = match types >> 4 {
+        // "Inner only": no fixed contents, no metadata.
+        0 => contents,
+        1 => {
+            let Some((fixed, behind)) = contents.split_first_chunk::<8>() else {
+                return Err(DecodeError::ShortReport { offset });
+            };
+            let Some((metadata, inner)) = behind.split_at_checked(4 * usize::from(metadata_words))
+            else {
+                return Err(DecodeError::MetadataBeyondReport { offset });
+            };
+            let bits = u16::from_be_bytes([fixed[0], fixed[1]]);
+            let domain = u16::from_be_bytes([fixed[2], fixed[3]]);
+            let domain_bits = u16::from_be_bytes([fixed[4], fixed[5]]);
+            read_metadata(&mut report, metadata, bits, domain, domain_bits)
+                .ok_or(DecodeError::MetadataTooShort { offset })?;
+            inner
+        }
+        // IOAM and reserved types: their body is not defined.
+        _ => {
+            report.inner = Inner {
+                packet: contents,
+                kind: InnerKind::Opaque,
+            };
+            return Ok(report);
+        }
+    };
+    report.inner = match types & 0xf {
+        4 => Inner {
+            packet: inner,
+            kind: InnerKind::Ipv4,
+        },
+        5 => Inner {
+            packet: inner,
+            kind: InnerKind::Ipv6,
+        },
+        3 => Inner {
+            packet: inner,
+            kind: InnerKind::Ethernet,
+        },
+        0 => Inner::default(),
+        1 => packet_in_tlvs(inner),
+        _ => Inner {
+            packet: inner,
+            kind: InnerKind::Opaque,
+        },
+    };
+    Ok(report)
+}
+
+/// Reads the baseline metadata in ascending bit order, then the domain-specific
+/// words. `None` when they do not fit.
+#[inline(always)]
+fn read_metadata(
+    report: &mut Report<'_>,
+    metadata: &[u8],
+    bits: u16,
+    domain: u16,
+    domain_bits: u16,
+) -> Option<()> {
+    let mut words = Words(metadata);
+    if bits & 0x8000 != 0 {
+        words.u32()?;
+    }
+    if bits & 0x4000 != 0 {
+        (report.ingress_port, report.egress_port) = port_pair(words.u32()?);
+    }
+    if bits & 0x2000 != 0 {
+        words.u32()?;
+    }
+    if bits & 0x1000 != 0 {
+        (report.queue_id, report.queue_occupancy) = queue_word(words.u32()?);
+    }
+    if bits & 0x0800 != 0 {
+        report.ingress_ts = available(words.u64()?);
+    }
+    if bits & 0x0400 != 0 {
+        report.egress_ts = available(words.u64()?);
+    }
+    if bits & 0x03ff != 0 {
+        rare_metadata(report, &mut words, bits)?;
+    }
+    if domain == DS_TIDEMARK {
+        if domain_bits & DS_LIMIT != 0 {
+            report.limit = Some(words.u32()?);
+        }
+        if domain_bits & DS_POLICY != 0 {
+            let word = words.u32()?;
+            report.sampling_shift = Some((word >> 24) as u8);
+            report.policy_flags = Some((word >> 16) as u8);
+        }
+    }
+    Some(())
+}
+
+#[inline(always)]
+fn available(timestamp: u64) -> Option<u64> {
+    (timestamp != u64::MAX).then_some(timestamp)
+}
+
+/// Bits 6 to 15: level-2 interfaces, utilisation, buffer, reserved, drop word.
+#[inline]
+fn rare_metadata(report: &mut Report<'_>, words: &mut Words<'_>, bits: u16) -> Option<()> {
+    if bits & 0x0200 != 0 {
+        let pair = words.u64()?;
+        let id = |word: u32| (word != u32::MAX).then_some(word);
+        report.ingress_port = report.ingress_port.or(id((pair >> 32) as u32));
+        report.egress_port = report.egress_port.or(id(pair as u32));
+    }
+    // Utilisation, buffer and the six reserved bits: four bytes each.
+    for _ in 0..(bits & 0x01fe).count_ones() {
+        words.u32()?;
+    }
+    if bits & 0x0001 != 0 {
+        let word = words.u32()?;
+        report.queue_id = report.queue_id.or(Some((word >> 24) as u8));
+        report.drop_reason = Some((word >> 16) as u8);
+        // switch-p4-16 may report a tail drop with Q set and D clear.
+        report.dropped = true;
+    }
+    Some(())
+}
+
+/// Finds the original packet among type-length-value items.
+#[cold]
+fn packet_in_tlvs(contents: &[u8]) -> Inner<'_> {
+    let mut rest = contents;
+    while let Some(word) = be32(rest, 0) {
+        let length = 4 * ((word >> 16) & 0xff) as usize;
+        let body = rest.get(4..).unwrap_or_default();
+        let value = body.get(..length).unwrap_or(body);
+        // One less than the InType codes.
+        let kind = match word >> 28 {
+            1 => Some(InnerKind::Ethernet),
+            2 => Some(InnerKind::Ipv4),
+            3 => Some(InnerKind::Ipv6),
+            _ => None,
+        };
+        if let Some(kind) = kind {
+            return Inner {
+                packet: value,
+                kind,
+            };
+        }
+        rest = body.get(length..).unwrap_or_default();
+    }
+    Inner {
+        packet: contents,
+        kind: InnerKind::Opaque,
+    }
+}
