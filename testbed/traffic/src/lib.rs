@@ -1,1 +1,18 @@
-//! TCP traffic with known truth: LBP, RBP, window-limited and Poisson short flows
+// SPDX-License-Identifier: Apache-2.0
+//! TCP traffic whose truth is known: locally bottlenecked (LBP), remotely
+//! bottlenecked (RBP), window-limited (WL) and Poisson short flows.
+//!
+//! A [`spec::Spec`] says what to run; [`run::run`] runs it on one thread and
+//! returns a [`truth::Truth`]: which flow was what, from when to when, and how
+//! many bytes were acknowledged. The order and size of the short flows depend
+//! on the seed alone.
+
+pub mod clock;
+pub mod flow;
+pub mod netns;
+pub mod poisson;
+pub mod receiver;
+pub mod run;
+pub mod socket;
+pub mod spec;
+pub mod truth;

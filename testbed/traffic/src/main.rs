@@ -1,1 +1,209 @@
-fn main() {}
+// SPDX-License-Identifier: Apache-2.0
+//! `tidemark-traffic`: run a traffic spec, or only its receiving side.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::str::FromStr;
+
+use anyhow::{Context, anyhow};
+use clap::{Args, Parser, Subcommand};
+use tidemark_traffic::run::{Part, run};
+use tidemark_traffic::spec::{Listener, Spec, VERSION};
+use tidemark_traffic::truth::Truth;
+use tidemark_traffic::{flow, socket};
+use tokio::signal::unix::{SignalKind, signal};
+
+/// TCP traffic with known truth.
+#[derive(Debug, Parser)]
+#[command(name = "tidemark-traffic", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run listeners and senders of a spec in this process (their sockets may
+    /// be in different network namespaces).
+    Run(RunArgs),
+    /// Run only the senders of a spec.
+    Send(RunArgs),
+    /// Receive, count and discard.
+    Serve(ServeArgs),
+    /// Check a spec without running it.
+    Validate {
+        /// The spec (JSON).
+        #[arg(long)]
+        spec: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+struct RunArgs {
+    /// What to run (JSON).
+    #[arg(long)]
+    spec: PathBuf,
+    /// Where to write what was run (JSON); written on SIGINT and SIGTERM too.
+    #[arg(long)]
+    truth: PathBuf,
+}
+
+#[derive(Debug, Args)]
+struct ServeArgs {
+    /// ADDRESS:PORT[,rcvbuf=BYTES][,netns=NAME]; may be repeated.
+    #[arg(long = "listen", required = true, value_name = "LISTENER")]
+    listen: Vec<ListenArg>,
+    /// Where to write the bytes received (JSON).
+    #[arg(long)]
+    truth: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone)]
+struct ListenArg(Listener);
+
+impl FromStr for ListenArg {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut parts = text.split(',');
+        let address: SocketAddr = parts
+            .next()
+            .unwrap_or_default()
+            .parse()
+            .context("ADDRESS:PORT expected first, e.g. 127.0.0.1:5001")?;
+        let mut listener = Listener {
+            name: address.to_string(),
+            address,
+            netns: None,
+            receive_buffer_bytes: None,
+        };
+        for part in parts {
+            match part.split_once('=') {
+                Some(("rcvbuf", value)) => {
+                    listener.receive_buffer_bytes = Some(
+                        value
+                            .parse()
+                            .with_context(|| format!("rcvbuf={value}: bytes expected"))?,
+                    );
+                }
+                Some(("netns", value)) => listener.netns = Some(value.to_owned()),
+                _ => return Err(anyhow!("{part}: rcvbuf=BYTES or netns=NAME expected")),
+            }
+        }
+        Ok(Self(listener))
+    }
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    tracing_subscriber::fmt()
+        .with_writer(std::io::stderr)
+        .with_env_filter(
+            tracing_subscriber::EnvFilter::try_from_default_env()
+                .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info")),
+        )
+        .init();
+    match command(cli.command) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("tidemark-traffic: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn command(command: Command) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Run(args) => run_file(&args, Part::All),
+        Command::Send(args) => run_file(&args, Part::Senders),
+        Command::Serve(args) => serve(args),
+        Command::Validate { spec } => {
+            let spec = Spec::read(&spec)?;
+            eprintln!(
+                "ok: {} listeners, {} flows, {} sources of short flows; congestion control available here: {}",
+                spec.listeners.len(),
+                spec.flows.len(),
+                spec.poisson.len(),
+                socket::available_congestion_controls()
+            );
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+fn run_file(args: &RunArgs, part: Part) -> anyhow::Result<ExitCode> {
+    let spec = Spec::read(&args.spec)?;
+    let truth = execute(&spec, part, Some(&args.truth))?;
+    let failed: Vec<_> = (truth.flows.iter())
+        .filter(|f| flow::is_persistent(f.kind) && f.error.is_some())
+        .collect();
+    for flow in &failed {
+        eprintln!(
+            "tidemark-traffic: flow {} failed: {}",
+            flow.name,
+            flow.error.as_deref().unwrap_or_default()
+        );
+    }
+    Ok(if failed.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
+    let spec = Spec {
+        version: VERSION,
+        seed: 0,
+        // Until a signal: without senders a run would end at once.
+        duration_s: None,
+        listeners: args.listen.into_iter().map(|l| l.0).collect(),
+        flows: Vec::new(),
+        poisson: Vec::new(),
+    };
+    spec.check()
+        .map_err(|(field, problem)| anyhow!("{field}: {problem}"))?;
+    execute(&spec, Part::Listeners, args.truth.as_deref())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn execute(spec: &Spec, part: Part, truth_path: Option<&Path>) -> anyhow::Result<Truth> {
+    if let Some(path) = truth_path {
+        // Found out now rather than after the run.
+        let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
+        if let Some(parent) = parent.filter(|p| !p.is_dir()) {
+            return Err(anyhow!("--truth: no directory {}", parent.display()));
+        }
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let truth = runtime.block_on(async {
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut terminate = signal(SignalKind::terminate())?;
+        let shutdown = async move {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+        };
+        let ready = || {
+            eprintln!(
+                "ready: {} listeners, {} flows, {} sources of short flows",
+                spec.listeners.len(),
+                spec.flows.len(),
+                spec.poisson.len()
+            );
+        };
+        run(spec, part, shutdown, ready)
+            .await
+            .map_err(anyhow::Error::msg)
+    })?;
+    if let Some(path) = truth_path {
+        truth
+            .write(path)
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(truth)
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One sending connection from its connect to its truth.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use tokio::io::Interest;
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+
+use crate::clock::Moment;
+use crate::netns;
+use crate::socket::{self, SenderOptions, TcpState};
+use crate::spec::{Flow, Kind};
+use crate::truth::FlowTruth;
+
+/// What is written, over and over.
+static PAYLOAD: [u8; 64 * 1024] = [0x54; 64 * 1024];
+
+/// After the end of the data: how long the receiver may take to close.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Becomes true when the run ends.
+pub type Stop = watch::Receiver<bool>;
+
+/// How sending ended.
+enum End {
+    /// Every byte wanted arrived and the receiver closed.
+    Complete,
+    /// The run or the flow's time ended.
+    Stopped,
+}
+
+/// Runs one flow to its end and says what it was. `stop_after` is its own time
+/// to send, apart from the run's end.
+pub async fn run(flow: &Flow, stop_after: Option<Duration>, stop: Stop) -> FlowTruth {
+    let mut truth = blank(flow);
+    match connect(flow, &mut truth) {
+        Ok(stream) => drive(flow, &stream, stop_after, stop, &mut truth).await,
+        Err(error) => truth.error = Some(error),
+    }
+    truth
+}
+
+/// The truth of a flow that was not started because `max_open` of its source
+/// were open already.
+pub fn refused(flow: &Flow, max_open: usize) -> FlowTruth {
+    let mut truth = blank(flow);
+    truth.error = Some(format!("not started: max_open = {max_open} were open"));
+    truth
+}
+
+fn blank(flow: &Flow) -> FlowTruth {
+    let now = Moment::now();
+    FlowTruth {
+        name: flow.name.clone(),
+        kind: flow.kind,
+        congestion_control: flow.congestion_control.clone().unwrap_or_default(),
+        netns: flow.netns.clone(),
+        source: flow
+            .source
+            .unwrap_or_else(|| SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0))),
+        destination: flow.destination,
+        protocol: 6,
+        start: now,
+        stop: now,
+        base_rtt_ms: flow.base_rtt_ms,
+        bytes_wanted: flow.bytes,
+        complete: false,
+        error: None,
+        tcp: TcpState::default(),
+    }
+}
+
+/// Starts the connect inside the flow's namespace.
+fn connect(flow: &Flow, truth: &mut FlowTruth) -> Result<TcpStream, String> {
+    let options = SenderOptions {
+        source: flow.source,
+        destination: flow.destination,
+        congestion_control: flow.congestion_control.as_deref(),
+        priority: flow.priority,
+    };
+    truth.start = Moment::now();
+    let socket = netns::within(flow.netns.as_deref(), || socket::connecting(&options))
+        .map_err(|e| e.to_string())?
+        .map_err(|e| e.to_string())?;
+    if let Ok(name) = socket.tcp_congestion() {
+        let name = name.split(|&b| b == 0).next().unwrap_or_default();
+        truth.congestion_control = String::from_utf8_lossy(name).into_owned();
+    }
+    if let Ok(Some(local)) = socket.local_addr().map(|a| a.as_socket()) {
+        truth.source = local;
+    }
+    TcpStream::from_std(socket.into()).map_err(|e| format!("register socket: {e}"))
+}
+
+async fn drive(
+    flow: &Flow,
+    stream: &TcpStream,
+    stop_after: Option<Duration>,
+    mut stop: Stop,
+    truth: &mut FlowTruth,
+) {
+    let own_end = async {
+        match stop_after {
+            Some(after) => tokio::time::sleep(after).await,
+            None => std::future::pending().await,
+        }
+    };
+    let end = tokio::select! {
+        biased;
+        _ = stop.wait_for(|&s| s) => Ok(End::Stopped),
+        () = own_end => Ok(End::Stopped),
+        sent = send(flow.bytes, stream) => sent,
+    };
+    truth.stop = Moment::now();
+    if let Ok(state) = socket::tcp_state(stream) {
+        truth.tcp = state;
+    }
+    match end {
+        Ok(End::Complete) => {
+            truth.complete = true;
+            // The FIN counts as one more acknowledged byte.
+            if let Some(wanted) = flow.bytes {
+                truth.tcp.bytes_acked = truth.tcp.bytes_acked.min(wanted);
+            }
+        }
+        Ok(End::Stopped) => {
+            // What is still queued must not go on after the stop.
+            let _ = socket::reset_on_close(stream);
+        }
+        Err(error) => {
+            truth.error = Some(format!("{} to {}: {error}", truth.source, flow.destination));
+        }
+    }
+}
+
+/// Sends `bytes` (or without end) and waits until the receiver has closed.
+async fn send(bytes: Option<u64>, stream: &TcpStream) -> io::Result<End> {
+    stream.writable().await?;
+    if let Some(error) = stream.take_error()? {
+        return Err(error);
+    }
+    let mut left = bytes.unwrap_or(u64::MAX);
+    while left > 0 {
+        stream.writable().await?;
+        let size = PAYLOAD
+            .len()
+            .min(usize::try_from(left).unwrap_or(usize::MAX));
+        match stream.try_write(&PAYLOAD[..size]) {
+            Ok(written) if bytes.is_some() => left -= written as u64,
+            Ok(_) => {}
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+            Err(e) => return Err(e),
+        }
+    }
+    socket2::SockRef::from(stream).shutdown(std::net::Shutdown::Write)?;
+    match tokio::time::timeout(CLOSE_TIMEOUT, closed(stream)).await {
+        Ok(result) => result.map(|()| End::Complete),
+        Err(_) => Err(io::Error::new(
+            io::ErrorKind::TimedOut,
+            "the receiver did not close",
+        )),
+    }
+}
+
+async fn closed(stream: &TcpStream) -> io::Result<()> {
+    let mut buffer = [0; 64];
+    loop {
+        stream.ready(Interest::READABLE).await?;
+        match stream.try_read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(_) => {}
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+/// Flows that are to last: without them the run is not what was asked for.
+pub fn is_persistent(kind: Kind) -> bool {
+    kind != Kind::Short
+}

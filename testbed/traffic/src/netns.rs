@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Making sockets inside another network namespace.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use nix::sched::{CloneFlags, setns};
+
+/// Where `ip netns` and the lab keep named namespaces.
+const NAMED: &str = "/run/netns";
+
+/// Why a namespace could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum NetnsError {
+    /// It cannot be opened.
+    #[error(
+        "cannot open network namespace {name} at {path}: {source}; create it first or correct `netns` in the spec"
+    )]
+    Open {
+        name: String,
+        path: PathBuf,
+        source: io::Error,
+    },
+    /// It cannot be entered.
+    #[error("cannot enter network namespace {name}: {source}; run as root (CAP_SYS_ADMIN)")]
+    Enter { name: String, source: nix::Error },
+    /// The way back failed: the thread must not go on.
+    #[error("cannot return from network namespace {name}: {source}")]
+    Leave { name: String, source: nix::Error },
+}
+
+/// The file of a namespace: a name below `/run/netns`, or a path.
+pub fn path_of(name: &str) -> PathBuf {
+    if name.contains('/') {
+        PathBuf::from(name)
+    } else {
+        Path::new(NAMED).join(name)
+    }
+}
+
+/// Runs `make` with the calling thread in namespace `name` (`None`: where it
+/// is). A socket made by it stays in that namespace for good, so one thread can
+/// serve sockets of many namespaces.
+pub fn within<T>(name: Option<&str>, make: impl FnOnce() -> T) -> Result<T, NetnsError> {
+    let Some(name) = name else {
+        return Ok(make());
+    };
+    let open = |path: PathBuf| {
+        File::open(&path).map_err(|source| NetnsError::Open {
+            name: name.to_owned(),
+            path,
+            source,
+        })
+    };
+    let home = open(PathBuf::from("/proc/thread-self/ns/net"))?;
+    let there = open(path_of(name))?;
+    setns(&there, CloneFlags::CLONE_NEWNET).map_err(|source| NetnsError::Enter {
+        name: name.to_owned(),
+        source,
+    })?;
+    let made = make();
+    setns(&home, CloneFlags::CLONE_NEWNET).map_err(|source| NetnsError::Leave {
+        name: name.to_owned(),
+        source,
+    })?;
+    Ok(made)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_paths() {
+        assert_eq!(path_of("h1"), PathBuf::from("/run/netns/h1"));
+        assert_eq!(path_of("/proc/1/ns/net"), PathBuf::from("/proc/1/ns/net"));
+    }
+
+    #[test]
+    fn a_missing_namespace_is_named() {
+        let error = within(Some("tm-no-such-namespace"), || ()).unwrap_err();
+        assert!(
+            error.to_string().contains("tm-no-such-namespace"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn without_a_name_the_thread_stays() {
+        assert_eq!(within(None, || 7).unwrap(), 7);
+    }
+}

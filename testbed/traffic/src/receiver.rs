@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The receiving side: accepts, counts and discards.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use nix::sys::socket::{MsgFlags, recv};
+use std::os::fd::AsRawFd;
+use tokio::io::Interest;
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::netns;
+use crate::socket;
+use crate::spec::Listener;
+use crate::truth::ListenerTruth;
+
+/// Most that one call discards.
+const DISCARD_BYTES: usize = 256 * 1024;
+
+/// Counters of one listener, shared with its connections.
+#[derive(Debug, Default)]
+pub struct Counters {
+    connections: AtomicU64,
+    bytes: AtomicU64,
+    errors: AtomicU64,
+}
+
+/// A listener that is bound; [`Bound::serve`] accepts.
+#[derive(Debug)]
+pub struct Bound {
+    listener: TcpListener,
+    counters: Arc<Counters>,
+    name: String,
+}
+
+/// Binds inside the listener's namespace.
+pub fn bind(listener: &Listener) -> Result<Bound, String> {
+    let socket = netns::within(listener.netns.as_deref(), || {
+        socket::listening(listener.address, listener.receive_buffer_bytes)
+    })
+    .map_err(|e| format!("listener {}: {e}", listener.name))?
+    .map_err(|e| format!("listener {}: {e}", listener.name))?;
+    Ok(Bound {
+        listener: TcpListener::from_std(socket.into())
+            .map_err(|e| format!("listener {}: {e}", listener.name))?,
+        counters: Arc::default(),
+        name: listener.name.clone(),
+    })
+}
+
+impl Bound {
+    /// Its name in the spec.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where it listens (the port is known even if 0 was asked for).
+    pub fn address(&self) -> io::Result<std::net::SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// The counters, to be read at the end.
+    pub fn counters(&self) -> Arc<Counters> {
+        Arc::clone(&self.counters)
+    }
+
+    /// Accepts for ever; a connection is served until its peer ends it.
+    pub async fn serve(self) {
+        loop {
+            match self.listener.accept().await {
+                Ok((stream, _)) => {
+                    self.counters.connections.fetch_add(1, Ordering::Relaxed);
+                    let counters = Arc::clone(&self.counters);
+                    tokio::spawn(async move {
+                        if discard(&stream, &counters).await.is_err() {
+                            counters.errors.fetch_add(1, Ordering::Relaxed);
+                        }
+                    });
+                }
+                Err(error) => {
+                    // Out of descriptors, or a connection that ended first.
+                    self.counters.errors.fetch_add(1, Ordering::Relaxed);
+                    tracing::debug!(listener = %self.name, %error, "accept");
+                    tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+                }
+            }
+        }
+    }
+}
+
+impl Counters {
+    /// As written into the truth.
+    pub fn truth(&self, address: String) -> ListenerTruth {
+        ListenerTruth {
+            address,
+            connections: self.connections.load(Ordering::Relaxed),
+            bytes_received: self.bytes.load(Ordering::Relaxed),
+            errors: self.errors.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// Reads to the end of the stream. MSG_TRUNC makes the kernel drop the bytes
+/// instead of copying them.
+async fn discard(stream: &TcpStream, counters: &Counters) -> io::Result<()> {
+    // Never written to; one for all calls of this connection.
+    let mut buffer = vec![0_u8; DISCARD_BYTES];
+    loop {
+        stream.readable().await?;
+        let result = stream.try_io(Interest::READABLE, || {
+            recv(stream.as_raw_fd(), &mut buffer, MsgFlags::MSG_TRUNC).map_err(io::Error::from)
+        });
+        match result {
+            Ok(0) => return Ok(()),
+            Ok(bytes) => {
+                counters.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+            }
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+            // A sender that stops at the end of its time resets.
+            Err(e) if e.kind() == io::ErrorKind::ConnectionReset => return Ok(()),
+            Err(e) => return Err(e),
+        }
+    }
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Socket options and TCP_INFO.
+
+use std::io;
+use std::mem::{MaybeUninit, size_of};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use socket2::{Domain, Protocol, Socket, Type};
+
+/// Data waiting in the socket beyond what TCP may send now; small, so that a
+/// flow that stops does so at once and memory stays bounded.
+const NOT_SENT_LOWAT_BYTES: u32 = 128 * 1024;
+
+/// Why a socket could not be made ready.
+#[derive(Debug, thiserror::Error)]
+pub enum SocketError {
+    /// The kernel does not know the congestion control, or does not let us.
+    #[error(
+        "congestion control {name} cannot be used: {source}; available: {available} (load its module, e.g. modprobe tcp_{name})"
+    )]
+    CongestionControl {
+        name: String,
+        available: String,
+        source: io::Error,
+    },
+    /// An option or call failed.
+    #[error("{what}: {source}")]
+    Io { what: String, source: io::Error },
+}
+
+fn io_error(what: impl Into<String>) -> impl FnOnce(io::Error) -> SocketError {
+    let what = what.into();
+    move |source| SocketError::Io { what, source }
+}
+
+/// What a sending socket is to be like.
+#[derive(Debug, Clone, Copy)]
+pub struct SenderOptions<'a> {
+    pub source: Option<SocketAddr>,
+    pub destination: SocketAddr,
+    /// `None`: the namespace's default.
+    pub congestion_control: Option<&'a str>,
+    /// SO_PRIORITY: on an HTB root a class id such as 0x0001_0010.
+    pub priority: Option<u32>,
+}
+
+/// A non-blocking socket whose connect has been started.
+pub fn connecting(options: &SenderOptions<'_>) -> Result<Socket, SocketError> {
+    let destination = options.destination;
+    let socket = Socket::new(
+        Domain::for_address(destination),
+        Type::STREAM.nonblocking().cloexec(),
+        Some(Protocol::TCP),
+    )
+    .map_err(io_error("socket"))?;
+    if let Some(name) = options.congestion_control {
+        set_congestion_control(&socket, name)?;
+    }
+    if let Some(priority) = options.priority {
+        socket
+            .set_priority(priority)
+            .map_err(io_error(format!("SO_PRIORITY {priority:#x}")))?;
+    }
+    socket
+        .set_tcp_notsent_lowat(NOT_SENT_LOWAT_BYTES)
+        .map_err(io_error("TCP_NOTSENT_LOWAT"))?;
+    socket
+        .set_tcp_nodelay(true)
+        .map_err(io_error("TCP_NODELAY"))?;
+    if let Some(source) = options.source {
+        socket
+            .bind(&source.into())
+            .map_err(io_error(format!("bind {source}")))?;
+    }
+    match socket.connect(&destination.into()) {
+        Ok(()) => Ok(socket),
+        Err(e) if e.raw_os_error() == Some(libc::EINPROGRESS) => Ok(socket),
+        Err(e) => Err(io_error(format!("connect {destination}"))(e)),
+    }
+}
+
+/// A listening socket. `receive_buffer_bytes` is inherited by what it accepts:
+/// a small one keeps the advertised window small (the kernel doubles the value
+/// for its own overhead and advertises about the half of the result).
+pub fn listening(
+    address: SocketAddr,
+    receive_buffer_bytes: Option<u32>,
+) -> Result<Socket, SocketError> {
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::STREAM.nonblocking().cloexec(),
+        Some(Protocol::TCP),
+    )
+    .map_err(io_error("socket"))?;
+    socket
+        .set_reuse_address(true)
+        .map_err(io_error("SO_REUSEADDR"))?;
+    if let Some(bytes) = receive_buffer_bytes {
+        // Before listen: the window scale is settled in the handshake.
+        socket
+            .set_recv_buffer_size(bytes as usize)
+            .map_err(io_error(format!("SO_RCVBUF {bytes}")))?;
+    }
+    socket
+        .bind(&address.into())
+        .map_err(io_error(format!("listen on {address}")))?;
+    socket.listen(1024).map_err(io_error("listen"))?;
+    Ok(socket)
+}
+
+fn set_congestion_control(socket: &Socket, name: &str) -> Result<(), SocketError> {
+    socket
+        .set_tcp_congestion(name.as_bytes())
+        .map_err(|source| SocketError::CongestionControl {
+            name: name.to_owned(),
+            available: available_congestion_controls(),
+            source,
+        })
+}
+
+/// The kernel's list, space separated.
+pub fn available_congestion_controls() -> String {
+    std::fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
+        .map(|list| list.trim().to_owned())
+        .unwrap_or_else(|_| "unknown".to_owned())
+}
+
+/// Makes closing the socket send a reset: nothing lingers in the namespace.
+pub fn reset_on_close(socket: &impl AsFd) -> io::Result<()> {
+    socket2::SockRef::from(socket).set_linger(Some(Duration::ZERO))
+}
+
+/// The sender's state as the kernel tells it (TCP_INFO).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TcpState {
+    pub bytes_acked: u64,
+    pub bytes_sent: u64,
+    pub bytes_retransmitted: u64,
+    pub retransmitted_segments: u32,
+    pub data_segments_out: u32,
+    pub mss_bytes: u32,
+    pub cwnd_segments: u32,
+    pub ssthresh_segments: u32,
+    /// Window advertised by the receiver.
+    pub snd_wnd_bytes: u32,
+    pub srtt_us: u32,
+    pub min_rtt_us: u32,
+    /// Time limited by the receiver's window, µs.
+    pub rwnd_limited_us: u64,
+    /// Time with data to send, µs.
+    pub busy_us: u64,
+}
+
+/// Reads TCP_INFO. Fields that an older kernel does not have read 0.
+pub fn tcp_state(socket: &impl AsRawFd) -> io::Result<TcpState> {
+    let mut info = MaybeUninit::<libc::tcp_info>::zeroed();
+    let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
+    // SAFETY: the buffer is valid for `length` bytes and the kernel writes no more.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            info.as_mut_ptr().cast(),
+            &mut length,
+        )
+    };
+    if result != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: zero-initialised plain integers, of which the kernel wrote a prefix.
+    let info = unsafe { info.assume_init() };
+    Ok(TcpState {
+        // The SYN counts as one acknowledged byte.
+        bytes_acked: info.tcpi_bytes_acked.saturating_sub(1),
+        bytes_sent: info.tcpi_bytes_sent,
+        bytes_retransmitted: info.tcpi_bytes_retrans,
+        retransmitted_segments: info.tcpi_total_retrans,
+        data_segments_out: info.tcpi_data_segs_out,
+        mss_bytes: info.tcpi_snd_mss,
+        cwnd_segments: info.tcpi_snd_cwnd,
+        ssthresh_segments: info.tcpi_snd_ssthresh,
+        snd_wnd_bytes: info.tcpi_snd_wnd,
+        srtt_us: info.tcpi_rtt,
+        min_rtt_us: info.tcpi_min_rtt,
+        rwnd_limited_us: info.tcpi_rwnd_limited,
+        busy_us: info.tcpi_busy_time,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_congestion_control_names_the_available_ones() {
+        let error = connecting(&SenderOptions {
+            source: None,
+            destination: "127.0.0.1:9".parse().unwrap(),
+            congestion_control: Some("nosuchcc"),
+            priority: None,
+        })
+        .unwrap_err()
+        .to_string();
+        assert!(error.contains("nosuchcc"), "{error}");
+        assert!(error.contains("reno"), "{error}");
+    }
+
+    #[test]
+    fn a_small_receive_buffer_is_inherited_and_limits_the_window() {
+        let listener = listening("127.0.0.1:0".parse().unwrap(), Some(8192)).unwrap();
+        listener.set_nonblocking(false).unwrap();
+        let address = listener.local_addr().unwrap().as_socket().unwrap();
+        let client = std::net::TcpStream::connect(address).unwrap();
+        let (accepted, _) = listener.accept().unwrap();
+        assert_eq!(accepted.recv_buffer_size().unwrap(), 2 * 8192);
+        let state = tcp_state(&client).unwrap();
+        assert!(state.snd_wnd_bytes <= 2 * 8192, "{state:?}");
+        assert!(state.snd_wnd_bytes > 0, "{state:?}");
+    }
+}

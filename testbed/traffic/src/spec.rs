@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What to run, as JSON.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+/// Version of the spec's layout.
+pub const VERSION: u32 = 1;
+
+/// Why a spec cannot be run.
+#[derive(Debug, thiserror::Error)]
+pub enum SpecError {
+    #[error("cannot read {path}: {source}")]
+    Read {
+        path: String,
+        source: std::io::Error,
+    },
+    #[error("{path}: {source}")]
+    Parse {
+        path: String,
+        source: serde_json::Error,
+    },
+    #[error("{path}: {field}: {problem}")]
+    Invalid {
+        path: String,
+        field: String,
+        problem: String,
+    },
+}
+
+/// Everything that one process runs.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    pub version: u32,
+    /// Of all that is random.
+    pub seed: u64,
+    /// End of the run; absent: until a signal.
+    #[serde(default)]
+    pub duration_s: Option<f64>,
+    #[serde(default)]
+    pub listeners: Vec<Listener>,
+    #[serde(default)]
+    pub flows: Vec<Flow>,
+    #[serde(default)]
+    pub poisson: Vec<Poisson>,
+}
+
+/// What a flow is meant to be (BSCL §II).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Locally bottlenecked persistent.
+    Lbp,
+    /// Remotely bottlenecked persistent.
+    Rbp,
+    /// Window-limited persistent.
+    Wl,
+    /// Ends within slow start.
+    Short,
+}
+
+/// Accepts connections, counts and discards what they carry.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Listener {
+    pub name: String,
+    pub address: SocketAddr,
+    #[serde(default)]
+    pub netns: Option<String>,
+    /// SO_RCVBUF of its connections; absent: the kernel tunes it.
+    #[serde(default)]
+    pub receive_buffer_bytes: Option<u32>,
+}
+
+/// One connection.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    pub name: String,
+    pub kind: Kind,
+    pub destination: SocketAddr,
+    #[serde(default)]
+    pub source: Option<SocketAddr>,
+    #[serde(default)]
+    pub netns: Option<String>,
+    /// Absent: the namespace's default.
+    #[serde(default)]
+    pub congestion_control: Option<String>,
+    /// SO_PRIORITY, by which the host's own qdisc can tell the flow.
+    #[serde(default)]
+    pub priority: Option<u32>,
+    #[serde(default)]
+    pub start_s: f64,
+    #[serde(default)]
+    pub stop_s: Option<f64>,
+    /// Absent: sends until its stop or the end of the run.
+    #[serde(default)]
+    pub bytes: Option<u64>,
+    /// Only copied into the truth.
+    #[serde(default)]
+    pub base_rtt_ms: Option<f64>,
+}
+
+/// Short flows that arrive as a Poisson process.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Poisson {
+    /// Flows are called `name-1`, `name-2`, …
+    pub name: String,
+    pub destination: SocketAddr,
+    #[serde(default)]
+    pub source: Option<SocketAddr>,
+    #[serde(default)]
+    pub netns: Option<String>,
+    #[serde(default)]
+    pub congestion_control: Option<String>,
+    pub arrivals_per_s: f64,
+    pub size: Size,
+    #[serde(default)]
+    pub start_s: f64,
+    #[serde(default)]
+    pub stop_s: Option<f64>,
+    /// Arrivals while this many are open are not started (and counted as
+    /// flows with an error), so that a jammed link cannot eat all sockets.
+    #[serde(default = "default_max_open")]
+    pub max_open: usize,
+    #[serde(default)]
+    pub base_rtt_ms: Option<f64>,
+}
+
+const fn default_max_open() -> usize {
+    1000
+}
+
+/// Bytes per short flow.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(tag = "distribution", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Size {
+    Fixed {
+        bytes: u64,
+    },
+    Exponential {
+        mean_bytes: f64,
+        max_bytes: u64,
+    },
+    /// Pareto cut off at `max_bytes`.
+    Pareto {
+        min_bytes: u64,
+        shape: f64,
+        max_bytes: u64,
+    },
+}
+
+impl Spec {
+    /// Reads and checks a file.
+    pub fn read(path: &Path) -> Result<Self, SpecError> {
+        let shown = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|source| SpecError::Read {
+            path: shown.clone(),
+            source,
+        })?;
+        let spec: Self = serde_json::from_str(&text).map_err(|source| SpecError::Parse {
+            path: shown.clone(),
+            source,
+        })?;
+        spec.check()
+            .map_err(|(field, problem)| SpecError::Invalid {
+                path: shown,
+                field,
+                problem,
+            })?;
+        Ok(spec)
+    }
+
+    /// Checks what the types cannot say; gives the field at fault and why.
+    pub fn check(&self) -> Result<(), (String, String)> {
+        let fail = |field: String, problem: &str| Err((field, problem.to_owned()));
+        if self.version != VERSION {
+            return fail(
+                "version".into(),
+                &format!("is {}, this program reads {VERSION}", self.version),
+            );
+        }
+        if self.duration_s.is_some_and(|d| !(d.is_finite() && d > 0.0)) {
+            return fail("duration_s".into(), "must be above 0");
+        }
+        let mut names = std::collections::HashSet::new();
+        let all_names = (self.listeners.iter().map(|l| ("listeners", &l.name)))
+            .chain(self.flows.iter().map(|f| ("flows", &f.name)))
+            .chain(self.poisson.iter().map(|p| ("poisson", &p.name)));
+        for (list, name) in all_names {
+            if !names.insert((list, name)) {
+                return fail(format!("{list}.name"), &format!("{name} is used twice"));
+            }
+        }
+        for listener in &self.listeners {
+            // The kernel raises smaller ones to its own minimum without a word.
+            if listener.receive_buffer_bytes.is_some_and(|b| b < 2048) {
+                return fail(
+                    format!("listeners.{}.receive_buffer_bytes", listener.name),
+                    "must be at least 2048",
+                );
+            }
+        }
+        for flow in &self.flows {
+            check_times("flows", &flow.name, flow.start_s, flow.stop_s)?;
+            check_families("flows", &flow.name, flow.source, flow.destination)?;
+            if flow.bytes == Some(0) {
+                return fail(format!("flows.{}.bytes", flow.name), "must be above 0");
+            }
+        }
+        for poisson in &self.poisson {
+            check_times("poisson", &poisson.name, poisson.start_s, poisson.stop_s)?;
+            check_families(
+                "poisson",
+                &poisson.name,
+                poisson.source,
+                poisson.destination,
+            )?;
+            let rate = poisson.arrivals_per_s;
+            if !(rate.is_finite() && rate > 0.0) {
+                return fail(
+                    format!("poisson.{}.arrivals_per_s", poisson.name),
+                    "must be above 0",
+                );
+            }
+            if poisson.source.is_some_and(|s| s.port() != 0) {
+                return fail(
+                    format!("poisson.{}.source", poisson.name),
+                    "needs port 0: its flows overlap",
+                );
+            }
+            if let Err(problem) = poisson.size.check() {
+                return fail(format!("poisson.{}.size", poisson.name), problem);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Size {
+    fn check(&self) -> Result<(), &'static str> {
+        match *self {
+            Self::Fixed { bytes } if bytes == 0 => Err("bytes must be above 0"),
+            Self::Exponential {
+                mean_bytes,
+                max_bytes,
+            } if !(mean_bytes.is_finite() && mean_bytes >= 1.0) || max_bytes == 0 => {
+                Err("mean_bytes must be at least 1 and max_bytes above 0")
+            }
+            Self::Pareto {
+                min_bytes,
+                shape,
+                max_bytes,
+            } if min_bytes == 0 || !(shape.is_finite() && shape > 0.0) || max_bytes < min_bytes => {
+                Err("needs min_bytes above 0, shape above 0, max_bytes not below min_bytes")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn check_times(
+    list: &str,
+    name: &str,
+    start_s: f64,
+    stop_s: Option<f64>,
+) -> Result<(), (String, String)> {
+    if !(start_s.is_finite() && start_s >= 0.0) {
+        return Err((
+            format!("{list}.{name}.start_s"),
+            "must be 0 or above".to_owned(),
+        ));
+    }
+    if stop_s.is_some_and(|stop| !(stop.is_finite() && stop > start_s)) {
+        return Err((
+            format!("{list}.{name}.stop_s"),
+            "must be after start_s".to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+fn check_families(
+    list: &str,
+    name: &str,
+    source: Option<SocketAddr>,
+    destination: SocketAddr,
+) -> Result<(), (String, String)> {
+    if source.is_some_and(|s| s.is_ipv4() != destination.is_ipv4()) {
+        return Err((
+            format!("{list}.{name}.source"),
+            "is not of the destination's address family".to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

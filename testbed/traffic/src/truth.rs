@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What was really sent: the yardstick of every estimate.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Moment;
+use crate::socket::TcpState;
+use crate::spec::Kind;
+
+/// Version of this file's layout.
+pub const VERSION: u32 = 1;
+
+/// Everything that ran.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Truth {
+    pub version: u32,
+    pub seed: u64,
+    pub started: Moment,
+    pub stopped: Moment,
+    /// Ended before its time by a signal or an error.
+    pub interrupted: bool,
+    /// In order of start.
+    pub flows: Vec<FlowTruth>,
+    /// Ended flows left out because more than [`MAX_FLOWS`] ran; their bytes are
+    /// in `omitted_bytes_acked`.
+    pub omitted_flows: u64,
+    pub omitted_bytes_acked: u64,
+    /// Bytes received, by listener name.
+    pub listeners: BTreeMap<String, ListenerTruth>,
+}
+
+/// Flows kept one by one; beyond it only their number and bytes, so that a run
+/// of days stays within memory.
+pub const MAX_FLOWS: usize = 500_000;
+
+/// One flow.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct FlowTruth {
+    pub name: String,
+    pub kind: Kind,
+    /// As read back from the socket.
+    pub congestion_control: String,
+    pub netns: Option<String>,
+    pub source: SocketAddr,
+    pub destination: SocketAddr,
+    /// IP protocol number.
+    pub protocol: u8,
+    /// The connect call.
+    pub start: Moment,
+    /// Last byte acknowledged, or the end of the run.
+    pub stop: Moment,
+    /// As told by the spec, for comparison with what was measured.
+    pub base_rtt_ms: Option<f64>,
+    /// Bytes the flow had to carry; absent for flows without an end.
+    pub bytes_wanted: Option<u64>,
+    /// Every byte wanted was acknowledged by the receiver's close.
+    pub complete: bool,
+    pub error: Option<String>,
+    /// TCP_INFO at the end.
+    pub tcp: TcpState,
+}
+
+/// One listener.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct ListenerTruth {
+    pub address: String,
+    pub connections: u64,
+    pub bytes_received: u64,
+    pub errors: u64,
+}
+
+impl Truth {
+    /// Writes the file whole or not at all.
+    pub fn write(&self, path: &Path) -> io::Result<()> {
+        let mut partial = path.as_os_str().to_owned();
+        partial.push(".part");
+        let text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
+        fs::write(&partial, text)?;
+        fs::rename(&partial, path)
+    }
+}

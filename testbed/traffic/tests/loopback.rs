@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Whole runs over loopback.
+
+use std::future::{Future, pending};
+use std::net::SocketAddr;
+
+use tidemark_traffic::run::{Part, run};
+use tidemark_traffic::spec::{Kind, Spec};
+use tidemark_traffic::truth::Truth;
+
+/// A port that was free a moment ago.
+fn free_address() -> SocketAddr {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap()
+}
+
+fn spec(address: SocketAddr, rest: &str) -> Spec {
+    let spec: Spec = serde_json::from_str(&format!(
+        r#"{{"version": 1, "seed": 5,
+            "listeners": [{{"name": "bulk", "address": "{address}"}}], {rest}}}"#
+    ))
+    .unwrap();
+    spec.check().unwrap();
+    spec
+}
+
+fn go(spec: &Spec, part: Part, shutdown: impl Future<Output = ()>) -> Result<Truth, String> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
+        .block_on(run(spec, part, shutdown, || ()))
+}
+
+/// Made inside the runtime, when first polled.
+async fn after_ms(ms: u64) {
+    tokio::time::sleep(std::time::Duration::from_millis(ms)).await;
+}
+
+#[test]
+fn the_truth_agrees_with_what_the_receiver_counted() {
+    let address = free_address();
+    let spec = spec(
+        address,
+        &format!(
+            r#""flows": [
+              {{"name": "fixed", "kind": "lbp", "destination": "{address}", "bytes": 3000000,
+                "congestion_control": "reno", "base_rtt_ms": 0.1}},
+              {{"name": "small", "kind": "wl", "destination": "{address}", "bytes": 10,
+                "congestion_control": "cubic", "start_s": 0.05}}],
+            "poisson": [{{"name": "s", "destination": "{address}", "arrivals_per_s": 200,
+              "stop_s": 0.5, "size": {{"distribution": "fixed", "bytes": 5000}}}}]"#
+        ),
+    );
+    let truth = go(&spec, Part::All, pending()).unwrap();
+    assert!(!truth.interrupted);
+    let of = |name: &str| truth.flows.iter().find(|f| f.name == name).unwrap();
+    assert_eq!(of("fixed").tcp.bytes_acked, 3_000_000);
+    assert_eq!(of("fixed").congestion_control, "reno");
+    assert_eq!(of("fixed").base_rtt_ms, Some(0.1));
+    assert_eq!(of("small").congestion_control, "cubic");
+    assert!(of("fixed").source.port() != 0);
+    assert!(truth.flows.iter().all(|f| f.complete && f.error.is_none()));
+    assert!(
+        truth
+            .flows
+            .iter()
+            .all(|f| f.start.mono_raw_ns <= f.stop.mono_raw_ns)
+    );
+    let shorts = truth.flows.iter().filter(|f| f.kind == Kind::Short).count();
+    assert!(shorts > 0);
+    let acked: u64 = truth.flows.iter().map(|f| f.tcp.bytes_acked).sum();
+    let bulk = &truth.listeners["bulk"];
+    assert_eq!(acked, 3_000_010 + 5000 * shorts as u64);
+    assert_eq!(bulk.bytes_received, acked);
+    assert_eq!(bulk.connections, truth.flows.len() as u64);
+}
+
+#[test]
+fn endless_flows_stop_at_the_shutdown_and_their_truth_is_kept() {
+    let address = free_address();
+    let spec = spec(
+        address,
+        &format!(r#""flows": [{{"name": "a", "kind": "lbp", "destination": "{address}"}}]"#),
+    );
+    let truth = go(&spec, Part::All, after_ms(200)).unwrap();
+    assert!(truth.interrupted);
+    let flow = &truth.flows[0];
+    assert!(!flow.complete && flow.error.is_none());
+    assert!(flow.tcp.bytes_acked > 0);
+    assert!(truth.listeners["bulk"].bytes_received > 0);
+}
+
+#[test]
+fn a_flow_stops_at_its_own_time_and_the_run_at_its_duration() {
+    let address = free_address();
+    let mut spec = spec(
+        address,
+        &format!(
+            r#""flows": [{{"name": "a", "kind": "lbp", "destination": "{address}", "stop_s": 0.1}},
+                         {{"name": "b", "kind": "lbp", "destination": "{address}"}}]"#
+        ),
+    );
+    spec.duration_s = Some(0.4);
+    let truth = go(&spec, Part::All, pending()).unwrap();
+    assert!(!truth.interrupted, "its duration is not an interruption");
+    let stop = |name: &str| {
+        let flow = truth.flows.iter().find(|f| f.name == name).unwrap();
+        flow.stop.mono_raw_ns
+    };
+    assert!(stop("a") < stop("b"));
+}
+
+#[test]
+fn nobody_listening_ends_the_run_with_the_reason() {
+    let address = free_address();
+    let spec = spec(
+        address,
+        &format!(r#""flows": [{{"name": "a", "kind": "lbp", "destination": "{address}"}}]"#),
+    );
+    let truth = go(&spec, Part::Senders, pending()).unwrap();
+    assert!(truth.interrupted);
+    let error = truth.flows[0].error.as_deref().unwrap();
+    assert!(error.contains("refused"), "{error}");
+}
+
+#[test]
+fn a_port_in_use_is_an_error_naming_it() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    let error = go(&spec(address, r#""flows": []"#), Part::All, pending()).unwrap_err();
+    assert!(error.contains(&address.to_string()), "{error}");
+}
+
+#[test]
+fn a_receiver_alone_waits_for_its_shutdown() {
+    let address = free_address();
+    let spec = spec(address, r#""flows": []"#);
+    let truth = go(&spec, Part::Listeners, after_ms(50)).unwrap();
+    assert!(truth.interrupted);
+    assert_eq!(truth.listeners["bulk"].connections, 0);
+}
