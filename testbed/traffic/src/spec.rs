@@ -244,7 +244,7 @@ impl Spec {
 impl Size {
     fn check(&self) -> Result<(), &'static str> {
         match *self {
-            Self::Fixed { bytes } if bytes == 0 => Err("bytes must be above 0"),
+            Self::Fixed { bytes: 0 } => Err("bytes must be above 0"),
             Self::Exponential {
                 mean_bytes,
                 max_bytes,
