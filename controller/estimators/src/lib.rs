@@ -1,1 +1,33 @@
-//! Streaming estimators of N_b, alpha, delta, T_e and C_e; pure
+// SPDX-License-Identifier: Apache-2.0
+//! Streaming estimators of what decides a buffer: N_b, α, Δ, Tₑ, Cₑ and what
+//! goes with them; pure, no I/O.
+//!
+//! [`Estimator`] is fed the telemetry stream ([`Update`]s), live or from a
+//! capture, and keeps the interval records of the last while within bounds of
+//! time and count. [`Estimator::estimate`] reduces a window of them to a
+//! [`LinkEstimate`], [`LinkEstimate::measured`] turns that into what the
+//! advisor of `tidemark-rules` is given.
+//!
+//! [`Update`]: tidemark_proto::telemetry::Update
+
+mod assemble;
+//TODO mod classify;
+mod config;
+//TODO mod congestion_control;
+mod estimator;
+//TODO mod fairness;
+//TODO mod load;
+//TODO mod loss_events;
+mod measured;
+//TODO mod reductions;
+//TODO mod rtt;
+mod stats;
+mod store;
+//TODO mod synchrony;
+mod types;
+mod utilisation;
+mod window;
+
+pub use config::EstimatorConfig;
+pub use estimator::{Estimator, Evicted, LinkInfo};
+pub use types::*;

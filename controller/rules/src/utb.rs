@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn testbed_product() {
         // 10 Gb/s, 1.2 ms, 9000 B.
-        let bdp = 10e9 / 8.0 * 1.2e-3;
+        let bdp: f64 = 10e9 / 8.0 * 1.2e-3;
         assert!((bdp / 9000.0 - 166.7).abs() < 0.05);
         let share = Share {
             bdp_bytes: bdp,

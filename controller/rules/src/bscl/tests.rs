@@ -144,7 +144,8 @@ proptest! {
     fn utilisation_buffer_grows_with_synchrony_and_shrinks_with_flows(at in links(), q in 0.0f64..0.99) {
         let b = utilisation_bytes(at, q).unwrap();
         prop_assert!(utilisation_bytes(at, q + 0.01).unwrap() >= b);
-        prop_assert!(utilisation_bytes(Link { n_b: at.n_b + 1.0, ..at }, q).unwrap() <= b);
+        let more = Link { n_b: at.n_b + 1.0, ..at };
+        prop_assert!(utilisation_bytes(more, q).unwrap() <= b);
         prop_assert!(b <= at.bdp_bytes() * (1.0 + 1e-9));
     }
 
@@ -153,7 +154,8 @@ proptest! {
         let p = loss_rate_at(at, b).unwrap();
         prop_assert!((0.0..=1.0).contains(&p));
         prop_assert!(loss_rate_at(at, b * 1.1 + 1.0).unwrap() <= p);
-        prop_assert!(loss_rate_at(Link { n_b: at.n_b + 1.0, ..at }, b).unwrap() >= p);
+        let more = Link { n_b: at.n_b + 1.0, ..at };
+        prop_assert!(loss_rate_at(more, b).unwrap() >= p);
     }
 
     #[test]

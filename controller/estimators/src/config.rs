@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Bounds and thresholds of the estimator.
+
+use serde::{Deserialize, Serialize};
+
+/// Bounds of what is kept, and thresholds of the classes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct EstimatorConfig {
+    /// Interval records, drops and events older than this are dropped, s.
+    pub retention_s: f64,
+    /// How far before the window a flow's records may bear on its class, s.
+    pub history_s: f64,
+    /// Link intervals kept per link.
+    pub max_link_intervals: usize,
+    /// Flow intervals kept over all flows of a link.
+    pub max_flow_intervals: usize,
+    /// Drops kept per link.
+    pub max_drops: usize,
+    /// Flows whose description is kept.
+    pub max_flows: usize,
+    /// Events (retransmissions, state changes) kept over all flows.
+    pub max_events: usize,
+    /// A flow of at most this many packets in its life is SHORT.
+    pub short_packets: u64,
+    /// A window or rate that falls to this part of its recent level is a
+    /// significant reduction.
+    pub reduction_ratio: f64,
+    /// RTT taken for a flow of which none is known, ms.
+    pub default_rtt_ms: f64,
+}
+
+impl Default for EstimatorConfig {
+    fn default() -> Self {
+        Self {
+            retention_s: 120.0,
+            history_s: 60.0,
+            max_link_intervals: 200_000,
+            max_flow_intervals: 500_000,
+            max_drops: 500_000,
+            max_flows: 200_000,
+            max_events: 500_000,
+            short_packets: 60,
+            reduction_ratio: 0.8,
+            default_rtt_ms: 100.0,
+        }
+    }
+}

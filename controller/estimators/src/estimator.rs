@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The streaming front: takes updates, answers questions about links.
+
+use crate::assemble;
+use crate::config::EstimatorConfig;
+pub use crate::store::Evicted;
+use crate::store::Store;
+use crate::types::{LinkEstimate, LinkId};
+use crate::window::LinkWindow;
+use rustc_hash::FxHashMap;
+use tidemark_proto::telemetry::{Node, Update};
+
+/// What is configured of a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkInfo {
+    pub node_name: String,
+    pub port_name: String,
+    /// 0 = not known.
+    pub capacity_bps: u64,
+    /// Bytes beyond the IP length on the wire.
+    pub wire_overhead_bytes: u32,
+    /// Bytes beyond the IP length in the queue.
+    pub queue_overhead_bytes: u32,
+}
+
+impl Default for LinkInfo {
+    fn default() -> Self {
+        Self {
+            node_name: String::new(),
+            port_name: String::new(),
+            capacity_bps: 0,
+            wire_overhead_bytes: 38,
+            queue_overhead_bytes: 14,
+        }
+    }
+}
+
+/// Estimates links from the telemetry of one collector.
+///
+/// Memory is bounded by [`EstimatorConfig`]; pushing costs O(records).
+#[derive(Debug)]
+pub struct Estimator {
+    config: EstimatorConfig,
+    store: Store,
+    links: FxHashMap<LinkId, LinkInfo>,
+    last_expiry_ns: u64,
+}
+
+impl Estimator {
+    /// An empty estimator.
+    pub fn new(config: EstimatorConfig) -> Self {
+        Self {
+            config,
+            store: Store::default(),
+            links: FxHashMap::default(),
+            last_expiry_ns: 0,
+        }
+    }
+
+    /// Tells names, capacities and overheads of the ports, from
+    /// `CollectorInfo.nodes`. May be called again when they change.
+    pub fn set_nodes(&mut self, nodes: &[Node]) {
+        for node in nodes {
+            for port in &node.ports {
+                self.set_link(
+                    LinkId {
+                        node_id: node.node_id,
+                        port: port.port,
+                    },
+                    LinkInfo {
+                        node_name: node.name.clone(),
+                        port_name: port.name.clone(),
+                        capacity_bps: port.capacity_bps,
+                        wire_overhead_bytes: port.wire_overhead_bytes,
+                        queue_overhead_bytes: port.queue_overhead_bytes,
+                    },
+                );
+            }
+        }
+    }
+
+    /// Tells name, capacity and overheads of one link.
+    pub fn set_link(&mut self, link: LinkId, info: LinkInfo) {
+        self.links.insert(link, info);
+    }
+
+    /// Forgets everything seen (a restarted collector numbers flows anew); what
+    /// is configured stays.
+    pub fn reset(&mut self) {
+        self.store = Store::default();
+        self.last_expiry_ns = 0;
+    }
+
+    /// Takes one update of the stream.
+    pub fn push(&mut self, update: &Update) {
+        let c = &self.config;
+        for info in &update.flows {
+            self.store.push_info(info.clone());
+        }
+        for record in &update.link_intervals {
+            self.store
+                .push_link_interval(record.clone(), c.max_link_intervals);
+        }
+        for record in &update.flow_intervals {
+            self.store.push_flow_interval(record.clone());
+        }
+        for drop in &update.drops {
+            self.store.push_drop(drop.clone(), c.max_drops);
+        }
+        for event in &update.events {
+            self.store.push_event(event.clone(), c.max_events);
+        }
+        let latest = self.latest_ns();
+        // Expiry walks all flows: once per percent of the retention is enough.
+        let retention_ns = (c.retention_s.max(0.0) * 1e9) as u64;
+        if latest >= self.last_expiry_ns + retention_ns / 100 {
+            self.store
+                .expire(retention_ns, c.max_flow_intervals, c.max_flows);
+            self.last_expiry_ns = latest;
+        }
+    }
+
+    fn latest_ns(&self) -> u64 {
+        self.store
+            .links
+            .values()
+            .map(|l| l.latest_ns)
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// Links of which interval records are kept, in order.
+    pub fn links(&self) -> Vec<LinkId> {
+        let mut ids: Vec<LinkId> = self
+            .store
+            .links
+            .iter()
+            .filter(|(_, l)| !l.intervals.is_empty())
+            .map(|(&id, _)| id)
+            .collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    /// What is configured of a link.
+    pub fn link_info(&self, link: LinkId) -> Option<&LinkInfo> {
+        self.links.get(&link)
+    }
+
+    /// Time kept of a link: start of the oldest and end of the newest interval.
+    pub fn span(&self, link: LinkId) -> Option<(u64, u64)> {
+        let store = self.store.links.get(&link)?;
+        Some((store.intervals.front()?.start_ns, store.latest_ns))
+    }
+
+    /// Estimates a link over the intervals that lie within `[from_ns, to_ns)`
+    /// (the node's clock). A link without records gives an empty estimate with
+    /// regime unknown.
+    pub fn estimate(&self, link: LinkId, from_ns: u64, to_ns: u64) -> LinkEstimate {
+        let info = self.links.get(&link).cloned().unwrap_or_default();
+        let window = LinkWindow::gather(&self.store, &self.config, link, info, from_ns, to_ns);
+        assemble::link(&window, &self.config)
+    }
+
+    /// The default window for live use: the last `window_s` seconds, but at
+    /// least 50 Tₑ as far as records reach.
+    pub fn estimate_latest(&self, link: LinkId, window_s: f64) -> Option<LinkEstimate> {
+        let (start, end) = self.span(link)?;
+        let window_ns = (window_s.max(0.0) * 1e9) as u64;
+        let estimate = self.estimate(link, end.saturating_sub(window_ns).max(start), end);
+        let least_ns = estimate
+            .estimates
+            .t_e_ms
+            .map_or(0, |t| (50.0 * t.value * 1e6) as u64);
+        if least_ns > window_ns && end.saturating_sub(window_ns) > start {
+            return Some(self.estimate(link, end.saturating_sub(least_ns).max(start), end));
+        }
+        Some(estimate)
+    }
+
+    /// What the bounds of memory cost so far.
+    pub fn evicted(&self) -> Evicted {
+        self.store.evicted
+    }
+
+    /// Flows described at present.
+    pub fn flow_count(&self) -> usize {
+        self.store.info.len()
+    }
+}

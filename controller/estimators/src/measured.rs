@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//! From an estimate to what the advisor is given.
+
+use crate::types::{CongestionControl, Estimate, FlowClass, FlowEstimate, LinkEstimate};
+use tidemark_rules::{Interval, Measured, Observed, Synchrony};
+
+impl From<Estimate> for Interval {
+    fn from(e: Estimate) -> Self {
+        Interval::new(e.value, e.low, e.high)
+    }
+}
+
+impl LinkEstimate {
+    /// What the advisor of `tidemark-rules` needs of this estimate. RTTs that
+    /// are not known are 0, which the advisor refuses in words.
+    pub fn measured(&self) -> Measured {
+        let e = &self.estimates;
+        let seconds = |ms: Option<Estimate>| {
+            ms.map_or(Interval::exact(0.0), |t| {
+                Interval::new(t.value / 1e3, t.low / 1e3, t.high / 1e3)
+            })
+        };
+        let synchrony = match (e.d_mean, e.s, e.condition_fraction) {
+            (Some(d), Some(s), Some(fraction)) => Some(Synchrony {
+                d_mean: d.value,
+                s_mean: s.value,
+                condition_fraction: fraction.value,
+            }),
+            _ => None,
+        };
+        let lbp: Vec<&FlowEstimate> = self
+            .flows
+            .iter()
+            .filter(|f| f.class == FlowClass::Lbp)
+            .collect();
+        Measured {
+            capacity_bps: self.capacity_bps as f64,
+            queue_drain_bps: self.queue_drain_bps,
+            segment_bytes: self.segment_bytes,
+            limit_bytes: self.limit_bytes.map(|b| b as f64),
+            n_b: e.n_b.into(),
+            n_active: self.flows.len() as f64,
+            alpha: e.alpha.into(),
+            alpha_measured: e.mean_loss_burst.is_some(),
+            q_observed: e.q.map(Into::into),
+            delta: e.delta.map(Into::into),
+            window_p01_pkts: e.window_p01_pkts,
+            synchrony,
+            t_e_s: seconds(e.t_e_ms),
+            t_mean_s: seconds(e.t_mean_ms),
+            c_e_share: e.c_e_share.into(),
+            rho: e.rho.value,
+            rho_other: e.rho_other.value,
+            regime: e.regime.value,
+            saturable: e.saturable.value,
+            congestion_control: common(&lbp),
+            beta: mean_beta(&lbp),
+            observed: self.utilisation.mean.map(|utilisation| Observed {
+                utilisation,
+                loss_rate: self.loss_rate,
+                drops: self.drops,
+                delay_mean_ms: self.delay_ms.mean.unwrap_or(0.0),
+                delay_p50_ms: self.delay_ms.p50.unwrap_or(0.0),
+                delay_p99_ms: self.delay_ms.p99.unwrap_or(0.0),
+                delay_max_ms: self.delay_ms.max.unwrap_or(0.0),
+            }),
+        }
+    }
+}
+
+/// The congestion control of all LBP flows when they agree; where they differ
+/// or none was recognised, unknown (which the rules take for Reno).
+fn common(lbp: &[&FlowEstimate]) -> CongestionControl {
+    let mut known = lbp
+        .iter()
+        .map(|f| f.congestion_control)
+        .filter(|&cc| cc != CongestionControl::Unknown);
+    let Some(first) = known.next() else {
+        return CongestionControl::Unknown;
+    };
+    if known.all(|cc| cc == first) {
+        first
+    } else {
+        CongestionControl::Unknown
+    }
+}
+
+fn mean_beta(lbp: &[&FlowEstimate]) -> Option<f64> {
+    let betas: Vec<f64> = lbp.iter().filter_map(|f| f.beta).collect();
+    crate::stats::mean(&betas).map(|b| b.clamp(0.1, 0.95))
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Interval records kept within bounds of time and count.
+
+use crate::types::LinkId;
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+use std::collections::VecDeque;
+use tidemark_proto::telemetry::{Drop, FlowEvent, FlowInfo, FlowInterval, LinkInterval};
+
+/// What was dropped from memory, by bound; time-outs are not counted: those
+/// records had served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Evicted {
+    pub link_intervals: u64,
+    pub flow_intervals: u64,
+    pub drops: u64,
+    pub events: u64,
+    pub flows: u64,
+    /// Records refused because they name no time or lie before what is kept.
+    pub stale: u64,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct FlowStore {
+    pub intervals: VecDeque<FlowInterval>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct LinkStore {
+    pub intervals: VecDeque<LinkInterval>,
+    pub flows: FxHashMap<u64, FlowStore>,
+    pub drops: VecDeque<Drop>,
+    flow_intervals: usize,
+    pub latest_ns: u64,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Store {
+    pub links: FxHashMap<LinkId, LinkStore>,
+    pub info: FxHashMap<u64, FlowInfo>,
+    pub events: FxHashMap<u64, VecDeque<FlowEvent>>,
+    event_count: usize,
+    pub evicted: Evicted,
+}
+
+/// Inserts by time; records come nearly in order, so the place is near the end.
+fn insert<T>(queue: &mut VecDeque<T>, item: T, time: impl Fn(&T) -> u64) {
+    let at = time(&item);
+    let mut place = queue.len();
+    while place > 0 && queue.get(place - 1).is_some_and(|q| time(q) > at) {
+        place -= 1;
+    }
+    queue.insert(place, item);
+}
+
+fn expire<T>(queue: &mut VecDeque<T>, before: u64, end: impl Fn(&T) -> u64) -> usize {
+    let mut gone = 0;
+    while queue.front().is_some_and(|x| end(x) < before) {
+        queue.pop_front();
+        gone += 1;
+    }
+    gone
+}
+
+impl Store {
+    pub fn push_link_interval(&mut self, record: LinkInterval, max: usize) {
+        let id = LinkId {
+            node_id: record.node_id,
+            port: record.port,
+        };
+        let link = self.links.entry(id).or_default();
+        let end = record.start_ns.saturating_add(record.duration_ns);
+        link.latest_ns = link.latest_ns.max(end);
+        insert(&mut link.intervals, record, |r| r.start_ns);
+        while link.intervals.len() > max {
+            link.intervals.pop_front();
+            self.evicted.link_intervals += 1;
+        }
+    }
+
+    pub fn push_flow_interval(&mut self, record: FlowInterval) {
+        let id = LinkId {
+            node_id: record.node_id,
+            port: record.port,
+        };
+        let link = self.links.entry(id).or_default();
+        link.flow_intervals += 1;
+        let flow = link.flows.entry(record.flow_id).or_default();
+        insert(&mut flow.intervals, record, |r| r.start_ns);
+    }
+
+    pub fn push_drop(&mut self, drop: Drop, max: usize) {
+        let id = LinkId {
+            node_id: drop.node_id,
+            port: drop.port,
+        };
+        let link = self.links.entry(id).or_default();
+        insert(&mut link.drops, drop, |d| d.time_ns);
+        while link.drops.len() > max {
+            link.drops.pop_front();
+            self.evicted.drops += 1;
+        }
+    }
+
+    pub fn push_event(&mut self, event: FlowEvent, max: usize) {
+        if self.event_count >= max {
+            // Which flow's to drop: its own oldest, else none fits.
+            match self
+                .events
+                .get_mut(&event.flow_id)
+                .and_then(VecDeque::pop_front)
+            {
+                Some(_) => self.event_count -= 1,
+                None => {
+                    self.evicted.events += 1;
+                    return;
+                }
+            }
+            self.evicted.events += 1;
+        }
+        self.event_count += 1;
+        insert(self.events.entry(event.flow_id).or_default(), event, |e| {
+            e.time_ns
+        });
+    }
+
+    pub fn push_info(&mut self, info: FlowInfo) {
+        self.info.insert(info.flow_id, info);
+    }
+
+    /// Drops what is older than `retention_ns` before each link's newest
+    /// interval, and flows nothing is left of.
+    pub fn expire(&mut self, retention_ns: u64, max_flow_intervals: usize, max_flows: usize) {
+        let mut oldest = u64::MAX;
+        for link in self.links.values_mut() {
+            let before = link.latest_ns.saturating_sub(retention_ns);
+            oldest = oldest.min(before);
+            expire(&mut link.intervals, before, |r| r.start_ns + r.duration_ns);
+            expire(&mut link.drops, before, |d| d.time_ns);
+            for flow in link.flows.values_mut() {
+                link.flow_intervals -=
+                    expire(&mut flow.intervals, before, |r| r.start_ns + r.duration_ns);
+            }
+            while link.flow_intervals > max_flow_intervals {
+                let removed = drop_oldest_tenth(link);
+                if removed == 0 {
+                    break;
+                }
+                link.flow_intervals -= removed;
+                self.evicted.flow_intervals += removed as u64;
+            }
+            link.flows.retain(|_, f| !f.intervals.is_empty());
+        }
+        for events in self.events.values_mut() {
+            self.event_count -= expire(events, oldest, |e| e.time_ns);
+        }
+        self.events.retain(|_, e| !e.is_empty());
+        let links = &self.links;
+        self.info.retain(|id, info| {
+            info.first_seen_ns >= oldest || links.values().any(|l| l.flows.contains_key(id))
+        });
+        if self.info.len() > max_flows {
+            let mut by_age: Vec<(u64, u64)> = self
+                .info
+                .values()
+                .map(|i| (i.first_seen_ns, i.flow_id))
+                .collect();
+            by_age.sort_unstable();
+            for &(_, id) in by_age.iter().take(self.info.len() - max_flows) {
+                self.info.remove(&id);
+                self.evicted.flows += 1;
+            }
+        }
+    }
+}
+
+/// Shortens the time covered by a tenth, for all flows alike.
+fn drop_oldest_tenth(link: &mut LinkStore) -> usize {
+    let first = link
+        .flows
+        .values()
+        .filter_map(|f| f.intervals.front())
+        .map(|r| r.start_ns)
+        .min()
+        .unwrap_or(link.latest_ns);
+    let before = first + (link.latest_ns.saturating_sub(first) / 10).max(1);
+    link.flows
+        .values_mut()
+        .map(|f| expire(&mut f.intervals, before, |r| r.start_ns))
+        .sum()
+}

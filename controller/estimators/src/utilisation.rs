@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Utilisation, loss, delay and occupancy, from the link's own intervals.
+
+use crate::stats::quantile;
+use crate::types::{Quantiles, Utilisation};
+use crate::window::LinkWindow;
+use tidemark_proto::histogram::Counts;
+use tidemark_proto::telemetry::{Histogram, LinkInterval};
+
+/// RTTs in one window of the utilisation's 1st percentile (UTB §5.1).
+const RTTS_PER_WINDOW: f64 = 10.0;
+
+/// Sums over the window. With sampling every packet that left stands for
+/// 2^shift; drops are always reported.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Totals {
+    pub packets: u64,
+    pub wire_bytes: u64,
+    pub ip_bytes: u64,
+    pub arrivals: u64,
+    pub arrival_ip_bytes: u64,
+    pub drops: u64,
+    pub ce_marked: u64,
+    pub met_empty: u64,
+    pub reported_arrivals: u64,
+    pub reports_lost: u64,
+    pub sampled: bool,
+}
+
+pub(crate) fn totals(window: &LinkWindow<'_>) -> Totals {
+    let mut t = Totals::default();
+    for r in &window.intervals {
+        let scale = scale(r);
+        let (arrivals, drops) = (u64::from(r.arrivals), u64::from(r.drops));
+        t.packets += u64::from(r.packets) * scale;
+        t.wire_bytes += r.wire_bytes * scale;
+        t.ip_bytes += r.ip_bytes * scale;
+        t.arrivals += arrivals.saturating_sub(drops) * scale + drops;
+        t.arrival_ip_bytes +=
+            r.arrival_ip_bytes.saturating_sub(r.drop_ip_bytes) * scale + r.drop_ip_bytes;
+        t.drops += drops;
+        t.ce_marked += u64::from(r.ce_marked) * scale;
+        t.met_empty += u64::from(r.met_empty);
+        t.reported_arrivals += arrivals;
+        t.reports_lost += u64::from(r.reports_lost);
+        t.sampled |= r.sampling_shift > 0;
+    }
+    t
+}
+
+fn scale(r: &LinkInterval) -> u64 {
+    1u64 << r.sampling_shift.min(31)
+}
+
+/// Utilisation; `rtt_s` gives the length of the windows of the 1st percentile.
+pub(crate) fn utilisation(window: &LinkWindow<'_>, t: &Totals, rtt_s: Option<f64>) -> Utilisation {
+    let capacity = window.capacity_bytes_per_s();
+    let non_empty =
+        (t.reported_arrivals > 0).then(|| 1.0 - t.met_empty as f64 / t.reported_arrivals as f64);
+    let Some(c) = capacity.filter(|_| window.seconds() > 0.0) else {
+        return Utilisation {
+            mean: None,
+            non_empty,
+            p01: None,
+            windows: 0,
+        };
+    };
+    let parts = rtt_s.map_or_else(Vec::new, |rtt| {
+        per_window(window, c, (RTTS_PER_WINDOW * rtt * 1e9) as u64)
+    });
+    Utilisation {
+        mean: Some(t.wire_bytes as f64 / (c * window.seconds())),
+        non_empty,
+        p01: quantile(&parts, 0.01),
+        windows: parts.len() as u64,
+    }
+}
+
+/// Utilisation of consecutive windows of at least `length_ns`, whole intervals.
+fn per_window(window: &LinkWindow<'_>, capacity: f64, length_ns: u64) -> Vec<f64> {
+    let mut parts = Vec::new();
+    let (mut start, mut bytes) = (window.from_ns, 0u64);
+    for r in &window.intervals {
+        if r.start_ns.saturating_sub(start) >= length_ns.max(1) {
+            let seconds = (r.start_ns - start) as f64 / 1e9;
+            parts.push(bytes as f64 / (capacity * seconds));
+            (start, bytes) = (r.start_ns, 0);
+        }
+        bytes += r.wire_bytes * scale(r);
+    }
+    let seconds = window.to_ns.saturating_sub(start) as f64 / 1e9;
+    if window.to_ns.saturating_sub(start) >= length_ns.max(1) {
+        parts.push(bytes as f64 / (capacity * seconds));
+    }
+    parts
+}
+
+/// Queueing delay of packets that left, ms.
+pub(crate) fn delay_ms(window: &LinkWindow<'_>) -> Quantiles {
+    distribution(
+        window,
+        1e-6,
+        |r| r.delay_ns.as_ref(),
+        |r| (r.delay_sum_ns, u64::from(r.packets), r.delay_max_ns),
+    )
+}
+
+/// Occupancy met by arrivals, bytes.
+pub(crate) fn occupancy_bytes(window: &LinkWindow<'_>) -> Quantiles {
+    distribution(
+        window,
+        1.0,
+        |r| r.occupancy_bytes.as_ref(),
+        |r| {
+            (
+                r.occupancy_sum_bytes,
+                u64::from(r.arrivals),
+                r.occupancy_max_bytes,
+            )
+        },
+    )
+}
+
+fn distribution<'a>(
+    window: &LinkWindow<'a>,
+    factor: f64,
+    histogram: impl Fn(&'a LinkInterval) -> Option<&'a Histogram>,
+    sums: impl Fn(&LinkInterval) -> (u64, u64, u64),
+) -> Quantiles {
+    let mut counts = Counts::new();
+    let (mut sum, mut count, mut max) = (0u64, 0u64, 0u64);
+    for r in &window.intervals {
+        if let Some(h) = histogram(r) {
+            counts.merge(h);
+        }
+        let (s, n, m) = sums(r);
+        (sum, count, max) = (sum + s, count + n, max.max(m));
+    }
+    if count == 0 {
+        return Quantiles::default();
+    }
+    // A bucket may reach beyond the largest value seen.
+    let at = |q| counts.quantile(q).map(|v| v.min(max as f64) * factor);
+    Quantiles {
+        mean: Some(sum as f64 / count as f64 * factor),
+        p50: at(0.5),
+        p99: at(0.99),
+        max: Some(max as f64 * factor),
+    }
+}

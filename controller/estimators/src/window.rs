@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The records of one link within one window, put in order.
+
+use crate::config::EstimatorConfig;
+use crate::estimator::LinkInfo;
+use crate::store::Store;
+use crate::types::LinkId;
+use tidemark_proto::telemetry::{Drop, FlowEvent, FlowInfo, FlowInterval, LinkInterval};
+
+/// What the kept records say of a flow as a whole.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Life {
+    /// Packets that left, sampling not undone.
+    pub packets: u64,
+    pub first_ns: u64,
+    pub last_ns: u64,
+    /// FIN or RST was seen.
+    pub closed: bool,
+}
+
+impl Life {
+    fn of(history: &[&FlowInterval]) -> Self {
+        let mut life = Self::default();
+        for r in history.iter().filter(|r| r.packets + r.drops > 0) {
+            if life.packets == 0 && life.first_ns == 0 {
+                life.first_ns = r.start_ns;
+            }
+            life.packets += u64::from(r.packets);
+            life.last_ns = r.start_ns + r.duration_ns;
+            life.closed |= r.fin_or_rst;
+        }
+        life
+    }
+
+    /// Time between its first and last packet, s.
+    pub fn span_s(self) -> f64 {
+        self.last_ns.saturating_sub(self.first_ns) as f64 / 1e9
+    }
+}
+
+/// One flow: its records within the window and the history before it that its
+/// class may rest on.
+pub(crate) struct FlowWindow<'a> {
+    pub id: u64,
+    pub info: Option<&'a FlowInfo>,
+    pub life: Life,
+    /// From the start of the history to the end of the window.
+    pub history: Vec<&'a FlowInterval>,
+    /// Index into `history` of the first record within the window.
+    pub window_at: usize,
+    /// Times of its drops here, history included.
+    pub drops_ns: Vec<u64>,
+    pub events: Vec<&'a FlowEvent>,
+}
+
+impl<'a> FlowWindow<'a> {
+    /// The records within the window.
+    pub fn window(&self) -> &[&'a FlowInterval] {
+        self.history.get(self.window_at..).unwrap_or_default()
+    }
+
+    pub fn is_tcp(&self) -> bool {
+        self.info
+            .and_then(|i| i.key.as_ref())
+            .is_none_or(|k| k.protocol == 6)
+    }
+
+    /// Whether the sender's window was seen in the history.
+    pub fn probed(&self) -> bool {
+        self.history.iter().any(|r| r.probe.is_some())
+    }
+
+    /// Largest segment payload; 1448 when no data packet was described.
+    pub fn mss_bytes(&self) -> u32 {
+        self.info
+            .map(|i| i.mss_bytes)
+            .filter(|&m| m > 0)
+            .unwrap_or(1448)
+    }
+}
+
+/// A link's window.
+pub(crate) struct LinkWindow<'a> {
+    pub id: LinkId,
+    pub info: LinkInfo,
+    pub from_ns: u64,
+    pub to_ns: u64,
+    pub intervals: Vec<&'a LinkInterval>,
+    pub flows: Vec<FlowWindow<'a>>,
+    /// Drops within the window.
+    pub drops: Vec<&'a Drop>,
+}
+
+impl<'a> LinkWindow<'a> {
+    pub fn gather(
+        store: &'a Store,
+        config: &EstimatorConfig,
+        id: LinkId,
+        info: LinkInfo,
+        from_ns: u64,
+        to_ns: u64,
+    ) -> Self {
+        let mut window = Self {
+            id,
+            info,
+            from_ns,
+            to_ns,
+            intervals: Vec::new(),
+            flows: Vec::new(),
+            drops: Vec::new(),
+        };
+        let Some(link) = store.links.get(&id) else {
+            return window;
+        };
+        let inside = |start: u64, duration: u64| start >= from_ns && start + duration <= to_ns;
+        window.intervals = link
+            .intervals
+            .iter()
+            .filter(|r| inside(r.start_ns, r.duration_ns))
+            .collect();
+        // The window is what the intervals cover, so that rates are exact.
+        if let (Some(first), Some(last)) = (window.intervals.first(), window.intervals.last()) {
+            window.from_ns = first.start_ns;
+            window.to_ns = last.start_ns + last.duration_ns;
+        }
+        let (from_ns, to_ns) = (window.from_ns, window.to_ns);
+        window.drops = link
+            .drops
+            .iter()
+            .filter(|d| (from_ns..to_ns).contains(&d.time_ns))
+            .collect();
+        let since = from_ns.saturating_sub((config.history_s.max(0.0) * 1e9) as u64);
+        for (&flow_id, flow) in &link.flows {
+            let history: Vec<&FlowInterval> = flow
+                .intervals
+                .iter()
+                .filter(|r| r.start_ns >= since && r.start_ns + r.duration_ns <= to_ns)
+                .collect();
+            let window_at = history.partition_point(|r| r.start_ns < from_ns);
+            if window_at == history.len() {
+                continue; // nothing of it in this window
+            }
+            window.flows.push(FlowWindow {
+                id: flow_id,
+                info: store.info.get(&flow_id),
+                life: Life::of(&history),
+                history,
+                window_at,
+                drops_ns: Vec::new(),
+                events: store.events.get(&flow_id).map_or_else(Vec::new, |e| {
+                    e.iter()
+                        .filter(|e| e.time_ns >= since && e.time_ns < to_ns)
+                        .collect()
+                }),
+            });
+        }
+        window.flows.sort_unstable_by_key(|f| f.id);
+        for drop in link
+            .drops
+            .iter()
+            .filter(|d| d.time_ns >= since && d.time_ns < to_ns)
+        {
+            if let Ok(i) = window.flows.binary_search_by_key(&drop.flow_id, |f| f.id)
+                && let Some(flow) = window.flows.get_mut(i)
+            {
+                flow.drops_ns.push(drop.time_ns);
+            }
+        }
+        window
+    }
+
+    /// Seconds covered.
+    pub fn seconds(&self) -> f64 {
+        self.to_ns.saturating_sub(self.from_ns) as f64 / 1e9
+    }
+
+    /// Length of an interval, ns; 1 ms when there is none.
+    pub fn interval_ns(&self) -> u64 {
+        self.intervals
+            .first()
+            .map_or(1_000_000, |r| r.duration_ns.max(1))
+    }
+
+    /// Capacity in bytes on the wire per second; `None` when not configured.
+    pub fn capacity_bytes_per_s(&self) -> Option<f64> {
+        (self.info.capacity_bps > 0).then(|| self.info.capacity_bps as f64 / 8.0)
+    }
+}
