@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The part of a line before the fields, and numbers.
+
+/// Which tracepoint a line is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Probe,
+    Retransmit,
+    CongState,
+}
+
+/// A line of a known tracepoint.
+pub(super) struct Found<'a> {
+    pub kind: Kind,
+    /// `None` when the stamp is not a number.
+    pub time_ns: Option<u64>,
+    /// What follows `name: `.
+    pub fields: &'a [u8],
+}
+
+const NAMES: [(&[u8], Kind); 3] = [
+    (b"tcp_probe: ", Kind::Probe),
+    (b"tcp_retransmit_skb: ", Kind::Retransmit),
+    (b"tcp_cong_state_set: ", Kind::CongState),
+];
+
+/// Splits `comm-pid [cpu] flags time: name: fields`. The command may contain
+/// anything, also spaces and colons: the name counts only behind ` time: `.
+#[inline]
+pub(super) fn find_event(line: &[u8]) -> Option<Found<'_>> {
+    if line.first() == Some(&b'#') {
+        return None;
+    }
+    let mut from = 0;
+    let mut bad_time = None;
+    while let Some(at) = find_colon_space(line, from) {
+        from = at + 1;
+        let rest = line.get(at + 2..)?;
+        let Some((kind, fields)) = NAMES
+            .iter()
+            .find_map(|(name, kind)| Some((*kind, rest.strip_prefix(*name)?)))
+        else {
+            continue;
+        };
+        let before = line.get(..at)?;
+        let start = before.iter().rposition(|&b| b == b' ').map_or(0, |p| p + 1);
+        let time_ns = timestamp_ns(before.get(start..)?);
+        let found = Found {
+            kind,
+            time_ns,
+            fields: trim_end(fields),
+        };
+        if time_ns.is_some() {
+            return Some(found);
+        }
+        // Perhaps the command is called like a tracepoint: look further.
+        bad_time = bad_time.or(Some(found));
+    }
+    bad_time
+}
+
+#[inline]
+fn find_colon_space(line: &[u8], from: usize) -> Option<usize> {
+    let mut at = from;
+    loop {
+        at += memchr::memchr(b':', line.get(at..)?)?;
+        if line.get(at + 1) == Some(&b' ') {
+            return Some(at);
+        }
+        at += 1;
+    }
+}
+
+fn trim_end(fields: &[u8]) -> &[u8] {
+    match fields {
+        [rest @ .., b'\r', b'\n'] | [rest @ .., b'\n'] => rest,
+        all => all,
+    }
+}
+
+/// `seconds.fraction` with up to nine digits of fraction, in ns.
+#[inline]
+fn timestamp_ns(text: &[u8]) -> Option<u64> {
+    let dot = text.iter().position(|&b| b == b'.')?;
+    let seconds = decimal(text.get(..dot)?)?;
+    let fraction = text.get(dot + 1..)?;
+    let scale = 10u64.checked_pow(9u32.checked_sub(u32::try_from(fraction.len()).ok()?)?)?;
+    seconds
+        .checked_mul(1_000_000_000)?
+        .checked_add(decimal(fraction)? * scale)
+}
+
+/// Digits only, at least one.
+#[inline]
+pub(super) fn decimal(text: &[u8]) -> Option<u64> {
+    if text.is_empty() || text.len() > 19 {
+        return None;
+    }
+    let mut value = 0u64;
+    for &byte in text {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        // 19 digits fit in 64 bits.
+        value = value * 10 + u64::from(digit);
+    }
+    Some(value)
+}
+
+/// Hexadecimal digits only, 1 to 16 of them.
+#[inline]
+pub(super) fn hex(text: &[u8]) -> Option<u64> {
+    if text.is_empty() || text.len() > 16 {
+        return None;
+    }
+    let mut value = 0u64;
+    for &byte in text {
+        let digit = match byte {
+            b'0'..=b'9' => byte - b'0',
+            b'a'..=b'f' => byte - b'a' + 10,
+            b'A'..=b'F' => byte - b'A' + 10,
+            _ => return None,
+        };
+        value = value << 4 | u64::from(digit);
+    }
+    Some(value)
+}
+
+/// Decimal, or hexadecimal after `0x`.
+#[inline]
+pub(super) fn number(text: &[u8]) -> Option<u64> {
+    match text.strip_prefix(b"0x") {
+        Some(digits) => hex(digits),
+        None => decimal(text),
+    }
+}
