@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Interval records from rows. The result depends on the rows and their order
+//! alone, so that a replayed capture gives what was sent live.
+
+mod flow;
+mod link;
+mod node;
+
+use crate::rows::{Event, EventRow, FlowRow, PostcardRow, ProbeRow};
+use node::NodeIntervals;
+use rustc_hash::FxHashMap;
+use std::net::IpAddr;
+use tidemark_proto::telemetry::{
+    CongestionState, FlowEvent, FlowInfo, FlowKey, Retransmit, Update, flow_event,
+};
+
+/// Flows, events and clocks are handed on at once when so many have gathered.
+const MAX_GATHERED: usize = 4096;
+
+/// What decides how rows become interval records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct AggregateConfig {
+    pub interval_ns: u64,
+    pub reorder_ns: u64,
+    pub publish_ns: u64,
+}
+
+impl From<&crate::Config> for AggregateConfig {
+    fn from(c: &crate::Config) -> Self {
+        Self {
+            interval_ns: u64::from(c.interval_ms.max(1)) * 1_000_000,
+            reorder_ns: u64::from(c.reorder_ms) * 1_000_000,
+            publish_ns: u64::from(c.publish_ms) * 1_000_000,
+        }
+    }
+}
+
+/// Rows that did not fit where they belong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Misfits {
+    pub late: u64,
+    pub ahead: u64,
+    pub links_refused: u64,
+}
+
+/// Builds interval records.
+#[derive(Debug)]
+pub struct Aggregator {
+    config: AggregateConfig,
+    nodes: FxHashMap<u32, NodeIntervals>,
+    gathered: Update,
+    misfits: Misfits,
+}
+
+impl Aggregator {
+    pub fn new(config: AggregateConfig) -> Self {
+        Self {
+            config: AggregateConfig {
+                interval_ns: config.interval_ns.max(1),
+                ..config
+            },
+            nodes: FxHashMap::default(),
+            gathered: Update::default(),
+            misfits: Misfits::default(),
+        }
+    }
+
+    /// Rows counted elsewhere than where they belong.
+    pub fn misfits(&self) -> Misfits {
+        self.misfits
+    }
+
+    fn node(&mut self, node_id: u32) -> &mut NodeIntervals {
+        let config = self.config;
+        self.nodes
+            .entry(node_id)
+            .or_insert_with(|| NodeIntervals::new(node_id, config))
+    }
+
+    /// Takes a packet; gives the update that became complete by it.
+    pub fn postcard(&mut self, row: &PostcardRow) -> Option<Update> {
+        let mut misfits = self.misfits;
+        let node = self.node(row.node_id);
+        node.postcard(row, &mut misfits);
+        let due = node.due();
+        self.misfits = misfits;
+        due.and_then(|to_ns| self.close(row.node_id, to_ns))
+    }
+
+    /// Takes a sample.
+    pub fn probe(&mut self, row: &ProbeRow) {
+        let mut misfits = self.misfits;
+        self.node(row.node_id).probe(row, &mut misfits);
+        self.misfits = misfits;
+    }
+
+    /// Takes an event; gives the update that became complete by it.
+    pub fn event(&mut self, row: &EventRow) -> Option<Update> {
+        match &row.event {
+            Event::Flow(f) => self.gathered.flows.push(flow_info(f)),
+            Event::Retransmit {
+                flow_id, time_ns, ..
+            } => self.gathered.events.push(FlowEvent {
+                flow_id: *flow_id,
+                time_ns: *time_ns,
+                event: Some(flow_event::Event::Retransmit(Retransmit {})),
+            }),
+            Event::CongestionState {
+                flow_id,
+                time_ns,
+                state,
+                ..
+            } => self.gathered.events.push(FlowEvent {
+                flow_id: *flow_id,
+                time_ns: *time_ns,
+                event: Some(flow_event::Event::CongestionState(CongestionState {
+                    state: u32::from(*state),
+                })),
+            }),
+            Event::Clock(mapping) => self.gathered.clocks.push(mapping.clone()),
+            Event::Watermark { node_id, time_ns } => return self.close(*node_id, *time_ns),
+            Event::Restart { node_id, .. } => {
+                let update = self.close(*node_id, u64::MAX);
+                self.node(*node_id).restart();
+                return update;
+            }
+        }
+        let g = &self.gathered;
+        (g.flows.len() + g.events.len() + g.clocks.len() >= MAX_GATHERED)
+            .then(|| std::mem::take(&mut self.gathered))
+    }
+
+    fn close(&mut self, node_id: u32, to_ns: u64) -> Option<Update> {
+        let mut update = std::mem::take(&mut self.gathered);
+        let closed = if to_ns == u64::MAX {
+            self.node(node_id).end(&mut update)
+        } else {
+            self.node(node_id).close(to_ns, &mut update)
+        };
+        if closed {
+            Some(update)
+        } else {
+            self.gathered = update;
+            None
+        }
+    }
+
+    /// Closes everything.
+    pub fn finish(&mut self) -> Option<Update> {
+        let mut update = std::mem::take(&mut self.gathered);
+        let mut ids: Vec<u32> = self.nodes.keys().copied().collect();
+        ids.sort_unstable();
+        for id in ids {
+            self.node(id).end(&mut update);
+        }
+        (update != Update::default()).then_some(update)
+    }
+}
+
+/// An address in network order.
+pub fn address_bytes(address: IpAddr) -> Vec<u8> {
+    match address {
+        IpAddr::V4(a) => a.octets().to_vec(),
+        IpAddr::V6(a) => a.octets().to_vec(),
+    }
+}
+
+/// The flow as the telemetry contract describes it.
+pub fn flow_info(f: &FlowRow) -> FlowInfo {
+    FlowInfo {
+        flow_id: f.flow_id,
+        key: Some(FlowKey {
+            src: address_bytes(f.key.src),
+            dst: address_bytes(f.key.dst),
+            src_port: f.key.src_port.into(),
+            dst_port: f.key.dst_port.into(),
+            protocol: f.key.protocol.into(),
+        }),
+        first_seen_ns: f.first_seen_ns,
+        probed: f.probed,
+        handshake_rtt_ns: f.handshake_rtt_ns,
+        mss_bytes: f.mss_bytes,
+    }
+}
+
+#[cfg(test)]
+mod tests;

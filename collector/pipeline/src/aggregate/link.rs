@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One egress queue over one interval.
+
+use crate::rows::PostcardRow;
+use tidemark_proto::histogram::Counts;
+use tidemark_proto::telemetry::LinkInterval;
+
+/// Running totals of a [`LinkInterval`].
+#[derive(Debug, Default)]
+pub struct LinkTotals {
+    record: LinkInterval,
+    occupancy: Counts,
+    delay: Counts,
+    limit_bytes: Option<u64>,
+    sampling_shift: Option<u32>,
+    lost: i64,
+}
+
+impl LinkTotals {
+    /// The packet came to the queue in this interval.
+    pub fn arrival(&mut self, row: &PostcardRow) {
+        let r = &mut self.record;
+        r.arrivals += 1;
+        r.arrival_ip_bytes += u64::from(row.ip_bytes);
+        if row.dropped {
+            r.drops += 1;
+            r.drop_ip_bytes += u64::from(row.ip_bytes);
+        }
+        if row.occupancy_bytes == 0 {
+            r.met_empty += 1;
+        }
+        self.occupancy.record(row.occupancy_bytes);
+        r.occupancy_max_bytes = r.occupancy_max_bytes.max(row.occupancy_bytes);
+        r.occupancy_sum_bytes += row.occupancy_bytes;
+        self.limit_bytes = Some(row.limit_bytes);
+    }
+
+    /// The packet left the queue in this interval.
+    pub fn departure(&mut self, row: &PostcardRow) {
+        let r = &mut self.record;
+        r.packets += 1;
+        r.ip_bytes += u64::from(row.ip_bytes);
+        r.wire_bytes += u64::from(row.ip_bytes + row.wire_overhead_bytes);
+        if row.ce_marked {
+            r.ce_marked += 1;
+        }
+        let delay_ns = row.egress_ns.saturating_sub(row.ingress_ns);
+        self.delay.record(delay_ns);
+        r.delay_max_ns = r.delay_max_ns.max(delay_ns);
+        r.delay_sum_ns += delay_ns;
+        self.sampling_shift = Some(row.sampling_shift.into());
+    }
+
+    /// Reports found missing (or found again) with a report of this interval.
+    pub fn lost(&mut self, reports: i32) {
+        self.lost += i64::from(reports);
+    }
+}
+
+/// What is carried from interval to interval.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LinkState {
+    limit_bytes: u64,
+    sampling_shift: u32,
+}
+
+impl LinkState {
+    /// The finished record; `totals` is `None` when nothing came by.
+    pub fn record(
+        &mut self,
+        totals: Option<LinkTotals>,
+        (node_id, port, queue): (u32, u32, u8),
+        start_ns: u64,
+        duration_ns: u64,
+    ) -> LinkInterval {
+        let mut totals = totals.unwrap_or_default();
+        self.limit_bytes = totals.limit_bytes.unwrap_or(self.limit_bytes);
+        self.sampling_shift = totals.sampling_shift.unwrap_or(self.sampling_shift);
+        LinkInterval {
+            node_id,
+            port,
+            queue: queue.into(),
+            start_ns,
+            duration_ns,
+            limit_bytes: self.limit_bytes,
+            sampling_shift: self.sampling_shift,
+            reports_lost: u32::try_from(totals.lost.max(0)).unwrap_or(u32::MAX),
+            occupancy_bytes: (!totals.occupancy.is_empty()).then(|| totals.occupancy.take()),
+            delay_ns: (!totals.delay.is_empty()).then(|| totals.delay.take()),
+            ..totals.record
+        }
+    }
+}

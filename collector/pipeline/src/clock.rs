@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Offset and drift between a node's clock and a host's clock.
+//!
+//! Every observation is an inequality, because nothing arrives before it was
+//! sent. With `f` the mapping from node time to host time:
+//!
+//! * a segment that a sample proves unsent, left after it: `f(ingress) >= t`;
+//! * a segment that a sample shows acknowledged, left the switch before it:
+//!   `f(egress) <= t`;
+//! * a report is received after its packet left: `f(egress) <= t_rx`, where the
+//!   collector's clock is the host's.
+//!
+//! Network delay makes each bound loose by a varying amount and never wrong, so
+//! the line that touches the bounds from their own side is the estimate
+//! (Moon, Skelly, Towsley, *Estimation and Removal of Clock Skew from Network
+//! Delay Measurements*, INFOCOM 1999). Where only the two bounds through the
+//! network exist, the middle between them is taken, as NTP does: half the
+//! difference of the two paths' delays is the error that remains.
+
+use std::collections::VecDeque;
+
+/// Width of the windows of which the tightest observation is kept.
+const WINDOW_NS: u64 = 250_000_000;
+/// Windows kept: 10 minutes.
+const MAX_WINDOWS: usize = 2400;
+/// Below this span only the offset is estimated.
+const MIN_DRIFT_SPAN_NS: u64 = 5_000_000_000;
+/// No oscillator is worse.
+const MAX_DRIFT: f64 = 1e-3;
+/// By how much bounds may contradict each other before clocks count as unlike.
+const TOLERANCE_NS: f64 = 1e6;
+/// Pairs needed before a contradiction is believed.
+const MIN_PAIRS: u64 = 20;
+
+/// A straight line below observations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Line {
+    x0_ns: u64,
+    at_x0_ns: f64,
+    slope: f64,
+}
+
+impl Line {
+    fn at(&self, x_ns: u64) -> f64 {
+        self.at_x0_ns + self.slope * signed_difference(x_ns, self.x0_ns)
+    }
+}
+
+fn signed_difference(a: u64, b: u64) -> f64 {
+    a.wrapping_sub(b) as i64 as f64
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Point {
+    window: u64,
+    x_ns: u64,
+    residual_ns: i64,
+}
+
+/// The smallest residuals over time and the line under them.
+#[derive(Clone, Debug, Default)]
+struct Envelope {
+    points: VecDeque<Point>,
+}
+
+impl Envelope {
+    fn add(&mut self, x_ns: u64, residual_ns: i64) {
+        let window = x_ns / WINDOW_NS;
+        // Nearly always the last window; a little disorder is normal.
+        for p in self.points.iter_mut().rev().take(8) {
+            if p.window == window {
+                if residual_ns < p.residual_ns {
+                    p.x_ns = x_ns;
+                    p.residual_ns = residual_ns;
+                }
+                return;
+            }
+            if p.window < window {
+                break;
+            }
+        }
+        if self.points.back().is_some_and(|p| p.window > window) {
+            return;
+        }
+        if self.points.len() == MAX_WINDOWS {
+            self.points.pop_front();
+        }
+        self.points.push_back(Point {
+            window,
+            x_ns,
+            residual_ns,
+        });
+    }
+
+    /// The line below all points with the least mean distance: the edge of the
+    /// lower convex hull over the mean abscissa.
+    fn line(&self) -> Option<Line> {
+        let first = self.points.front()?;
+        let last = self.points.back()?;
+        let lowest = self.points.iter().min_by_key(|p| p.residual_ns)?;
+        let flat = Line {
+            x0_ns: lowest.x_ns,
+            at_x0_ns: lowest.residual_ns as f64,
+            slope: 0.0,
+        };
+        if last.x_ns.saturating_sub(first.x_ns) < MIN_DRIFT_SPAN_NS {
+            return Some(flat);
+        }
+        let origin = first.x_ns;
+        let base = first.residual_ns;
+        let mut hull: Vec<(f64, f64)> = Vec::new();
+        let mut sum_x = 0.0;
+        for p in &self.points {
+            let x = signed_difference(p.x_ns, origin);
+            let y = p.residual_ns.wrapping_sub(base) as f64;
+            sum_x += x;
+            while let [.., a, b] = hull.as_slice() {
+                if (b.0 - a.0) * (y - a.1) <= (b.1 - a.1) * (x - a.0) {
+                    hull.pop();
+                } else {
+                    break;
+                }
+            }
+            hull.push((x, y));
+        }
+        let mean_x = sum_x / self.points.len() as f64;
+        let edge = hull
+            .windows(2)
+            .find(|e| e[1].0 >= mean_x)
+            .or_else(|| hull.windows(2).last())?;
+        let dx = edge[1].0 - edge[0].0;
+        if dx <= 0.0 {
+            return Some(flat);
+        }
+        let slope = (edge[1].1 - edge[0].1) / dx;
+        if slope.abs() > MAX_DRIFT {
+            return Some(flat);
+        }
+        Some(Line {
+            x0_ns: origin.wrapping_add(edge[0].0 as i64 as u64),
+            at_x0_ns: base as f64 + edge[0].1,
+            slope,
+        })
+    }
+}
+
+/// How to get from a node's clock to a host's:
+/// `host = node + offset + (node - reference) * drift`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mapping {
+    pub reference_ns: u64,
+    pub offset_ns: i64,
+    /// Dimensionless (1e-6 = 1 ppm).
+    pub drift: f64,
+    pub matched_pairs: u64,
+}
+
+impl Mapping {
+    /// Host time of a node time.
+    pub fn to_host(&self, node_ns: u64) -> u64 {
+        let correction = (signed_difference(node_ns, self.reference_ns) * self.drift) as i64;
+        node_ns
+            .wrapping_add_signed(self.offset_ns)
+            .wrapping_add_signed(correction)
+    }
+
+    /// Node time of a host time.
+    pub fn to_node(&self, host_ns: u64) -> u64 {
+        let raw = host_ns.wrapping_add_signed(self.offset_ns.wrapping_neg());
+        let elapsed = signed_difference(raw, self.reference_ns);
+        let correction = (elapsed * self.drift / (1.0 + self.drift)) as i64;
+        raw.wrapping_add_signed(correction.wrapping_neg())
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+struct Pairs {
+    /// `t - x` of upper bounds.
+    upper: Envelope,
+    /// `x - t` of lower bounds.
+    lower: Envelope,
+    count: u64,
+    mapping: Option<Mapping>,
+}
+
+/// All that is known of one node's clock.
+#[derive(Clone, Debug, Default)]
+pub struct NodeClock {
+    reference_ns: Option<u64>,
+    received: Envelope,
+    hosts: Vec<Pairs>,
+    local: Option<usize>,
+    local_refuted: bool,
+}
+
+impl NodeClock {
+    /// `local`: index of the host whose clock also stamps reports.
+    pub fn new(local: Option<u16>) -> Self {
+        Self {
+            local: local.map(usize::from),
+            ..Self::default()
+        }
+    }
+
+    fn pairs(&mut self, host: u16) -> &mut Pairs {
+        let i = usize::from(host);
+        if self.hosts.len() <= i {
+            self.hosts.resize_with(i + 1, Pairs::default);
+        }
+        &mut self.hosts[i]
+    }
+
+    /// A packet left at `egress_ns` and its report was received at `rx_ns`.
+    pub fn received(&mut self, egress_ns: u64, rx_ns: u64) {
+        self.reference_ns.get_or_insert(egress_ns);
+        if self.local.is_some() {
+            self.received
+                .add(egress_ns, rx_ns.wrapping_sub(egress_ns) as i64);
+        }
+    }
+
+    /// A segment that came in at `ingress_ns` had not left its host at `host_ns`.
+    pub fn sent_after(&mut self, host: u16, ingress_ns: u64, host_ns: u64) {
+        let p = self.pairs(host);
+        p.lower
+            .add(ingress_ns, ingress_ns.wrapping_sub(host_ns) as i64);
+        p.count += 1;
+    }
+
+    /// A segment that left at `egress_ns` was known to be acknowledged at `host_ns`.
+    pub fn acked_before(&mut self, host: u16, egress_ns: u64, host_ns: u64) {
+        let p = self.pairs(host);
+        p.upper
+            .add(egress_ns, host_ns.wrapping_sub(egress_ns) as i64);
+        p.count += 1;
+    }
+
+    /// The mapping as last computed.
+    pub fn mapping(&self, host: u16) -> Option<Mapping> {
+        self.hosts.get(usize::from(host))?.mapping
+    }
+
+    /// True once the bounds through the network contradicted that the
+    /// collector's clock is the local host's.
+    pub fn local_refuted(&self) -> bool {
+        self.local_refuted
+    }
+
+    /// Computes the mappings anew.
+    pub fn update(&mut self) {
+        let Some(reference_ns) = self.reference_ns else {
+            return;
+        };
+        if let Some(local) = self.local {
+            self.pairs(local as u16);
+        }
+        let received = self.received.line();
+        for (i, p) in self.hosts.iter_mut().enumerate() {
+            let upper = p.upper.line();
+            let lower = p.lower.line().map(|l| Line {
+                at_x0_ns: -l.at_x0_ns,
+                slope: -l.slope,
+                ..l
+            });
+            let mut estimate = None;
+            if self.local == Some(i) {
+                if let Some(r) = received {
+                    let below = lower.is_some_and(|l| r.at(l.x0_ns) < l.at(l.x0_ns) - TOLERANCE_NS);
+                    let above = upper.is_some_and(|u| r.at(u.x0_ns) > u.at(u.x0_ns) + TOLERANCE_NS);
+                    if (below || above) && p.count >= MIN_PAIRS {
+                        self.local_refuted = true;
+                    } else {
+                        self.local_refuted = false;
+                        estimate = Some((r.at(reference_ns), r.slope));
+                    }
+                }
+            }
+            let estimate = estimate.or(match (upper, lower) {
+                (Some(u), Some(l)) => Some((
+                    (u.at(reference_ns) + l.at(reference_ns)) / 2.0,
+                    (u.slope + l.slope) / 2.0,
+                )),
+                _ => None,
+            });
+            p.mapping = estimate.map(|(offset, drift)| Mapping {
+                reference_ns,
+                offset_ns: offset.round() as i64,
+                drift,
+                matched_pairs: p.count,
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn host_of(x: u64, offset: i64, ppm: f64) -> u64 {
+        x.wrapping_add_signed(offset + (x as f64 * ppm * 1e-6) as i64)
+    }
+
+    /// A cheap, repeatable jitter in 0..scale.
+    fn jitter(i: u64, scale: u64) -> u64 {
+        (i.wrapping_mul(6_364_136_223_846_793_005) >> 33) % scale
+    }
+
+    #[test]
+    fn reception_gives_offset_and_drift() {
+        let mut c = NodeClock::new(Some(0));
+        for i in 0..40_000u64 {
+            let x = 5 * SECOND + i * 1_000_000;
+            c.received(
+                x,
+                host_of(x, -3_000_000_000, 12.0) + 30_000 + jitter(i, 5_000_000),
+            );
+        }
+        c.update();
+        let m = c.mapping(0).unwrap();
+        assert!((m.drift * 1e6 - 12.0).abs() < 0.5, "{m:?}");
+        let x = 25 * SECOND;
+        let error = signed_difference(m.to_host(x), host_of(x, -3_000_000_000, 12.0));
+        assert!(error.abs() < 100_000.0, "{error}");
+    }
+
+    #[test]
+    fn symmetric_paths_give_the_middle() {
+        let mut c = NodeClock::new(None);
+        for i in 0..20_000u64 {
+            let x = SECOND + i * 1_000_000;
+            let y = host_of(x, 7 * SECOND as i64, -31.0);
+            c.received(x, 0);
+            c.sent_after(0, x, y - 10_000_000 - jitter(i, 3_000_000));
+            c.acked_before(0, x, y + 10_000_000 + jitter(i * 7, 3_000_000));
+        }
+        c.update();
+        let m = c.mapping(0).unwrap();
+        assert!((m.drift * 1e6 + 31.0).abs() < 1.0, "{m:?}");
+        let error = signed_difference(
+            m.to_host(10 * SECOND),
+            host_of(10 * SECOND, 7 * SECOND as i64, -31.0),
+        );
+        assert!(error.abs() < 300_000.0, "{error}");
+    }
+
+    #[test]
+    fn a_foreign_collector_clock_is_found_out() {
+        let mut c = NodeClock::new(Some(0));
+        for i in 0..8_000u64 {
+            let x = SECOND + i * 1_000_000;
+            let y = host_of(x, 0, 0.0);
+            c.received(x, y + 3600 * SECOND);
+            c.sent_after(0, x, y - 5_000_000);
+            c.acked_before(0, x, y + 5_000_000);
+        }
+        c.update();
+        assert!(c.local_refuted());
+        assert!(c.mapping(0).unwrap().offset_ns.abs() < 100_000);
+    }
+
+    proptest! {
+        #[test]
+        fn mapping_and_inverse_agree(
+            offset in -1_000_000_000_000i64..1_000_000_000_000,
+            ppm in -200.0f64..200.0,
+            x in 1_000_000_000_000u64..1_000_000_000_000_000,
+        ) {
+            let m = Mapping { reference_ns: 1_000_000_000_000, offset_ns: offset, drift: ppm * 1e-6, matched_pairs: 0 };
+            let back = m.to_node(m.to_host(x));
+            prop_assert!(signed_difference(back, x).abs() < 1_000.0);
+        }
+
+        #[test]
+        fn any_observation_is_survived(points in prop::collection::vec((any::<u64>(), any::<u64>()), 0..60)) {
+            let mut c = NodeClock::new(Some(0));
+            for (a, b) in points {
+                c.received(a, b);
+                c.sent_after(0, a, b);
+                c.acked_before(1, b, a);
+                c.update();
+            }
+        }
+    }
+}

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The pipeline itself: reports and tcp_probe events in, rows and updates out.
+
+mod events;
+mod join;
+mod reports;
+
+use crate::aggregate::{AggregateConfig, Aggregator};
+use crate::clock::NodeClock;
+use crate::config::{Config, ConfigError};
+use crate::flow::Flow;
+use crate::node::NodeState;
+use crate::rows::{Event, EventRow, FlowRow, PostcardRow, Sink};
+use crate::stats::Stats;
+use crate::table::FlowTable;
+use int_report::sequence::{StreamConfig, StreamTable};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use tidemark_proto::telemetry::{ClockMapping, CollectorStatus, Update};
+
+/// Nodes that reports may name.
+const MAX_NODES: usize = 1024;
+/// Hosts that may send samples.
+const MAX_HOSTS: usize = 1024;
+/// (exporter, node, hw_id) streams.
+const MAX_STREAMS: usize = 4096;
+/// How often mappings are computed anew.
+const CLOCK_UPDATE_NS: u64 = 200_000_000;
+/// How often mappings and status are published.
+const PUBLISH_NS: u64 = 1_000_000_000;
+/// A node silent for this long gets its intervals closed by the collector's clock.
+const IDLE_NS: u64 = 500_000_000;
+/// Watermarks of silent nodes stay this far behind.
+const IDLE_MARGIN_NS: u64 = 300_000_000;
+/// And are at least this far apart.
+const IDLE_STEP_NS: u64 = 50_000_000;
+
+/// A packet on its way to the sink, perhaps waiting for a sample.
+struct Pending {
+    row: PostcardRow,
+    node: u16,
+    slot: u32,
+    deadline_rx_ns: u64,
+    resolved: bool,
+}
+
+struct Held {
+    due_rx_ns: u64,
+    host: u16,
+    event: tcp_probe::Event,
+}
+
+struct Node {
+    state: NodeState,
+    clock: NodeClock,
+    pending: u64,
+    /// Reports missing, to be told with the next row.
+    lost_before: i32,
+    last_rx_ns: u64,
+    first_rx_ns: u64,
+    idle_mark_ns: u64,
+    configured: bool,
+}
+
+/// Pure: time comes in with the data and through [`Pipeline::advance`].
+pub struct Pipeline<S> {
+    config: Config,
+    sink: S,
+    nodes: Vec<Node>,
+    node_index: FxHashMap<u32, u16>,
+    hosts: Vec<String>,
+    local: Option<u16>,
+    streams: StreamTable,
+    skip_datagram: bool,
+    flows: FlowTable,
+    queue: VecDeque<Pending>,
+    first_position: u64,
+    held: VecDeque<Held>,
+    aggregator: Aggregator,
+    now_rx_ns: u64,
+    unix_minus_rx_ns: i64,
+    order: u64,
+    next_clock_ns: u64,
+    next_publish_ns: u64,
+    stats: Stats,
+}
+
+impl<S: Sink> Pipeline<S> {
+    /// # Errors
+    /// When the configuration cannot be used.
+    pub fn new(config: Config, sink: S) -> Result<Self, ConfigError> {
+        config.validate()?;
+        let hosts: Vec<String> = config.local_host.iter().cloned().collect();
+        Ok(Self {
+            local: (!hosts.is_empty()).then_some(0),
+            hosts,
+            sink,
+            nodes: Vec::new(),
+            node_index: FxHashMap::default(),
+            streams: StreamTable::new(StreamConfig::default(), MAX_STREAMS),
+            skip_datagram: false,
+            flows: FlowTable::new(config.max_flows),
+            queue: VecDeque::new(),
+            first_position: 0,
+            held: VecDeque::new(),
+            aggregator: Aggregator::new(AggregateConfig::from(&config)),
+            now_rx_ns: 0,
+            unix_minus_rx_ns: 0,
+            order: 0,
+            next_clock_ns: 0,
+            next_publish_ns: 0,
+            stats: Stats::default(),
+            config,
+        })
+    }
+
+    /// Difference between Unix time and the clock of reception times.
+    pub fn set_unix_offset(&mut self, unix_minus_rx_ns: i64) {
+        self.unix_minus_rx_ns = unix_minus_rx_ns;
+    }
+
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Names of hosts, in the order of [`crate::ProbeRow::host`].
+    pub fn hosts(&self) -> &[String] {
+        &self.hosts
+    }
+
+    pub fn sink(&self) -> &S {
+        &self.sink
+    }
+
+    pub fn sink_mut(&mut self) -> &mut S {
+        &mut self.sink
+    }
+
+    pub fn into_sink(self) -> S {
+        self.sink
+    }
+
+    /// Totals so far.
+    pub fn stats(&self) -> Stats {
+        let mut s = self.stats.clone();
+        let streams = self.streams.total();
+        s.reports_lost = streams.lost;
+        s.reports_late = streams.late;
+        s.reports_stale = streams.stale;
+        s.stream_restarts = streams.restarts;
+        s.streams_refused = self.streams.refused();
+        s.negative_delays = self.nodes.iter().map(|n| n.state.negative_delays).sum();
+        s.flows_evicted = self.flows.evicted();
+        let misfits = self.aggregator.misfits();
+        s.rows_late = misfits.late;
+        s.rows_ahead = misfits.ahead;
+        s.links_refused = misfits.links_refused;
+        s
+    }
+
+    /// Flows remembered now.
+    pub fn flows_active(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// Packets waiting for their sample, and samples held back.
+    pub fn waiting(&self) -> (usize, usize) {
+        (self.queue.len(), self.held.len())
+    }
+
+    /// The mappings between all nodes and hosts, as far as known.
+    pub fn clocks(&self) -> Vec<ClockMapping> {
+        let mut out = Vec::new();
+        for node in &self.nodes {
+            for (host, name) in self.hosts.iter().enumerate() {
+                if let Some(m) = node.clock.mapping(host as u16) {
+                    out.push(ClockMapping {
+                        node_id: node.state.node_id,
+                        host: name.clone(),
+                        offset_ns: m.offset_ns,
+                        drift_ppb: m.drift * 1e9,
+                        reference_ns: m.reference_ns,
+                        matched_pairs: m.matched_pairs,
+                        unix_ns_at_reference: (node.first_rx_ns as i64)
+                            .saturating_add(self.unix_minus_rx_ns),
+                    });
+                }
+            }
+        }
+        out
+    }
+
+    /// Tells the time of the collector's clock; call it a few times a second.
+    pub fn advance(&mut self, now_rx_ns: u64) {
+        self.now_rx_ns = self.now_rx_ns.max(now_rx_ns);
+        self.release_held(self.now_rx_ns);
+        self.emit_ready(self.now_rx_ns);
+        self.close_idle();
+        self.periodic();
+    }
+
+    /// Ends everything that is open.
+    pub fn finish(&mut self) {
+        self.release_held(u64::MAX);
+        self.emit_ready(u64::MAX);
+        for node in &mut self.nodes {
+            node.clock.update();
+        }
+        self.publish();
+        if let Some(update) = self.aggregator.finish() {
+            self.sink.update(update);
+        }
+        self.publish_status();
+    }
+
+    /// Work that is due by the collector's clock.
+    fn periodic(&mut self) {
+        if self.now_rx_ns >= self.next_clock_ns {
+            self.next_clock_ns = self.now_rx_ns + CLOCK_UPDATE_NS;
+            for node in &mut self.nodes {
+                node.clock.update();
+            }
+        }
+        if self.now_rx_ns >= self.next_publish_ns {
+            self.next_publish_ns = self.now_rx_ns + PUBLISH_NS;
+            self.publish();
+            self.publish_status();
+        }
+    }
+
+    fn publish(&mut self) {
+        for mapping in self.clocks() {
+            self.emit_event(Event::Clock(mapping));
+        }
+    }
+
+    fn publish_status(&mut self) {
+        let s = self.stats();
+        let mut status = CollectorStatus {
+            reports_received: s.reports,
+            reports_lost: s.reports_lost,
+            reports_late: s.reports_late,
+            reports_duplicate: s.reports_duplicate,
+            probe_samples: s.samples,
+            join_candidates: s.join_candidates,
+            join_matched: s.join_matched(),
+            flows: self.flows.len() as u64,
+            flows_evicted: s.flows_evicted,
+            ..CollectorStatus::default()
+        };
+        self.sink.status(&mut status);
+        self.sink.update(Update {
+            status: Some(status),
+            ..Update::default()
+        });
+    }
+
+    fn close_idle(&mut self) {
+        for i in 0..self.nodes.len() {
+            let node = &mut self.nodes[i];
+            let silent_ns = self.now_rx_ns.saturating_sub(node.last_rx_ns);
+            if node.pending > 0 || silent_ns < IDLE_NS || node.state.max_ns() == 0 {
+                continue;
+            }
+            let time_ns = node.state.max_ns() + silent_ns - IDLE_MARGIN_NS;
+            if time_ns < node.idle_mark_ns.saturating_add(IDLE_STEP_NS) {
+                continue;
+            }
+            node.idle_mark_ns = time_ns;
+            let node_id = node.state.node_id;
+            self.emit_event(Event::Watermark { node_id, time_ns });
+        }
+    }
+
+    fn next_order(&mut self) -> u64 {
+        self.order += 1;
+        self.order - 1
+    }
+
+    fn emit_event(&mut self, event: Event) {
+        let row = EventRow {
+            order: self.next_order(),
+            event,
+        };
+        self.stats.event_rows += 1;
+        self.sink.event(&row);
+        if let Some(update) = self.aggregator.event(&row) {
+            self.sink.update(update);
+        }
+    }
+
+    fn announce(&mut self, slot: u32) {
+        let Some(flow) = self.flows.get(slot) else {
+            return;
+        };
+        let row = self.flow_row(flow);
+        self.emit_event(Event::Flow(row));
+    }
+
+    fn flow_row(&self, flow: &Flow) -> FlowRow {
+        FlowRow {
+            flow_id: flow.id,
+            key: flow.key,
+            node_id: self
+                .nodes
+                .get(usize::from(flow.first_node))
+                .map_or(0, |n| n.state.node_id),
+            first_seen_ns: flow.first_seen_ns,
+            probed: flow.probed,
+            handshake_rtt_ns: flow.handshake_rtt_ns,
+            mss_bytes: flow.mss_bytes,
+        }
+    }
+
+    fn host(&mut self, name: &str) -> Option<u16> {
+        if let Some(i) = self.hosts.iter().position(|h| h == name) {
+            return Some(i as u16);
+        }
+        if self.hosts.len() >= MAX_HOSTS {
+            return None;
+        }
+        self.hosts.push(name.to_owned());
+        Some((self.hosts.len() - 1) as u16)
+    }
+
+    fn node(&mut self, node_id: u32, rx_ns: u64) -> Option<u16> {
+        if let Some(&i) = self.node_index.get(&node_id) {
+            return Some(i);
+        }
+        if self.nodes.len() >= MAX_NODES {
+            return None;
+        }
+        let config = self.config.nodes.get(&node_id);
+        let node = Node {
+            configured: config.is_some(),
+            state: NodeState::new(
+                node_id,
+                config.cloned().unwrap_or_default(),
+                self.config.max_clock_step_ms,
+            ),
+            clock: NodeClock::new(self.local),
+            pending: 0,
+            lost_before: 0,
+            last_rx_ns: rx_ns,
+            first_rx_ns: rx_ns,
+            idle_mark_ns: 0,
+        };
+        let i = self.nodes.len() as u16;
+        self.nodes.push(node);
+        self.node_index.insert(node_id, i);
+        Some(i)
+    }
+}
+
+#[cfg(test)]
+mod tests;

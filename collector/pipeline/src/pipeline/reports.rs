@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+//! From a decoded report to a row in the queue.
+
+use super::{Pending, Pipeline};
+use crate::flow::Syn;
+use crate::node::{TimeError, Times};
+use crate::rows::{Event, PostcardRow, Sink};
+use int_report::drop_reason::{DropClass, describe};
+use int_report::sequence::{Outcome, StreamKey};
+use int_report::{InnerPacket, Report, parse_inner};
+use std::net::IpAddr;
+
+const TCP: u8 = 6;
+const FIN: u8 = 0x01;
+const SYN: u8 = 0x02;
+const RST: u8 = 0x04;
+const ACK: u8 = 0x10;
+
+impl<S: Sink> Pipeline<S> {
+    /// Takes one report of `exporter`, received at `rx_ns` of the collector's
+    /// clock. Reports of one datagram come one after the other.
+    pub fn push_report(&mut self, exporter: IpAddr, report: &Report<'_>, rx_ns: u64) {
+        self.stats.reports += 1;
+        if rx_ns > self.now_rx_ns {
+            self.now_rx_ns = rx_ns;
+            self.release_held(rx_ns);
+            self.periodic();
+        }
+        self.report(exporter, report, rx_ns);
+        self.emit_ready(self.now_rx_ns);
+    }
+
+    fn report(&mut self, exporter: IpAddr, report: &Report<'_>, rx_ns: u64) {
+        let Some(index) = self.node(report.node_id, rx_ns) else {
+            self.stats.nodes_refused += 1;
+            return;
+        };
+        let node = &mut self.nodes[usize::from(index)];
+        if !node.configured {
+            self.stats.reports_unconfigured_node += 1;
+        }
+        let times = node.state.times(report);
+        if report.first_in_datagram {
+            let lost = self.account(exporter, report, times.ok());
+            self.nodes[usize::from(index)].lost_before += lost;
+        }
+        if self.skip_datagram {
+            self.stats.reports_duplicate += 1;
+            return;
+        }
+        let times = match times {
+            Ok(times) => times,
+            Err(TimeError::Missing) => {
+                self.stats.reports_without_time += 1;
+                return;
+            }
+            Err(TimeError::Implausible) => {
+                self.stats.reports_implausible_time += 1;
+                return;
+            }
+        };
+        if times.restarted {
+            self.restart(index, times.ingress_ns, rx_ns);
+        }
+        let inner = match parse_inner(&report.inner) {
+            Ok(inner) => inner,
+            Err(e) => {
+                if let Some(n) = self.stats.inner_errors.get_mut(e.index()) {
+                    *n += 1;
+                }
+                return;
+            }
+        };
+        let node = &mut self.nodes[usize::from(index)];
+        node.last_rx_ns = node.last_rx_ns.max(rx_ns);
+        if report.dropped && !is_queue_loss(node.state.config.drop_codes, report.drop_reason) {
+            self.stats.drops_not_of_queue += 1;
+            return;
+        }
+        if !report.dropped {
+            node.clock.received(times.egress_ns, rx_ns);
+            if node.clock.mapping(0).is_none() {
+                node.clock.update();
+            }
+        }
+        let row = self.row(index, report, &inner, times, rx_ns);
+        self.flow_packet(index, row, &inner);
+    }
+
+    /// Accounts for a datagram; the number of reports found missing by it.
+    fn account(&mut self, exporter: IpAddr, report: &Report<'_>, times: Option<Times>) -> i32 {
+        let key = StreamKey {
+            exporter,
+            node_id: report.node_id,
+            hw_id: report.hw_id,
+            sequence_bits: report.sequence_bits,
+        };
+        let time_ns = times.map(|t| t.egress_ns.max(t.ingress_ns));
+        let outcome = self.streams.observe(key, report.sequence, time_ns);
+        self.skip_datagram = outcome == Some(Outcome::Duplicate);
+        match outcome {
+            Some(Outcome::Gap { lost }) => i32::try_from(lost).unwrap_or(i32::MAX),
+            // Late ones were counted as lost before, but for those from before
+            // the first report, which are rare and early.
+            Some(Outcome::Late) => -1,
+            _ => 0,
+        }
+    }
+
+    fn restart(&mut self, index: u16, time_ns: u64, rx_ns: u64) {
+        // What is in the queue belongs to the old time axis.
+        self.emit_ready(u64::MAX);
+        let local = self.local;
+        let node = &mut self.nodes[usize::from(index)];
+        let node_id = node.state.node_id;
+        node.clock = crate::clock::NodeClock::new(local);
+        node.first_rx_ns = rx_ns;
+        node.idle_mark_ns = 0;
+        self.emit_event(Event::Restart { node_id, time_ns });
+    }
+
+    fn row(
+        &self,
+        index: u16,
+        report: &Report<'_>,
+        inner: &InnerPacket,
+        times: Times,
+        rx_ns: u64,
+    ) -> PostcardRow {
+        let node = &self.nodes[usize::from(index)].state;
+        let port = report.egress_port.unwrap_or(0);
+        PostcardRow {
+            order: 0,
+            rx_ns,
+            node_id: report.node_id,
+            hw_id: report.hw_id,
+            sequence: report.sequence,
+            flow_id: 0,
+            ingress_port: report.ingress_port.unwrap_or(0),
+            port,
+            queue: report.queue_id.unwrap_or(0),
+            ingress_ns: times.ingress_ns,
+            egress_ns: times.egress_ns,
+            occupancy_bytes: node.depth_bytes(report.queue_occupancy.unwrap_or(0)),
+            limit_bytes: match report.limit {
+                None | Some(u32::MAX) => 0,
+                Some(limit) => node.depth_bytes(limit),
+            },
+            ip_bytes: inner.ip_bytes,
+            wire_overhead_bytes: node.wire_overhead_bytes(port),
+            payload_bytes: inner.payload_bytes,
+            tcp_seq: inner.tcp_seq,
+            tcp_ack: inner.tcp_ack,
+            tcp_flags: inner.tcp_flags,
+            ecn: inner.ecn,
+            ce_marked: report.ce_marked(),
+            dropped: report.dropped,
+            drop_reason: report.drop_reason.unwrap_or(0),
+            sampling_shift: report.sampling_shift.unwrap_or(0),
+            ..PostcardRow::default()
+        }
+    }
+
+    fn flow_packet(&mut self, index: u16, mut row: PostcardRow, inner: &InnerPacket) {
+        let rx_ns = row.rx_ns;
+        let time_ns = row.ingress_ns;
+        let key = inner.flow_key();
+        let is_tcp = key.protocol == TCP && !inner.fragment;
+        let is_syn = is_tcp && inner.tcp_flags & SYN != 0;
+        let mut changed = false;
+        let slot = match self.flows.find(&key) {
+            Some(slot) => {
+                let ended = self.flows.get(slot).is_some_and(|f| {
+                    is_syn
+                        && (f.fin
+                            || f.has_data
+                            || f.syn.is_some_and(|syn| syn.seq != inner.tcp_seq))
+                });
+                if ended {
+                    self.flows.renew(slot, rx_ns, index, time_ns);
+                    self.stats.flows += 1;
+                    changed = true;
+                }
+                slot
+            }
+            None => {
+                changed = true;
+                self.stats.flows += 1;
+                self.flows.insert(key, rx_ns, index, time_ns)
+            }
+        };
+        let mut joins = false;
+        if let Some(flow) = self.flows.get_mut(slot) {
+            flow.last_rx_ns = flow.last_rx_ns.max(rx_ns);
+            row.flow_id = flow.id;
+            if is_tcp {
+                flow.fin |= inner.tcp_flags & (FIN | RST) != 0;
+                if is_syn {
+                    let seq = flow.unwrap(inner.tcp_seq);
+                    let p = flow.point(index, row.port);
+                    flow.points[p].arrival(seq, seq + 1);
+                    if !row.dropped {
+                        flow.points[p].syn(row.egress_ns.saturating_sub(row.ingress_ns));
+                    }
+                    if inner.tcp_flags & ACK == 0 {
+                        flow.syn = Some(Syn {
+                            seq: inner.tcp_seq,
+                            egress_ns: row.egress_ns,
+                            node: index,
+                            repeated: row.dropped || flow.syn.is_some(),
+                        });
+                    }
+                } else if let Some(syn) = flow.syn
+                    && !flow.has_data
+                    && flow.handshake_rtt_ns == 0
+                {
+                    // The first packet after the SYN left one round trip later.
+                    if !syn.repeated
+                        && syn.node == index
+                        && inner.tcp_seq == syn.seq.wrapping_add(1)
+                        && row.ingress_ns > syn.egress_ns
+                    {
+                        flow.handshake_rtt_ns = row.ingress_ns - syn.egress_ns;
+                        changed = true;
+                    }
+                    flow.syn = Some(Syn {
+                        repeated: true,
+                        ..syn
+                    });
+                }
+                if inner.payload_bytes > 0 && !is_syn {
+                    flow.has_data = true;
+                    if inner.payload_bytes > flow.mss_bytes {
+                        flow.mss_bytes = inner.payload_bytes;
+                        changed = true;
+                    }
+                    joins = self.config.join;
+                }
+            }
+        }
+        if changed {
+            self.announce(slot);
+        }
+        let node = &mut self.nodes[usize::from(index)];
+        row.lost_before = std::mem::take(&mut node.lost_before);
+        node.pending += 1;
+        let mut pending = Pending {
+            row,
+            node: index,
+            slot,
+            deadline_rx_ns: rx_ns,
+            resolved: true,
+        };
+        if joins {
+            self.join(&mut pending);
+        }
+        self.queue.push_back(pending);
+    }
+}
+
+/// Reports that give no reason are taken for queue losses: v1 and v0.5
+/// programs report nothing else.
+fn is_queue_loss(table: int_report::drop_reason::DropTable, reason: Option<u8>) -> bool {
+    reason.is_none_or(|code| {
+        let class = describe(table, code).0;
+        class.is_queue_loss() || class == DropClass::Unknown
+    })
+}

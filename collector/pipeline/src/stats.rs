@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Counters of the pipeline: nothing is dropped without one.
+
+use int_report::InnerError;
+use serde::{Deserialize, Serialize};
+
+/// Totals since the start.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Stats {
+    /// Individual reports given to the pipeline.
+    pub reports: u64,
+    /// Datagrams missing by sequence number.
+    pub reports_lost: u64,
+    pub reports_late: u64,
+    /// Reports of datagrams seen before; not counted twice.
+    pub reports_duplicate: u64,
+    /// Sequence numbers too old to be judged.
+    pub reports_stale: u64,
+    pub stream_restarts: u64,
+    /// Datagrams of streams beyond the table's bound.
+    pub streams_refused: u64,
+    /// Reports without any timestamp.
+    pub reports_without_time: u64,
+    /// Reports whose time contradicts their node's others.
+    pub reports_implausible_time: u64,
+    /// Reports of nodes beyond the bound.
+    pub nodes_refused: u64,
+    /// Reports of nodes that the configuration does not name.
+    pub reports_unconfigured_node: u64,
+    /// Egress timestamp before ingress timestamp.
+    pub negative_delays: u64,
+    /// Reports whose inner packet cannot be read, by [`InnerError::LABELS`].
+    pub inner_errors: [u64; InnerError::LABELS.len()],
+    /// Drops for other reasons than the queue (route, TTL, ACL, ...).
+    pub drops_not_of_queue: u64,
+    /// tcp_probe samples given to the pipeline.
+    pub samples: u64,
+    /// Samples of flows no report has shown.
+    pub samples_unknown_flow: u64,
+    /// Samples of sockets that only receive.
+    pub samples_receiver: u64,
+    /// Samples older than one of the same flow before.
+    pub samples_late: u64,
+    /// Samples of another socket with the same addresses.
+    pub samples_other_socket: u64,
+    /// Sequence numbers of a sample make no sense.
+    pub samples_invalid: u64,
+    pub retransmit_events: u64,
+    pub congestion_events: u64,
+    /// Events of flows no report has shown.
+    pub events_unknown_flow: u64,
+    /// Data packets of probed flows.
+    pub join_candidates: u64,
+    pub join_by_sequence: u64,
+    pub join_by_time: u64,
+    /// Packets that could not wait because too many do.
+    pub join_forced: u64,
+    pub flows: u64,
+    pub flows_evicted: u64,
+    /// Rows too late for their interval; counted in the oldest open one.
+    pub rows_late: u64,
+    /// Rows too far ahead; counted in the youngest open interval.
+    pub rows_ahead: u64,
+    /// Rows of links beyond the bound per node.
+    pub links_refused: u64,
+    /// Rows handed to the sink.
+    pub postcard_rows: u64,
+    pub probe_rows: u64,
+    pub event_rows: u64,
+}
+
+impl Stats {
+    /// Data packets matched with a sample.
+    pub fn join_matched(&self) -> u64 {
+        self.join_by_sequence + self.join_by_time
+    }
+
+    /// Matched part of the data packets of probed flows; 1 when there are none.
+    pub fn matched_fraction(&self) -> f64 {
+        if self.join_candidates == 0 {
+            1.0
+        } else {
+            self.join_matched() as f64 / self.join_candidates as f64
+        }
+    }
+
+    /// Every counter with its name, for metrics.
+    pub fn named(&self) -> Vec<(&'static str, u64)> {
+        vec![
+            ("reports", self.reports),
+            ("reports_lost", self.reports_lost),
+            ("reports_late", self.reports_late),
+            ("reports_duplicate", self.reports_duplicate),
+            ("reports_stale", self.reports_stale),
+            ("stream_restarts", self.stream_restarts),
+            ("streams_refused", self.streams_refused),
+            ("reports_without_time", self.reports_without_time),
+            ("reports_implausible_time", self.reports_implausible_time),
+            ("nodes_refused", self.nodes_refused),
+            ("reports_unconfigured_node", self.reports_unconfigured_node),
+            ("negative_delays", self.negative_delays),
+            ("inner_errors", self.inner_errors.iter().sum()),
+            ("drops_not_of_queue", self.drops_not_of_queue),
+            ("probe_samples", self.samples),
+            ("probe_samples_unknown_flow", self.samples_unknown_flow),
+            ("probe_samples_receiver", self.samples_receiver),
+            ("probe_samples_late", self.samples_late),
+            ("probe_samples_other_socket", self.samples_other_socket),
+            ("probe_samples_invalid", self.samples_invalid),
+            ("retransmit_events", self.retransmit_events),
+            ("congestion_events", self.congestion_events),
+            ("events_unknown_flow", self.events_unknown_flow),
+            ("join_candidates", self.join_candidates),
+            ("join_by_sequence", self.join_by_sequence),
+            ("join_by_time", self.join_by_time),
+            ("join_forced", self.join_forced),
+            ("flows_seen", self.flows),
+            ("flows_evicted", self.flows_evicted),
+            ("rows_late", self.rows_late),
+            ("rows_ahead", self.rows_ahead),
+            ("links_refused", self.links_refused),
+            ("postcard_rows", self.postcard_rows),
+            ("probe_rows", self.probe_rows),
+            ("event_rows", self.event_rows),
+        ]
+    }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+//! All flows, bounded in number.
+
+use crate::flow::Flow;
+use int_report::FlowKey;
+use rustc_hash::FxHashMap;
+
+/// How many flows are looked at to find one to evict.
+const SCAN: usize = 64;
+
+/// Flows by five-tuple. When full, the longest idle of the next few goes.
+#[derive(Debug)]
+pub struct FlowTable {
+    index: FxHashMap<FlowKey, u32>,
+    slots: Vec<Flow>,
+    max: usize,
+    hand: usize,
+    next_id: u64,
+    evicted: u64,
+}
+
+impl FlowTable {
+    pub fn new(max: usize) -> Self {
+        Self {
+            index: FxHashMap::default(),
+            slots: Vec::new(),
+            max: max.max(1),
+            hand: 0,
+            next_id: 1,
+            evicted: 0,
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Flows pushed out because the table was full.
+    pub fn evicted(&self) -> u64 {
+        self.evicted
+    }
+
+    pub fn find(&self, key: &FlowKey) -> Option<u32> {
+        self.index.get(key).copied()
+    }
+
+    pub fn get(&self, slot: u32) -> Option<&Flow> {
+        self.slots.get(slot as usize)
+    }
+
+    pub fn get_mut(&mut self, slot: u32) -> Option<&mut Flow> {
+        self.slots.get_mut(slot as usize)
+    }
+
+    /// Slot of a new flow.
+    pub fn insert(&mut self, key: FlowKey, rx_ns: u64, node: u16, time_ns: u64) -> u32 {
+        let flow = Flow::new(key, self.next_id, rx_ns, node, time_ns);
+        self.next_id += 1;
+        let slot = if self.slots.len() < self.max {
+            self.slots.push(flow);
+            self.slots.len() - 1
+        } else {
+            let victim = self.victim();
+            self.evicted += 1;
+            let old = std::mem::replace(&mut self.slots[victim], flow);
+            self.index.remove(&old.key);
+            victim
+        };
+        self.index.insert(key, slot as u32);
+        slot as u32
+    }
+
+    /// Puts a new flow of the same five-tuple in the place of an ended one.
+    pub fn renew(&mut self, slot: u32, rx_ns: u64, node: u16, time_ns: u64) {
+        let id = self.next_id;
+        if let Some(flow) = self.get_mut(slot) {
+            *flow = Flow::new(flow.key, id, rx_ns, node, time_ns);
+            self.next_id += 1;
+        }
+    }
+
+    fn victim(&mut self) -> usize {
+        let mut best = self.hand % self.slots.len();
+        for step in 0..SCAN.min(self.slots.len()) {
+            let i = (self.hand + step) % self.slots.len();
+            if self.slots[i].last_rx_ns < self.slots[best].last_rx_ns {
+                best = i;
+            }
+        }
+        self.hand = (self.hand + SCAN) % self.slots.len();
+        best
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(port: u16) -> FlowKey {
+        FlowKey {
+            src: "10.0.0.1".parse().unwrap(),
+            dst: "10.0.0.2".parse().unwrap(),
+            src_port: port,
+            dst_port: 2,
+            protocol: 6,
+        }
+    }
+
+    #[test]
+    fn the_idle_flow_goes_first() {
+        let mut t = FlowTable::new(16);
+        for i in 0..16 {
+            let s = t.insert(key(i), 100 + u64::from(i), 0, 0);
+            t.get_mut(s).unwrap().last_rx_ns = if i == 7 { 1 } else { 200 };
+        }
+        t.insert(key(100), 300, 0, 0);
+        assert_eq!((t.len(), t.evicted()), (16, 1));
+        assert!(t.find(&key(7)).is_none());
+        assert!(t.find(&key(8)).is_some());
+        assert_eq!(t.get(t.find(&key(100)).unwrap()).unwrap().id, 17);
+    }
+}
