@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Interface features and sysctls of the namespace that the caller is in."""
+
+from __future__ import annotations
+
+import array
+import fcntl
+import socket
+import struct
+from pathlib import Path
+
+_SIOCETHTOOL = 0x8946
+# Set and get command of each feature, in an order that the kernel accepts:
+# segmentation needs scatter-gather and checksums, so it goes first.
+_OFFLOADS = {
+    "tso": (0x1F, 0x1E),
+    "gso": (0x24, 0x23),
+    "gro": (0x2C, 0x2B),
+    "sg": (0x19, 0x18),
+    "tx": (0x17, 0x16),
+    "rx": (0x15, 0x14),
+}
+
+# Per namespace: the hosts of the predecessor's experiments, and no surprises.
+HOST_SYSCTLS = {
+    "net.ipv4.tcp_no_metrics_save": "1",
+    "net.ipv4.tcp_slow_start_after_idle": "0",
+    "net.ipv4.tcp_rmem": "4096 131072 33554432",
+    "net.ipv4.tcp_wmem": "4096 65536 33554432",
+    # A new namespace inherits the machine's choice; flows say their own. Reno
+    # is the one that every kernel allows as a namespace's default.
+    "net.ipv4.tcp_congestion_control": "reno",
+    "net.ipv4.tcp_mtu_probing": "0",
+    "net.ipv4.conf.all.rp_filter": "0",
+    "net.ipv4.conf.default.rp_filter": "0",
+}
+
+NO_IPV6 = {
+    "net.ipv6.conf.all.disable_ipv6": "1",
+    "net.ipv6.conf.default.disable_ipv6": "1",
+}
+
+
+def set_sysctls(values: dict[str, str]) -> None:
+    """Raises OSError naming the key; a kernel without IPv6 needs none off."""
+    for key, value in values.items():
+        path = Path("/proc/sys") / key.replace(".", "/")
+        if key.startswith("net.ipv6.") and not path.exists():
+            continue
+        try:
+            path.write_text(value)
+        except OSError as error:
+            raise OSError(error.errno, f"sysctl {key}={value}: {error.strerror}") from error
+
+
+def get_sysctl(key: str) -> str:
+    return (Path("/proc/sys") / key.replace(".", "/")).read_text().strip()
+
+
+def disable_offloads(interface: str) -> None:
+    """Every frame on the link is then one packet of at most the MTU, with a
+    checksum that is really there."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        for name, (set_command, _) in _OFFLOADS.items():
+            try:
+                _ethtool(control, interface, set_command, 0)
+            except OSError as error:
+                raise OSError(
+                    error.errno, f"turn {name} off on {interface}: {error.strerror}"
+                ) from error
+
+
+def offloads(interface: str) -> dict[str, bool]:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        return {
+            name: bool(_ethtool(control, interface, get, 0)) for name, (_, get) in _OFFLOADS.items()
+        }
+
+
+def _ethtool(control: socket.socket, interface: str, command: int, value: int) -> int:
+    data = array.array("B", struct.pack("=II", command, value))
+    address, _ = data.buffer_info()
+    request = struct.pack("16sP16x", interface.encode(), address)
+    fcntl.ioctl(control, _SIOCETHTOOL, request)
+    return struct.unpack("=II", data.tobytes())[1]

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Network namespaces: making, entering, removing."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyroute2 import netns as _netns
+
+DIRECTORY = Path("/run/netns")
+_CLONE_NEWNET = 0x4000_0000
+_MNT_DETACH = 2
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def names() -> set[str]:
+    """Named namespaces that exist."""
+    try:
+        return {p.name for p in DIRECTORY.iterdir()}
+    except FileNotFoundError:
+        return set()
+
+
+def create(name: str) -> None:
+    _netns.create(name)
+
+
+def remove(name: str) -> None:
+    """Removes the name; the namespace goes when its last process and socket do."""
+    path = DIRECTORY / name
+    # A file that is no mount point is what a reboot leaves behind.
+    _libc.umount2(bytes(path), _MNT_DETACH)
+    path.unlink(missing_ok=True)
+
+
+def remove_directory() -> None:
+    """Undoes what the first namespace needed, if nobody else uses it."""
+    if names():
+        return
+    _libc.umount2(bytes(DIRECTORY), _MNT_DETACH)
+    if DIRECTORY.is_dir():
+        try:
+            DIRECTORY.rmdir()
+        except OSError:
+            return
+
+
+def unshare() -> None:
+    """Moves the calling process into a new, nameless namespace."""
+    if _libc.unshare(_CLONE_NEWNET) != 0:
+        raise OSError(ctypes.get_errno(), "unshare(CLONE_NEWNET)")
+
+
+@contextmanager
+def entered(name: str) -> Iterator[None]:
+    """The calling thread is in namespace `name` inside the block: sockets and
+    files of /proc/sys/net opened there belong to it."""
+    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        there = os.open(DIRECTORY / name, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            _setns(there, name)
+        finally:
+            os.close(there)
+        try:
+            yield
+        finally:
+            _setns(home, "home")
+    finally:
+        os.close(home)
+
+
+def _setns(descriptor: int, name: str) -> None:
+    if _libc.setns(descriptor, _CLONE_NEWNET) != 0:
+        error = ctypes.get_errno()
+        raise OSError(error, f"enter namespace {name}: {os.strerror(error)}")

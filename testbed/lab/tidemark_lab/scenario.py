@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run consists of: hosts, delays, capacity and flows. Pure data.
+
+The switch adds the delay of the port that a frame leaves by, so the base
+round-trip time of a sender is the delay of its own port (acknowledgements)
+plus that of the receiver's port (data).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import asdict, dataclass, field
+
+NETWORK = ipaddress.ip_network("198.18.0.0/24")
+# The report link is the only one that the root namespace sees.
+COLLECTOR_ADDRESS = "198.18.255.1"
+SWITCH_REPORT_ADDRESS = "198.18.255.2"
+REPORT_PREFIX_LENGTH = 30
+REPORT_UDP_PORT = 32766
+
+BULK_TCP_PORT = 5001
+SHORT_TCP_PORT = 5002
+WINDOW_TCP_PORT = 5003
+
+# Class of the host's own qdisc that remotely bottlenecked flows are put in by
+# SO_PRIORITY: 1:10.
+SHAPED_CLASS = 0x0001_0010
+
+
+@dataclass(frozen=True)
+class Host:
+    """An end host: one namespace with one interface on a port of the switch."""
+
+    name: str
+    address: str
+    mac: str
+    port: int
+    delay_ms: float
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """The demo's defaults; every number can be changed for other runs."""
+
+    base_rtts_ms: tuple[float, ...] = (10.0, 20.0, 30.0, 40.0)
+    capacity_bps: int = 100_000_000
+    lbp_flows: int = 12
+    congestion_controls: tuple[str, ...] = ("reno", "cubic")
+    # Sender (from 0) of each remotely bottlenecked and window-limited flow.
+    rbp_senders: tuple[int, ...] = (1, 3)
+    rbp_rate_bps: int = 2_000_000
+    rbp_burst_bytes: int = 3_100
+    rbp_queue_bytes: int = 3_100
+    wl_senders: tuple[int, ...] = (0, 2)
+    wl_receive_buffer_bytes: int = 8_192
+    short_share: float = 0.03
+    short_mean_bytes: int = 20_000
+    short_max_bytes: int = 400_000
+    seed: int = 1
+    node_id: int = 10
+    # The traffic manager's own queue must be deeper than any limit.
+    queue_depth_packets: int = 8192
+    # All long flows have started after this long.
+    start_spread_s: float = 2.0
+    targets: dict[str, float] = field(
+        default_factory=lambda: {"utilisation": 0.98, "loss_rate": 0.01, "delay_ms": 30.0}
+    )
+
+    def __post_init__(self) -> None:
+        if not self.base_rtts_ms or min(self.base_rtts_ms) <= 0:
+            raise ValueError("base_rtts_ms: give at least one, each above 0")
+        for name, senders in (("rbp_senders", self.rbp_senders), ("wl_senders", self.wl_senders)):
+            if any(not 0 <= s < len(self.base_rtts_ms) for s in senders):
+                raise ValueError(f"{name}: {senders} is not within the senders")
+        if not 0 <= self.short_share < 1:
+            raise ValueError("short_share: a fraction of the capacity, below 1")
+
+    @property
+    def receiver_delay_ms(self) -> float:
+        """Half of the smallest round trip; the rest is on the senders' ports."""
+        return min(self.base_rtts_ms) / 2
+
+    @property
+    def senders(self) -> list[Host]:
+        return [
+            Host(
+                name=f"h{i + 1}",
+                address=str(NETWORK[11 + i]),
+                mac=f"02:74:6d:00:00:{i + 1:02x}",
+                port=i + 1,
+                delay_ms=rtt - self.receiver_delay_ms,
+            )
+            for i, rtt in enumerate(self.base_rtts_ms)
+        ]
+
+    @property
+    def receiver(self) -> Host:
+        port = len(self.base_rtts_ms) + 1
+        return Host(
+            name="rx",
+            address=str(NETWORK[100]),
+            mac=f"02:74:6d:00:00:{port:02x}",
+            port=port,
+            delay_ms=self.receiver_delay_ms,
+        )
+
+    @property
+    def hosts(self) -> list[Host]:
+        return [*self.senders, self.receiver]
+
+    @property
+    def report_port(self) -> int:
+        return self.receiver.port + 1
+
+    @property
+    def bottleneck_port(self) -> int:
+        return self.receiver.port
+
+    @property
+    def mean_rtt_ms(self) -> float:
+        return sum(self.base_rtts_ms) / len(self.base_rtts_ms)
+
+    @property
+    def bdp_limit_bytes(self) -> int:
+        """C·T̄, the textbook's buffer."""
+        return round(self.capacity_bps / 8 * self.mean_rtt_ms / 1000)
+
+    def lbp_sender(self, index: int) -> int:
+        return index % len(self.base_rtts_ms)
+
+    def lbp_congestion_control(self, index: int) -> str:
+        """Alternates along the senders and from one round of them to the next,
+        so that every round-trip time sees every kind."""
+        shift = index // len(self.base_rtts_ms)
+        return self.congestion_controls[(index + shift) % len(self.congestion_controls)]
+
+    def as_config(self) -> dict:
+        """For summary.json."""
+        out = asdict(self)
+        out["bdp_limit_bytes"] = self.bdp_limit_bytes
+        out["mean_rtt_ms"] = self.mean_rtt_ms
+        return out
+
+
+def harmonic_mean(values: list[float]) -> float | None:
+    """Tₑ of base round-trip times; None without flows."""
+    if not values:
+        return None
+    return len(values) / sum(1 / v for v in values)

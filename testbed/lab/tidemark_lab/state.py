@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The record of what a run made, kept where the next run finds it.
+
+Every thing is recorded before it is made, so that a run killed at any moment
+leaves a record of at least what it left behind. Only what a record names is
+ever removed, and only processes whose start time is the recorded one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from . import netns
+from .links import delete_link, link_exists
+from .tracing import unmount
+
+DIRECTORY = Path("/run/tidemark")
+VERSION = 1
+
+
+@dataclass
+class Process:
+    """A process, told from a later one with the same pid by its start time."""
+
+    name: str
+    pid: int
+    start_ticks: int
+
+
+@dataclass
+class RunState:
+    """What one run owns."""
+
+    run_id: str
+    owner: Process
+    boot_id: str
+    run_dir: str = ""
+    namespaces: list[str] = field(default_factory=list)
+    # In the root namespace.
+    interfaces: list[str] = field(default_factory=list)
+    processes: list[Process] = field(default_factory=list)
+    made_netns_directory: bool = False
+    mounted_tracefs: str = ""
+    version: int = VERSION
+
+    @classmethod
+    def begin(cls, run_id: str, run_dir: Path) -> RunState:
+        state = cls(
+            run_id=run_id,
+            owner=Process("lab", os.getpid(), start_ticks(os.getpid()) or 0),
+            boot_id=boot_id(),
+            run_dir=str(run_dir),
+            made_netns_directory=not netns.DIRECTORY.exists(),
+        )
+        state.save()
+        return state
+
+    @property
+    def path(self) -> Path:
+        return DIRECTORY / f"lab-{self.run_id}.json"
+
+    def save(self) -> None:
+        DIRECTORY.mkdir(mode=0o755, parents=True, exist_ok=True)
+        partial = self.path.with_suffix(".part")
+        partial.write_text(json.dumps(asdict(self), indent=1))
+        partial.replace(self.path)
+
+    @classmethod
+    def load(cls, path: Path) -> RunState:
+        document = json.loads(path.read_text())
+        if document.get("version") != VERSION:
+            raise ValueError(f"version {document.get('version')}, this program knows {VERSION}")
+        document["owner"] = Process(**document["owner"])
+        document["processes"] = [Process(**p) for p in document["processes"]]
+        return cls(**document)
+
+    def add_namespace(self, name: str) -> None:
+        self.namespaces.append(name)
+        self.save()
+
+    def add_interface(self, name: str) -> None:
+        self.interfaces.append(name)
+        self.save()
+
+    def add_process(self, name: str, pid: int) -> None:
+        self.processes.append(Process(name, pid, start_ticks(pid) or 0))
+        self.save()
+
+    def owner_alive(self) -> bool:
+        return self.boot_id == boot_id() and is_alive(self.owner)
+
+    def clean(self) -> list[str]:
+        """Removes everything recorded; returns what could not be removed."""
+        problems = []
+        if self.boot_id == boot_id():
+            problems += stop_processes(self.processes)
+        for name in self.interfaces:
+            try:
+                delete_link(name)
+            except Exception as error:
+                problems.append(f"interface {name}: {error}")
+        for name in self.namespaces:
+            try:
+                netns.remove(name)
+            except OSError as error:
+                problems.append(f"namespace {name}: {error}")
+        if self.made_netns_directory:
+            netns.remove_directory()
+        if self.mounted_tracefs:
+            try:
+                unmount(Path(self.mounted_tracefs))
+            except OSError as error:
+                problems.append(f"tracefs at {self.mounted_tracefs}: {error}")
+        if not problems:
+            self.path.unlink(missing_ok=True)
+            try:
+                DIRECTORY.rmdir()
+            except OSError:
+                pass  # other runs' records
+        return problems
+
+    def leftovers(self) -> list[str]:
+        """What of this run is still there."""
+        there = netns.names()
+        left = [f"namespace {n}" for n in self.namespaces if n in there]
+        left += [f"interface {n}" for n in self.interfaces if link_exists(n)]
+        left += [f"process {p.name} ({p.pid})" for p in self.processes if is_alive(p)]
+        return left
+
+
+def recorded() -> list[tuple[Path, RunState | None]]:
+    """All records; None for one that cannot be read."""
+    found: list[tuple[Path, RunState | None]] = []
+    for path in sorted(DIRECTORY.glob("lab-*.json")):
+        try:
+            found.append((path, RunState.load(path)))
+        except (ValueError, KeyError, TypeError, OSError):
+            found.append((path, None))
+    return found
+
+
+def boot_id() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def start_ticks(pid: int) -> int | None:
+    """Start time of a process in clock ticks since boot; None when there is none
+    (a zombie counts as none)."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    # The name may hold spaces and brackets; what follows its last bracket not.
+    fields = text[text.rindex(")") + 2 :].split()
+    if fields[0] in ("Z", "X"):
+        return None
+    return int(fields[19])
+
+
+def is_alive(process: Process) -> bool:
+    return process.pid > 0 and start_ticks(process.pid) == process.start_ticks
+
+
+def stop_processes(processes: list[Process], patience_s: float = 5.0) -> list[str]:
+    """SIGTERM, then SIGKILL, to those that are verifiably the recorded ones."""
+    for sig, patience in ((signal.SIGTERM, patience_s), (signal.SIGKILL, 2.0)):
+        alive = [p for p in processes if is_alive(p)]
+        for process in alive:
+            try:
+                os.kill(process.pid, sig)
+            except ProcessLookupError:
+                continue
+        deadline = time.monotonic() + patience
+        while any(is_alive(p) for p in alive) and time.monotonic() < deadline:
+            _reap(alive)
+            time.sleep(0.02)
+    return [f"process {p.name} ({p.pid}) does not end" for p in processes if is_alive(p)]
+
+
+def _reap(processes: list[Process]) -> None:
+    """Children of ours must be waited for; a former run's belong to init."""
+    for process in processes:
+        try:
+            os.waitpid(process.pid, os.WNOHANG)
+        except ChildProcessError:
+            continue
