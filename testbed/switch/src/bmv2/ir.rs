@@ -1,0 +1,502 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A compiled program. All cross references are indices.
+
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+
+use super::expr::{Compiled, FieldRef, Widths};
+
+/// "Ends here" as the next node of a pipeline or the next parse state.
+pub const END: u32 = u32::MAX;
+
+#[derive(Debug, Default)]
+pub struct Program {
+    /// What p4c compiled, if it says so.
+    pub source: String,
+    /// Words of a packet's header vector.
+    pub words: usize,
+    /// All metadata fields.
+    pub metadata_words: Range<usize>,
+    pub headers: Vec<Header>,
+    pub stacks: Vec<Stack>,
+    pub std: StandardMetadata,
+    pub errors: ParserErrors,
+    pub parse_start: u32,
+    pub parse_states: Vec<ParseState>,
+    pub value_sets: Vec<ValueSet>,
+    pub actions: Vec<Action>,
+    pub tables: Vec<Table>,
+    pub nodes: Vec<Node>,
+    pub ingress_start: u32,
+    pub egress_start: u32,
+    pub deparse_order: Vec<u32>,
+    pub deparse_prims: Vec<Insn>,
+    pub calculations: Vec<Calculation>,
+    pub checksums: Vec<Checksum>,
+    pub registers: Vec<RegisterArray>,
+    pub counters: Vec<CounterArray>,
+    pub meters: Vec<MeterArray>,
+    /// By id; entry 0 is the empty list.
+    pub field_lists: FxHashMap<u32, Vec<FieldRef>>,
+    pub profiles: Vec<Profile>,
+}
+
+impl Widths for Program {
+    fn stack_field(&self, stack: u32, field: u32) -> (u32, bool) {
+        self.stacks
+            .get(stack as usize)
+            .and_then(|s| s.headers.first())
+            .and_then(|h| self.headers.get(*h as usize))
+            .and_then(|h| h.fields.get(field as usize))
+            .map_or((0, false), |f| (f.field.width, f.field.signed))
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Header {
+    pub name: String,
+    pub type_name: String,
+    pub metadata: bool,
+    /// Slot of the word that is 1 when the header is valid.
+    pub valid: u32,
+    pub fields: Vec<HeaderField>,
+    /// Slots of all fields, contiguous.
+    pub words: Range<usize>,
+    /// Without the variable-length field.
+    pub fixed_bits: u32,
+    /// Index of the variable-length field.
+    pub variable: Option<usize>,
+    /// The fields in runs of whole bytes of at most 8, when the header has
+    /// fixed length and can be divided that way.
+    pub runs: Vec<ByteRun>,
+    pub stack: Option<(u32, u32)>,
+}
+
+#[derive(Debug, Clone)]
+pub struct HeaderField {
+    pub name: String,
+    pub field: FieldRef,
+    /// From the start of the header; meaningless behind a variable field.
+    pub bit_offset: u32,
+}
+
+/// Consecutive fields that fill `bytes` bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct ByteRun {
+    pub first_field: u16,
+    pub fields: u16,
+    pub bytes: u8,
+}
+
+#[derive(Debug, Clone)]
+pub struct Stack {
+    pub name: String,
+    pub headers: Vec<u32>,
+    /// Slot with the number of elements in use.
+    pub next: u32,
+}
+
+/// Slots of standard metadata; `None` where the program lacks the field.
+#[derive(Debug, Default, Clone)]
+pub struct StandardMetadata {
+    pub ingress_port: Option<FieldRef>,
+    pub egress_spec: Option<FieldRef>,
+    pub egress_port: Option<FieldRef>,
+    pub instance_type: Option<FieldRef>,
+    pub packet_length: Option<FieldRef>,
+    pub enq_timestamp: Option<FieldRef>,
+    pub enq_qdepth: Option<FieldRef>,
+    pub deq_timedelta: Option<FieldRef>,
+    pub deq_qdepth: Option<FieldRef>,
+    pub ingress_global_timestamp: Option<FieldRef>,
+    pub egress_global_timestamp: Option<FieldRef>,
+    pub mcast_grp: Option<FieldRef>,
+    pub egress_rid: Option<FieldRef>,
+    pub checksum_error: Option<FieldRef>,
+    pub parser_error: Option<FieldRef>,
+    pub priority: Option<FieldRef>,
+    pub qid: Option<FieldRef>,
+}
+
+/// Numbers that the program gives to the architecture's parser errors.
+#[derive(Debug, Default, Clone)]
+pub struct ParserErrors {
+    pub packet_too_short: u64,
+    pub header_too_short: u64,
+    pub stack_out_of_bounds: u64,
+    pub invalid_argument: u64,
+}
+
+#[derive(Debug, Default)]
+pub struct ParseState {
+    pub name: String,
+    pub ops: Vec<ParseOp>,
+    pub key: Vec<KeyPiece>,
+    /// Words of the key.
+    pub key_words: usize,
+    pub transitions: Vec<Transition>,
+}
+
+#[derive(Debug)]
+pub enum ParseOp {
+    Extract(u32),
+    ExtractNext(u32),
+    ExtractVariable {
+        header: u32,
+        bits: Compiled,
+    },
+    Set {
+        dst: FieldRef,
+        src: ParseValue,
+    },
+    Verify {
+        condition: Compiled,
+        error: Compiled,
+    },
+    Advance {
+        bits: Compiled,
+    },
+    Primitive(Vec<Insn>),
+}
+
+#[derive(Debug)]
+pub enum ParseValue {
+    Expr(Compiled),
+    Lookahead { offset_bits: u32, width_bits: u32 },
+}
+
+/// One part of a parser's select key, padded to whole bytes.
+#[derive(Debug)]
+pub struct KeyPiece {
+    pub source: KeySource,
+    pub width_bits: u32,
+    /// Bytes of the whole key in front of this piece, for packing.
+    pub padded_bits: u32,
+}
+
+#[derive(Debug)]
+pub enum KeySource {
+    Field(FieldRef),
+    StackLast { stack: u32, field: u32 },
+    Lookahead { offset_bits: u32 },
+}
+
+#[derive(Debug)]
+pub struct Transition {
+    pub case: Case,
+    pub next: u32,
+}
+
+#[derive(Debug)]
+pub enum Case {
+    Default,
+    /// (key & mask) == value, words of the packed key.
+    Value {
+        value: Vec<u64>,
+        mask: Vec<u64>,
+    },
+    Set(u32),
+}
+
+#[derive(Debug)]
+pub struct ValueSet {
+    pub name: String,
+    pub width_bits: u32,
+}
+
+#[derive(Debug, Default)]
+pub struct Action {
+    pub name: String,
+    pub params: Vec<Param>,
+    /// Words of the action's data.
+    pub arg_words: usize,
+    pub insns: Vec<Insn>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Param {
+    pub name: String,
+    pub width: u32,
+    pub offset: u32,
+}
+
+/// A destination for a number.
+#[derive(Debug, Clone, Copy)]
+pub struct Narrow {
+    pub slot: u32,
+    pub mask: u64,
+}
+
+#[derive(Debug)]
+pub enum Insn {
+    SetConst {
+        dst: u32,
+        value: u64,
+    },
+    Copy {
+        dst: Narrow,
+        src: u32,
+    },
+    SetArg {
+        dst: Narrow,
+        offset: u32,
+    },
+    /// Computed in wrapping 64 bits.
+    Set64 {
+        dst: Narrow,
+        value: super::expr::Expr,
+    },
+    Set {
+        dst: FieldRef,
+        value: Compiled,
+    },
+    CopyWide {
+        dst: FieldRef,
+        src: FieldRef,
+    },
+    CopyVariable {
+        dst: FieldRef,
+        src: FieldRef,
+    },
+    CopyHeader {
+        dst: u32,
+        src: u32,
+    },
+    CopyStack {
+        dst: u32,
+        src: u32,
+    },
+    AddHeader(u32),
+    RemoveHeader(u32),
+    Push {
+        stack: u32,
+        count: u32,
+    },
+    Pop {
+        stack: u32,
+        count: u32,
+    },
+    Jump(u32),
+    JumpIfZero {
+        condition: Compiled,
+        target: u32,
+    },
+    Exit,
+    MarkToDrop,
+    CloneIngress {
+        session: Compiled,
+        list: Compiled,
+    },
+    CloneEgress {
+        session: Compiled,
+        list: Compiled,
+    },
+    Resubmit {
+        list: Compiled,
+    },
+    Recirculate {
+        list: Compiled,
+    },
+    Truncate {
+        bytes: Compiled,
+    },
+    Hash {
+        dst: FieldRef,
+        base: Compiled,
+        calculation: u32,
+        max: Compiled,
+    },
+    Random {
+        dst: FieldRef,
+        low: Compiled,
+        high: Compiled,
+    },
+    Count {
+        counter: u32,
+        index: Compiled,
+    },
+    Meter {
+        meter: u32,
+        index: Compiled,
+        dst: FieldRef,
+    },
+    RegisterRead {
+        dst: FieldRef,
+        register: u32,
+        index: Compiled,
+    },
+    RegisterWrite {
+        register: u32,
+        index: Compiled,
+        value: Compiled,
+    },
+    Assert {
+        condition: Compiled,
+        what: String,
+    },
+    Log {
+        format: String,
+        args: Vec<Compiled>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MatchKind {
+    Exact,
+    Lpm,
+    Ternary,
+    Range,
+}
+
+#[derive(Debug, Clone)]
+pub struct TableKey {
+    pub name: String,
+    pub kind: MatchKind,
+    pub field: FieldRef,
+    /// Words of a static mask.
+    pub mask: Option<Vec<u64>>,
+    /// First word in the packed key.
+    pub word: usize,
+    /// Left shift in that word, for fields of at most 64 bits.
+    pub shift: u32,
+}
+
+#[derive(Debug)]
+pub struct Table {
+    pub name: String,
+    pub keys: Vec<TableKey>,
+    pub key_words: usize,
+    /// The strongest kind among the keys.
+    pub kind: MatchKind,
+    pub max_size: usize,
+    pub with_counters: bool,
+    /// Counter array that P4Info attaches to this table.
+    pub direct_meter: Option<(u32, FieldRef)>,
+    pub action_ids: Vec<u32>,
+    pub next: NextNode,
+    pub default: Option<ActionCall>,
+    pub default_is_const: bool,
+    pub const_entries: Vec<ConstEntry>,
+    pub profile: Option<u32>,
+}
+
+#[derive(Debug)]
+pub enum NextNode {
+    HitMiss {
+        hit: u32,
+        miss: u32,
+    },
+    /// Pairs of action id and node; `base` when no default action ran.
+    ByAction {
+        nodes: Vec<(u32, u32)>,
+        base: u32,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActionCall {
+    pub action: u32,
+    pub args: Vec<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum MatchValue {
+    Exact(Vec<u64>),
+    Lpm { value: Vec<u64>, prefix_bits: u32 },
+    Ternary { value: Vec<u64>, mask: Vec<u64> },
+    Range { low: Vec<u64>, high: Vec<u64> },
+}
+
+#[derive(Debug)]
+pub struct ConstEntry {
+    pub matches: Vec<MatchValue>,
+    /// Smaller wins.
+    pub priority: i32,
+    pub call: ActionCall,
+}
+
+#[derive(Debug)]
+pub struct Profile {
+    pub name: String,
+    pub max_size: usize,
+    pub selector: Option<Calculation>,
+}
+
+#[derive(Debug)]
+pub enum Node {
+    Table(u32),
+    If {
+        condition: Compiled,
+        yes: u32,
+        no: u32,
+    },
+}
+
+#[derive(Debug)]
+pub struct Calculation {
+    pub name: String,
+    pub algorithm: Algorithm,
+    pub input: Vec<CalcInput>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Algorithm {
+    Csum16,
+    Crc16,
+    Crc32,
+    CrcCcitt,
+    Xor16,
+    Xor32,
+    Identity,
+    RoundRobin,
+}
+
+#[derive(Debug)]
+pub enum CalcInput {
+    /// Skipped when the header of slot `valid` is invalid.
+    Field {
+        field: FieldRef,
+        valid: Option<u32>,
+    },
+    Const {
+        words: Vec<u64>,
+        width_bits: u32,
+    },
+    Header(u32),
+    Payload,
+}
+
+#[derive(Debug)]
+pub struct Checksum {
+    pub target: FieldRef,
+    pub target_valid: Option<u32>,
+    pub calculation: u32,
+    pub verify: bool,
+    pub update: bool,
+    pub condition: Option<Compiled>,
+}
+
+#[derive(Debug)]
+pub struct RegisterArray {
+    pub name: String,
+    pub size: usize,
+    pub width: u32,
+}
+
+#[derive(Debug)]
+pub struct CounterArray {
+    pub name: String,
+    pub size: usize,
+    /// Table whose entries count, for a direct counter.
+    pub table: Option<u32>,
+}
+
+#[derive(Debug)]
+pub struct MeterArray {
+    pub name: String,
+    pub size: usize,
+    pub table: Option<u32>,
+    pub bytes: bool,
+    pub rates: usize,
+}

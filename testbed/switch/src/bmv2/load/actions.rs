@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Actions and their primitives.
+
+use num_traits::ToPrimitive;
+use serde_json::Value;
+
+use super::json::{array, get, hex_u32, number, small, string};
+use super::{Loader, Result};
+use crate::bmv2::LoadError;
+use crate::bmv2::bits::{mask64, words_for};
+use crate::bmv2::expr::{Compiled, Expr, FieldRef, Tier};
+use crate::bmv2::ir::{Action, Insn, Narrow, Param};
+
+impl<'a> Loader<'a> {
+    pub fn actions(&mut self) -> Result<()> {
+        for a in self.top("actions")? {
+            let name = string(a, "name")?;
+            let id = number(a, "id")?;
+            let mut offset = 0u32;
+            self.params = Vec::new();
+            for p in array(a, "runtime_data")? {
+                let width = small(p, "bitwidth")?;
+                self.params.push(Param {
+                    name: string(p, "name")?.to_owned(),
+                    width,
+                    offset,
+                });
+                offset += words_for(width) as u32;
+            }
+            let insns = self
+                .primitives(array(a, "primitives")?)
+                .map_err(|e| e.at(a).inside(&format!("action {name}")))?;
+            self.action_ids
+                .insert(id, self.program.actions.len() as u32);
+            self.program.actions.push(Action {
+                name: name.to_owned(),
+                params: std::mem::take(&mut self.params),
+                arg_words: offset as usize,
+                insns,
+            });
+        }
+        Ok(())
+    }
+
+    /// Primitives one to one, so that jump targets stay what they are.
+    pub fn primitives(&self, list: &'a [Value]) -> Result<Vec<Insn>> {
+        list.iter()
+            .map(|p| {
+                let op = string(p, "op")?;
+                self.primitive(op, p, list.len()).map_err(|e| e.at(p))
+            })
+            .collect()
+    }
+
+    pub fn primitive(&self, op: &str, v: &Value, count: usize) -> Result<Insn> {
+        let p = |n: usize| -> Result<&Value> {
+            Self::params_of(v, n + 1)?
+                .get(n)
+                .ok_or_else(|| LoadError::new(format!("{op} lacks parameters")))
+        };
+        let jump_target = |x: &Value| -> Result<u32> {
+            let t = hex_u32(x, string(x, "value")?)?;
+            if t as usize > count {
+                return Err(LoadError::new(format!(
+                    "{op} jumps to {t} of {count} primitives"
+                )));
+            }
+            Ok(t)
+        };
+        Ok(match op {
+            "assign" => self.assign(p(0)?, p(1)?)?,
+            "assign_VL" => {
+                let (dst, src) = (self.destination(p(0)?)?, self.destination(p(1)?)?);
+                if !dst.variable || !src.variable {
+                    return Err(LoadError::new("assign_VL of a field of fixed length"));
+                }
+                Insn::CopyVariable { dst, src }
+            }
+            "assign_header" => Insn::CopyHeader {
+                dst: self.header_operand(p(0)?)?,
+                src: self.header_operand(p(1)?)?,
+            },
+            "assign_header_stack" => Insn::CopyStack {
+                dst: self.stack_operand(p(0)?)?,
+                src: self.stack_operand(p(1)?)?,
+            },
+            "add_header" => Insn::AddHeader(self.header_operand(p(0)?)?),
+            "remove_header" => Insn::RemoveHeader(self.header_operand(p(0)?)?),
+            "push" => Insn::Push {
+                stack: self.stack_operand(p(0)?)?,
+                count: hex_u32(v, string(p(1)?, "value")?)?,
+            },
+            "pop" => Insn::Pop {
+                stack: self.stack_operand(p(0)?)?,
+                count: hex_u32(v, string(p(1)?, "value")?)?,
+            },
+            "exit" => Insn::Exit,
+            "_jump" => Insn::Jump(jump_target(p(0)?)?),
+            "_jump_if_zero" => Insn::JumpIfZero {
+                condition: self.exact(p(0)?)?,
+                target: jump_target(p(1)?)?,
+            },
+            "mark_to_drop" => Insn::MarkToDrop,
+            "clone_ingress_pkt_to_egress" => Insn::CloneIngress {
+                session: self.exact(p(0)?)?,
+                list: self.exact(p(1)?)?,
+            },
+            "clone_egress_pkt_to_egress" => Insn::CloneEgress {
+                session: self.exact(p(0)?)?,
+                list: self.exact(p(1)?)?,
+            },
+            "resubmit" => Insn::Resubmit {
+                list: self.exact(p(0)?)?,
+            },
+            "recirculate" => Insn::Recirculate {
+                list: self.exact(p(0)?)?,
+            },
+            "truncate" => Insn::Truncate {
+                bytes: self.exact(p(0)?)?,
+            },
+            "modify_field_with_hash_based_offset" => Insn::Hash {
+                dst: self.destination(p(0)?)?,
+                base: self.exact(p(1)?)?,
+                calculation: self.named(&self.calculation_ids, p(2)?, "calculation")?,
+                max: self.exact(p(3)?)?,
+            },
+            "modify_field_rng_uniform" => Insn::Random {
+                dst: self.destination(p(0)?)?,
+                low: self.exact(p(1)?)?,
+                high: self.exact(p(2)?)?,
+            },
+            "count" => Insn::Count {
+                counter: self.named(&self.counter_ids, p(0)?, "counter_array")?,
+                index: self.exact(p(1)?)?,
+            },
+            "execute_meter" => Insn::Meter {
+                meter: self.named(&self.meter_ids, p(0)?, "meter_array")?,
+                index: self.exact(p(1)?)?,
+                dst: self.destination(p(2)?)?,
+            },
+            "register_read" => Insn::RegisterRead {
+                dst: self.destination(p(0)?)?,
+                register: self.named(&self.register_ids, p(1)?, "register_array")?,
+                index: self.exact(p(2)?)?,
+            },
+            "register_write" => {
+                let register = self.named(&self.register_ids, p(0)?, "register_array")?;
+                let width = self
+                    .program
+                    .registers
+                    .get(register as usize)
+                    .map_or(0, |r| r.width);
+                Insn::RegisterWrite {
+                    register,
+                    index: self.exact(p(1)?)?,
+                    value: Compiled::new(self.operand(p(2)?, 0)?, Some(width), &self.program),
+                }
+            }
+            "assert" | "assume" => Insn::Assert {
+                condition: self.exact(p(0)?)?,
+                what: v
+                    .pointer("/source_info/source_fragment")
+                    .and_then(Value::as_str)
+                    .unwrap_or(op)
+                    .to_owned(),
+            },
+            "log_msg" => self.log(v)?,
+            "assign_union" | "assign_union_stack" => {
+                return Err(LoadError::new(format!(
+                    "{op}: header unions are not supported"
+                )));
+            }
+            "generate_digest" => {
+                return Err(LoadError::new(
+                    "digest() is not supported; send the packet to the CPU port instead",
+                ));
+            }
+            other => {
+                return Err(LoadError::new(format!(
+                    "primitive \"{other}\" is not supported"
+                )));
+            }
+        })
+    }
+
+    fn assign(&self, left: &Value, right: &Value) -> Result<Insn> {
+        let dst = self.destination(left)?;
+        let value = self.operand(right, 0)?;
+        self.assignment(dst, value)
+    }
+
+    /// The cheapest instruction that stores `value` in `dst`.
+    pub fn assignment(&self, dst: FieldRef, value: Expr) -> Result<Insn> {
+        if dst.variable {
+            return match value {
+                Expr::Field(src) if src.variable => Ok(Insn::CopyVariable { dst, src }),
+                _ => Err(LoadError::new("assignment of a number to a varbit")),
+            };
+        }
+        if dst.width > 64 {
+            return Ok(match value {
+                Expr::Field(src) if src.width <= dst.width && !src.signed && !src.variable => {
+                    Insn::CopyWide { dst, src }
+                }
+                other => Insn::Set {
+                    dst,
+                    value: Compiled::new(other, Some(dst.width), &self.program),
+                },
+            });
+        }
+        let narrow = Narrow {
+            slot: dst.slot,
+            mask: mask64(dst.width),
+        };
+        let value = match value {
+            Expr::Const(c) => {
+                return Ok(Insn::SetConst {
+                    dst: dst.slot,
+                    value: c as u64 & narrow.mask,
+                });
+            }
+            Expr::Field(src)
+                if src.width <= 64 && !src.variable && (!src.signed || src.width >= dst.width) =>
+            {
+                return Ok(Insn::Copy {
+                    dst: narrow,
+                    src: src.slot,
+                });
+            }
+            Expr::Arg { offset, width } if width <= 64 => {
+                return Ok(Insn::SetArg {
+                    dst: narrow,
+                    offset,
+                });
+            }
+            other => Compiled::new(other, Some(dst.width), &self.program),
+        };
+        Ok(if value.tier == Tier::Wrap64 {
+            Insn::Set64 {
+                dst: narrow,
+                value: value.expr,
+            }
+        } else {
+            Insn::Set { dst, value }
+        })
+    }
+
+    fn named(
+        &self,
+        ids: &rustc_hash::FxHashMap<&'a str, u32>,
+        v: &Value,
+        kind: &str,
+    ) -> Result<u32> {
+        let found = string(v, "type")?;
+        if found != kind {
+            return Err(LoadError::new(format!(
+                "\"{found}\" where a {kind} is needed"
+            )));
+        }
+        let name = string(v, "value")?;
+        ids.get(name)
+            .copied()
+            .ok_or_else(|| LoadError::new(format!("no {kind} \"{name}\"")))
+    }
+
+    fn log(&self, v: &Value) -> Result<Insn> {
+        let p = Self::params_of(v, 1)?;
+        let format = p
+            .first()
+            .and_then(|f| f.get("value"))
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
+        let mut args = Vec::new();
+        for a in p.iter().skip(1) {
+            match a.get("type").and_then(Value::as_str) {
+                Some("parameters_vector") => {
+                    for x in array(a, "value")? {
+                        args.push(self.exact(x)?);
+                    }
+                }
+                _ => args.push(self.exact(a)?),
+            }
+        }
+        Ok(Insn::Log { format, args })
+    }
+
+    /// Constant arguments, from JSON hexstrs.
+    pub fn constant_args(&self, action: u32, data: &Value) -> Result<Vec<u64>> {
+        let a = self
+            .program
+            .actions
+            .get(action as usize)
+            .ok_or_else(|| LoadError::new("unknown action"))?;
+        let list = data.as_array().map(Vec::as_slice).unwrap_or_default();
+        if list.len() != a.params.len() {
+            return Err(LoadError::new(format!(
+                "action {} takes {} arguments, got {}",
+                a.name,
+                a.params.len(),
+                list.len()
+            )));
+        }
+        let mut out = Vec::with_capacity(a.arg_words);
+        for (p, v) in a.params.iter().zip(list) {
+            let text = v
+                .as_str()
+                .ok_or_else(|| LoadError::new("action data is not a hexstr"))?;
+            out.extend(self.constant_words(data, text, p.width)?);
+        }
+        Ok(out)
+    }
+
+    pub fn constant_words(&self, at: &Value, text: &str, width: u32) -> Result<Vec<u64>> {
+        let n = super::json::hex(at, text)?;
+        let mut words = vec![0; words_for(width)];
+        match n.to_u64() {
+            Some(v) if width <= 64 => {
+                if let Some(w) = words.first_mut() {
+                    *w = v & mask64(width);
+                }
+            }
+            _ => crate::bmv2::bits::words_from_big(&n, width, &mut words),
+        }
+        Ok(words)
+    }
+
+    pub fn action_by_json_id(&self, v: &Value, key: &str) -> Result<u32> {
+        let id = number(v, key)?;
+        self.action_ids
+            .get(&id)
+            .copied()
+            .ok_or_else(|| LoadError::new(format!("no action with id {id}")).at(v))
+    }
+
+    pub fn set_from(&self, left: &Value, right: Expr) -> Result<(FieldRef, Compiled)> {
+        let dst = self.destination(left)?;
+        let low = Some(dst.width);
+        Ok((dst, Compiled::new(right, low, &self.program)))
+    }
+
+    pub fn get_operand(&self, v: &Value, key: &str) -> Result<Expr> {
+        self.operand(get(v, key)?, 0)
+    }
+}

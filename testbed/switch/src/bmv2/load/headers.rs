@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Header types, instances, stacks, field aliases, field lists, errors.
+
+use rustc_hash::FxHashMap;
+use serde_json::Value;
+
+use super::json::{array, flag, get, number, opt_str, pair, string};
+use super::{Loader, Result};
+use crate::bmv2::LoadError;
+use crate::bmv2::bits::words_for;
+use crate::bmv2::expr::FieldRef;
+use crate::bmv2::ir::{ByteRun, Header, HeaderField, ParserErrors, Stack, StandardMetadata};
+
+/// Bound on the words of one packet's header vector.
+const MAX_WORDS: usize = 1 << 16;
+
+struct FieldType<'a> {
+    name: &'a str,
+    width: u32,
+    signed: bool,
+    variable: bool,
+}
+
+impl<'a> Loader<'a> {
+    pub fn headers(&mut self) -> Result<()> {
+        for kind in ["header_union_types", "header_unions", "header_union_stacks"] {
+            if let Some(u) = self.top(kind)?.first() {
+                let name = opt_str(u, "name").unwrap_or("?");
+                return Err(LoadError::new(format!(
+                    "header unions are not supported (\"{name}\")"
+                ))
+                .at(u));
+            }
+        }
+        let mut types = FxHashMap::default();
+        for t in self.top("header_types")? {
+            types.insert(string(t, "name")?, field_types(t)?);
+        }
+        let instances = self.top("headers")?;
+        // Metadata first, so that clearing it is one fill.
+        let mut next_slot = 0usize;
+        for metadata in [true, false] {
+            for h in instances {
+                if flag(h, "metadata") == metadata {
+                    self.header(h, &types, &mut next_slot)?;
+                }
+            }
+            if metadata {
+                self.program.metadata_words = 0..next_slot;
+            }
+        }
+        for s in self.top("header_stacks")? {
+            self.stack(s, &mut next_slot)?;
+        }
+        self.program.words = next_slot;
+        if next_slot > MAX_WORDS {
+            return Err(LoadError::new(format!(
+                "headers and metadata need {next_slot} words, more than {MAX_WORDS}"
+            )));
+        }
+        for a in self.top("field_aliases")? {
+            let (Some(name), Some(target)) = (a.get(0).and_then(Value::as_str), a.get(1)) else {
+                return Err(LoadError::new("malformed BMv2 JSON: field_aliases"));
+            };
+            self.aliases.insert(name, pair(target)?);
+        }
+        self.standard_metadata();
+        self.errors()?;
+        self.field_lists()
+    }
+
+    fn header(
+        &mut self,
+        h: &'a Value,
+        types: &FxHashMap<&'a str, Vec<FieldType<'a>>>,
+        next_slot: &mut usize,
+    ) -> Result<()> {
+        let name = string(h, "name")?;
+        let type_name = string(h, "header_type")?;
+        let fields = types.get(type_name).ok_or_else(|| {
+            LoadError::new(format!(
+                "header \"{name}\" has unknown type \"{type_name}\""
+            ))
+            .at(h)
+        })?;
+        let id = self.program.headers.len() as u32;
+        let valid = *next_slot as u32;
+        *next_slot += 1;
+        let start = *next_slot;
+        let mut out = Vec::new();
+        let mut offset = 0u32;
+        let mut variable = None;
+        for (i, f) in fields.iter().enumerate() {
+            if f.variable {
+                if variable.is_some() {
+                    return Err(LoadError::new(format!(
+                        "header \"{name}\" has two variable-length fields"
+                    ))
+                    .at(h));
+                }
+                variable = Some(i);
+                *next_slot += 1; // its length
+            }
+            out.push(HeaderField {
+                name: f.name.to_owned(),
+                field: FieldRef {
+                    slot: *next_slot as u32,
+                    width: f.width,
+                    signed: f.signed,
+                    variable: f.variable,
+                },
+                bit_offset: offset,
+            });
+            self.field_ids.insert((id, f.name), i as u32);
+            *next_slot += words_for(f.width);
+            if !f.variable {
+                offset = offset.saturating_add(f.width);
+            }
+            if *next_slot > MAX_WORDS {
+                return Err(LoadError::new(format!("header \"{name}\" is too large")).at(h));
+            }
+        }
+        self.program.headers.push(Header {
+            name: name.to_owned(),
+            type_name: type_name.to_owned(),
+            metadata: flag(h, "metadata"),
+            valid,
+            runs: byte_runs(&out, variable.is_some()),
+            fields: out,
+            words: start..*next_slot,
+            fixed_bits: offset,
+            variable,
+            stack: None,
+        });
+        self.header_ids.insert(name, id);
+        Ok(())
+    }
+
+    fn stack(&mut self, s: &'a Value, next_slot: &mut usize) -> Result<()> {
+        let name = string(s, "name")?;
+        let id = self.program.stacks.len() as u32;
+        let mut members = Vec::new();
+        let mut by_json_id = FxHashMap::default();
+        for h in self.top("headers")? {
+            by_json_id.insert(number(h, "id")?, string(h, "name")?);
+        }
+        for (i, m) in array(s, "header_ids")?.iter().enumerate() {
+            let header = m
+                .as_u64()
+                .and_then(|id| by_json_id.get(&id))
+                .and_then(|n| self.header_ids.get(n))
+                .copied()
+                .ok_or_else(|| {
+                    LoadError::new(format!("stack \"{name}\" has an unknown element")).at(s)
+                })?;
+            if let Some(h) = self.program.headers.get_mut(header as usize) {
+                h.stack = Some((id, i as u32));
+            }
+            members.push(header);
+        }
+        if members.is_empty() {
+            return Err(LoadError::new(format!("stack \"{name}\" has no elements")).at(s));
+        }
+        self.program.stacks.push(Stack {
+            name: name.to_owned(),
+            headers: members,
+            next: *next_slot as u32,
+        });
+        *next_slot += 1;
+        self.stack_ids.insert(name, id);
+        Ok(())
+    }
+
+    fn standard_metadata(&mut self) {
+        let std = |name: &str| self.metadata_field("standard_metadata", name);
+        let queueing = |name: &str| {
+            self.metadata_field("queueing_metadata", name)
+                .or_else(|| self.metadata_field("standard_metadata", name))
+        };
+        let intrinsic = |name: &str| {
+            self.metadata_field("intrinsic_metadata", name)
+                .or_else(|| self.metadata_field("standard_metadata", name))
+        };
+        self.program.std = StandardMetadata {
+            ingress_port: std("ingress_port"),
+            egress_spec: std("egress_spec"),
+            egress_port: std("egress_port"),
+            instance_type: std("instance_type"),
+            packet_length: std("packet_length"),
+            enq_timestamp: queueing("enq_timestamp"),
+            enq_qdepth: queueing("enq_qdepth"),
+            deq_timedelta: queueing("deq_timedelta"),
+            deq_qdepth: queueing("deq_qdepth"),
+            ingress_global_timestamp: intrinsic("ingress_global_timestamp"),
+            egress_global_timestamp: intrinsic("egress_global_timestamp"),
+            mcast_grp: intrinsic("mcast_grp"),
+            egress_rid: intrinsic("egress_rid"),
+            checksum_error: std("checksum_error"),
+            parser_error: std("parser_error"),
+            priority: intrinsic("priority"),
+            qid: self.metadata_field("queueing_metadata", "qid"),
+        };
+    }
+
+    fn metadata_field(&self, header: &str, field: &str) -> Option<FieldRef> {
+        let (h, f) = match self.aliases.get(format!("{header}.{field}").as_str()) {
+            Some((h, f)) => (*h, *f),
+            None => (header, field),
+        };
+        self.field(h, f).ok()
+    }
+
+    /// A field by name; `$valid$` is a field too.
+    pub fn field(&self, header: &str, field: &str) -> Result<FieldRef> {
+        let unknown = || LoadError::new(format!("no field \"{header}.{field}\""));
+        let Some(id) = self.header_ids.get(header) else {
+            let alias = self.aliases.get(format!("{header}.{field}").as_str());
+            return match alias {
+                Some((h, f)) if *h != header => self.field(h, f),
+                _ => Err(unknown()),
+            };
+        };
+        let h = self.program.headers.get(*id as usize).ok_or_else(unknown)?;
+        if field == "$valid$" {
+            return Ok(FieldRef {
+                slot: h.valid,
+                width: 1,
+                signed: false,
+                variable: false,
+            });
+        }
+        self.field_ids
+            .get(&(*id, field))
+            .and_then(|i| h.fields.get(*i as usize))
+            .map(|f| f.field)
+            .ok_or_else(unknown)
+    }
+
+    pub fn header_id(&self, name: &str) -> Result<u32> {
+        self.header_ids
+            .get(name)
+            .copied()
+            .ok_or_else(|| LoadError::new(format!("no header \"{name}\"")))
+    }
+
+    pub fn stack_id(&self, name: &str) -> Result<u32> {
+        self.stack_ids
+            .get(name)
+            .copied()
+            .ok_or_else(|| LoadError::new(format!("no header stack \"{name}\"")))
+    }
+
+    /// Index of a field within the elements of a stack.
+    pub fn stack_field_id(&self, stack: u32, field: &str) -> Result<u32> {
+        let unknown = || LoadError::new(format!("no field \"{field}\" in a header stack"));
+        let first = self
+            .program
+            .stacks
+            .get(stack as usize)
+            .and_then(|s| s.headers.first())
+            .ok_or_else(unknown)?;
+        self.field_ids
+            .get(&(*first, field))
+            .copied()
+            .ok_or_else(unknown)
+    }
+
+    fn errors(&mut self) -> Result<()> {
+        let mut known = FxHashMap::default();
+        for e in self.top("errors")? {
+            if let (Some(name), Some(value)) = (
+                e.get(0).and_then(Value::as_str),
+                e.get(1).and_then(Value::as_u64),
+            ) {
+                known.insert(name, value);
+            }
+        }
+        let of = |name: &str| known.get(name).copied().unwrap_or(0);
+        self.program.errors = ParserErrors {
+            packet_too_short: of("PacketTooShort"),
+            header_too_short: of("HeaderTooShort"),
+            stack_out_of_bounds: of("StackOutOfBounds"),
+            invalid_argument: of("ParserInvalidArgument"),
+        };
+        Ok(())
+    }
+
+    fn field_lists(&mut self) -> Result<()> {
+        self.program.field_lists.insert(0, Vec::new());
+        for l in self.top("field_lists")? {
+            let id = number(l, "id")? as u32;
+            let mut fields = Vec::new();
+            for e in array(l, "elements")? {
+                match string(e, "type")? {
+                    "field" => {
+                        let (h, f) = pair(get(e, "value")?)?;
+                        fields.push(self.field(h, f).map_err(|x| x.at(l))?);
+                    }
+                    "header" => {
+                        let h = self.header_id(string(e, "value")?)?;
+                        if let Some(h) = self.program.headers.get(h as usize) {
+                            fields.extend(h.fields.iter().map(|f| f.field));
+                        }
+                    }
+                    // A constant copies to nowhere.
+                    "hexstr" => {}
+                    other => {
+                        return Err(LoadError::new(format!("\"{other}\" in a field list")).at(l));
+                    }
+                }
+            }
+            self.program.field_lists.insert(id, fields);
+        }
+        Ok(())
+    }
+}
+
+fn field_types(t: &Value) -> Result<Vec<FieldType<'_>>> {
+    let mut out = Vec::new();
+    for f in array(t, "fields")? {
+        let bad = || LoadError::new("malformed BMv2 JSON: header field").at(t);
+        let name = f.get(0).and_then(Value::as_str).ok_or_else(bad)?;
+        let (width, variable) = match f.get(1) {
+            Some(Value::String(s)) if s == "*" => {
+                let bytes = t
+                    .get("max_length")
+                    .and_then(Value::as_u64)
+                    .ok_or_else(bad)?;
+                (bytes.saturating_mul(8), true)
+            }
+            Some(w) => (w.as_u64().ok_or_else(bad)?, false),
+            None => return Err(bad()),
+        };
+        if width > 1 << 16 {
+            return Err(LoadError::new(format!("field \"{name}\" is wider than 65536 bits")).at(t));
+        }
+        out.push(FieldType {
+            name,
+            width: width as u32,
+            signed: f.get(2).and_then(Value::as_bool).unwrap_or(false),
+            variable,
+        });
+    }
+    Ok(out)
+}
+
+fn byte_runs(fields: &[HeaderField], variable: bool) -> Vec<ByteRun> {
+    let mut runs = Vec::new();
+    if variable || fields.len() > usize::from(u16::MAX) {
+        return runs;
+    }
+    let (mut first, mut bits) = (0usize, 0u32);
+    for (i, f) in fields.iter().enumerate() {
+        bits += f.field.width;
+        if bits > 64 {
+            return Vec::new();
+        }
+        if bits > 0 && bits % 8 == 0 {
+            runs.push(ByteRun {
+                first_field: first as u16,
+                fields: (i + 1 - first) as u16,
+                bytes: (bits / 8) as u8,
+            });
+            first = i + 1;
+            bits = 0;
+        }
+    }
+    if bits > 0 { Vec::new() } else { runs }
+}

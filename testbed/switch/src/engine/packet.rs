@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A packet on its way through the switch.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Values of `standard_metadata.instance_type`.
+pub mod instance_type {
+    pub const NORMAL: u64 = 0;
+    pub const INGRESS_CLONE: u64 = 1;
+    pub const EGRESS_CLONE: u64 = 2;
+    pub const RECIRCULATED: u64 = 4;
+    pub const REPLICATION: u64 = 5;
+    pub const RESUBMITTED: u64 = 6;
+}
+
+#[derive(Debug)]
+pub struct Packet {
+    /// The header vector.
+    pub words: Box<[u64]>,
+    /// The frame as it was received, shared with clones.
+    pub frame: Arc<Vec<u8>>,
+    /// The part of the frame behind the parsed headers.
+    pub payload: Range<usize>,
+    pub requests: Requests,
+    /// What the program sees as `packet_length`; headers added and removed
+    /// change it.
+    pub length_bytes: u32,
+    /// As received: what counters and meters count.
+    pub ingress_bytes: u32,
+    pub ingress_port: u32,
+}
+
+impl Packet {
+    pub fn payload(&self) -> &[u8] {
+        self.frame.get(self.payload.clone()).unwrap_or_default()
+    }
+}
+
+/// What the program asked the traffic manager to do with the packet.
+#[derive(Debug, Default, Clone)]
+pub struct Requests {
+    /// Session and field list.
+    pub clone: Option<(u32, u32)>,
+    /// Field list.
+    pub resubmit: Option<u32>,
+    pub recirculate: Option<u32>,
+    /// Frame length to cut to on transmission.
+    pub truncate_bytes: Option<u32>,
+    /// `exit` was executed.
+    pub exit: bool,
+    /// An assertion of the program failed: the packet is dropped.
+    pub failed: bool,
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The parser: frame to header vector.
+
+use super::eval::{self, Env, set_word, stack_last, word};
+use super::exec::{Exec, store};
+use super::packet::Packet;
+use crate::bmv2::bits::{mask64, read_wide, read64, words_for};
+use crate::bmv2::expr::FieldRef;
+use crate::bmv2::ir::{Case, END, Header, KeySource, ParseOp, ParseState, ParseValue, Program};
+
+/// States one packet may pass: ends a loop that consumes nothing.
+const MAX_STATES: u32 = 4096;
+
+/// Why parsing stopped: a value of the program's `error` type.
+struct Stop(u64);
+
+/// Values of the parser's value sets: per set, packed keys.
+pub type ValueSets = Vec<Vec<Vec<u64>>>;
+
+impl Exec<'_> {
+    /// Parses `p.frame`; returns the error number, 0 when there was none. What
+    /// was extracted before an error stays.
+    pub fn parse(&mut self, p: &mut Packet, sets: &ValueSets) -> u64 {
+        let frame = std::sync::Arc::clone(&p.frame);
+        let data = frame.get(..p.payload.end).unwrap_or(&frame);
+        let mut at = 0usize;
+        let program = self.program;
+        let mut state = program.parse_start;
+        let mut error = 0;
+        for _ in 0..MAX_STATES {
+            let Some(s) = program.parse_states.get(state as usize) else {
+                break;
+            };
+            if let Err(Stop(e)) = self.run_ops(s, p, data, &mut at) {
+                error = e;
+                break;
+            }
+            match next_state(program, s, p, data, at, sets) {
+                Ok(END) => break,
+                Ok(n) => state = n,
+                Err(Stop(e)) => {
+                    error = e;
+                    break;
+                }
+            }
+        }
+        p.payload.start = at.min(p.payload.end);
+        error
+    }
+
+    fn run_ops(
+        &mut self,
+        s: &ParseState,
+        p: &mut Packet,
+        data: &[u8],
+        at: &mut usize,
+    ) -> Result<(), Stop> {
+        let program = self.program;
+        let errors = &program.errors;
+        for op in &s.ops {
+            match op {
+                ParseOp::Extract(h) => {
+                    if let Some(h) = program.headers.get(*h as usize) {
+                        extract(program, h, &mut p.words, data, at)?;
+                    }
+                }
+                ParseOp::ExtractNext(stack) => {
+                    let Some(s) = program.stacks.get(*stack as usize) else {
+                        continue;
+                    };
+                    let next = word(&p.words, s.next);
+                    let h = s
+                        .headers
+                        .get(next as usize)
+                        .and_then(|h| program.headers.get(*h as usize))
+                        .ok_or(Stop(errors.stack_out_of_bounds))?;
+                    extract(program, h, &mut p.words, data, at)?;
+                    set_word(&mut p.words, s.next, next + 1);
+                }
+                ParseOp::ExtractVariable { header, bits } => {
+                    let n = eval::index(bits, env(program, p));
+                    if let Some(h) = program.headers.get(*header as usize) {
+                        extract_variable(program, h, n, &mut p.words, data, at)?;
+                    }
+                }
+                ParseOp::Set { dst, src } => match src {
+                    ParseValue::Expr(e) => store(program, e, &[], *dst, p),
+                    ParseValue::Lookahead {
+                        offset_bits,
+                        width_bits,
+                    } => {
+                        let from = *at * 8 + *offset_bits as usize;
+                        if from + *width_bits as usize > data.len() * 8 {
+                            return Err(Stop(errors.packet_too_short));
+                        }
+                        set_from_packet(&mut p.words, *dst, data, from, *width_bits);
+                    }
+                },
+                ParseOp::Verify { condition, error } => {
+                    if !eval::truth(condition, env(program, p)) {
+                        return Err(Stop(eval::low64(error, env(program, p))));
+                    }
+                }
+                ParseOp::Advance { bits } => {
+                    let n = eval::index(bits, env(program, p));
+                    if n % 8 != 0 {
+                        return Err(Stop(errors.invalid_argument));
+                    }
+                    if n / 8 > data.len().saturating_sub(*at) {
+                        return Err(Stop(errors.packet_too_short));
+                    }
+                    *at += n / 8;
+                }
+                ParseOp::Primitive(insns) => self.run(insns, &[], p),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn env<'e>(program: &'e Program, p: &'e Packet) -> Env<'e> {
+    Env {
+        program,
+        words: &p.words,
+        args: &[],
+    }
+}
+
+fn set_from_packet(words: &mut [u64], f: FieldRef, data: &[u8], at_bits: usize, width: u32) {
+    if f.width <= 64 && width <= 64 {
+        let v = read64(data, at_bits, width) & mask64(f.width);
+        set_word(words, f.slot, v);
+        return;
+    }
+    // A lookahead wider than the field keeps its low bits.
+    let (skip, width) = (width.saturating_sub(f.width), width.min(f.width));
+    let start = f.slot as usize;
+    if let Some(out) = words.get_mut(start..start + words_for(f.width)) {
+        read_wide(data, at_bits + skip as usize, width, out);
+    }
+}
+
+fn extract(
+    program: &Program,
+    h: &Header,
+    words: &mut [u64],
+    data: &[u8],
+    at: &mut usize,
+) -> Result<(), Stop> {
+    let bytes = (h.fixed_bits / 8) as usize;
+    if data.len().saturating_sub(*at) < bytes {
+        return Err(Stop(program.errors.packet_too_short));
+    }
+    if h.runs.is_empty() {
+        extract_fields(h, words, data, *at * 8, 0);
+    } else {
+        let mut from = *at;
+        for r in &h.runs {
+            let n = usize::from(r.bytes);
+            let run = read64(data, from * 8, u32::from(r.bytes) * 8);
+            from += n;
+            let mut left = u32::from(r.bytes) * 8;
+            let first = usize::from(r.first_field);
+            for f in h
+                .fields
+                .get(first..first + usize::from(r.fields))
+                .unwrap_or_default()
+            {
+                left -= f.field.width;
+                set_word(words, f.field.slot, (run >> left) & mask64(f.field.width));
+            }
+        }
+    }
+    set_word(words, h.valid, 1);
+    *at += bytes;
+    Ok(())
+}
+
+fn extract_fields(
+    h: &Header,
+    words: &mut [u64],
+    data: &[u8],
+    mut at_bits: usize,
+    variable_bits: u32,
+) {
+    for f in &h.fields {
+        let width = if f.field.variable {
+            set_word(
+                words,
+                f.field.slot.wrapping_sub(1),
+                u64::from(variable_bits),
+            );
+            variable_bits
+        } else {
+            f.field.width
+        };
+        let start = f.field.slot as usize;
+        if let Some(out) = words.get_mut(start..start + words_for(f.field.width)) {
+            read_wide(data, at_bits, width, out);
+        }
+        at_bits += width as usize;
+    }
+}
+
+fn extract_variable(
+    program: &Program,
+    h: &Header,
+    bits: usize,
+    words: &mut [u64],
+    data: &[u8],
+    at: &mut usize,
+) -> Result<(), Stop> {
+    let errors = &program.errors;
+    if bits % 8 != 0 {
+        return Err(Stop(errors.invalid_argument));
+    }
+    let most = h
+        .variable
+        .and_then(|i| h.fields.get(i))
+        .map_or(0, |f| f.field.width as usize);
+    let total = (h.fixed_bits as usize).saturating_add(bits);
+    if data.len().saturating_sub(*at) < total / 8 {
+        return Err(Stop(errors.packet_too_short));
+    }
+    if bits > most {
+        return Err(Stop(errors.header_too_short));
+    }
+    extract_fields(h, words, data, *at * 8, bits as u32);
+    set_word(words, h.valid, 1);
+    *at += total / 8;
+    Ok(())
+}
+
+fn next_state(
+    program: &Program,
+    s: &ParseState,
+    p: &Packet,
+    data: &[u8],
+    at: usize,
+    sets: &ValueSets,
+) -> Result<u32, Stop> {
+    if s.key_words == 1 {
+        let mut key = 0u64;
+        for k in &s.key {
+            let v = match &k.source {
+                KeySource::Field(f) => word(&p.words, f.slot),
+                KeySource::StackLast { stack, field } => {
+                    stack_last(env(program, p), *stack, *field)
+                        .map_or(0, |f| word(&p.words, f.slot))
+                }
+                KeySource::Lookahead { offset_bits } => {
+                    lookahead(program, data, at, *offset_bits, k.width_bits)?
+                }
+            };
+            key = (key.checked_shl(k.padded_bits).unwrap_or(0)) | v;
+        }
+        return Ok(pick(s, &[key], sets));
+    }
+    let mut bytes = Vec::new();
+    let mut w = crate::bmv2::bits::BitWriter::default();
+    for k in &s.key {
+        let mut value = vec![0u64; words_for(k.width_bits)];
+        match &k.source {
+            KeySource::Field(f) => value.copy_from_slice(eval::field_words(&p.words, *f)),
+            KeySource::StackLast { stack, field } => {
+                if let Some(f) = stack_last(env(program, p), *stack, *field) {
+                    value.copy_from_slice(eval::field_words(&p.words, f));
+                }
+            }
+            KeySource::Lookahead { offset_bits } => {
+                let from = at * 8 + *offset_bits as usize;
+                if from + k.width_bits as usize > data.len() * 8 {
+                    return Err(Stop(program.errors.packet_too_short));
+                }
+                read_wide(data, from, k.width_bits, &mut value);
+            }
+        }
+        w.push(&mut bytes, 0, k.padded_bits - k.width_bits);
+        w.push_wide(&mut bytes, &value, k.width_bits);
+    }
+    let key = crate::bmv2::bits::words_from_bytes(&bytes, bytes.len() as u32 * 8);
+    Ok(pick(s, &key, sets))
+}
+
+fn lookahead(
+    program: &Program,
+    data: &[u8],
+    at: usize,
+    offset_bits: u32,
+    width_bits: u32,
+) -> Result<u64, Stop> {
+    let from = at * 8 + offset_bits as usize;
+    if from + width_bits as usize > data.len() * 8 {
+        return Err(Stop(program.errors.packet_too_short));
+    }
+    Ok(read64(data, from, width_bits))
+}
+
+/// The first matching transition; none is `accept`, as in BMv2.
+fn pick(s: &ParseState, key: &[u64], sets: &ValueSets) -> u32 {
+    s.transitions
+        .iter()
+        .find(|t| match &t.case {
+            Case::Default => true,
+            Case::Value { value, mask } => key
+                .iter()
+                .zip(value.iter().zip(mask))
+                .all(|(k, (v, m))| k & m == *v),
+            Case::Set(id) => sets
+                .get(*id as usize)
+                .is_some_and(|s| s.iter().any(|v| v == key)),
+        })
+        .map_or(END, |t| t.next)
+}
