@@ -87,7 +87,7 @@ fn timestamp_ns(text: &[u8]) -> Option<u64> {
     let scale = 10u64.checked_pow(9u32.checked_sub(u32::try_from(fraction.len()).ok()?)?)?;
     seconds
         .checked_mul(1_000_000_000)?
-        .checked_add(decimal(fraction)? * scale)
+        .checked_add(decimal(fraction)?.checked_mul(scale)?)
 }
 
 /// Digits only, at least one.
