@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Runs with known truth (`<repo>/../shared/data/ns3`): losses, join, clocks,
+//! base RTTs and totals.
+
+use flate2::read::GzDecoder;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::{Path, PathBuf};
+use tidemark_pipeline::{Config, DepthUnit, Event, NodeConfig, Pipeline, PortConfig, VecSink};
+
+fn data() -> Option<PathBuf> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/ns3");
+    if dir.is_dir() {
+        return Some(dir);
+    }
+    println!("SKIPPED: no ../shared/data/ns3 beside the repository");
+    None
+}
+
+/// UDP payloads of a little-endian nanosecond pcap with Ethernet, IPv4, UDP.
+fn pcap(path: &Path) -> Vec<(u64, Vec<u8>)> {
+    let mut bytes = Vec::new();
+    GzDecoder::new(File::open(path).unwrap())
+        .read_to_end(&mut bytes)
+        .unwrap();
+    assert_eq!(bytes[..4], [0x4d, 0x3c, 0xb2, 0xa1]);
+    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    let mut out = Vec::new();
+    let mut at = 24;
+    while at < bytes.len() {
+        let time = u64::from(word(at)) * 1_000_000_000 + u64::from(word(at + 4));
+        let len = word(at + 8) as usize;
+        out.push((time, bytes[at + 16 + 42..at + 16 + len].to_vec()));
+        at += 16 + len;
+    }
+    out
+}
+
+fn events(path: &Path) -> Vec<tcp_probe::Event> {
+    BufReader::new(GzDecoder::new(File::open(path).unwrap()))
+        .split(b'\n')
+        .filter_map(|line| tcp_probe::text::parse_line(&line.unwrap()).unwrap())
+        .collect()
+}
+
+fn time_of(e: &tcp_probe::Event) -> u64 {
+    match e {
+        tcp_probe::Event::Probe(s) => s.time_ns,
+        tcp_probe::Event::Retransmit(s) => s.time_ns,
+        tcp_probe::Event::CongState(s) => s.time_ns,
+    }
+}
+
+struct Outcome {
+    pipeline: Pipeline<VecSink>,
+    truth: serde_json::Value,
+}
+
+fn run(dir: &Path, shared_clock: bool) -> Outcome {
+    let truth: serde_json::Value =
+        serde_json::from_reader(File::open(dir.join("truth.json")).unwrap()).unwrap();
+    let mut config = Config {
+        join_wait_ms: 5000,
+        local_host: shared_clock.then(|| "ns3".to_owned()),
+        ..Config::default()
+    };
+    let mut node = NodeConfig {
+        depth_unit: DepthUnit::Packets,
+        ..NodeConfig::default()
+    };
+    node.ports.insert(
+        1,
+        PortConfig {
+            name: "bottleneck".into(),
+            capacity_bps: truth["C_bps"].as_u64().unwrap(),
+            wire_overhead_bytes: 0,
+            queue_overhead_bytes: 0,
+        },
+    );
+    config.nodes.insert(10, node);
+    let mut pipeline = Pipeline::new(config, VecSink::default()).unwrap();
+    let mut samples = events(&dir.join("tcp_probe.txt.gz")).into_iter().peekable();
+    let exporter = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 10));
+    for (time, payload) in pcap(&dir.join("reports.pcap.gz")) {
+        while let Some(e) = samples.next_if(|e| time_of(e) <= time) {
+            pipeline.push_event("ns3", e);
+        }
+        int_report::decode(&payload, |r| pipeline.push_report(exporter, &r, time)).unwrap();
+    }
+    for e in samples {
+        pipeline.push_event("ns3", e);
+    }
+    pipeline.finish();
+    Outcome { pipeline, truth }
+}
+
+fn check(name: &str) {
+    let Some(dir) = data() else { return };
+    let Outcome { pipeline, truth } = run(&dir.join(name), true);
+    let stats = pipeline.stats();
+    let capture = &truth["capture"];
+    let lost = capture["reports_lost"].as_u64().unwrap();
+    let sent = capture["reports_sent"].as_u64().unwrap();
+    println!("{name}: {stats:?}");
+    assert_eq!(stats.reports_lost, lost);
+    assert_eq!(stats.reports + lost, sent);
+    assert_eq!(stats.inner_errors.iter().sum::<u64>(), 0);
+    assert_eq!(
+        (
+            stats.rows_late,
+            stats.rows_ahead,
+            stats.reports_implausible_time
+        ),
+        (0, 0, 0)
+    );
+    println!("{name}: matched {:.5}", stats.matched_fraction());
+    // Of *all* data packets of flows with samples, also those before the first.
+    let sink = pipeline.sink();
+    let mut probed = HashMap::new();
+    for e in &sink.events {
+        if let Event::Flow(f) = &e.event {
+            probed.insert(f.flow_id, f.probed);
+        }
+    }
+    let (mut data, mut matched) = (0u64, 0u64);
+    for row in sink
+        .postcards
+        .iter()
+        .filter(|r| r.payload_bytes > 0 && probed[&r.flow_id])
+    {
+        data += 1;
+        matched += u64::from(row.join.matched());
+    }
+    println!("{name}: matched of all {matched}/{data}");
+    assert!(matched as f64 >= 0.99 * data as f64, "{matched}/{data}");
+    check_clock(&pipeline, &truth, name);
+    check_base_rtt(&pipeline, &truth, name);
+    check_totals(&pipeline, &truth, name);
+}
+
+fn check_clock(pipeline: &Pipeline<VecSink>, truth: &serde_json::Value, name: &str) {
+    let clocks = pipeline.clocks();
+    assert_eq!(clocks.len(), 1);
+    let c = &clocks[0];
+    let offset_s = truth["capture"]["switch_clock_minus_host_clock_s"]
+        .as_f64()
+        .unwrap();
+    let drift_ppm = truth["capture"]["switch_drift_ppm"].as_f64().unwrap();
+    let mut worst: f64 = 0.0;
+    for host_s in [1.0, 10.0, 20.0, 30.0] {
+        let switch_ns = (host_s + host_s * drift_ppm * 1e-6 + offset_s) * 1e9;
+        let host_ns = switch_ns
+            + c.offset_ns as f64
+            + (switch_ns - c.reference_ns as f64) * c.drift_ppb / 1e9;
+        worst = worst.max((host_ns - host_s * 1e9).abs());
+    }
+    let drift_error = -c.drift_ppb / 1000.0 - drift_ppm;
+    println!(
+        "{name}: clock error {:.1} us, drift error {drift_error:.4} ppm",
+        worst / 1000.0
+    );
+    assert!(worst < 1e6, "{worst} ns");
+    assert!(drift_error.abs() < 1.0, "{drift_error} ppm");
+}
+
+fn check_base_rtt(pipeline: &Pipeline<VecSink>, truth: &serde_json::Value, name: &str) {
+    let mut keys = HashMap::new();
+    let mut handshake = HashMap::new();
+    for e in &pipeline.sink().events {
+        if let Event::Flow(f) = &e.event {
+            keys.insert(
+                (f.key.src.to_string(), f.key.src_port, f.key.dst_port),
+                f.flow_id,
+            );
+            handshake.insert(f.flow_id, f.handshake_rtt_ns);
+        }
+    }
+    let mut base: HashMap<u64, u32> = HashMap::new();
+    for p in pipeline.sink().probes.iter().filter(|p| p.base_rtt_us > 0) {
+        let b = base.entry(p.flow_id).or_insert(u32::MAX);
+        *b = (*b).min(p.base_rtt_us);
+    }
+    let (mut worst, mut worst_handshake, mut count, mut shakes): (f64, f64, u32, u32) =
+        (0.0, 0.0, 0, 0);
+    for f in truth["flows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|f| f["kind"] == "lbp")
+    {
+        let key = (
+            f["src"].as_str().unwrap().to_owned(),
+            f["sport"].as_u64().unwrap() as u16,
+            f["dport"].as_u64().unwrap() as u16,
+        );
+        let true_us = f["base_rtt_s"].as_f64().unwrap() * 1e6;
+        let Some(id) = keys.get(&key) else { continue };
+        if let Some(&b) = base.get(id) {
+            count += 1;
+            let error = (f64::from(b) - true_us) / true_us;
+            if error.abs() > worst.abs() {
+                worst = error;
+            }
+        }
+        if handshake[id] > 0 {
+            shakes += 1;
+            let error = (handshake[id] as f64 / 1000.0 - true_us) / true_us;
+            if error.abs() > worst_handshake.abs() {
+                worst_handshake = error;
+            }
+        }
+    }
+    println!(
+        "{name}: base RTT of {count} LBP flows, worst error {:.1} %; handshake of {shakes}, worst {:.1} %",
+        worst * 100.0,
+        worst_handshake * 100.0
+    );
+    assert!(count > 0 || name.contains("bbr"));
+}
+
+fn check_totals(pipeline: &Pipeline<VecSink>, truth: &serde_json::Value, name: &str) {
+    let (mut bytes, mut arrivals, mut drops, mut lost) = (0u64, 0u64, 0u64, 0u64);
+    let mut joined = 0u64;
+    for u in &pipeline.sink().updates {
+        for l in &u.link_intervals {
+            bytes += l.ip_bytes;
+            arrivals += u64::from(l.arrivals);
+            drops += u64::from(l.drops);
+            lost += u64::from(l.reports_lost);
+        }
+        for f in &u.flow_intervals {
+            joined += u64::from(f.joined + f.unjoined);
+        }
+    }
+    let stats = pipeline.stats();
+    let rows = &pipeline.sink().postcards;
+    assert_eq!(arrivals, rows.len() as u64);
+    assert_eq!(drops, rows.iter().filter(|r| r.dropped).count() as u64);
+    assert_eq!(
+        bytes,
+        rows.iter()
+            .filter(|r| !r.dropped)
+            .map(|r| u64::from(r.ip_bytes))
+            .sum::<u64>()
+    );
+    assert_eq!(lost, truth["capture"]["reports_lost"].as_u64().unwrap());
+    assert_eq!(joined, stats.join_candidates);
+    println!("{name}: {arrivals} arrivals, {drops} drops");
+}
+
+#[test]
+fn one_newreno() {
+    check("one_newreno_1bdp");
+}
+#[test]
+fn one_cubic() {
+    check("one_cubic_half_bdp");
+}
+#[test]
+fn one_bbr() {
+    check("one_bbr_1bdp");
+}
+#[test]
+fn reno_n16() {
+    check("reno_n16_sqrt");
+}
+#[test]
+fn elastic() {
+    check("elastic_n2_b100");
+}
+#[test]
+fn bscl_n20() {
+    check("bscl_n20_bdp");
+}
+#[test]
+fn bscl_n60() {
+    check("bscl_n60_bdp");
+}
