@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Actions of entries and default entries: checked, and put in the order of
+//! the action's parameters.
+
+use crate::bytestring;
+use crate::errors::{Failure, Outcome};
+use crate::pipeline::{Pipeline, Table};
+use crate::target::ActionCall;
+use tidemark_proto::p4::config::v1::action_ref::Scope;
+use tidemark_proto::p4::v1 as p4;
+use tidemark_proto::p4::v1::table_action::Type;
+
+/// Where an action is to stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    Entry,
+    Default,
+}
+
+/// What the target runs, and its canonical form for clients.
+pub fn parse(
+    pipeline: &Pipeline,
+    table: &Table,
+    action: Option<&p4::TableAction>,
+    place: Place,
+) -> Outcome<(ActionCall, p4::Action)> {
+    let at = |f: Failure| f.at(format!("table {}", table.name));
+    match action.and_then(|a| a.r#type.as_ref()) {
+        Some(Type::Action(a)) => direct(pipeline, table, a, place).map_err(at),
+        Some(_) => Err(at(Failure::unsupported(
+            "action profiles and selectors are not supported",
+        ))),
+        None => Err(at(Failure::invalid("the entry has no action"))),
+    }
+}
+
+fn direct(
+    pipeline: &Pipeline,
+    table: &Table,
+    given: &p4::Action,
+    place: Place,
+) -> Outcome<(ActionCall, p4::Action)> {
+    let scope = table
+        .actions
+        .iter()
+        .find(|(id, _)| *id == given.action_id)
+        .map(|(_, scope)| *scope);
+    let (Some(scope), Some(action)) = (scope, pipeline.actions.get(&given.action_id)) else {
+        return Err(Failure::invalid(format!(
+            "no action with id {} in this table",
+            given.action_id
+        )));
+    };
+    match (scope, place) {
+        (Scope::DefaultOnly, Place::Entry) => {
+            return Err(Failure::denied(format!(
+                "action {} is for the default entry only",
+                action.name
+            )));
+        }
+        (Scope::TableOnly, Place::Default) => {
+            return Err(Failure::denied(format!(
+                "action {} is not for the default entry",
+                action.name
+            )));
+        }
+        _ => {}
+    }
+    if let Some(p) = given
+        .params
+        .iter()
+        .find(|p| action.params.iter().all(|known| known.id != p.param_id))
+    {
+        return Err(Failure::invalid(format!(
+            "action {} has no parameter with id {}",
+            action.name, p.param_id
+        )));
+    }
+    let mut params = Vec::with_capacity(action.params.len());
+    let mut canonical = Vec::with_capacity(action.params.len());
+    for param in &action.params {
+        let mut values = given.params.iter().filter(|p| p.param_id == param.id);
+        let value = match (values.next(), values.next()) {
+            (Some(p), None) => bytestring::parse(&p.value, param.bits),
+            (None, _) => Err(Failure::invalid("is missing")),
+            (Some(_), Some(_)) => Err(Failure::invalid("is given twice")),
+        }
+        .map_err(|f| f.at(format!("parameter {} of {}", param.name, action.name)))?;
+        canonical.push(p4::action::Param {
+            param_id: param.id,
+            value: bytestring::canonical(&value),
+        });
+        params.push(value);
+    }
+    Ok((
+        ActionCall {
+            name: action.name.clone(),
+            params,
+        },
+        p4::Action {
+            action_id: action.id,
+            params: canonical,
+        },
+    ))
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Who may write: per role, the client with the highest election id ever seen.
+//! Pure bookkeeping; messages are returned, not sent.
+
+use crate::errors::{Failure, Outcome};
+use std::collections::{BTreeMap, HashMap};
+use tidemark_proto::google::rpc;
+use tidemark_proto::p4::v1 as p4;
+use tonic::Code;
+
+/// Names a client's open stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StreamId(pub u64);
+
+/// A message for a stream.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Notice {
+    pub to: StreamId,
+    pub update: p4::MasterArbitrationUpdate,
+}
+
+struct Client {
+    role: String,
+    election_id: Option<u128>,
+}
+
+#[derive(Default)]
+struct Role {
+    highest: Option<u128>,
+    primary: Option<StreamId>,
+}
+
+/// Arbitration of one device.
+pub struct Arbitration {
+    device_id: u64,
+    max_streams: usize,
+    clients: BTreeMap<StreamId, Client>,
+    roles: HashMap<String, Role>,
+}
+
+impl Arbitration {
+    pub fn new(device_id: u64, max_streams: usize) -> Self {
+        Self {
+            device_id,
+            max_streams,
+            clients: BTreeMap::new(),
+            roles: HashMap::new(),
+        }
+    }
+
+    /// Handles a client's arbitration message. An error ends its stream; the
+    /// caller then calls [`leave`](Self::leave).
+    pub fn update(
+        &mut self,
+        from: StreamId,
+        request: &p4::MasterArbitrationUpdate,
+    ) -> Outcome<Vec<Notice>> {
+        let role = role_name(request)?;
+        let election_id = request.election_id.as_ref().map(to_u128);
+        match self.clients.get(&from) {
+            None => self.check_newcomer(request.device_id, &role)?,
+            Some(c) if request.device_id != self.device_id || c.role != role => {
+                return Err(Failure::precondition(
+                    "a stream keeps the device and the role it began with; open another",
+                ));
+            }
+            Some(_) => {}
+        }
+        if let Some(id) = election_id
+            && self
+                .clients
+                .iter()
+                .any(|(&s, c)| s != from && c.role == role && c.election_id == Some(id))
+        {
+            return Err(Failure::invalid(format!(
+                "election id {id} is in use by another client of this role; take another"
+            )));
+        }
+        self.clients.insert(
+            from,
+            Client {
+                role: role.clone(),
+                election_id,
+            },
+        );
+        let state = self.roles.entry(role.clone()).or_default();
+        let before = state.primary;
+        if election_id.is_some() && election_id >= state.highest {
+            state.highest = election_id;
+            state.primary = Some(from);
+        } else if before == Some(from) {
+            state.primary = None;
+        }
+        // An election id raised by the primary itself is news to all, too.
+        if state.primary == Some(from) || before != state.primary {
+            Ok(self.notify_all(&role))
+        } else {
+            Ok(vec![self.notice(from, &role)])
+        }
+    }
+
+    /// Forgets a stream; returns what the others must be told.
+    pub fn leave(&mut self, stream: StreamId) -> Vec<Notice> {
+        let Some(client) = self.clients.remove(&stream) else {
+            return Vec::new();
+        };
+        match self.roles.get_mut(&client.role) {
+            Some(role) if role.primary == Some(stream) => {
+                role.primary = None;
+                self.notify_all(&client.role)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether a request with this role and election id comes from a primary.
+    pub fn check_primary(&self, role: &str, election_id: Option<&p4::Uint128>) -> Outcome<()> {
+        let state = self.roles.get(role);
+        let id = election_id.map(to_u128);
+        match state {
+            Some(r) if r.primary.is_some() && id.is_some() && id == r.highest => Ok(()),
+            Some(r) if r.primary.is_some() => Err(Failure::denied(format!(
+                "not the primary client: the request's election id is {}, the primary's {}",
+                show(id),
+                show(r.highest)
+            ))),
+            _ => Err(Failure::denied(format!(
+                "there is no primary client{}; open a StreamChannel and send an arbitration \
+                 update with an election id of at least {}",
+                if role.is_empty() {
+                    String::new()
+                } else {
+                    format!(" for role {role:?}")
+                },
+                state.and_then(|r| r.highest).unwrap_or(1)
+            ))),
+        }
+    }
+
+    pub fn is_primary(&self, stream: StreamId) -> bool {
+        self.roles.values().any(|r| r.primary == Some(stream))
+    }
+
+    pub fn primaries(&self) -> impl Iterator<Item = StreamId> + '_ {
+        self.roles.values().filter_map(|r| r.primary)
+    }
+
+    fn check_newcomer(&self, device_id: u64, role: &str) -> Outcome<()> {
+        if device_id != self.device_id {
+            return Err(unknown_device(device_id, self.device_id));
+        }
+        // Roles are remembered for their highest election id, so bound them.
+        if self.clients.len() >= self.max_streams
+            || (!self.roles.contains_key(role) && self.roles.len() >= self.max_streams)
+        {
+            return Err(Failure::new(
+                Code::ResourceExhausted,
+                format!("more than {} clients or roles", self.max_streams),
+            ));
+        }
+        Ok(())
+    }
+
+    fn notify_all(&self, role: &str) -> Vec<Notice> {
+        self.clients
+            .iter()
+            .filter(|(_, c)| c.role == role)
+            .map(|(&s, _)| self.notice(s, role))
+            .collect()
+    }
+
+    fn notice(&self, to: StreamId, role: &str) -> Notice {
+        let (primary, highest) = self
+            .roles
+            .get(role)
+            .map_or((None, None), |r| (r.primary, r.highest));
+        let (code, message) = match primary {
+            Some(p) if p == to => (Code::Ok, "primary".to_owned()),
+            Some(_) => (
+                Code::AlreadyExists,
+                "backup: another client is primary".to_owned(),
+            ),
+            None => (
+                Code::NotFound,
+                match highest {
+                    Some(h) => format!(
+                        "backup: there is no primary; an election id of at least {h} becomes it"
+                    ),
+                    None => "backup: there is no primary".to_owned(),
+                },
+            ),
+        };
+        Notice {
+            to,
+            update: p4::MasterArbitrationUpdate {
+                device_id: self.device_id,
+                role: (!role.is_empty()).then(|| p4::Role {
+                    name: role.to_owned(),
+                    ..Default::default()
+                }),
+                election_id: highest.map(from_u128),
+                status: Some(rpc::Status {
+                    code: code as i32,
+                    message,
+                    details: Vec::new(),
+                }),
+            },
+        }
+    }
+}
+
+pub fn unknown_device(asked: u64, ours: u64) -> Failure {
+    Failure::not_found(format!(
+        "no device with id {asked}; this server's device has id {ours}"
+    ))
+}
+
+fn role_name(request: &p4::MasterArbitrationUpdate) -> Outcome<String> {
+    match &request.role {
+        None => Ok(String::new()),
+        Some(r) if r.config.is_some() => Err(Failure::invalid(
+            "role configurations are not supported; leave role.config unset",
+        )),
+        Some(r) if r.id != 0 && r.name.is_empty() => Err(Failure::invalid(
+            "numeric role ids are not supported; use role.name",
+        )),
+        Some(r) => Ok(r.name.clone()),
+    }
+}
+
+fn to_u128(id: &p4::Uint128) -> u128 {
+    u128::from(id.high) << 64 | u128::from(id.low)
+}
+
+fn from_u128(id: u128) -> p4::Uint128 {
+    p4::Uint128 {
+        high: (id >> 64) as u64,
+        low: id as u64,
+    }
+}
+
+fn show(id: Option<u128>) -> String {
+    id.map_or_else(|| "not set".to_owned(), |id| id.to_string())
+}
+
+#[cfg(test)]
+#[path = "tests/arbitration.rs"]
+mod tests;

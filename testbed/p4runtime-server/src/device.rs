@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The device: its committed pipeline, the one saved for a later commit, and
+//! the target that runs the first.
+
+use crate::errors::{Failure, Outcome, batch_status};
+use crate::pipeline::Pipeline;
+use crate::read::Reader;
+use crate::store::Store;
+use crate::target::Target;
+use crate::write::Writer;
+use std::sync::Arc;
+use tidemark_proto::p4::v1 as p4;
+use tidemark_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
+use tonic::Status;
+
+/// Entities in one message of a Read.
+const ENTITIES_PER_RESPONSE: usize = 1_000;
+
+struct Configured {
+    pipeline: Arc<Pipeline>,
+    store: Store,
+}
+
+struct Saved {
+    configured: Configured,
+    /// Replayed at commit.
+    updates: Vec<p4::Update>,
+}
+
+pub struct Device {
+    target: Arc<dyn Target>,
+    committed: Option<Configured>,
+    saved: Option<Saved>,
+}
+
+impl Configured {
+    fn new(config: p4::ForwardingPipelineConfig) -> Outcome<Self> {
+        let pipeline = Pipeline::new(config)?;
+        let store = Store::new(&pipeline)?;
+        Ok(Self {
+            pipeline: Arc::new(pipeline),
+            store,
+        })
+    }
+}
+
+impl Device {
+    pub fn new(target: Arc<dyn Target>) -> Self {
+        Self {
+            target,
+            committed: None,
+            saved: None,
+        }
+    }
+
+    /// The pipeline packets run through.
+    pub fn pipeline(&self) -> Option<&Arc<Pipeline>> {
+        self.committed.as_ref().map(|c| &c.pipeline)
+    }
+
+    /// The pipeline reads and writes refer to.
+    pub fn current_pipeline(&self) -> Option<&Arc<Pipeline>> {
+        self.saved
+            .as_ref()
+            .map(|s| &s.configured.pipeline)
+            .or(self.pipeline())
+    }
+
+    pub async fn set_pipeline(
+        &mut self,
+        action: Action,
+        config: Option<p4::ForwardingPipelineConfig>,
+    ) -> Outcome<()> {
+        match action {
+            Action::Unspecified => Err(Failure::invalid("the action is not set")),
+            Action::ReconcileAndCommit => Err(Failure::unsupported(
+                "RECONCILE_AND_COMMIT is not supported; use VERIFY_AND_COMMIT",
+            )),
+            Action::Commit if config.is_some() => Err(Failure::invalid(
+                "COMMIT takes no config, it uses the saved",
+            )),
+            Action::Commit => self.commit_saved().await,
+            Action::Verify => self.verified(config).await.map(|_| ()),
+            Action::VerifyAndSave => {
+                let configured = self.verified(config).await?;
+                self.saved = Some(Saved {
+                    configured,
+                    updates: Vec::new(),
+                });
+                Ok(())
+            }
+            Action::VerifyAndCommit => {
+                let configured = self.verified(config).await?;
+                self.load(configured).await?;
+                self.saved = None;
+                Ok(())
+            }
+        }
+    }
+
+    async fn verified(&self, config: Option<p4::ForwardingPipelineConfig>) -> Outcome<Configured> {
+        let config = config.ok_or_else(|| Failure::invalid("the request has no config"))?;
+        let configured = Configured::new(config)?;
+        self.target
+            .verify(&configured.pipeline.config.p4_device_config)
+            .await?;
+        Ok(configured)
+    }
+
+    async fn load(&mut self, configured: Configured) -> Outcome<()> {
+        self.target
+            .load(&configured.pipeline.config.p4_device_config)
+            .await?;
+        self.committed = Some(configured);
+        Ok(())
+    }
+
+    async fn commit_saved(&mut self) -> Outcome<()> {
+        let Some(saved) = &self.saved else {
+            return Err(Failure::precondition(
+                "no config is saved; use VERIFY_AND_SAVE first",
+            ));
+        };
+        let fresh = Configured {
+            pipeline: saved.configured.pipeline.clone(),
+            store: Store::new(&saved.configured.pipeline)?,
+        };
+        self.load(fresh).await?;
+        let updates = self.saved.take().map(|s| s.updates).unwrap_or_default();
+        for (i, update) in updates.iter().enumerate() {
+            // Checked when it was written: only the target can refuse now.
+            self.apply(update).await.map_err(|f| {
+                Failure::new(
+                    tonic::Code::Internal,
+                    format!("committed, but update {i} since VERIFY_AND_SAVE failed: {f}"),
+                )
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Applies a batch; each update stands for itself.
+    pub async fn write(&mut self, updates: &[p4::Update]) -> Result<(), Status> {
+        if self.current_pipeline().is_none() {
+            return Err(no_pipeline().into());
+        }
+        let mut results = Vec::with_capacity(updates.len());
+        for update in updates {
+            results.push(self.apply(update).await);
+        }
+        batch_status(&results).map_or(Ok(()), Err)
+    }
+
+    async fn apply(&mut self, update: &p4::Update) -> Outcome<()> {
+        if let Some(saved) = &mut self.saved {
+            let mut writer = Writer {
+                pipeline: &saved.configured.pipeline,
+                store: &mut saved.configured.store,
+                target: None,
+            };
+            writer.apply(update).await?;
+            saved.updates.push(update.clone());
+            return Ok(());
+        }
+        let Some(committed) = &mut self.committed else {
+            return Err(no_pipeline());
+        };
+        let mut writer = Writer {
+            pipeline: &committed.pipeline,
+            store: &mut committed.store,
+            target: Some(self.target.as_ref()),
+        };
+        writer.apply(update).await
+    }
+
+    /// What a Read answers: messages, then how it ends.
+    pub async fn read(&self, filters: &[p4::Entity]) -> Vec<Result<p4::ReadResponse, Status>> {
+        let reader = match (&self.saved, &self.committed) {
+            (Some(s), _) => Reader {
+                pipeline: &s.configured.pipeline,
+                store: &s.configured.store,
+                target: None,
+            },
+            (None, Some(c)) => Reader {
+                pipeline: &c.pipeline,
+                store: &c.store,
+                target: Some(self.target.as_ref()),
+            },
+            (None, None) => return vec![Err(no_pipeline().into())],
+        };
+        let mut found = Vec::new();
+        let mut results = Vec::with_capacity(filters.len());
+        for filter in filters {
+            results.push(reader.read(filter).await.map(|e| found.extend(e)));
+        }
+        let mut out = Vec::new();
+        while !found.is_empty() {
+            let rest = found.split_off(found.len().min(ENTITIES_PER_RESPONSE));
+            out.push(Ok(p4::ReadResponse { entities: found }));
+            found = rest;
+        }
+        out.extend(batch_status(&results).map(Err));
+        out
+    }
+}
+
+fn no_pipeline() -> Failure {
+    Failure::precondition(
+        "no forwarding pipeline is set; push one with SetForwardingPipelineConfig",
+    )
+}

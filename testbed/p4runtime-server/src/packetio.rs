@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Packet-in and packet-out headers: metadata fields packed bit by bit, in the
+//! order of P4Info, in front of the payload.
+
+use crate::bytestring;
+use crate::errors::{Failure, Outcome};
+use bytes::Bytes;
+use tidemark_proto::p4::config::v1::ControllerPacketMetadata;
+use tidemark_proto::p4::v1 as p4;
+
+/// Layout of a controller header; empty when the program has none.
+#[derive(Clone, Debug, Default)]
+pub struct HeaderInfo {
+    fields: Vec<Field>,
+}
+
+#[derive(Clone, Debug)]
+struct Field {
+    id: u32,
+    name: String,
+    bits: u32,
+    /// Fills up the last byte; clients need not give it.
+    padding: bool,
+}
+
+impl HeaderInfo {
+    pub fn new(info: &ControllerPacketMetadata) -> Outcome<Self> {
+        let fields = info
+            .metadata
+            .iter()
+            .map(|m| match u32::try_from(m.bitwidth) {
+                Ok(bits) if bits > 0 => Ok(Field {
+                    id: m.id,
+                    name: m.name.clone(),
+                    bits,
+                    padding: m.annotations.iter().any(|a| a.starts_with("@padding")),
+                }),
+                _ => Err(Failure::unsupported(format!(
+                    "P4Info: packet metadata {} has no bit width",
+                    m.name
+                ))),
+            })
+            .collect::<Outcome<_>>()?;
+        Ok(Self { fields })
+    }
+
+    fn bytes(&self) -> usize {
+        bytestring::bytes_for(self.fields.iter().map(|f| f.bits).sum())
+    }
+
+    /// The frame a packet-out stands for.
+    pub fn pack(&self, packet: &p4::PacketOut) -> Outcome<Bytes> {
+        if let Some(m) = packet
+            .metadata
+            .iter()
+            .find(|m| self.fields.iter().all(|f| f.id != m.metadata_id))
+        {
+            return Err(Failure::invalid(format!(
+                "the program's packet-out header has no field with id {}",
+                m.metadata_id
+            )));
+        }
+        let mut frame = vec![0u8; self.bytes()];
+        let mut at = 0;
+        for field in &self.fields {
+            let mut given = packet.metadata.iter().filter(|m| m.metadata_id == field.id);
+            match (given.next(), given.next()) {
+                (Some(m), None) => {
+                    let value = bytestring::parse(&m.value, field.bits)
+                        .map_err(|f| f.at(format!("metadata {}", field.name)))?;
+                    put_bits(&mut frame, at, field.bits, &value);
+                }
+                (None, _) if field.padding => {}
+                (None, _) => {
+                    return Err(Failure::invalid(format!(
+                        "metadata {} (id {}) is missing",
+                        field.name, field.id
+                    )));
+                }
+                (Some(_), Some(_)) => {
+                    return Err(Failure::invalid(format!(
+                        "metadata {} is given twice",
+                        field.name
+                    )));
+                }
+            }
+            at += field.bits as usize;
+        }
+        frame.extend_from_slice(&packet.payload);
+        Ok(frame.into())
+    }
+
+    /// The packet-in a frame stands for; `None` if shorter than the header.
+    pub fn unpack(&self, frame: &Bytes) -> Option<p4::PacketIn> {
+        let header = frame.get(..self.bytes())?;
+        let mut at = 0;
+        let mut metadata = Vec::with_capacity(self.fields.len());
+        for field in &self.fields {
+            metadata.push(p4::PacketMetadata {
+                metadata_id: field.id,
+                value: bytestring::canonical(&get_bits(header, at, field.bits)),
+            });
+            at += field.bits as usize;
+        }
+        Some(p4::PacketIn {
+            payload: frame.slice(self.bytes()..).to_vec(),
+            metadata,
+        })
+    }
+}
+
+fn put_bits(frame: &mut [u8], at: usize, bits: u32, value: &[u8]) {
+    let bits = bits as usize;
+    let skip = value.len() * 8 - bits;
+    for i in 0..bits {
+        let from = skip + i;
+        if value[from / 8] >> (7 - from % 8) & 1 == 1 {
+            frame[(at + i) / 8] |= 0x80 >> ((at + i) % 8);
+        }
+    }
+}
+
+fn get_bits(frame: &[u8], at: usize, bits: u32) -> Vec<u8> {
+    let mut value = vec![0u8; bytestring::bytes_for(bits)];
+    let bits = bits as usize;
+    let skip = value.len() * 8 - bits;
+    for i in 0..bits {
+        let from = at + i;
+        if frame[from / 8] >> (7 - from % 8) & 1 == 1 {
+            value[(skip + i) / 8] |= 0x80 >> ((skip + i) % 8);
+        }
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header() -> HeaderInfo {
+        let field = |id, bits, padding| Field {
+            id,
+            name: format!("f{id}"),
+            bits,
+            padding,
+        };
+        HeaderInfo {
+            fields: vec![field(1, 9, false), field(2, 16, false), field(3, 7, true)],
+        }
+    }
+
+    fn packet(fields: &[(u32, &[u8])]) -> p4::PacketOut {
+        p4::PacketOut {
+            payload: b"xyz".to_vec(),
+            metadata: fields
+                .iter()
+                .map(|(id, v)| p4::PacketMetadata {
+                    metadata_id: *id,
+                    value: v.to_vec(),
+                })
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn fields_cross_byte_borders() {
+        let frame = header()
+            .pack(&packet(&[(2, &[0xbe, 0xef]), (1, &[1, 0x01])]))
+            .unwrap();
+        // 100000001 1011111011101111 0000000
+        assert_eq!(&frame[..], b"\x80\xdf\x77\x80xyz");
+        let back = header().unpack(&frame).unwrap();
+        assert_eq!(back.payload, b"xyz");
+        assert_eq!(back.metadata[0].value, [1, 1]);
+        assert_eq!(back.metadata[1].value, [0xbe, 0xef]);
+        assert_eq!(back.metadata[2].value, [0]);
+    }
+
+    #[test]
+    fn refusals() {
+        let h = header();
+        assert!(h.pack(&packet(&[(1, &[1])])).is_err(), "missing");
+        assert!(h.pack(&packet(&[(1, &[2, 0]), (2, &[0])])).is_err(), "wide");
+        assert!(
+            h.pack(&packet(&[(1, &[1]), (1, &[1]), (2, &[0])])).is_err(),
+            "twice"
+        );
+        assert!(h.pack(&packet(&[(9, &[1])])).is_err(), "unknown");
+        assert!(h.unpack(&Bytes::from_static(b"abc")).is_none());
+    }
+
+    #[test]
+    fn no_header() {
+        let none = HeaderInfo::default();
+        assert_eq!(&none.pack(&packet(&[])).unwrap()[..], b"xyz");
+        assert!(none.pack(&packet(&[(1, &[0])])).is_err());
+        let frame = Bytes::from_static(b"abc");
+        assert_eq!(none.unpack(&frame).unwrap().payload, b"abc");
+    }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Open streams: who is connected, and how to reach them.
+
+use crate::arbitration::{Arbitration, Notice, StreamId};
+use crate::errors::{Failure, Outcome};
+use std::collections::HashMap;
+use tidemark_proto::p4::v1 as p4;
+use tidemark_proto::p4::v1::stream_message_response::Update;
+use tokio::sync::mpsc;
+use tonic::{Code, Status};
+
+/// Messages waiting for a slow client; beyond it packets are dropped.
+const OUTBOX: usize = 4_096;
+
+pub type Outgoing = Result<p4::StreamMessageResponse, Status>;
+
+/// Streams of the device with their arbitration.
+pub struct Streams {
+    arbitration: Arbitration,
+    outboxes: HashMap<StreamId, mpsc::Sender<Outgoing>>,
+    next: u64,
+    /// Packets a primary did not take in time.
+    pub packets_dropped: u64,
+}
+
+impl Streams {
+    pub fn new(arbitration: Arbitration) -> Self {
+        Self {
+            arbitration,
+            outboxes: HashMap::new(),
+            next: 0,
+            packets_dropped: 0,
+        }
+    }
+
+    pub fn arbitration(&self) -> &Arbitration {
+        &self.arbitration
+    }
+
+    pub fn open(&mut self) -> (StreamId, mpsc::Receiver<Outgoing>) {
+        self.next += 1;
+        let id = StreamId(self.next);
+        let (tx, rx) = mpsc::channel(OUTBOX);
+        self.outboxes.insert(id, tx);
+        (id, rx)
+    }
+
+    /// Ends a stream, telling its client why if there is a reason.
+    pub fn close(&mut self, id: StreamId, reason: Option<Failure>) {
+        if let (Some(outbox), Some(f)) = (self.outboxes.remove(&id), reason) {
+            let _ = outbox.try_send(Err(f.into()));
+        }
+        let notices = self.arbitration.leave(id);
+        self.send_notices(notices);
+    }
+
+    pub fn arbitrate(&mut self, id: StreamId, m: &p4::MasterArbitrationUpdate) -> Outcome<()> {
+        let notices = self.arbitration.update(id, m)?;
+        self.send_notices(notices);
+        Ok(())
+    }
+
+    pub fn send(&mut self, to: StreamId, update: Update) -> bool {
+        let message = p4::StreamMessageResponse {
+            update: Some(update),
+        };
+        self.outboxes
+            .get(&to)
+            .is_some_and(|o| o.try_send(Ok(message)).is_ok())
+    }
+
+    /// A packet goes to every primary client.
+    pub fn packet_in(&mut self, packet: &p4::PacketIn) {
+        let primaries: Vec<_> = self.arbitration.primaries().collect();
+        for to in primaries {
+            if !self.send(to, Update::Packet(packet.clone())) {
+                self.packets_dropped += 1;
+            }
+        }
+    }
+
+    fn send_notices(&mut self, notices: Vec<Notice>) {
+        let mut stuck = Vec::new();
+        for n in notices {
+            if !self.send(n.to, Update::Arbitration(n.update)) {
+                stuck.push(n.to);
+            }
+        }
+        // A client that reads nothing must not believe it is what it was.
+        for id in stuck {
+            if self.outboxes.remove(&id).is_some() {
+                let more = self.arbitration.leave(id);
+                self.send_notices(more);
+            }
+        }
+    }
+}
+
+/// Tells a client that its packet was refused.
+pub fn packet_out_error(f: &Failure, packet: p4::PacketOut) -> Update {
+    Update::Error(p4::StreamError {
+        canonical_code: f.code as i32,
+        message: f.message.clone(),
+        details: Some(p4::stream_error::Details::PacketOut(p4::PacketOutError {
+            packet_out: Some(packet),
+        })),
+        ..Default::default()
+    })
+}
+
+/// Tells a client that a message is of an unsupported kind.
+pub fn unsupported(what: &str, details: p4::stream_error::Details) -> Update {
+    Update::Error(p4::StreamError {
+        canonical_code: Code::Unimplemented as i32,
+        message: format!("{what}: not supported"),
+        details: Some(details),
+        ..Default::default()
+    })
+}
