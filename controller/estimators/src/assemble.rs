@@ -1,14 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Puts the parts of a link's estimate together.
 
+mod estimates;
+mod flows;
+
+use crate::classify::LinkContext;
 use crate::config::EstimatorConfig;
-use crate::types::*;
+use crate::types::{ClassCounts, FlowClass, LinkEstimate};
 use crate::utilisation::{self, Totals};
 use crate::window::LinkWindow;
 
-pub(crate) fn link(window: &LinkWindow<'_>, _config: &EstimatorConfig) -> LinkEstimate {
+pub(crate) fn link(window: &LinkWindow<'_>, config: &EstimatorConfig) -> LinkEstimate {
     let t = utilisation::totals(window);
-    let nothing = Estimate::exact(0.0, Evidence::Passive, 0);
+    let delay_ms = utilisation::delay_ms(window);
+    let overall = utilisation::utilisation(window, &t, None);
+    let context = LinkContext {
+        non_empty: overall.non_empty.unwrap_or(0.0),
+        utilisation: overall.mean,
+        to_ns: window.to_ns,
+    };
+    let classed = flows::all(window, &context, config);
+    let parts = estimates::estimates(window, &t, &classed, config);
+    let rtt_s = parts.estimates.t_e_ms.map(|t| t.value / 1e3);
+    let mut flows: Vec<_> = classed.into_iter().map(|f| f.estimate).collect();
+    flows.sort_by(|a, b| b.rate_bps.total_cmp(&a.rate_bps).then(a.flow.cmp(&b.flow)));
     LinkEstimate {
         node: window.id.node_id,
         port: window.id.port,
@@ -18,59 +33,48 @@ pub(crate) fn link(window: &LinkWindow<'_>, _config: &EstimatorConfig) -> LinkEs
         to_ns: window.to_ns,
         capacity_bps: window.info.capacity_bps,
         queue_drain_bps: drain_bps(window, &t),
-        segment_bytes: 0.0,
+        segment_bytes: parts.segment_queue_bytes,
         limit_bytes: window
             .intervals
             .last()
             .map(|r| r.limit_bytes)
             .filter(|&b| b > 0),
-        utilisation: utilisation::utilisation(window, &t, None),
-        loss_rate: if t.arrivals > 0 {
-            t.drops as f64 / t.arrivals as f64
-        } else {
-            0.0
-        },
+        utilisation: utilisation::utilisation(window, &t, rtt_s),
+        loss_rate: loss_rate(&t),
         arrivals: t.arrivals,
         drops: t.drops,
         ce_marked: t.ce_marked,
-        delay_ms: utilisation::delay_ms(window),
+        delay_ms,
         occupancy_bytes: utilisation::occupancy_bytes(window),
         reports_lost: t.reports_lost,
-        loss_events: 0,
-        estimates: Estimates {
-            n_b: nothing,
-            alpha: Estimate::new(0.55, 0.4, 0.7, Evidence::Assumed, 0),
-            mean_loss_burst: None,
-            median_loss_burst: None,
-            q: None,
-            delta: None,
-            delta_low: None,
-            delta_high: None,
-            jain: None,
-            window_p01_pkts: None,
-            d_mean: None,
-            d_max: None,
-            s: None,
-            condition_fraction: None,
-            t_e_ms: None,
-            t_mean_ms: None,
-            c_e_share: nothing,
-            rho: nothing,
-            rho_other: nothing,
-            regime: RegimeEstimate {
-                value: Regime::Unknown,
-                evidence: Evidence::Passive,
-                why: "no packet was seen".into(),
-            },
-            saturable: Saturable {
-                value: None,
-                bounded_share: 0.0,
-            },
-        },
-        classes: ClassCounts::default(),
-        flows: Vec::new(),
-        caveats: Vec::new(),
+        loss_events: parts.loss_events,
+        classes: counts(flows.iter().map(|f| f.class)),
+        caveats: caveats(window, &t, &parts.estimates),
+        estimates: parts.estimates,
+        flows,
     }
+}
+
+fn loss_rate(t: &Totals) -> f64 {
+    if t.arrivals > 0 {
+        t.drops as f64 / t.arrivals as f64
+    } else {
+        0.0
+    }
+}
+
+fn counts(classes: impl Iterator<Item = FlowClass>) -> ClassCounts {
+    let mut c = ClassCounts::default();
+    for class in classes {
+        *match class {
+            FlowClass::Lbp => &mut c.lbp,
+            FlowClass::Rbp => &mut c.rbp,
+            FlowClass::Wl => &mut c.wl,
+            FlowClass::Short => &mut c.short,
+            FlowClass::Other => &mut c.other,
+        } += 1;
+    }
+    c
 }
 
 /// Drain rate of the queue: capacity scaled by queue bytes over wire bytes of
@@ -83,4 +87,39 @@ fn drain_bps(window: &LinkWindow<'_>, t: &Totals) -> f64 {
     let queue_bytes =
         t.ip_bytes as f64 + t.packets as f64 * f64::from(window.info.queue_overhead_bytes);
     capacity * queue_bytes / t.wire_bytes as f64
+}
+
+fn caveats(
+    window: &LinkWindow<'_>,
+    t: &Totals,
+    estimates: &crate::types::Estimates,
+) -> Vec<String> {
+    let mut all = Vec::new();
+    if window.intervals.is_empty() {
+        all.push("no interval record in this window".to_owned());
+    }
+    if window.info.capacity_bps == 0 {
+        all.push("the capacity of the port is not configured: no utilisation, no load".to_owned());
+    }
+    if t.reports_lost > 0 {
+        all.push(format!(
+            "{} reports were lost on the way to the collector: counts are that much too low",
+            t.reports_lost
+        ));
+    }
+    if t.sampled {
+        all.push("packets were sampled: only drops are counted exactly".to_owned());
+    }
+    if let Some(t_e) = estimates.t_e_ms
+        && window.seconds() * 1e3 < 50.0 * t_e.value
+    {
+        all.push(format!(
+            "the window of {:.1} s is shorter than 50 T_e",
+            window.seconds()
+        ));
+    }
+    if estimates.n_b.value >= 1.0 && estimates.t_e_ms.is_none() {
+        all.push("no base RTT of an LBP flow is known: no T_e, delta or D".to_owned());
+    }
+    all
 }

@@ -102,13 +102,13 @@ impl Estimator {
                 .push_link_interval(record.clone(), c.max_link_intervals);
         }
         for record in &update.flow_intervals {
-            self.store.push_flow_interval(record.clone());
+            self.store.push_flow_interval(*record);
         }
         for drop in &update.drops {
-            self.store.push_drop(drop.clone(), c.max_drops);
+            self.store.push_drop(*drop, c.max_drops);
         }
         for event in &update.events {
-            self.store.push_event(event.clone(), c.max_events);
+            self.store.push_event(*event, c.max_events);
         }
         let latest = self.latest_ns();
         // Expiry walks all flows: once per percent of the retention is enough.

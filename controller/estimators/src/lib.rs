@@ -11,19 +11,19 @@
 //! [`Update`]: tidemark_proto::telemetry::Update
 
 mod assemble;
-//TODO mod classify;
+mod classify;
 mod config;
-//TODO mod congestion_control;
+mod congestion_control;
 mod estimator;
-//TODO mod fairness;
-//TODO mod load;
-//TODO mod loss_events;
+mod fairness;
+mod load;
+mod loss_events;
 mod measured;
-//TODO mod reductions;
-//TODO mod rtt;
+mod reductions;
+mod rtt;
 mod stats;
 mod store;
-//TODO mod synchrony;
+mod synchrony;
 mod types;
 mod utilisation;
 mod window;

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The link's estimates from its classified flows.
+
+use super::flows::Flow;
+use crate::config::EstimatorConfig;
+use crate::fairness::{Fairness, fairness, windows};
+use crate::load::{LoadFacts, regime, saturable};
+use crate::loss_events::{LossEvent, loss_events};
+use crate::rtt::{BaseRtt, t_e_and_mean_ms};
+use crate::stats::{mean, mean_error, quantile};
+use crate::synchrony::{Synchronised, distinct_per_rtt, synchronised};
+use crate::types::{Estimate, Estimates, Evidence, FlowClass};
+use crate::utilisation::Totals;
+use crate::window::LinkWindow;
+use rustc_hash::FxHashSet;
+use tidemark_rules::bscl::DEFAULT_ALPHA;
+
+pub(super) struct Parts {
+    pub estimates: Estimates,
+    pub segment_queue_bytes: f64,
+    pub loss_events: u64,
+}
+
+pub(super) fn estimates(
+    window: &LinkWindow<'_>,
+    t: &Totals,
+    flows: &[Flow<'_, '_>],
+    config: &EstimatorConfig,
+) -> Parts {
+    let lbp: Vec<&Flow<'_, '_>> = flows
+        .iter()
+        .filter(|f| f.estimate.class == FlowClass::Lbp)
+        .collect();
+    let lbp_ids: FxHashSet<u64> = lbp.iter().map(|f| f.estimate.flow).collect();
+    let evidence = evidence(&lbp, flows);
+    let n_b = n_b(flows, evidence);
+    let base: Vec<BaseRtt> = lbp.iter().filter_map(|f| f.base_rtt).collect();
+    let rtts = t_e_and_mean_ms(&base);
+    let t_e_s = rtts.map(|(t_e, _)| t_e.value / 1e3);
+    let drops: Vec<(u64, u64)> = window
+        .drops
+        .iter()
+        .map(|d| (d.time_ns, d.flow_id))
+        .collect();
+    let gap_ns = t_e_s.map_or(config.default_rtt_ms * 1e6, |s| s * 1e9) as u64;
+    let events = loss_events(&drops, gap_ns, &lbp_ids);
+    let burst = bursts(&events);
+    let ip_bytes = f64::from(segment_ip_bytes(&lbp, flows));
+    let wire_segment = ip_bytes + f64::from(window.info.wire_overhead_bytes);
+    let bdp_pkts = match (window.capacity_bytes_per_s(), t_e_s) {
+        (Some(c), Some(t)) if ip_bytes > 0.0 => Some(c * t / wire_segment),
+        _ => None,
+    };
+    let per_flow: Vec<Vec<f64>> = lbp
+        .iter()
+        .map(|f| {
+            windows(
+                f.window,
+                window.from_ns,
+                window.to_ns,
+                window.interval_ns(),
+                config,
+            )
+        })
+        .collect();
+    let fair = bdp_pkts
+        .filter(|_| n_b.value >= 1.0)
+        .and_then(|bdp| fairness(&per_flow, bdp, n_b.value));
+    let sync = fair.and_then(|f| {
+        let bdp = bdp_pkts?;
+        let d = distinct_per_rtt(&drops, window.from_ns, gap_ns, &lbp_ids);
+        let n = n_b.value;
+        synchronised(&d, n * n / (f.delta * bdp), n.sqrt())
+    });
+    let load = load(window, t, flows, evidence);
+    let all_windows: Vec<f64> = per_flow.iter().flatten().copied().collect();
+    let regime = regime(&LoadFacts {
+        arrivals: t.arrivals,
+        n_b: n_b.value,
+        rho: load.known.then_some(load.rho.value),
+        rho_other: load.known.then_some(load.rho_other.value),
+        loss_rate: if t.arrivals > 0 {
+            t.drops as f64 / t.arrivals as f64
+        } else {
+            0.0
+        },
+        lbp_window_pkts: quantile(&all_windows, 0.5),
+        evidence,
+    });
+    Parts {
+        loss_events: events.len() as u64,
+        segment_queue_bytes: if ip_bytes > 0.0 {
+            ip_bytes + f64::from(window.info.queue_overhead_bytes)
+        } else {
+            0.0
+        },
+        estimates: Estimates {
+            n_b,
+            alpha: alpha(burst.as_ref(), n_b),
+            mean_loss_burst: burst.as_ref().map(|b| b.mean),
+            median_loss_burst: burst.as_ref().map(|b| b.median),
+            q: q(&events, n_b.value, evidence),
+            delta: fair.map(|f| delta(&f, n_b, evidence)),
+            delta_low: fair.map(|f| f.low),
+            delta_high: fair.map(|f| f.high),
+            jain: fair.map(|f| f.jain),
+            window_p01_pkts: fair.map(|f| f.window_p01_pkts),
+            d_mean: sync.map(|s| {
+                Estimate::new(
+                    s.d_mean,
+                    s.d_mean - s.d_error,
+                    s.d_mean + s.d_error,
+                    Evidence::Passive,
+                    s.rtts,
+                )
+            }),
+            d_max: sync.map(|s| Estimate::exact(s.d_max, Evidence::Passive, s.rtts)),
+            s: sync.map(s_estimate),
+            condition_fraction: sync
+                .map(|s| Estimate::exact(s.condition_fraction, Evidence::Passive, s.rtts)),
+            t_e_ms: rtts.map(|r| r.0),
+            t_mean_ms: rtts.map(|r| r.1),
+            c_e_share: load.c_e_share,
+            rho: load.rho,
+            rho_other: load.rho_other,
+            regime,
+            saturable: saturable(
+                n_b.value,
+                load.bounded_bytes_per_s,
+                window.capacity_bytes_per_s(),
+            ),
+        },
+    }
+}
+
+fn s_estimate(s: Synchronised) -> Estimate {
+    Estimate::new(s.s_mean, s.s_mean, s.s_max, Evidence::Passive, s.rtts)
+}
+
+/// Evidence of the flows that matter: the LBP flows, or all where there is none.
+fn evidence(lbp: &[&Flow<'_, '_>], flows: &[Flow<'_, '_>]) -> Evidence {
+    let of: Vec<Evidence> = if lbp.is_empty() {
+        flows.iter().map(|f| f.estimate.evidence).collect()
+    } else {
+        lbp.iter().map(|f| f.estimate.evidence).collect()
+    };
+    let probed = of.contains(&Evidence::Probed);
+    let passive = of.contains(&Evidence::Passive);
+    match (probed, passive) {
+        (true, true) => Evidence::Mixed,
+        (true, false) => Evidence::Probed,
+        _ => Evidence::Passive,
+    }
+}
+
+/// N_b: the LBP flows, each counted by the part of the window it was active.
+/// The interval is that of the sum of independent flows that are LBP with
+/// probability `p_lbp` (90 %), and holds the count.
+fn n_b(flows: &[Flow<'_, '_>], evidence: Evidence) -> Estimate {
+    let (mut value, mut expected, mut variance) = (0.0, 0.0, 0.0);
+    for f in flows {
+        let weight = f.estimate.active_fraction.min(1.0);
+        if f.estimate.class == FlowClass::Lbp {
+            value += weight;
+        }
+        let p = f.estimate.p_lbp;
+        expected += weight * p;
+        variance += weight * weight * p * (1.0 - p);
+    }
+    let spread = 1.645 * variance.sqrt();
+    Estimate::new(
+        value,
+        (expected - spread).max(0.0),
+        expected + spread,
+        evidence,
+        flows.len() as u64,
+    )
+}
+
+struct Bursts {
+    mean: Estimate,
+    median: Estimate,
+}
+
+fn bursts(events: &[LossEvent]) -> Option<Bursts> {
+    let sizes: Vec<f64> = events.iter().map(|e| e.drops as f64).collect();
+    let m = mean(&sizes)?;
+    let error = mean_error(&sizes);
+    let n = sizes.len() as u64;
+    Some(Bursts {
+        mean: Estimate::new(m, (m - error).max(1.0), m + error, Evidence::Passive, n),
+        median: Estimate::new(
+            quantile(&sizes, 0.5)?,
+            quantile(&sizes, 0.25)?,
+            quantile(&sizes, 0.75)?,
+            Evidence::Passive,
+            n,
+        ),
+    })
+}
+
+/// α = L̄/N_b; the literature's where no drop was seen or no flow is LBP.
+fn alpha(burst: Option<&Bursts>, n_b: Estimate) -> Estimate {
+    match burst {
+        Some(b) if n_b.value >= 0.5 => Estimate::new(
+            b.mean.value / n_b.value,
+            b.mean.low / n_b.high.max(n_b.value),
+            b.mean.high / n_b.low.max(0.5).min(n_b.value),
+            n_b.evidence,
+            b.mean.samples,
+        ),
+        _ => Estimate::new(DEFAULT_ALPHA, 0.4, 0.7, Evidence::Assumed, 0),
+    }
+}
+
+fn q(events: &[LossEvent], n_b: f64, evidence: Evidence) -> Option<Estimate> {
+    if n_b < 0.5 {
+        return None;
+    }
+    let fractions: Vec<f64> = events
+        .iter()
+        .map(|e| (e.flows as f64 / n_b).min(1.0))
+        .collect();
+    let m = mean(&fractions)?;
+    let error = mean_error(&fractions);
+    Some(Estimate::new(
+        m,
+        (m - error).max(0.0),
+        (m + error).min(1.0),
+        evidence,
+        fractions.len() as u64,
+    ))
+}
+
+/// Δ; its interval is what the uncertainty of n does to BDP/n.
+fn delta(f: &Fairness, n_b: Estimate, evidence: Evidence) -> Estimate {
+    let at = |n: f64| {
+        let factor = n / n_b.value;
+        (f.low / factor).max(f.high * factor).max(1.0)
+    };
+    let (a, b) = (at(n_b.low.max(1.0)), at(n_b.high.max(1.0)));
+    Estimate::new(f.delta, a.min(b), a.max(b), evidence, f.samples)
+}
+
+struct Load {
+    known: bool,
+    rho: Estimate,
+    rho_other: Estimate,
+    c_e_share: Estimate,
+    bounded_bytes_per_s: f64,
+}
+
+fn load(window: &LinkWindow<'_>, t: &Totals, flows: &[Flow<'_, '_>], evidence: Evidence) -> Load {
+    let seconds = window.seconds();
+    let bounded_bytes_per_s: f64 = flows
+        .iter()
+        .filter(|f| f.estimate.class != FlowClass::Lbp)
+        .map(|f| largest_rate(f) * f.estimate.active_fraction.min(1.0))
+        .sum();
+    let Some(c) = window.capacity_bytes_per_s().filter(|_| seconds > 0.0) else {
+        let none = Estimate::exact(0.0, evidence, 0);
+        return Load {
+            known: false,
+            rho: none,
+            rho_other: none,
+            c_e_share: none,
+            bounded_bytes_per_s,
+        };
+    };
+    let full = c * seconds;
+    let overhead = f64::from(window.info.wire_overhead_bytes);
+    let offered = t.arrival_ip_bytes as f64 + t.arrivals as f64 * overhead;
+    let n = flows.len() as u64;
+    let (mut lbp, mut low, mut high) = (0.0, 0.0, 0.0);
+    let mut lbp_offered = 0.0;
+    for f in flows {
+        let bytes = f.wire_bytes as f64;
+        if f.estimate.class == FlowClass::Lbp {
+            lbp += bytes;
+            lbp_offered += f.offered_bytes;
+            low += if f.estimate.p_lbp >= 0.6 { bytes } else { 0.0 };
+            high += bytes;
+        } else if f.estimate.p_lbp >= 0.4 {
+            high += bytes;
+        }
+    }
+    let scale = sampling_scale(t, flows);
+    let share = |bytes: f64| (bytes * scale / full).min(1.0);
+    let rho = offered / full;
+    let other = (rho - lbp_offered * scale / full).max(0.0);
+    Load {
+        known: true,
+        rho: Estimate::exact(rho, Evidence::Passive, t.arrivals),
+        rho_other: Estimate::exact(other, evidence, t.arrivals),
+        c_e_share: Estimate::new(share(lbp), share(low), share(high), evidence, n),
+        bounded_bytes_per_s,
+    }
+}
+
+/// Flow records count reported packets only: what the link carried over what
+/// they add up to.
+fn sampling_scale(t: &Totals, flows: &[Flow<'_, '_>]) -> f64 {
+    let sum: u64 = flows.iter().map(|f| f.wire_bytes).sum();
+    if t.sampled && sum > 0 {
+        t.wire_bytes as f64 / sum as f64
+    } else {
+        1.0
+    }
+}
+
+/// Largest rate of a flow that is limited elsewhere, bytes/s: its receiver's
+/// window per base RTT, else the rate it has.
+fn largest_rate(f: &Flow<'_, '_>) -> f64 {
+    let rate = f.estimate.rate_bps / 8.0;
+    if f.estimate.class != FlowClass::Wl {
+        return rate;
+    }
+    let window_bytes = f
+        .window
+        .history
+        .iter()
+        .rev()
+        .find_map(|r| r.probe.as_ref())
+        .map(|p| f64::from(p.snd_wnd_last_bytes));
+    match (window_bytes, f.base_rtt) {
+        (Some(w), Some(b)) if b.seconds > 0.0 => rate.max(w / b.seconds),
+        _ => rate,
+    }
+}
+
+/// IP length of a full segment of the LBP flows: the largest among packets of
+/// the flow that carries most, from its intervals' means.
+fn segment_ip_bytes(lbp: &[&Flow<'_, '_>], flows: &[Flow<'_, '_>]) -> u32 {
+    let largest = |f: &Flow<'_, '_>| {
+        f.window
+            .window()
+            .iter()
+            .filter(|r| r.packets > 0)
+            .map(|r| r.ip_bytes.div_ceil(u64::from(r.packets)) as u32)
+            .max()
+            .unwrap_or(0)
+    };
+    let of_lbp = lbp.iter().map(|f| largest(f)).max().unwrap_or(0);
+    if of_lbp > 0 {
+        of_lbp
+    } else {
+        flows.iter().map(largest).max().unwrap_or(0)
+    }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Every flow of the window with its class and rates.
+
+use crate::classify::{Classified, LinkContext, classify};
+use crate::config::EstimatorConfig;
+use crate::rtt::{BaseRtt, base_rtt};
+use crate::types::{FlowEstimate, FlowKeyText};
+use crate::window::{FlowWindow, LinkWindow};
+use std::net::IpAddr;
+use tidemark_proto::telemetry::FlowKey;
+
+/// A flow's estimate and what the link's estimates need of it beyond.
+pub(super) struct Flow<'a, 'w> {
+    pub window: &'w FlowWindow<'a>,
+    pub estimate: FlowEstimate,
+    pub base_rtt: Option<BaseRtt>,
+    /// Wire bytes that left in the window.
+    pub wire_bytes: u64,
+    /// Wire bytes that arrived in the window.
+    pub offered_bytes: f64,
+}
+
+pub(super) fn all<'a, 'w>(
+    window: &'w LinkWindow<'a>,
+    context: &LinkContext,
+    config: &EstimatorConfig,
+) -> Vec<Flow<'a, 'w>> {
+    window
+        .flows
+        .iter()
+        .filter(|f| f.window().iter().any(|r| r.packets + r.drops > 0))
+        .map(|f| one(window, f, classify(f, context, config)))
+        .collect()
+}
+
+/// A flow active for all but this much of the window is active throughout.
+const NEARLY_ALL: f64 = 0.85;
+
+fn one<'a, 'w>(link: &LinkWindow<'a>, f: &'w FlowWindow<'a>, c: Classified) -> Flow<'a, 'w> {
+    let (mut packets, mut drops, mut wire_bytes, mut dropped_bytes) = (0u64, 0u64, 0u64, 0.0);
+    let (mut first, mut last) = (u64::MAX, 0u64);
+    for r in f.window().iter().filter(|r| r.packets + r.drops > 0) {
+        packets += u64::from(r.packets);
+        drops += u64::from(r.drops);
+        wire_bytes += r.wire_bytes;
+        first = first.min(r.start_ns);
+        last = last.max(r.start_ns + r.duration_ns);
+    }
+    if packets > 0 {
+        dropped_bytes = drops as f64 * wire_bytes as f64 / packets as f64;
+    }
+    let active_s = last.saturating_sub(first) as f64 / 1e9;
+    let probe = f.history.iter().rev().find_map(|r| r.probe.as_ref());
+    let base_rtt = base_rtt(f);
+    // A flow of long RTT is silent for an RTT at either end of the window.
+    let active = (active_s + 2.0 * base_rtt.map_or(0.0, |b| b.seconds)) / link.seconds().max(1e-9);
+    Flow {
+        estimate: FlowEstimate {
+            flow: f.id,
+            key: f.info.and_then(|i| i.key.as_ref()).map(key_text),
+            class: c.class,
+            confidence: c.confidence,
+            p_lbp: c.p_lbp,
+            why: c.why,
+            evidence: c.evidence,
+            rate_bps: wire_bytes as f64 * 8.0 / active_s.max(1e-3),
+            packets,
+            drops,
+            active_fraction: if active >= NEARLY_ALL { 1.0 } else { active },
+            cwnd: probe.map(|p| p.cwnd_last),
+            srtt_ms: probe
+                .filter(|p| p.srtt_last_us > 0)
+                .map(|p| f64::from(p.srtt_last_us) / 1e3),
+            base_rtt_ms: base_rtt.map(|b| b.seconds * 1e3),
+            congestion_control: c.recognised.cc,
+            beta: c.recognised.beta,
+            reductions_local: c.reductions.iter().filter(|r| r.local).count() as u32,
+            reductions_remote: c.reductions.iter().filter(|r| !r.local).count() as u32,
+        },
+        window: f,
+        base_rtt,
+        wire_bytes,
+        offered_bytes: wire_bytes as f64 + dropped_bytes,
+    }
+}
+
+fn key_text(key: &FlowKey) -> FlowKeyText {
+    FlowKeyText {
+        src: address(&key.src),
+        dst: address(&key.dst),
+        src_port: key.src_port as u16,
+        dst_port: key.dst_port as u16,
+        protocol: key.protocol as u8,
+    }
+}
+
+fn address(bytes: &[u8]) -> String {
+    if let Ok(v4) = <[u8; 4]>::try_from(bytes) {
+        IpAddr::from(v4).to_string()
+    } else if let Ok(v6) = <[u8; 16]>::try_from(bytes) {
+        IpAddr::from(v6).to_string()
+    } else {
+        format!("{} bytes", bytes.len())
+    }
+}

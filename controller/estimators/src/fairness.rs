@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Δ (UTB §4.1, §5.6) and Jain's index.
+
+use crate::config::EstimatorConfig;
+use crate::reductions::rtt_ns;
+use crate::stats::{mean, quantile_sorted};
+use crate::window::FlowWindow;
+
+/// A window seen longer ago than this no longer stands for the present.
+const CARRY_NS: u64 = 2_000_000_000;
+
+/// Δ and what it is made of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Fairness {
+    pub delta: f64,
+    /// (BDP/n)/w_p01.
+    pub low: f64,
+    /// w_p99/(BDP/n).
+    pub high: f64,
+    pub jain: f64,
+    pub window_p01_pkts: f64,
+    pub samples: u64,
+}
+
+/// Windows of one flow over the window of observation, one for every interval
+/// (the last seen stands until the next sample), segments. For a probed flow
+/// min(cwnd, receiver's window), for another the packets per RTT.
+pub(crate) fn windows(
+    flow: &FlowWindow<'_>,
+    from_ns: u64,
+    to_ns: u64,
+    interval_ns: u64,
+    config: &EstimatorConfig,
+) -> Vec<f64> {
+    if flow.probed() {
+        probed_windows(flow, from_ns, to_ns, interval_ns)
+    } else {
+        passive_windows(flow, from_ns, config)
+    }
+}
+
+fn probed_windows(flow: &FlowWindow<'_>, from_ns: u64, to_ns: u64, interval_ns: u64) -> Vec<f64> {
+    let mss = f64::from(flow.mss_bytes());
+    let seen = flow.history.iter().filter_map(|r| {
+        let p = r.probe.as_ref()?;
+        let receiver = f64::from(p.snd_wnd_last_bytes) / mss;
+        let window = f64::from(p.cwnd_last.max(1));
+        Some((
+            r.start_ns,
+            if receiver > 0.0 {
+                window.min(receiver)
+            } else {
+                window
+            },
+        ))
+    });
+    let mut out = Vec::new();
+    let mut held: Option<(u64, f64)> = None;
+    for (at, w) in seen {
+        if let Some((since, value)) = held {
+            fill(&mut out, since, at, value, from_ns, interval_ns);
+        }
+        held = Some((at, w));
+    }
+    if let Some((since, value)) = held {
+        let end = to_ns.min(flow.life.last_ns.max(since + interval_ns));
+        fill(&mut out, since, end, value, from_ns, interval_ns);
+    }
+    out
+}
+
+fn fill(out: &mut Vec<f64>, since: u64, until: u64, value: f64, from_ns: u64, interval_ns: u64) {
+    let since = since.max(from_ns);
+    let until = until.min(since.saturating_add(CARRY_NS));
+    if until > since {
+        let count = (until - since).div_ceil(interval_ns.max(1));
+        out.extend(std::iter::repeat_n(value, count as usize));
+    }
+}
+
+fn passive_windows(flow: &FlowWindow<'_>, from_ns: u64, config: &EstimatorConfig) -> Vec<f64> {
+    let mut out = Vec::new();
+    let (mut start, mut packets) = (from_ns, 0.0);
+    for r in flow.window() {
+        let rtt = rtt_ns(flow, r, config).max(1);
+        while r.start_ns >= start + rtt {
+            out.push(packets);
+            packets = 0.0;
+            start += rtt;
+        }
+        packets += f64::from(r.packets);
+    }
+    out
+}
+
+/// Δ of windows per flow; `None` when there are none or BDP/n is not above 0.
+pub(crate) fn fairness(per_flow: &[Vec<f64>], bdp_pkts: f64, n: f64) -> Option<Fairness> {
+    let share = bdp_pkts / n;
+    if !(share.is_finite() && share > 0.0) {
+        return None;
+    }
+    let mut all: Vec<f64> = per_flow.iter().flatten().copied().collect();
+    all.sort_unstable_by(f64::total_cmp);
+    let p01 = quantile_sorted(&all, 0.01)?;
+    let p99 = quantile_sorted(&all, 0.99)?;
+    let (low, high) = (share / p01.max(1e-3), p99 / share);
+    let means: Vec<f64> = per_flow.iter().filter_map(|w| mean(w)).collect();
+    let sum: f64 = means.iter().sum();
+    let squares: f64 = means.iter().map(|m| m * m).sum();
+    Some(Fairness {
+        delta: low.max(high).max(1.0),
+        low,
+        high,
+        jain: if squares > 0.0 {
+            sum * sum / (means.len() as f64 * squares)
+        } else {
+            1.0
+        },
+        window_p01_pkts: p01,
+        samples: all.len() as u64,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_windows_are_fair() {
+        let f = fairness(&[vec![10.0; 50], vec![10.0; 50]], 20.0, 2.0).unwrap();
+        assert_eq!((f.delta, f.low, f.high, f.jain), (1.0, 1.0, 1.0, 1.0));
+    }
+
+    #[test]
+    fn both_sides_count() {
+        let f = fairness(&[vec![2.0; 100], vec![30.0; 100]], 20.0, 2.0).unwrap();
+        assert_eq!((f.low, f.high, f.delta), (5.0, 3.0, 5.0));
+        assert!((f.jain - 32.0f64.powi(2) / (2.0 * 904.0)).abs() < 1e-12);
+        assert_eq!(fairness(&[], 20.0, 2.0), None);
+        assert_eq!(fairness(&[vec![1.0]], 0.0, 2.0), None);
+    }
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Reductions seen in the sender's window.
+
+use super::{Reduction, is_local, rtt_ns};
+use crate::config::EstimatorConfig;
+use crate::window::FlowWindow;
+use std::collections::VecDeque;
+use tidemark_proto::telemetry::{CongestionState, flow_event};
+
+/// Linux congestion states.
+const CWR: u32 = 2;
+const LOSS: u32 = 4;
+
+/// `ssthresh` of a socket that never reduced.
+pub(crate) const SSTHRESH_UNSET: u32 = 0x7fff_ffff;
+
+/// A fall below this part of the level counts where the slow-start threshold
+/// was set at the same time: only a reduction sets it below the window. Keeps
+/// the milder ones (Scalable: 7/8).
+const WITH_THRESHOLD: f64 = 0.95;
+
+/// The level before counts as restored within this many RTTs.
+const RESTORED_RTTS: u64 = 4;
+
+/// Every significant reduction of a probed flow over its history, in order.
+///
+/// The level is the largest window of the last one and a half RTTs, or the last
+/// seen where samples are rarer. One reduction lasts until the window has
+/// stopped falling for an RTT (proportional rate reduction spreads it over one).
+pub(crate) fn probed(flow: &FlowWindow<'_>, config: &EstimatorConfig) -> Vec<Reduction> {
+    let mut found: Vec<Reduction> = Vec::new();
+    let mut recent: VecDeque<(u64, f64)> = VecDeque::new();
+    let mut threshold = SSTHRESH_UNSET;
+    let mut quiet_until = 0u64;
+    for record in &flow.history {
+        let Some(p) = &record.probe else { continue };
+        let rtt = rtt_ns(flow, record, config);
+        let at = record.start_ns;
+        // The level of a moment ago.
+        while recent.len() > 1
+            && recent
+                .front()
+                .is_some_and(|&(t, _)| t + rtt + rtt / 2 + record.duration_ns < at)
+        {
+            recent.pop_front();
+        }
+        let low = f64::from(p.cwnd_min.max(1));
+        let threshold_set = p.ssthresh_last != threshold && p.ssthresh_last != SSTHRESH_UNSET;
+        let ratio_of =
+            |level: f64| (threshold_set && level > 0.0).then(|| f64::from(p.ssthresh_last) / level);
+        if at < quiet_until {
+            if let Some(last) = found.last_mut() {
+                if low < last.after {
+                    last.after = low;
+                    quiet_until = at + record.duration_ns + rtt;
+                }
+                if last.threshold_ratio.is_none() {
+                    last.threshold_ratio = ratio_of(last.before);
+                }
+            }
+        } else {
+            // The interval's own first sample precedes its smallest.
+            let mut level = f64::from(p.cwnd_first);
+            for &(_, w) in &recent {
+                level = level.max(w);
+            }
+            let ratio = ratio_of(level);
+            let fell = low <= config.reduction_ratio * level && level - low >= 1.0;
+            let confirmed = ratio.is_some_and(|r| r <= WITH_THRESHOLD)
+                && low <= WITH_THRESHOLD * level
+                && level - low >= 1.0;
+            if fell || confirmed {
+                found.push(Reduction {
+                    time_ns: at,
+                    before: level,
+                    after: low,
+                    threshold_ratio: ratio,
+                    restored: false,
+                    local: is_local(
+                        &flow.drops_ns,
+                        at,
+                        record.duration_ns,
+                        rtt,
+                        low <= 2.0 && level > 2.0,
+                    ),
+                });
+                recent.clear();
+                quiet_until = at + record.duration_ns + rtt;
+            }
+        }
+        note_restored(&mut found, at, rtt, f64::from(p.cwnd_max));
+        threshold = p.ssthresh_last;
+        recent.push_back((at, f64::from(p.cwnd_last.max(1))));
+        if found.last().is_none_or(|r| r.time_ns != at) {
+            recent.push_back((at, f64::from(p.cwnd_max.max(1))));
+        }
+    }
+    add_state_changes(flow, config, &mut found);
+    found
+}
+
+/// Entries into CWR, Recovery or Loss that no reduction of the window shows:
+/// windows too small to fall far.
+fn add_state_changes(flow: &FlowWindow<'_>, config: &EstimatorConfig, found: &mut Vec<Reduction>) {
+    let mut extra: Vec<Reduction> = Vec::new();
+    let mut until = 0u64;
+    for event in &flow.events {
+        let Some(flow_event::Event::CongestionState(CongestionState { state })) = event.event
+        else {
+            continue;
+        };
+        if state < CWR || event.time_ns < until {
+            continue;
+        }
+        let i = flow
+            .history
+            .partition_point(|r| r.start_ns <= event.time_ns)
+            .saturating_sub(1);
+        let Some(record) = flow.history.get(i) else {
+            continue;
+        };
+        let rtt = rtt_ns(flow, record, config);
+        until = event.time_ns + rtt;
+        let near =
+            |r: &Reduction| r.time_ns.abs_diff(event.time_ns) <= 2 * rtt + record.duration_ns;
+        if !found.iter().any(near) {
+            extra.push(Reduction {
+                time_ns: event.time_ns,
+                before: f64::NAN,
+                after: f64::NAN,
+                threshold_ratio: None,
+                restored: false,
+                local: is_local(
+                    &flow.drops_ns,
+                    event.time_ns,
+                    record.duration_ns,
+                    rtt,
+                    state == LOSS,
+                ),
+            });
+        }
+    }
+    if !extra.is_empty() {
+        found.extend(extra);
+        found.sort_unstable_by_key(|r| r.time_ns);
+    }
+}
+
+fn note_restored(found: &mut [Reduction], at: u64, rtt: u64, window: f64) {
+    if let Some(last) = found.last_mut()
+        && at > last.time_ns
+        && at <= last.time_ns + RESTORED_RTTS * rtt + 250_000_000
+        && window >= 0.95 * last.before
+    {
+        last.restored = true;
+    }
+}
