@@ -148,7 +148,11 @@ mod tests {
         assert_eq!(Format::parse("name: x\n"), Err(FormatError::NoId));
         let format = Format::parse(PROBE).unwrap();
         let error = format.require("nothing", 4).unwrap_err();
-        assert!(error.to_string().contains("`tcp_probe` has no field `nothing`"));
+        assert!(
+            error
+                .to_string()
+                .contains("`tcp_probe` has no field `nothing`")
+        );
         let error = format.require("srtt", 8).unwrap_err();
         assert!(error.to_string().contains("4 bytes, 8 expected"), "{error}");
         let error = Format::parse("ID: 1\n\tfield:int x;\toffset:y;").unwrap_err();

@@ -141,7 +141,11 @@ impl Layout {
         {
             let flow = read_socket(layout, raw).ok_or(SampleError::Short)?;
             let state = *raw.get(layout.state).ok_or(SampleError::Short)?;
-            return Ok(Event::CongState(CongStateEvent { time_ns, flow, state }));
+            return Ok(Event::CongState(CongStateEvent {
+                time_ns,
+                flow,
+                state,
+            }));
         }
         Err(SampleError::UnknownType)
     }

@@ -1,1 +1,223 @@
 // SPDX-License-Identifier: Apache-2.0
+//! Reads the tracepoints of the running kernel in binary, from one ring buffer
+//! per CPU. Nothing stays behind in the kernel when the reader is dropped.
+
+mod error;
+mod mmap;
+mod options;
+mod syscall;
+mod tracefs;
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use crate::event::Event;
+use crate::layout::{Layout, SampleError};
+use crate::ring::{Record, records};
+
+pub use error::OpenError;
+pub use options::{AddressRange, Clock, Filter, FilterError, Options};
+
+/// Totals of a reader.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Given to the caller.
+    pub events: u64,
+    /// Records the kernel had no room for.
+    pub lost: u64,
+    /// Left out by the filter (those the kernel itself left out not counted).
+    pub filtered: u64,
+    /// Records or samples that could not be read.
+    pub malformed: u64,
+}
+
+/// The rings of all CPUs.
+#[derive(Debug)]
+pub struct PerfReader {
+    rings: Vec<CpuRing>,
+    layout: Layout,
+    filter: Filter,
+    scratch: Vec<u8>,
+    counts: Counts,
+}
+
+/// One CPU: the event that owns the ring, and those that write into it too.
+#[derive(Debug)]
+struct CpuRing {
+    ring: mmap::Ring,
+    events: Vec<OwnedFd>,
+}
+
+impl PerfReader {
+    /// Opens the tracepoints on every online CPU and starts them.
+    ///
+    /// # Errors
+    /// When tracefs is not mounted, a tracepoint is missing or has fields that
+    /// are not understood, or the right to trace is missing; the message says
+    /// what to do.
+    pub fn open(options: &Options) -> Result<Self, OpenError> {
+        let pages = options.ring_pages()?;
+        let tracefs = tracefs::find(options)?;
+        let mut layout = Layout::default();
+        let mut ids = Vec::new();
+        let probe = tracefs::format(&tracefs, "tcp_probe")?;
+        layout.set_probe(&probe)?;
+        ids.push(("tcp_probe", probe.id));
+        if options.retransmits {
+            let format = tracefs::format(&tracefs, "tcp_retransmit_skb")?;
+            layout.set_retransmit(&format)?;
+            ids.push(("tcp_retransmit_skb", format.id));
+        }
+        if options.cong_states {
+            let format = tracefs::format(&tracefs, "tcp_cong_state_set")?;
+            layout.set_cong_state(&format)?;
+            ids.push(("tcp_cong_state_set", format.id));
+        }
+        let mut rings = Vec::new();
+        for cpu in tracefs::online_cpus()? {
+            rings.push(CpuRing::open(cpu, &ids, pages, options)?);
+        }
+        for ring in &rings {
+            for event in &ring.events {
+                syscall::enable(event).map_err(|source| OpenError::Io {
+                    what: "start a perf event".to_owned(),
+                    source,
+                })?;
+            }
+        }
+        Ok(Self {
+            rings,
+            layout,
+            filter: options.filter.clone(),
+            scratch: Vec::with_capacity(256),
+            counts: Counts::default(),
+        })
+    }
+
+    /// Waits until a ring has reached its watermark, at most `timeout`. True
+    /// when one has. Rings below the watermark can be drained all the same:
+    /// drain after a timeout too.
+    ///
+    /// # Errors
+    /// Those of `poll`, except an interruption by a signal, which counts as a
+    /// timeout.
+    pub fn poll(&self, timeout: Duration) -> io::Result<bool> {
+        let mut fds: Vec<PollFd<'_>> = self
+            .fds()
+            .map(|fd| PollFd::new(fd, PollFlags::POLLIN))
+            .collect();
+        let timeout = PollTimeout::try_from(timeout).unwrap_or(PollTimeout::MAX);
+        match poll(&mut fds, timeout) {
+            Ok(ready) => Ok(ready > 0),
+            Err(nix::errno::Errno::EINTR) => Ok(false),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Takes everything the rings hold; returns the number of events given to
+    /// `f`. Events are in order of time within a CPU, not across CPUs.
+    pub fn drain(&mut self, mut f: impl FnMut(Event)) -> usize {
+        let before = self.counts.events;
+        for cpu in &mut self.rings {
+            let counts = &mut self.counts;
+            let (layout, filter) = (&self.layout, &self.filter);
+            let scratch = &mut self.scratch;
+            cpu.ring.consume(|first, second| {
+                let result = records(first, second, scratch, |record| {
+                    take(record, layout, filter, counts, &mut f);
+                });
+                if let Err(corrupt) = result {
+                    counts.malformed += 1;
+                    tracing::warn!(
+                        skipped_bytes = corrupt.skipped_bytes,
+                        "perf ring holds a record of impossible size"
+                    );
+                }
+            });
+        }
+        (self.counts.events - before) as usize
+    }
+
+    /// Records the kernel had no room for, as it has told so far.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.counts.lost
+    }
+
+    /// All totals.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// One file descriptor per CPU that becomes readable at the watermark.
+    pub fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.rings.iter().map(|cpu| cpu.ring.fd())
+    }
+}
+
+#[inline]
+fn take(
+    record: Record<'_>,
+    layout: &Layout,
+    filter: &Filter,
+    counts: &mut Counts,
+    f: &mut impl FnMut(Event),
+) {
+    match record {
+        Record::Sample { time_ns, raw } => match layout.read(time_ns, raw) {
+            Ok(event) if filter.passes(event.flow()) => {
+                counts.events += 1;
+                f(event);
+            }
+            Ok(_) => counts.filtered += 1,
+            Err(SampleError::Short | SampleError::UnknownType | SampleError::UnknownFamily) => {
+                counts.malformed += 1;
+            }
+        },
+        Record::Lost(lost) => counts.lost += lost,
+        Record::Malformed => counts.malformed += 1,
+        Record::Other(_) => {}
+    }
+}
+
+impl CpuRing {
+    fn open(
+        cpu: u32,
+        ids: &[(&'static str, u16)],
+        pages: usize,
+        options: &Options,
+    ) -> Result<Self, OpenError> {
+        let mut events = Vec::new();
+        for &(name, id) in ids {
+            let fd = syscall::open_tracepoint(id, cpu, options)
+                .map_err(|source| OpenError::of_open(name, cpu, options.clock, source))?;
+            if let Some(expression) = options.filter.kernel_expression() {
+                // Saves work only: the filter is applied again on reading.
+                if let Err(error) = syscall::set_filter(&fd, &expression) {
+                    tracing::warn!(%error, name, expression, "kernel refused the filter");
+                }
+            }
+            events.push(fd);
+        }
+        let Some((owner, others)) = events.split_first() else {
+            return Err(OpenError::NothingToRead);
+        };
+        for other in others {
+            syscall::share_ring(other, owner.as_raw_fd()).map_err(|source| OpenError::Io {
+                what: format!("direct a perf event of CPU {cpu} into the common ring"),
+                source,
+            })?;
+        }
+        let ring_fd = owner.try_clone().map_err(|source| OpenError::Io {
+            what: "duplicate a perf event's file descriptor".to_owned(),
+            source,
+        })?;
+        let ring = mmap::Ring::map(ring_fd, pages)
+            .map_err(|source| OpenError::of_mmap(cpu, pages, source))?;
+        Ok(Self { ring, events })
+    }
+}

@@ -45,13 +45,17 @@ pub fn records(
         return if rest.is_empty() {
             Ok(())
         } else {
-            Err(Corrupt { skipped_bytes: rest.len() })
+            Err(Corrupt {
+                skipped_bytes: rest.len(),
+            })
         };
     }
     let mut taken = 0;
     if !rest.is_empty() {
         // The record across the end: header first, which may be split too.
-        let corrupt = Corrupt { skipped_bytes: rest.len() + second.len() };
+        let corrupt = Corrupt {
+            skipped_bytes: rest.len() + second.len(),
+        };
         scratch.clear();
         scratch.extend_from_slice(rest);
         if scratch.len() < HEADER_BYTES {
@@ -68,18 +72,19 @@ pub fn records(
     if rest.is_empty() {
         Ok(())
     } else {
-        Err(Corrupt { skipped_bytes: rest.len() })
+        Err(Corrupt {
+            skipped_bytes: rest.len(),
+        })
     }
 }
 
 /// Takes whole records off the front; returns the incomplete one at the end.
 #[inline]
-fn contiguous<'a>(
-    mut data: &'a [u8],
-    f: &mut impl FnMut(Record<'_>),
-) -> Result<&'a [u8], Corrupt> {
+fn contiguous<'a>(mut data: &'a [u8], f: &mut impl FnMut(Record<'_>)) -> Result<&'a [u8], Corrupt> {
     while data.len() >= HEADER_BYTES {
-        let corrupt = Corrupt { skipped_bytes: data.len() };
+        let corrupt = Corrupt {
+            skipped_bytes: data.len(),
+        };
         let (_, size) = header(data).ok_or(corrupt)?;
         let Some((record, rest)) = data.split_at_checked(size) else {
             break;

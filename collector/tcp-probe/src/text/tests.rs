@@ -33,7 +33,10 @@ fn sample_of_linux_6_18() {
             sock_cookie: 2,
         }
     );
-    assert_eq!(s.flow.to_string(), "127.0.0.1:34510 > 127.0.0.1:50359 proto 6");
+    assert_eq!(
+        s.flow.to_string(),
+        "127.0.0.1:34510 > 127.0.0.1:50359 proto 6"
+    );
 }
 
 #[test]
@@ -44,7 +47,10 @@ fn sample_of_linux_4_16() {
          dest=10.0.0.2:5001 mark=0 length=64 snd_nxt=0x1 snd_una=0x0 snd_cwnd=10 \
          ssthresh=20 snd_wnd=29312 srtt=20123 rcv_wnd=29312",
     );
-    assert_eq!((s.data_len, s.snd_cwnd, s.ssthresh, s.sock_cookie), (64, 10, 20, 0));
+    assert_eq!(
+        (s.data_len, s.snd_cwnd, s.ssthresh, s.sock_cookie),
+        (64, 10, 20, 0)
+    );
     assert_eq!(s.time_ns, 1_017_009_999_000);
 }
 
@@ -59,7 +65,10 @@ fn sample_of_linux_5_with_cookie_and_unknown_fields() {
     assert_eq!(s.time_ns, 12_500_000_000);
     assert_eq!(s.sock_cookie, 0x1f_2e3d);
     assert_eq!(s.snd_nxt, u32::MAX);
-    assert_eq!(s.flow.to_string(), "[2001:db8::1]:443 > [2001:db8::2]:50000 proto 6");
+    assert_eq!(
+        s.flow.to_string(),
+        "[2001:db8::1]:443 > [2001:db8::2]:50000 proto 6"
+    );
 }
 
 #[test]
@@ -72,13 +81,29 @@ fn mapped_addresses_become_ipv4() {
 
 #[test]
 fn time_stamps_of_any_precision() {
-    for (text, ns) in [("7.123456789", 7_123_456_789), ("7.1", 7_100_000_000), ("0.000001", 1_000)] {
+    for (text, ns) in [
+        ("7.123456789", 7_123_456_789),
+        ("7.1", 7_100_000_000),
+        ("0.000001", 1_000),
+    ] {
         assert_eq!(sample(&LINUX_6_18.replace("3144.635012", text)).time_ns, ns);
     }
-    for text in ["7", "x.5", "7.", ".5", "7.1234567890", "99999999999999999999.0", "18446744073.9"] {
+    for text in [
+        "7",
+        "x.5",
+        "7.",
+        ".5",
+        "7.1234567890",
+        "99999999999999999999.0",
+        "18446744073.9",
+    ] {
         let line = LINUX_6_18.replace("3144.635012", text);
         // The last ones exceed 64 bits of nanoseconds.
-        assert_eq!(parse_line(line.as_bytes()), Err(LineError::BadTime), "{text}");
+        assert_eq!(
+            parse_line(line.as_bytes()),
+            Err(LineError::BadTime),
+            "{text}"
+        );
     }
 }
 
@@ -97,9 +122,14 @@ fn cong_state_of_linux_6_18_in_both_families() {
          sport=50359 dport=34510 saddr=127.0.0.1 daddr=127.0.0.1 saddrv6=::ffff:127.0.0.1 \
          daddrv6=::ffff:127.0.0.1 cong_state=3",
     );
-    let Event::CongState(v4) = v4 else { panic!("{v4:?}") };
+    let Event::CongState(v4) = v4 else {
+        panic!("{v4:?}")
+    };
     assert_eq!((v4.state, v4.time_ns), (3, 3_144_634_715_000));
-    assert_eq!(v4.flow.to_string(), "127.0.0.1:50359 > 127.0.0.1:34510 proto 6");
+    assert_eq!(
+        v4.flow.to_string(),
+        "127.0.0.1:50359 > 127.0.0.1:34510 proto 6"
+    );
     // The IPv4 fields of an IPv6 socket hold no address.
     let v6 = event(
         "  python3-22837   [001] ..s2.  3144.635236: tcp_cong_state_set: family=AF_INET6 \
@@ -124,9 +154,14 @@ fn retransmit_of_several_kernels() {
          daddr=10.0.0.2 saddrv6=::ffff:10.0.0.1 daddrv6=::ffff:10.0.0.2 state=TCP_ESTABLISHED err=0",
     ];
     for line in lines {
-        let Event::Retransmit(event) = event(line) else { panic!("{line}") };
+        let Event::Retransmit(event) = event(line) else {
+            panic!("{line}")
+        };
         assert_eq!(event.time_ns, 5_000_001_000);
-        assert_eq!(event.flow.to_string(), "10.0.0.1:22 > 10.0.0.2:50000 proto 6");
+        assert_eq!(
+            event.flow.to_string(),
+            "10.0.0.1:22 > 10.0.0.2:50000 proto 6"
+        );
     }
 }
 
@@ -156,13 +191,20 @@ fn notices_of_loss() {
 
 #[test]
 fn missing_and_bad_fields_are_named() {
-    for field in ["src", "dest", "data_len", "snd_nxt", "snd_una", "snd_cwnd", "ssthresh",
-        "snd_wnd", "srtt", "rcv_wnd"]
-    {
+    for field in [
+        "src", "dest", "data_len", "snd_nxt", "snd_una", "snd_cwnd", "ssthresh", "snd_wnd", "srtt",
+        "rcv_wnd",
+    ] {
         let line = LINUX_6_18.replace(&format!(" {field}="), " other=");
-        assert_eq!(parse_line(line.as_bytes()), Err(LineError::Missing { field }));
+        assert_eq!(
+            parse_line(line.as_bytes()),
+            Err(LineError::Missing { field })
+        );
         let line = LINUX_6_18.replace(&format!(" {field}="), &format!(" {field}=?"));
-        assert_eq!(parse_line(line.as_bytes()), Err(LineError::BadValue { field }));
+        assert_eq!(
+            parse_line(line.as_bytes()),
+            Err(LineError::BadValue { field })
+        );
     }
     // Cut lines of a trace that was killed.
     for end in 0..LINUX_6_18.len() {
@@ -171,11 +213,23 @@ fn missing_and_bad_fields_are_named() {
     let state = "x-1 [0] . 5.0: tcp_cong_state_set: sport=1 dport=2 saddrv6=::1 daddrv6=::1";
     assert_eq!(
         parse_line(state.as_bytes()),
-        Err(LineError::Missing { field: "cong_state" })
+        Err(LineError::Missing {
+            field: "cong_state"
+        })
     );
-    for bad in ["1.2.3", "1.2.3.4.5", "1.2.3.256", "1..2.3", "a.b.c.d", "1.2.3.0004"] {
+    for bad in [
+        "1.2.3",
+        "1.2.3.4.5",
+        "1.2.3.256",
+        "1..2.3",
+        "a.b.c.d",
+        "1.2.3.0004",
+    ] {
         let line = LINUX_6_18.replace("src=127.0.0.1", &format!("src={bad}"));
-        assert_eq!(parse_line(line.as_bytes()), Err(LineError::BadValue { field: "src" }));
+        assert_eq!(
+            parse_line(line.as_bytes()),
+            Err(LineError::BadValue { field: "src" })
+        );
     }
 }
 
