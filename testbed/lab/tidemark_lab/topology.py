@@ -131,9 +131,7 @@ class Topology:
             )
             index = ipr.link_lookup(ifname=self.report_interface)[0]
             kernel.set_sysctls({f"net.ipv6.conf.{self.report_interface}.disable_ipv6": "1"})
-            ipr.addr(
-                "add", index=index, address=COLLECTOR_ADDRESS, prefixlen=REPORT_PREFIX_LENGTH
-            )
+            ipr.addr("add", index=index, address=COLLECTOR_ADDRESS, prefixlen=REPORT_PREFIX_LENGTH)
             ipr.link("set", index=index, state="up")
         self._raise_switch_end(end)
 

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python -m tidemark_lab`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from . import __version__, demo, preflight
+from .errors import PreflightError
+from .preflight import Paths, Ports
+from .progress import Progress
+from .scenario import Scenario
+
+
+def main(argv: list[str] | None = None) -> int:
+    options = parser().parse_args(argv)
+    progress = Progress()
+    if options.command == "clean":
+        return _notes(progress, preflight.check_root, preflight.clean_stale)
+    ports = Ports(
+        console=options.console_port,
+        switch=options.switch_port,
+        collector=options.collector_port,
+        collector_metrics=options.metrics_port,
+    )
+    scenario = Scenario(seed=options.seed)
+    if options.command == "check":
+        return _notes(progress, lambda: preflight.run(scenario, ports, Paths.find(), options.out))
+    return demo.run(
+        demo.Options(
+            seconds=options.seconds,
+            warmup_s=options.warmup,
+            settle_s=options.settle,
+            keep=options.keep,
+            report=not options.no_report,
+            out=options.out,
+            ports=ports,
+            scenario=scenario,
+        ),
+        progress,
+    )
+
+
+def _notes(progress: Progress, *steps) -> int:
+    try:
+        for step in steps:
+            for note in step() or []:
+                progress.say(f"note: {note}")
+    except PreflightError as error:
+        progress.say(f"lab: {error}")
+        return demo.EXIT_PREFLIGHT
+    progress.say("ok")
+    return demo.EXIT_OK
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(prog="tidemark-lab", description=__doc__)
+    top.add_argument("--version", action="version", version=__version__)
+    commands = top.add_subparsers(dest="command", required=True)
+    commands.add_parser("clean", help="remove what runs that were killed have left")
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("--out", type=Path, default=Path("runs"), help="where run directories go")
+    common.add_argument("--seed", type=int, default=1, help="of the short flows")
+    for option, value in Ports().by_option().items():
+        common.add_argument(option, type=int, default=value, metavar="PORT")
+    commands.add_parser("check", parents=[common], help="can the demo run here?")
+    run = commands.add_parser("demo", parents=[common], help="measure, advise, apply, measure")
+    run.add_argument("--keep", action="store_true", help="leave it running until Ctrl-C")
+    run.add_argument("--seconds", type=_positive, default=20.0, help="of each phase")
+    run.add_argument("--warmup", type=_positive, default=5.0, metavar="SECONDS")
+    run.add_argument("--settle", type=_positive, default=5.0, metavar="SECONDS")
+    run.add_argument("--no-report", action="store_true", help="draw no figures")
+    return top
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not 0 < value < 86_400:
+        raise argparse.ArgumentTypeError("seconds above 0, at most a day")
+    return value
+
+
+if __name__ == "__main__":
+    sys.exit(main())

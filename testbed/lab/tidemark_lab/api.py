@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The controller's REST interface (docs/api.md)."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+
+from .errors import LabError
+
+
+class ApiError(LabError):
+    """The controller refused; `status` is the HTTP status, 0 when unreachable."""
+
+    def __init__(self, message: str, status: int):
+        super().__init__(message)
+        self.status = status
+
+
+class Controller:
+    """A client of one controller. Every failure is an ApiError."""
+
+    def __init__(self, url: str, token: str, timeout_s: float = 10.0):
+        self.url = url.rstrip("/")
+        self._token = token
+        self._timeout_s = timeout_s
+        # The controller is on loopback, whatever proxy the environment names.
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def get(self, path: str) -> dict:
+        return self._request("GET", path, None)
+
+    def post(self, path: str, body: dict) -> dict:
+        return self._request("POST", path, body)
+
+    def _request(self, method: str, path: str, body: dict | None) -> dict:
+        request = urllib.request.Request(
+            f"{self.url}/api/v1{path}",
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Content-Type": "application/json", "Authorization": f"Bearer {self._token}"},
+        )
+        try:
+            with self._opener.open(request, timeout=self._timeout_s) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            raise ApiError(
+                f"controller: {method} {path}: {error.code} {_message(error)}", error.code
+            ) from error
+        except (OSError, ValueError) as error:
+            raise ApiError(f"controller: {method} {path}: {error}", 0) from error
+
+
+def _message(error: urllib.error.HTTPError) -> str:
+    text = error.read().decode(errors="replace")
+    try:
+        return json.loads(text)["error"]["message"]
+    except (ValueError, KeyError, TypeError):
+        return text[:300]

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a good run shows, said about this one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+FRAME_BYTES = 1514
+
+
+@dataclass(frozen=True)
+class Check:
+    text: str
+    ok: bool
+
+    def __str__(self) -> str:
+        return f"{'ok  ' if self.ok else 'FAIL'}  {self.text}"
+
+
+def judge(summary: dict, read_back_bytes: int | None) -> list[Check]:
+    """From summary.json alone, but for the limit read back from the switch."""
+    first, second = summary["phases"]
+    checks = []
+    for phase in (first, second):
+        name, lost = phase["name"], phase["reports"]["lost"]
+        checks.append(Check(f"{name}: reports lost {lost}", lost == 0))
+        joined = phase["join"]["matched_fraction"]
+        checks.append(
+            Check(
+                f"{name}: {_percent(joined)} of the data packets joined (at least 95 %)",
+                joined is not None and joined >= 0.95,
+            )
+        )
+        most, limit = phase["occupancy_bytes"]["max"], phase["limit_bytes"]
+        checks.append(
+            Check(
+                f"{name}: occupancy at most {_whole(most)} bytes at a limit of {_whole(limit)}",
+                most is not None and limit is not None and most <= limit + FRAME_BYTES,
+            )
+        )
+    truth = first["truth"]
+    n_b, t_e = (first["estimates"][k]["value"] for k in ("n_b", "t_e_ms"))
+    checks.append(
+        Check(
+            f"{first['name']}: N_b {_one(n_b)}, truth {truth['n_b']} (within 1)",
+            n_b is not None and abs(n_b - truth["n_b"]) <= 1,
+        )
+    )
+    checks.append(
+        Check(
+            f"{first['name']}: T_e {_one(t_e)} ms, truth {_one(truth['t_e_ms'])} (within 15 %)",
+            None not in (t_e, truth["t_e_ms"])
+            and abs(t_e - truth["t_e_ms"]) <= 0.15 * truth["t_e_ms"],
+        )
+    )
+    checks.append(
+        Check(
+            f"{first['name']}: utilisation {_percent(first['utilisation'])} (at least 95 %)",
+            first["utilisation"] is not None and first["utilisation"] >= 0.95,
+        )
+    )
+    advised = (first["advice"] or {}).get("limit_bytes")
+    checks.append(
+        Check(
+            f"limit advised {_whole(advised)}, read back {_whole(read_back_bytes)}",
+            advised is not None and advised == read_back_bytes,
+        )
+    )
+    return checks
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.2f} %"
+
+
+def _one(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f}"
+
+
+def _whole(value: float | None) -> str:
+    return "-" if value is None else f"{value:.0f}"

@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The demo: measure with the textbook's buffer, apply advice, measure again."""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from . import __version__, checks, offline, preflight, signals, summary
+from .api import ApiError
+from .errors import LabError, PreflightError
+from .preflight import Paths, Ports
+from .progress import Progress, bar
+from .scenario import Scenario
+from .session import Session
+from .traffic import Truth, planned_truth
+
+EXIT_OK, EXIT_FAILED, EXIT_PREFLIGHT, EXIT_INTERRUPTED = 0, 1, 2, 130
+PHASES = ("first", "second")
+
+
+@dataclass
+class Options:
+    seconds: float = 20.0
+    warmup_s: float = 5.0
+    settle_s: float = 5.0
+    keep: bool = False
+    report: bool = True
+    out: Path = Path("runs")
+    ports: Ports = field(default_factory=Ports)
+    scenario: Scenario = field(default_factory=Scenario)
+
+
+@dataclass
+class Measured:
+    """What the two phases gave."""
+
+    phases: list[dict]
+    # Unix time of each phase, ns.
+    times: list[tuple[int, int]]
+    advice: list[dict | None]
+    read_back_bytes: int | None
+
+
+def run(options: Options, progress: Progress) -> int:
+    """Runs the demo; the exit code."""
+    paths = Paths.find()
+    try:
+        for note in preflight.run(options.scenario, options.ports, paths, options.out):
+            progress.say(f"note: {note}")
+    except PreflightError as error:
+        progress.say(f"demo: {error}")
+        return EXIT_PREFLIGHT
+    with signals.as_exception():
+        return _run(options, paths, progress)
+
+
+def _run(options: Options, paths: Paths, progress: Progress) -> int:
+    run_dir = new_run_dir(options.out)
+    measured: Measured | None = None
+    code = EXIT_OK
+    with signals.deferred():
+        session = Session(options.scenario, options.ports, paths, run_dir)
+    try:
+        _start(session, options, progress)
+        measured = _measure(session, options, progress)
+        if options.keep:
+            _stay(session, measured, options, progress)
+        progress.say("ending")
+        session.finish()
+    except signals.Interrupted as interruption:
+        if measured is not None and options.keep:
+            code = _finish_quietly(session, progress)
+        else:
+            progress.say(f"interrupted ({interruption}); cleaning up")
+            code = EXIT_INTERRUPTED
+    except LabError as error:
+        progress.say(f"demo: {error}")
+        code = EXIT_FAILED
+    finally:
+        with signals.ignored():
+            left = session.clean()
+    if left:
+        progress.say("demo: not everything could be removed:\n  " + "\n  ".join(left))
+        code = code or EXIT_FAILED
+    else:
+        progress.say("removed every namespace, interface and process of the run; tracing as before")
+    if code == EXIT_OK and measured is not None:
+        code = _conclude(session, measured, options, progress)
+    return code
+
+
+def _finish_quietly(session: Session, progress: Progress) -> int:
+    """The end of a run that was kept, which the user asked for."""
+    progress.say("ending")
+    with signals.ignored():
+        try:
+            session.finish()
+        except LabError as error:
+            progress.say(f"demo: {error}")
+            return EXIT_FAILED
+    return EXIT_OK
+
+
+def new_run_dir(out: Path) -> Path:
+    """runs/<local time>, made; a number is added where it is there already."""
+    name = datetime.now().strftime("%Y-%m-%dT%H-%M-%S")
+    for attempt in range(100):
+        path = (out / (name if attempt == 0 else f"{name}-{attempt}")).resolve()
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        return path
+    raise LabError(f"cannot find a free name like {name} in {out}")
+
+
+def _start(session: Session, options: Options, progress: Progress) -> None:
+    scenario = session.scenario
+    progress.say(f"run directory: {session.run_dir}")
+    progress.say(
+        f"network: {len(scenario.senders)} senders, base RTT "
+        f"{', '.join(f'{r:g}' for r in scenario.base_rtts_ms)} ms, bottleneck "
+        f"{scenario.capacity_bps / 1e6:g} Mb/s, run {session.topology.run_id}"
+    )
+    session.start_network()
+    session.start_switch()
+    session.start_collector()
+    session.start_controller()
+    progress.say(f"console: {session.url}/  (token in {session.run_dir / 'controller.token'})")
+    session.start_traffic()
+    progress.say(
+        f"traffic: {scenario.lbp_flows} LBP, {len(scenario.rbp_senders)} remotely bottlenecked, "
+        f"{len(scenario.wl_senders)} window-limited flows, short flows "
+        f"{scenario.short_share:.0%} of capacity"
+    )
+    _watch(session, progress, "warm-up", options.warmup_s)
+
+
+def _watch(session: Session, progress: Progress, label: str, seconds: float) -> None:
+    """Lets time pass, shows what the controller sees, notices dead programs."""
+    start = time.monotonic()
+    while (elapsed := time.monotonic() - start) < seconds:
+        session.supervisor.check()
+        head = f"{label:<12} {bar(elapsed, seconds)} {elapsed:4.0f}/{seconds:.0f} s"
+        progress.show(head + _live(session))
+        time.sleep(min(0.5, max(0.0, seconds - (time.monotonic() - start))))
+
+
+def _live(session: Session) -> str:
+    try:
+        link = session.link()
+        recent = link["recent"]
+        estimates = link["estimate"]["estimates"]
+        return (
+            f"  utilisation {100 * recent['utilisation']:5.1f} %"
+            f"  loss {100 * recent['loss_rate']:6.3f} %"
+            f"  delay p99 {recent['delay_ms']['p99']:5.1f} ms"
+            f"  N_b {estimates['n_b']['value']:.0f}"
+        )
+    except (ApiError, KeyError, TypeError):
+        return ""
+
+
+def _measure(session: Session, options: Options, progress: Progress) -> Measured:
+    first, first_time = _phase(session, options, progress, PHASES[0])
+    applied = _apply_advice(session, progress)
+    read_back = session.limit_bytes()
+    _watch(session, progress, "settling", options.settle_s)
+    second, second_time = _phase(session, options, progress, PHASES[1])
+    return Measured(
+        phases=[first, second],
+        times=[first_time, second_time],
+        advice=[applied, second["links"][0].get("advice")],
+        read_back_bytes=read_back,
+    )
+
+
+def _phase(
+    session: Session, options: Options, progress: Progress, name: str
+) -> tuple[dict, tuple[int, int]]:
+    start = time.time_ns()
+    session.controller.post("/phases", {"name": name, "action": "start"})
+    _watch(session, progress, f"phase {name}", options.seconds)
+    end = time.time_ns()
+    session.controller.post("/phases", {"name": name, "action": "end"})
+
+    def complete() -> dict | None:
+        phase = session.controller.get(f"/phases/{name}")
+        return phase if phase["state"] == "complete" else None
+
+    phase = session.supervisor.wait_until(complete, f"phase {name} to be complete", 20)
+    if not phase["links"]:
+        raise LabError(f"phase {name}: the controller saw no link; see {session.run_dir}/logs")
+    return phase, (start, end)
+
+
+def _apply_advice(session: Session, progress: Progress) -> dict:
+    """Targets, advice, apply, read back: all by the controller's REST interface."""
+    scenario = session.scenario
+    place = {"node": scenario.node_id, "port": scenario.bottleneck_port}
+    session.controller.post("/targets", {**place, **scenario.targets})
+    query = f"/advice?node={place['node']}&port={place['port']}"
+    why_not = "no advice yet"
+
+    def applicable() -> bool:
+        nonlocal why_not
+        answer = session.controller.get(query)
+        why_not = answer.get("why_not") or why_not
+        return bool(answer["can_apply"])
+
+    try:
+        session.supervisor.wait_until(applicable, "advice that can be applied", 15)
+    except LabError as error:
+        raise LabError(f"{error}: {why_not}") from error
+    answer = session.controller.post("/advice/apply", place)
+    advice = answer["advice"]
+    progress.say(
+        f"advice: limit {scenario.bdp_limit_bytes} -> {answer['limit']['limit_bytes']} bytes "
+        f"({advice['rule']}), read back from the switch"
+    )
+    return advice
+
+
+def _stay(session: Session, measured: Measured, options: Options, progress: Progress) -> None:
+    """Leaves everything running until a signal."""
+    document = build_summary(session, measured, options, truth=None)
+    write_json(session.run_dir / "summary.json", document)
+    progress.say("")
+    progress.say(summary.table(document))
+    progress.say(f"running until Ctrl-C; console: {session.url}/")
+    while True:
+        _watch(session, progress, "running", 3600)
+
+
+def build_summary(
+    session: Session, measured: Measured, options: Options, truth: Truth | None
+) -> dict:
+    phases = []
+    for phase, (start, end), advice in zip(
+        measured.phases, measured.times, measured.advice, strict=True
+    ):
+        of_phase = truth.phase(start, end) if truth else planned_truth(session.spec)
+        phases.append(summary.phase_summary(phase, of_phase, advice))
+    return {
+        "config": {
+            "scenario": session.scenario.as_config(),
+            "seconds": options.seconds,
+            "warmup_s": options.warmup_s,
+            "settle_s": options.settle_s,
+            "kernel": platform.release(),
+            "version": __version__,
+            "started": session.run_dir.name,
+        },
+        "phases": phases,
+    }
+
+
+def _conclude(session: Session, measured: Measured, options: Options, progress: Progress) -> int:
+    """Summary, comparison with the capture, report. Nothing runs any more."""
+    truth = Truth.read(session.truth_path)
+    document = build_summary(session, measured, options, truth)
+    write_json(session.run_dir / "summary.json", document)
+    results = checks.judge(document, measured.read_back_bytes)
+    code = EXIT_OK
+    try:
+        results += _compare_offline(session, document)
+    except LabError as error:
+        progress.say(f"demo: {error}")
+        code = EXIT_FAILED
+    progress.say("")
+    progress.say(summary.table(document))
+    progress.say("")
+    progress.say(_classes(measured, truth))
+    for check in results:
+        progress.say(str(check))
+    progress.say("")
+    if options.report:
+        progress.say(_report(session.run_dir))
+    for name in ("summary.json", "capture", "truth.json"):
+        progress.say(f"{name.split('.')[0]}: {session.run_dir / name}")
+    return code
+
+
+def _compare_offline(session: Session, document: dict) -> list[checks.Check]:
+    results, records = [], []
+    for phase in document["phases"]:
+        record = offline.analyze(
+            session.paths.binary("tidemark-controller"), session.capture_dir, phase["window"]
+        )
+        records.append({"name": phase["name"], "link": record})
+        different = offline.differences(phase, record)
+        text = "; ".join(different) or "the same estimates from the capture"
+        results.append(checks.Check(f"{phase['name']}: {text}", not different))
+    write_json(session.run_dir / "offline.json", {"phases": records})
+    return results
+
+
+def _classes(measured: Measured, truth: Truth) -> str:
+    lines = []
+    for phase, (start, end) in zip(measured.phases, measured.times, strict=True):
+        there = [f for kind in ("lbp", "rbp", "wl") for f in truth.during(kind, start, end)]
+        result = summary.class_check(phase["links"][0]["estimate"].get("flows", []), there)
+        wrong = ", ".join(f"{w['name']} seen as {w['estimated']}" for w in result["wrong"])
+        lines.append(
+            f"phase {phase['name']}: {result['right']} of {len(there)} long flows classed right"
+            + (f" ({wrong})" if wrong else "")
+        )
+    return "\n".join(lines)
+
+
+def _report(run_dir: Path) -> str:
+    """A report that cannot be drawn does not spoil the run."""
+    try:
+        from .report import write_report
+
+        return f"report: {write_report(run_dir)}"
+    except Exception as error:
+        return f"report: could not be written: {type(error).__name__}: {error}"
+
+
+def write_json(path: Path, document: dict) -> None:
+    partial = path.with_suffix(".part")
+    partial.write_text(json.dumps(document, indent=1) + "\n")
+    partial.replace(path)

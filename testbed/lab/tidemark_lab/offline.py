@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The estimates once more, from the capture: they must be those of the live run."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+from .errors import LabError
+from .summary import ESTIMATES
+
+ROUNDING = 0.01
+
+
+def analyze(program: Path, capture: Path, window: dict) -> dict:
+    """The bottleneck's record of `tidemark-controller analyze --json`."""
+    argv = [program, "analyze", capture, "--json"]
+    argv += ["--from-ns", window["start_ns"], "--to-ns", window["end_ns"]]
+    done = subprocess.run(
+        [str(a) for a in argv], capture_output=True, text=True, timeout=300, check=False
+    )
+    if done.returncode != 0:
+        raise LabError(f"analyze {capture} failed: {done.stderr.strip()[-500:]}")
+    links = json.loads(done.stdout)["links"]
+    if not links:
+        raise LabError(f"analyze {capture}: no link in the capture")
+    return links[0]
+
+
+def differences(phase: dict, offline: dict) -> list[str]:
+    """Where the capture says something else than the live run did, by more than
+    rounding."""
+    found = []
+
+    def compare(name: str, live: float | None, later: float | None) -> None:
+        if live is None and later is None:
+            return
+        if live is None or later is None:
+            found.append(f"{name}: live {live}, capture {later}")
+        elif abs(live - later) > ROUNDING * max(abs(live), abs(later), 1e-9):
+            found.append(f"{name}: live {live:.6g}, capture {later:.6g}")
+
+    later_utilisation = offline["utilisation"]
+    if isinstance(later_utilisation, dict):
+        later_utilisation = later_utilisation["mean"]
+    compare("utilisation", phase["utilisation"], later_utilisation)
+    compare("loss_rate", phase["loss_rate"], offline["loss_rate"])
+    for name in ESTIMATES:
+        later = offline["estimates"].get(name) or {}
+        compare(name, phase["estimates"][name]["value"], later.get("value"))
+    return found

@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that can be known to fail before anything is set up."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import kernel, netns, tracing
+from .errors import PreflightError
+from .links import addresses_within
+from .scenario import COLLECTOR_ADDRESS, REPORT_PREFIX_LENGTH, REPORT_UDP_PORT, Scenario
+from .state import recorded
+from .topology import shape
+
+BINARIES = ("tidemark-switch", "tidemark-collector", "tidemark-controller", "tidemark-traffic")
+P4_FILES = ("tidemark.json", "tidemark.p4info.txtpb")
+
+
+@dataclass(frozen=True)
+class Ports:
+    """TCP ports on loopback."""
+
+    console: int = 8080
+    switch: int = 9559
+    collector: int = 9560
+    collector_metrics: int = 9561
+
+    def by_option(self) -> dict[str, int]:
+        return {
+            "--console-port": self.console,
+            "--switch-port": self.switch,
+            "--collector-port": self.collector,
+            "--metrics-port": self.collector_metrics,
+        }
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Where the programs and the data plane are."""
+
+    bin_dir: Path
+    p4_dir: Path
+
+    @classmethod
+    def find(cls) -> Paths:
+        repository = Path(__file__).resolve().parents[3]
+        default = repository / "target" / "release"
+        return cls(
+            bin_dir=Path(os.environ.get("TIDEMARK_BIN_DIR", default)),
+            p4_dir=repository / "p4src" / "build",
+        )
+
+    def binary(self, name: str) -> Path:
+        return self.bin_dir / name
+
+
+def run(scenario: Scenario, ports: Ports, paths: Paths, out: Path) -> list[str]:
+    """Checks everything; removes what runs that were killed have left. Returns
+    notes for the user. Raises PreflightError at the first thing that is wrong."""
+    check_platform()
+    check_root()
+    check_files(paths)
+    notes = clean_stale()
+    check_ports(ports)
+    check_addresses()
+    check_kernel(scenario)
+    notes += check_tracefs()
+    check_out(out)
+    return notes
+
+
+def check_platform() -> None:
+    if sys.platform != "linux":
+        raise PreflightError(
+            "the lab needs Linux (network namespaces, tcp_probe)", "run it on a Linux machine"
+        )
+
+
+def check_root() -> None:
+    if os.geteuid() != 0:
+        raise PreflightError(
+            "the lab needs root (network namespaces, packet sockets, tracepoints)",
+            "run: sudo --preserve-env=PATH make demo",
+        )
+
+
+def check_files(paths: Paths) -> None:
+    for name in BINARIES:
+        if not os.access(paths.binary(name), os.X_OK):
+            raise PreflightError(
+                f"{name} is not at {paths.bin_dir}",
+                "run: make build (or set TIDEMARK_BIN_DIR to where the programs are)",
+            )
+    for name in P4_FILES:
+        if not (paths.p4_dir / name).is_file():
+            raise PreflightError(
+                f"the compiled P4 program {name} is not at {paths.p4_dir}", "run: make p4"
+            )
+
+
+def clean_stale() -> list[str]:
+    """Removes what former runs left that did not end by themselves."""
+    notes = []
+    for path, state in recorded():
+        if state is None:
+            raise PreflightError(
+                f"the record of a former run, {path}, cannot be read",
+                f"remove its namespaces (tm-*) by hand, then: rm {path}",
+            )
+        if state.owner_alive():
+            raise PreflightError(
+                f"another run of the lab is active (process {state.owner.pid})",
+                f"wait for it or end it: kill -INT {state.owner.pid}",
+            )
+        count = len(state.leftovers())
+        problems = state.clean()
+        if problems:
+            raise PreflightError(
+                f"a former run ({state.run_id}) left {problems[0]}, which cannot be removed",
+                "remove it by hand and try again",
+            )
+        notes.append(f"removed what run {state.run_id} had left ({count} things)")
+    return notes
+
+
+def check_ports(ports: Ports) -> None:
+    numbers = list(ports.by_option().values())
+    if len(set(numbers)) != len(numbers):
+        raise PreflightError(f"ports {numbers} are not distinct", "choose different ones")
+    for option, number in ports.by_option().items():
+        if not 0 < number < 65536:
+            raise PreflightError(f"{option} {number} is no port", "choose one of 1 to 65535")
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+            # As servers do: connections of a former run in TIME_WAIT do not matter.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            _bind(probe, ("127.0.0.1", number), f"TCP port {number}", f"{option} PORT")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        # Only a socket bound to every address can be in the way.
+        _bind(
+            probe, ("127.66.84.77", REPORT_UDP_PORT), f"UDP port {REPORT_UDP_PORT} (reports)", None
+        )
+
+
+def _bind(probe: socket.socket, address: tuple[str, int], what: str, option: str | None) -> None:
+    try:
+        probe.bind(address)
+        if probe.type == socket.SOCK_STREAM:
+            probe.listen(1)
+    except OSError as error:
+        if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+            raise
+        remedy = f"stop what listens there (ss -lnp '( sport = :{address[1]} )')"
+        if option:
+            remedy += f" or choose another: {option}"
+        raise PreflightError(f"{what} is in use", remedy) from error
+
+
+def check_addresses() -> None:
+    network = f"{COLLECTOR_ADDRESS}/{REPORT_PREFIX_LENGTH}"
+    found = addresses_within(str(_network(network)))
+    if found:
+        interface, address = found[0]
+        raise PreflightError(
+            f"address {address} of the report link is already on interface {interface}",
+            "remove it there for the time of the run",
+        )
+
+
+def _network(text: str):
+    import ipaddress
+
+    return ipaddress.ip_interface(text).network
+
+
+def check_kernel(scenario: Scenario) -> None:
+    """Tries what the lab needs in a namespace that goes with the child."""
+    problem = _in_child(lambda: _try_kernel(scenario))
+    if problem:
+        raise PreflightError(problem["problem"], problem["remedy"])
+
+
+def _try_kernel(scenario: Scenario) -> None:
+    from pyroute2 import IPRoute
+
+    def attempt(what: str, remedy: str, action: Callable[[], object]) -> None:
+        try:
+            action()
+        except Exception as error:
+            raise PreflightError(f"{what}: {error}", remedy) from error
+
+    attempt(
+        "network namespaces cannot be made",
+        "use a kernel with CONFIG_NET_NS and, in a container, run it privileged",
+        netns.unshare,
+    )
+    with IPRoute() as ipr:
+        attempt(
+            "veth interfaces cannot be made",
+            "load the module: modprobe veth",
+            lambda: ipr.link("add", ifname="a", kind="veth", peer={"ifname": "b"}),
+        )
+        attempt(
+            "the sysctls of a namespace cannot be set",
+            "mount /proc/sys writable (in a container: run it privileged)",
+            lambda: kernel.set_sysctls(kernel.NO_IPV6 | kernel.HOST_SYSCTLS),
+        )
+        attempt(
+            "offloads cannot be turned off",
+            "use a kernel whose veth has ethtool features",
+            lambda: kernel.disable_offloads("a"),
+        )
+        index = ipr.link_lookup(ifname="a")[0]
+        attempt(
+            "the qdiscs htb and tbf cannot be used",
+            "load their modules: modprobe -a sch_htb sch_tbf",
+            lambda: shape(
+                ipr,
+                index,
+                scenario.rbp_rate_bps,
+                scenario.rbp_burst_bytes,
+                scenario.rbp_queue_bytes,
+            ),
+        )
+    for name in scenario.congestion_controls:
+        _check_congestion_control(name)
+
+
+def _check_congestion_control(name: str) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        try:
+            probe.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
+        except OSError as error:
+            known = kernel.get_sysctl("net.ipv4.tcp_available_congestion_control")
+            raise PreflightError(
+                f"congestion control {name} is not available (available: {known})",
+                f"load its module: modprobe tcp_{name}",
+            ) from error
+
+
+def _in_child(action: Callable[[], None]) -> dict | None:
+    """Runs `action` in a child process; returns its PreflightError as a dict."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        answer = b""
+        try:
+            action()
+        except PreflightError as error:
+            answer = json.dumps({"problem": error.problem, "remedy": error.remedy}).encode()
+        except BaseException as error:
+            answer = json.dumps(
+                {"problem": f"kernel check failed: {error!r}", "remedy": "please report this"}
+            ).encode()
+        os.write(writer, answer[:60_000])
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        answer = pipe.read()
+    os.waitpid(child, 0)
+    return json.loads(answer) if answer else None
+
+
+def check_tracefs() -> list[str]:
+    if not tracing.is_mounted():
+        if not tracing.can_mount():
+            raise PreflightError(
+                f"no tracefs at {tracing.TRACEFS}, and it cannot be mounted there",
+                "use a kernel with CONFIG_FTRACE and events; in a container, mount the "
+                f"host's: -v {tracing.TRACEFS}:{tracing.TRACEFS}",
+            )
+        return [f"tracefs is not mounted: mounting it at {tracing.TRACEFS} for the run"]
+    if not tracing.has_tcp_probe():
+        raise PreflightError(
+            f"the kernel has no tracepoint tcp_probe ({tracing.TRACEFS / tracing.PROBE})",
+            "use Linux 5.10 or later with CONFIG_FTRACE",
+        )
+    return []
+
+
+def check_out(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PreflightError(f"cannot make {out}: {error.strerror}", "choose --out DIR") from error
+    if not os.access(out, os.W_OK):
+        raise PreflightError(f"cannot write to {out}", "choose --out DIR")

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Starting, watching and ending the programs of a run."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import signals
+from .errors import ChildDied, LabError
+from .state import RunState
+
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _end_with_parent() -> None:
+    """In the child: SIGTERM when the lab dies, even of SIGKILL."""
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+
+
+@dataclass
+class Child:
+    name: str
+    process: subprocess.Popen
+    log: Path
+
+    def last_lines(self, count: int = 15) -> str:
+        text = self.log.read_text(errors="replace").splitlines()
+        return "\n".join(f"  {line}" for line in text[-count:])
+
+
+class Supervisor:
+    """The programs of one run; each writes to a log of its own."""
+
+    def __init__(self, state: RunState, log_dir: Path):
+        self._state = state
+        self._log_dir = log_dir
+        self._children: dict[str, Child] = {}
+
+    def start(self, name: str, argv: list[str | Path], cwd: Path | None = None) -> Child:
+        log = self._log_dir / f"{name}.log"
+        with log.open("ab") as output, signals.deferred():
+            process = subprocess.Popen(
+                [str(a) for a in argv],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=cwd,
+                # Ctrl-C goes to the lab, which ends its children in order.
+                start_new_session=True,
+                preexec_fn=_end_with_parent,
+            )
+            child = Child(name, process, log)
+            self._children[name] = child
+            self._state.add_process(name, process.pid)
+        return child
+
+    def check(self) -> None:
+        """Raises ChildDied when a program has ended that should run."""
+        for child in self._children.values():
+            code = child.process.poll()
+            if code is not None:
+                how = f"signal {-code}" if code < 0 else f"exit code {code}"
+                raise ChildDied(
+                    f"{child.name} ended ({how}); the end of {child.log}:\n{child.last_lines()}"
+                )
+
+    def wait_for_line(self, child: Child, pattern: str, timeout_s: float = 20.0) -> str:
+        """The first line of its log that matches."""
+        expression = re.compile(pattern)
+
+        def found() -> str | None:
+            for line in child.log.read_text(errors="replace").splitlines():
+                if expression.search(line):
+                    return line
+            return None
+
+        return self.wait_until(found, f"{child.name} to say {pattern!r}", timeout_s, child)
+
+    def wait_until(
+        self,
+        condition: Callable[[], object],
+        what: str,
+        timeout_s: float,
+        child: Child | None = None,
+    ):
+        """Waits for a true value and returns it, watching the programs."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            self.check()
+            value = condition()
+            if value:
+                return value
+            if time.monotonic() > deadline:
+                tail = f"; the end of {child.log}:\n{child.last_lines()}" if child else ""
+                raise LabError(f"waited {timeout_s:.0f} s in vain for {what}{tail}")
+            time.sleep(0.05)
+
+    def stop(self, name: str, patience_s: float = 15.0) -> int:
+        """SIGTERM and wait; its exit code. SIGKILL past the patience."""
+        child = self._children.pop(name)
+        if child.process.poll() is None:
+            child.process.terminate()
+        try:
+            return child.process.wait(patience_s)
+        except subprocess.TimeoutExpired:
+            child.process.kill()
+            child.process.wait()
+            raise LabError(
+                f"{name} did not end within {patience_s:.0f} s of SIGTERM and was killed"
+            ) from None
+
+    def running(self) -> list[str]:
+        return list(self._children)

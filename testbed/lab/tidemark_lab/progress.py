@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run shows while it goes on: one line that is rewritten on a terminal,
+a line every few seconds elsewhere."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from typing import TextIO
+
+
+class Progress:
+    def __init__(self, stream: TextIO | None = None, every_s: float = 5.0):
+        self._stream = stream or sys.stderr
+        self._live = self._stream.isatty()
+        self._every_s = every_s
+        self._last = 0.0
+        self._dirty = False
+
+    def say(self, text: str) -> None:
+        """A line that stays."""
+        self._clear()
+        print(text, file=self._stream, flush=True)
+
+    def show(self, text: str) -> None:
+        """The state of the moment."""
+        now = time.monotonic()
+        if self._live:
+            width = shutil.get_terminal_size().columns - 1
+            self._clear()
+            self._stream.write(text[:width])
+            self._stream.flush()
+            self._dirty = True
+        elif now - self._last >= self._every_s:
+            print(text, file=self._stream, flush=True)
+            self._last = now
+
+    def _clear(self) -> None:
+        if self._dirty:
+            self._stream.write("\r\x1b[K")
+            self._dirty = False
+
+
+def bar(done: float, total: float, width: int = 20) -> str:
+    filled = 0 if total <= 0 else min(width, int(width * done / total))
+    return "█" * filled + "·" * (width - filled)
