@@ -206,18 +206,19 @@ impl CpuRing {
         let Some((owner, others)) = events.split_first() else {
             return Err(OpenError::NothingToRead);
         };
-        for other in others {
-            syscall::share_ring(other, owner.as_raw_fd()).map_err(|source| OpenError::Io {
-                what: format!("direct a perf event of CPU {cpu} into the common ring"),
-                source,
-            })?;
-        }
         let ring_fd = owner.try_clone().map_err(|source| OpenError::Io {
             what: "duplicate a perf event's file descriptor".to_owned(),
             source,
         })?;
         let ring = mmap::Ring::map(ring_fd, pages)
             .map_err(|source| OpenError::of_mmap(cpu, pages, source))?;
+        // Only a ring that exists can be shared.
+        for other in others {
+            syscall::share_ring(other, owner.as_raw_fd()).map_err(|source| OpenError::Io {
+                what: format!("direct a perf event of CPU {cpu} into the common ring"),
+                source,
+            })?;
+        }
         Ok(Self { ring, events })
     }
 }
