@@ -98,7 +98,7 @@ impl Format {
     }
 }
 
-/// `field:__u8 saddr[28];	offset:8;	size:28;	signed:0;`
+/// `field:__u8 saddr[28]; offset:8; size:28; signed:0;`
 fn parse_field(line: &str) -> Option<Field> {
     let mut parts = line.split(';').map(str::trim);
     let declaration = parts.next()?.strip_prefix("field:")?;

@@ -2,6 +2,7 @@
 //! Reads the tracepoints of the running kernel in binary, from one ring buffer
 //! per CPU. Nothing stays behind in the kernel when the reader is dropped.
 
+mod clock;
 mod error;
 mod mmap;
 mod options;
@@ -18,8 +19,9 @@ use crate::event::Event;
 use crate::layout::{Layout, SampleError};
 use crate::ring::{Record, records};
 
+pub use clock::Clock;
 pub use error::OpenError;
-pub use options::{AddressRange, Clock, Filter, FilterError, Options};
+pub use options::{AddressRange, Filter, FilterError, Options};
 
 /// Totals of a reader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,6 +42,7 @@ pub struct PerfReader {
     rings: Vec<CpuRing>,
     layout: Layout,
     filter: Filter,
+    offset: clock::Offset,
     scratch: Vec<u8>,
     counts: Counts,
 }
@@ -92,6 +95,7 @@ impl PerfReader {
             rings,
             layout,
             filter: options.filter.clone(),
+            offset: clock::Offset::new(options.clock),
             scratch: Vec::with_capacity(256),
             counts: Counts::default(),
         })
@@ -121,13 +125,14 @@ impl PerfReader {
     /// `f`. Events are in order of time within a CPU, not across CPUs.
     pub fn drain(&mut self, mut f: impl FnMut(Event)) -> usize {
         let before = self.counts.events;
+        self.offset.refresh();
         for cpu in &mut self.rings {
             let counts = &mut self.counts;
-            let (layout, filter) = (&self.layout, &self.filter);
+            let (layout, filter, offset) = (&self.layout, &self.filter, &self.offset);
             let scratch = &mut self.scratch;
             cpu.ring.consume(|first, second| {
                 let result = records(first, second, scratch, |record| {
-                    take(record, layout, filter, counts, &mut f);
+                    take(record, layout, filter, offset, counts, &mut f);
                 });
                 if let Err(corrupt) = result {
                     counts.malformed += 1;
@@ -164,11 +169,12 @@ fn take(
     record: Record<'_>,
     layout: &Layout,
     filter: &Filter,
+    offset: &clock::Offset,
     counts: &mut Counts,
     f: &mut impl FnMut(Event),
 ) {
     match record {
-        Record::Sample { time_ns, raw } => match layout.read(time_ns, raw) {
+        Record::Sample { time_ns, raw } => match layout.read(offset.apply(time_ns), raw) {
             Ok(event) if filter.passes(event.flow()) => {
                 counts.events += 1;
                 f(event);

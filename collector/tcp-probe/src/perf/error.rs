@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-use super::options::{Clock, FilterError};
+use super::clock::Clock;
+use super::options::FilterError;
 use crate::format::FormatError;
 
 /// Why [`super::PerfReader::open`] failed.
@@ -42,8 +43,8 @@ pub enum OpenError {
     )]
     Permission { event: &'static str },
     #[error(
-        "the kernel refuses a perf event on tcp:{event} with clock {clock}: \
-         try another clock (mono_raw and mono always work)"
+        "the kernel refuses a perf event on tcp:{event} stamped with clock {clock}: \
+         Linux 4.16 or later with perf events is needed"
     )]
     Clock { event: &'static str, clock: Clock },
     #[error(

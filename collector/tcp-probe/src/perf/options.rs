@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What to read, and which of it.
 
-use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -10,50 +9,8 @@ use int_report::FlowKey;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use super::clock::Clock;
 use super::error::OpenError;
-
-/// The kernel's clock that stamps the events.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Clock {
-    /// `CLOCK_MONOTONIC_RAW`: steady, never slewed; the default.
-    #[default]
-    MonoRaw,
-    /// `CLOCK_MONOTONIC`: steady, slewed by NTP.
-    Mono,
-    /// `CLOCK_TAI`: comparable between hosts that keep PTP.
-    Tai,
-    /// `CLOCK_BOOTTIME`: as `mono`, and counts suspension.
-    Boot,
-    /// `CLOCK_REALTIME`: Unix time; may jump.
-    Real,
-}
-
-impl Clock {
-    /// The kernel's number of this clock.
-    #[must_use]
-    pub fn id(self) -> libc::clockid_t {
-        match self {
-            Self::MonoRaw => libc::CLOCK_MONOTONIC_RAW,
-            Self::Mono => libc::CLOCK_MONOTONIC,
-            Self::Tai => libc::CLOCK_TAI,
-            Self::Boot => libc::CLOCK_BOOTTIME,
-            Self::Real => libc::CLOCK_REALTIME,
-        }
-    }
-}
-
-impl fmt::Display for Clock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::MonoRaw => "mono_raw",
-            Self::Mono => "mono",
-            Self::Tai => "tai",
-            Self::Boot => "boot",
-            Self::Real => "real",
-        })
-    }
-}
 
 /// How to read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -19,7 +19,7 @@ pub(super) fn open_tracepoint(id: u16, cpu: u32, options: &Options) -> io::Resul
     attr.size = size_of::<perf_event_attr>() as u32;
     attr.config = u64::from(id);
     attr.sample_type = u64::from(PERF_SAMPLE_TIME | PERF_SAMPLE_RAW);
-    attr.clockid = options.clock.id();
+    attr.clockid = options.clock.stamped().id();
     // Every occurrence.
     attr.__bindgen_anon_1.sample_period = 1;
     attr.__bindgen_anon_2.wakeup_watermark = options.wakeup_bytes.max(1);
