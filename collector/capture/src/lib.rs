@@ -1,1 +1,24 @@
-//! Parquet captures: writer, reader and replay
+// SPDX-License-Identifier: Apache-2.0
+//! Captures: a directory of Parquet files and `capture.json`, their writer,
+//! reader and replay. `docs/capture-format.md` describes the tables.
+
+pub mod error;
+pub mod event;
+mod file;
+pub mod meta;
+pub mod reader;
+pub mod replay;
+mod schema;
+pub mod table;
+pub mod writer;
+
+pub use error::CaptureError;
+pub use event::FlatEvent;
+pub use meta::{CaptureMeta, ClockMeta, FORMAT};
+pub use reader::{AnyRow, Merged, Rows};
+pub use replay::Replay;
+pub use schema::NamedProbe;
+pub use writer::{CaptureWriter, WriterOptions, WriterStats};
+
+#[cfg(test)]
+mod tests;

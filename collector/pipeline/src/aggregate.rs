@@ -117,6 +117,7 @@ impl Aggregator {
                     state: u32::from(*state),
                 })),
             }),
+            Event::Host { .. } => {}
             Event::Clock(mapping) => self.gathered.clocks.push(mapping.clone()),
             Event::Watermark { node_id, time_ns } => return self.close(*node_id, *time_ns),
             Event::Restart { node_id, .. } => {

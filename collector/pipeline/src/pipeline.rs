@@ -91,7 +91,7 @@ impl<S: Sink> Pipeline<S> {
     pub fn new(config: Config, sink: S) -> Result<Self, ConfigError> {
         config.validate()?;
         let hosts: Vec<String> = config.local_host.iter().cloned().collect();
-        Ok(Self {
+        let mut pipeline = Self {
             local: (!hosts.is_empty()).then_some(0),
             hosts,
             sink,
@@ -111,7 +111,12 @@ impl<S: Sink> Pipeline<S> {
             next_publish_ns: 0,
             stats: Stats::default(),
             config,
-        })
+        };
+        for (host, name) in pipeline.hosts.clone().into_iter().enumerate() {
+            let host = host as u16;
+            pipeline.emit_event(Event::Host { host, name });
+        }
+        Ok(pipeline)
     }
 
     /// Difference between Unix time and the clock of reception times.
@@ -320,7 +325,12 @@ impl<S: Sink> Pipeline<S> {
             return None;
         }
         self.hosts.push(name.to_owned());
-        Some((self.hosts.len() - 1) as u16)
+        let host = (self.hosts.len() - 1) as u16;
+        self.emit_event(Event::Host {
+            host,
+            name: name.to_owned(),
+        });
+        Some(host)
     }
 
     fn node(&mut self, node_id: u32, rx_ns: u64) -> Option<u16> {

@@ -156,6 +156,11 @@ pub enum Event {
         host_ns: u64,
         state: u8,
     },
+    /// A host appeared; `ProbeRow::host` refers to it.
+    Host {
+        host: u16,
+        name: String,
+    },
     Clock(ClockMapping),
     /// Nothing older than this will follow from the node.
     Watermark {

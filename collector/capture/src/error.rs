@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What can go wrong with a capture.
+
+use std::path::PathBuf;
+use thiserror::Error;
+
+#[derive(Debug, Error)]
+pub enum CaptureError {
+    #[error("{path}: {source}")]
+    Io {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("{path}: {source}")]
+    Json {
+        path: PathBuf,
+        source: serde_json::Error,
+    },
+    #[error("{0} is no capture: it has no capture.json")]
+    NoCapture(PathBuf),
+    #[error("{0} already holds a capture; name another directory")]
+    Exists(PathBuf),
+    #[error("{path}: written as format {found}, this program reads {known}; use a newer tidemark")]
+    Format {
+        path: PathBuf,
+        found: u32,
+        known: u32,
+    },
+    #[error("table {table}: column {column} {what}; the capture was not written by this format")]
+    Column {
+        table: &'static str,
+        column: &'static str,
+        what: &'static str,
+    },
+    #[error("events: row {0} is of an unknown kind or lacks columns")]
+    Event(u64),
+    #[error("{path}: {source}")]
+    Parquet {
+        path: PathBuf,
+        source: parquet::errors::ParquetError,
+    },
+    #[error("arrow: {0}")]
+    Arrow(#[from] arrow::error::ArrowError),
+    #[error("the capture writer stopped: {0}")]
+    Stopped(String),
+}
+
+impl CaptureError {
+    pub(crate) fn io(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { path, source }
+    }
+
+    pub(crate) fn parquet(
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(parquet::errors::ParquetError) -> Self {
+        let path = path.into();
+        move |source| Self::Parquet { path, source }
+    }
+}

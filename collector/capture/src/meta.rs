@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `capture.json`: what the rows were made with.
+
+use crate::error::CaptureError;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use tidemark_pipeline::{Config, Stats, proto_nodes};
+use tidemark_proto::telemetry::{ClockMapping, CollectorInfo};
+
+/// Raised when rows or files change their meaning.
+pub const FORMAT: u32 = 1;
+/// Its name in the directory.
+pub const FILE: &str = "capture.json";
+
+/// See the module.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CaptureMeta {
+    pub format: u32,
+    /// Version of the program that wrote it.
+    pub tidemark_version: String,
+    /// Random per start of the program.
+    pub instance: String,
+    /// `uname` of the machine.
+    pub kernel: String,
+    pub started_unix_ns: i64,
+    /// Absent while it is being written, and when the writer was killed.
+    pub ended_unix_ns: Option<i64>,
+    /// The pipeline's configuration: nodes, units, intervals.
+    pub config: Config,
+    /// Mappings between clocks, as last known.
+    pub clocks: Vec<ClockMeta>,
+    pub stats: Option<Stats>,
+    /// Rows that the writer could not take in time.
+    pub rows_lost: u64,
+}
+
+/// A [`ClockMapping`]: `host = node + offset + (node - reference) * drift`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClockMeta {
+    pub node_id: u32,
+    pub host: String,
+    pub offset_ns: i64,
+    pub drift_ppb: f64,
+    pub reference_ns: u64,
+    pub matched_pairs: u64,
+    pub unix_ns_at_reference: i64,
+}
+
+impl From<&ClockMapping> for ClockMeta {
+    fn from(c: &ClockMapping) -> Self {
+        Self {
+            node_id: c.node_id,
+            host: c.host.clone(),
+            offset_ns: c.offset_ns,
+            drift_ppb: c.drift_ppb,
+            reference_ns: c.reference_ns,
+            matched_pairs: c.matched_pairs,
+            unix_ns_at_reference: c.unix_ns_at_reference,
+        }
+    }
+}
+
+impl CaptureMeta {
+    /// As the telemetry contract describes a collector.
+    pub fn info(&self, dir: &Path) -> CollectorInfo {
+        CollectorInfo {
+            version: self.tidemark_version.clone(),
+            instance: self.instance.clone(),
+            interval_ms: self.config.interval_ms,
+            nodes: proto_nodes(&self.config.nodes),
+            capture_dir: dir.display().to_string(),
+        }
+    }
+
+    /// # Errors
+    /// When the directory holds no capture, or one of another format.
+    pub fn read(dir: &Path) -> Result<Self, CaptureError> {
+        let path = dir.join(FILE);
+        let text = match std::fs::read(&path) {
+            Ok(text) => text,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                return Err(CaptureError::NoCapture(dir.to_path_buf()));
+            }
+            Err(e) => return Err(CaptureError::io(path)(e)),
+        };
+        let json = |source| CaptureError::Json {
+            path: path.clone(),
+            source,
+        };
+        let value: serde_json::Value = serde_json::from_slice(&text).map_err(json)?;
+        let found = value["format"].as_u64().unwrap_or(0) as u32;
+        if found != FORMAT {
+            return Err(CaptureError::Format {
+                path,
+                found,
+                known: FORMAT,
+            });
+        }
+        serde_json::from_value(value).map_err(json)
+    }
+
+    /// Replaces the file at once, so that it is never half written.
+    ///
+    /// # Errors
+    /// When the directory cannot be written.
+    pub fn write(&self, dir: &Path) -> Result<(), CaptureError> {
+        let path = dir.join(FILE);
+        let temporary = dir.join(".capture.json.open");
+        let mut text = serde_json::to_vec_pretty(self).map_err(|source| CaptureError::Json {
+            path: path.clone(),
+            source,
+        })?;
+        text.push(b'\n');
+        let io = || CaptureError::io(&temporary);
+        let mut file = File::create(&temporary).map_err(io())?;
+        file.write_all(&text).map_err(io())?;
+        file.sync_data().map_err(io())?;
+        std::fs::rename(&temporary, &path).map_err(CaptureError::io(path))
+    }
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Gives the updates of a capture again, by the code that gave them live.
+
+use crate::error::CaptureError;
+use crate::meta::CaptureMeta;
+use crate::reader::{AnyRow, Merged};
+use std::path::{Path, PathBuf};
+use tidemark_pipeline::{AggregateConfig, Aggregator};
+use tidemark_proto::telemetry::{CollectorInfo, CollectorStatus, Update};
+
+/// An iterator over the updates of a capture: the same interval records,
+/// drops, flows, events and clock mappings as were sent live. The live status
+/// messages are not kept; one status with the totals ends the replay.
+pub struct Replay {
+    dir: PathBuf,
+    meta: CaptureMeta,
+    rows: Merged,
+    aggregator: Aggregator,
+    seen: CollectorStatus,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Rows,
+    Status,
+    End,
+}
+
+impl Replay {
+    /// # Errors
+    /// When the directory holds no capture that this program can read.
+    pub fn open(dir: impl AsRef<Path>) -> Result<Self, CaptureError> {
+        let dir = dir.as_ref();
+        let meta = CaptureMeta::read(dir)?;
+        Ok(Self {
+            rows: Merged::open(dir)?,
+            aggregator: Aggregator::new(AggregateConfig::from(&meta.config)),
+            dir: dir.to_path_buf(),
+            meta,
+            seen: CollectorStatus::default(),
+            stage: Stage::Rows,
+        })
+    }
+
+    /// What `GetInfo` would have said.
+    pub fn info(&self) -> CollectorInfo {
+        self.meta.info(&self.dir)
+    }
+
+    /// The contents of `capture.json`.
+    pub fn meta(&self) -> &CaptureMeta {
+        &self.meta
+    }
+
+    fn row(&mut self, row: AnyRow) -> Option<Update> {
+        match row {
+            AnyRow::Postcard(r) => {
+                self.seen.reports_received += 1;
+                self.seen.capture_rows += 1;
+                let lost = i64::from(r.lost_before);
+                self.seen.reports_lost = self.seen.reports_lost.saturating_add_signed(lost);
+                let candidate = r.join != tidemark_pipeline::Join::None;
+                self.seen.join_candidates += u64::from(candidate);
+                self.seen.join_matched += u64::from(r.join.matched());
+                self.aggregator.postcard(&r)
+            }
+            AnyRow::Probe(r) => {
+                self.seen.probe_samples += 1;
+                self.seen.capture_rows += 1;
+                self.aggregator.probe(&r.row);
+                None
+            }
+            AnyRow::Event(r) => {
+                self.seen.capture_rows += 1;
+                self.aggregator.event(&r)
+            }
+        }
+    }
+
+    /// Totals: those of the writer where it ended properly, else of the rows.
+    fn status(&self) -> CollectorStatus {
+        let Some(s) = &self.meta.stats else {
+            return self.seen;
+        };
+        if self.meta.ended_unix_ns.is_none() {
+            return self.seen;
+        }
+        CollectorStatus {
+            reports_received: s.reports,
+            reports_lost: s.reports_lost,
+            reports_late: s.reports_late,
+            reports_duplicate: s.reports_duplicate,
+            probe_samples: s.samples,
+            join_candidates: s.join_candidates,
+            join_matched: s.join_matched(),
+            flows: s.flows,
+            flows_evicted: s.flows_evicted,
+            capture_rows: self.seen.capture_rows,
+            capture_rows_lost: self.meta.rows_lost,
+            ..CollectorStatus::default()
+        }
+    }
+}
+
+impl Iterator for Replay {
+    type Item = Result<Update, CaptureError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.stage == Stage::Rows {
+            match self.rows.next_row() {
+                Ok(Some(row)) => {
+                    if let Some(update) = self.row(row) {
+                        return Some(Ok(update));
+                    }
+                }
+                Ok(None) => {
+                    self.stage = Stage::Status;
+                    if let Some(update) = self.aggregator.finish() {
+                        return Some(Ok(update));
+                    }
+                }
+                Err(e) => {
+                    self.stage = Stage::End;
+                    return Some(Err(e));
+                }
+            }
+        }
+        if self.stage == Stage::Status {
+            self.stage = Stage::End;
+            return Some(Ok(Update {
+                status: Some(self.status()),
+                ..Update::default()
+            }));
+        }
+        None
+    }
+}

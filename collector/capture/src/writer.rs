@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Writes a capture on a thread of its own, behind a bounded queue.
+
+use crate::error::CaptureError;
+use crate::event::FlatEvent;
+use crate::file::TableWriter;
+use crate::meta::{CaptureMeta, FILE};
+use crate::schema::NamedProbe;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tidemark_pipeline::{Event, EventRow, PostcardRow, ProbeRow};
+
+/// Rows handed to the thread at once.
+const BATCH_ROWS: usize = 8192;
+/// Batches that may wait for the thread.
+const QUEUE_BATCHES: usize = 128;
+
+/// How files are cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriterOptions {
+    /// Files are completed after so many rows of one table ...
+    pub rotate_rows: usize,
+    /// ... or after this time: what a kill can lose at most.
+    pub rotate_after: Duration,
+    pub zstd_level: i32,
+    /// Wait for the writer instead of losing rows (imports).
+    pub wait_when_full: bool,
+}
+
+impl Default for WriterOptions {
+    fn default() -> Self {
+        Self {
+            rotate_rows: 4_000_000,
+            rotate_after: Duration::from_secs(5),
+            zstd_level: 3,
+            wait_when_full: false,
+        }
+    }
+}
+
+enum Message {
+    Postcards(Vec<PostcardRow>),
+    Probes(Vec<NamedProbe>),
+    Events(Vec<FlatEvent>),
+    Meta(Box<CaptureMeta>),
+}
+
+impl Message {
+    fn rows(&self) -> u64 {
+        (match self {
+            Self::Postcards(r) => r.len(),
+            Self::Probes(r) => r.len(),
+            Self::Events(r) => r.len(),
+            Self::Meta(_) => 0,
+        }) as u64
+    }
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    written: AtomicU64,
+    lost: AtomicU64,
+    failure: Mutex<Option<String>>,
+}
+
+/// Counters of a writer, readable from other threads.
+#[derive(Clone, Debug, Default)]
+pub struct WriterStats(Arc<Shared>);
+
+impl WriterStats {
+    /// Rows given to Parquet.
+    pub fn written(&self) -> u64 {
+        self.0.written.load(Ordering::Relaxed)
+    }
+
+    /// Rows that found the queue full or the writer stopped.
+    pub fn lost(&self) -> u64 {
+        self.0.lost.load(Ordering::Relaxed)
+    }
+
+    /// Why the writer stopped, if it did.
+    pub fn failure(&self) -> Option<String> {
+        self.0.failure.lock().ok().and_then(|f| f.clone())
+    }
+
+    fn fail(&self, error: &CaptureError) {
+        tracing::error!("capture stopped: {error}");
+        if let Ok(mut f) = self.0.failure.lock() {
+            f.get_or_insert_with(|| error.to_string());
+        }
+    }
+}
+
+/// Takes rows from the pipeline.
+pub struct CaptureWriter {
+    dir: PathBuf,
+    meta: CaptureMeta,
+    sender: Option<SyncSender<Message>>,
+    thread: Option<JoinHandle<Result<(), CaptureError>>>,
+    stats: WriterStats,
+    options: WriterOptions,
+    postcards: Vec<PostcardRow>,
+    probes: Vec<NamedProbe>,
+    events: Vec<FlatEvent>,
+    hosts: Vec<String>,
+}
+
+impl CaptureWriter {
+    /// Starts a capture in `dir`, which is made if needed.
+    ///
+    /// # Errors
+    /// When the directory holds a capture already or cannot be written.
+    pub fn create(
+        dir: &Path,
+        meta: CaptureMeta,
+        options: WriterOptions,
+    ) -> Result<Self, CaptureError> {
+        std::fs::create_dir_all(dir).map_err(CaptureError::io(dir))?;
+        if dir.join(FILE).exists() {
+            return Err(CaptureError::Exists(dir.to_path_buf()));
+        }
+        meta.write(dir)?;
+        let mut thread = WriterThread {
+            dir: dir.to_path_buf(),
+            postcards: TableWriter::new(dir, options.zstd_level)?,
+            probes: TableWriter::new(dir, options.zstd_level)?,
+            events: TableWriter::new(dir, options.zstd_level)?,
+            options,
+            stats: WriterStats::default(),
+            opened: Instant::now(),
+        };
+        let stats = thread.stats.clone();
+        let (sender, receiver) = sync_channel(QUEUE_BATCHES);
+        let handle = std::thread::Builder::new()
+            .name("capture".into())
+            .spawn(move || {
+                let result = thread.run(&receiver);
+                if let Err(e) = &result {
+                    thread.stats.fail(e);
+                }
+                result
+            })
+            .map_err(CaptureError::io(dir))?;
+        Ok(Self {
+            dir: dir.to_path_buf(),
+            meta,
+            sender: Some(sender),
+            thread: Some(handle),
+            stats,
+            options,
+            postcards: Vec::new(),
+            probes: Vec::new(),
+            events: Vec::new(),
+            hosts: Vec::new(),
+        })
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    pub fn stats(&self) -> WriterStats {
+        self.stats.clone()
+    }
+
+    /// What will be written to `capture.json`; see [`CaptureWriter::write_meta`].
+    pub fn meta_mut(&mut self) -> &mut CaptureMeta {
+        &mut self.meta
+    }
+
+    pub fn postcard(&mut self, row: &PostcardRow) {
+        self.postcards.push(*row);
+        if self.postcards.len() >= BATCH_ROWS {
+            self.flush();
+        }
+    }
+
+    pub fn probe(&mut self, row: &ProbeRow) {
+        let host = self.hosts.get(usize::from(row.host)).cloned();
+        self.probes.push(NamedProbe {
+            row: *row,
+            host: host.unwrap_or_default(),
+        });
+        if self.probes.len() >= BATCH_ROWS {
+            self.flush();
+        }
+    }
+
+    pub fn event(&mut self, row: &EventRow) {
+        if let Event::Host { host, name } = &row.event {
+            let i = usize::from(*host);
+            if self.hosts.len() <= i {
+                self.hosts.resize(i + 1, String::new());
+            }
+            self.hosts[i].clone_from(name);
+        }
+        self.events.push(FlatEvent::new(row, &self.hosts));
+        if self.events.len() >= BATCH_ROWS {
+            self.flush();
+        }
+    }
+
+    /// Hands gathered rows to the writer's thread.
+    pub fn flush(&mut self) {
+        if !self.postcards.is_empty() {
+            let rows = std::mem::take(&mut self.postcards);
+            self.send(Message::Postcards(rows));
+        }
+        if !self.probes.is_empty() {
+            let rows = std::mem::take(&mut self.probes);
+            self.send(Message::Probes(rows));
+        }
+        if !self.events.is_empty() {
+            let rows = std::mem::take(&mut self.events);
+            self.send(Message::Events(rows));
+        }
+    }
+
+    /// Has `capture.json` written anew.
+    pub fn write_meta(&mut self) {
+        let meta = Box::new(self.meta.clone());
+        self.send(Message::Meta(meta));
+    }
+
+    fn send(&self, message: Message) {
+        let rows = message.rows();
+        let lose = || {
+            self.stats.0.lost.fetch_add(rows, Ordering::Relaxed);
+        };
+        let Some(sender) = &self.sender else {
+            lose();
+            return;
+        };
+        if self.options.wait_when_full {
+            if sender.send(message).is_err() {
+                lose();
+            }
+        } else if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) =
+            sender.try_send(message)
+        {
+            lose();
+        }
+    }
+
+    /// Completes all files and `capture.json`.
+    ///
+    /// # Errors
+    /// The error that stopped the writer, if one did.
+    pub fn finish(mut self, ended_unix_ns: i64) -> Result<WriterStats, CaptureError> {
+        self.options.wait_when_full = true;
+        self.flush();
+        self.sender = None;
+        if let Some(thread) = self.thread.take() {
+            match thread.join() {
+                Ok(result) => result?,
+                Err(_) => return Err(CaptureError::Stopped("its thread panicked".into())),
+            }
+        }
+        self.meta.ended_unix_ns = Some(ended_unix_ns);
+        self.meta.rows_lost = self.stats.lost();
+        self.meta.write(&self.dir)?;
+        Ok(self.stats.clone())
+    }
+}
+
+impl Drop for CaptureWriter {
+    fn drop(&mut self) {
+        self.flush();
+        self.sender = None;
+        if let Some(thread) = self.thread.take() {
+            // Its error has been logged and kept in the counters.
+            let _ = thread.join();
+        }
+    }
+}
+
+struct WriterThread {
+    dir: PathBuf,
+    postcards: TableWriter<PostcardRow>,
+    probes: TableWriter<NamedProbe>,
+    events: TableWriter<FlatEvent>,
+    options: WriterOptions,
+    stats: WriterStats,
+    opened: Instant,
+}
+
+impl WriterThread {
+    fn run(&mut self, receiver: &Receiver<Message>) -> Result<(), CaptureError> {
+        self.opened = Instant::now();
+        loop {
+            let left = self
+                .options
+                .rotate_after
+                .saturating_sub(self.opened.elapsed());
+            match receiver.recv_timeout(left) {
+                Ok(message) => {
+                    let rows = message.rows();
+                    let result = match message {
+                        Message::Postcards(rows) => self.postcards.write(&rows),
+                        Message::Probes(rows) => self.probes.write(&rows),
+                        Message::Events(rows) => self.events.write(&rows),
+                        Message::Meta(meta) => meta.write(&self.dir),
+                    };
+                    if let Err(e) = result {
+                        self.stats.0.lost.fetch_add(rows, Ordering::Relaxed);
+                        return Err(e);
+                    }
+                    self.stats.0.written.fetch_add(rows, Ordering::Relaxed);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            let open = self
+                .postcards
+                .open_rows()
+                .max(self.probes.open_rows())
+                .max(self.events.open_rows());
+            if open >= self.options.rotate_rows
+                || self.opened.elapsed() >= self.options.rotate_after
+            {
+                self.rotate()?;
+            }
+        }
+        self.rotate()
+    }
+
+    /// All tables at once, so that a kill loses the same time of each.
+    fn rotate(&mut self) -> Result<(), CaptureError> {
+        self.opened = Instant::now();
+        self.postcards.close()?;
+        self.probes.close()?;
+        self.events.close()
+    }
+}
