@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+// The controller's JSON (docs/api.md) as the page's types.
+
+import type {
+  Advice,
+  AdviceState,
+  AuditEntry,
+  Collector,
+  CurvePoint,
+  Estimate,
+  Flow,
+  FlowClass,
+  Interval,
+  Link,
+  LinkEstimate,
+  Packets,
+  Prediction,
+  Quantiles,
+  Regime,
+  Rule,
+  SeriesColumns,
+  Status,
+  Targets,
+} from '../model/types';
+import { boolean, type Json, list, number, numbers, object, string, strings } from './json';
+
+const NS = 1e9;
+const CLASSES: readonly FlowClass[] = ['LBP', 'RBP', 'WL', 'SHORT', 'OTHER'];
+
+export function interval(v: unknown): Interval | null {
+  const o = object(v);
+  const value = number(o.value);
+  if (value === null) return null;
+  return { value, low: number(o.low) ?? value, high: number(o.high) ?? value };
+}
+
+function estimate(v: unknown): Estimate | null {
+  const i = interval(v);
+  if (!i) return null;
+  const o = object(v);
+  return { ...i, evidence: string(o.evidence), samples: number(o.samples) };
+}
+
+
+function quantiles(v: unknown): Quantiles {
+  const o = object(v);
+  return { p50: number(o.p50), p99: number(o.p99), max: number(o.max) };
+}
+
+function regime(v: unknown): Regime {
+  return v === 'transparent' || v === 'elastic' || v === 'overload' ? v : 'unknown';
+}
+
+const PROTOCOLS: Record<number, string> = { 1: 'ICMP', 6: 'TCP', 17: 'UDP', 58: 'ICMPv6' };
+
+function endpoint(address: unknown, port: unknown): string {
+  const a = string(address, '?');
+  return `${a.includes(':') ? `[${a}]` : a}:${number(port) ?? '?'}`;
+}
+
+function flow(v: unknown): Flow {
+  const o = object(v);
+  const key = object(o.key);
+  const cls = string(o.class).toUpperCase() as FlowClass;
+  const protocol = number(key.protocol);
+  return {
+    id: String(o.flow ?? ''),
+    src: endpoint(key.src, key.src_port),
+    dst: endpoint(key.dst, key.dst_port),
+    protocol: protocol === null ? '' : (PROTOCOLS[protocol] ?? `protocol ${protocol}`),
+    cls: CLASSES.includes(cls) ? cls : 'OTHER',
+    confidence: number(o.confidence),
+    why: string(o.why),
+    evidence: string(o.evidence),
+    rateBps: number(o.rate_bps),
+    drops: number(o.drops),
+    activeFraction: number(o.active_fraction),
+    cwndPkts: number(o.cwnd),
+    srttMs: number(o.srtt_ms),
+    baseRttMs: number(o.base_rtt_ms),
+    control: string(o.congestion_control),
+  };
+}
+
+export function linkEstimate(v: unknown, startNs: number): LinkEstimate | null {
+  const o = object(v);
+  const e = object(o.estimates);
+  if (Object.keys(e).length === 0) return null;
+  const r = object(e.regime);
+  const counts = object(o.classes);
+  return {
+    from: ((number(o.from_ns) ?? startNs) - startNs) / NS,
+    to: ((number(o.to_ns) ?? startNs) - startNs) / NS,
+    segmentBytes: number(o.segment_bytes) || null,
+    regime: regime(r.value),
+    regimeWhy: string(r.why),
+    values: {
+      nB: estimate(e.n_b),
+      alpha: estimate(e.alpha),
+      delta: estimate(e.delta),
+      tE: estimate(e.t_e_ms),
+      cE: estimate(e.c_e_share),
+    },
+    meanLossBurst: estimate(e.mean_loss_burst),
+    rho: estimate(e.rho),
+    utilisation: number(object(o.utilisation).mean),
+    lossRate: number(o.loss_rate),
+    delayMs: quantiles(o.delay_ms),
+    classes: {
+      LBP: number(counts.lbp) ?? 0,
+      RBP: number(counts.rbp) ?? 0,
+      WL: number(counts.wl) ?? 0,
+      SHORT: number(counts.short) ?? 0,
+      OTHER: number(counts.other) ?? 0,
+    },
+    flows: list(o.flows).map(flow),
+    caveats: strings(o.caveats),
+  };
+}
+
+export function targets(v: unknown): Targets {
+  const o = object(v);
+  return {
+    utilisation: number(o.utilisation),
+    lossRate: number(o.loss_rate),
+    delayMs: number(o.delay_ms),
+    priority: strings(o.priority),
+  };
+}
+
+function prediction(v: unknown): Prediction | null {
+  const o = object(v);
+  const p = { utilisation: interval(o.utilisation), lossRate: interval(o.loss_rate), delayMs: interval(o.delay_ms) };
+  return p.utilisation || p.lossRate || p.delayMs ? p : null;
+}
+
+export function rule(v: unknown): Rule {
+  const o = object(v);
+  return {
+    id: string(o.id),
+    name: string(o.name, string(o.id)),
+    bufferBytes: number(o.buffer_bytes),
+    applies: o.applies === true,
+    assumptions: list(o.assumptions).map((a) => {
+      const x = object(a);
+      return { text: string(x.text), holds: boolean(x.holds) };
+    }),
+    missing: string(o.missing),
+    formula: string(o.formula),
+    source: string(o.source),
+    goals: strings(o.goals),
+    inputs: list(o.inputs).flatMap((i) => {
+      const x = object(i);
+      const value = number(x.value);
+      return value === null ? [] : [{ name: string(x.name), value, unit: string(x.unit) }];
+    }),
+  };
+}
+
+export function advice(v: unknown): Advice | null {
+  const o = object(v);
+  if (Object.keys(o).length === 0) return null;
+  const present = object(o.present);
+  const measured = object(present.measured);
+  return {
+    advisedBytes: number(o.limit_bytes),
+    rule: string(o.rule),
+    decidedBy: string(o.decided_by),
+    feasible: o.feasible === true,
+    givenUp: strings(object(o.infeasible).given_up),
+    reasons: strings(o.reasons),
+    predicted: prediction(o.predicted),
+    presentBytes: number(present.limit_bytes),
+    presentPredicted: prediction(present.predicted),
+    observed:
+      number(measured.utilisation) === null
+        ? null
+        : {
+            utilisation: number(measured.utilisation),
+            lossRate: number(measured.loss_rate),
+            delayMaxMs: number(measured.delay_max_ms),
+          },
+    rules: list(o.rules).map(rule),
+  };
+}
+
+export function adviceState(v: unknown): AdviceState | null {
+  const o = object(v);
+  const a = advice(o.advice);
+  const node = number(o.node);
+  const port = number(o.port);
+  if (!a || node === null || port === null) return null;
+  return { link: { node, port }, advice: a, targets: targets(o.targets), canApply: o.can_apply === true, whyNot: string(o.why_not) };
+}
+
+function watching(v: unknown): string {
+  if (v === null || v === undefined) return '';
+  if (typeof v === 'string') return v;
+  const o = object(v);
+  return string(o.phase) || string(o.state) || string(o.what) || 'the last change is being watched';
+}
+
+export function link(v: unknown): Link | null {
+  const o = object(v);
+  const node = number(o.node);
+  const port = number(o.port);
+  if (node === null || port === null) return null;
+  const startNs = number(o.capture_start_ns) ?? 0;
+  const limit = object(o.limit);
+  const recent = object(o.recent);
+  const age = number(o.age_s);
+  return {
+    node,
+    port,
+    name: string(o.name),
+    capacityBps: number(o.capacity_bps) || null,
+    startNs,
+    now: ((number(o.now_ns) ?? startNs) - startNs) / NS,
+    ageMs: age === null ? null : age * 1000,
+    stale: o.stale === true,
+    limit: string(limit.action) ? { action: string(limit.action), bytes: number(limit.limit_bytes) } : null,
+    reportedLimitBytes: number(o.reported_limit_bytes) || null,
+    recent: {
+      utilisation: number(recent.utilisation),
+      lossRate: number(recent.loss_rate),
+      occupancy: quantiles(recent.occupancy_bytes),
+      delayMs: quantiles(recent.delay_ms),
+      packets: number(recent.packets),
+      drops: number(recent.drops),
+      reportsLost: number(recent.reports_lost),
+    },
+    targets: targets(o.targets),
+    estimate: linkEstimate(o.estimate, startNs),
+    advice: advice(o.advice),
+    watching: watching(o.watching),
+  };
+}
+
+export function links(v: unknown): Link[] {
+  return list(object(v).links)
+    .map(link)
+    .filter((l): l is Link => l !== null);
+}
+
+export function series(v: unknown, startNs: number): SeriesColumns {
+  const o = object(v);
+  const time = numbers(o.time_ns);
+  const drops = numbers(o.drops);
+  const arrivals = numbers(o.arrivals);
+  return {
+    stepSeconds: (number(o.step_ns) ?? 0) / NS,
+    time: time.map((t) => ((t ?? startNs) - startNs) / NS),
+    occP50: numbers(o.occupancy_p50_bytes),
+    occP99: numbers(o.occupancy_p99_bytes),
+    occMax: numbers(o.occupancy_max_bytes),
+    // 0 stands for "not reported or unlimited": no line.
+    limit: numbers(o.limit_bytes).map((l) => l || null),
+    utilisation: numbers(o.utilisation),
+    loss: drops.map((d, i) => {
+      const a = arrivals[i] ?? 0;
+      return d === null ? null : a ? d / a : 0;
+    }),
+    delayP50: numbers(o.delay_p50_ms),
+    delayP99: numbers(o.delay_p99_ms),
+    delayMax: numbers(o.delay_max_ms),
+    drops,
+  };
+}
+
+export function packets(v: unknown, startNs: number): Packets {
+  const o = object(v);
+  const column = (x: unknown): number[] => numbers(x).map((n) => n ?? 0);
+  return {
+    time: column(o.ingress_ns).map((t) => (t - startNs) / NS),
+    occupancy: column(o.occupancy_bytes),
+    dropped: list(o.dropped).map((d) => d === true),
+    flow: column(o.flow_id),
+    cwnd: column(o.cwnd),
+    truncated: o.truncated === true,
+  };
+}
+
+export function curve(v: unknown): CurvePoint[] {
+  return list(object(v).points).flatMap((p) => {
+    const o = object(p);
+    const bufferBytes = number(o.buffer_bytes);
+    const predicted = prediction(o.predicted);
+    return bufferBytes === null || !predicted ? [] : [{ bufferBytes, predicted }];
+  });
+}
+
+function peer(v: unknown): Collector {
+  const o = object(v);
+  const health = object(o.health);
+  return {
+    address: string(o.address) || string(o.name) || `node ${number(o.node) ?? '?'}`,
+    connected: boolean(o.connected) ?? boolean(health.connected),
+    problem: string(o.problem) || string(health.problem) || string(o.error),
+  };
+}
+
+/** Sum of a counter over the collectors; null when none has it. */
+function sum(collectors: Json[], name: string): number | null {
+  let total: number | null = null;
+  for (const c of collectors) {
+    const n = number(object(c.status)[name]) ?? number(object(c.counters)[name]) ?? number(c[name]);
+    if (n !== null) total = (total ?? 0) + n;
+  }
+  return total;
+}
+
+export function status(v: unknown): Status {
+  const o = object(v);
+  const collectors = list(o.collectors).map(object);
+  return {
+    version: string(o.version),
+    mode: string(o.mode),
+    windowSeconds: number(o.window_s),
+    collectors: collectors.map(peer),
+    switches: list(o.switches).map(peer),
+    reportsReceived: sum(collectors, 'reports_received'),
+    reportsLost: sum(collectors, 'reports_lost'),
+    malformed: sum(collectors, 'datagrams_malformed'),
+    kernelDrops: sum(collectors, 'kernel_drops'),
+    probeSamples: sum(collectors, 'probe_samples'),
+    probeLost: sum(collectors, 'probe_lost'),
+    joinCandidates: sum(collectors, 'join_candidates'),
+    joinMatched: sum(collectors, 'join_matched'),
+  };
+}
+
+function limitWords(v: unknown): string {
+  const o = object(v);
+  const action = string(o.action);
+  const b = number(o.limit_bytes);
+  if (b === null) return action === 'unlimited' ? 'unlimited' : '?';
+  return `${b} B${action === 'mark_ce' ? ' (mark CE)' : ''}`;
+}
+
+const OUTCOMES: Record<string, string> = {
+  set: 'set',
+  refused: 'refused',
+  failed: 'failed',
+  dry_run: 'dry run',
+  kept: 'kept after observation',
+  worse: 'worse than before',
+};
+const ORIGINS: Record<string, string> = {
+  operator: 'operator',
+  confirmed: 'advice, confirmed',
+  auto: 'advice, automatic',
+  rollback: 'observation',
+  restore: 'restored after loss of state',
+};
+
+export function change(v: unknown): AuditEntry {
+  const o = object(v);
+  const outcome = string(o.outcome);
+  const origin = string(o.origin);
+  const unixMs = number(o.unix_ms);
+  const link = `${number(o.node) ?? '?'}:${number(o.port) ?? '?'}`;
+  const what = `${limitWords(o.before)} → ${limitWords(o.limit)}`;
+  return {
+    id: [unixMs, link, origin, outcome, what].join('/'),
+    unixMs,
+    link,
+    what,
+    origin: ORIGINS[origin] ?? origin,
+    why: [string(o.error), string(o.reason)].filter(Boolean).join('. '),
+    outcome: OUTCOMES[outcome] ?? outcome,
+    ok: outcome ? !['refused', 'failed', 'worse'].includes(outcome) : null,
+  };
+}
+
+/** Newest first. */
+export function changes(v: unknown): AuditEntry[] {
+  return list(object(v).changes)
+    .map(change)
+    .sort((a, b) => (b.unixMs ?? 0) - (a.unixMs ?? 0));
+}
+

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ties the controller's API to the views: one state, one draw per frame at most.
+
+import { adviceState, change, changes, links as readLinks, packets as readPackets, series as readSeries, status as readStatus } from './api/adapt';
+import { ApiError, API, get, post, token } from './api/client';
+import { Events } from './api/events';
+import { number, object } from './api/json';
+import { h } from './dom';
+import type { SizeUnit } from './format/units';
+import { OccupancySampler } from './model/sampler';
+import { freshness, type Freshness } from './model/freshness';
+import { limitBytes, linkKey, linkTitle, sizeContext } from './model/links';
+import { Recording } from './model/recording';
+import { Series } from './model/series';
+import type { AdviceState, AuditEntry, Link, Packets, Rule, Status } from './model/types';
+import { ESTIMATES } from './model/types';
+import { AdviceView } from './views/advice';
+import { Audit } from './views/audit';
+import { type EstimateColumn, estimateColumns, Estimates } from './views/estimates';
+import { Flows } from './views/flows';
+import { Header } from './views/header';
+import { Health } from './views/health';
+import { Recorder } from './views/recorder';
+import { Rules } from './views/rules';
+
+/** Rows of history of the estimates kept per port: an hour at one per second. */
+const ESTIMATE_ROWS = 3600;
+/** Ports whose history is kept. */
+const MOST_LINKS = 64;
+/** Changes listed. */
+const MOST_CHANGES = 100;
+/** Longest span shown packet by packet, seconds. */
+const PACKET_SPAN = 2.5;
+const MAX_PACKETS = 20_000;
+const UNIT = 'tidemark.unit';
+
+export class App {
+  private links: Link[] = [];
+  private selected = '';
+  private recording = new Recording();
+  private estimates = new Map<string, Series<EstimateColumn>>();
+  private advice: AdviceState | null = null;
+  private rules: Rule[] = [];
+  private status: Status | null = null;
+  private changes: AuditEntry[] = [];
+  private unit: SizeUnit = 'bytes';
+  private window = 30;
+  private held: { from: number; to: number } | null = null;
+  private packets: Packets | null = null;
+  private packetsNote = '';
+  private sampler = new OccupancySampler();
+  private readonly events: Events;
+  private readonly header: Header;
+  private readonly health = new Health();
+  private readonly recorder: Recorder;
+  private readonly estimatesView = new Estimates();
+  private readonly rulesView = new Rules();
+  private readonly adviceView: AdviceView;
+  private readonly flows = new Flows();
+  private readonly audit = new Audit();
+  private drawing = false;
+  private loadingSeries = false;
+  private polling = false;
+  private holdRequest = 0;
+
+  constructor(root: HTMLElement) {
+    const stored = localStorage.getItem(UNIT);
+    if (stored === 'packets' || stored === 'ms') this.unit = stored;
+    this.header = new Header({ selectLink: (k) => this.select(k), selectUnit: (u) => this.setUnit(u) });
+    this.recorder = new Recorder({
+      setWindow: (s) => {
+        this.window = s;
+        this.follow();
+      },
+      hold: (from, to) => void this.hold(from, to),
+      follow: () => this.follow(),
+    });
+    this.adviceView = new AdviceView({
+      apply: (s, t) => this.apply(s, t),
+      storedToken: token.get,
+      forgetToken: token.clear,
+    });
+    root.append(
+      this.header.element,
+      this.health.element,
+      h(
+        'main',
+        {},
+        this.recorder.element,
+        this.estimatesView.element,
+        h('div', { class: 'sizing' }, this.rulesView.element, this.adviceView.element),
+        this.flows.element,
+        this.audit.element,
+      ),
+    );
+    this.header.showUnit(this.unit);
+    this.events = new Events({
+      open: () => new EventSource(new URL('events', API)),
+      onEvent: (name, data) => this.onEvent(name, data),
+      onConnection: (s) => {
+        if (s === 'live') void this.poll();
+        this.draw();
+      },
+      now: () => performance.now(),
+    });
+  }
+
+  start(): void {
+    this.events.start();
+    setInterval(() => {
+      this.events.tick();
+      this.health.update(this.freshness(), this.status);
+    }, 500);
+    setInterval(() => {
+      if (this.events.connection === 'live' && !document.hidden) void this.poll();
+    }, 2000);
+    document.addEventListener('visibilitychange', () => {
+      if (!document.hidden) {
+        void this.loadSeries();
+        this.draw();
+      }
+    });
+    this.draw();
+  }
+
+  private get link(): Link | null {
+    return this.links.find((l) => linkKey(l) === this.selected) ?? null;
+  }
+
+  private onEvent(name: string, data: unknown): void {
+    if (name === 'update') this.onUpdate(data);
+    else if (name === 'change') {
+      this.changes = [change(data), ...this.changes].slice(0, MOST_CHANGES);
+      void this.poll();
+    } else if (name === 'collector') void this.poll();
+    this.draw();
+  }
+
+  private onUpdate(data: unknown): void {
+    const links = readLinks(data).slice(0, MOST_LINKS);
+    for (const l of links) this.remember(l);
+    this.links = links;
+    if (!this.link && links[0]) this.select(linkKey(links[0]));
+    if (!document.hidden) void this.loadSeries();
+  }
+
+  /** Keeps the estimates of every port, also of those not shown. */
+  private remember(l: Link): void {
+    if (!l.estimate) return;
+    const key = linkKey(l);
+    let s = this.estimates.get(key);
+    // Another zero of time: the switch or the collector began anew.
+    if (s && s.lastTime !== null && l.estimate.to < s.lastTime - 1) {
+      s.clear();
+      if (key === this.selected) this.recording = new Recording();
+    }
+    if (!s) {
+      if (this.estimates.size >= MOST_LINKS) return;
+      s = new Series(estimateColumns(), ESTIMATE_ROWS);
+      this.estimates.set(key, s);
+    }
+    const row: Partial<Record<EstimateColumn, number | null>> = {};
+    for (const n of ESTIMATES) {
+      const e = l.estimate.values[n];
+      row[n] = e?.value ?? null;
+      row[`${n}Low`] = e?.low ?? null;
+      row[`${n}High`] = e?.high ?? null;
+    }
+    s.push(l.estimate.to, row);
+  }
+
+  private select(key: string): void {
+    this.selected = key;
+    this.recording = new Recording();
+    this.sampler = new OccupancySampler();
+    this.advice = null;
+    this.rules = [];
+    this.held = null;
+    this.packets = null;
+    this.recorder.reset();
+    this.estimatesView.reset();
+    const link = this.link;
+    document.title = link ? `${linkTitle(link)} · Tidemark` : 'Tidemark';
+    void this.loadSeries();
+    void this.poll();
+    this.draw();
+  }
+
+  private setUnit(unit: SizeUnit): void {
+    this.unit = unit;
+    localStorage.setItem(UNIT, unit);
+    this.header.showUnit(unit);
+    this.draw();
+  }
+
+  /** Fetches what is new of the chosen port. */
+  private async loadSeries(): Promise<void> {
+    const link = this.link;
+    if (!link || this.loadingSeries) return;
+    this.loadingSeries = true;
+    const recording = this.recording;
+    const last = recording.series.lastTime;
+    try {
+      // The newest rows once more: they may have been incomplete.
+      const query = last === null ? { last_s: 120 } : { from_ns: link.startNs + Math.max(0, last - 3 * recording.step) * 1e9 };
+      const columns = readSeries(await get(`links/${link.node}/${link.port}/series`, { ...query, max_points: 2400 }), link.startNs);
+      if (recording === this.recording) {
+        recording.add(columns);
+        this.draw();
+      }
+    } catch {
+      // The state of the connection is shown by the event stream.
+    } finally {
+      this.loadingSeries = false;
+    }
+  }
+
+  /** What does not come with the events: advice, counters, distribution. */
+  private async poll(): Promise<void> {
+    if (this.polling) return;
+    this.polling = true;
+    const link = this.link;
+    try {
+      const jobs: Promise<void>[] = [
+        get('status').then((s) => {
+          this.status = readStatus(s);
+        }),
+        get('changes').then((c) => {
+          this.changes = changes(c).slice(0, MOST_CHANGES);
+        }),
+      ];
+      if (link) {
+        const place = { node: link.node, port: link.port };
+        jobs.push(
+          get('advice', place).then((a) => {
+            if (linkKey(link) !== this.selected) return;
+            this.advice = adviceState(a);
+            if (this.advice && this.advice.advice.rules.length > 0) this.rules = this.advice.advice.rules;
+          }),
+        );
+        if (!this.held) jobs.push(this.sampleOccupancy(link));
+      }
+      await Promise.allSettled(jobs);
+      this.draw();
+    } finally {
+      this.polling = false;
+    }
+  }
+
+  private async sampleOccupancy(link: Link): Promise<void> {
+    const sampler = this.sampler;
+    const slice = sampler.nextSlice(link.now);
+    if (!slice) return;
+    const p = readPackets(
+      await get(`links/${link.node}/${link.port}/packets`, {
+        from_ns: link.startNs + slice.from * 1e9,
+        to_ns: link.startNs + slice.to * 1e9,
+        max_packets: 4000,
+      }),
+      link.startNs,
+    );
+    sampler.add(p, slice);
+  }
+
+  private async hold(from: number, to: number): Promise<void> {
+    const link = this.link;
+    if (!link || !(to > from)) return;
+    this.held = { from, to };
+    this.packets = null;
+    const request = ++this.holdRequest;
+    if (to - from > PACKET_SPAN) {
+      this.packetsNote = `Held. Choose ${PACKET_SPAN} s or less to see single packets.`;
+      this.draw();
+      return;
+    }
+    this.packetsNote = 'Held. Reading packets.';
+    this.draw();
+    try {
+      const p = readPackets(
+        await get(`links/${link.node}/${link.port}/packets`, {
+          from_ns: link.startNs + from * 1e9,
+          to_ns: link.startNs + to * 1e9,
+          max_packets: MAX_PACKETS,
+        }),
+        link.startNs,
+      );
+      if (request !== this.holdRequest || !this.held) return;
+      if (p.time.length === 0) {
+        this.packetsNote = 'Held. The collector no longer has the packets of this span; intervals are shown.';
+      } else {
+        this.packets = p;
+        const drops = p.dropped.filter(Boolean).length;
+        this.packetsNote =
+          `Held. Every dot is a packet at its arrival (${p.time.length}), every cross a drop (${drops}).` +
+          (p.truncated ? ' The span holds more packets than are shown.' : '');
+      }
+    } catch (e) {
+      if (request !== this.holdRequest) return;
+      this.packetsNote = `Held. Packets could not be read: ${e instanceof Error ? e.message : String(e)}`;
+    }
+    this.draw();
+  }
+
+  private follow(): void {
+    this.held = null;
+    this.packets = null;
+    this.holdRequest += 1;
+    this.draw();
+  }
+
+  private async apply(s: AdviceState, secret: string): Promise<string> {
+    try {
+      const answer = object(await post('advice/apply', { ...s.link, bytes: s.advice.advisedBytes }, secret));
+      token.set(secret);
+      const set = number(object(answer.limit).limit_bytes);
+      void this.poll();
+      return set === null ? 'Set.' : `Set. The switch was read back: ${set} B.`;
+    } catch (e) {
+      if (e instanceof ApiError && e.status === 401) {
+        token.clear();
+        throw new Error('The controller does not accept this token.');
+      }
+      throw e;
+    }
+  }
+
+  private freshness(): Freshness {
+    const link = this.link;
+    const away = this.status?.collectors.find((c) => c.connected === false);
+    return freshness({
+      connection: this.events.connection,
+      silenceMs: this.events.silence(),
+      haveLink: link !== null,
+      telemetryAgeMs: link?.ageMs ?? null,
+      stale: link?.stale ?? false,
+      collectorProblem: away ? `Collector ${away.address}: ${away.problem || 'not connected'}. The controller tries again.` : '',
+    });
+  }
+
+  /** Draws once per frame however many changes came in. */
+  private draw(): void {
+    if (this.drawing) return;
+    this.drawing = true;
+    requestAnimationFrame(() => {
+      this.drawing = false;
+      this.render();
+    });
+  }
+
+  private render(): void {
+    const link = this.link;
+    const fresh = this.freshness();
+    const context = sizeContext(link);
+    const limit = link ? limitBytes(link) : null;
+    const advice = this.advice?.advice ?? null;
+    const now = this.recording.series.lastTime ?? link?.now ?? 0;
+    const end = this.held?.to ?? now + this.recording.step;
+    const start = this.held?.from ?? end - this.window;
+    this.header.update(this.links, link);
+    this.health.update(fresh, this.status);
+    this.recorder.update({
+      recording: this.recording,
+      from: start,
+      to: end,
+      window: this.window,
+      held: this.held !== null,
+      packets: this.packets,
+      packetsNote: this.packetsNote,
+      distribution: this.sampler.distribution(),
+      limit,
+      advised: advice?.advisedBytes ?? null,
+      targets: link?.targets ?? null,
+      unit: this.unit,
+      context,
+      stale: fresh.level === 'stale' || fresh.level === 'lost',
+    });
+    const history = this.estimates.get(this.selected);
+    if (history) this.estimatesView.update(link?.estimate ?? null, history);
+    this.rulesView.update({
+      rules: this.rules,
+      deciding: advice?.rule ?? '',
+      limit,
+      advised: advice?.advisedBytes ?? null,
+      unit: this.unit,
+      context,
+    });
+    this.adviceView.update({
+      state: this.advice,
+      limit,
+      unit: this.unit,
+      context,
+      mode: this.status?.mode ?? '',
+      watching: link?.watching ?? '',
+    });
+    this.flows.update(link?.estimate ?? null);
+    this.audit.update(this.changes);
+  }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from 'vitest';
+import { decimalsFor, niceStep, StickyMax, ticks } from './scale';
+
+describe('scale', () => {
+  it('finds round steps', () => {
+    expect(niceStep(0.3)).toBeCloseTo(0.5);
+    expect(niceStep(7)).toBe(10);
+    expect(niceStep(20)).toBe(20);
+    expect(niceStep(0)).toBe(1);
+  });
+
+  it('makes ticks inside the range', () => {
+    expect(ticks(0, 100, 5)).toEqual([0, 20, 40, 60, 80, 100]);
+    expect(ticks(3.2, 9.9, 4)).toEqual([4, 6, 8]);
+    expect(ticks(1, 1, 4)).toEqual([1]);
+  });
+
+  it('knows the decimals of a step', () => {
+    expect(decimalsFor(0.25)).toBe(2);
+    expect(decimalsFor(20)).toBe(0);
+    expect(decimalsFor(0.0005)).toBe(4);
+  });
+
+  it('grows at once and shrinks with patience', () => {
+    const s = new StickyMax(1, 3);
+    expect(s.update(100)).toBeGreaterThanOrEqual(100);
+    const high = s.update(95);
+    expect(s.update(10)).toBe(high);
+    expect(s.update(10)).toBe(high);
+    expect(s.update(10)).toBeLessThan(20);
+    expect(s.update(500)).toBeGreaterThanOrEqual(500);
+  });
+});

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The few helpers that make DOM code short. Text is only ever set as text, so
+// nothing that arrives from the network can become markup.
+
+type Attributes = Record<string, string | number | boolean | null | undefined>;
+export type Child = Node | string | null | undefined;
+
+/** Creates an element; attributes with null/undefined/false are left out. */
+export function h<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  const e = document.createElement(tag);
+  assign(e, attributes);
+  append(e, children);
+  return e;
+}
+
+/** The same for SVG. */
+export function svg<K extends keyof SVGElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: Child[]
+): SVGElementTagNameMap[K] {
+  const e = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  assign(e, attributes);
+  append(e, children);
+  return e;
+}
+
+function assign(e: Element, attributes: Attributes): void {
+  for (const [name, value] of Object.entries(attributes)) attr(e, name, value);
+}
+
+function append(e: Element, children: Child[]): void {
+  for (const c of children) if (c != null) e.append(c);
+}
+
+/** Sets or removes an attribute, only when it changes. */
+export function attr(e: Element, name: string, value: string | number | boolean | null | undefined): void {
+  if (value == null || value === false) {
+    if (e.hasAttribute(name)) e.removeAttribute(name);
+    return;
+  }
+  const text = value === true ? '' : String(value);
+  if (e.getAttribute(name) !== text) e.setAttribute(name, text);
+}
+
+/** Sets the text, only when it changes: an unchanged page is not repainted. */
+export function text(e: Element, value: string): void {
+  if (e.textContent !== value) e.textContent = value;
+}
+
+/** A symbol with a subscript: T<sub>e</sub>. */
+export function symbol(base: string, sub?: string): HTMLElement {
+  return h('var', { class: 'symbol' }, base, sub ? h('sub', {}, sub) : null);
+}
+
+/**
+ * Makes the children of `parent` exactly one element per item, reusing the
+ * elements of items that stay, so that focus, hover and scroll survive updates.
+ */
+export function keyed<T, E extends Element>(
+  parent: Element,
+  items: readonly T[],
+  key: (item: T) => string,
+  create: (item: T) => E,
+  update: (element: E, item: T) => void,
+): void {
+  const old = new Map<string, E>();
+  for (const child of Array.from(parent.children)) old.set((child as HTMLElement).dataset.key ?? '', child as E);
+  let place: Element | null = parent.firstElementChild;
+  for (const item of items) {
+    const k = key(item);
+    let e = old.get(k);
+    if (e) {
+      old.delete(k);
+    } else {
+      e = create(item);
+      e.setAttribute('data-key', k);
+    }
+    update(e, item);
+    if (e === place) place = place.nextElementSibling;
+    else parent.insertBefore(e, place);
+  }
+  for (const e of old.values()) e.remove();
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from 'vitest';
+import { freshness, type FreshnessInput } from './freshness';
+
+const good: FreshnessInput = {
+  connection: 'live',
+  silenceMs: 200,
+  haveLink: true,
+  telemetryAgeMs: 300,
+  stale: false,
+  collectorProblem: '',
+};
+
+describe('freshness', () => {
+  it('is live with the age of the telemetry, including the silence since', () => {
+    const f = freshness(good);
+    expect(f.level).toBe('live');
+    expect(f.detail).toBe('telemetry 0.5 s old');
+  });
+
+  it('says so when the telemetry is old', () => {
+    const f = freshness({ ...good, stale: true, telemetryAgeMs: 30_000 });
+    expect(f.level).toBe('stale');
+    expect(f.detail).toContain('30 s old');
+  });
+
+  it('puts the lost controller before everything else', () => {
+    const f = freshness({ ...good, connection: 'lost', stale: true, silenceMs: 12_000 });
+    expect(f.level).toBe('lost');
+    expect(f.detail).toContain('12 s');
+    expect(freshness({ ...good, connection: 'lost', silenceMs: null }).level).toBe('lost');
+  });
+
+  it('names a collector that is away', () => {
+    const f = freshness({ ...good, collectorProblem: 'collector 127.0.0.1:9560: connection refused' });
+    expect(f.level).toBe('stale');
+    expect(f.detail).toContain('127.0.0.1:9560');
+  });
+
+  it('waits for the first link', () => {
+    expect(freshness({ ...good, haveLink: false }).level).toBe('waiting');
+    expect(freshness({ ...good, connection: 'connecting', silenceMs: null }).level).toBe('waiting');
+  });
+});

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the page shows, independent of how it travelled. `api/adapt.ts` turns the
+// controller's JSON into these. Times in seconds since the link's first interval.
+
+/** A value with the range it may lie in. */
+export interface Interval {
+  value: number;
+  low: number;
+  high: number;
+}
+
+export type Regime = 'transparent' | 'elastic' | 'overload' | 'unknown';
+
+export type FlowClass = 'LBP' | 'RBP' | 'WL' | 'SHORT' | 'OTHER';
+
+export interface Quantiles {
+  p50: number | null;
+  p99: number | null;
+  max: number | null;
+}
+
+export interface LinkId {
+  node: number;
+  port: number;
+}
+
+export interface Limit {
+  action: string;
+  bytes: number | null;
+}
+
+export interface Recent {
+  utilisation: number | null;
+  lossRate: number | null;
+  occupancy: Quantiles;
+  delayMs: Quantiles;
+  packets: number | null;
+  drops: number | null;
+  reportsLost: number | null;
+}
+
+export interface Targets {
+  utilisation: number | null;
+  lossRate: number | null;
+  delayMs: number | null;
+  priority: string[];
+}
+
+/** One egress port as the controller knows it now. */
+export interface Link extends LinkId {
+  name: string;
+  capacityBps: number | null;
+  /** Switch time of the first interval, ns; the page's zero. */
+  startNs: number;
+  /** Newest telemetry, seconds since start. */
+  now: number;
+  ageMs: number | null;
+  stale: boolean;
+  /** As read from the switch; null without a switch. */
+  limit: Limit | null;
+  /** As the reports say. */
+  reportedLimitBytes: number | null;
+  recent: Recent;
+  targets: Targets;
+  estimate: LinkEstimate | null;
+  advice: Advice | null;
+  /** A change being watched, in words; empty when none. */
+  watching: string;
+}
+
+export interface Estimate extends Interval {
+  /** probed, passive, mixed, assumed */
+  evidence: string;
+  samples: number | null;
+}
+
+export const ESTIMATES = ['nB', 'alpha', 'delta', 'tE', 'cE'] as const;
+export type EstimateName = (typeof ESTIMATES)[number];
+
+export interface LinkEstimate {
+  from: number;
+  to: number;
+  /** M as the queue counts it, bytes; null when no data packet was seen. */
+  segmentBytes: number | null;
+  regime: Regime;
+  regimeWhy: string;
+  values: Record<EstimateName, Estimate | null>;
+  /** What is beside the five: L̄, q̂, ρ, s. */
+  meanLossBurst: Estimate | null;
+  rho: Estimate | null;
+  utilisation: number | null;
+  lossRate: number | null;
+  delayMs: Quantiles;
+  classes: Record<FlowClass, number>;
+  flows: Flow[];
+  caveats: string[];
+}
+
+export interface Flow {
+  id: string;
+  src: string;
+  dst: string;
+  protocol: string;
+  cls: FlowClass;
+  confidence: number | null;
+  why: string;
+  evidence: string;
+  rateBps: number | null;
+  drops: number | null;
+  activeFraction: number | null;
+  cwndPkts: number | null;
+  srttMs: number | null;
+  baseRttMs: number | null;
+  control: string;
+}
+
+export interface Assumption {
+  text: string;
+  holds: boolean | null;
+}
+
+export interface Rule {
+  id: string;
+  name: string;
+  bufferBytes: number | null;
+  applies: boolean;
+  assumptions: Assumption[];
+  missing: string;
+  formula: string;
+  source: string;
+  goals: string[];
+  inputs: { name: string; value: number; unit: string }[];
+}
+
+export interface Prediction {
+  utilisation: Interval | null;
+  lossRate: Interval | null;
+  delayMs: Interval | null;
+}
+
+export interface Observed {
+  utilisation: number | null;
+  lossRate: number | null;
+  delayMaxMs: number | null;
+}
+
+export interface Advice {
+  advisedBytes: number | null;
+  rule: string;
+  decidedBy: string;
+  feasible: boolean;
+  givenUp: string[];
+  reasons: string[];
+  predicted: Prediction | null;
+  presentBytes: number | null;
+  presentPredicted: Prediction | null;
+  observed: Observed | null;
+  /** Empty when the message came without them. */
+  rules: Rule[];
+}
+
+/** Advice together with whether it may be applied now. */
+export interface AdviceState {
+  link: LinkId;
+  advice: Advice;
+  targets: Targets;
+  canApply: boolean;
+  whyNot: string;
+}
+
+/** Columns of equal length. */
+export interface SeriesColumns {
+  stepSeconds: number;
+  time: number[];
+  occP50: (number | null)[];
+  occP99: (number | null)[];
+  occMax: (number | null)[];
+  limit: (number | null)[];
+  utilisation: (number | null)[];
+  loss: (number | null)[];
+  delayP50: (number | null)[];
+  delayP99: (number | null)[];
+  delayMax: (number | null)[];
+  drops: (number | null)[];
+}
+
+/** Packets at packet resolution, columns of equal length. */
+export interface Packets {
+  time: number[];
+  occupancy: number[];
+  dropped: boolean[];
+  flow: number[];
+  cwnd: number[];
+  truncated: boolean;
+}
+
+export interface DistributionBin {
+  lowBytes: number;
+  highBytes: number;
+  share: number;
+}
+
+export interface Distribution {
+  bins: DistributionBin[];
+  total: number;
+  p50: number | null;
+  p99: number | null;
+  max: number | null;
+  /** What it covers, seconds. */
+  spanSeconds: number | null;
+}
+
+export interface CurvePoint {
+  bufferBytes: number;
+  predicted: Prediction;
+}
+
+export interface AuditEntry {
+  id: string;
+  unixMs: number | null;
+  link: string;
+  what: string;
+  origin: string;
+  why: string;
+  outcome: string;
+  ok: boolean | null;
+}
+
+export interface Collector {
+  address: string;
+  connected: boolean | null;
+  problem: string;
+}
+
+export interface Status {
+  version: string;
+  mode: string;
+  windowSeconds: number | null;
+  collectors: Collector[];
+  switches: Collector[];
+  reportsReceived: number | null;
+  reportsLost: number | null;
+  malformed: number | null;
+  kernelDrops: number | null;
+  probeSamples: number | null;
+  probeLost: number | null;
+  joinCandidates: number | null;
+  joinMatched: number | null;
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// What to set, what to expect of it, and the button that sets it.
+
+import { attr, h, keyed, text } from '../dom';
+import { formatSize, milliseconds, MISSING, percent, type SizeContext, type SizeUnit } from '../format/units';
+import type { AdviceState, Interval } from '../model/types';
+
+export interface AdviceViewState {
+  state: AdviceState | null;
+  limit: number | null;
+  unit: SizeUnit;
+  context: SizeContext;
+  mode: string;
+  watching: string;
+}
+
+export interface AdviceActions {
+  /** Applies; resolves with words for the operator, rejects with the reason. */
+  apply: (state: AdviceState, token: string) => Promise<string>;
+  storedToken: () => string;
+  forgetToken: () => void;
+}
+
+const QUANTITIES = ['utilisation', 'loss', 'delay'] as const;
+type Quantity = (typeof QUANTITIES)[number];
+const LABELS: Record<Quantity, string> = { utilisation: 'utilisation', loss: 'loss', delay: 'largest delay' };
+const COLUMNS = ['advised', 'present', 'measured', 'target'] as const;
+type Column = (typeof COLUMNS)[number];
+
+function range(i: Interval | null, f: (v: number) => string): [string, string] {
+  if (!i) return [MISSING, ''];
+  const value = f(i.value);
+  const low = f(i.low);
+  const high = f(i.high);
+  return [value, low === high ? '' : `${low} to ${high}`];
+}
+
+export class AdviceView {
+  readonly element: HTMLElement;
+  private readonly size = h('b', { class: 'advised-size' }, MISSING);
+  private readonly other = h('span', { class: 'advised-other' });
+  private readonly change = h('p', { class: 'advised-change' });
+  private readonly cells = new Map<string, { value: Element; range: Element; cell: Element }>();
+  private readonly reasons = h('ol', { class: 'reasons' });
+  private readonly warning = h('p', { class: 'warning', hidden: true });
+  private readonly button: HTMLButtonElement;
+  private readonly dialog: HTMLDialogElement;
+  private readonly tokenInput: HTMLInputElement;
+  private readonly dialogText = h('p');
+  private readonly dialogError = h('p', { class: 'form-error', role: 'alert' });
+  private readonly confirmButton: HTMLButtonElement;
+  private readonly forget: HTMLButtonElement;
+  private readonly outcome = h('p', { class: 'outcome', role: 'status' });
+  private readonly blocked = h('p', { class: 'blocked', id: 'apply-why' });
+  private current: AdviceViewState | null = null;
+  private offered: AdviceState | null = null;
+
+  constructor(private readonly actions: AdviceActions) {
+    this.button = h('button', { type: 'button', class: 'primary', 'aria-describedby': 'apply-why', disabled: true }, 'Apply to switch');
+    this.button.addEventListener('click', () => this.open());
+    this.tokenInput = h('input', { type: 'password', id: 'token', name: 'token', autocomplete: 'off', required: true });
+    this.confirmButton = h('button', { type: 'submit', class: 'primary' }, 'Apply');
+    const cancel = h('button', { type: 'button', class: 'quiet' }, 'Cancel');
+    this.forget = h('button', { type: 'button', class: 'quiet forget' }, 'Forget token');
+    const form = h(
+      'form',
+      { method: 'dialog' },
+      h('h2', { id: 'apply-title' }, 'Apply to switch'),
+      this.dialogText,
+      h('label', { for: 'token' }, 'Control token'),
+      this.tokenInput,
+      h('p', { class: 'hint' }, 'The controller printed it at its first start, or it is in its token file. Kept for this tab only.'),
+      this.dialogError,
+      h('div', { class: 'buttons' }, this.forget, cancel, this.confirmButton),
+    );
+    this.dialog = h('dialog', { class: 'apply', 'aria-labelledby': 'apply-title' }, form);
+    cancel.addEventListener('click', () => this.dialog.close());
+    this.forget.addEventListener('click', () => {
+      actions.forgetToken();
+      this.tokenInput.value = '';
+      attr(this.forget, 'hidden', true);
+      this.tokenInput.focus();
+    });
+    form.addEventListener('submit', (e) => {
+      e.preventDefault();
+      void this.submit();
+    });
+
+    const head = h('tr', {}, h('td', {}), ...COLUMNS.map((c) => h('th', { scope: 'col', class: `col-${c}` }, this.heading(c))));
+    const body = h('tbody');
+    for (const q of QUANTITIES) {
+      const tr = h('tr', {}, h('th', { scope: 'row' }, LABELS[q]));
+      for (const c of COLUMNS) {
+        const value = h('span', {}, MISSING);
+        const rangeText = h('small');
+        const cell = h('td', { class: `col-${c}` }, value, rangeText);
+        this.cells.set(`${q}/${c}`, { value, range: rangeText, cell });
+        tr.append(cell);
+      }
+      body.append(tr);
+    }
+    this.element = h(
+      'section',
+      { class: 'advice', 'aria-labelledby': 'advice-title' },
+      h('div', { class: 'bar' }, h('h2', { id: 'advice-title' }, 'Advice')),
+      h('p', { class: 'advised' }, this.size, this.other),
+      this.change,
+      this.warning,
+      h('div', { class: 'scroll' }, h('table', { class: 'outlook' }, h('thead', {}, head), body)),
+      h('div', { class: 'apply-row' }, this.button, this.blocked),
+      this.outcome,
+      h('details', { class: 'why', open: true }, h('summary', {}, 'How this was reached'), this.reasons),
+      this.dialog,
+    );
+  }
+
+  private heading(c: Column): string {
+    return { advised: 'predicted, advised', present: 'predicted, now', measured: 'measured', target: 'target' }[c];
+  }
+
+  update(s: AdviceViewState): void {
+    this.current = s;
+    const a = s.state?.advice ?? null;
+    const advised = a?.advisedBytes ?? null;
+    text(this.size, formatSize(s.unit, advised, s.context));
+    const others: SizeUnit[] = (['bytes', 'packets', 'ms'] as const).filter((u) => u !== s.unit);
+    text(this.other, advised === null ? 'no limit can be advised yet' : others.map((u) => formatSize(u, advised, s.context)).join(', '));
+    text(this.change, this.changeWords(s, advised));
+    const givenUp = a?.givenUp ?? [];
+    attr(this.warning, 'hidden', givenUp.length === 0);
+    text(this.warning, givenUp.length > 0 ? `The targets cannot hold together: ${givenUp.join(' and ')} given up, by your priority.` : '');
+    this.showOutlook(s);
+    keyed(
+      this.reasons,
+      (a?.reasons ?? []).map((r, i) => ({ r, i })),
+      (x) => String(x.i),
+      () => h('li'),
+      (li, x) => text(li, x.r),
+    );
+    const can = s.state?.canApply === true && advised !== null;
+    attr(this.button, 'disabled', !can);
+    const why = s.watching || (can ? '' : s.state?.whyNot || (s.mode === 'recommend' ? 'The controller only recommends (control.mode).' : ''));
+    text(this.blocked, why);
+  }
+
+  private changeWords(s: AdviceViewState, advised: number | null): string {
+    if (advised === null) return '';
+    if (s.limit === null) return 'No limit is in force now.';
+    const ratio = advised / s.limit;
+    const now = formatSize(s.unit, s.limit, s.context);
+    if (Math.abs(ratio - 1) < 0.01) return `The limit in force, ${now}, is already that.`;
+    return `${percent(Math.abs(ratio - 1))} ${ratio < 1 ? 'less' : 'more'} than the limit in force, ${now}.`;
+  }
+
+  private showOutlook(s: AdviceViewState): void {
+    const a = s.state?.advice;
+    const t = s.state?.targets;
+    const put = (q: Quantity, c: Column, [value, r]: [string, string], bad = false): void => {
+      const cell = this.cells.get(`${q}/${c}`);
+      if (!cell) return;
+      text(cell.value, value);
+      text(cell.range, r);
+      attr(cell.cell, 'data-bad', bad);
+    };
+    for (const c of ['advised', 'present'] as const) {
+      const p = c === 'advised' ? a?.predicted : a?.presentPredicted;
+      const bad = (i: Interval | null | undefined, test: (v: number) => boolean): boolean => i != null && test(i.value);
+      put('utilisation', c, range(p?.utilisation ?? null, percent), bad(p?.utilisation, (v) => t?.utilisation != null && v < t.utilisation));
+      put('loss', c, range(p?.lossRate ?? null, percent), bad(p?.lossRate, (v) => t?.lossRate != null && v > t.lossRate));
+      put('delay', c, range(p?.delayMs ?? null, milliseconds), bad(p?.delayMs, (v) => t?.delayMs != null && v > t.delayMs));
+    }
+    const o = a?.observed;
+    put('utilisation', 'measured', [percent(o?.utilisation), '']);
+    put('loss', 'measured', [percent(o?.lossRate), '']);
+    put('delay', 'measured', [milliseconds(o?.delayMaxMs), '']);
+    put('utilisation', 'target', [t?.utilisation == null ? MISSING : `≥ ${percent(t.utilisation)}`, '']);
+    put('loss', 'target', [t?.lossRate == null ? MISSING : `≤ ${percent(t.lossRate)}`, '']);
+    put('delay', 'target', [t?.delayMs == null ? MISSING : `≤ ${milliseconds(t.delayMs)}`, '']);
+  }
+
+  private open(): void {
+    const s = this.current;
+    if (!s?.state || s.state.advice.advisedBytes === null) return;
+    // What is applied is what was read when the dialog opened, not what the
+    // advice may have become since.
+    this.offered = s.state;
+    const to = s.state.advice.advisedBytes;
+    text(
+      this.dialogText,
+      `Node ${s.state.link.node}, port ${s.state.link.port}: from ${s.limit === null ? 'unlimited' : `${formatSize('bytes', s.limit, s.context)}`} ` +
+        `to ${formatSize('bytes', to, s.context)} (${formatSize('packets', to, s.context)}, ${formatSize('ms', to, s.context)}).`,
+    );
+    text(this.dialogError, '');
+    this.tokenInput.value = this.actions.storedToken();
+    attr(this.forget, 'hidden', this.tokenInput.value === '');
+    this.dialog.showModal();
+    (this.tokenInput.value ? this.confirmButton : this.tokenInput).focus();
+  }
+
+  private async submit(): Promise<void> {
+    const state = this.offered;
+    const token = this.tokenInput.value.trim();
+    if (!state || !token) return;
+    attr(this.confirmButton, 'disabled', true);
+    text(this.dialogError, '');
+    try {
+      text(this.outcome, await this.actions.apply(state, token));
+      this.dialog.close();
+    } catch (e) {
+      text(this.dialogError, e instanceof Error ? e.message : String(e));
+    } finally {
+      attr(this.confirmButton, 'disabled', false);
+    }
+  }
+}

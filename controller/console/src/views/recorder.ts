@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recorder: occupancy with its distribution, and below it utilisation, loss
+// and delay on the same time axis. Follows the newest data, or holds a chosen
+// span and shows it packet by packet where the collector still has it.
+
+import { DistributionChart } from '../charts/distribution';
+import { OccupancyChart } from '../charts/occupancy';
+import { Strip } from '../charts/strip';
+import { attr, h, text } from '../dom';
+import { formatSize, milliseconds, MISSING, percent, type SizeContext, sizeAxisLabel, sizeIn, type SizeUnit } from '../format/units';
+import { rebin } from '../model/distribution';
+import type { Recording } from '../model/recording';
+import type { Distribution, Packets, Targets } from '../model/types';
+
+export const WINDOWS = [10, 30, 120] as const;
+
+export interface RecorderActions {
+  setWindow: (seconds: number) => void;
+  hold: (from: number, to: number) => void;
+  follow: () => void;
+}
+
+export interface RecorderState {
+  recording: Recording;
+  from: number;
+  to: number;
+  window: number;
+  held: boolean;
+  packets: Packets | null;
+  packetsNote: string;
+  distribution: Distribution | null;
+  limit: number | null;
+  advised: number | null;
+  targets: Targets | null;
+  unit: SizeUnit;
+  context: SizeContext;
+  stale: boolean;
+}
+
+const READINGS = [
+  ['p50', 'p50'],
+  ['p99', 'p99'],
+  ['max', 'largest'],
+  ['limit', 'limit'],
+  ['drops', 'drops'],
+] as const;
+type Reading = (typeof READINGS)[number][0];
+
+/** Rows of the distribution beside the chart. */
+const ROWS = 60;
+
+export class Recorder {
+  readonly element: HTMLElement;
+  private readonly occupancy: OccupancyChart;
+  private readonly marginal = new DistributionChart();
+  private readonly utilisation: Strip;
+  private readonly loss: Strip;
+  private readonly delay: Strip;
+  private readonly readings = new Map<Reading, HTMLElement>();
+  private readonly when = h('span', { class: 'when' });
+  private readonly note = h('p', { class: 'hold-note' });
+  private readonly windowButtons = new Map<number, HTMLButtonElement>();
+  private readonly holdButton: HTMLButtonElement;
+  private readonly values = {
+    utilisation: h('b', {}, MISSING),
+    loss: h('b', {}, MISSING),
+    delay: h('b', {}, MISSING),
+  };
+  private readonly summary = h('p', { class: 'visually-hidden' });
+  private state: RecorderState | null = null;
+  private cursor: number | null = null;
+  private offset = 0;
+  private factor = 1e-3;
+
+  constructor(actions: RecorderActions) {
+    const controls = h('div', { class: 'controls' });
+    const windows = h('div', { class: 'segments', role: 'group', 'aria-label': 'Span shown' });
+    for (const s of WINDOWS) {
+      const b = h('button', { type: 'button', 'aria-pressed': 'false' }, `${s} s`);
+      b.addEventListener('click', () => actions.setWindow(s));
+      this.windowButtons.set(s, b);
+      windows.append(b);
+    }
+    this.holdButton = h('button', { type: 'button', class: 'hold' }, 'Hold');
+    this.holdButton.addEventListener('click', () => {
+      const s = this.state;
+      if (!s) return;
+      if (s.held) actions.follow();
+      else actions.hold(s.from, s.to);
+    });
+    const nudge = (label: string, words: string, f: (from: number, to: number) => [number, number]): HTMLButtonElement => {
+      const b = h('button', { type: 'button', class: 'nudge', 'aria-label': words, title: words }, label);
+      b.addEventListener('click', () => {
+        const s = this.state;
+        if (s) actions.hold(...f(s.from, s.to));
+      });
+      return b;
+    };
+    const zoom = (k: number) => (from: number, to: number): [number, number] => {
+      const half = ((to - from) * k) / 2;
+      const middle = (from + to) / 2;
+      return [Math.max(0, middle - half), middle + half];
+    };
+    const shift = (k: number) => (from: number, to: number): [number, number] => {
+      const by = Math.max(-from, (to - from) * k);
+      return [from + by, to + by];
+    };
+    const steps = h(
+      'div',
+      { class: 'segments', role: 'group', 'aria-label': 'Move and zoom' },
+      nudge('←', 'Earlier', shift(-0.5)),
+      nudge('→', 'Later', shift(0.5)),
+      nudge('+', 'Zoom in', zoom(0.4)),
+      nudge('−', 'Zoom out', zoom(2.5)),
+    );
+    controls.append(windows, steps, this.holdButton);
+
+    const legend = h('dl', { class: 'readings' });
+    for (const [name, label] of READINGS) {
+      const value = h('dd', {}, MISSING);
+      this.readings.set(name, value);
+      legend.append(h('div', { class: `key-${name}` }, h('dt', {}, label), value));
+    }
+
+    const main = h('div', { class: 'plot plot-occupancy' });
+    const plots = {
+      utilisation: h('div', { class: 'plot' }),
+      loss: h('div', { class: 'plot' }),
+      delay: h('div', { class: 'plot' }),
+    };
+    const channel = (name: keyof typeof plots, label: string, hint: string): HTMLElement[] => [
+      plots[name],
+      h('p', { class: 'reading', title: hint }, h('span', {}, label), this.values[name]),
+    ];
+    this.element = h(
+      'section',
+      { class: 'recorder', 'aria-labelledby': 'recorder-title' },
+      h('div', { class: 'bar' }, h('h2', { id: 'recorder-title' }, 'Queue occupancy'), this.when, legend, controls),
+      this.summary,
+      h(
+        'div',
+        { class: 'channels' },
+        main,
+        this.marginal.element,
+        ...channel('utilisation', 'utilisation', 'Bytes that left over capacity'),
+        ...channel('loss', 'loss', 'Drops over arrivals'),
+        ...channel('delay', 'queueing delay', 'p50, p99 and largest per interval'),
+      ),
+      this.note,
+    );
+    for (const p of [main, ...Object.values(plots)]) attr(p, 'aria-hidden', 'true');
+
+    const onSelect = (from: number, to: number): void => actions.hold(from, to);
+    const onCursor = (i: number | null): void => {
+      if (i === this.cursor) return;
+      this.cursor = i;
+      this.showReadings();
+    };
+    this.occupancy = new OccupancyChart(main, {
+      factor: () => this.factor,
+      unitLabel: () => this.unitLabel(),
+      onSelect,
+      onCursor,
+      onScale: (maxBytes, top, height) => this.setFrame(maxBytes, top, height),
+    });
+    const common = { sync: 'recorder', onSelect, onCursor };
+    this.utilisation = new Strip(plots.utilisation, {
+      label: 'util., %',
+      factor: 100,
+      height: 84,
+      showX: false,
+      floor: 1,
+      fixedMax: 1.08,
+      colour: 'water',
+      lines: 1,
+      ...common,
+    });
+    this.loss = new Strip(plots.loss, {
+      label: 'loss, %',
+      factor: 100,
+      height: 84,
+      showX: false,
+      floor: 0.02,
+      colour: 'drop',
+      lines: 1,
+      bars: true,
+      ...common,
+    });
+    this.delay = new Strip(plots.delay, {
+      label: 'delay, ms',
+      factor: 1,
+      height: 126,
+      showX: true,
+      floor: 1,
+      colour: 'water',
+      lines: 3,
+      ...common,
+    });
+  }
+
+  private unitLabel(): string {
+    const u = this.state?.unit ?? 'bytes';
+    return u === 'bytes' ? 'kB' : sizeAxisLabel(u);
+  }
+
+  private setFrame(maxBytes: number, top: number, height: number): void {
+    this.marginal.setFrame({ maxBytes, top, height });
+    this.showDistribution(maxBytes);
+  }
+
+  private frameMax = 1;
+  private showDistribution(maxBytes: number): void {
+    this.frameMax = maxBytes;
+    const s = this.state;
+    if (!s) return;
+    const d = s.distribution;
+    const shown = d ? { ...d, bins: rebin(d.bins, maxBytes, ROWS) } : null;
+    const size = (b: number | null): string => formatSize(s.unit, b, s.context);
+    const words = d
+      ? `Distribution of the occupancy met by arrivals: median ${size(d.p50)}, 99th percentile ${size(d.p99)}, largest ${size(d.max)}.`
+      : 'No distribution yet.';
+    this.marginal.set(shown, s.limit, words);
+  }
+
+  /** Another port: forget the scales. */
+  reset(): void {
+    this.occupancy.reset();
+    this.loss.reset();
+    this.delay.reset();
+    this.cursor = null;
+  }
+
+  update(s: RecorderState): void {
+    const unitChanged = this.state?.unit !== s.unit || this.state?.context.packetBytes !== s.context.packetBytes;
+    this.state = s;
+    this.factor = s.unit === 'bytes' ? 1e-3 : (sizeIn(s.unit, 1, s.context) ?? 1e-3);
+    if (unitChanged) this.occupancy.relabel();
+    attr(this.element, 'data-stale', s.stale);
+    attr(this.element, 'data-held', s.held);
+    for (const [w, b] of this.windowButtons) attr(b, 'aria-pressed', !s.held && w === s.window ? 'true' : 'false');
+    text(this.holdButton, s.held ? 'Back to live' : 'Hold');
+    attr(this.holdButton, 'data-active', s.held);
+    const margin = s.recording.step;
+    const series = s.recording.series;
+    const start = series.indexAt(s.from - 2 * margin);
+    const end = s.held ? Math.min(series.length, series.indexAt(s.to + 2 * margin) + 1) : series.length;
+    this.offset = start;
+    const cut = <T,>(a: readonly T[]): T[] => a.slice(start, end);
+    const time = cut(series.time);
+    const col = (n: Parameters<typeof series.column>[0]): (number | null)[] => cut(series.column(n));
+    this.occupancy.set({
+      time,
+      p50: col('occP50'),
+      p99: col('occP99'),
+      max: col('occMax'),
+      limit: col('limit'),
+      drops: col('drops'),
+      from: s.from,
+      to: s.to,
+      advised: null,
+      packets: s.packets,
+    });
+    this.utilisation.set(time, [col('utilisation')], s.from, s.to, s.targets?.utilisation ?? null);
+    this.loss.set(time, [col('loss')], s.from, s.to, s.targets?.lossRate ?? null);
+    this.delay.set(time, [col('delayMax'), col('delayP99'), col('delayP50')], s.from, s.to, s.targets?.delayMs ?? null);
+    this.showDistribution(this.frameMax);
+    text(this.note, s.held ? s.packetsNote : 'Drag across a chart to hold that span and see its packets.');
+    this.showReadings();
+  }
+
+  private showReadings(): void {
+    const s = this.state;
+    if (!s) return;
+    const series = s.recording.series;
+    const newest = s.held ? series.indexAt(s.to) - 1 : series.length - 1;
+    const i = this.cursor === null ? newest : this.cursor + this.offset;
+    const at = (n: Parameters<typeof series.column>[0]): number | null => series.column(n)[i] ?? null;
+    const size = (b: number | null): string => formatSize(s.unit, b, s.context);
+    const set = (name: Reading, value: string): void => {
+      const e = this.readings.get(name);
+      if (e) text(e, value);
+    };
+    set('p50', size(at('occP50')));
+    set('p99', size(at('occP99')));
+    set('max', size(at('occMax')));
+    set('limit', at('limit') === null ? (s.limit === null ? 'none' : size(s.limit)) : size(at('limit')));
+    set('drops', String(at('drops') ?? MISSING));
+    text(this.values.utilisation, percent(at('utilisation')));
+    text(this.values.loss, percent(at('loss')));
+    text(this.values.delay, milliseconds(at('delayP99')));
+    const t = series.time[i];
+    text(this.when, t === undefined ? '' : `${t.toFixed(s.recording.step < 0.1 ? 2 : 1)} s`);
+    if (this.cursor === null) {
+      const total = series.column('drops').slice(series.indexAt(s.from)).reduce<number>((a, d) => a + (d ?? 0), 0);
+      text(
+        this.summary,
+        `Newest interval: median ${size(at('occP50'))}, 99th percentile ${size(at('occP99'))}, limit ${size(s.limit)}, ` +
+          `utilisation ${percent(at('utilisation'))}, loss ${percent(at('loss'))}. ${total} drops in the span shown.`,
+      );
+    }
+  }
+}
+

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules side by side: the buffer each asks for, as bars on one scale with
+// the limit in force and the advised one drawn through all of them.
+
+import { ticks } from '../charts/scale';
+import { attr, h, keyed, text } from '../dom';
+import { formatSize, MISSING, significant, type SizeContext, sizeIn, type SizeUnit } from '../format/units';
+import { ordered, scaleEnd, whyNot } from '../model/rules';
+import type { Rule } from '../model/types';
+
+export interface RulesState {
+  rules: readonly Rule[];
+  deciding: string;
+  limit: number | null;
+  advised: number | null;
+  unit: SizeUnit;
+  context: SizeContext;
+}
+
+interface Row {
+  name: Element;
+  bar: HTMLElement;
+  value: Element;
+  why: Element;
+  formula: Element;
+  source: Element;
+  inputs: Element;
+  assumptions: Element;
+  verdict: Element;
+}
+
+const rows = new WeakMap<Element, Row>();
+
+function createRow(): HTMLElement {
+  const r: Row = {
+    name: h('span', { class: 'rule-name' }),
+    bar: h('span', { class: 'rule-bar' }),
+    value: h('span', { class: 'rule-value' }),
+    why: h('span', { class: 'rule-why' }),
+    formula: h('p', { class: 'rule-formula' }),
+    source: h('p', { class: 'rule-source' }),
+    inputs: h('p', { class: 'rule-inputs' }),
+    assumptions: h('ul', { class: 'rule-assumptions' }),
+    verdict: h('span', { class: 'visually-hidden' }),
+  };
+  const e = h(
+    'details',
+    { class: 'rule' },
+    h('summary', {}, r.name, r.verdict, h('span', { class: 'rule-track', 'aria-hidden': 'true' }, r.bar), r.value, r.why),
+    h('div', { class: 'rule-more' }, r.formula, r.inputs, r.assumptions, r.source),
+  );
+  rows.set(e, r);
+  return e;
+}
+
+function mark(holds: boolean | null): string {
+  return holds === null ? 'not known: ' : holds ? 'holds: ' : 'fails: ';
+}
+
+export class Rules {
+  readonly element: HTMLElement;
+  private readonly list = h('div', { class: 'rules-list' });
+  private readonly axis = h('div', { class: 'rules-axis', 'aria-hidden': 'true' });
+  private readonly limitMark = h('span', { class: 'rules-mark limit', 'aria-hidden': 'true' }, h('i', {}, 'limit'));
+  private readonly advisedMark = h('span', { class: 'rules-mark advised', 'aria-hidden': 'true' }, h('i', {}, 'advised'));
+  private readonly empty = h('p', { class: 'empty' }, 'The rules appear when the first estimate is there.');
+  private readonly unit = h('span', { class: 'when' });
+
+  constructor() {
+    this.element = h(
+      'section',
+      { class: 'rules', 'aria-labelledby': 'rules-title' },
+      h('div', { class: 'bar' }, h('h2', { id: 'rules-title' }, 'Buffer by rule'), this.unit),
+      this.empty,
+      h('div', { class: 'rules-stage' }, h('div', { class: 'rules-marks' }, this.limitMark, this.advisedMark), this.list, this.axis),
+    );
+  }
+
+  update(s: RulesState): void {
+    const rules = ordered(s.rules);
+    attr(this.empty, 'hidden', rules.length > 0);
+    attr(this.element, 'data-empty', rules.length === 0);
+    const end = scaleEnd(rules, [s.limit, s.advised]);
+    keyed(this.list, rules, (r) => r.id, createRow, (e, r) => this.showRow(e, r, end, s));
+    this.place(this.limitMark, s.limit, end);
+    this.place(this.advisedMark, s.advised, end);
+    const full = sizeIn(s.unit, end, s.context) ?? 0;
+    const shown = full > 0 ? ticks(0, full, 4) : [];
+    keyed(
+      this.axis,
+      shown,
+      (t) => String(t),
+      () => h('span'),
+      (e, t) => {
+        attr(e, 'style', `--at:${((t / full) * 100).toFixed(3)}%`);
+        text(e, s.unit === 'bytes' ? significant(t / 1000, 3) : significant(t, 3));
+      },
+    );
+    text(this.unit, s.unit === 'bytes' ? 'kB' : s.unit === 'ms' ? 'ms at capacity' : `packets of ${Math.round(s.context.packetBytes)} B`);
+  }
+
+  private showRow(e: Element, r: Rule, end: number, s: RulesState): void {
+    const v = rows.get(e);
+    if (!v) return;
+    attr(e, 'data-applies', r.applies ? 'yes' : 'no');
+    attr(e, 'data-deciding', r.id !== '' && r.id === s.deciding);
+    text(v.name, r.name);
+    text(v.verdict, r.applies ? ', applies,' : ', does not apply,');
+    const share = r.bufferBytes === null ? 0 : r.bufferBytes / end;
+    attr(v.bar, 'style', `--share:${Math.min(1, Math.max(0, share)).toFixed(5)}`);
+    attr(v.bar, 'data-cut', share > 1);
+    text(v.value, r.bufferBytes === null ? MISSING : formatSize(s.unit, r.bufferBytes, s.context));
+    text(v.why, whyNot(r));
+    text(v.formula, r.formula);
+    text(v.source, r.source);
+    text(v.inputs, r.inputs.map((i) => `${i.name} = ${significant(i.value, 4)}${i.unit ? ` ${i.unit}` : ''}`).join(', '));
+    keyed(
+      v.assumptions,
+      r.assumptions.map((a, i) => ({ ...a, i })),
+      (a) => String(a.i),
+      () => h('li'),
+      (li, a) => {
+        attr(li, 'data-holds', a.holds === null ? 'unknown' : a.holds ? 'yes' : 'no');
+        text(li, `${mark(a.holds)}${a.text}`);
+      },
+    );
+  }
+
+  private place(e: HTMLElement, bytes: number | null, end: number): void {
+    attr(e, 'hidden', bytes === null);
+    if (bytes !== null) attr(e, 'style', `--share:${Math.min(1, bytes / end).toFixed(5)}`);
+  }
+}
