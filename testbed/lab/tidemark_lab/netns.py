@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pyroute2 import netns as _netns
-
 DIRECTORY = Path("/run/netns")
 _CLONE_NEWNET = 0x4000_0000
 _MNT_DETACH = 2
+_MS_BIND = 0x1000
+_MS_REC = 0x4000
+_MS_SHARED = 1 << 20
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -26,7 +27,36 @@ def names() -> set[str]:
 
 
 def create(name: str) -> None:
-    _netns.create(name)
+    """Makes a namespace as `ip netns add` does: bound to a file, so that it
+    stays without a process."""
+    _share_directory()
+    path = DIRECTORY / name
+    path.touch(mode=0o444, exist_ok=False)
+    child = os.fork()
+    if child == 0:
+        # Nothing but system calls: the child must not run the parent's code.
+        error = 0
+        if _libc.unshare(_CLONE_NEWNET) != 0 or _mount(b"/proc/self/ns/net", path, _MS_BIND) != 0:
+            error = ctypes.get_errno() or 1
+        os._exit(min(error, 255))
+    _, status = os.waitpid(child, 0)
+    error = os.waitstatus_to_exitcode(status)
+    if error != 0:
+        path.unlink(missing_ok=True)
+        raise OSError(abs(error), f"make namespace {name}: {os.strerror(abs(error))}")
+
+
+def _share_directory() -> None:
+    """Mounts below the directory are to be seen by every mount namespace."""
+    DIRECTORY.mkdir(mode=0o755, parents=True, exist_ok=True)
+    if _mount(b"none", DIRECTORY, _MS_SHARED | _MS_REC) == 0:
+        return
+    if _mount(bytes(DIRECTORY), DIRECTORY, _MS_BIND | _MS_REC) == 0:
+        _mount(b"none", DIRECTORY, _MS_SHARED | _MS_REC)
+
+
+def _mount(source: bytes, target: Path, flags: int) -> int:
+    return _libc.mount(source, bytes(target), b"none", ctypes.c_ulong(flags), None)
 
 
 def remove(name: str) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,10 @@ class _Deferral:
     pending: str | None = None
 
 
+class _Owner:
+    pid = 0
+
+
 def _signals() -> list[signal.Signals]:
     wanted = [signal.SIGINT, signal.SIGTERM]
     # nohup asks that the end of the terminal does not matter.
@@ -26,6 +31,9 @@ def _signals() -> list[signal.Signals]:
 
 
 def _handle(number: int, _frame: object) -> None:
+    if os.getpid() != _Owner.pid:
+        # A child forked by a library has the handlers but owns nothing.
+        os._exit(128 + number)
     name = signal.Signals(number).name
     if _Deferral.depth:
         _Deferral.pending = name
@@ -50,6 +58,7 @@ def _handlers(handler: object) -> Iterator[None]:
 
 def as_exception():
     """Inside the block a signal raises Interrupted, once."""
+    _Owner.pid = os.getpid()
     return _handlers(_handle)
 
 

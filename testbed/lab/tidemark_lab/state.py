@@ -8,6 +8,7 @@ ever removed, and only processes whose start time is the recorded one.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -118,10 +119,9 @@ class RunState:
                 problems.append(f"tracefs at {self.mounted_tracefs}: {error}")
         if not problems:
             self.path.unlink(missing_ok=True)
-            try:
+            # Other runs' records may be there.
+            with contextlib.suppress(OSError):
                 DIRECTORY.rmdir()
-            except OSError:
-                pass  # other runs' records
         return problems
 
     def leftovers(self) -> list[str]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 from pathlib import Path
@@ -49,10 +50,8 @@ def snapshot(at: Path = TRACEFS) -> dict[str, str]:
             found[str(path.relative_to(at))] = path.read_text()
         except OSError:
             continue
-    try:
+    with contextlib.suppress(OSError):
         found["instances"] = " ".join(sorted(p.name for p in (at / "instances").iterdir()))
-    except OSError:
-        pass
     return found
 
 

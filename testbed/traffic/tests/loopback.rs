@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Whole runs over loopback.
+#![allow(clippy::unwrap_used)] // helpers of tests
 
 use std::future::{Future, pending};
 use std::net::SocketAddr;

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+import socket
+
+import pytest
+
+from tidemark_lab import preflight, tracing
+from tidemark_lab.errors import PreflightError
+from tidemark_lab.preflight import Paths, Ports
+from tidemark_lab.scenario import Scenario
+
+
+def test_missing_programs_name_the_remedy(tmp_path):
+    with pytest.raises(PreflightError, match=r"tidemark-switch.*make build"):
+        preflight.check_files(Paths(tmp_path, tmp_path))
+
+
+def test_a_port_in_use_is_named_with_its_option():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen(1)
+        number = taken.getsockname()[1]
+        with pytest.raises(PreflightError, match=f"{number} is in use.*--console-port"):
+            preflight.check_ports(Ports(console=number))
+
+
+def test_one_port_for_two_purposes_is_refused():
+    with pytest.raises(PreflightError, match="distinct"):
+        preflight.check_ports(Ports(console=9559))
+
+
+def test_without_root_nothing_starts(monkeypatch):
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    with pytest.raises(PreflightError, match=r"root.*sudo"):
+        preflight.check_root()
+
+
+def test_no_tracefs_is_an_error_with_the_remedy(monkeypatch, tmp_path):
+    monkeypatch.setattr(tracing, "is_mounted", lambda: False)
+    monkeypatch.setattr(tracing, "can_mount", lambda: False)
+    with pytest.raises(PreflightError, match="tracefs"):
+        preflight.check_tracefs()
+    monkeypatch.setattr(tracing, "can_mount", lambda: True)
+    (note,) = preflight.check_tracefs()
+    assert "mounting it" in note
+
+
+@pytest.mark.root
+def test_this_kernel_can_run_the_lab():
+    preflight.check_kernel(Scenario())
+
+
+@pytest.mark.root
+def test_an_unknown_congestion_control_names_the_available_ones():
+    with pytest.raises(PreflightError, match=r"nosuch is not available \(available: .*reno"):
+        preflight.check_kernel(Scenario(congestion_controls=("nosuch",)))
+
+
+@pytest.mark.root
+def test_an_address_of_the_report_link_in_use_is_found(monkeypatch):
+    monkeypatch.setattr(preflight, "COLLECTOR_ADDRESS", "127.0.0.1")
+    with pytest.raises(PreflightError, match=r"127\.0\.0\.1.*lo"):
+        preflight.check_addresses()

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+import copy
+
+from tidemark_lab import checks, offline, summary
+
+TRUTH = {"n_b": 12, "t_e_ms": 19.2, "rbp": 2, "wl": 2, "short": 300}
+
+
+def estimate(value, low=None, high=None):
+    return {
+        "value": value,
+        "low": value if low is None else low,
+        "high": value if high is None else high,
+        "evidence": "probed",
+        "samples": 10,
+    }
+
+
+ADVICE = {
+    "limit_bytes": 50_000,
+    "rule": "bscl_utilisation",
+    "feasible": True,
+    "predicted": {
+        "utilisation": {"value": 0.99, "low": 0.98, "high": 1.0},
+        "loss_rate": {"value": 0.003, "low": 0.002, "high": 0.004},
+        "delay_ms": {"value": 4.0, "low": 4.0, "high": 4.1},
+    },
+    "reasons": ["because"],
+}
+
+
+def phase(name="first"):
+    return {
+        "name": name,
+        "state": "complete",
+        "reports": {"received": 160_000, "lost": 0, "malformed": 0, "more": 1},
+        "join": {"candidates": 100, "matched": 99, "matched_fraction": 0.99},
+        "links": [
+            {
+                "node": 10,
+                "port": 5,
+                "start_ns": 5,
+                "end_ns": 25,
+                "start_s": 1.0,
+                "end_s": 21.0,
+                "limit": {"action": "drop_tail", "limit_bytes": 312_500},
+                "estimate": {
+                    "utilisation": {"mean": 0.998},
+                    "loss_rate": 0.001,
+                    "delay_ms": {"mean": 12.0, "p50": 12.0, "p99": 25.0, "max": 25.1},
+                    "occupancy_bytes": {"p50": 1e5, "p99": 3e5, "max": 312_900.0},
+                    "limit_bytes": 312_500,
+                    "estimates": {
+                        "n_b": estimate(12.0, 11.0, 13.0),
+                        "alpha": estimate(0.5),
+                        "mean_loss_burst": None,
+                        "delta": estimate(2.5),
+                        "t_e_ms": estimate(19.4),
+                        "c_e_share": estimate(0.9),
+                        "regime": {"value": "elastic", "evidence": "probed", "why": "x"},
+                    },
+                    "flows": [],
+                },
+                "advice": ADVICE,
+            }
+        ],
+    }
+
+
+def document():
+    second = phase("second")
+    second["links"][0]["estimate"]["limit_bytes"] = 50_000
+    second["links"][0]["estimate"]["occupancy_bytes"]["max"] = 50_900
+    return {
+        "config": {},
+        "phases": [
+            summary.phase_summary(phase(), TRUTH, ADVICE),
+            summary.phase_summary(second, TRUTH, None),
+        ],
+    }
+
+
+def test_a_phase_has_the_promised_fields():
+    first = document()["phases"][0]
+    assert first["utilisation"] == 0.998
+    assert set(first["delay_ms"]) == {"p50", "p99", "max"}
+    assert set(first["occupancy_bytes"]) == {"p50", "p99", "max"}
+    assert first["limit_bytes"] == 312_500
+    assert first["reports"] == {"received": 160_000, "lost": 0, "malformed": 0}
+    assert first["join"] == {"matched_fraction": 0.99}
+    for name in ("n_b", "alpha", "mean_loss_burst", "delta", "t_e_ms", "c_e_share", "regime"):
+        assert set(first["estimates"][name]) == {"value", "low", "high"}
+    assert first["estimates"]["n_b"] == {"value": 12.0, "low": 11.0, "high": 13.0}
+    assert first["estimates"]["mean_loss_burst"]["value"] is None
+    assert first["truth"]["n_b"] == 12
+    assert first["advice"]["limit_bytes"] == 50_000
+    assert first["advice"]["predicted"]["loss_rate"]["value"] == 0.003
+
+
+def test_the_table_shows_both_phases_the_prediction_and_the_truth():
+    text = summary.table(document())
+    for part in ("312.5 kB", "50.0 kB", "99.8 %", "truth 12", "99.0 % (98.0 % to 100.0 %)"):
+        assert part in text, text
+    assert "- because" in text
+
+
+def test_checks_hold_for_a_good_run_and_name_what_is_wrong():
+    good = document()
+    assert all(c.ok for c in checks.judge(good, 50_000))
+
+    def failing(change, read_back=50_000):
+        bad = copy.deepcopy(good)
+        change(bad["phases"])
+        return [c.text for c in checks.judge(bad, read_back) if not c.ok]
+
+    def nothing(_):
+        pass
+
+    assert failing(lambda p: p[0]["reports"].update(lost=1)) == ["first: reports lost 1"]
+    assert len(failing(lambda p: p[1]["join"].update(matched_fraction=0.9))) == 1
+    assert len(failing(lambda p: p[0]["estimates"]["n_b"].update(value=10.4))) == 1
+    assert len(failing(lambda p: p[0]["estimates"]["t_e_ms"].update(value=25.0))) == 1
+    assert len(failing(lambda p: p[0]["occupancy_bytes"].update(max=312_500 + 1515))) == 1
+    assert len(failing(lambda p: p[0].update(utilisation=0.94))) == 1
+    assert len(failing(nothing, read_back=49_999)) == 1
+
+
+def test_differences_between_live_and_capture_beyond_rounding_are_named():
+    first = document()["phases"][0]
+    same = copy.deepcopy(phase()["links"][0]["estimate"])
+    assert offline.differences(first, same) == []
+    same["estimates"]["n_b"]["value"] = 11.0
+    same["estimates"]["delta"] = None
+    found = offline.differences(first, same)
+    assert len(found) == 2 and found[0].startswith("n_b"), found
+
+
+def test_classes_are_compared_by_five_tuple():
+    flows = [
+        {
+            "class": "LBP",
+            "key": {"src": "198.18.0.11", "src_port": 1, "dst": "198.18.0.100", "dst_port": 5001},
+        }
+    ]
+    truth = [
+        {
+            "name": "a",
+            "kind": "lbp",
+            "source": "198.18.0.11:1",
+            "destination": "198.18.0.100:5001",
+        },
+        {
+            "name": "b",
+            "kind": "rbp",
+            "source": "198.18.0.11:2",
+            "destination": "198.18.0.100:5001",
+        },
+    ]
+    result = summary.class_check(flows, truth)
+    assert result == {
+        "right": 1,
+        "wrong": [{"name": "b", "kind": "rbp", "estimated": "unseen"}],
+    }

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+import json
+import subprocess
+
+import pytest
+
+from tidemark_lab.scenario import SHAPED_CLASS, Scenario
+from tidemark_lab.topology import Topology
+from tidemark_lab.traffic import Truth, make_spec, planned_truth, short_arrivals_per_s
+
+
+def spec(scenario=None):
+    scenario = scenario or Scenario()
+    return make_spec(scenario, Topology(scenario, "ffff").namespace_of)
+
+
+def test_the_program_accepts_the_spec(tmp_path, binary):
+    path = tmp_path / "spec.json"
+    path.write_text(json.dumps(spec()))
+    done = subprocess.run(
+        [binary("tidemark-traffic"), "validate", "--spec", path], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "16 flows" in done.stderr
+
+
+def test_only_remotely_bottlenecked_flows_are_marked_for_the_shaper():
+    flows = spec()["flows"]
+    marked = {f["name"] for f in flows if f.get("priority") == SHAPED_CLASS}
+    assert marked == {"rbp-1", "rbp-2"}
+    assert {f["name"] for f in flows if f["kind"] == "wl"} == {"wl-1", "wl-2"}
+
+
+def test_window_limited_flows_go_to_the_listener_with_the_small_buffer():
+    document = spec()
+    small = [listener for listener in document["listeners"] if "receive_buffer_bytes" in listener]
+    assert len(small) == 1
+    wl = [f["destination"] for f in document["flows"] if f["kind"] == "wl"]
+    assert set(wl) == {small[0]["address"]}
+
+
+def test_short_flows_make_up_their_share():
+    scenario = Scenario()
+    bits = short_arrivals_per_s(scenario) * scenario.short_mean_bytes * 8
+    assert bits == pytest.approx(0.03 * scenario.capacity_bps)
+    arrivals = sum(p["arrivals_per_s"] for p in spec()["poisson"])
+    assert arrivals == pytest.approx(short_arrivals_per_s(scenario))
+    assert spec(Scenario(short_share=0.0))["poisson"] == []
+
+
+def flow(name, kind, start, stop, rtt=10.0, error=None):
+    return {
+        "name": name,
+        "kind": kind,
+        "start": {"unix_ns": start},
+        "stop": {"unix_ns": stop},
+        "base_rtt_ms": rtt,
+        "error": error,
+    }
+
+
+def test_truth_counts_what_was_there_all_the_time():
+    truth = Truth(
+        {
+            "flows": [
+                flow("a", "lbp", 0, 100, 10.0),
+                flow("b", "lbp", 0, 100, 40.0),
+                flow("late", "lbp", 60, 100),
+                flow("failed", "lbp", 0, 100, error="reset"),
+                flow("r", "rbp", 0, 100),
+                flow("s1", "short", 10, 20),
+                flow("s2", "short", 55, 56),
+            ]
+        }
+    )
+    assert truth.phase(50, 90) == {"n_b": 2, "t_e_ms": 16.0, "rbp": 1, "wl": 0, "short": 1}
+
+
+def test_planned_truth_is_that_of_the_scenario():
+    assert planned_truth(spec()) == {
+        "n_b": 12,
+        "t_e_ms": pytest.approx(19.2),
+        "rbp": 2,
+        "wl": 2,
+    }
