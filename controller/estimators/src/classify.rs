@@ -265,29 +265,19 @@ fn by_reports(
     if let Some(v) = few_packets(flow, link, config) {
         return v;
     }
+    if facts.plateau >= MOSTLY {
+        let why = format!(
+            "packets in flight stay within 18 % of their largest {:.0} % of the time",
+            facts.plateau * 100.0
+        );
+        return verdict(FlowClass::Wl, 0.9 * facts.plateau, 0.3, why);
+    }
     if !reductions.is_empty() {
         let v = by_origin(reductions, link, false);
-        // One drop among a steady flow's packets is the others' doing.
-        if v.class == FlowClass::Lbp && facts.steady && reductions.len() <= 2 {
-            return verdict(
-                FlowClass::Wl,
-                0.55,
-                0.4,
-                format!("{}, but its rate per RTT hardly changes", v.why),
-            );
-        }
         return Verdict {
             confidence: 0.9 * v.confidence,
             ..v
         };
-    }
-    if facts.steady {
-        return verdict(
-            FlowClass::Wl,
-            0.6,
-            0.2,
-            "no loss anywhere and the same rate in every RTT",
-        );
     }
     if ended(flow, link) || flow.life.span_s() < PERSISTENT_S {
         return verdict(FlowClass::Short, 0.6, 0.2, "no loss response seen");

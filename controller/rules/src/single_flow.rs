@@ -86,7 +86,8 @@ mod tests {
             (b(BETA_RENO, 1.0), 1.0),
             (b(BETA_RENO, 0.4), 0.0),
         ] {
-            assert!((got - expected).abs() < 5e-5, "{got} {expected}");
+            // The page gives four digits, some of them cut off.
+            assert!((got - expected).abs() < 1e-4, "{got} {expected}");
         }
     }
 

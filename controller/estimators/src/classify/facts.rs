@@ -3,7 +3,7 @@
 
 use crate::config::EstimatorConfig;
 use crate::reductions::rtt_ns;
-use crate::stats::{mean, quantile};
+use crate::stats::quantile;
 use crate::window::FlowWindow;
 
 const SSTHRESH_UNSET: u32 = 0x7fff_ffff;
@@ -74,44 +74,42 @@ pub(super) fn probe_facts(flow: &FlowWindow<'_>, _config: &EstimatorConfig) -> P
 /// From the reports alone.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PassiveFacts {
-    /// Packets per RTT hardly vary.
-    pub steady: bool,
+    /// Share of the time its packets in flight are near their largest.
+    pub plateau: f64,
 }
 
-/// Coefficient of variation of the packets per four RTTs below which a flow is
-/// steady; a sawtooth between W/2 and W has 0.19.
-const STEADY_VARIATION: f64 = 0.12;
+/// In flight above this part of its 90th percentile is at the plateau; a
+/// sawtooth between W/2 and W is there a third of the time.
+const PLATEAU: f64 = 0.82;
+/// RTTs over which the packets in flight are averaged.
+const RTTS_PER_BIN: f64 = 2.0;
+/// Bins needed before a plateau means anything.
+const MIN_BINS: usize = 10;
 
 pub(super) fn passive_facts(flow: &FlowWindow<'_>, config: &EstimatorConfig) -> PassiveFacts {
-    let rtts: Vec<f64> = flow
-        .history
-        .iter()
-        .filter(|r| r.packets > 0)
-        .map(|r| rtt_ns(flow, r, config) as f64)
-        .collect();
-    let Some(rtt) = quantile(&rtts, 0.5) else {
-        return PassiveFacts::default();
-    };
-    let bin_ns = (4.0 * rtt) as u64;
-    let Some(first) = flow.history.first().map(|r| r.start_ns) else {
-        return PassiveFacts::default();
-    };
-    let bins = (flow.life.last_ns.saturating_sub(first) / bin_ns.max(1)) as usize;
-    if !(8..1_000_000).contains(&bins) {
-        return PassiveFacts::default();
-    }
-    let mut packets = vec![0.0; bins];
+    let mut in_flight = Vec::new();
+    let (mut start, mut rtts) = (None::<u64>, 0.0);
+    let mut packets = 0.0;
     for r in &flow.history {
-        let at = (r.start_ns.saturating_sub(first) / bin_ns) as usize;
-        if let Some(p) = packets.get_mut(at) {
-            *p += f64::from(r.packets);
+        let rtt = rtt_ns(flow, r, config).max(1) as f64;
+        let began = *start.get_or_insert(r.start_ns);
+        let end = r.start_ns + r.duration_ns;
+        packets += f64::from(r.packets);
+        // Packets per RTT, whatever the RTT is at the time.
+        rtts = f64::max(rtts, end.saturating_sub(began) as f64 / rtt);
+        if rtts >= RTTS_PER_BIN {
+            in_flight.push(packets / rtts);
+            (start, rtts, packets) = (Some(end), 0.0, 0.0);
         }
     }
-    let Some(m) = mean(&packets).filter(|&m| m >= 4.0) else {
+    let Some(top) = quantile(&in_flight, 0.9).filter(|&t| t >= 2.0) else {
         return PassiveFacts::default();
     };
-    let variance = packets.iter().map(|p| (p - m).powi(2)).sum::<f64>() / packets.len() as f64;
+    if in_flight.len() < MIN_BINS {
+        return PassiveFacts::default();
+    }
+    let near = in_flight.iter().filter(|&&w| w >= PLATEAU * top).count();
     PassiveFacts {
-        steady: variance.sqrt() / m < STEADY_VARIATION,
+        plateau: near as f64 / in_flight.len() as f64,
     }
 }

@@ -19,8 +19,10 @@ pub(crate) const SSTHRESH_UNSET: u32 = 0x7fff_ffff;
 /// the milder ones (Scalable: 7/8).
 const WITH_THRESHOLD: f64 = 0.95;
 
-/// The level before counts as restored within this many RTTs.
-const RESTORED_RTTS: u64 = 4;
+/// The level before counts as restored within this many RTTs (at most a
+/// second), and the 200 ms that BBR probes for the base RTT.
+const RESTORED_RTTS: u64 = 3;
+const PROBE_RTT_NS: u64 = 250_000_000;
 
 /// Every significant reduction of a probed flow over its history, in order.
 ///
@@ -146,11 +148,16 @@ fn add_state_changes(flow: &FlowWindow<'_>, config: &EstimatorConfig, found: &mu
     }
 }
 
+/// A window that comes back faster than by two segments per RTT was not
+/// reduced for congestion.
 fn note_restored(found: &mut [Reduction], at: u64, rtt: u64, window: f64) {
-    if let Some(last) = found.last_mut()
-        && at > last.time_ns
-        && at <= last.time_ns + RESTORED_RTTS * rtt + 250_000_000
+    let Some(last) = found.last_mut() else { return };
+    let elapsed = at.saturating_sub(last.time_ns);
+    let rtts = elapsed as f64 / rtt.max(1) as f64;
+    if elapsed > 0
+        && elapsed <= (RESTORED_RTTS * rtt).min(1_000_000_000) + PROBE_RTT_NS
         && window >= 0.95 * last.before
+        && last.before - last.after >= 2.0 * rtts + 4.0
     {
         last.restored = true;
     }

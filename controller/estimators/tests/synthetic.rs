@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Estimates on telemetry of a small model with known truth.
+
+mod sim;
+
+use sim::{Kind, MSS, NODE, PORT, Scenario, Spec, run};
+use tidemark_estimators::{
+    CongestionControl, Estimator, EstimatorConfig, Evidence, FlowClass, LinkEstimate, LinkId,
+    Regime,
+};
+
+const LINK: LinkId = LinkId {
+    node_id: NODE,
+    port: PORT,
+};
+const RENO: Kind = Kind::Lbp {
+    beta: 0.5,
+    increase: 1.0,
+};
+const CUBIC: Kind = Kind::Lbp {
+    beta: 0.7,
+    increase: 1.0,
+};
+
+fn spec(kind: Kind, rtt_s: f64, start_window: f64) -> Spec {
+    Spec {
+        kind,
+        rtt_s,
+        start_window,
+    }
+}
+
+/// The demo's mix: 12 LBP, 2 RBP, 2 held back by their hosts, 2 WL, short flows.
+fn demo(probed: bool) -> Scenario {
+    let mut flows = Vec::new();
+    for i in 0..12 {
+        let rtt_s = [0.01, 0.02, 0.03, 0.04][i % 4];
+        flows.push(spec(
+            if i < 6 { RENO } else { CUBIC },
+            rtt_s,
+            10.0 + i as f64,
+        ));
+    }
+    flows.push(spec(Kind::Rbp { max_window: 12.0 }, 0.02, 6.0));
+    flows.push(spec(Kind::Rbp { max_window: 16.0 }, 0.03, 6.0));
+    flows.push(spec(Kind::Wl { segments: 6.0 }, 0.02, 6.0));
+    flows.push(spec(Kind::Wl { segments: 8.0 }, 0.04, 8.0));
+    flows.push(spec(
+        Kind::HeldBack {
+            segments: 5.0,
+            window: 20,
+        },
+        0.02,
+        5.0,
+    ));
+    for i in 0..60 {
+        flows.push(spec(
+            Kind::Short {
+                packets: 14,
+                at_s: 0.3 * f64::from(i),
+            },
+            0.02,
+            2.0,
+        ));
+    }
+    Scenario {
+        capacity_bps: 100e6,
+        limit_pkts: 203.0,
+        seconds: 22.0,
+        probed,
+        flows,
+    }
+}
+
+fn estimate(s: &Scenario, skip_s: f64) -> (LinkEstimate, sim::Run) {
+    let r = run(s);
+    let mut e = Estimator::new(EstimatorConfig::default());
+    e.set_nodes(&r.nodes);
+    for u in &r.updates {
+        e.push(u);
+    }
+    let (start, end) = e.span(LINK).unwrap();
+    (e.estimate(LINK, start + (skip_s * 1e9) as u64, end), r)
+}
+
+fn class_of(e: &LinkEstimate, flow: u64) -> FlowClass {
+    e.flows.iter().find(|f| f.flow == flow).unwrap().class
+}
+
+#[test]
+fn demo_mix_probed() {
+    let (e, _) = estimate(&demo(true), 2.0);
+    let n = &e.estimates.n_b;
+    assert_eq!(
+        n.value,
+        12.0,
+        "{:#?}",
+        e.flows
+            .iter()
+            .map(|f| (f.flow, f.class, &f.why))
+            .collect::<Vec<_>>()
+    );
+    assert!(
+        n.low <= 12.0 && n.high >= 12.0 && n.high - n.low < 4.0,
+        "{n:?}"
+    );
+    assert_eq!(n.evidence, Evidence::Probed);
+    for id in 1..=12 {
+        assert_eq!(class_of(&e, id), FlowClass::Lbp, "flow {id}");
+    }
+    assert_eq!(class_of(&e, 13), FlowClass::Rbp);
+    assert_eq!(class_of(&e, 14), FlowClass::Rbp);
+    assert_eq!(class_of(&e, 15), FlowClass::Wl);
+    assert_eq!(class_of(&e, 16), FlowClass::Wl);
+    assert_eq!(class_of(&e, 17), FlowClass::Rbp);
+    assert!(
+        e.flows
+            .iter()
+            .filter(|f| f.flow > 17)
+            .all(|f| f.class == FlowClass::Short)
+    );
+    assert_eq!(e.estimates.regime.value, Regime::Elastic);
+    assert_eq!(e.estimates.saturable.value, Some(true));
+    let t_e = e.estimates.t_e_ms.unwrap();
+    assert!((t_e.value - 19.2).abs() < 0.1, "{t_e:?}");
+    assert!(e.utilisation.mean.unwrap() > 0.97, "{:?}", e.utilisation);
+}
+
+#[test]
+fn congestion_control_is_recognised() {
+    let (e, _) = estimate(&demo(true), 2.0);
+    for f in e
+        .flows
+        .iter()
+        .filter(|f| f.flow <= 12 && f.reductions_local > 1)
+    {
+        let expected = if f.flow <= 6 {
+            CongestionControl::Reno
+        } else {
+            CongestionControl::Cubic
+        };
+        if f.congestion_control != CongestionControl::Unknown {
+            assert_eq!(f.congestion_control, expected, "{f:?}");
+        }
+    }
+    let known = e
+        .flows
+        .iter()
+        .filter(|f| f.flow <= 12 && f.congestion_control != CongestionControl::Unknown);
+    assert!(known.count() >= 8);
+}
+
+#[test]
+fn demo_mix_from_reports_alone() {
+    let (e, _) = estimate(&demo(false), 2.0);
+    let n = &e.estimates.n_b;
+    assert!((n.value - 12.0).abs() <= 2.4, "{n:?}");
+    assert_eq!(n.evidence, Evidence::Passive);
+    let t_e = e.estimates.t_e_ms.unwrap();
+    assert!((t_e.value / 19.2 - 1.0).abs() < 0.1, "{t_e:?}");
+}
+
+#[test]
+fn counts_are_exact() {
+    let (e, r) = estimate(&demo(true), 0.0);
+    assert_eq!(e.arrivals, r.arrivals);
+    assert_eq!(e.drops, r.drops);
+    assert_eq!(e.loss_rate, r.drops as f64 / r.arrivals as f64);
+    let u = r.wire_bytes as f64 / (100e6 / 8.0 * 22.0);
+    assert!((e.utilisation.mean.unwrap() - u).abs() < 1e-9);
+    assert!(e.delay_ms.p50 <= e.delay_ms.p99 && e.delay_ms.p99 <= e.delay_ms.max);
+    assert!(e.occupancy_bytes.max.unwrap() <= 203.0 * 1514.0);
+    assert_eq!(e.limit_bytes, Some(203 * 1514));
+    assert!((e.queue_drain_bps / 100e6 - 1514.0 / 1538.0).abs() < 1e-9);
+    assert_eq!(e.segment_bytes, 1514.0);
+}
+
+#[test]
+fn loss_events_follow_their_definition() {
+    let s = demo(true);
+    let (e, r) = estimate(&s, 0.0);
+    let t_e_ns = (e.estimates.t_e_ms.unwrap().value * 1e6) as u64;
+    let mut drops: Vec<u64> = r
+        .updates
+        .iter()
+        .flat_map(|u| &u.drops)
+        .map(|d| d.time_ns)
+        .collect();
+    drops.sort_unstable();
+    let events = 1 + drops.windows(2).filter(|w| w[1] - w[0] >= t_e_ns).count();
+    assert_eq!(e.loss_events, events as u64);
+    let burst = e.estimates.mean_loss_burst.unwrap();
+    assert!((burst.value - drops.len() as f64 / events as f64).abs() < 1e-9);
+    assert!((e.estimates.alpha.value - burst.value / e.estimates.n_b.value).abs() < 1e-9);
+    let q = e.estimates.q.unwrap();
+    assert!(q.value > 0.0 && q.value <= 1.0);
+}
+
+#[test]
+fn one_flow() {
+    let s = Scenario {
+        capacity_bps: 50e6,
+        limit_pkts: 81.0,
+        seconds: 30.0,
+        probed: true,
+        flows: vec![spec(RENO, 0.02, 40.0)],
+    };
+    let (e, _) = estimate(&s, 5.0);
+    assert_eq!(e.estimates.n_b.value, 1.0);
+    assert_eq!(e.estimates.q.unwrap().value, 1.0);
+    assert_eq!(e.estimates.d_max.unwrap().value, 1.0);
+    let share = e.estimates.c_e_share;
+    assert!(share.value > 0.97, "{share:?}");
+    let m = e.measured();
+    assert_eq!(m.congestion_control, CongestionControl::Reno);
+    assert!((m.beta.unwrap() - 0.5).abs() < 0.03);
+}
+
+#[test]
+fn no_bottlenecked_flow_is_transparent() {
+    let mut flows = vec![spec(Kind::Wl { segments: 10.0 }, 0.02, 10.0); 4];
+    flows.push(spec(Kind::Udp { pkts_per_s: 400.0 }, 0.02, 0.0));
+    let s = Scenario {
+        capacity_bps: 100e6,
+        limit_pkts: 200.0,
+        seconds: 12.0,
+        probed: true,
+        flows,
+    };
+    let (e, _) = estimate(&s, 1.0);
+    assert_eq!(e.estimates.n_b.value, 0.0);
+    assert_eq!(e.estimates.regime.value, Regime::Transparent);
+    assert_eq!(e.estimates.saturable.value, Some(false));
+    assert_eq!(e.classes.wl, 4);
+    assert_eq!(e.classes.other, 1);
+    let load = (4.0 * 10.0 / 0.02 + 400.0) * 1538.0 * 8.0 / 100e6;
+    assert!(
+        (e.estimates.rho.value / load - 1.0).abs() < 0.03,
+        "{} {load}",
+        e.estimates.rho.value
+    );
+}
+
+#[test]
+fn udp_above_capacity_is_overload() {
+    let s = Scenario {
+        capacity_bps: 10e6,
+        limit_pkts: 50.0,
+        seconds: 6.0,
+        probed: true,
+        flows: vec![
+            spec(Kind::Udp { pkts_per_s: 1000.0 }, 0.02, 0.0),
+            spec(RENO, 0.02, 10.0),
+        ],
+    };
+    let (e, _) = estimate(&s, 1.0);
+    assert_eq!(
+        e.estimates.regime.value,
+        Regime::Overload,
+        "{:?}",
+        e.estimates.regime
+    );
+}
+
+#[test]
+fn greedy_flow_without_a_loss_is_lbp_with_less_confidence() {
+    let s = Scenario {
+        capacity_bps: 100e6,
+        limit_pkts: 100_000.0,
+        seconds: 8.0,
+        probed: true,
+        flows: vec![spec(RENO, 0.02, 100.0); 3],
+    };
+    let (e, _) = estimate(&s, 1.0);
+    assert_eq!(e.drops, 0);
+    assert_eq!(e.estimates.n_b.value, 3.0);
+    assert!(e.flows.iter().all(|f| f.confidence < 0.8));
+    assert!(e.estimates.n_b.low < 3.0);
+    assert_eq!(e.estimates.alpha.evidence, Evidence::Assumed);
+    assert_eq!(e.estimates.alpha.value, 0.55);
+    assert!(e.estimates.mean_loss_burst.is_none() && e.estimates.q.is_none());
+}
+
+#[test]
+fn state_changes_count_where_windows_are_tiny() {
+    let s = Scenario {
+        capacity_bps: 100e6,
+        limit_pkts: 100.0,
+        seconds: 10.0,
+        probed: true,
+        flows: vec![
+            spec(RENO, 0.02, 60.0),
+            spec(
+                Kind::HeldBack {
+                    segments: 2.0,
+                    window: 2,
+                },
+                0.02,
+                2.0,
+            ),
+        ],
+    };
+    let r = run(&s);
+    let mut e = Estimator::new(EstimatorConfig::default());
+    e.set_nodes(&r.nodes);
+    for u in &r.updates {
+        e.push(u);
+    }
+    let (start, end) = e.span(LINK).unwrap();
+    let events = (1..8)
+        .map(|k| sim::state_event(2, start + k * 1_000_000_000, 2))
+        .collect();
+    e.push(&tidemark_proto::telemetry::Update {
+        events,
+        ..Default::default()
+    });
+    let got = e.estimate(LINK, start, end);
+    let f = got.flows.iter().find(|f| f.flow == 2).unwrap();
+    assert_eq!((f.class, f.reductions_remote), (FlowClass::Rbp, 7), "{f:?}");
+}
+
+#[test]
+fn memory_is_bounded_and_evictions_are_counted() {
+    let r = run(&demo(true));
+    let config = EstimatorConfig {
+        retention_s: 5.0,
+        max_flow_intervals: 2000,
+        max_link_intervals: 300,
+        max_drops: 50,
+        max_flows: 30,
+        ..EstimatorConfig::default()
+    };
+    let mut e = Estimator::new(config);
+    e.set_nodes(&r.nodes);
+    for u in &r.updates {
+        e.push(u);
+    }
+    let (start, end) = e.span(LINK).unwrap();
+    assert!(end - start <= 3_000_000_000, "300 intervals of 10 ms");
+    let evicted = e.evicted();
+    assert!(
+        evicted.link_intervals > 0 && evicted.flow_intervals > 0,
+        "{evicted:?}"
+    );
+    assert!(e.flow_count() <= 30);
+}
+
+#[test]
+fn an_unknown_link_and_an_empty_window_give_no_numbers() {
+    let e = Estimator::new(EstimatorConfig::default());
+    assert!(e.links().is_empty() && e.span(LINK).is_none());
+    let got = e.estimate(LINK, 0, u64::MAX);
+    assert_eq!(got.estimates.regime.value, Regime::Unknown);
+    assert_eq!((got.arrivals, got.loss_rate), (0, 0.0));
+    assert!(!got.caveats.is_empty());
+    // Nothing but numbers and nulls: JSON must hold.
+    let json = serde_json::to_string(&got).unwrap();
+    assert_eq!(serde_json::from_str::<LinkEstimate>(&json).unwrap(), got);
+}
+
+#[test]
+fn json_names_what_the_contract_names() {
+    let (e, _) = estimate(&demo(true), 2.0);
+    let v = serde_json::to_value(&e).unwrap();
+    for name in [
+        "n_b",
+        "alpha",
+        "mean_loss_burst",
+        "q",
+        "delta",
+        "d_mean",
+        "s",
+        "t_e_ms",
+        "c_e_share",
+    ] {
+        for part in ["value", "low", "high"] {
+            assert!(v["estimates"][name][part].is_number(), "{name}.{part}");
+        }
+        assert!(v["estimates"][name]["evidence"].is_string());
+    }
+    assert_eq!(v["estimates"]["regime"]["value"], "elastic");
+    assert_eq!(v["flows"][0]["class"], "LBP");
+    for name in ["p50", "p99", "max"] {
+        assert!(v["delay_ms"][name].is_number() && v["occupancy_bytes"][name].is_number());
+    }
+    assert!(v["utilisation"]["p01"].is_number());
+    let back: LinkEstimate = serde_json::from_value(v).unwrap();
+    assert_eq!(back, e);
+    let _ = MSS;
+}
+
+#[test]
+fn advice_for_the_demo_holds_together() {
+    let (e, _) = estimate(&demo(true), 2.0);
+    let targets = tidemark_rules::Targets {
+        utilisation: 0.98,
+        loss_rate: Some(0.01),
+        delay_ms: Some(30.0),
+        ..Default::default()
+    };
+    let a = tidemark_rules::advise(&e.measured(), &targets, &Default::default());
+    let limit = a.limit_bytes.unwrap();
+    assert!(a.feasible, "{:#?}", a.reasons);
+    assert!(
+        limit > 20 * 1514 && limit < 203 * 1514,
+        "{limit} {:#?}",
+        a.reasons
+    );
+    let p = a.predicted.unwrap();
+    assert!(p.utilisation.value >= 0.979 && p.loss_rate.value < 0.01 && p.delay_ms.value < 30.0);
+}
+
+#[test]
+fn zz_debug() {
+    for probed in [true, false] {
+        let (e, _) = estimate(&demo(probed), 2.0);
+        for f in e.flows.iter().filter(|f| f.flow <= 17) {
+            eprintln!(
+                "{} {:?} {:.2} drops {} pk {} L{} R{} {:?} {:?} {}",
+                f.flow,
+                f.class,
+                f.p_lbp,
+                f.drops,
+                f.packets,
+                f.reductions_local,
+                f.reductions_remote,
+                f.congestion_control,
+                f.beta,
+                f.why
+            );
+        }
+        eprintln!(
+            "loss {} events {} {:?}",
+            e.loss_rate, e.loss_events, e.estimates.mean_loss_burst
+        );
+    }
+}
