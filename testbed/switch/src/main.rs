@@ -1,1 +1,50 @@
-fn main() {}
+// SPDX-License-Identifier: Apache-2.0
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use tidemark_switch::bmv2;
+use tidemark_switch::cli::{Cli, Command};
+use tidemark_switch::{client, run};
+
+fn main() -> ExitCode {
+    tracing_subscriber::fmt()
+        .with_env_filter(
+            tracing_subscriber::EnvFilter::try_from_env("TIDEMARK_LOG")
+                .unwrap_or_else(|_| "info".into()),
+        )
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .init();
+    match dispatch(Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("tidemark-switch: {e:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(cli: Cli) -> Result<()> {
+    match cli.command {
+        Command::Run(args) => run::run(args),
+        Command::Port(command) => client::run(command),
+        Command::Check { program } => {
+            let bytes = std::fs::read(&program)
+                .with_context(|| format!("program {}: cannot read", program.display()))?;
+            let p = bmv2::load(&bytes).with_context(|| format!("program {}", program.display()))?;
+            println!(
+                "{}: {} headers, {} parser states, {} tables, {} actions, {} registers, {} counters",
+                p.source,
+                p.headers.len(),
+                p.parse_states.len(),
+                p.tables.len(),
+                p.actions.len(),
+                p.registers.len(),
+                p.counters.len()
+            );
+            Ok(())
+        }
+    }
+}

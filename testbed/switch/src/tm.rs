@@ -38,7 +38,7 @@ const POOL: usize = 8192;
 
 /// Where frames go at the end of their propagation delay.
 pub trait Wire {
-    fn transmit(&mut self, port: u32, frame: &[u8], time_ns: u64);
+    fn transmit(&mut self, port: u32, frame: Vec<u8>, time_ns: u64);
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -493,10 +493,14 @@ impl Switch {
         if let Some((_, frame)) = port.flying.pop_front() {
             port.tx_packets += 1;
             port.tx_bytes += frame.len() as u64;
-            wire.transmit(number, &frame, t);
-            if self.free_frames.len() < POOL {
-                self.free_frames.push(frame);
-            }
+            wire.transmit(number, frame, t);
+        }
+    }
+
+    /// Takes a transmitted frame's buffer back for reuse.
+    pub fn reuse(&mut self, frame: Vec<u8>) {
+        if self.free_frames.len() < POOL {
+            self.free_frames.push(frame);
         }
     }
 }

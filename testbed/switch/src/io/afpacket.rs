@@ -1,0 +1,454 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A port on a Linux interface: packet socket with a receive ring.
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::mem::{size_of, zeroed};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use anyhow::{Context, Result, bail};
+
+use super::checksum;
+
+/// Frames per receive ring.
+const RING_FRAMES: u32 = 4096;
+const BLOCK_BYTES: u32 = 1 << 17;
+/// What the kernel puts in front of a frame, rounded up.
+const SLOT_HEADER_BYTES: u32 = 96;
+/// Ethernet header and one VLAN tag.
+const LINK_HEADER_BYTES: u32 = 18;
+/// Frames per `sendmmsg`.
+const TX_BATCH: usize = 64;
+
+#[derive(Debug, Default, Clone, Copy)]
+pub struct IoStats {
+    pub rx_packets: u64,
+    pub rx_bytes: u64,
+    /// Ring full: the kernel had to drop.
+    pub rx_dropped: u64,
+    /// Longer than the interface's MTU: segmentation offload is on.
+    pub rx_oversize: u64,
+    pub tx_packets: u64,
+    pub tx_bytes: u64,
+    pub tx_errors: u64,
+}
+
+pub struct Interface {
+    pub name: String,
+    fd: OwnedFd,
+    ring: Ring,
+    next: u32,
+    max_frame_bytes: u32,
+    pub stats: IoStats,
+    scratch: Vec<u8>,
+    staged: Vec<Vec<u8>>,
+    pub spare: Vec<Vec<u8>>,
+    warned_oversize: bool,
+    warned_tx: bool,
+}
+
+struct Ring {
+    base: *mut u8,
+    bytes: usize,
+    slot_bytes: u32,
+    slots: u32,
+}
+
+// The mapping is used by whoever owns the `Ring`, one thread at a time.
+unsafe impl Send for Ring {}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: `base` and `bytes` are what mmap returned and was given.
+        unsafe { libc::munmap(self.base.cast(), self.bytes) };
+    }
+}
+
+impl Ring {
+    fn slot(&self, index: u32) -> *mut u8 {
+        let offset = index as usize % self.slots as usize * self.slot_bytes as usize;
+        // SAFETY: offset < slots * slot_bytes = bytes of the mapping.
+        unsafe { self.base.add(offset) }
+    }
+
+    fn status(&self, index: u32) -> &AtomicU32 {
+        // SAFETY: tp_status is the first, aligned member of each slot's header
+        // and shared with the kernel.
+        unsafe { AtomicU32::from_ptr(self.slot(index).cast()) }
+    }
+}
+
+/// A frame in the ring.
+pub struct Received {
+    /// CLOCK_REALTIME, ns.
+    pub stamp_ns: u64,
+}
+
+impl Interface {
+    /// Opens `name` in the present network namespace.
+    ///
+    /// # Errors
+    /// No such interface, no CAP_NET_RAW, interface down.
+    pub fn open(name: &str) -> Result<Self> {
+        let fd = socket()?;
+        let mut request = ifreq(name)?;
+        ioctl(&fd, libc::SIOCGIFINDEX, &mut request).with_context(|| {
+            format!("interface {name}: not found; check the name and its network namespace")
+        })?;
+        // SAFETY: SIOCGIFINDEX filled this member.
+        let index = unsafe { request.ifr_ifru.ifru_ifindex };
+        ioctl(&fd, libc::SIOCGIFMTU, &mut request)
+            .with_context(|| format!("interface {name}: no MTU"))?;
+        // SAFETY: SIOCGIFMTU filled this member.
+        let mtu = u32::try_from(unsafe { request.ifr_ifru.ifru_mtu }).unwrap_or(1500);
+        ioctl(&fd, libc::SIOCGIFFLAGS, &mut request)
+            .with_context(|| format!("interface {name}: no flags"))?;
+        // SAFETY: SIOCGIFFLAGS filled this member.
+        let flags = i32::from(unsafe { request.ifr_ifru.ifru_flags });
+        if flags & libc::IFF_UP == 0 {
+            bail!(
+                "interface {name} is down; set it up first (for example `ip link set {name} up`)"
+            );
+        }
+        let ring = map_ring(&fd, mtu).with_context(|| format!("interface {name}"))?;
+        option(&fd, libc::PACKET_IGNORE_OUTGOING, &1i32)
+            .context("PACKET_IGNORE_OUTGOING: needs Linux 4.20 or newer")?;
+        // Queueing disciplines would queue a second time. Not everywhere there.
+        let _ = option(&fd, libc::PACKET_QDISC_BYPASS, &1i32);
+        bind(&fd, index).with_context(|| format!("interface {name}: cannot bind"))?;
+        promiscuous(&fd, index)
+            .with_context(|| format!("interface {name}: cannot receive all frames"))?;
+        Ok(Self {
+            name: name.to_owned(),
+            fd,
+            ring,
+            next: 0,
+            max_frame_bytes: mtu + LINK_HEADER_BYTES,
+            stats: IoStats::default(),
+            scratch: Vec::new(),
+            staged: Vec::new(),
+            spare: Vec::new(),
+            warned_oversize: false,
+            warned_tx: false,
+        })
+    }
+
+    pub fn fd(&self) -> RawFd {
+        self.fd.as_raw_fd()
+    }
+
+    /// The oldest frame not yet taken, without taking it.
+    pub fn peek(&self) -> Option<Received> {
+        let status = self.ring.status(self.next).load(Ordering::Acquire);
+        if status & libc::TP_STATUS_USER == 0 {
+            return None;
+        }
+        let header = self.header();
+        Some(Received {
+            stamp_ns: u64::from(header.tp_sec) * 1_000_000_000 + u64::from(header.tp_nsec),
+        })
+    }
+
+    fn header(&self) -> libc::tpacket2_hdr {
+        // SAFETY: the slot begins with this header, which the kernel wrote
+        // before it set TP_STATUS_USER; callers have seen that.
+        unsafe { ptr::read(self.ring.slot(self.next).cast()) }
+    }
+
+    /// Hands the oldest frame to `f` and takes it. An over-long frame is
+    /// counted and not handed over.
+    pub fn take(&mut self, f: impl FnOnce(&[u8])) {
+        let header = self.header();
+        let slot = self.ring.slot(self.next);
+        let (at, kept) = (u32::from(header.tp_mac), header.tp_snaplen);
+        let inside = at
+            .checked_add(kept)
+            .is_some_and(|e| e <= self.ring.slot_bytes);
+        if header.tp_len > self.max_frame_bytes || kept < header.tp_len || !inside {
+            self.oversize(header.tp_len);
+        } else {
+            // SAFETY: at + kept lies within the slot; the kernel leaves the
+            // slot alone until the status is given back below.
+            let frame = unsafe { std::slice::from_raw_parts(slot.add(at as usize), kept as usize) };
+            self.stats.rx_packets += 1;
+            let tagged = header.tp_status & libc::TP_STATUS_VLAN_VALID != 0;
+            let partial = header.tp_status & libc::TP_STATUS_CSUMNOTREADY != 0;
+            if (tagged || partial) && frame.len() >= 14 {
+                self.scratch.clear();
+                if tagged {
+                    // The kernel keeps a received tag apart from the frame.
+                    let tpid = if header.tp_status & libc::TP_STATUS_VLAN_TPID_VALID != 0 {
+                        header.tp_vlan_tpid
+                    } else {
+                        0x8100
+                    };
+                    let (addresses, rest) = frame.split_at(12);
+                    self.scratch.extend_from_slice(addresses);
+                    self.scratch.extend_from_slice(&tpid.to_be_bytes());
+                    self.scratch
+                        .extend_from_slice(&header.tp_vlan_tci.to_be_bytes());
+                    self.scratch.extend_from_slice(rest);
+                } else {
+                    self.scratch.extend_from_slice(frame);
+                }
+                if partial {
+                    checksum::complete(&mut self.scratch);
+                }
+                self.stats.rx_bytes += self.scratch.len() as u64;
+                f(&self.scratch);
+            } else {
+                self.stats.rx_bytes += frame.len() as u64;
+                f(frame);
+            }
+        }
+        self.ring
+            .status(self.next)
+            .store(libc::TP_STATUS_KERNEL, Ordering::Release);
+        self.next = (self.next + 1) % self.ring.slots;
+    }
+
+    fn oversize(&mut self, bytes: u32) {
+        self.stats.rx_oversize += 1;
+        if !self.warned_oversize {
+            self.warned_oversize = true;
+            tracing::warn!(
+                interface = self.name,
+                bytes,
+                "frame above the MTU dropped (more are only counted): turn GSO, TSO and GRO off at the sending host"
+            );
+        }
+    }
+
+    /// Stages a frame for [`Self::flush`].
+    pub fn send(&mut self, frame: Vec<u8>) {
+        self.staged.push(frame);
+        if self.staged.len() >= TX_BATCH {
+            self.flush();
+        }
+    }
+
+    pub fn flush(&mut self) {
+        if self.staged.is_empty() {
+            return;
+        }
+        // SAFETY: all zero is a valid value of these C structures.
+        let mut vectors: [libc::iovec; TX_BATCH] = unsafe { zeroed() };
+        // SAFETY: as above.
+        let mut messages: [libc::mmsghdr; TX_BATCH] = unsafe { zeroed() };
+        let n = self.staged.len().min(TX_BATCH);
+        for ((f, v), m) in self.staged.iter().zip(&mut vectors).zip(&mut messages) {
+            v.iov_base = f.as_ptr().cast_mut().cast();
+            v.iov_len = f.len();
+            m.msg_hdr.msg_iov = v;
+            m.msg_hdr.msg_iovlen = 1;
+        }
+        let mut done = 0;
+        while done < n {
+            // SAFETY: messages[done..n] point into vectors and staged frames,
+            // which all outlive the call.
+            let sent = unsafe {
+                libc::sendmmsg(
+                    self.fd.as_raw_fd(),
+                    messages.as_mut_ptr().add(done),
+                    (n - done) as u32,
+                    libc::MSG_DONTWAIT,
+                )
+            };
+            if sent > 0 {
+                let end = done + sent as usize;
+                for f in self.staged.get(done..end).unwrap_or_default() {
+                    self.stats.tx_packets += 1;
+                    self.stats.tx_bytes += f.len() as u64;
+                }
+                done = end;
+                continue;
+            }
+            let e = io::Error::last_os_error();
+            if e.kind() == io::ErrorKind::Interrupted {
+                continue;
+            }
+            // This frame is lost, the ones behind it get their chance.
+            self.stats.tx_errors += 1;
+            if !self.warned_tx {
+                self.warned_tx = true;
+                tracing::warn!(
+                    interface = self.name,
+                    "frame not sent (more are only counted): {e}"
+                );
+            }
+            done += 1;
+        }
+        self.spare.append(&mut self.staged);
+    }
+
+    /// Clears a pending socket error such as "network is down".
+    pub fn take_error(&self) -> Option<io::Error> {
+        let mut code = 0i32;
+        let mut length = size_of::<i32>() as libc::socklen_t;
+        // SAFETY: the kernel writes at most `length` bytes to `code`.
+        unsafe {
+            libc::getsockopt(
+                self.fd.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_ERROR,
+                (&raw mut code).cast(),
+                &raw mut length,
+            )
+        };
+        (code != 0).then(|| io::Error::from_raw_os_error(code))
+    }
+
+    /// Adds the kernel's drops since the last call.
+    pub fn update_drops(&mut self) {
+        // SAFETY: all zero is a valid tpacket_stats.
+        let mut s: libc::tpacket_stats = unsafe { zeroed() };
+        let mut length = size_of::<libc::tpacket_stats>() as libc::socklen_t;
+        // SAFETY: the kernel writes at most `length` bytes to `s`.
+        let ok = unsafe {
+            libc::getsockopt(
+                self.fd.as_raw_fd(),
+                libc::SOL_PACKET,
+                libc::PACKET_STATISTICS,
+                (&raw mut s).cast(),
+                &raw mut length,
+            )
+        };
+        if ok == 0 {
+            self.stats.rx_dropped += u64::from(s.tp_drops);
+        }
+    }
+}
+
+fn socket() -> Result<OwnedFd> {
+    // Protocol 0: nothing is received until the socket is bound.
+    // SAFETY: no pointers involved.
+    let fd = unsafe {
+        libc::socket(
+            libc::AF_PACKET,
+            libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK,
+            0,
+        )
+    };
+    if fd < 0 {
+        let e = io::Error::last_os_error();
+        if e.raw_os_error() == Some(libc::EPERM) {
+            bail!("no permission for packet sockets; run as root (CAP_NET_RAW, CAP_NET_ADMIN)");
+        }
+        return Err(e).context("packet socket");
+    }
+    // SAFETY: fd is a fresh descriptor that nobody else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+fn ifreq(name: &str) -> Result<libc::ifreq> {
+    // SAFETY: all zero is a valid ifreq.
+    let mut r: libc::ifreq = unsafe { zeroed() };
+    let c = CString::new(name).context("interface name contains a zero byte")?;
+    let bytes = CStr::to_bytes_with_nul(&c);
+    if bytes.len() > r.ifr_name.len() {
+        bail!("interface name {name} is too long");
+    }
+    for (o, b) in r.ifr_name.iter_mut().zip(bytes) {
+        *o = *b as libc::c_char;
+    }
+    Ok(r)
+}
+
+fn ioctl(fd: &OwnedFd, request: libc::Ioctl, arg: &mut libc::ifreq) -> io::Result<()> {
+    // SAFETY: these requests read and write one ifreq.
+    if unsafe { libc::ioctl(fd.as_raw_fd(), request, ptr::from_mut(arg)) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+fn option<T>(fd: &OwnedFd, name: i32, value: &T) -> io::Result<()> {
+    // SAFETY: the kernel reads size_of::<T>() bytes of `value`.
+    let r = unsafe {
+        libc::setsockopt(
+            fd.as_raw_fd(),
+            libc::SOL_PACKET,
+            name,
+            ptr::from_ref(value).cast(),
+            size_of::<T>() as libc::socklen_t,
+        )
+    };
+    if r < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+fn map_ring(fd: &OwnedFd, mtu: u32) -> Result<Ring> {
+    option(
+        fd,
+        libc::PACKET_VERSION,
+        &(libc::tpacket_versions::TPACKET_V2 as i32),
+    )
+    .context("TPACKET_V2")?;
+    let slot_bytes = (mtu + LINK_HEADER_BYTES + SLOT_HEADER_BYTES)
+        .next_power_of_two()
+        .min(BLOCK_BYTES);
+    let per_block = BLOCK_BYTES / slot_bytes;
+    let slots = RING_FRAMES.next_multiple_of(per_block).min(per_block * 64);
+    let request = libc::tpacket_req {
+        tp_block_size: BLOCK_BYTES,
+        tp_block_nr: slots / per_block,
+        tp_frame_size: slot_bytes,
+        tp_frame_nr: slots,
+    };
+    option(fd, libc::PACKET_RX_RING, &request).context("receive ring (memory?)")?;
+    let bytes = slots as usize * slot_bytes as usize;
+    // SAFETY: a fresh shared mapping of the socket's ring, of its exact size.
+    let base = unsafe {
+        libc::mmap(
+            ptr::null_mut(),
+            bytes,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED,
+            fd.as_raw_fd(),
+            0,
+        )
+    };
+    if base == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error()).context("mapping the receive ring");
+    }
+    Ok(Ring {
+        base: base.cast(),
+        bytes,
+        slot_bytes,
+        slots,
+    })
+}
+
+fn bind(fd: &OwnedFd, index: i32) -> io::Result<()> {
+    // SAFETY: all zero is a valid sockaddr_ll.
+    let mut a: libc::sockaddr_ll = unsafe { zeroed() };
+    a.sll_family = libc::AF_PACKET as u16;
+    a.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+    a.sll_ifindex = index;
+    // SAFETY: `a` is a sockaddr_ll of the length given.
+    let r = unsafe {
+        libc::bind(
+            fd.as_raw_fd(),
+            ptr::from_ref(&a).cast(),
+            size_of::<libc::sockaddr_ll>() as libc::socklen_t,
+        )
+    };
+    if r < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+fn promiscuous(fd: &OwnedFd, index: i32) -> io::Result<()> {
+    let m = libc::packet_mreq {
+        mr_ifindex: index,
+        mr_type: libc::PACKET_MR_PROMISC as u16,
+        mr_alen: 0,
+        mr_address: [0; 8],
+    };
+    option(fd, libc::PACKET_ADD_MEMBERSHIP, &m)
+}
