@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Arbitration, pipelines, batches and packets over a real connection.
 
+// Helpers outside of #[test] functions, which clippy does not see as tests.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 mod common;
 
 use bytes::Bytes;
