@@ -241,3 +241,7 @@ fn u32_at(raw: &[u8], offset: usize) -> Option<u32> {
 fn u64_at(raw: &[u8], offset: usize) -> Option<u64> {
     chunk(raw, offset).map(|bytes| u64::from_ne_bytes(*bytes))
 }
+
+#[cfg(test)]
+#[path = "layout/tests.rs"]
+mod tests;

@@ -2,6 +2,7 @@
 //! Reads the real tracepoints of the running kernel while real TCP connections
 //! run over loopback. Needs root (or CAP_PERFMON) and a mounted tracefs; fails
 //! without, saying what to do.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -156,6 +157,32 @@ fn address_filter_leaves_others_out() {
         );
         reader.poll(Duration::from_millis(20)).unwrap();
     }
+}
+
+#[test]
+fn a_retransmission_is_seen() {
+    // A listener whose queue is full ignores connection requests: the kernel
+    // sends them again after a second.
+    let listener =
+        socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+    let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
+    listener.bind(&any.into()).unwrap();
+    listener.listen(0).unwrap();
+    let server = listener.local_addr().unwrap().as_socket().unwrap();
+    let mut reader = open(&filtered_to(server.port()));
+    let mut clients = Vec::new();
+    for _ in 0..8 {
+        let client =
+            socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
+        client.set_nonblocking(true).unwrap();
+        let _ = client.connect(&server.into());
+        clients.push(client);
+    }
+    let is_retransmission = |event: &Event| {
+        matches!(event, Event::Retransmit(again)
+            if again.flow.dst == server.ip() && again.flow.dst_port == server.port())
+    };
+    drain_until(&mut reader, |events| events.iter().any(is_retransmission));
 }
 
 #[test]
