@@ -13,7 +13,7 @@ from pyroute2 import IPRoute
 
 from tidemark_lab import kernel, netns, preflight
 from tidemark_lab.links import link_exists
-from tidemark_lab.scenario import SHAPED_CLASS, Scenario
+from tidemark_lab.scenario import Scenario
 from tidemark_lab.state import RunState
 from tidemark_lab.topology import HOST_INTERFACE, Topology
 
@@ -56,7 +56,7 @@ def test_only_hosts_of_remotely_bottlenecked_flows_shape(network):
         assert ("tbf" in kinds) == (index in network.scenario.rbp_senders)
 
 
-def test_marked_flows_are_shaped_and_others_are_not(network, tmp_path, binary):
+def test_flows_from_behind_a_sender_are_shaped_and_its_own_are_not(network, tmp_path, binary):
     """Over a bridge in the switch's place."""
     with IPRoute(netns=network.switch_namespace) as ipr:
         ipr.link("add", ifname="br0", kind="bridge")
@@ -66,11 +66,17 @@ def test_marked_flows_are_shaped_and_others_are_not(network, tmp_path, binary):
             ipr.link("set", index=port, master=bridge)
         ipr.link("set", index=bridge, state="up")
     sender, receiver = network.scenario.senders[1], network.scenario.receiver
-    where = {
-        "netns": network.namespace_of[sender.name],
-        "source": f"{sender.address}:0",
-        "destination": f"{receiver.address}:5001",
-    }
+    (access,) = [a for a in network.scenario.access_hosts if a.gateway == sender]
+
+    def flow(name, kind, host):
+        return {
+            "name": name,
+            "kind": kind,
+            "netns": network.namespace_of[host.name],
+            "source": f"{host.address}:0",
+            "destination": f"{receiver.address}:5001",
+        }
+
     spec = {
         "version": 1,
         "seed": 1,
@@ -83,8 +89,8 @@ def test_marked_flows_are_shaped_and_others_are_not(network, tmp_path, binary):
             }
         ],
         "flows": [
-            {"name": "shaped", "kind": "rbp", "priority": SHAPED_CLASS, **where},
-            {"name": "free", "kind": "lbp", **where},
+            flow("shaped", "rbp", access),
+            flow("free", "lbp", sender),
         ],
     }
     (tmp_path / "spec.json").write_text(json.dumps(spec))
@@ -101,10 +107,13 @@ def test_marked_flows_are_shaped_and_others_are_not(network, tmp_path, binary):
         check=True,
         timeout=60,
     )
-    acked = {f["name"]: f["tcp"]["bytes_acked"] for f in json.loads(truth.read_text())["flows"]}
+    flows = {f["name"]: f["tcp"] for f in json.loads(truth.read_text())["flows"]}
+    acked = {name: tcp["bytes_acked"] for name, tcp in flows.items()}
     shaped_bytes = network.scenario.rbp_rate_bps / 8 * 2.0
     assert 0.5 * shaped_bytes < acked["shaped"] < 1.1 * shaped_bytes, acked
     assert acked["free"] > 5 * shaped_bytes, acked
+    # The bottleneck must lose packets, else its flow never reduces its rate.
+    assert flows["shaped"]["retransmitted_segments"] > 0, flows["shaped"]
 
 
 KILLED = """
@@ -126,7 +135,7 @@ def test_what_a_killed_run_leaves_is_removed_by_the_next(tmp_path):
     run_id = f"k{os.getpid() % 0xFFF:03x}"
     done = subprocess.run([sys.executable, "-c", KILLED, run_id, str(tmp_path)], timeout=60)
     assert done.returncode == -signal.SIGKILL
-    assert sum(run_id in name for name in netns.names()) == 6
+    assert sum(run_id in name for name in netns.names()) == 8
     assert link_exists(f"tm-{run_id}-rep")
     notes = preflight.clean_stale()
     assert any(run_id in note for note in notes), notes

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from tidemark_lab.scenario import SHAPED_CLASS, Scenario
+from tidemark_lab.scenario import Scenario
 from tidemark_lab.topology import Topology
 from tidemark_lab.traffic import Truth, make_spec, planned_truth, short_arrivals_per_s
 
@@ -24,10 +24,12 @@ def test_the_program_accepts_the_spec(tmp_path, binary):
     assert "16 flows" in done.stderr
 
 
-def test_only_remotely_bottlenecked_flows_are_marked_for_the_shaper():
+def test_only_remotely_bottlenecked_flows_come_from_behind_a_sender():
+    scenario = Scenario()
+    behind = {a.address for a in scenario.access_hosts}
     flows = spec()["flows"]
-    marked = {f["name"] for f in flows if f.get("priority") == SHAPED_CLASS}
-    assert marked == {"rbp-1", "rbp-2"}
+    found = {f["name"] for f in flows if f["source"].split(":")[0] in behind}
+    assert found == {"rbp-1", "rbp-2"}
     assert {f["name"] for f in flows if f["kind"] == "wl"} == {"wl-1", "wl-2"}
 
 

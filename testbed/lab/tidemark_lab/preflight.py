@@ -218,11 +218,12 @@ def _try_kernel(scenario: Scenario) -> None:
         )
         index = ipr.link_lookup(ifname="a")[0]
         attempt(
-            "the qdiscs htb and tbf cannot be used",
-            "load their modules: modprobe -a sch_htb sch_tbf",
+            "the qdiscs htb and tbf and the filter u32 cannot be used",
+            "load their modules: modprobe -a sch_htb sch_tbf cls_u32",
             lambda: shape(
                 ipr,
                 index,
+                COLLECTOR_ADDRESS,
                 scenario.rbp_rate_bps,
                 scenario.rbp_burst_bytes,
                 scenario.rbp_queue_bytes,

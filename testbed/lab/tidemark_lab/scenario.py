@@ -12,6 +12,8 @@ import ipaddress
 from dataclasses import asdict, dataclass, field
 
 NETWORK = ipaddress.ip_network("198.18.0.0/24")
+# Hosts behind senders, /30 each.
+ACCESS_NETWORK = ipaddress.ip_network("198.18.1.0/24")
 # The report link is the only one that the root namespace sees.
 COLLECTOR_ADDRESS = "198.18.255.1"
 SWITCH_REPORT_ADDRESS = "198.18.255.2"
@@ -21,10 +23,6 @@ REPORT_UDP_PORT = 32766
 BULK_TCP_PORT = 5001
 SHORT_TCP_PORT = 5002
 WINDOW_TCP_PORT = 5003
-
-# Class of the host's own qdisc that remotely bottlenecked flows are put in by
-# SO_PRIORITY: 1:10.
-SHAPED_CLASS = 0x0001_0010
 
 
 @dataclass(frozen=True)
@@ -39,6 +37,28 @@ class Host:
 
 
 @dataclass(frozen=True)
+class AccessHost:
+    """Sends the remotely bottlenecked flows of a sender: a host behind it, whose
+    packets the sender forwards through a slow, short queue.
+
+    A shaper at the socket's own interface would not do: TCP small queues keep a
+    sender from overrunning it, so nothing is ever lost and the window never
+    shrinks. What is forwarded is out of the socket's sight, as on a real path.
+    """
+
+    name: str
+    gateway: Host
+    address: str
+    gateway_address: str
+    prefix_length: int = 30
+
+    @property
+    def network(self) -> str:
+        interface = ipaddress.ip_interface(f"{self.address}/{self.prefix_length}")
+        return str(interface.network)
+
+
+@dataclass(frozen=True)
 class Scenario:
     """The demo's defaults; every number can be changed for other runs."""
 
@@ -50,7 +70,7 @@ class Scenario:
     rbp_senders: tuple[int, ...] = (1, 3)
     rbp_rate_bps: int = 2_000_000
     rbp_burst_bytes: int = 3_100
-    rbp_queue_bytes: int = 3_100
+    rbp_queue_bytes: int = 6_200
     wl_senders: tuple[int, ...] = (0, 2)
     wl_receive_buffer_bytes: int = 8_192
     short_share: float = 0.03
@@ -107,6 +127,19 @@ class Scenario:
     @property
     def hosts(self) -> list[Host]:
         return [*self.senders, self.receiver]
+
+    @property
+    def access_hosts(self) -> list[AccessHost]:
+        """One for each sender that has remotely bottlenecked flows."""
+        return [
+            AccessHost(
+                name=f"h{i + 1}a",
+                gateway=self.senders[i],
+                address=str(ACCESS_NETWORK[4 * i + 2]),
+                gateway_address=str(ACCESS_NETWORK[4 * i + 1]),
+            )
+            for i in sorted(set(self.rbp_senders))
+        ]
 
     @property
     def report_port(self) -> int:

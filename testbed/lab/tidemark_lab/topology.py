@@ -7,6 +7,7 @@ switch's packet sockets uses them. The report link ends in the root namespace.
 
 from __future__ import annotations
 
+import ipaddress
 from dataclasses import dataclass
 
 from pyroute2 import IPRoute
@@ -15,7 +16,7 @@ from . import kernel, netns
 from .scenario import (
     COLLECTOR_ADDRESS,
     REPORT_PREFIX_LENGTH,
-    SHAPED_CLASS,
+    AccessHost,
     Host,
     Scenario,
 )
@@ -26,7 +27,12 @@ HOST_INTERFACE = "eth0"
 PREFIX_LENGTH = 24
 REPORT_SWITCH_MAC = "02:74:6d:00:01:01"
 REPORT_COLLECTOR_MAC = "02:74:6d:00:01:02"
+ACCESS_INTERFACE = "acc"
+_ROOT_HANDLE = 0x0001_0000
+_SHAPED_CLASS = 0x0001_0010
 _LEAF_HANDLE = 0x0020_0000
+_ETH_P_IP = 0x0800
+_IP_SOURCE_OFFSET = 12
 
 
 @dataclass(frozen=True)
@@ -42,7 +48,8 @@ class Topology:
 
     @property
     def namespace_of(self) -> dict[str, str]:
-        return {h.name: f"{PREFIX}{self.run_id}-{h.name}" for h in self.scenario.hosts}
+        hosts = [*self.scenario.hosts, *self.scenario.access_hosts]
+        return {h.name: f"{PREFIX}{self.run_id}-{h.name}" for h in hosts}
 
     @property
     def report_interface(self) -> str:
@@ -77,8 +84,8 @@ class Topology:
             kernel.set_sysctls(kernel.NO_IPV6)
         for host in self.scenario.hosts:
             self._connect(host)
-        for sender in sorted(set(self.scenario.rbp_senders)):
-            self._shape(self.scenario.senders[sender])
+        for access in self.scenario.access_hosts:
+            self._connect_access(access)
         self._connect_collector(state)
 
     def _connect(self, host: Host) -> None:
@@ -98,7 +105,7 @@ class Topology:
             # TCP builds no frames for the interface to split.
             ipr.link("set", index=index, gso_max_segs=1, gso_max_size=1500)
             ipr.addr("add", index=index, address=host.address, prefixlen=PREFIX_LENGTH)
-            ipr.link("set", index=ipr.link_lookup(ifname="lo")[0], state="up")
+            self._raise_loopback(ipr)
             with netns.entered(namespace):
                 kernel.disable_offloads(HOST_INTERFACE)
             ipr.link("set", index=index, state="up")
@@ -110,13 +117,54 @@ class Topology:
         with IPRoute(netns=self.switch_namespace) as ipr:
             ipr.link("set", index=ipr.link_lookup(ifname=interface)[0], state="up")
 
-    def _shape(self, host: Host) -> None:
-        """A token bucket with a short queue for the flows marked by SO_PRIORITY;
-        everything else passes HTB unshaped (default class 0)."""
+    def _connect_access(self, access: AccessHost) -> None:
+        """A host behind a sender; the sender forwards for it, slowly."""
         s = self.scenario
-        with IPRoute(netns=self.namespace_of[host.name]) as ipr:
+        inner = self.namespace_of[access.name]
+        gateway = self.namespace_of[access.gateway.name]
+        with netns.entered(inner):
+            kernel.set_sysctls(kernel.NO_IPV6 | kernel.HOST_SYSCTLS)
+        with netns.entered(gateway):
+            kernel.set_sysctls({"net.ipv4.ip_forward": "1"})
+        with IPRoute(netns=inner) as ipr:
+            ipr.link(
+                "add",
+                ifname=HOST_INTERFACE,
+                kind="veth",
+                peer={"ifname": ACCESS_INTERFACE, "net_ns_fd": gateway},
+            )
+            self._raise_access_end(ipr, inner, HOST_INTERFACE, access.address, access)
+            self._raise_loopback(ipr)
+        with IPRoute(netns=gateway) as ipr:
+            self._raise_access_end(ipr, gateway, ACCESS_INTERFACE, access.gateway_address, access)
             index = ipr.link_lookup(ifname=HOST_INTERFACE)[0]
-            shape(ipr, index, s.rbp_rate_bps, s.rbp_burst_bytes, s.rbp_queue_bytes)
+            shape(
+                ipr,
+                index,
+                access.address,
+                s.rbp_rate_bps,
+                s.rbp_burst_bytes,
+                s.rbp_queue_bytes,
+            )
+        with IPRoute(netns=inner) as ipr:
+            ipr.route("add", dst="default", gateway=access.gateway_address)
+        with IPRoute(netns=self.namespace_of[s.receiver.name]) as ipr:
+            ipr.route("add", dst=access.network, gateway=access.gateway.address)
+
+    @staticmethod
+    def _raise_access_end(
+        ipr: IPRoute, namespace: str, interface: str, address: str, access: AccessHost
+    ) -> None:
+        index = ipr.link_lookup(ifname=interface)[0]
+        ipr.link("set", index=index, gso_max_segs=1, gso_max_size=1500)
+        ipr.addr("add", index=index, address=address, prefixlen=access.prefix_length)
+        with netns.entered(namespace):
+            kernel.disable_offloads(interface)
+        ipr.link("set", index=index, state="up")
+
+    @staticmethod
+    def _raise_loopback(ipr: IPRoute) -> None:
+        ipr.link("set", index=ipr.link_lookup(ifname="lo")[0], state="up")
 
     def _connect_collector(self, state: RunState) -> None:
         state.add_interface(self.report_interface)
@@ -136,17 +184,19 @@ class Topology:
         self._raise_switch_end(end)
 
 
-def shape(ipr: IPRoute, index: int, rate_bps: int, burst_bytes: int, queue_bytes: int) -> None:
-    """HTB as classifier only (its class is far faster than the shaper), with a
-    tbf for the class that sockets choose by SO_PRIORITY."""
-    root = SHAPED_CLASS & 0xFFFF_0000
-    ipr.tc("add", "htb", index=index, handle=root, default=0)
+def shape(
+    ipr: IPRoute, index: int, source: str, rate_bps: int, burst_bytes: int, queue_bytes: int
+) -> None:
+    """A token bucket with a short queue for the packets of one source address.
+    HTB only tells them apart: its class is far faster than the token bucket, and
+    everything else passes it directly (default class 0)."""
+    ipr.tc("add", "htb", index=index, handle=_ROOT_HANDLE, default=0)
     ipr.tc(
         "add-class",
         "htb",
         index=index,
-        handle=SHAPED_CLASS,
-        parent=root,
+        handle=_SHAPED_CLASS,
+        parent=_ROOT_HANDLE,
         rate="10gbit",
         ceil="10gbit",
         burst=200_000,
@@ -158,8 +208,19 @@ def shape(ipr: IPRoute, index: int, rate_bps: int, burst_bytes: int, queue_bytes
         "tbf",
         index=index,
         handle=_LEAF_HANDLE,
-        parent=SHAPED_CLASS,
+        parent=_SHAPED_CLASS,
         rate=f"{rate_bps}bit",
         burst=burst_bytes,
         limit=queue_bytes,
+    )
+    address = int(ipaddress.ip_address(source))
+    ipr.tc(
+        "add-filter",
+        "u32",
+        index=index,
+        parent=_ROOT_HANDLE,
+        prio=1,
+        protocol=_ETH_P_IP,
+        target=_SHAPED_CLASS,
+        keys=[f"0x{address:08x}/0xffffffff+{_IP_SOURCE_OFFSET}"],
     )

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from .scenario import (
     BULK_TCP_PORT,
-    SHAPED_CLASS,
     SHORT_TCP_PORT,
     WINDOW_TCP_PORT,
+    AccessHost,
     Host,
     Scenario,
     harmonic_mean,
@@ -22,8 +22,12 @@ def make_spec(scenario: Scenario, namespace_of: dict[str, str]) -> dict:
     receiver = scenario.receiver
     flows = []
 
+    behind = {a.gateway.name: a for a in scenario.access_hosts}
+
     def add(name: str, kind: str, sender: int, port: int, **more: object) -> None:
-        host = scenario.senders[sender]
+        host: Host | AccessHost = scenario.senders[sender]
+        if kind == "rbp":
+            host = behind[host.name]
         flows.append(
             {
                 "name": name,
@@ -50,7 +54,6 @@ def make_spec(scenario: Scenario, namespace_of: dict[str, str]) -> dict:
             sender,
             BULK_TCP_PORT,
             congestion_control=scenario.congestion_controls[i % len(scenario.congestion_controls)],
-            priority=SHAPED_CLASS,
             start_s=_spread(i, len(scenario.rbp_senders), scenario.start_spread_s),
         )
     for i, sender in enumerate(scenario.wl_senders):
@@ -98,7 +101,9 @@ def short_arrivals_per_s(scenario: Scenario) -> float:
     return scenario.short_share * scenario.capacity_bps / 8 / scenario.short_mean_bytes
 
 
-def _from_to(host: Host, receiver: Host, port: int, namespace_of: dict[str, str]) -> dict:
+def _from_to(
+    host: Host | AccessHost, receiver: Host, port: int, namespace_of: dict[str, str]
+) -> dict:
     return {
         "netns": namespace_of[host.name],
         "source": f"{host.address}:0",
