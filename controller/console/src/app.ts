@@ -37,7 +37,8 @@ const UNIT = 'tidemark.unit';
 export class App {
   private links: Link[] = [];
   private selected = '';
-  private recording = new Recording();
+  private recording = new Recording(30);
+  private heldRecording: Recording | null = null;
   private estimates = new Map<string, Series<EstimateColumn>>();
   private advice: AdviceState | null = null;
   private rules: Rule[] = [];
@@ -150,9 +151,15 @@ export class App {
     const key = linkKey(l);
     let s = this.estimates.get(key);
     // Another zero of time: the switch or the collector began anew.
-    if (s && s.lastTime !== null && l.estimate.to < s.lastTime - 1) {
+    const known = this.links.find((o) => linkKey(o) === key);
+    const backwards = s !== undefined && s.lastTime !== null && l.estimate.to < s.lastTime - 1;
+    if (s && (backwards || (known && known.startNs !== l.startNs))) {
       s.clear();
-      if (key === this.selected) this.recording = new Recording();
+      if (key === this.selected) {
+        this.recording = new Recording(this.window);
+        this.sampler = new OccupancySampler();
+        this.follow();
+      }
     }
     if (!s) {
       if (this.estimates.size >= MOST_LINKS) return;
@@ -171,11 +178,12 @@ export class App {
 
   private select(key: string): void {
     this.selected = key;
-    this.recording = new Recording();
+    this.recording = new Recording(this.window);
     this.sampler = new OccupancySampler();
     this.advice = null;
     this.rules = [];
     this.held = null;
+    this.heldRecording = null;
     this.packets = null;
     this.recorder.reset();
     this.estimatesView.reset();
@@ -193,25 +201,42 @@ export class App {
     this.draw();
   }
 
-  /** Fetches what is new of the chosen port. */
+  /** Fetches what is new of the chosen port, at the resolution of the window. */
   private async loadSeries(): Promise<void> {
     const link = this.link;
-    if (!link || this.loadingSeries) return;
+    if (!link || this.loadingSeries || this.held) return;
     this.loadingSeries = true;
     const recording = this.recording;
-    const last = recording.series.lastTime;
+    const target = recording.matches(this.window) ? recording : new Recording(this.window);
+    const key = this.selected;
     try {
-      // The newest rows once more: they may have been incomplete.
-      const query = last === null ? { last_s: 120 } : { from_ns: link.startNs + Math.max(0, last - 3 * recording.step) * 1e9 };
-      const columns = readSeries(await get(`links/${link.node}/${link.port}/series`, { ...query, max_points: 2400 }), link.startNs);
-      if (recording === this.recording) {
-        recording.add(columns);
+      const query = target.query(link.startNs, link.now);
+      if (!query) return;
+      target.add(readSeries(await get(`links/${link.node}/${link.port}/series`, { ...query }), link.startNs));
+      // Shown only when it is there: no blank chart while it loads.
+      if (recording === this.recording && key === this.selected) {
+        this.recording = target;
         this.draw();
       }
     } catch {
       // The state of the connection is shown by the event stream.
     } finally {
       this.loadingSeries = false;
+    }
+    if (!this.recording.matches(this.window) && key === this.selected && this.events.connection === 'live') void this.loadSeries();
+  }
+
+  /** The held span at the finest resolution the controller has of it. */
+  private async loadHeld(link: Link, from: number, to: number, request: number): Promise<void> {
+    const recording = new Recording(to - from);
+    try {
+      const query = { from_ns: link.startNs + from * 1e9, to_ns: link.startNs + to * 1e9, max_points: 2000 };
+      recording.add(readSeries(await get(`links/${link.node}/${link.port}/series`, { ...query }), link.startNs));
+      if (request !== this.holdRequest || !this.held || recording.series.length === 0) return;
+      this.heldRecording = recording;
+      this.draw();
+    } catch {
+      // What is already there stays.
     }
   }
 
@@ -268,6 +293,7 @@ export class App {
     this.held = { from, to };
     this.packets = null;
     const request = ++this.holdRequest;
+    void this.loadHeld(link, from, to, request);
     if (to - from > PACKET_SPAN) {
       this.packetsNote = `Held. Choose ${PACKET_SPAN} s or less to see single packets.`;
       this.draw();
@@ -303,6 +329,8 @@ export class App {
 
   private follow(): void {
     this.held = null;
+    this.heldRecording = null;
+    void this.loadSeries();
     this.packets = null;
     this.holdRequest += 1;
     this.draw();
@@ -359,7 +387,7 @@ export class App {
     this.header.update(this.links, link);
     this.health.update(fresh, this.status);
     this.recorder.update({
-      recording: this.recording,
+      recording: this.held ? (this.heldRecording ?? this.recording) : this.recording,
       from: start,
       to: end,
       window: this.window,

@@ -193,11 +193,9 @@ export function adviceState(v: unknown): AdviceState | null {
   return { link: { node, port }, advice: a, targets: targets(o.targets), canApply: o.can_apply === true, whyNot: string(o.why_not) };
 }
 
-function watching(v: unknown): string {
-  if (v === null || v === undefined) return '';
-  if (typeof v === 'string') return v;
-  const o = object(v);
-  return string(o.phase) || string(o.state) || string(o.what) || 'the last change is being watched';
+function watching(v: unknown, startNs: number): string {
+  const to = number(object(v).to_ns);
+  return to === null ? '' : `The effect of the last change is measured until ${((to - startNs) / NS).toFixed(0)} s.`;
 }
 
 export function link(v: unknown): Link | null {
@@ -232,7 +230,7 @@ export function link(v: unknown): Link | null {
     targets: targets(o.targets),
     estimate: linkEstimate(o.estimate, startNs),
     advice: advice(o.advice),
-    watching: watching(o.watching),
+    watching: watching(o.watching, startNs),
   };
 }
 

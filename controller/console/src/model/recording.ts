@@ -18,17 +18,56 @@ export const COLUMNS = [
 ] as const;
 export type Column = (typeof COLUMNS)[number];
 
-/** Rows kept: two minutes at 10 ms, twenty at 100 ms. */
+/** Rows kept: twenty minutes at 100 ms. */
 const CAPACITY = 12_000;
+
+/** Windows up to this are shown interval by interval, longer ones at 100 ms. */
+const FINE_WINDOW = 10;
+const COARSE_STEP = 0.1;
+
+export interface SeriesQuery {
+  from_ns: number;
+  to_ns: number;
+  max_points: number;
+}
 
 export class Recording {
   readonly series = new Series<Column>(COLUMNS, CAPACITY);
   /** Seconds per row. */
-  step = 0.1;
+  step = COARSE_STEP;
+  private readonly fine: boolean;
+  private readonly span: number;
+
+  /** A record that shall show the last `window` seconds. */
+  constructor(window: number) {
+    this.fine = window <= FINE_WINDOW;
+    this.span = Math.max(30, window * 1.2);
+  }
+
+  /** Whether it can show a window of this length at its resolution. */
+  matches(window: number): boolean {
+    return this.fine === window <= FINE_WINDOW && this.span >= window;
+  }
+
+  /**
+   * What to ask the controller for: all of the span at first, then what is new;
+   * null when nothing can be. Its answer has steps of the wanted length when
+   * `max_points` is the number of such steps, on a grid when `from_ns` is.
+   */
+  query(startNs: number, now: number): SeriesQuery | null {
+    const last = this.series.lastTime;
+    const nowNs = startNs + now * 1e9;
+    const stepNs = last === null && this.fine ? 1e7 : this.step * 1e9;
+    const since = last === null ? Math.max(startNs, nowNs - this.span * 1e9) : startNs + last * 1e9;
+    // The newest row once more: it may have been incomplete.
+    const from = Math.floor(since / stepNs + 0.5) * stepNs;
+    const steps = Math.floor((nowNs - from) / stepNs + 1e-6);
+    return steps < 1 ? null : { from_ns: from, to_ns: from + steps * stepNs, max_points: steps };
+  }
 
   /** Adds what is new in `columns`; returns how many rows were. */
   add(columns: SeriesColumns): number {
-    if (columns.stepSeconds > 0) this.step = columns.stepSeconds;
+    if (columns.stepSeconds > 0 && this.series.length === 0) this.step = columns.stepSeconds;
     let added = 0;
     columns.time.forEach((t, i) => {
       const row = Object.fromEntries(COLUMNS.map((c) => [c, columns[c][i] ?? null])) as Record<Column, number | null>;

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// The controller's answers (docs/api.md) about a made-up link. The numbers are
+// near what the formulas give for it; they are not computed by the product.
+
+const M = 1514;
+
+function around(value, error, evidence = 'probed', samples = 400) {
+  return { value, low: value * (1 - error), high: value * (1 + error), evidence, samples };
+}
+
+const TARGETS = { utilisation: 0.98, loss_rate: 0.01, delay_ms: 30, priority: ['utilisation', 'loss', 'delay'] };
+
+const WHY = {
+  LBP: (f) => `${Math.max(3, f.drops)} of ${Math.max(3, f.drops) + 1} reductions follow a drop here within two RTTs`,
+  RBP: () => '7 of 7 reductions come without a drop here',
+  WL: (f) => `in flight stays at the advertised window, ${Math.round(f.maxWindow)} segments`,
+  SHORT: () => 'cwnd 12 below ssthresh, no loss yet',
+};
+
+function flow(f, queueDelay) {
+  const window = Math.round(Math.min(f.window, f.maxWindow ?? Infinity));
+  return {
+    flow: f.id,
+    key: { src: `10.0.${1 + ((f.id - 1) % 4)}.2`, dst: '10.0.5.2', src_port: 40000 + f.id * 17, dst_port: 5001, protocol: 6 },
+    class: f.cls,
+    confidence: f.cls === 'LBP' ? 0.97 : 0.88,
+    p_lbp: f.cls === 'LBP' ? 0.97 : 0.06,
+    why: WHY[f.cls](f),
+    evidence: 'probed',
+    rate_bps: f.rate * 8000,
+    packets: 1000,
+    drops: f.drops,
+    active_fraction: 1,
+    cwnd: window,
+    srtt_ms: f.rtt + queueDelay,
+    base_rtt_ms: f.rtt * 1.01,
+    congestion_control: f.control,
+    beta: f.control === 'cubic' ? 0.7 : 0.5,
+    reductions_local: f.drops,
+    reductions_remote: 0,
+  };
+}
+
+export function estimate(link) {
+  const lbp = link.flows.filter((f) => f.cls === 'LBP');
+  const te = lbp.length / lbp.reduce((s, f) => s + 1 / f.rtt, 0);
+  const wobble = Math.sin(link.now / 9000);
+  const total = link.flows.reduce((s, f) => s + f.rate, 0) || 1;
+  const share = Math.min(1, lbp.reduce((s, f) => s + f.rate, 0) / Math.max(total, link.bytesPerMs));
+  const to = Math.floor(link.now / 10) * 10;
+  const count = (c) => link.flows.filter((f) => f.cls === c).length;
+  return {
+    node: link.node,
+    port: link.port,
+    node_name: 'lab',
+    port_name: link.name,
+    from_ns: Math.max(0, to - 10_000) * 1e6,
+    to_ns: to * 1e6,
+    capacity_bps: link.capacityBps,
+    queue_drain_bps: link.capacityBps * (1514 / 1538),
+    segment_bytes: M,
+    limit_bytes: link.limitBytes,
+    utilisation: { mean: 0.991, non_empty: 0.97, p01: 0.94, windows: 40 },
+    loss_rate: 0.0062,
+    arrivals: 81_000,
+    drops: 502,
+    ce_marked: 0,
+    delay_ms: { mean: 12.1, p50: 12.4, p99: 24.8, max: 25.1 },
+    occupancy_bytes: { mean: 151_000, p50: 154_000, p99: 309_000, max: 312_900 },
+    reports_lost: 0,
+    loss_events: 31,
+    estimates: {
+      n_b: { value: lbp.length + (wobble > 0.9 ? 1 : 0), low: lbp.length - 1, high: lbp.length + 1, evidence: 'probed', samples: link.flows.length },
+      alpha: around(0.52 + 0.05 * wobble, 0.18, 'probed', 31),
+      mean_loss_burst: around(6.3, 0.2, 'probed', 31),
+      median_loss_burst: around(5, 0.2, 'probed', 31),
+      q: around(0.41, 0.2, 'probed', 31),
+      delta: around(3.4 + 0.2 * wobble, 0.15),
+      delta_low: 2.9,
+      delta_high: 3.4,
+      jain: 0.71,
+      window_p01_pkts: 3,
+      d_mean: around(4.1, 0.2),
+      d_max: around(9, 0),
+      s: around(0.6, 0.4),
+      condition_fraction: around(0.93, 0.05),
+      t_e_ms: around(te * (1 + 0.01 * wobble), 0.04),
+      t_mean_ms: around(25, 0.04),
+      c_e_share: around(share * 0.98, 0.03),
+      rho: around(1.01, 0.01),
+      rho_other: around(1 - share, 0.05),
+      regime: { value: 'elastic', evidence: 'probed', why: `${lbp.length} flows are bottlenecked here, the others offer ${(100 * (1 - share)).toFixed(0)} % of capacity` },
+      saturable: { value: true, bounded_share: 0.11 },
+    },
+    classes: { lbp: count('LBP'), rbp: count('RBP'), wl: count('WL'), short: count('SHORT'), other: 0 },
+    flows: link.flows.map((f) => flow(f, link.queue / link.bytesPerMs)),
+    caveats: [],
+  };
+}
+
+function predicted(utilisation, loss, delay) {
+  const near = (v, e) => ({ value: v, low: Math.max(0, v * (1 - e)), high: v * (1 + e) });
+  return {
+    utilisation: { value: utilisation, low: utilisation - 0.012, high: Math.min(1, utilisation + 0.006) },
+    loss_rate: near(loss, 0.3),
+    delay_ms: near(delay, 0),
+    delay_mean_ms: near(delay / 2, 0.2),
+  };
+}
+
+function rule(id, name, bufferBytes, applies, formula, source, assumptions, goals = ['utilisation'], missing = null) {
+  return {
+    id,
+    name,
+    buffer_bytes: bufferBytes,
+    buffer_packets: bufferBytes === null ? null : bufferBytes / M,
+    buffer_ms: bufferBytes === null ? null : bufferBytes / 12_500,
+    inputs: [
+      { name: 'N_b', value: 12, unit: 'flows' },
+      { name: 'T_e', value: 19.2, unit: 'ms' },
+    ],
+    assumptions: assumptions.map(([text, holds]) => ({ text, holds })),
+    applies,
+    missing,
+    goals,
+    formula,
+    source,
+  };
+}
+
+export function rules() {
+  return [
+    rule('bdp', 'C·T̄ (rule of thumb)', 312_500, true, 'B = C·T̄', 'BSCL §I; UTB §3.1', [['sufficient whatever the synchronisation', true]]),
+    rule('c_te', 'C·Tₑ', 240_000, true, 'B = C·Tₑ', 'BSCL eq. 11', [['global synchronisation assumed; sufficient without', true]]),
+    rule('stanford', 'Stanford √n', 90_200, false, 'B = C·T̄/√N', 'SRB; BSCL eq. 1', [['N in the hundreds (12 seen)', false], ['desynchronised', null]]),
+    rule('bscl_utilisation', 'BSCL utilisation', 52_700, true, 'B_ρ = (q·Cₑ·Tₑ − 2·M·N_b·(1−q))/(2−q)', 'BSCL eq. 16', [['N_b below 80 (12)', true], ['loss below 4 % (0.62 %)', true]]),
+    rule('bscl_loss', 'BSCL loss', 0, true, 'B_p = K_p·M·N_b − Cₑ·Tₑ', 'BSCL eq. 21-22', [['LBP share at least 0.8 (0.89)', true]], ['loss']),
+    rule('bscl', 'BSCL', 158_000, true, 'B = max(B_ρ, B_p, 0)', 'BSCL Fig. 4, §VII', [['LBP share at least 0.8 (0.89)', true]], ['utilisation', 'loss']),
+    rule('fpq', 'Flow-proportional', 145_300, false, 'B = 6·M·N', 'BSCL §IV-A', [['historical comparison only', false]], []),
+    rule('utb_sqrt', 'UTB √n', 235_600, false, 'B = Δ·BDP/√n', 'UTB Thm 5-6', [['D ≤ n²/(Δ·BDP) + √n in 93 % of lossy RTTs, wanted 95 %', false]]),
+    rule('utb_desync', 'UTB desynchronised', 40_800, true, 'B = s·Δ·BDP/n', 'UTB eq. 3, §4.6', [['s measured', true]]),
+    rule('utb_bbr', 'UTB BBR', null, false, 'B > Δ·BDP/√(2n)·√(ln 1/δ)', 'UTB Thm 8', [], ['utilisation'], 'No BBR flow was seen.'),
+    rule('single_cubic', 'Single CUBIC flow', 1_102_800, false, 'B = (1/β − 1)·BDP', 'UTB §3.5', [['one flow (12 bottlenecked)', false]]),
+    rule('delay', 'Delay bound', 375_000, true, 'B ≤ C·d̂', 'BSCL eq. 24', [['d̂ = 30 ms', true]], ['delay']),
+  ];
+}
+
+export function advice(link, full) {
+  const a = {
+    regime: 'elastic',
+    limit_bytes: 158_000,
+    limit_packets: 158_000 / M,
+    limit_ms: 158_000 / 12_500,
+    rule: 'bscl',
+    decided_by: 'utilisation',
+    feasible: true,
+    infeasible: null,
+    predicted: predicted(0.984, 0.0078, 12.6),
+    present: {
+      limit_bytes: link.limitBytes,
+      predicted: predicted(0.999, 0.0049, link.limitBytes / link.bytesPerMs),
+      measured: { utilisation: 0.991, loss_rate: 0.0062, drops: 502, delay_mean_ms: 12.1, delay_p50_ms: 12.4, delay_p99_ms: 24.8, delay_max_ms: 25.1 },
+    },
+    reasons: [
+      'The link is elastic: 12 flows are bottlenecked here and carry 89 % of capacity.',
+      'Utilisation of 98 % needs 158 kB (BSCL).',
+      'Loss of 1 % needs no more than that.',
+      'The delay bound of 30 ms would allow 375 kB.',
+    ],
+  };
+  if (full) {
+    a.rules = rules();
+    a.rejected = a.rules.filter((r) => !r.applies).map((r) => ({ id: r.id, name: r.name, reasons: [r.missing ?? r.assumptions.filter((x) => x.holds === false).map((x) => `does not hold: ${x.text}`).join('; ')] }));
+  }
+  return a;
+}
+
+export function link(l, full, ageS) {
+  return {
+    node: l.node,
+    port: l.port,
+    queue: 0,
+    name: l.name,
+    node_name: 'lab',
+    capacity_bps: l.capacityBps,
+    capture_start_ns: 0,
+    now_ns: l.now * 1e6,
+    age_s: ageS,
+    stale: ageS > 3,
+    limit: { action: 'drop_tail', limit_bytes: l.limitBytes },
+    reported_limit_bytes: l.limitBytes,
+    recent: {
+      utilisation: 0.99,
+      loss_rate: 0.006,
+      occupancy_bytes: { p50: 150_000, p99: 309_000, max: l.limitBytes },
+      delay_ms: { p50: 12, p99: 24.7, max: 25 },
+      packets: 8130,
+      arrivals: 8180,
+      drops: 50,
+      reports_lost: 0,
+    },
+    targets: TARGETS,
+    estimate: estimate(l),
+    advice: advice(l, full),
+    watching: null,
+  };
+}
+
+export function adviceAnswer(l) {
+  return { node: l.node, port: l.port, targets: TARGETS, limit: { action: 'drop_tail', limit_bytes: l.limitBytes }, advice: advice(l, true), can_apply: true, why_not: null };
+}
+
+export function curve(l) {
+  const points = [];
+  for (let b = M; b <= 700_000; b += 7000) {
+    const x = b / 240_000;
+    points.push({ buffer_bytes: b, predicted: predicted(Math.min(1, 0.93 + 0.07 * Math.sqrt(Math.min(1, x * 1.4))), 0.013 / (1 + x) ** 2, b / l.bytesPerMs) });
+  }
+  return { node: l.node, port: l.port, limit_bytes: l.limitBytes, points };
+}
+
+export function status(links, reports, ageS) {
+  return {
+    version: '0.1.0',
+    mode: 'confirm',
+    dry_run: false,
+    uptime_s: 12,
+    window_s: 10,
+    retention_s: 120,
+    collectors: [
+      {
+        address: '127.0.0.1:9560',
+        connected: true,
+        problem: null,
+        interval_ms: 10,
+        age_s: ageS,
+        status: {
+          reports_received: reports,
+          reports_lost: 0,
+          datagrams_received: Math.round(reports / 3),
+          datagrams_malformed: 0,
+          kernel_drops: 0,
+          probe_samples: Math.round(reports * 0.9),
+          probe_lost: 0,
+          join_candidates: Math.round(reports * 0.95),
+          join_matched: Math.round(reports * 0.95 * 0.996),
+        },
+      },
+    ],
+    switches: [{ node: 10, driver: 'p4runtime', address: '127.0.0.1:9559', ready: true, health: { connected: true, primary: true, program_loaded: true } }],
+    targets: TARGETS,
+    links: links.map((l) => ({ node: l.node, port: l.port })),
+  };
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// A stand-in for tidemark-controller: the built page, the REST API and the
+// event stream of docs/api.md over made-up links.
+//
+//   node dev/mock-server.mjs [--port 8090] [--speed 1] [--warm SECONDS]
+//
+// The token is "mock-token". For tests, `POST /mock/telemetry {"on": false}`
+// stops the telemetry while the controller stays reachable.
+
+import { createServer } from 'node:http';
+import { readFile } from 'node:fs/promises';
+import { extname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import * as answers from './answers.mjs';
+import { SimulatedLink } from './link.mjs';
+
+export const TOKEN = 'mock-token';
+const DIST = join(fileURLToPath(new URL('..', import.meta.url)), 'dist');
+const TYPES = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml', '.woff2': 'font/woff2', '.txt': 'text/plain' };
+
+function demoFlows() {
+  const rtts = [10, 20, 30, 40];
+  const lbp = Array.from({ length: 12 }, (_, i) => ({ cls: 'LBP', rtt: rtts[i % 4], control: i % 2 ? 'cubic' : 'reno' }));
+  const rest = [
+    { cls: 'RBP', rtt: 20, control: 'reno', maxRate: 375 },
+    { cls: 'RBP', rtt: 40, control: 'cubic', maxRate: 300 },
+    { cls: 'WL', rtt: 30, control: 'cubic', maxWindow: 8 },
+    { cls: 'WL', rtt: 10, control: 'reno', maxWindow: 5 },
+    { cls: 'SHORT', rtt: 20, control: 'cubic', maxWindow: 12 },
+  ];
+  return [...lbp, ...rest];
+}
+
+/** Starts the stand-in; resolves with its address and a way to end it. */
+export async function startMock({ port = 0, speed = 1, warmSeconds = 40 } = {}) {
+  const links = [
+    new SimulatedLink({ node: 10, port: 5, name: 'bottleneck', capacityBps: 100e6, limitBytes: 312_500, flows: demoFlows(), seed: 7 }),
+    new SimulatedLink({ node: 10, port: 7, name: 'uplink', capacityBps: 50e6, limitBytes: 200_000, flows: demoFlows().slice(0, 3), seed: 11 }),
+  ];
+  const changes = [];
+  const listeners = new Set();
+  const requests = [];
+  let telemetry = true;
+  let age = 0;
+  for (const l of links) l.stepTo(warmSeconds * 1000);
+
+  const send = (name, data) => {
+    for (const r of listeners) r.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
+  };
+  const timer = setInterval(() => {
+    if (telemetry) {
+      age = 0.2;
+      for (const l of links) l.stepTo(l.now + 1000 * speed);
+    } else {
+      age += 1;
+    }
+    send('update', { unix_ms: Date.now(), links: links.map((l) => answers.link(l, false, age)) });
+  }, 1000);
+
+  const find = (node, p) => links.find((l) => l.node === Number(node) && l.port === Number(p));
+  const changed = (l, before, outcome, error = null) => {
+    const c = {
+      unix_ms: Date.now(),
+      node: l.node,
+      port: l.port,
+      origin: 'confirmed',
+      outcome,
+      before: { action: 'drop_tail', limit_bytes: before },
+      limit: { action: 'drop_tail', limit_bytes: l.limitBytes },
+      reason: 'advice, rule bscl: utilisation of 98 % needs 158 kB',
+      error,
+    };
+    changes.push(c);
+    send('change', c);
+  };
+
+  function read(url) {
+    const path = url.pathname.replace(/^\/api\/v1\//, '');
+    const q = url.searchParams;
+    const l = find(q.get('node') ?? 10, q.get('port') ?? 5);
+    const m = /^links\/(\d+)\/(\d+)(?:\/(\w+))?$/.exec(path);
+    if (m) {
+      const link = find(m[1], m[2]);
+      if (!link) return null;
+      const to = q.has('to_ns') ? Number(q.get('to_ns')) / 1e6 : link.now;
+      const from = q.has('from_ns') ? Number(q.get('from_ns')) / 1e6 : to - 1000 * Number(q.get('last_s') ?? 30);
+      const points = Number(q.get('max_points') ?? 1000);
+      // The controller's levels: 10 ms while that is affordable, else 100 ms.
+      const fine = (to - from) / 10 <= 8 * points;
+      const level = fine ? 10 : 100;
+      if (m[3] === 'series') return link.series(from, to, level * Math.max(1, Math.ceil((to - from) / level / points)));
+      if (m[3] === 'packets') return link.packets(from, to, Number(q.get('max_packets') ?? 20_000));
+      return answers.link(link, true, age);
+    }
+    switch (path) {
+      case 'status':
+        return answers.status(links, Math.round(links[0].now * 8.1), age);
+      case 'links':
+        return { links: links.map((x) => answers.link(x, false, age)) };
+      case 'advice':
+        return answers.adviceAnswer(l);
+      case 'curve':
+        return answers.curve(l);
+      case 'changes':
+        return { changes };
+      case 'phases':
+        return { phases: [] };
+      default:
+        return null;
+    }
+  }
+
+  function write(path, body, authorised) {
+    if (path === '/mock/telemetry') {
+      telemetry = body.on === true;
+      return [200, { on: telemetry }];
+    }
+    if (!authorised) return [401, { error: { message: 'no or wrong token', field: null } }];
+    if (path !== '/api/v1/advice/apply') return [404, { error: { message: 'not found', field: null } }];
+    const l = find(body.node ?? 10, body.port ?? 5);
+    if (!l) return [404, { error: { message: 'unknown link', field: 'port' } }];
+    const a = answers.advice(l, true);
+    if (body.bytes !== undefined && Math.abs(body.bytes - a.limit_bytes) > 0.05 * body.bytes) {
+      return [409, { error: { message: `the advice is ${a.limit_bytes} bytes now, no longer ${body.bytes}`, field: 'bytes' } }];
+    }
+    const before = l.limitBytes;
+    l.limitBytes = a.limit_bytes;
+    changed(l, before, 'set');
+    return [200, { node: l.node, port: l.port, before: { action: 'drop_tail', limit_bytes: before }, limit: { action: 'drop_tail', limit_bytes: l.limitBytes }, advice: a }];
+  }
+
+  const server = createServer(async (request, response) => {
+    const url = new URL(request.url, 'http://mock');
+    requests.push(`${request.method} ${url.pathname}`);
+    const json = (code, data) => {
+      response.writeHead(code, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(data));
+    };
+    if (url.pathname === '/api/v1/events') {
+      response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+      response.write(': hello\n\n');
+      listeners.add(response);
+      request.on('close', () => listeners.delete(response));
+      return;
+    }
+    if (request.method === 'POST') {
+      let text = '';
+      for await (const chunk of request) text += chunk;
+      const authorised = request.headers.authorization === `Bearer ${TOKEN}`;
+      let body = {};
+      try {
+        body = JSON.parse(text || '{}');
+      } catch {
+        json(400, { error: { message: 'not JSON', field: null } });
+        return;
+      }
+      json(...write(url.pathname, body, authorised));
+      return;
+    }
+    if (url.pathname.startsWith('/api/')) {
+      const data = read(url);
+      if (data) json(200, data);
+      else json(404, { error: { message: 'not found', field: null } });
+      return;
+    }
+    const file = normalize(url.pathname === '/' ? '/index.html' : url.pathname);
+    try {
+      const data = await readFile(join(DIST, file));
+      response.writeHead(200, { 'content-type': TYPES[extname(file)] ?? 'application/octet-stream' });
+      response.end(data);
+    } catch {
+      response.writeHead(404);
+      response.end('not found');
+    }
+  });
+  await new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', resolve);
+  });
+  const address = server.address();
+  return {
+    url: `http://127.0.0.1:${address.port}/`,
+    port: address.port,
+    requests,
+    links,
+    close: () =>
+      new Promise((resolve) => {
+        clearInterval(timer);
+        server.close(resolve);
+        server.closeAllConnections();
+      }),
+  };
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const option = (name, otherwise) => {
+    const i = process.argv.indexOf(`--${name}`);
+    return i < 0 ? otherwise : Number(process.argv[i + 1]);
+  };
+  const mock = await startMock({ port: option('port', 8090), speed: option('speed', 1), warmSeconds: option('warm', 40) });
+  process.stderr.write(`mock controller: ${mock.url} (token ${TOKEN})\n`);
+}
