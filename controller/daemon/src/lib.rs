@@ -1,1 +1,11 @@
-//! The Tidemark controller: estimates, advice, control, console and REST API
+// SPDX-License-Identifier: Apache-2.0
+//! The Tidemark controller: estimates, advice, control, console and REST API.
+//!
+//! [`core`] is the state and what happens to it, [`api`] shows it over HTTP,
+//! [`cli`] is the command line, [`config`] the file.
+
+pub mod api;
+pub mod cli;
+pub mod config;
+pub mod core;
+pub mod metrics;

@@ -1,1 +1,6 @@
-fn main() {}
+// SPDX-License-Identifier: Apache-2.0
+//! `tidemark-controller`.
+
+fn main() -> std::process::ExitCode {
+    tidemark_controller::cli::main()
+}

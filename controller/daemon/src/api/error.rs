@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Errors of the API: a status, words, and the field at fault.
+
+use crate::core::control::ControlError;
+use crate::core::phases::PhaseError;
+use axum::Json;
+use axum::http::{StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+
+/// An error answer.
+#[derive(Debug)]
+pub struct ApiError {
+    pub status: StatusCode,
+    pub message: String,
+    pub field: Option<String>,
+}
+
+impl ApiError {
+    pub fn new(status: StatusCode, message: impl Into<String>) -> Self {
+        Self {
+            status,
+            message: message.into(),
+            field: None,
+        }
+    }
+
+    /// A bad request with the field at fault.
+    pub fn bad(field: &str, message: impl Into<String>) -> Self {
+        Self {
+            field: Some(field.into()),
+            ..Self::new(StatusCode::BAD_REQUEST, message)
+        }
+    }
+
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, message)
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let body = json!({"error": {"message": self.message, "field": self.field}});
+        (self.status, Json(body)).into_response()
+    }
+}
+
+impl From<ControlError> for ApiError {
+    fn from(e: ControlError) -> Self {
+        let message = e.to_string();
+        match e {
+            ControlError::Bad(r) => Self::bad(r.field, message),
+            ControlError::Refused(r) => Self {
+                field: Some(r.field.into()),
+                ..Self::new(StatusCode::CONFLICT, message)
+            },
+            ControlError::NoSwitch(_) => Self {
+                field: Some("node".into()),
+                ..Self::new(StatusCode::CONFLICT, message)
+            },
+            ControlError::Switch(_) => Self::new(StatusCode::BAD_GATEWAY, message),
+        }
+    }
+}
+
+impl From<PhaseError> for ApiError {
+    fn from(e: PhaseError) -> Self {
+        match e {
+            PhaseError::Bad(m) => Self::bad("name", m),
+            PhaseError::Unknown(m) => Self {
+                field: Some("name".into()),
+                ..Self::not_found(m)
+            },
+            PhaseError::Conflict(m) => Self {
+                field: Some("action".into()),
+                ..Self::new(StatusCode::CONFLICT, m)
+            },
+        }
+    }
+}
+
+/// Routes below `/api/v1` that do not exist.
+pub async fn unknown_route(uri: Uri) -> ApiError {
+    ApiError::not_found(format!("no route {}; see /api/v1/openapi.json", uri.path()))
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which link a request is about.
+
+use super::error::ApiError;
+use crate::core::Core;
+use tidemark_estimators::LinkId;
+
+/// A link that reports have come from, or whose switch is configured.
+///
+/// # Errors
+/// 404 with the links there are.
+pub fn known(core: &Core, node: u32, port: u32) -> Result<LinkId, ApiError> {
+    let id = LinkId {
+        node_id: node,
+        port,
+    };
+    let links = core.known_links();
+    if links.contains(&id) {
+        return Ok(id);
+    }
+    Err(ApiError {
+        field: Some("port".into()),
+        ..ApiError::not_found(format!("no link {id} has reported; {}", list(&links)))
+    })
+}
+
+/// The link named by a query; the only one where it names none.
+///
+/// # Errors
+/// 404 where there is no such link, 400 where there are several.
+pub fn one(core: &Core, node: Option<u32>, port: Option<u32>) -> Result<LinkId, ApiError> {
+    if let (Some(n), Some(p)) = (node, port) {
+        return known(core, n, p);
+    }
+    let links = core.known_links();
+    let fits =
+        |l: &&LinkId| node.is_none_or(|n| n == l.node_id) && port.is_none_or(|p| p == l.port);
+    let found: Vec<&LinkId> = links.iter().filter(fits).collect();
+    match found.as_slice() {
+        [id] => Ok(**id),
+        [] => Err(ApiError::not_found(format!(
+            "no such link has reported; {}",
+            list(&links)
+        ))),
+        _ => Err(ApiError::bad(
+            if node.is_none() { "node" } else { "port" },
+            format!("which link? {}", list(&links)),
+        )),
+    }
+}
+
+fn list(links: &[LinkId]) -> String {
+    if links.is_empty() {
+        return "no telemetry has come yet".into();
+    }
+    let names: Vec<String> = links.iter().map(ToString::to_string).collect();
+    format!("known (node:port): {}", names.join(", "))
+}

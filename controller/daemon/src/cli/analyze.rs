@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `analyze` and `advise`: the live estimators over a capture.
+
+use super::{print, table, targets::TargetArgs};
+use crate::api::view;
+use anyhow::Context as _;
+use clap::Args;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use tidemark_capture::Replay;
+use tidemark_estimators::{Estimator, EstimatorConfig, LinkEstimate, LinkId};
+use tidemark_proto::telemetry::Update;
+use tidemark_rules::{Advice, Options, advise};
+
+#[derive(Debug, Args)]
+pub struct AnalyzeArgs {
+    /// Capture directory.
+    capture: PathBuf,
+    /// Start, seconds after the link's first interval in the capture.
+    #[arg(long, conflicts_with = "from_ns")]
+    from_s: Option<f64>,
+    /// End, the same.
+    #[arg(long, conflicts_with = "to_ns")]
+    to_s: Option<f64>,
+    /// Start on the switch's clock, as phases give it.
+    #[arg(long)]
+    from_ns: Option<u64>,
+    /// End on the switch's clock.
+    #[arg(long)]
+    to_ns: Option<u64>,
+    /// Only this node.
+    #[arg(long)]
+    node: Option<u32>,
+    /// Only this port.
+    #[arg(long)]
+    port: Option<u32>,
+    #[command(flatten)]
+    targets: TargetArgs,
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// One link of the capture.
+struct Link {
+    first_ns: u64,
+    estimate: LinkEstimate,
+    advice: Advice,
+}
+
+pub fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
+    let targets = args.targets.targets()?;
+    let (estimator, spans) = load(&args.capture)?;
+    let mut links = BTreeMap::new();
+    for (&id, &(first_ns, last_ns)) in &spans {
+        let wanted =
+            args.node.is_none_or(|n| n == id.node_id) && args.port.is_none_or(|p| p == id.port);
+        if !wanted {
+            continue;
+        }
+        let (from_ns, to_ns) = args.span(first_ns, last_ns)?;
+        let estimate = estimator.estimate(id, from_ns, to_ns);
+        let advice = advise(&estimate.measured(), &targets, &Options::default());
+        let link = Link {
+            first_ns,
+            estimate,
+            advice,
+        };
+        links.insert(id, link);
+    }
+    if links.is_empty() {
+        let known: Vec<String> = spans.keys().map(ToString::to_string).collect();
+        let known = if known.is_empty() {
+            "none".into()
+        } else {
+            known.join(", ")
+        };
+        anyhow::bail!(
+            "{}: no such link in the capture; it has (node:port): {known}",
+            args.capture.display()
+        );
+    }
+    if args.json {
+        let links: Vec<Value> = links.values().map(Link::json).collect();
+        let all = json!({
+            "capture": args.capture.display().to_string(), "targets": targets, "links": links,
+        });
+        return print(&serde_json::to_string_pretty(&all)?);
+    }
+    for (id, link) in &links {
+        print(&link.text(*id, words))?;
+    }
+    Ok(())
+}
+
+impl AnalyzeArgs {
+    fn span(&self, first_ns: u64, last_ns: u64) -> anyhow::Result<(u64, u64)> {
+        let at = |s: Option<f64>, ns: Option<u64>, default: u64, name: &str| match s {
+            Some(s) if !(s >= 0.0 && s.is_finite()) => {
+                anyhow::bail!("--{name}-s: {s} is not a time from 0 on")
+            }
+            Some(s) => Ok(first_ns.saturating_add((s * 1e9).round() as u64)),
+            None => Ok(ns.unwrap_or(default)),
+        };
+        let from_ns = at(self.from_s, self.from_ns, first_ns, "from")?;
+        let to_ns = at(self.to_s, self.to_ns, last_ns, "to")?;
+        anyhow::ensure!(
+            from_ns < to_ns,
+            "the span is empty: {from_ns} ns to {to_ns} ns; the capture has {first_ns} to {last_ns}"
+        );
+        Ok((from_ns, to_ns))
+    }
+}
+
+type Spans = BTreeMap<LinkId, (u64, u64)>;
+
+/// Feeds a whole capture to an estimator, as the collector would have live.
+fn load(path: &Path) -> anyhow::Result<(Estimator, Spans)> {
+    let context = || format!("{}", path.display());
+    let replay = Replay::open(path).with_context(context)?;
+    // Everything is kept: the span asked for may be anywhere.
+    let mut estimator = Estimator::new(EstimatorConfig {
+        retention_s: 1e9,
+        max_link_intervals: usize::MAX,
+        max_flow_intervals: usize::MAX,
+        max_drops: usize::MAX,
+        max_flows: usize::MAX,
+        max_events: usize::MAX,
+        ..EstimatorConfig::default()
+    });
+    estimator.set_nodes(&replay.info().nodes);
+    let mut spans = Spans::new();
+    for update in replay {
+        let update = update.with_context(context)?;
+        widen(&mut spans, &update);
+        estimator.push(&update);
+    }
+    Ok((estimator, spans))
+}
+
+fn widen(spans: &mut Spans, update: &Update) {
+    for i in &update.link_intervals {
+        let id = LinkId {
+            node_id: i.node_id,
+            port: i.port,
+        };
+        let end_ns = i.start_ns + i.duration_ns;
+        let span = spans.entry(id).or_insert((i.start_ns, end_ns));
+        span.0 = span.0.min(i.start_ns);
+        span.1 = span.1.max(end_ns);
+    }
+}
+
+impl Link {
+    fn json(&self) -> Value {
+        let mut v = json!(self.estimate);
+        // The mean in front, as loss_rate is; its other forms beside it.
+        v["utilisation_parts"] = v["utilisation"].take();
+        v["utilisation"] = json!(self.estimate.utilisation.mean);
+        v["capture_start_ns"] = json!(self.first_ns);
+        v["from_s"] = json!((self.estimate.from_ns.saturating_sub(self.first_ns)) as f64 / 1e9);
+        v["to_s"] = json!((self.estimate.to_ns.saturating_sub(self.first_ns)) as f64 / 1e9);
+        v["rules"] = json!(self.advice.rules);
+        v["advice"] = view::advice(&self.advice, true);
+        v
+    }
+
+    fn text(&self, id: LinkId, words: bool) -> String {
+        let e = &self.estimate;
+        let s = &e.estimates;
+        let seconds = |ns: u64| ns.saturating_sub(self.first_ns) as f64 / 1e9;
+        let mut lines = vec![format!(
+            "link {id} {}: {:.3} s to {:.3} s, limit {}",
+            e.port_name,
+            seconds(e.from_ns),
+            seconds(e.to_ns),
+            e.limit_bytes
+                .map_or("not reported".into(), |b| format!("{b} bytes"))
+        )];
+        lines.push(format!(
+            "  utilisation {}, loss {}, delay p50 {} p99 {} max {} ms",
+            e.utilisation.mean.map_or("-".into(), table::percent),
+            table::percent(e.loss_rate),
+            table::or_dash(e.delay_ms.p50),
+            table::or_dash(e.delay_ms.p99),
+            table::or_dash(e.delay_ms.max)
+        ));
+        let est = |name: &str, v: Option<&tidemark_estimators::Estimate>| {
+            v.map_or_else(
+                || format!("  {name:<12} -"),
+                |v| {
+                    format!(
+                        "  {name:<12} {} ({} to {}), {:?}",
+                        table::number(v.value),
+                        table::number(v.low),
+                        table::number(v.high),
+                        v.evidence
+                    )
+                },
+            )
+        };
+        lines.push(est("N_b", Some(&s.n_b)));
+        lines.push(est("T_e ms", s.t_e_ms.as_ref()));
+        lines.push(est("C_e/C", Some(&s.c_e_share)));
+        lines.push(est("alpha", Some(&s.alpha)));
+        lines.push(est("loss burst", s.mean_loss_burst.as_ref()));
+        lines.push(est("delta", s.delta.as_ref()));
+        lines.push(format!(
+            "  regime       {:?}: {}",
+            s.regime.value, s.regime.why
+        ));
+        lines.extend(e.caveats.iter().map(|c| format!("  note: {c}")));
+        if !words && !e.flows.is_empty() {
+            let heading = [
+                "flow",
+                "class",
+                "confidence",
+                "Mbit/s",
+                "cwnd",
+                "srtt ms",
+                "why",
+            ];
+            let mut rows = vec![heading.map(String::from).to_vec()];
+            for f in e.flows.iter().take(40) {
+                let key = f.key.as_ref();
+                rows.push(vec![
+                    key.map_or_else(
+                        || f.flow.to_string(),
+                        |k| format!("{}:{} > {}:{}", k.src, k.src_port, k.dst, k.dst_port),
+                    ),
+                    format!("{:?}", f.class).to_uppercase(),
+                    table::number(f.confidence),
+                    table::number(f.rate_bps / 1e6),
+                    f.cwnd.map_or("-".into(), |c| c.to_string()),
+                    table::or_dash(f.srtt_ms),
+                    f.why.clone(),
+                ]);
+            }
+            lines.push(table::table(&rows));
+            if e.flows.len() > 40 {
+                lines.push(format!("  and {} more flows", e.flows.len() - 40));
+            }
+        }
+        if !words {
+            lines.push(table::rules(&self.advice.rules));
+        }
+        lines.push(table::advice(&self.advice));
+        lines.join("\n")
+    }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The command line.
+
+mod analyze;
+mod http;
+mod remote;
+mod run;
+mod size;
+mod table;
+mod targets;
+mod units;
+
+use clap::{Args, Parser, Subcommand};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Estimates what decides a buffer, advises its limit, sets it.
+#[derive(Debug, Parser)]
+#[command(name = "tidemark-controller", version, about)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the controller: console, REST, control.
+    Run(RunArgs),
+    /// Check a configuration without starting.
+    Validate(ConfigArg),
+    /// Provision the configured switches and end.
+    Provision(ConfigArg),
+    /// Estimate a capture.
+    Analyze(analyze::AnalyzeArgs),
+    /// Estimate a capture and advise a limit.
+    Advise(analyze::AnalyzeArgs),
+    /// Every sizing rule for a link described by hand; needs no switch.
+    Size(size::SizeArgs),
+    /// Set a limit through a running controller.
+    Set(remote::SetArgs),
+    /// Show a running controller.
+    Status(remote::StatusArgs),
+}
+
+/// `run`: flags override environment override file.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// Configuration file (TOML); without it the defaults.
+    #[arg(long, env = "TIDEMARK_CONFIG")]
+    pub config: Option<PathBuf>,
+    /// Address of console and REST.
+    #[arg(long, env = "TIDEMARK_LISTEN")]
+    pub listen: Option<SocketAddr>,
+    /// Collector, host:port; may be repeated.
+    #[arg(long = "collector", env = "TIDEMARK_COLLECTOR", value_delimiter = ',')]
+    pub collectors: Vec<String>,
+    /// What may be done with advice.
+    #[arg(long, env = "TIDEMARK_MODE", value_enum)]
+    pub mode: Option<crate::config::Mode>,
+    /// Bearer token of everything that writes.
+    #[arg(long, env = "TIDEMARK_TOKEN", hide_env_values = true)]
+    pub token: Option<String>,
+    /// Write to no switch; log what would have been written.
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+struct ConfigArg {
+    /// Configuration file (TOML).
+    #[arg(long, env = "TIDEMARK_CONFIG")]
+    config: PathBuf,
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Parses the arguments and does what they say.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let done = match cli.command {
+        Command::Run(a) => run::run(a),
+        Command::Validate(a) => run::validate(&a.config, a.json),
+        Command::Provision(a) => run::provision(&a.config, a.json),
+        Command::Analyze(a) => analyze::analyze(&a, false),
+        Command::Advise(a) => analyze::analyze(&a, true),
+        Command::Size(a) => size::size(&a),
+        Command::Set(a) => remote::set(&a),
+        Command::Status(a) => remote::status(&a),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        // Somebody closed our output, as `head` does.
+        Err(e) if is_broken_pipe(&e) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("error: {e:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn is_broken_pipe(e: &anyhow::Error) -> bool {
+    e.downcast_ref::<std::io::Error>()
+        .is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+/// Prints a line; a closed pipe is an error that ends the program quietly.
+fn print(text: &str) -> anyhow::Result<()> {
+    use std::io::Write as _;
+    writeln!(std::io::stdout(), "{text}")?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn arguments_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn issue_example_parses() {
+        let text = "tidemark-controller size --capacity 50mbit --rtt 60ms --flows 100 --utilisation 98% --loss 1% --delay 30ms";
+        assert!(Cli::try_parse_from(text.split(' ')).is_ok());
+    }
+}

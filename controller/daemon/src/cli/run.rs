@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `run`, `validate`, `provision`.
+
+use super::{RunArgs, print};
+use crate::api::{self, Token, TokenSource};
+use crate::config::Config;
+use crate::core::{Core, subscribe, switches, tick};
+use anyhow::Context as _;
+use serde_json::json;
+use std::path::Path;
+use std::sync::Arc;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::task::JoinSet;
+
+fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the async runtime")
+}
+
+fn configured(args: &RunArgs) -> anyhow::Result<Config> {
+    let mut config = match &args.config {
+        Some(path) => Config::load(path)?,
+        None => Config::default(),
+    };
+    if let Some(listen) = args.listen {
+        config.http.listen = listen;
+    }
+    if !args.collectors.is_empty() {
+        config.collectors.clone_from(&args.collectors);
+    }
+    if let Some(mode) = args.mode {
+        config.control.mode = mode;
+    }
+    if args.token.is_some() {
+        config.http.token.clone_from(&args.token);
+    }
+    config.control.dry_run |= args.dry_run;
+    config.check()?;
+    for c in &config.collectors {
+        // Needs a runtime only to connect; here for the address alone.
+        anyhow::ensure!(
+            c.contains(':'),
+            "collectors: \"{c}\" is not like 127.0.0.1:9560"
+        );
+    }
+    Ok(config)
+}
+
+pub fn run(args: RunArgs) -> anyhow::Result<()> {
+    let filter = tracing_subscriber::EnvFilter::try_from_env("TIDEMARK_LOG")
+        .unwrap_or_else(|_| "info".into());
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .init();
+    let config = configured(&args)?;
+    runtime()?.block_on(serve(config))
+}
+
+async fn serve(config: Config) -> anyhow::Result<()> {
+    // The port first: nothing is touched when another controller has it.
+    let listen = config.http.listen;
+    let listener = tokio::net::TcpListener::bind(listen)
+        .await
+        .with_context(|| {
+            format!("http.listen {listen}: cannot listen; is another controller running? choose another with --listen")
+        })?;
+    let address = listener.local_addr()?;
+    let http = config.http.clone();
+    let (token, source) = Token::obtain(http.token.as_deref(), http.token_file.as_deref())?;
+    let connected = switches::connect(&config)?;
+    let core = Arc::new(Core::new(config, connected)?);
+    if !address.ip().is_loopback() {
+        tracing::warn!(%address, "listening beyond this machine, without encryption");
+    }
+
+    let mut tasks = JoinSet::new();
+    for index in 0..core.feeds.len() {
+        tasks.spawn(subscribe::run(Arc::clone(&core), index));
+    }
+    for &node in core.switches.keys() {
+        tasks.spawn(switches::run(Arc::clone(&core), node));
+    }
+    tasks.spawn(tick::run(Arc::clone(&core)));
+
+    print(&format!("console: http://{address}/"))?;
+    if let TokenSource::Made(token) = source {
+        match &http.token_file {
+            Some(f) => print(&format!("token: in {}", f.display()))?,
+            None => print(&format!("token: {token}"))?,
+        }
+    }
+    let app = api::router(Arc::clone(&core), token);
+    let served = tokio::spawn(async move { axum::serve(listener, app).await });
+    let (mut int, mut term) = (
+        signal(SignalKind::interrupt())?,
+        signal(SignalKind::terminate())?,
+    );
+    let ended = tokio::select! {
+        _ = int.recv() => Ok(()),
+        _ = term.recv() => Ok(()),
+        e = served => match e {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(e)) => Err(anyhow::Error::from(e).context("HTTP")),
+            Err(e) => Err(anyhow::Error::from(e).context("HTTP")),
+        },
+    };
+    tasks.abort_all();
+    tracing::info!("ended");
+    ended
+}
+
+pub fn validate(path: &Path, as_json: bool) -> anyhow::Result<()> {
+    let config = Config::load(path)?;
+    // Drivers check their addresses; they connect only when used.
+    let rt = runtime()?;
+    let _in_runtime = rt.enter();
+    switches::connect(&config)?;
+    for (i, s) in config.switches.iter().enumerate() {
+        let Some(plan) = &s.provision else { continue };
+        for (key, file) in [("p4info", &plan.p4info), ("program", &plan.program)] {
+            if let Some(f) = file {
+                anyhow::ensure!(
+                    f.is_file(),
+                    "switches[{i}].provision.{key}: {}: no such file",
+                    f.display()
+                );
+            }
+        }
+    }
+    if as_json {
+        return print(&serde_json::to_string_pretty(&config)?);
+    }
+    print(&format!("{}: valid", path.display()))
+}
+
+pub fn provision(path: &Path, as_json: bool) -> anyhow::Result<()> {
+    let config = Config::load(path)?;
+    anyhow::ensure!(
+        config.switches.iter().any(|s| s.provision.is_some()),
+        "{}: no [switches.provision] in it",
+        path.display()
+    );
+    runtime()?.block_on(async {
+        let mut all = Vec::new();
+        for (node, switch) in switches::connect(&config)? {
+            if let Some(done) = switch.provision().await? {
+                let limits: Vec<String> = done
+                    .limits
+                    .iter()
+                    .map(|(p, l)| format!("port {p}: {l}"))
+                    .collect();
+                if !as_json {
+                    print(&format!(
+                        "node {node}: {}, {} entries written; {}",
+                        if done.pushed {
+                            "program pushed"
+                        } else {
+                            "program was there"
+                        },
+                        done.entries,
+                        limits.join(", ")
+                    ))?;
+                }
+                all.push(json!({"node": node, "done": done}));
+            }
+        }
+        if as_json {
+            print(&serde_json::to_string_pretty(&json!({"switches": all}))?)?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `size`: the calculator.
+
+use super::{print, table, targets::TargetArgs, units};
+use clap::Args;
+use serde_json::json;
+use tidemark_rules::{CongestionControl, Interval, Measured, Options, advise};
+
+#[derive(Debug, Args)]
+pub struct SizeArgs {
+    /// Capacity of the link, e.g. 50mbit, 10gbit.
+    #[arg(long, value_parser = units::rate)]
+    capacity: f64,
+    /// Base RTT of the flows, e.g. 60ms; several, comma-separated, give their
+    /// harmonic mean (T_e).
+    #[arg(long, value_parser = units::time, value_delimiter = ',', required = true)]
+    rtt: Vec<f64>,
+    /// Flows bottlenecked at this link (N_b).
+    #[arg(long)]
+    flows: f64,
+    /// Segment as the queue counts it.
+    #[arg(long, default_value = "1514", value_parser = units::bytes)]
+    segment: f64,
+    /// Bytes of a segment on the wire beyond what the queue counts.
+    #[arg(long, default_value = "24", value_parser = units::bytes)]
+    wire_overhead: f64,
+    /// Part of the capacity carried by these flows (C_e/C), e.g. 90%.
+    #[arg(long, default_value = "1", value_parser = units::fraction)]
+    share: f64,
+    /// alpha: mean drops per loss event over N_b.
+    #[arg(long)]
+    alpha: Option<f64>,
+    /// Delta of "Updating the Theory of Buffer Sizing".
+    #[arg(long)]
+    delta: Option<f64>,
+    /// Congestion control of the flows.
+    #[arg(long, value_enum)]
+    congestion_control: Option<Cc>,
+    #[command(flatten)]
+    targets: TargetArgs,
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Cc {
+    Reno,
+    Cubic,
+    Bbr,
+    Scalable,
+}
+
+impl SizeArgs {
+    fn measured(&self) -> anyhow::Result<Measured> {
+        for (name, value) in [("--capacity", self.capacity), ("--segment", self.segment)] {
+            anyhow::ensure!(value > 0.0, "{name}: must be above 0");
+        }
+        anyhow::ensure!(self.rtt.iter().all(|t| *t > 0.0), "--rtt: must be above 0");
+        anyhow::ensure!(
+            self.flows >= 0.0 && self.flows.is_finite(),
+            "--flows: must be at least 0"
+        );
+        let n = self.rtt.len() as f64;
+        let t_e = n / self.rtt.iter().map(|t| 1.0 / t).sum::<f64>();
+        let t_mean = self.rtt.iter().sum::<f64>() / n;
+        let mut m = Measured::described(self.capacity, t_e, self.flows, self.segment);
+        m.t_mean_s = Interval::exact(t_mean);
+        m.queue_drain_bps = self.capacity * self.segment / (self.segment + self.wire_overhead);
+        m.c_e_share = Interval::exact(self.share);
+        m.rho_other = 1.0 - self.share;
+        if let Some(alpha) = self.alpha {
+            anyhow::ensure!(alpha > 0.0, "--alpha: must be above 0");
+            m.alpha = Interval::exact(alpha);
+        }
+        if let Some(delta) = self.delta {
+            anyhow::ensure!(delta >= 1.0, "--delta: is at least 1");
+            m.delta = Some(Interval::exact(delta));
+        }
+        if let Some(cc) = self.congestion_control {
+            m.congestion_control = match cc {
+                Cc::Reno => CongestionControl::Reno,
+                Cc::Cubic => CongestionControl::Cubic,
+                Cc::Bbr => CongestionControl::Bbr,
+                Cc::Scalable => CongestionControl::Scalable,
+            };
+            // UTB §3.5.
+            m.beta = match cc {
+                Cc::Reno => Some(0.5),
+                Cc::Cubic => Some(717.0 / 1024.0),
+                Cc::Bbr => Some(0.75),
+                Cc::Scalable => Some(0.875),
+            };
+        }
+        Ok(m)
+    }
+}
+
+pub fn size(args: &SizeArgs) -> anyhow::Result<()> {
+    let targets = args.targets.targets()?;
+    let measured = args.measured()?;
+    let advice = advise(&measured, &targets, &Options::default());
+    if args.json {
+        let all =
+            json!({"given": measured, "targets": targets, "rules": advice.rules, "advice": advice});
+        return print(&serde_json::to_string_pretty(&all)?);
+    }
+    print(&table::rules(&advice.rules))?;
+    print("")?;
+    print(&table::advice(&advice))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser as _;
+
+    #[derive(clap::Parser)]
+    struct Wrap {
+        #[command(flatten)]
+        args: SizeArgs,
+    }
+
+    fn measured(text: &str) -> anyhow::Result<Measured> {
+        Wrap::try_parse_from(format!("size {text}").split(' '))?
+            .args
+            .measured()
+    }
+
+    #[test]
+    fn harmonic_mean_of_several_rtts() {
+        let m = measured("--capacity 100mbit --rtt 10ms,20ms,30ms,40ms --flows 12").unwrap();
+        assert!((m.t_e_s.value - 0.0192).abs() < 1e-9);
+        assert!((m.t_mean_s.value - 0.025).abs() < 1e-9);
+        assert!((m.queue_drain_bps - 100e6 * 1514.0 / 1538.0).abs() < 1.0);
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        assert!(measured("--capacity 0 --rtt 10ms --flows 1").is_err());
+        assert!(measured("--capacity 1mbit --rtt 0ms --flows 1").is_err());
+        assert!(measured("--capacity 1mbit --rtt 1ms --flows -1").is_err());
+        assert!(measured("--capacity 1mbit --rtt 1ms --flows 1 --delta 0.5").is_err());
+    }
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Plain text tables and numbers for people.
+
+use tidemark_rules::{Advice, Interval, Prediction, Rule};
+
+/// A table with aligned columns; the first row is the heading.
+pub fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |c: usize| {
+        let cells = rows.iter().filter_map(|r| r.get(c));
+        cells.map(|s| s.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut lines = Vec::new();
+    for row in rows {
+        let cells = row
+            .iter()
+            .zip(&widths)
+            .map(|(s, w)| format!("{s:<w$}", w = *w));
+        lines.push(cells.collect::<Vec<_>>().join("  ").trim_end().to_string());
+    }
+    lines.join("\n")
+}
+
+/// A number with as many digits as are worth reading.
+pub fn number(v: f64) -> String {
+    match v.abs() {
+        a if a >= 100.0 => format!("{v:.0}"),
+        a if a >= 10.0 => format!("{v:.1}"),
+        a if a >= 0.1 || a == 0.0 => format!("{v:.2}"),
+        _ => format!("{v:.3}"),
+    }
+}
+
+/// The same, or a dash.
+pub fn or_dash(v: Option<f64>) -> String {
+    v.map_or_else(|| "-".into(), number)
+}
+
+/// A fraction in percent.
+pub fn percent(v: f64) -> String {
+    format!("{} %", number(v * 100.0))
+}
+
+fn percent_range(i: Interval) -> String {
+    format!(
+        "{} ({} to {})",
+        percent(i.value),
+        number(i.low * 100.0),
+        number(i.high * 100.0)
+    )
+}
+
+/// Every rule, one a line.
+pub fn rules(rules: &[Rule]) -> String {
+    let mut rows = vec![
+        [
+            "rule", "bytes", "packets", "ms", "applies", "formula", "source",
+        ]
+        .map(String::from)
+        .to_vec(),
+    ];
+    for r in rules {
+        let why = r
+            .missing
+            .clone()
+            .or_else(|| r.failing().next().map(|a| a.text.clone()));
+        let applies = match (r.applies, why) {
+            (true, _) => "yes".into(),
+            (false, Some(why)) => format!("no: {why}"),
+            (false, None) => "no".into(),
+        };
+        rows.push(vec![
+            r.name.clone(),
+            or_dash(r.buffer_bytes),
+            or_dash(r.buffer_packets),
+            or_dash(r.buffer_ms),
+            applies,
+            r.formula.clone(),
+            r.source.clone(),
+        ]);
+    }
+    table(&rows)
+}
+
+fn prediction(p: &Prediction) -> String {
+    format!(
+        "utilisation {}, loss {}, delay at most {} ms (mean {} ms)",
+        percent_range(p.utilisation),
+        percent_range(p.loss_rate),
+        number(p.delay_ms.value),
+        number(p.delay_mean_ms.value)
+    )
+}
+
+/// An advice in words.
+pub fn advice(a: &Advice) -> String {
+    let mut lines = Vec::new();
+    match a.limit_bytes {
+        Some(bytes) => lines.push(format!(
+            "advice: {bytes} bytes ({} packets, {} ms), rule {}",
+            or_dash(a.limit_packets),
+            or_dash(a.limit_ms),
+            a.rule.as_deref().unwrap_or("none")
+        )),
+        None => lines.push("advice: none".into()),
+    }
+    if let Some(p) = &a.predicted {
+        lines.push(format!("expected: {}", prediction(p)));
+    }
+    if let Some(present) = &a.present {
+        let expected = present.predicted.as_ref().map_or("-".into(), prediction);
+        lines.push(format!(
+            "at the present {} bytes: {expected}",
+            present.limit_bytes
+        ));
+    }
+    if let Some(i) = &a.infeasible {
+        let names: Vec<&str> = i.given_up.iter().map(|g| g.label()).collect();
+        lines.push(format!(
+            "the targets cannot hold together; given up: {}; possible: utilisation {}, loss {}, delay {} ms",
+            names.join(", "),
+            percent(i.nearest.utilisation),
+            percent(i.nearest.loss_rate),
+            number(i.nearest.delay_ms)
+        ));
+    }
+    lines.extend(a.reasons.iter().map(|r| format!("  - {r}")));
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_aligned() {
+        let rows = [
+            vec!["a".to_string(), "bb".into()],
+            vec!["ccc".into(), "d".into()],
+        ];
+        assert_eq!(table(&rows), "a    bb\nccc  d");
+    }
+
+    #[test]
+    fn digits() {
+        assert_eq!(number(1234.5), "1234");
+        assert_eq!(number(0.0123), "0.012");
+        assert_eq!(number(0.0), "0.00");
+        assert_eq!(percent(0.98), "98.0 %");
+        assert_eq!(or_dash(None), "-");
+    }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What time it is on a switch's clock, as well as the telemetry tells.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+use tidemark_proto::telemetry::ClockMapping;
+
+const KEEP: Duration = Duration::from_secs(10);
+
+/// The clock of one node, seen from here.
+///
+/// Watermarks arrive late by what the collector holds back; the least late of
+/// the last seconds counts. Where the collector publishes the Unix time of the
+/// switch's clock, that is used instead, since it has no such delay.
+#[derive(Debug)]
+pub struct SwitchClock {
+    epoch: Instant,
+    /// Arrival and (switch time - time since epoch) of the last watermarks.
+    offsets: VecDeque<(Instant, i128)>,
+    watermark_ns: u64,
+    unix_offset_ns: Option<i128>,
+}
+
+impl Default for SwitchClock {
+    fn default() -> Self {
+        Self {
+            epoch: Instant::now(),
+            offsets: VecDeque::new(),
+            watermark_ns: 0,
+            unix_offset_ns: None,
+        }
+    }
+}
+
+impl SwitchClock {
+    /// Everything up to `time_ns` has arrived.
+    pub fn watermark(&mut self, time_ns: u64, at: Instant) {
+        let offset = i128::from(time_ns) - at.duration_since(self.epoch).as_nanos() as i128;
+        if time_ns < self.watermark_ns {
+            // The node's clock started anew.
+            self.offsets.clear();
+            self.unix_offset_ns = None;
+        }
+        self.watermark_ns = time_ns;
+        while self.offsets.back().is_some_and(|(_, o)| *o <= offset) {
+            self.offsets.pop_back();
+        }
+        self.offsets.push_back((at, offset));
+        while self
+            .offsets
+            .front()
+            .is_some_and(|(t, _)| at.duration_since(*t) > KEEP)
+        {
+            self.offsets.pop_front();
+        }
+    }
+
+    /// The collector's idea of the Unix time.
+    pub fn mapping(&mut self, m: &ClockMapping) {
+        if m.unix_ns_at_reference > 0 {
+            let offset = i128::from(m.reference_ns) - i128::from(m.unix_ns_at_reference);
+            self.unix_offset_ns = Some(offset);
+        }
+    }
+
+    /// Everything up to this time has arrived.
+    pub fn watermark_ns(&self) -> u64 {
+        self.watermark_ns
+    }
+
+    /// Now on the switch's clock; never before the watermark, and at most a
+    /// few seconds after it.
+    pub fn now_ns(&self, at: Instant, unix_ns: u128) -> u64 {
+        let Some(&(_, offset)) = self.offsets.front() else {
+            return self.watermark_ns;
+        };
+        let by_watermarks = offset + at.duration_since(self.epoch).as_nanos() as i128;
+        let now = match self.unix_offset_ns {
+            Some(o) => {
+                let by_unix = unix_ns as i128 + o;
+                // Another machine's clock may be off: believe it only near.
+                let ahead = by_unix - by_watermarks;
+                if (0..3_000_000_000).contains(&ahead) {
+                    by_unix
+                } else {
+                    by_watermarks
+                }
+            }
+            None => by_watermarks,
+        };
+        u64::try_from(now).unwrap_or(0).max(self.watermark_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_late_watermark_counts() {
+        let mut c = SwitchClock::default();
+        let t = c.epoch;
+        let ms = Duration::from_millis;
+        c.watermark(1_000_000_000, t + ms(100)); // offset 900 ms
+        c.watermark(1_050_000_000, t + ms(180)); // later: 870 ms
+        assert_eq!(c.now_ns(t + ms(200), 0), 1_100_000_000);
+        // After KEEP the old one is forgotten.
+        c.watermark(12_000_000_000, t + ms(11_200)); // 800 ms
+        assert_eq!(c.now_ns(t + ms(11_200), 0), 12_000_000_000);
+    }
+
+    #[test]
+    fn unix_time_is_used_when_plausible() {
+        let mut c = SwitchClock::default();
+        let t = c.epoch;
+        c.watermark(5_000_000_000, t);
+        c.mapping(&ClockMapping {
+            reference_ns: 1_000_000_000,
+            unix_ns_at_reference: 101_000_000_000,
+            ..Default::default()
+        });
+        assert_eq!(c.now_ns(t, 105_400_000_000), 5_400_000_000);
+        assert_eq!(c.now_ns(t, 900_000_000_000), 5_000_000_000);
+        assert_eq!(c.now_ns(t, 1), 5_000_000_000);
+    }
+
+    #[test]
+    fn restarted_clock() {
+        let mut c = SwitchClock::default();
+        let t = c.epoch;
+        c.watermark(5_000_000_000, t);
+        c.watermark(1_000, t + Duration::from_secs(1));
+        assert_eq!(c.watermark_ns(), 1_000);
+        assert_eq!(c.now_ns(t + Duration::from_secs(1), 0), 1_000);
+    }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What was last estimated and advised of a link, and where its limit stands.
+
+use std::sync::Arc;
+use std::time::Instant;
+use tidemark_estimators::LinkEstimate;
+use tidemark_rules::{Advice, Goal, Observed};
+use tidemark_southbound::Limit;
+
+/// One link, as of the last tick.
+#[derive(Debug, Default)]
+pub struct LinkState {
+    pub estimate: Option<Arc<LinkEstimate>>,
+    pub advice: Option<Arc<Advice>>,
+    /// Last time its limit was changed by us.
+    pub changed: Option<Instant>,
+    pub watching: Option<Watching>,
+    pub auto: AutoState,
+}
+
+/// A change whose outcome is being measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Watching {
+    /// What to go back to.
+    pub before: Option<Limit>,
+    pub limit: Limit,
+    pub measured_before: Observed,
+    /// Goals that the advice gave up.
+    pub given_up: Vec<Goal>,
+    /// The outcome is measured over this span of the switch's clock.
+    pub from_ns: u64,
+    pub to_ns: u64,
+    /// Given up when the telemetry has not come by then.
+    pub deadline: Instant,
+}
+
+/// What auto mode remembers of a link.
+#[derive(Debug, Default)]
+pub struct AutoState {
+    /// The advice of the last ticks, bytes, as long as it was alike.
+    pub agreeing: Vec<u64>,
+    /// No changes before this.
+    pub hold_until: Option<Instant>,
+}
+
+/// Utilisation, loss and delay out of an estimate; `None` without capacity or
+/// traffic.
+pub fn observed(e: &LinkEstimate) -> Option<Observed> {
+    Some(Observed {
+        utilisation: e.utilisation.mean?,
+        loss_rate: e.loss_rate,
+        drops: e.drops,
+        delay_mean_ms: e.delay_ms.mean?,
+        delay_p50_ms: e.delay_ms.p50?,
+        delay_p99_ms: e.delay_ms.p99?,
+        delay_max_ms: e.delay_ms.max?,
+    })
+}
