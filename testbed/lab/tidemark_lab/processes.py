@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 import signal
 import subprocess
@@ -44,7 +45,14 @@ class Supervisor:
         self._log_dir = log_dir
         self._children: dict[str, Child] = {}
 
-    def start(self, name: str, argv: list[str | Path], cwd: Path | None = None) -> Child:
+    def start(self, name: str, argv: list[str | Path], nice: int = 0) -> Child:
+        """`nice` below 0 puts the program before others that want the processor."""
+
+        def in_child() -> None:
+            _end_with_parent()
+            if nice:
+                os.setpriority(os.PRIO_PROCESS, 0, nice)
+
         log = self._log_dir / f"{name}.log"
         with log.open("ab") as output, signals.deferred():
             process = subprocess.Popen(
@@ -52,10 +60,9 @@ class Supervisor:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                cwd=cwd,
                 # Ctrl-C goes to the lab, which ends its children in order.
                 start_new_session=True,
-                preexec_fn=_end_with_parent,
+                preexec_fn=in_child,
             )
             child = Child(name, process, log)
             self._children[name] = child

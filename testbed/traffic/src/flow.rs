@@ -127,6 +127,12 @@ async fn drive(
             }
         }
         Ok(End::Stopped) => {
+            if truth.tcp.srtt_us == 0 {
+                truth.error = Some(format!(
+                    "{} to {}: not connected when it was to stop",
+                    truth.source, flow.destination
+                ));
+            }
             // What is still queued must not go on after the stop.
             let _ = socket::reset_on_close(stream);
         }

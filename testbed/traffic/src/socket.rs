@@ -147,6 +147,7 @@ pub struct TcpState {
     /// Window advertised by the receiver.
     pub snd_wnd_bytes: u32,
     pub srtt_us: u32,
+    /// 0 when no round trip was measured.
     pub min_rtt_us: u32,
     /// Time limited by the receiver's window, µs.
     pub rwnd_limited_us: u64,
@@ -185,7 +186,12 @@ pub fn tcp_state(socket: &impl AsRawFd) -> io::Result<TcpState> {
         ssthresh_segments: info.tcpi_snd_ssthresh,
         snd_wnd_bytes: info.tcpi_snd_wnd,
         srtt_us: info.tcpi_rtt,
-        min_rtt_us: info.tcpi_min_rtt,
+        // The kernel's "none yet" is the largest value.
+        min_rtt_us: if info.tcpi_min_rtt == u32::MAX {
+            0
+        } else {
+            info.tcpi_min_rtt
+        },
         rwnd_limited_us: info.tcpi_rwnd_limited,
         busy_us: info.tcpi_busy_time,
     })
