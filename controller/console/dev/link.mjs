@@ -47,15 +47,17 @@ export class SimulatedLink {
       f.rate = (w * FRAME) / (f.rtt + delay); // bytes per ms
       arriving += f.rate * (0.85 + 0.3 * this.random());
       if (f.hold > 0) f.hold -= 1;
-      else if (f.window < cap) f.window += 1 / (f.rtt + delay);
+      else if (f.window < cap) f.window += 0.55 / (f.rtt + delay);
     }
     const served = Math.min(this.queue + arriving, this.bytesPerMs);
     this.queue += arriving - served;
     let drops = 0;
-    while (this.queue > this.limitBytes) {
-      this.queue -= FRAME;
-      drops += 1;
-      this.lose();
+    if (this.queue > this.limitBytes) {
+      // A loss event hits about half of the flows at once.
+      const burst = 2 + Math.floor(this.random() * this.flows.length * 0.9);
+      for (let i = 0; i < burst; i += 1) this.lose();
+      drops = burst;
+      this.queue = this.limitBytes - FRAME;
     }
     const k = this.now % STEPS_KEPT;
     this.queueAt[k] = this.queue;
@@ -73,7 +75,7 @@ export class SimulatedLink {
       f.drops += 1;
       if (f.hold === 0) {
         f.window = Math.max(2, f.window * (f.control === 'cubic' ? 0.7 : 0.5));
-        f.hold = Math.round(f.rtt);
+        f.hold = Math.round(f.rtt + this.queue / this.bytesPerMs);
       }
       return;
     }

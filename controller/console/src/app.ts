@@ -62,6 +62,7 @@ export class App {
   private drawing = false;
   private loadingSeries = false;
   private polling = false;
+  private pollAgain = false;
   private holdRequest = 0;
 
   constructor(root: HTMLElement) {
@@ -242,7 +243,10 @@ export class App {
 
   /** What does not come with the events: advice, counters, distribution. */
   private async poll(): Promise<void> {
-    if (this.polling) return;
+    if (this.polling) {
+      this.pollAgain = true;
+      return;
+    }
     this.polling = true;
     const link = this.link;
     try {
@@ -269,6 +273,10 @@ export class App {
       this.draw();
     } finally {
       this.polling = false;
+      if (this.pollAgain) {
+        this.pollAgain = false;
+        void this.poll();
+      }
     }
   }
 

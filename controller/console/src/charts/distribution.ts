@@ -5,7 +5,8 @@
 import { attr, h, svg, text } from '../dom';
 import type { Distribution } from '../model/types';
 
-const WIDTH = 190;
+/** Room right of the bars. */
+const MARGIN = 8;
 const BOTTOM = 34;
 
 export interface DistributionFrame {
@@ -16,26 +17,28 @@ export interface DistributionFrame {
 
 export class DistributionChart {
   readonly element: HTMLElement;
-  private readonly picture = svg('svg', { class: 'marginal', width: WIDTH, 'aria-hidden': 'true' });
+  private readonly picture = svg('svg', { class: 'marginal', 'aria-hidden': 'true' });
   private readonly bars = svg('path', { class: 'marginal-bars' });
   private readonly axis = svg('line', { class: 'marginal-axis', x1: 0.5, x2: 0.5 });
-  private readonly baseline = svg('line', { class: 'marginal-axis', x1: 0, x2: WIDTH - 8 });
-  private readonly limit = svg('line', { class: 'mark-limit', x1: 0, x2: WIDTH - 8 });
+  private readonly baseline = svg('line', { class: 'marginal-axis', x1: 0 });
+  private readonly limit = svg('line', { class: 'mark-limit', x1: 0 });
   private readonly marks = {
-    p50: svg('text', { class: 'marginal-mark', x: WIDTH - 10, 'text-anchor': 'end' }, 'p50'),
-    p99: svg('text', { class: 'marginal-mark', x: WIDTH - 10, 'text-anchor': 'end' }, 'p99'),
+    p50: svg('text', { class: 'marginal-mark', 'text-anchor': 'end' }, 'p50'),
+    p99: svg('text', { class: 'marginal-mark', 'text-anchor': 'end' }, 'p99'),
   };
   private readonly lines = {
-    p50: svg('line', { class: 'marginal-line', x1: 0, x2: WIDTH - 34 }),
-    p99: svg('line', { class: 'marginal-line', x1: 0, x2: WIDTH - 34 }),
+    p50: svg('line', { class: 'marginal-line', x1: 0 }),
+    p99: svg('line', { class: 'marginal-line', x1: 0 }),
   };
-  private readonly scaleEnd = svg('text', { class: 'marginal-tick', 'text-anchor': 'end', x: WIDTH - 8 });
+  private readonly scaleEnd = svg('text', { class: 'marginal-tick', 'text-anchor': 'end' });
   private readonly scaleZero = svg('text', { class: 'marginal-tick', x: 0 }, '0');
-  private readonly caption = svg('text', { class: 'marginal-tick', x: (WIDTH - 8) / 2, 'text-anchor': 'middle' }, 'share of arrivals, %');
+  private readonly caption = svg('text', { class: 'marginal-tick', 'text-anchor': 'middle' }, );
   private readonly spoken = h('p', { class: 'visually-hidden' });
   private frame: DistributionFrame = { maxBytes: 1, top: 8, height: 290 };
   private data: Distribution | null = null;
   private limitBytes: number | null = null;
+
+  private width = 190;
 
   constructor() {
     this.picture.append(
@@ -52,6 +55,12 @@ export class DistributionChart {
       this.caption,
     );
     this.element = h('div', { class: 'marginal-box' }, this.picture, this.spoken);
+    new ResizeObserver(() => {
+      const w = this.element.clientWidth;
+      if (w < 40 || w === this.width) return;
+      this.width = w;
+      this.render();
+    }).observe(this.element);
   }
 
   setFrame(frame: DistributionFrame): void {
@@ -76,7 +85,14 @@ export class DistributionChart {
   private render(): void {
     const { top, height } = this.frame;
     const bottom = top + height;
+    const right = this.width - MARGIN;
+    attr(this.picture, 'width', this.width);
     attr(this.picture, 'height', bottom + BOTTOM);
+    for (const l of [this.baseline, this.limit]) attr(l, 'x2', right);
+    for (const l of [this.lines.p50, this.lines.p99]) attr(l, 'x2', right - 26);
+    for (const t of [this.marks.p50, this.marks.p99, this.scaleEnd]) attr(t, 'x', right);
+    attr(this.caption, 'x', right / 2);
+    text(this.caption, this.width > 150 ? 'share of arrivals, %' : 'arrivals, %');
     attr(this.axis, 'y1', top);
     attr(this.axis, 'y2', bottom);
     for (const a of ['y1', 'y2']) attr(this.baseline, a, bottom);
@@ -87,10 +103,12 @@ export class DistributionChart {
     const d = this.data;
     this.place(this.lines.p50, d?.p50 ?? null);
     this.place(this.lines.p99, d?.p99 ?? null);
-    this.placeText('p50', d?.p50 ?? null, 4);
-    this.placeText('p99', d?.p99 ?? null, 4);
+    this.placeText('p99', d?.p99 ?? null);
+    // Two labels on one another say nothing: the median gives way.
+    const apart = d?.p50 != null && d.p99 != null && this.y(d.p50) - this.y(d.p99) >= 13;
+    this.placeText('p50', apart ? d.p50 : null);
     const peak = d ? d.bins.reduce((m, b) => Math.max(m, b.share), 0) : 0;
-    const usable = WIDTH - 8;
+    const usable = right;
     const full = peak > 0 ? Math.ceil(peak * 20) / 20 : 1;
     text(this.scaleEnd, peak > 0 ? String(Math.round(full * 100)) : '');
     const path =
@@ -116,9 +134,9 @@ export class DistributionChart {
     attr(line, 'y2', y);
   }
 
-  private placeText(name: 'p50' | 'p99', bytes: number | null, shift: number): void {
+  private placeText(name: 'p50' | 'p99', bytes: number | null): void {
     const e = this.marks[name];
     attr(e, 'visibility', bytes === null ? 'hidden' : 'visible');
-    if (bytes !== null) attr(e, 'y', (this.y(bytes) + shift).toFixed(1));
+    if (bytes !== null) attr(e, 'y', (this.y(bytes) + 4).toFixed(1));
   }
 }

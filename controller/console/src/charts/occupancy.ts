@@ -110,6 +110,7 @@ export class OccupancyChart {
     const c = u.ctx;
     const r = devicePixelRatio || 1;
     c.save();
+    c.setLineDash([]);
     c.beginPath();
     c.rect(u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height);
     c.clip();

@@ -26,7 +26,7 @@ export function xAxis(visible: boolean): uPlot.Axis {
     font: FONT,
     labelFont: FONT,
     size: visible ? 26 : 8,
-    label: visible ? 'switch clock, s' : undefined,
+    label: visible ? 'time since the first report, s' : undefined,
     labelSize: visible ? 18 : 0,
     labelGap: 0,
     gap: 3,
@@ -100,6 +100,7 @@ export class Plot {
         legend: { show: false },
         cursor: {
           points: { show: false },
+          y: false,
           drag: { x: o.onSelect !== undefined, y: false, setScale: false, dist: 6 },
           ...(o.sync ? { sync: { key: o.sync, setSeries: false, scales: ['x', null] as [string, null] } } : {}),
         },

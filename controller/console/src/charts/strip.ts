@@ -40,7 +40,6 @@ export class Strip {
       series.push({
         stroke: () => (main ? ink(o.colour) : i === 0 ? ink('water-faint') : 'transparent'),
         width: main ? 1.5 : i === 0 ? 1 : 0,
-        fill: main ? () => ink('water-band') : undefined,
         points: { show: false },
         ...(o.bars && uPlot.paths.bars ? { fill: () => ink(o.colour), width: 0, paths: uPlot.paths.bars({ size: [1, 12, 1] }) } : {}),
       } as uPlot.Series);

@@ -26,8 +26,8 @@ interface Kind {
 }
 
 const KINDS: Record<EstimateName, Kind> = {
-  nB: { base: 'N', sub: 'b', words: 'flows bottlenecked here', axis: 'flows', factor: 1, floor: 4, format: (v) => significant(v, v < 10 ? 2 : 3), unit: 'flows' },
-  alpha: { base: 'α', sub: '', words: 'drops of a loss event per bottlenecked flow, L̄/N_b', axis: 'α', factor: 1, floor: 0.5, format: (v) => significant(v, 2), unit: '' },
+  nB: { base: 'N', sub: 'b', words: 'flows bottlenecked here', axis: 'flows', factor: 1, floor: 4, format: (v) => (Math.abs(v - Math.round(v)) < 0.005 ? String(Math.round(v)) : v.toFixed(1)), unit: 'flows' },
+  alpha: { base: 'α', sub: '', words: 'drops of a loss event per bottlenecked flow', axis: 'α', factor: 1, floor: 0.5, format: (v) => significant(v, 2), unit: '' },
   delta: { base: 'Δ', sub: '', words: 'spread of the windows around BDP/n', axis: 'Δ', factor: 1, floor: 2, format: (v) => significant(v, 3), unit: '' },
   tE: { base: 'T', sub: 'e', words: 'effective RTT: harmonic mean of base RTTs', axis: 'ms', factor: 1, floor: 5, format: (v) => significant(v, 3), unit: 'ms' },
   cE: { base: 'C', sub: 'e', words: 'share of capacity carried by bottlenecked flows', axis: '% of C', factor: 100, floor: 1, format: (v) => percent(v).replace(' %', ''), unit: '% of C' },
@@ -45,7 +45,7 @@ class Tile {
     this.element = h(
       'article',
       { class: 'estimate' },
-      h('h3', {}, symbol(kind.base, kind.sub), h('span', { class: 'words' }, kind.words.replace('N_b', 'Nb'))),
+      h('h3', {}, symbol(kind.base, kind.sub), h('span', { class: 'words' }, kind.words)),
       h('p', { class: 'figure' }, this.value, h('span', { class: 'unit' }, kind.unit), this.range),
       plot,
       h('p', { class: 'foot' }, this.evidence),

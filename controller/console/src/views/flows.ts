@@ -136,7 +136,6 @@ export class Flows {
     text(r.srtt, milliseconds(f.srttMs));
     text(r.base, milliseconds(f.baseRttMs));
     text(r.drops, count(f.drops));
-    attr(r.drops, 'data-bad', (f.drops ?? 0) > 0);
   }
 }
 

@@ -135,7 +135,8 @@ export class Recorder {
     this.element = h(
       'section',
       { class: 'recorder', 'aria-labelledby': 'recorder-title' },
-      h('div', { class: 'bar' }, h('h2', { id: 'recorder-title' }, 'Queue occupancy'), this.when, legend, controls),
+      h('div', { class: 'bar' }, h('h2', { id: 'recorder-title' }, 'Queue occupancy'), this.when, controls),
+      legend,
       this.summary,
       h(
         'div',

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+export const TOKEN: string;
+export interface Mock {
+  url: string;
+  port: number;
+  /** `METHOD /path` of every request so far. */
+  requests: string[];
+  links: { limitBytes: number }[];
+  close(): Promise<void>;
+}
+export function startMock(options?: { port?: number; speed?: number; warmSeconds?: number }): Promise<Mock>;
