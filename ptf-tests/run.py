@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the PTF tests of the data plane against a switch.
+
+    python ptf-tests/run.py --switch embedded            # all tests
+    python ptf-tests/run.py --switch bmv2 queue_limit    # one file
+    python ptf-tests/run.py reports.Forwarded            # one test
+
+Network, switch and tests live in a network namespace of their own, which goes
+with them. Needs root.
+"""
+
+import argparse
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+REPOSITORY = HERE.parent
+sys.path.insert(0, str(HERE))
+
+from runner import SetupError, network, switches  # noqa: E402
+
+# Hosts on 1 to 4, the receiver of reports on 5.
+PORTS = [1, 2, 3, 4, 5]
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--switch", choices=["embedded", "bmv2"], default="embedded")
+    parser.add_argument(
+        "--program",
+        type=Path,
+        default=REPOSITORY / "p4src" / "build" / "tidemark.json",
+        help="BMv2 JSON; the P4Info lies beside it",
+    )
+    parser.add_argument("--logs", type=Path, help="keep logs here (default: only on failure)")
+    parser.add_argument("tests", nargs="*", help="files or classes (default: all)")
+    return parser.parse_args()
+
+
+def ptf_command(args: argparse.Namespace, control: str, logs: Path) -> list[str]:
+    p4info = args.program.with_name(args.program.stem + ".p4info.txtpb")
+    params = {
+        "grpc": f"127.0.0.1:{switches.GRPC_PORT}",
+        "device_id": switches.DEVICE_ID,
+        "switch": args.switch,
+        "control": control,
+        "program": str(args.program),
+        "p4info": str(p4info),
+    }
+    command = [sys.executable, str(Path(sys.executable).with_name("ptf"))]
+    command += ["--test-dir", str(HERE / "tests"), "--pypath", str(HERE)]
+    command += ["--log-file", str(logs / "ptf.log"), "--disable-ipv6", "--quiet"]
+    command += ["--test-case-timeout", "120", "--failfast"] if os.environ.get("FAILFAST") else []
+    command += ["--test-params", ";".join(f"{k}={v!r}" for k, v in params.items())]
+    for port in PORTS:
+        command += ["--interface", f"{port}@ptf{port}"]
+    return command + args.tests
+
+
+def run(args: argparse.Namespace, logs: Path) -> int:
+    for needed in (args.program, args.program.with_name(args.program.stem + ".p4info.txtpb")):
+        if not needed.exists():
+            raise SetupError(f"{needed} is missing: run `make p4`")
+    if args.switch == "embedded":
+        binary = switches.embedded_binary(REPOSITORY)
+        start = switches.start_embedded
+    else:
+        binary = switches.bmv2_binary()
+        start = switches.start_bmv2
+    network.enter_new_namespace()
+    network.make_links(PORTS)
+    switch = start(binary, PORTS, logs)
+    try:
+        # What p4runtime publishes was generated for an older protobuf.
+        environment = os.environ | {"PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "python"}
+        tests = subprocess.Popen(
+            ptf_command(args, switch.control, logs),
+            env=environment,
+            cwd=logs,
+            preexec_fn=network.die_with_parent,
+        )
+        try:
+            code = tests.wait()
+        except KeyboardInterrupt:
+            # The terminal told the tests too.
+            tests.wait()
+            code = 130
+        if switch.process.poll() is not None:
+            print(f"the switch ended with code {switch.process.returncode}", file=sys.stderr)
+            code = code or 1
+        if code:
+            print(f"last lines of {switch.log.name}:\n{switches.tail(switch.log)}", file=sys.stderr)
+        return code
+    finally:
+        switch.stop()
+
+
+def main() -> int:
+    args = arguments()
+    args.program = args.program.resolve()
+    # Ends like an interrupt, so that the switch is taken down.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    logs = (args.logs or Path(tempfile.mkdtemp(prefix="tidemark-ptf-"))).resolve()
+    logs.mkdir(parents=True, exist_ok=True)
+    code = 1
+    try:
+        code = run(args, logs)
+    except SetupError as e:
+        print(f"error: {e}", file=sys.stderr)
+        code = 2
+    except KeyboardInterrupt:
+        code = 130
+    finally:
+        if args.logs or code not in (0, 2):
+            print(f"logs: {logs}", file=sys.stderr)
+        else:
+            shutil.rmtree(logs, ignore_errors=True)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

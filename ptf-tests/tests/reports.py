@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reports of forwarded packets: every field, numbering, where they go."""
+
+import struct
+
+from scapy.compat import raw
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+
+from tidemark_ptf import base, packets, report
+from tidemark_ptf.base import REPORT_PORT, Tidemark
+from tidemark_ptf.crc import crc16
+from tidemark_ptf.p4rt import MODIFY
+from tidemark_ptf.report import TelemetryReport
+
+
+def flow_hash(packet) -> int:
+    ip = packet[IP]
+    l4 = ip.payload
+    data = raw(ip)[12:20] + bytes([ip.proto]) + struct.pack("!HH", l4.sport, l4.dport)
+    return crc16(data)
+
+
+class Forwarded(Tidemark):
+    def runTest(self):
+        self.watch()
+        self.report_to_collector()
+        sent = packets.tcp(1, 2, 300, ident=7, flags="PA", window=4321)
+        self.send(1, sent)
+        self.assert_frame(2, sent)
+        (packet,) = self.collect_reports(1)
+        self.assertEqual(packet[Ether].src, packets.mac(base.SWITCH_HOST))
+        self.assertEqual(packet[Ether].dst, packets.mac(base.COLLECTOR_HOST))
+        ip = packet[IP]
+        self.assertEqual(ip.src, packets.address(base.SWITCH_HOST))
+        self.assertEqual(ip.dst, packets.address(base.COLLECTOR_HOST))
+        self.assertEqual((ip.flags, ip.frag, ip.proto), ("DF", 0, 17))
+        self.assertEqual(ip.tos, 0)
+        self.assertEqual(packet[UDP].dport, base.UDP_PORT)
+        self.assertEqual(packet[UDP].len, 8 + 92)
+
+        r = packet[TelemetryReport]
+        self.assertEqual((r.version, r.hw_id, r.sequence), (2, 0, 0))
+        self.assertEqual(r.node_id, base.NODE_ID)
+        self.assertEqual((r.report_type, r.inner_type), (1, 4))
+        self.assertEqual((r.length_words, r.metadata_length_words), (2 + 8 + 10, 8))
+        self.assertEqual((r.dropped, r.congested, r.tracked), (0, 0, 1))
+        self.assertEqual((r.intermediate, r.reserved), (0, 0))
+        self.assertEqual(r.metadata_bits, report.FORWARDED_BITS)
+        self.assertEqual(r.domain, report.DOMAIN_TIDEMARK)
+        self.assertEqual(r.domain_bits, report.DOMAIN_BIT_LIMIT | report.DOMAIN_BIT_POLICY)
+        self.assertEqual(r.domain_status, 0)
+        self.assertEqual((r.ingress_port, r.egress_port), (1, 2))
+        self.assertEqual((r.queue_id, r.occupancy), (0, 0))
+        self.assertGreater(r.ingress_ns, 0)
+        self.assertGreaterEqual(r.egress_ns, r.ingress_ns)
+        self.assertEqual(r.limit, report.UNLIMITED)
+        self.assertEqual((r.sampling_shift, r.policy_flags, r.policy_reserved), (0, 0, 0))
+        self.assertEqual(r.inner, raw(sent)[14:54])
+        self.assert_silence()
+
+
+class LimitInForce(Tidemark):
+    def runTest(self):
+        self.limit(2, "drop_tail", 123456)
+        self.watch()
+        self.report_to_collector()
+        self.send(1, packets.tcp(1, 2))
+        self.limit(2, "mark_ce", 654321, MODIFY)
+        self.send(1, packets.tcp(1, 2))
+        limits = [r[TelemetryReport].limit for r in self.collect_reports(2)]
+        self.assertEqual(limits, [123456, 654321])
+
+
+class Udp(Tidemark):
+    """UDP headers are filled up to the length of TCP's."""
+
+    def runTest(self):
+        self.watch()
+        self.report_to_collector()
+        for sent in (packets.udp(1, 2, 300), packets.udp(1, 2, 60)):
+            self.send(1, sent)
+            self.assert_frame(2, sent)
+            (packet,) = self.collect_reports(1)
+            r = packet[TelemetryReport]
+            self.assertEqual(packet[UDP].len, 8 + 92)
+            self.assertEqual(r.inner, raw(sent)[14 : 14 + 28] + bytes(12))
+
+
+class ShortTcp(Tidemark):
+    """A bare ACK in a frame filled up to the minimum."""
+
+    def runTest(self):
+        self.watch()
+        self.report_to_collector()
+        ack = Ether(raw(packets.tcp(1, 2, 54)) + bytes(6))
+        self.send(1, raw(ack))
+        self.assert_frame(2, ack)
+        (packet,) = self.collect_reports(1)
+        self.assertEqual(packet[UDP].len, 8 + 92)
+        self.assertEqual(packet[TelemetryReport].inner, raw(ack)[14:54])
+
+
+class Sequence(Tidemark):
+    """Numbered without gaps over all flows and ports."""
+
+    def runTest(self):
+        self.watch()
+        self.report_to_collector()
+        for i in range(20):
+            self.send(1 + i % 4, packets.tcp(1 + i % 4, 1 + (i + 1) % 4, ident=i, sport=1000 + i))
+            # One at a time: ports are served side by side.
+            self.assertIsNotNone(self.receive(1 + (i + 1) % 4))
+        reports = [r[TelemetryReport] for r in self.collect_reports(20)]
+        self.assertEqual([r.sequence for r in reports], list(range(20)))
+        self.assertEqual({r.hw_id for r in reports}, {0})
+        times = [r.ingress_ns for r in reports]
+        self.assertEqual(times, sorted(times))
+        self.assertTrue(all(t % 1000 == 0 for t in times), "the program counts microseconds")
+
+
+class SourcePortSpreadsFlows(Tidemark):
+    def runTest(self):
+        self.watch()
+        for mask in (0, 3, 15):
+            self.report_to_collector(mask)
+            ports = set()
+            for i in range(24):
+                sent = packets.tcp(1, 2, sport=5000 + i)
+                self.send(1, sent)
+                (packet,) = self.collect_reports(1)
+                expected = base.SOURCE_PORT_BASE + (flow_hash(sent) & mask)
+                self.assertEqual(packet[UDP].sport, expected)
+                ports.add(packet[UDP].sport)
+            self.assertGreater(len(ports), mask // 2)
+
+
+class NoDestinationNoReports(Tidemark):
+    def runTest(self):
+        self.watch()
+        sent = packets.tcp(1, 2)
+        self.send(1, sent)
+        self.assert_frame(2, sent)
+        self.assert_silence([REPORT_PORT])
+        self.report_to_collector()
+        self.send(1, sent)
+        self.collect_reports(1)
+        # Unset action: back to what the program says.
+        self.client.write(MODIFY, self.client.entry("Egress.report_to"))
+        self.send(1, sent)
+        self.assert_silence([REPORT_PORT])
+
+
+class NotReported(Tidemark):
+    """Flooded packets and what has no transport header in reach."""
+
+    def runTest(self):
+        self.watch()
+        self.report_to_collector()
+        ether = Ether(src=packets.mac(1), dst=packets.mac(2))
+        addresses = {"src": packets.address(1), "dst": packets.address(2)}
+        self.send(1, packets.tcp(1, 99))
+        self.send(1, ether / IP(**addresses, proto=1) / (b"y" * 50))
+        self.send(1, ether / IP(**addresses, proto=6, frag=100) / (b"z" * 50))
+        self.send(1, raw(packets.tcp(1, 2))[:12] + b"\x88\xb5" + b"x" * 50)
+        self.assert_silence([REPORT_PORT])

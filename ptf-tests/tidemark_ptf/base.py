@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Base class: a fresh program with forwarding, flooding and a receiver of reports."""
+
+import time
+from pathlib import Path
+
+import ptf
+import ptf.testutils as testutils
+from ptf.base_tests import BaseTest
+from scapy.compat import raw
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+
+from tidemark_ptf import packets, report
+from tidemark_ptf.p4rt import DELETE, INSERT, MODIFY, Client, Info
+from tidemark_ptf.ports import PortControl
+
+HOST_PORTS = [1, 2, 3, 4]
+REPORT_PORT = 5
+FLOOD_GROUP = 1
+REPORT_SESSION = 1
+UDP_PORT = 32766
+NODE_ID = 0xA1B2C3D4
+SWITCH_HOST = 254
+COLLECTOR_HOST = 5
+SOURCE_PORT_BASE = 49152
+
+# What is certain to come is waited for this long, only as a test fails; what
+# must not come, in every test that asks.
+PATIENCE_S = 5.0
+SILENCE_S = 0.4
+
+report.bind(UDP_PORT)
+
+
+class Tidemark(BaseTest):
+    """Hosts 1 to 4 at ports 1 to 4; reports leave at port 5."""
+
+    def setUp(self):
+        super().setUp()
+        params = testutils.test_params_get()
+        self.switch = params["switch"]
+        self.address = params["grpc"]
+        self.device_id = int(params["device_id"])
+        self.info = Info(params["p4info"])
+        self.program = Path(params["program"]).read_bytes()
+        self.ports = PortControl(params["control"], self.address)
+        self.dataplane = ptf.dataplane_instance
+        self._slowed = set()
+        self.client = Client(self.address, self.device_id, self.info)
+        self.addCleanup(self.client.close)
+        code = self.client.arbitration()
+        self.assertEqual(code, 0, f"not primary (status {code})")
+        self.client.push(self.program)
+        self.addCleanup(self._forget)
+        self.set_forwarding()
+        self.dataplane.flush()
+
+    def _forget(self):
+        """Waits for slow queues, so that nothing reaches the next test."""
+        for port in self._slowed:
+            self.ports.fast(port)
+        if self._slowed:
+            self.silence()
+        self.client.write(DELETE, self.client.multicast_group(FLOOD_GROUP, []))
+        self.client.write(DELETE, self.client.clone_session(REPORT_SESSION))
+
+    # --- configuration ---------------------------------------------------------
+
+    def set_forwarding(self):
+        c = self.client
+        for host in HOST_PORTS:
+            c.write(INSERT, self.l2_entry(host, host))
+        c.write(INSERT, c.multicast_group(FLOOD_GROUP, HOST_PORTS))
+        c.write(INSERT, c.clone_session(REPORT_SESSION, REPORT_PORT))
+
+    def l2_entry(self, host, port):
+        match = {"hdr.ethernet.dst_addr": packets.mac_number(host)}
+        return self.client.entry("Ingress.l2_forward", match, "Ingress.forward", {"port": port})
+
+    def limit(self, port, action, limit_bytes=None, kind=INSERT):
+        params = {} if limit_bytes is None else {"limit_bytes": limit_bytes}
+        match = {"egress_port": port}
+        entity = self.client.entry("Ingress.queue_limit", match, f"Ingress.{action}", params)
+        self.client.write(kind, entity)
+
+    def watch(self, match=None, shift=0, priority=10, action="report", kind=INSERT):
+        """`match` maps keys to values (all bits) or pairs of value and mask."""
+        full = {"ipv4_src": 32, "ipv4_dst": 32, "protocol": 8, "src_port": 16, "dst_port": 16}
+        full |= {"ingress_port": 9, "egress_port": 9}
+        ternary = {
+            k: v if isinstance(v, tuple) else (v, (1 << full[k]) - 1)
+            for k, v in (match or {}).items()
+        }
+        params = {"sampling_shift": shift} if action == "report" else {}
+        entity = self.client.entry("Ingress.watch", ternary, f"Ingress.{action}", params, priority)
+        self.client.write(kind, entity)
+        return entity
+
+    def report_port(self, port, on, kind=INSERT):
+        action = "Ingress.report_on" if on else "Ingress.report_off"
+        entity = self.client.entry("Ingress.report_port", {"egress_port": port}, action)
+        self.client.write(kind, entity)
+
+    def report_to_collector(self, src_port_mask=3):
+        params = {
+            "src_mac": packets.mac_number(SWITCH_HOST),
+            "dst_mac": packets.mac_number(COLLECTOR_HOST),
+            "src_ip": packets.address_number(SWITCH_HOST),
+            "dst_ip": packets.address_number(COLLECTOR_HOST),
+            "udp_dst_port": UDP_PORT,
+            "src_port_mask": src_port_mask,
+            "node_id": NODE_ID,
+        }
+        entity = self.client.entry(
+            "Egress.report_to", action="Egress.set_destination", params=params
+        )
+        self.client.write(MODIFY, entity)
+
+    def slow(self, port, seconds_per_frame, frame_bytes):
+        self._slowed.add(port)
+        self.ports.slow(port, seconds_per_frame, frame_bytes)
+
+    # --- packets ---------------------------------------------------------------
+
+    def send(self, port, packet):
+        testutils.send_packet(self, port, packet)
+
+    def receive(self, port, timeout_s=PATIENCE_S):
+        """Next frame at a port, as bytes; None when none comes."""
+        result = self.dataplane.poll(device_number=0, port_number=port, timeout=timeout_s)
+        return bytes(result.packet) if isinstance(result, self.dataplane.PollSuccess) else None
+
+    def collect(self, port, count, timeout_s=PATIENCE_S):
+        """`count` frames of a port, in order; fewer only when no more come."""
+        frames = []
+        while len(frames) < count:
+            frame = self.receive(port, timeout_s)
+            if frame is None:
+                break
+            frames.append(frame)
+        return frames
+
+    def assert_frame(self, port, packet):
+        frame = self.receive(port)
+        self.assertIsNotNone(frame, f"nothing at port {port}")
+        self.assertEqual(frame, raw(packet), f"another frame at port {port}")
+
+    def assert_silence(self, ports=None):
+        """Nothing (more) comes at these ports, all by default."""
+        time.sleep(SILENCE_S)
+        for port in ports or [*HOST_PORTS, REPORT_PORT]:
+            frame = self.receive(port, 0.01)
+            self.assertIsNone(frame, f"unexpected frame at port {port}: {frame!r}")
+
+    def silence(self):
+        time.sleep(SILENCE_S)
+        self.dataplane.flush()
+
+    def collect_reports(self, count):
+        """`count` reports, parsed; every datagram is checked as a datagram."""
+        frames = self.collect(REPORT_PORT, count)
+        self.assertEqual(len(frames), count, "reports that came")
+        return [self.parse_report(f) for f in frames]
+
+    def parse_report(self, frame):
+        packet = Ether(frame)
+        self.assertIn(report.TelemetryReport, packet, f"not a report: {frame.hex()}")
+        ip, udp = packet[IP], packet[UDP]
+        self.assertEqual(ip.len, len(frame) - packets.ETHERNET_BYTES)
+        self.assertEqual(udp.len, ip.len - 20)
+        self.assertTrue(report.ip_checksum_is_valid(ip), "IP checksum of a report")
+        self.assertTrue(report.udp_checksum_is_valid(ip), "UDP checksum of a report")
+        return packet
