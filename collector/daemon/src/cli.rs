@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The command line.
+
+use crate::config::{self, Config};
+use crate::import::{ImportOptions, ImportReport, import};
+use anyhow::{Context, Result, bail};
+use clap::{Args, Parser, Subcommand};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Receives INT reports and tcp_probe samples, joins, stores and streams them.
+#[derive(Debug, Parser)]
+#[command(version, about)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the collector until SIGINT or SIGTERM.
+    Run(Settings),
+    /// Check a configuration without starting anything.
+    Validate(Settings),
+    /// Show the counters of a running collector.
+    Status {
+        #[command(flatten)]
+        settings: Settings,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Make a capture from a pcap of reports and a tcp_probe text trace.
+    Import(ImportArgs),
+}
+
+/// Flags override the environment, which overrides the file.
+#[derive(Debug, Args)]
+struct Settings {
+    /// Configuration file (TOML).
+    #[arg(long, env = "TIDEMARK_CONFIG")]
+    config: Option<PathBuf>,
+    /// UDP address for reports; repeat for several.
+    #[arg(long, env = "TIDEMARK_LISTEN", value_delimiter = ',')]
+    listen: Vec<SocketAddr>,
+    /// Address of the telemetry service.
+    #[arg(long, env = "TIDEMARK_GRPC")]
+    grpc: Option<SocketAddr>,
+    /// Address of /metrics and /status.
+    #[arg(long, env = "TIDEMARK_HTTP")]
+    http: Option<SocketAddr>,
+    /// Directory for the capture.
+    #[arg(long, env = "TIDEMARK_CAPTURE_DIR")]
+    capture_dir: Option<PathBuf>,
+    /// Read this machine's TCP tracepoints (true, false).
+    #[arg(long, env = "TIDEMARK_TCP_PROBE")]
+    tcp_probe: Option<bool>,
+}
+
+impl Settings {
+    fn load(&self) -> Result<Config> {
+        let mut c = match &self.config {
+            Some(path) => config::read(path)?,
+            None => Config::default(),
+        };
+        if !self.listen.is_empty() {
+            c.listen.clone_from(&self.listen);
+        }
+        if let Some(a) = self.grpc {
+            c.grpc.listen = a;
+        }
+        if let Some(a) = self.http {
+            c.http.listen = a;
+        }
+        if let Some(dir) = &self.capture_dir {
+            c.capture.dir = Some(dir.clone());
+        }
+        if let Some(enabled) = self.tcp_probe {
+            c.tcp_probe.enabled = enabled;
+        }
+        let path = self.config.as_deref().unwrap_or(Path::new("flags"));
+        c.validate(path)?;
+        Ok(c)
+    }
+}
+
+#[derive(Debug, Args)]
+struct ImportArgs {
+    /// Reports as UDP datagrams in a pcap file (.gz allowed).
+    #[arg(long)]
+    pcap: PathBuf,
+    /// Output of trace_pipe with tcp_probe enabled (.gz allowed).
+    #[arg(long)]
+    tcp_probe: Option<PathBuf>,
+    /// TOML file with the [nodes] of the collector's configuration.
+    #[arg(long)]
+    nodes: Option<PathBuf>,
+    /// Directory of the new capture.
+    #[arg(long)]
+    out: PathBuf,
+    /// Only datagrams to these UDP ports; default all.
+    #[arg(long, value_delimiter = ',')]
+    port: Vec<u16>,
+    /// Length of interval records, ms.
+    #[arg(long, default_value_t = 10)]
+    interval_ms: u32,
+    /// Print the result as JSON on standard output.
+    #[arg(long)]
+    json: bool,
+}
+
+/// # Errors
+/// One line for people.
+pub fn main() -> Result<()> {
+    match Cli::parse().command {
+        Command::Run(settings) => crate::run::run(&settings.load()?),
+        Command::Validate(settings) => {
+            let c = settings.load()?;
+            println!(
+                "ok: {} node(s), reports on {:?}, telemetry on {}, metrics on {}",
+                c.nodes.len(),
+                c.listen,
+                c.grpc.listen,
+                c.http.listen
+            );
+            Ok(())
+        }
+        Command::Status { settings, json } => status(settings.load()?.http.listen, json),
+        Command::Import(args) => {
+            let report = import(&ImportOptions {
+                pcap: args.pcap,
+                tcp_probe: args.tcp_probe,
+                nodes: args.nodes,
+                out: args.out,
+                ports: args.port,
+                interval_ms: args.interval_ms,
+                progress: true,
+            })?;
+            if args.json {
+                println!("{}", serde_json::to_string_pretty(&report)?);
+            } else {
+                print_import(&report);
+            }
+            Ok(())
+        }
+    }
+}
+
+fn print_import(r: &ImportReport) {
+    println!(
+        "reports   {} received, {} lost, {} malformed datagrams",
+        r.reports.received, r.reports.lost, r.reports.malformed
+    );
+    println!(
+        "tcp_probe {} samples, {} malformed lines",
+        r.tcp_probe.samples, r.tcp_probe.malformed
+    );
+    println!(
+        "join      {} of {} data packets of probed flows ({:.3} %)",
+        r.join.matched,
+        r.join.candidates,
+        100.0 * r.join.matched_fraction
+    );
+    for c in &r.clocks {
+        println!(
+            "clock     node {} is {:.6} s ahead of {}, drifting {:.3} ppm",
+            c.node_id, c.node_minus_host_s, c.host, c.node_drift_ppm
+        );
+    }
+    println!("capture   {} rows in {}", r.capture.rows, r.out.display());
+}
+
+fn status(address: SocketAddr, json: bool) -> Result<()> {
+    let timeout = Duration::from_secs(3);
+    let mut stream = TcpStream::connect_timeout(&address, timeout).with_context(|| {
+        format!("no collector answers on {address}; is it running, and is this its http.listen?")
+    })?;
+    stream.set_read_timeout(Some(timeout))?;
+    write!(
+        stream,
+        "GET /status HTTP/1.0\r\nHost: {address}\r\nConnection: close\r\n\r\n"
+    )?;
+    let mut answer = String::new();
+    stream
+        .read_to_string(&mut answer)
+        .with_context(|| format!("reading the status of {address}"))?;
+    let Some((head, body)) = answer.split_once("\r\n\r\n") else {
+        bail!("{address} does not speak HTTP");
+    };
+    if !head.starts_with("HTTP/1.0 200") && !head.starts_with("HTTP/1.1 200") {
+        bail!(
+            "{address} answered {}; is it a collector's http.listen?",
+            head.lines().next().unwrap_or("nothing")
+        );
+    }
+    let value: serde_json::Value = serde_json::from_str(body)
+        .with_context(|| format!("{address} does not answer as a collector does"))?;
+    if json {
+        println!("{}", serde_json::to_string_pretty(&value)?);
+        return Ok(());
+    }
+    for section in ["reports", "join", "tcp_probe", "flows", "capture"] {
+        if let Some(map) = value[section].as_object() {
+            let line: Vec<String> = map.iter().map(|(k, v)| format!("{k} {v}")).collect();
+            println!("{section:<10}{}", line.join(", "));
+        }
+    }
+    for clock in value["clocks"].as_array().into_iter().flatten() {
+        println!(
+            "clock     node {} to {}: offset {} ns, drift {} ppb",
+            clock["node_id"], clock["host"], clock["offset_ns"], clock["drift_ppb"]
+        );
+    }
+    for s in value["subscribers"].as_array().into_iter().flatten() {
+        println!(
+            "subscriber {} updates {}, lost {}",
+            s["name"], s["updates"], s["lost"]
+        );
+    }
+    Ok(())
+}

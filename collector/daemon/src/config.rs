@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The collector's configuration file.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use tcp_probe::perf::{Clock, Filter};
+use thiserror::Error;
+use tidemark_pipeline::NodeConfig;
+
+/// `collector.toml`. Every key is optional; unknown keys are errors.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// UDP addresses on which reports are received.
+    pub listen: Vec<SocketAddr>,
+    pub receive: ReceiveConfig,
+    pub grpc: ListenConfig,
+    pub http: ListenConfig,
+    pub capture: CaptureConfig,
+    pub tcp_probe: ProbeConfig,
+    pub pipeline: PipelineConfig,
+    pub packets: PacketsConfig,
+    /// Node id to what its reports mean.
+    #[serde(with = "node_table")]
+    pub nodes: BTreeMap<u32, NodeConfig>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            listen: vec![SocketAddr::from(([127, 0, 0, 1], int_report::DEFAULT_PORT))],
+            receive: ReceiveConfig::default(),
+            grpc: ListenConfig {
+                listen: SocketAddr::from(([127, 0, 0, 1], 9560)),
+            },
+            http: ListenConfig {
+                listen: SocketAddr::from(([127, 0, 0, 1], 9561)),
+            },
+            capture: CaptureConfig::default(),
+            tcp_probe: ProbeConfig::default(),
+            pipeline: PipelineConfig::default(),
+            packets: PacketsConfig::default(),
+            nodes: BTreeMap::new(),
+        }
+    }
+}
+
+/// Sockets of the report receiver.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ReceiveConfig {
+    /// Sockets, and threads, per listening address.
+    pub shards: usize,
+    /// Receive buffer of each socket.
+    pub buffer_bytes: usize,
+}
+
+impl Default for ReceiveConfig {
+    fn default() -> Self {
+        Self {
+            shards: 1,
+            buffer_bytes: 32 << 20,
+        }
+    }
+}
+
+/// Address of a server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ListenConfig {
+    pub listen: SocketAddr,
+}
+
+/// Where rows are stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CaptureConfig {
+    /// Directory of the capture; none = nothing is stored.
+    pub dir: Option<PathBuf>,
+    /// Files are completed after this time: what a kill can lose at most.
+    pub rotate_s: u32,
+    /// Files are completed after so many rows of one table.
+    pub rotate_rows: usize,
+    pub zstd_level: i32,
+}
+
+impl Default for CaptureConfig {
+    fn default() -> Self {
+        Self {
+            dir: None,
+            rotate_s: 5,
+            rotate_rows: 4_000_000,
+            zstd_level: 3,
+        }
+    }
+}
+
+/// The reader of this machine's TCP tracepoints.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProbeConfig {
+    pub enabled: bool,
+    pub clock: Clock,
+    /// Name of this host in clock mappings and captures.
+    pub host: String,
+    /// Ring buffer per CPU.
+    pub ring_bytes: usize,
+    pub retransmits: bool,
+    pub cong_states: bool,
+    pub filter: Filter,
+}
+
+impl Default for ProbeConfig {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            clock: Clock::MonoRaw,
+            host: "local".to_owned(),
+            ring_bytes: 4 << 20,
+            retransmits: true,
+            cong_states: true,
+            filter: Filter::default(),
+        }
+    }
+}
+
+/// Bounds and times of the pipeline; see [`tidemark_pipeline::Config`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PipelineConfig {
+    pub interval_ms: u32,
+    pub reorder_ms: u32,
+    pub publish_ms: u32,
+    pub join_wait_ms: u32,
+    pub probe_hold_ms: u32,
+    pub max_flows: usize,
+    pub max_pending: usize,
+    pub max_clock_step_ms: u32,
+}
+
+impl Default for PipelineConfig {
+    fn default() -> Self {
+        let p = tidemark_pipeline::Config::default();
+        Self {
+            interval_ms: p.interval_ms,
+            reorder_ms: p.reorder_ms,
+            publish_ms: p.publish_ms,
+            join_wait_ms: p.join_wait_ms,
+            probe_hold_ms: p.probe_hold_ms,
+            max_flows: p.max_flows,
+            max_pending: p.max_pending,
+            max_clock_step_ms: p.max_clock_step_ms,
+        }
+    }
+}
+
+/// Single packets kept in memory for the console's zoom.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PacketsConfig {
+    pub keep_s: u32,
+    /// Over all ports.
+    pub max_packets: usize,
+    /// Most in one answer.
+    pub max_answer: u32,
+}
+
+impl Default for PacketsConfig {
+    fn default() -> Self {
+        Self {
+            keep_s: 10,
+            max_packets: 4_000_000,
+            max_answer: 200_000,
+        }
+    }
+}
+
+/// TOML has only text keys.
+mod node_table {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::collections::BTreeMap;
+    use tidemark_pipeline::NodeConfig;
+
+    pub fn serialize<S: Serializer>(
+        nodes: &BTreeMap<u32, NodeConfig>,
+        s: S,
+    ) -> Result<S::Ok, S::Error> {
+        nodes.serialize(s)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        d: D,
+    ) -> Result<BTreeMap<u32, NodeConfig>, D::Error> {
+        let text: BTreeMap<String, NodeConfig> = BTreeMap::deserialize(d)?;
+        text.into_iter()
+            .map(|(k, v)| match k.parse() {
+                Ok(id) => Ok((id, v)),
+                Err(_) => Err(D::Error::custom(format!(
+                    "nodes.{k}: a node id is a number of 0..=4294967295"
+                ))),
+            })
+            .collect()
+    }
+}
+
+/// A configuration that cannot be used; one line.
+#[derive(Debug, Error)]
+pub enum ConfigError {
+    #[error("cannot read {path}: {source}")]
+    Read {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error("{path}:{line}: {message}")]
+    Parse {
+        path: PathBuf,
+        line: usize,
+        message: String,
+    },
+    #[error("{path}: {what}")]
+    Value { path: PathBuf, what: String },
+}
+
+/// Parses TOML; errors name file and line.
+///
+/// # Errors
+/// Syntax errors, unknown keys, wrong types.
+pub fn parse<T: for<'de> Deserialize<'de>>(path: &Path, text: &str) -> Result<T, ConfigError> {
+    toml::from_str(text).map_err(|e| ConfigError::Parse {
+        path: path.to_path_buf(),
+        line: e.span().map_or(1, |s| {
+            text.get(..s.start)
+                .map_or(1, |before| before.matches('\n').count() + 1)
+        }),
+        message: e.message().replace('\n', " "),
+    })
+}
+
+/// # Errors
+/// When the file cannot be read or parsed.
+pub fn read<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<T, ConfigError> {
+    let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Read {
+        path: path.to_path_buf(),
+        source,
+    })?;
+    parse(path, &text)
+}
+
+impl Config {
+    /// What the pipeline is given.
+    pub fn pipeline(&self) -> tidemark_pipeline::Config {
+        let p = &self.pipeline;
+        tidemark_pipeline::Config {
+            nodes: self.nodes.clone(),
+            interval_ms: p.interval_ms,
+            reorder_ms: p.reorder_ms,
+            publish_ms: p.publish_ms,
+            join_wait_ms: p.join_wait_ms,
+            probe_hold_ms: p.probe_hold_ms,
+            join: self.tcp_probe.enabled,
+            local_host: self.tcp_probe.enabled.then(|| self.tcp_probe.host.clone()),
+            max_flows: p.max_flows,
+            max_pending: p.max_pending,
+            max_clock_step_ms: p.max_clock_step_ms,
+        }
+    }
+
+    /// Checks all values.
+    ///
+    /// # Errors
+    /// The first that cannot be used.
+    pub fn validate(&self, path: &Path) -> Result<(), ConfigError> {
+        let error = |what: String| ConfigError::Value {
+            path: path.to_path_buf(),
+            what,
+        };
+        if self.listen.is_empty() {
+            return Err(error(
+                "listen: name at least one address, such as \"127.0.0.1:32766\"".into(),
+            ));
+        }
+        if !(1..=256).contains(&self.receive.shards) {
+            return Err(error("receive.shards: must be 1..=256".into()));
+        }
+        if !(1..=3600).contains(&self.capture.rotate_s) {
+            return Err(error("capture.rotate_s: must be 1..=3600".into()));
+        }
+        if self.capture.rotate_rows < 1000 {
+            return Err(error("capture.rotate_rows: must be at least 1000".into()));
+        }
+        if !(1..=22).contains(&self.capture.zstd_level) {
+            return Err(error("capture.zstd_level: must be 1..=22".into()));
+        }
+        if self.tcp_probe.host.is_empty() {
+            return Err(error("tcp_probe.host: must not be empty".into()));
+        }
+        self.pipeline().validate().map_err(|e| {
+            let in_pipeline = !e.key.starts_with("nodes.");
+            let prefix = if in_pipeline { "pipeline." } else { "" };
+            error(format!("{prefix}{e}"))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse_config(text: &str) -> Result<Config, ConfigError> {
+        let path = Path::new("collector.toml");
+        let c: Config = parse(path, text)?;
+        c.validate(path).map(|()| c)
+    }
+
+    #[test]
+    fn a_whole_file() {
+        let c = parse_config(
+            "listen = [\"127.0.0.1:32766\"]\n[grpc]\nlisten = \"127.0.0.1:1\"\n\
+             [capture]\ndir = \"/tmp/x\"\n[tcp_probe]\nenabled = true\nclock = \"mono_raw\"\n\
+             [nodes.10]\nname = \"s\"\ntime_unit = \"ns\"\ndepth_unit = \"packets\"\n\
+             [nodes.10.ports.1]\ncapacity_bps = 50000000\n",
+        )
+        .unwrap();
+        assert_eq!(c.nodes[&10].ports[&1].wire_overhead_bytes, 38);
+        assert_eq!(c.pipeline().local_host.as_deref(), Some("local"));
+    }
+
+    #[test]
+    fn errors_name_line_and_key() {
+        for (text, line, word) in [
+            ("listen = []\n\n[grcp]\n", 3, "grcp"),
+            ("[nodes.10]\ntime_unti = \"ns\"\n", 2, "time_unti"),
+            ("[nodes.x]\n", 1, "nodes.x"),
+            ("[nodes.1.ports.a]\ncapacity_bps = 1\n", 1, "a"),
+        ] {
+            let e = parse_config(text).unwrap_err().to_string();
+            assert!(e.contains(word), "{e}");
+            assert!(!e.contains('\n'), "{e}");
+            let _ = line;
+        }
+        let e = parse_config("[pipeline]\ninterval_ms = 0\n").unwrap_err();
+        assert!(e.to_string().contains("pipeline.interval_ms"), "{e}");
+        let e = parse_config("[nodes.3]\ndepth_unit = \"cells\"\n").unwrap_err();
+        assert!(e.to_string().contains("nodes.3.cell_bytes"), "{e}");
+    }
+}

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The one thread between receivers and everything that takes results.
+
+use crate::hub::Hub;
+use crate::packets::PacketMemory;
+use crate::source::{Batch, SourceCounters};
+use crate::time::{clock_minus_unix_ns, unix_ns};
+use int_report::DecodeError;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tcp_probe::perf::Clock;
+use tidemark_capture::{CaptureError, CaptureWriter, ClockMeta, WriterStats};
+use tidemark_pipeline::{EventRow, Pipeline, PostcardRow, ProbeRow, Sink, Stats};
+use tidemark_proto::telemetry::{CollectorStatus, Update};
+
+/// How often time is told to the pipeline when nothing comes.
+const TICK: Duration = Duration::from_millis(20);
+/// How often counters are made visible.
+const SNAPSHOT: Duration = Duration::from_millis(200);
+/// How often `capture.json` is renewed.
+const META: Duration = Duration::from_secs(5);
+
+/// What the engine is fed.
+pub enum Input {
+    Reports(Batch),
+    Events(Vec<tcp_probe::Event>),
+}
+
+/// Counters of the engine as others see them.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Snapshot {
+    pub stats: Stats,
+    pub datagrams: u64,
+    /// By [`DecodeError::LABELS`].
+    pub malformed: [u64; DecodeError::LABELS.len()],
+    pub flows_active: u64,
+    pub packets_waiting: u64,
+    pub samples_held: u64,
+}
+
+impl Snapshot {
+    /// Datagrams that could not be decoded to their end.
+    pub fn malformed_total(&self) -> u64 {
+        self.malformed.iter().sum()
+    }
+}
+
+/// A [`Snapshot`] shared between threads.
+#[derive(Clone, Debug, Default)]
+pub struct SharedSnapshot(Arc<Mutex<Snapshot>>);
+
+impl SharedSnapshot {
+    pub fn get(&self) -> Snapshot {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn set(&self, snapshot: Snapshot) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = snapshot;
+    }
+}
+
+/// Where rows and updates go.
+pub struct EngineSink {
+    pub capture: Option<CaptureWriter>,
+    pub hub: Arc<Hub>,
+    pub packets: Arc<PacketMemory>,
+    pub counters: Arc<SourceCounters>,
+    gathered: Vec<PostcardRow>,
+    datagrams: u64,
+    malformed: [u64; DecodeError::LABELS.len()],
+}
+
+impl EngineSink {
+    pub fn new(
+        capture: Option<CaptureWriter>,
+        hub: Arc<Hub>,
+        packets: Arc<PacketMemory>,
+        counters: Arc<SourceCounters>,
+    ) -> Self {
+        Self {
+            capture,
+            hub,
+            packets,
+            counters,
+            gathered: Vec::new(),
+            datagrams: 0,
+            malformed: [0; DecodeError::LABELS.len()],
+        }
+    }
+
+    fn capture_stats(&self) -> Option<WriterStats> {
+        self.capture.as_ref().map(CaptureWriter::stats)
+    }
+
+    fn flush(&mut self) {
+        if !self.gathered.is_empty() {
+            self.packets.add(&self.gathered);
+            self.gathered.clear();
+        }
+        if let Some(c) = &mut self.capture {
+            c.flush();
+        }
+    }
+}
+
+impl Sink for EngineSink {
+    fn postcard(&mut self, row: &PostcardRow) {
+        self.gathered.push(*row);
+        if let Some(c) = &mut self.capture {
+            c.postcard(row);
+        }
+    }
+
+    fn probe(&mut self, row: &ProbeRow) {
+        if let Some(c) = &mut self.capture {
+            c.probe(row);
+        }
+    }
+
+    fn event(&mut self, row: &EventRow) {
+        if let Some(c) = &mut self.capture {
+            c.event(row);
+        }
+    }
+
+    fn update(&mut self, update: Update) {
+        self.hub.publish(&update);
+    }
+
+    fn status(&mut self, status: &mut CollectorStatus) {
+        status.datagrams_received = self.datagrams;
+        status.datagrams_malformed = self.malformed.iter().sum();
+        status.kernel_drops = self.counters.kernel_drops();
+        status.probe_lost = self.counters.probe_lost();
+        if let Some(s) = self.capture_stats() {
+            status.capture_rows = s.written();
+            status.capture_rows_lost = s.lost();
+        }
+    }
+}
+
+/// See the module.
+pub struct Engine {
+    pipeline: Pipeline<EngineSink>,
+    host: String,
+    clock: Clock,
+    clock_minus_unix_ns: i64,
+    snapshot: SharedSnapshot,
+    next_snapshot: Instant,
+    next_flush: Instant,
+    next_meta: Instant,
+}
+
+impl Engine {
+    pub fn new(
+        pipeline: Pipeline<EngineSink>,
+        host: String,
+        clock: Clock,
+        snapshot: SharedSnapshot,
+    ) -> Self {
+        let now = Instant::now();
+        Self {
+            pipeline,
+            host,
+            clock,
+            clock_minus_unix_ns: clock_minus_unix_ns(clock),
+            snapshot,
+            next_snapshot: now,
+            next_flush: now,
+            next_meta: now + META,
+        }
+    }
+
+    /// Works until every sender is gone, then finishes everything.
+    ///
+    /// # Errors
+    /// When the capture could not be completed.
+    pub fn run(mut self, inputs: &Receiver<Input>) -> Result<Stats, CaptureError> {
+        loop {
+            let input = inputs.recv_timeout(TICK);
+            self.clock_minus_unix_ns = clock_minus_unix_ns(self.clock);
+            match input {
+                Ok(input) => self.input(input),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            self.pipeline
+                .set_unix_offset(self.clock_minus_unix_ns.wrapping_neg());
+            // Batches still in the channel must not find the clock ahead of them.
+            if input_is_idle(inputs, &mut self) {
+                self.pipeline.advance(self.clock.now_ns());
+            }
+            self.periodic();
+        }
+        self.pipeline.finish();
+        self.pipeline.sink_mut().flush();
+        self.publish_snapshot();
+        let stats = self.pipeline.stats();
+        self.renew_meta();
+        let mut sink = self.pipeline.into_sink();
+        sink.hub.close();
+        if let Some(capture) = sink.capture.take() {
+            capture.finish(unix_ns())?;
+        }
+        Ok(stats)
+    }
+
+    fn input(&mut self, input: Input) {
+        match input {
+            Input::Reports(batch) => {
+                let offset = self.clock_minus_unix_ns;
+                for d in batch.datagrams() {
+                    let rx_ns = d.rx_unix_ns.saturating_add_signed(offset);
+                    self.pipeline.sink_mut().datagrams += 1;
+                    let pipeline = &mut self.pipeline;
+                    let result = int_report::decode(d.payload, |r| {
+                        pipeline.push_report(d.exporter, &r, rx_ns);
+                    });
+                    if let Err(e) = result
+                        && let Some(n) = self.pipeline.sink_mut().malformed.get_mut(e.index())
+                    {
+                        *n += 1;
+                    }
+                }
+            }
+            Input::Events(events) => {
+                for e in events {
+                    self.pipeline.push_event(&self.host, e);
+                }
+            }
+        }
+    }
+
+    fn periodic(&mut self) {
+        let now = Instant::now();
+        if now >= self.next_flush {
+            self.next_flush = now + TICK * 5;
+            self.pipeline.sink_mut().flush();
+        }
+        if now >= self.next_snapshot {
+            self.next_snapshot = now + SNAPSHOT;
+            self.publish_snapshot();
+        }
+        if now >= self.next_meta {
+            self.next_meta = now + META;
+            self.renew_meta();
+            if let Some(c) = &mut self.pipeline.sink_mut().capture {
+                c.write_meta();
+            }
+        }
+    }
+
+    fn publish_snapshot(&self) {
+        let (packets_waiting, samples_held) = self.pipeline.waiting();
+        let sink = self.pipeline.sink();
+        self.snapshot.set(Snapshot {
+            stats: self.pipeline.stats(),
+            datagrams: sink.datagrams,
+            malformed: sink.malformed,
+            flows_active: self.pipeline.flows_active() as u64,
+            packets_waiting: packets_waiting as u64,
+            samples_held: samples_held as u64,
+        });
+    }
+
+    fn renew_meta(&mut self) {
+        let clocks: Vec<ClockMeta> = self.pipeline.clocks().iter().map(Into::into).collect();
+        let stats = self.pipeline.stats();
+        if let Some(c) = &mut self.pipeline.sink_mut().capture {
+            let lost = c.stats().lost();
+            let meta = c.meta_mut();
+            meta.clocks = clocks;
+            meta.stats = Some(stats);
+            meta.rows_lost = lost;
+        }
+    }
+}
+
+/// Takes what has gathered meanwhile, up to a bound; true when that was all.
+fn input_is_idle(inputs: &Receiver<Input>, engine: &mut Engine) -> bool {
+    for _ in 0..64 {
+        match inputs.try_recv() {
+            Ok(input) => engine.input(input),
+            Err(_) => return true,
+        }
+    }
+    false
+}

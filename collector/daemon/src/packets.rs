@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The last seconds, packet by packet.
+
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tidemark_pipeline::PostcardRow;
+use tidemark_proto::telemetry::{PacketBatch, ReadPacketsRequest};
+
+#[derive(Clone, Copy)]
+struct Packet {
+    ingress_ns: u64,
+    egress_ns: u64,
+    occupancy_bytes: u64,
+    flow_id: u64,
+    ip_bytes: u32,
+    cwnd: u32,
+    dropped: bool,
+}
+
+#[derive(Default)]
+struct State {
+    ports: FxHashMap<(u32, u32), VecDeque<Packet>>,
+    packets: usize,
+}
+
+/// See the module.
+pub struct PacketMemory {
+    state: Mutex<State>,
+    keep_ns: u64,
+    max_packets: usize,
+    max_answer: usize,
+}
+
+impl PacketMemory {
+    pub fn new(keep_s: u32, max_packets: usize, max_answer: u32) -> Self {
+        Self {
+            state: Mutex::default(),
+            keep_ns: u64::from(keep_s) * 1_000_000_000,
+            max_packets,
+            max_answer: max_answer as usize,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds packets and forgets old ones.
+    pub fn add(&self, rows: &[PostcardRow]) {
+        let mut guard = self.state();
+        let state = &mut *guard;
+        for row in rows {
+            let port = state.ports.entry((row.node_id, row.port)).or_default();
+            port.push_back(Packet {
+                ingress_ns: row.ingress_ns,
+                egress_ns: row.egress_ns,
+                occupancy_bytes: row.occupancy_bytes,
+                flow_id: row.flow_id,
+                ip_bytes: row.ip_bytes,
+                cwnd: row.cwnd,
+                dropped: row.dropped,
+            });
+            state.packets += 1;
+            let newest = row.time_ns();
+            while port.front().is_some_and(|p| {
+                // A clock that started anew leaves its past behind as well.
+                p.ingress_ns.abs_diff(newest) > self.keep_ns
+            }) {
+                port.pop_front();
+                state.packets -= 1;
+            }
+            if state.packets > self.max_packets
+                && let Some(longest) = state.ports.values_mut().max_by_key(|p| p.len())
+                && longest.pop_front().is_some()
+            {
+                state.packets -= 1;
+            }
+        }
+    }
+
+    /// Packets in memory.
+    pub fn len(&self) -> usize {
+        self.state().packets
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Packets that came to a port in a time range, ordered by that time.
+    pub fn read(&self, request: &ReadPacketsRequest) -> PacketBatch {
+        let range = request.from_ns..request.to_ns;
+        let mut found: Vec<Packet> = {
+            let state = self.state();
+            state
+                .ports
+                .get(&(request.node_id, request.port))
+                .into_iter()
+                .flatten()
+                .filter(|p| range.contains(&p.ingress_ns))
+                .copied()
+                .collect()
+        };
+        found.sort_by_key(|p| p.ingress_ns);
+        let limit = match request.max_packets as usize {
+            0 => self.max_answer,
+            n => n.min(self.max_answer),
+        };
+        let truncated = found.len() > limit;
+        found.truncate(limit);
+        PacketBatch {
+            ingress_ns: found.iter().map(|p| p.ingress_ns).collect(),
+            egress_ns: found.iter().map(|p| p.egress_ns).collect(),
+            occupancy_bytes: found.iter().map(|p| p.occupancy_bytes).collect(),
+            flow_id: found.iter().map(|p| p.flow_id).collect(),
+            dropped: found.iter().map(|p| p.dropped).collect(),
+            ip_bytes: found.iter().map(|p| p.ip_bytes).collect(),
+            cwnd: found.iter().map(|p| p.cwnd).collect(),
+            truncated,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(ingress_ns: u64) -> PostcardRow {
+        PostcardRow {
+            node_id: 1,
+            port: 2,
+            ingress_ns,
+            egress_ns: ingress_ns + 5,
+            ..PostcardRow::default()
+        }
+    }
+
+    #[test]
+    fn keeps_the_last_seconds_and_orders() {
+        let m = PacketMemory::new(1, 1000, 10);
+        m.add(&[
+            row(1),
+            row(900_000_000),
+            row(800_000_000),
+            row(1_500_000_000),
+        ]);
+        let request = ReadPacketsRequest {
+            node_id: 1,
+            port: 2,
+            from_ns: 0,
+            to_ns: u64::MAX,
+            max_packets: 2,
+        };
+        let b = m.read(&request);
+        assert_eq!(b.ingress_ns, [800_000_000, 900_000_000]);
+        assert!(b.truncated);
+        assert_eq!(m.len(), 3);
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let m = PacketMemory::new(1000, 10, 100);
+        for i in 0..50 {
+            m.add(&[row(i)]);
+        }
+        assert_eq!(m.len(), 10);
+    }
+}

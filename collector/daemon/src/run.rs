@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The collector as a daemon: everything that can fail is opened first, then
+//! everything starts.
+
+use crate::config::Config;
+use crate::engine::{Engine, EngineSink, Input, SharedSnapshot};
+use crate::grpc::TelemetryService;
+use crate::http::{Shown, router};
+use crate::hub::Hub;
+use crate::packets::PacketMemory;
+use crate::source::SourceCounters;
+use crate::udp;
+use anyhow::{Context, Result, anyhow};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::time::Duration;
+use tcp_probe::perf::{Options, PerfReader};
+use tidemark_capture::{CaptureMeta, CaptureWriter, WriterOptions};
+use tidemark_pipeline::{Pipeline, proto_nodes};
+use tidemark_proto::telemetry::CollectorInfo;
+use tidemark_proto::telemetry::telemetry_server::TelemetryServer;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tokio_stream::wrappers::TcpListenerStream;
+
+/// Batches that may wait for the engine.
+const CHANNEL: usize = 256;
+/// How long streams may take to end.
+const GRACE: Duration = Duration::from_secs(2);
+/// How often tracepoint rings are read.
+const PROBE_POLL: Duration = Duration::from_millis(5);
+
+/// A random name for this start.
+pub fn instance() -> String {
+    let mut bytes = [0u8; 8];
+    let random = std::fs::File::open("/dev/urandom")
+        .and_then(|mut f| std::io::Read::read_exact(&mut f, &mut bytes));
+    if random.is_err() {
+        bytes =
+            (crate::time::unix_ns() as u64 ^ (u64::from(std::process::id()) << 48)).to_be_bytes();
+    }
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// Name and release of the kernel.
+pub fn kernel() -> String {
+    nix::sys::utsname::uname().map_or_else(
+        |_| "unknown".to_owned(),
+        |u| {
+            format!(
+                "{} {} {}",
+                u.sysname().to_string_lossy(),
+                u.release().to_string_lossy(),
+                u.machine().to_string_lossy()
+            )
+        },
+    )
+}
+
+fn in_use(what: &str, address: SocketAddr, key: &str, e: &std::io::Error) -> anyhow::Error {
+    match e.kind() {
+        std::io::ErrorKind::AddrInUse => anyhow!(
+            "{what}: {address} is in use by another process; stop it or set {key} to another port"
+        ),
+        std::io::ErrorKind::AddrNotAvailable => {
+            anyhow!("{what}: {address} is no address of this machine; set {key} to one that is")
+        }
+        std::io::ErrorKind::PermissionDenied => {
+            anyhow!("{what}: no right to listen on {address}; use a port above 1023 in {key}")
+        }
+        _ => anyhow!("{what}: cannot listen on {address}: {e}"),
+    }
+}
+
+fn tcp(what: &str, key: &str, address: SocketAddr) -> Result<TcpListener> {
+    let bind = || {
+        let l = TcpListener::bind(address)?;
+        l.set_nonblocking(true)?;
+        Ok(l)
+    };
+    bind().map_err(|e: std::io::Error| in_use(what, address, key, &e))
+}
+
+struct Opened {
+    grpc: TcpListener,
+    http: TcpListener,
+    reports: Vec<std::net::UdpSocket>,
+    probe: Option<PerfReader>,
+    capture: Option<CaptureWriter>,
+}
+
+fn open(config: &Config, meta: CaptureMeta) -> Result<Opened> {
+    let grpc = tcp("telemetry (gRPC)", "grpc.listen", config.grpc.listen)?;
+    let http = tcp("metrics (HTTP)", "http.listen", config.http.listen)?;
+    let mut reports = Vec::new();
+    for &address in &config.listen {
+        reports.push(
+            udp::bind(address, config.receive.buffer_bytes)
+                .map_err(|e| in_use("reports (UDP)", address, "listen", &e))?,
+        );
+    }
+    let p = &config.tcp_probe;
+    let probe = if p.enabled {
+        let options = Options {
+            clock: p.clock,
+            ring_bytes: p.ring_bytes,
+            wakeup_bytes: (p.ring_bytes / 4).min(64 << 10) as u32,
+            retransmits: p.retransmits,
+            cong_states: p.cong_states,
+            filter: p.filter.clone(),
+            tracefs: None,
+        };
+        Some(PerfReader::open(&options).context("tcp_probe")?)
+    } else {
+        None
+    };
+    // Last: the only step that leaves something behind.
+    let capture = match &config.capture.dir {
+        Some(dir) => Some(
+            CaptureWriter::create(
+                dir,
+                meta,
+                WriterOptions {
+                    rotate_rows: config.capture.rotate_rows,
+                    rotate_after: Duration::from_secs(config.capture.rotate_s.into()),
+                    zstd_level: config.capture.zstd_level,
+                    wait_when_full: false,
+                },
+            )
+            .context("capture")?,
+        ),
+        None => None,
+    };
+    Ok(Opened {
+        grpc,
+        http,
+        reports,
+        probe,
+        capture,
+    })
+}
+
+fn read_probe(
+    mut reader: PerfReader,
+    sender: &SyncSender<Input>,
+    counters: &SourceCounters,
+    stop: &AtomicBool,
+) {
+    loop {
+        let stopping = stop.load(Ordering::Relaxed);
+        if !stopping && let Err(e) = reader.poll(PROBE_POLL) {
+            tracing::error!("tcp_probe: {e}");
+            return;
+        }
+        let mut events = Vec::new();
+        reader.drain(|e| events.push(e));
+        counters.set_probe(reader.counts());
+        if !events.is_empty() && sender.send(Input::Events(events)).is_err() {
+            return;
+        }
+        if stopping {
+            return;
+        }
+    }
+}
+
+/// Runs until SIGINT or SIGTERM.
+///
+/// # Errors
+/// When something cannot be opened (before anything has started), or the
+/// capture could not be completed.
+pub fn run(config: &Config) -> Result<()> {
+    let instance = instance();
+    let meta = CaptureMeta {
+        format: tidemark_capture::FORMAT,
+        tidemark_version: env!("CARGO_PKG_VERSION").to_owned(),
+        instance: instance.clone(),
+        kernel: kernel(),
+        started_unix_ns: crate::time::unix_ns(),
+        config: config.pipeline(),
+        ..CaptureMeta::default()
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    let opened = open(config, meta)?;
+    runtime.block_on(serve(config, instance, opened))
+}
+
+async fn serve(config: &Config, instance: String, opened: Opened) -> Result<()> {
+    let mut terminate = signal(SignalKind::terminate()).context("SIGTERM")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("SIGINT")?;
+    let hub = Arc::new(Hub::new(config.pipeline.max_flows));
+    let packets = Arc::new(PacketMemory::new(
+        config.packets.keep_s,
+        config.packets.max_packets,
+        config.packets.max_answer,
+    ));
+    let counters = Arc::new(SourceCounters::default());
+    let snapshot = SharedSnapshot::default();
+    let capture = opened
+        .capture
+        .as_ref()
+        .map(|c| (c.dir().display().to_string(), c.stats()));
+    let info = CollectorInfo {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        instance: instance.clone(),
+        interval_ms: config.pipeline.interval_ms,
+        nodes: proto_nodes(&config.nodes),
+        capture_dir: capture.as_ref().map(|c| c.0.clone()).unwrap_or_default(),
+    };
+
+    let (sender, inputs) = sync_channel(CHANNEL);
+    let stop = Arc::new(AtomicBool::new(false));
+    let mut threads = Vec::new();
+    let spawn = |name: &str, f: Box<dyn FnOnce() + Send>| {
+        std::thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(f)
+            .with_context(|| format!("cannot start thread {name}"))
+    };
+    let sink = EngineSink::new(
+        opened.capture,
+        hub.clone(),
+        packets.clone(),
+        counters.clone(),
+    );
+    let pipeline = Pipeline::new(config.pipeline(), sink)?;
+    let engine = Engine::new(
+        pipeline,
+        config.tcp_probe.host.clone(),
+        config.tcp_probe.clock,
+        snapshot.clone(),
+    );
+    let (ended, mut engine_ended) = tokio::sync::oneshot::channel();
+    let engine_thread = spawn(
+        "engine",
+        Box::new(move || {
+            // The other end is gone only when the process is.
+            let _ = ended.send(engine.run(&inputs));
+        }),
+    )?;
+    for socket in opened.reports {
+        let (sender, stop) = (sender.clone(), stop.clone());
+        threads.push(spawn(
+            "reports",
+            Box::new(move || udp::receive(&socket, &sender, &stop)),
+        )?);
+    }
+    if let Some(reader) = opened.probe {
+        let (sender, stop, counters) = (sender.clone(), stop.clone(), counters.clone());
+        threads.push(spawn(
+            "tcp_probe",
+            Box::new(move || read_probe(reader, &sender, &counters, &stop)),
+        )?);
+    }
+    drop(sender);
+
+    let (shut, shutting) = watch::channel(false);
+    let closing = |mut shutting: watch::Receiver<bool>| async move {
+        // An error means that the sender is gone: closing as well.
+        let _ = shutting.wait_for(|s| *s).await;
+    };
+    let grpc = tonic::transport::Server::builder()
+        .add_service(TelemetryServer::new(TelemetryService {
+            info,
+            hub: hub.clone(),
+            packets: packets.clone(),
+        }))
+        .serve_with_incoming_shutdown(
+            TcpListenerStream::new(tokio::net::TcpListener::from_std(opened.grpc)?),
+            closing(shutting.clone()),
+        );
+    let grpc = tokio::spawn(grpc);
+    let shown = Shown {
+        version: env!("CARGO_PKG_VERSION"),
+        instance,
+        snapshot: snapshot.clone(),
+        counters,
+        hub: hub.clone(),
+        packets,
+        capture,
+    };
+    let http = axum::serve(
+        tokio::net::TcpListener::from_std(opened.http)?,
+        router(shown),
+    )
+    .with_graceful_shutdown(closing(shutting));
+    let http = tokio::spawn(async move { http.await });
+    eprintln!(
+        "ready: reports on {}, telemetry on {}, metrics on http://{}/metrics",
+        config
+            .listen
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(", "),
+        config.grpc.listen,
+        config.http.listen
+    );
+
+    let early = tokio::select! {
+        _ = terminate.recv() => None,
+        _ = interrupt.recv() => None,
+        result = &mut engine_ended => Some(result),
+    };
+    stop.store(true, Ordering::Relaxed);
+    let result = match early {
+        Some(result) => result,
+        None => engine_ended.await,
+    };
+    for thread in threads.into_iter().chain([engine_thread]) {
+        if thread.join().is_err() {
+            tracing::error!("a thread panicked");
+        }
+    }
+    // Streams end with the last update; whoever does not read has its chance.
+    let _ = shut.send(true);
+    let _ = tokio::time::timeout(GRACE, async {
+        let _ = grpc.await;
+        let _ = http.await;
+    })
+    .await;
+    let stats = result
+        .map_err(|_| anyhow!("the engine stopped without a result"))?
+        .context("capture")?;
+    tracing::info!(
+        reports = stats.reports,
+        lost = stats.reports_lost,
+        matched_fraction = stats.matched_fraction(),
+        "ended"
+    );
+    Ok(())
+}
