@@ -31,6 +31,13 @@ pub enum Command {
         /// p4c's BMv2 JSON.
         program: PathBuf,
     },
+    /// Run a packet test (p4c's .stf) in virtual time.
+    Stf {
+        /// p4c's BMv2 JSON.
+        #[arg(long)]
+        program: PathBuf,
+        test: PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]

@@ -15,6 +15,7 @@ pub mod engine;
 pub mod io;
 pub mod metrics;
 pub mod run;
+pub mod stf;
 pub mod target;
 pub mod tm;
 pub mod units;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 use std::io::IsTerminal;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Parser;
 use tidemark_switch::bmv2;
 use tidemark_switch::cli::{Cli, Command};
-use tidemark_switch::{client, run};
+use tidemark_switch::{client, run, stf};
 
 fn main() -> ExitCode {
     tracing_subscriber::fmt()
@@ -30,10 +31,13 @@ fn dispatch(cli: Cli) -> Result<()> {
     match cli.command {
         Command::Run(args) => run::run(args),
         Command::Port(command) => client::run(command),
+        Command::Stf { program, test } => {
+            let text = std::fs::read_to_string(&test)
+                .with_context(|| format!("test {}: cannot read", test.display()))?;
+            stf::run(load(&program)?, &text).with_context(|| format!("test {}", test.display()))
+        }
         Command::Check { program } => {
-            let bytes = std::fs::read(&program)
-                .with_context(|| format!("program {}: cannot read", program.display()))?;
-            let p = bmv2::load(&bytes).with_context(|| format!("program {}", program.display()))?;
+            let p = load(&program)?;
             println!(
                 "{}: {} headers, {} parser states, {} tables, {} actions, {} registers, {} counters",
                 p.source,
@@ -47,4 +51,10 @@ fn dispatch(cli: Cli) -> Result<()> {
             Ok(())
         }
     }
+}
+
+fn load(path: &Path) -> Result<bmv2::ir::Program> {
+    let bytes =
+        std::fs::read(path).with_context(|| format!("program {}: cannot read", path.display()))?;
+    bmv2::load(&bytes).with_context(|| format!("program {}", path.display()))
 }

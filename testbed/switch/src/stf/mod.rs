@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Runs p4c's packet tests (`.stf`) in virtual time.
+//!
+//! Statements: `add`, `setdefault`, `packet`, `expect`, `mc_*`,
+//! `mirroring_add[_mc]`, `register_*`, `wait`. Table keys and actions may be
+//! given by the end of their name. Among entries the smaller priority wins, as
+//! in BMv2's own interface.
+
+mod parse;
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, anyhow, bail};
+use num_bigint::BigInt;
+
+use crate::bmv2::bits::{parse_hexstr, words_for, words_from_big};
+use crate::bmv2::ir::{ActionCall, MatchKind, MatchValue, Program, Table, TableKey};
+use crate::engine::Engine;
+use crate::tm::{CloneSession, Replica, Switch, Wire};
+pub use parse::{Call, Statement, parse};
+
+/// Logical time between two packets, long enough for every recirculation.
+const STEP_NS: u64 = 1_000_000_000;
+
+#[derive(Default)]
+struct Sent(BTreeMap<u32, Vec<Vec<u8>>>);
+
+impl Wire for Sent {
+    fn transmit(&mut self, port: u32, frame: Vec<u8>, _time_ns: u64) {
+        self.0.entry(port).or_default().push(frame);
+    }
+}
+
+#[derive(Default)]
+struct Expected {
+    /// Number of packets and content do not matter.
+    any: bool,
+    packets: Vec<Option<String>>,
+}
+
+/// Runs a test on a fresh switch.
+///
+/// # Errors
+/// A statement that is not understood, or the first difference.
+pub fn run(program: Program, test: &str) -> Result<()> {
+    let mut switch = Switch::new();
+    switch.load(program);
+    let mut sent = Sent::default();
+    let mut expected: BTreeMap<u32, Expected> = BTreeMap::new();
+    let mut nodes: Vec<Vec<Replica>> = Vec::new();
+    let mut time_ns = STEP_NS;
+    let mut next_id = 1u64;
+    for (line, statement) in parse(test)? {
+        apply(
+            statement,
+            &mut switch,
+            &mut sent,
+            &mut expected,
+            &mut nodes,
+            &mut time_ns,
+            &mut next_id,
+        )
+        .with_context(|| format!("line {line}"))?;
+    }
+    switch.run_until(time_ns + STEP_NS, &mut sent);
+    compare(&expected, &sent)
+}
+
+fn apply(
+    s: Statement,
+    switch: &mut Switch,
+    sent: &mut Sent,
+    expected: &mut BTreeMap<u32, Expected>,
+    nodes: &mut Vec<Vec<Replica>>,
+    time_ns: &mut u64,
+    next_id: &mut u64,
+) -> Result<()> {
+    match s {
+        Statement::Add {
+            table,
+            priority,
+            matches,
+            action,
+        } => {
+            let e = switch.engine.as_mut().context("no program")?;
+            add(e, &table, priority, &matches, &action, *next_id)?;
+            *next_id += 1;
+        }
+        Statement::SetDefault { table, action } => {
+            let e = switch.engine.as_mut().context("no program")?;
+            let t = find_table(&e.program, &table)?;
+            let call = convert(&e.program, t, &action)?;
+            let name = t.name.clone();
+            let (t, state) = e.table_mut(&name).context("no table")?;
+            state.set_default(t, Some(call));
+        }
+        Statement::Packet { port, data } => {
+            switch.run_until(*time_ns, sent);
+            switch.receive(port, &data, *time_ns);
+            *time_ns += STEP_NS;
+            switch.run_until(*time_ns, sent);
+        }
+        Statement::Expect { port, data } => {
+            let e = expected.entry(port).or_default();
+            match data {
+                Some(d) => e.packets.push(Some(d)),
+                None => e.any = true,
+            }
+        }
+        Statement::GroupCreate { group } => {
+            switch.groups.entry(group).or_default();
+        }
+        Statement::NodeCreate { rid, ports } => {
+            nodes.push(ports.iter().map(|p| Replica { port: *p, rid }).collect());
+        }
+        Statement::NodeAssociate { group, node } => {
+            let members = nodes.get(node).context("no such node")?;
+            switch.groups.entry(group).or_default().extend(members);
+        }
+        Statement::MirrorPort { session, port } => {
+            let one = vec![Replica { port, rid: 0 }];
+            switch.sessions.entry(session).or_default().replicas.extend(one);
+        }
+        Statement::MirrorGroup { session, group } => {
+            let replicas = switch.groups.get(&group).cloned().unwrap_or_default();
+            switch.sessions.insert(
+                session,
+                CloneSession {
+                    replicas,
+                    length_bytes: None,
+                },
+            );
+        }
+        Statement::RegisterWrite {
+            register,
+            index,
+            value,
+        } => {
+            let e = switch.engine.as_mut().context("no program")?;
+            let r = e.register_mut(&register).context("no such register")?;
+            if !r.write_bytes(index, &value.to_be_bytes()) {
+                bail!("register {register} has no cell {index}");
+            }
+        }
+        Statement::Nothing => {}
+    }
+    Ok(())
+}
+
+fn ends_with_name(full: &str, name: &str) -> bool {
+    full == name || full.strip_suffix(name).is_some_and(|h| h.ends_with('.'))
+}
+
+fn find_table<'p>(p: &'p Program, name: &str) -> Result<&'p Table> {
+    let all = || p.tables.iter();
+    all()
+        .find(|t| t.name == name)
+        .or_else(|| all().find(|t| ends_with_name(&t.name, name)))
+        .ok_or_else(|| anyhow!("no table {name}"))
+}
+
+/// `a$1.b` is p4c's way to write `a[1].b`.
+fn bracketed(name: &str) -> String {
+    let mut out = String::new();
+    let mut chars = name.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c == '$' && chars.peek().is_some_and(char::is_ascii_digit) {
+            out.push('[');
+            while let Some(d) = chars.next_if(char::is_ascii_digit) {
+                out.push(d);
+            }
+            out.push(']');
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+fn find_key(t: &Table, name: &str) -> Result<usize> {
+    let name = bracketed(name);
+    let at = |f: &dyn Fn(&TableKey) -> bool| t.keys.iter().position(f);
+    let valid = name.strip_suffix("valid").map(|n| format!("{n}$valid$"));
+    at(&|k| k.name == name || k.name == format!("{name}$") || k.name == format!("{name}.$valid$"))
+        .or_else(|| valid.and_then(|v| at(&|k| k.name == v)))
+        .or_else(|| at(&|k| ends_with_name(&k.name, &name) || k.name.ends_with(&format!(".{name}$"))))
+        .or_else(|| at(&|k| name == "valid" && k.name.ends_with("$valid$")))
+        .ok_or_else(|| anyhow!("table {} has no key {name}", t.name))
+}
+
+fn number(s: &str) -> Result<BigInt> {
+    let radix = |digits: &str, r: u32| BigInt::parse_bytes(digits.as_bytes(), r);
+    let v = if let Some(b) = s.strip_prefix("0b") {
+        radix(b, 2)
+    } else if let Some(o) = s.strip_prefix("0o") {
+        radix(o, 8)
+    } else if s.starts_with("0x") {
+        parse_hexstr(s)
+    } else {
+        radix(s, 10)
+    };
+    v.ok_or_else(|| anyhow!("\"{s}\" is not a number"))
+}
+
+fn words(n: &BigInt, width: u32) -> Vec<u64> {
+    let mut w = vec![0; words_for(width)];
+    words_from_big(n, width, &mut w);
+    w
+}
+
+/// `*` digits are don't-care.
+fn masked(s: &str, width: u32) -> Result<(Vec<u64>, Vec<u64>)> {
+    if let Some((v, m)) = s.split_once("&&&") {
+        return Ok((words(&number(v)?, width), words(&number(m)?, width)));
+    }
+    let (prefix, digits, full) = match (s.strip_prefix("0x"), s.strip_prefix("0b")) {
+        (Some(d), _) => ("0x", d, 'f'),
+        (_, Some(d)) => ("0b", d, '1'),
+        _ => {
+            let all = (BigInt::from(1) << width) - 1;
+            return Ok((words(&number(s)?, width), words(&all, width)));
+        }
+    };
+    let value = digits.replace('*', "0");
+    let mask: String = digits
+        .chars()
+        .map(|c| if c == '*' { '0' } else { full })
+        .collect();
+    let v = number(&format!("{prefix}{value}"))?;
+    let m = number(&format!("{prefix}{mask}"))?;
+    Ok((words(&v, width), words(&m, width)))
+}
+
+fn convert_key(k: &TableKey, s: &str) -> Result<MatchValue> {
+    let width = k.field.width;
+    Ok(match k.kind {
+        MatchKind::Exact => MatchValue::Exact(words(&number(s)?, width)),
+        MatchKind::Ternary => {
+            let (value, mask) = masked(s, width)?;
+            MatchValue::Ternary { value, mask }
+        }
+        MatchKind::Lpm => {
+            let (value, prefix_bits) = match s.split_once('/') {
+                Some((v, p)) => (number(v)?, p.parse()?),
+                None => {
+                    let stars = s.chars().filter(|c| *c == '*').count() as u32;
+                    (number(&s.replace('*', "0"))?, width.saturating_sub(stars * 4))
+                }
+            };
+            MatchValue::Lpm {
+                value: words(&value, width),
+                prefix_bits,
+            }
+        }
+        MatchKind::Range => {
+            let (low, high) = s
+                .split_once("->")
+                .ok_or_else(|| anyhow!("\"{s}\": write low->high"))?;
+            MatchValue::Range {
+                low: words(&number(low)?, width),
+                high: words(&number(high)?, width),
+            }
+        }
+    })
+}
+
+fn anything(k: &TableKey) -> MatchValue {
+    let zero = vec![0; words_for(k.field.width)];
+    match k.kind {
+        MatchKind::Exact => MatchValue::Exact(zero),
+        MatchKind::Lpm => MatchValue::Lpm {
+            value: zero,
+            prefix_bits: 0,
+        },
+        MatchKind::Ternary => MatchValue::Ternary {
+            value: zero.clone(),
+            mask: zero,
+        },
+        MatchKind::Range => MatchValue::Range {
+            low: zero,
+            high: words(&((BigInt::from(1) << k.field.width) - 1), k.field.width),
+        },
+    }
+}
+
+fn convert(p: &Program, t: &Table, call: &Call) -> Result<ActionCall> {
+    let actions = || {
+        t.action_ids
+            .iter()
+            .filter_map(|id| p.actions.get(*id as usize).map(|a| (*id, a)))
+    };
+    let (action, a) = actions()
+        .find(|(_, a)| a.name == call.action)
+        .or_else(|| actions().find(|(_, a)| ends_with_name(&a.name, &call.action)))
+        .ok_or_else(|| anyhow!("table {} has no action {}", t.name, call.action))?;
+    let mut args = Vec::new();
+    for (i, param) in a.params.iter().enumerate() {
+        let value = call
+            .args
+            .iter()
+            .find(|(n, _)| n.as_deref() == Some(param.name.as_str()))
+            .or_else(|| call.args.get(i).filter(|(n, _)| n.is_none()))
+            .ok_or_else(|| anyhow!("action {} lacks {}", a.name, param.name))?;
+        args.extend(words(&number(&value.1)?, param.width));
+    }
+    Ok(ActionCall { action, args })
+}
+
+fn add(
+    e: &mut Engine,
+    table: &str,
+    priority: i64,
+    matches: &[(String, String)],
+    action: &Call,
+    id: u64,
+) -> Result<()> {
+    let t = find_table(&e.program, table)?;
+    let call = convert(&e.program, t, action)?;
+    let mut keys: Vec<MatchValue> = t.keys.iter().map(anything).collect();
+    for (name, value) in matches {
+        let i = find_key(t, name)?;
+        if let (Some(slot), Some(k)) = (keys.get_mut(i), t.keys.get(i)) {
+            *slot = convert_key(k, value)?;
+        }
+    }
+    let name = t.name.clone();
+    let (t, state) = e.table_mut(&name).context("no table")?;
+    state.insert(t, id, keys, priority, call, true)?;
+    Ok(())
+}
+
+fn compare(expected: &BTreeMap<u32, Expected>, sent: &Sent) -> Result<()> {
+    for (port, frames) in &sent.0 {
+        let none = Expected::default();
+        let want = expected.get(port).unwrap_or(&none);
+        if want.any {
+            continue;
+        }
+        if want.packets.len() != frames.len() {
+            bail!(
+                "port {port}: {} packets expected, {} sent",
+                want.packets.len(),
+                frames.len()
+            );
+        }
+        for (i, (w, f)) in want.packets.iter().zip(frames).enumerate() {
+            if let Some(w) = w {
+                compare_packet(w, f).with_context(|| format!("port {port}, packet {i}"))?;
+            }
+        }
+    }
+    for (port, want) in expected {
+        if !sent.0.contains_key(port) && !want.packets.is_empty() {
+            bail!("port {port}: {} packets expected, none sent", want.packets.len());
+        }
+    }
+    Ok(())
+}
+
+/// `*` is any digit; `$` at the end means that nothing follows.
+fn compare_packet(want: &str, frame: &[u8]) -> Result<()> {
+    use std::fmt::Write as _;
+    let mut have = String::with_capacity(frame.len() * 2);
+    for b in frame {
+        let _ = write!(have, "{b:02x}");
+    }
+    let (digits, exact) = match want.strip_suffix('$') {
+        Some(d) => (d, true),
+        None => (want, false),
+    };
+    let same = digits
+        .chars()
+        .zip(have.chars())
+        .all(|(w, h)| w == '*' || w == h);
+    if !same || have.len() < digits.len() || (exact && have.len() != digits.len()) {
+        bail!("expected {want}, sent {have}");
+    }
+    Ok(())
+}
