@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The P4Runtime driver against our P4Runtime server and the committed program.
+
+mod common;
+
+use common::{Running, artifact, serve};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tidemark_southbound::p4rt::{Options, P4Runtime};
+use tidemark_southbound::{
+    Error, Forward, Limit, Provision, PushMode, ReportDestination, Southbound, Watch,
+};
+
+fn driver(running: &Running, election_id: u64, unit: u32) -> P4Runtime {
+    P4Runtime::new(Options {
+        address: running.address.to_string(),
+        election_id,
+        limit_unit_bytes: unit,
+        timeout: Duration::from_secs(20),
+        ..Options::default()
+    })
+    .unwrap()
+}
+
+async fn start() -> Running {
+    serve("127.0.0.1:0".parse().unwrap()).await
+}
+
+fn plan() -> Provision {
+    Provision {
+        p4info: Some(artifact("tidemark.p4info.txtpb")),
+        program: Some(artifact("tidemark.json")),
+        forward: vec![Forward {
+            mac: "02:00:00:00:00:01".into(),
+            port: 1,
+        }],
+        flood_ports: vec![1, 2, 5],
+        watch: vec![
+            Watch {
+                src: Some("10.0.0.0/8".into()),
+                protocol: Some(6),
+                egress_port: Some(5),
+                report: true,
+                ..Watch::default()
+            },
+            Watch {
+                protocol: Some(17),
+                report: false,
+                ..Watch::default()
+            },
+        ],
+        reports: Some(ReportDestination {
+            port: 6,
+            node_id: 10,
+            src_mac: "02:00:00:00:00:fe".into(),
+            dst_mac: "02:00:00:00:00:ff".into(),
+            src_ip: "10.0.6.1".parse().unwrap(),
+            dst_ip: "10.0.6.2".parse().unwrap(),
+            udp_port: 32766,
+            source_port_bits: 2,
+        }),
+        limits: [(
+            "5".to_string(),
+            Limit::DropTail {
+                limit_bytes: 312_500,
+            },
+        )]
+        .into(),
+        ..Provision::default()
+    }
+}
+
+#[tokio::test]
+async fn provision_writes_everything_once() {
+    let running = start().await;
+    let d = driver(&running, 1, 1);
+    let done = d.provision(&plan()).await.unwrap();
+    assert!(done.pushed);
+    // forward, group, session, report_to, limit, two watches
+    assert_eq!(done.entries, 7);
+    {
+        let seen = running.switch.seen.lock().unwrap();
+        assert_eq!(seen.loads, 1);
+        assert_eq!(seen.groups[0].0, 1);
+        assert_eq!(seen.groups[0].1.len(), 3);
+        assert_eq!(seen.sessions[0].0, 1);
+        assert_eq!(seen.sessions[0].1.replicas[0].port, 6);
+        assert_eq!(seen.sessions[0].1.packet_length_bytes, None);
+        let (table, action) = &seen.defaults[0];
+        assert_eq!(table, "Egress.report_to");
+        let action = action.as_ref().unwrap();
+        assert_eq!(action.params[3], [10, 0, 6, 2]);
+        assert_eq!(action.params[4], 32766u16.to_be_bytes());
+        assert_eq!(action.params[5], [0, 3]);
+    }
+    // Again, with another limit: the program stays, and so does the limit.
+    let mut again = plan();
+    again.limits.insert("5".into(), Limit::Unlimited);
+    let done = d.provision(&again).await.unwrap();
+    assert!(!done.pushed);
+    assert_eq!(
+        done.limits[&5],
+        Limit::DropTail {
+            limit_bytes: 312_500
+        }
+    );
+    assert_eq!(running.switch.seen.lock().unwrap().loads, 1);
+    // A watch that left the plan leaves the switch.
+    assert!(running.switch.seen.lock().unwrap().removed.is_empty());
+    again.watch.remove(1);
+    again.watch[0].priority = Some(2);
+    assert_eq!(d.provision(&again).await.unwrap().entries, 5);
+    assert_eq!(
+        running.switch.seen.lock().unwrap().removed,
+        ["Ingress.watch"]
+    );
+}
+
+#[tokio::test]
+async fn limits_are_set_read_back_and_rounded() {
+    let running = start().await;
+    let d = driver(&running, 1, 80);
+    d.provision(&plan()).await.unwrap();
+    assert_eq!(d.read_limit(7).await.unwrap(), Limit::Unlimited);
+    let wanted = Limit::DropTail { limit_bytes: 1_000 };
+    let found = d.set_limit(7, wanted).await.unwrap();
+    assert_eq!(found, Limit::DropTail { limit_bytes: 960 });
+    assert_eq!(d.read_limit(7).await.unwrap(), found);
+    for limit in [Limit::MarkCe { limit_bytes: 8_000 }, Limit::Unlimited] {
+        assert_eq!(d.set_limit(7, limit).await.unwrap(), limit);
+        assert_eq!(d.read_limit(7).await.unwrap(), limit);
+    }
+    d.report_port(7, false).await.unwrap();
+    d.report_port(7, true).await.unwrap();
+}
+
+#[tokio::test]
+async fn errors_name_the_failing_update_and_the_remedy() {
+    let running = start().await;
+    let d = driver(&running, 1, 1);
+    let e = d.set_limit(5, Limit::Unlimited).await.unwrap_err();
+    assert!(matches!(e, Error::NoProgram { .. }), "{e}");
+    d.provision(&plan()).await.unwrap();
+
+    let e = d.set_limit(512, Limit::Unlimited).await.unwrap_err();
+    assert!(e.to_string().contains("512 does not fit 9 bits"), "{e}");
+    let big = Limit::DropTail {
+        limit_bytes: 1 << 32,
+    };
+    let e = d.set_limit(5, big).await.unwrap_err();
+    assert!(e.to_string().contains("limit_bytes: 4294967296"), "{e}");
+
+    running.switch.refuse.store(true, Ordering::Relaxed);
+    let e = d
+        .set_limit(9, Limit::DropTail { limit_bytes: 9_000 })
+        .await
+        .unwrap_err();
+    let text = e.to_string();
+    assert!(
+        text.contains("Ingress.queue_limit[port 9] = drop_tail 9000 bytes")
+            && text.contains("ResourceExhausted")
+            && text.contains("no cell left"),
+        "{text}"
+    );
+
+    let mut bad = plan();
+    bad.forward[0].mac = "02:00".into();
+    let e = d.provision(&bad).await.unwrap_err();
+    assert!(e.to_string().starts_with("forward[0].mac"), "{e}");
+    let mut bad = plan();
+    bad.program = Some("/nowhere.json".into());
+    let e = d.provision(&bad).await.unwrap_err();
+    assert!(e.to_string().contains("/nowhere.json"), "{e}");
+}
+
+#[tokio::test]
+async fn the_highest_election_id_writes() {
+    let running = start().await;
+    let first = driver(&running, 1, 1);
+    first.provision(&plan()).await.unwrap();
+    let second = driver(&running, 2, 1);
+    let limit = Limit::DropTail { limit_bytes: 5_000 };
+    assert_eq!(second.set_limit(5, limit).await.unwrap(), limit);
+    // The server tells the first in its own time.
+    let mut refused = None;
+    for _ in 0..100 {
+        if let Err(e) = first.set_limit(5, Limit::Unlimited).await {
+            refused = Some(e);
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let e = refused.expect("a lower election id must not write");
+    assert!(matches!(e, Error::NotPrimary { .. }), "{e}");
+    // Reading needs no election.
+    assert!(first.read_limit(5).await.is_ok());
+    assert!(!first.health().await.primary);
+    // Two with the same id: the later is refused.
+    let e = driver(&running, 2, 1).provision(&plan()).await.unwrap_err();
+    assert!(matches!(e, Error::NotPrimary { .. }), "{e}");
+}
+
+#[tokio::test]
+async fn a_restarted_switch_is_found_again() {
+    let running = start().await;
+    let d = driver(&running, 1, 1);
+    d.provision(&plan()).await.unwrap();
+    assert!(d.health().await.ready());
+    let address = running.stop();
+    let mut health = d.health().await;
+    for _ in 0..200 {
+        if !health.connected {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        health = d.health().await;
+    }
+    assert!(!health.connected && health.problem.is_some(), "{health:?}");
+    let e = d.read_limit(5).await.unwrap_err();
+    assert!(e.to_string().contains("cannot connect"), "{e}");
+
+    let running = serve(address).await;
+    let mut health = d.health().await;
+    for _ in 0..200 {
+        if health.connected && health.primary {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        health = d.health().await;
+    }
+    assert!(
+        health.connected && health.primary && !health.program_loaded,
+        "{health:?}"
+    );
+    let done = d.provision(&plan()).await.unwrap();
+    assert!(done.pushed);
+    assert_eq!(running.switch.seen.lock().unwrap().loads, 1);
+    assert!(d.health().await.ready());
+    assert_eq!(
+        d.read_limit(5).await.unwrap(),
+        Limit::DropTail {
+            limit_bytes: 312_500
+        }
+    );
+}
+
+#[tokio::test]
+async fn push_modes() {
+    let running = start().await;
+    let d = driver(&running, 1, 1);
+    let never = Provision {
+        push: PushMode::Never,
+        ..plan()
+    };
+    let e = d.provision(&never).await.unwrap_err();
+    assert!(matches!(e, Error::NoProgram { .. }), "{e}");
+    let always = Provision {
+        push: PushMode::Always,
+        ..plan()
+    };
+    assert!(d.provision(&always).await.unwrap().pushed);
+    assert!(d.provision(&always).await.unwrap().pushed);
+    assert_eq!(running.switch.seen.lock().unwrap().loads, 2);
+    assert!(!d.provision(&never).await.unwrap().pushed);
+    let half = Provision {
+        program: None,
+        ..plan()
+    };
+    assert!(d.provision(&half).await.is_err());
+}
