@@ -17,6 +17,9 @@ pub(crate) fn link(window: &LinkWindow<'_>, config: &EstimatorConfig) -> LinkEst
     let context = LinkContext {
         non_empty: overall.non_empty.unwrap_or(0.0),
         utilisation: overall.mean,
+        capacity_bytes_per_s: window.capacity_bytes_per_s(),
+        loss_rate: loss_rate(&t),
+        drops: t.drops,
         to_ns: window.to_ns,
     };
     let classed = flows::all(window, &context, config);

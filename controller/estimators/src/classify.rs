@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Class of a flow with confidence and reason (BSCL §II, §VI).
+//!
+//! SHORT and WL are decided by what defines them. Between LBP and the rest the
+//! evidence is added up as log-odds ([`evidence`]): where the reductions come
+//! from, where the packets wait, how large the window is beside what the loss
+//! here allows.
 
+mod evidence;
 mod facts;
 
 use crate::config::EstimatorConfig;
@@ -8,7 +14,8 @@ use crate::congestion_control::{Recognised, recognise};
 use crate::reductions::{Reduction, passive, probed};
 use crate::types::{CongestionControl, Evidence, FlowClass};
 use crate::window::FlowWindow;
-use facts::{PassiveFacts, ProbeFacts, passive_facts, probe_facts};
+use evidence::Odds;
+use facts::{Facts, facts};
 
 /// What the link says about all its flows.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +24,9 @@ pub(crate) struct LinkContext {
     pub non_empty: f64,
     /// `None` without a capacity.
     pub utilisation: Option<f64>,
+    pub capacity_bytes_per_s: Option<f64>,
+    pub loss_rate: f64,
+    pub drops: u64,
     /// End of the window, ns.
     pub to_ns: u64,
 }
@@ -43,8 +53,11 @@ pub(crate) struct Classified {
 const IDLE_NS: u64 = 2_000_000_000;
 /// A flow of few packets is persistent all the same when it lasts this long.
 const PERSISTENT_S: f64 = 5.0;
-/// Share of the samples in which a limit must have been met.
-const MOSTLY: f64 = 0.7;
+/// Share of the samples at the receiver's window that makes a flow WL: what is
+/// left are its recoveries from losses.
+const WINDOW_LIMITED: f64 = 0.5;
+/// Share of the time at a plateau that makes an unprobed flow WL.
+const PLATEAU: f64 = 0.7;
 
 struct Verdict {
     class: FlowClass,
@@ -68,44 +81,38 @@ pub(crate) fn classify(
     link: &LinkContext,
     config: &EstimatorConfig,
 ) -> Classified {
-    let nothing = Recognised {
+    let mut recognised = Recognised {
         cc: CongestionControl::Unknown,
         beta: None,
     };
-    if !flow.is_tcp() {
-        return finish(
-            verdict(FlowClass::Other, 1.0, 0.0, "not TCP"),
-            Evidence::Passive,
-            Vec::new(),
-            nothing,
-        );
-    }
-    if flow.probed() {
-        let reductions = probed(flow, config);
-        let recognised = recognise(&reductions);
-        let facts = probe_facts(flow, config);
-        let v = by_probe(flow, link, config, &reductions, &recognised, &facts);
-        finish(v, Evidence::Probed, reductions, recognised)
+    let mut reductions = Vec::new();
+    let is_probed = flow.probed();
+    let v = if !flow.is_tcp() {
+        verdict(FlowClass::Other, 1.0, 0.0, "not TCP")
+    } else if let Some(v) = few_packets(flow, link, config) {
+        v
     } else {
-        let reductions = passive(flow, config);
-        let facts = passive_facts(flow, config);
-        let v = by_reports(flow, link, config, &reductions, &facts);
-        finish(v, Evidence::Passive, reductions, nothing)
-    }
-}
-
-fn finish(
-    v: Verdict,
-    evidence: Evidence,
-    reductions: Vec<Reduction>,
-    recognised: Recognised,
-) -> Classified {
+        reductions = if is_probed {
+            probed(flow, config)
+        } else {
+            passive(flow, config)
+        };
+        if is_probed {
+            recognised = recognise(&reductions);
+        }
+        let f = facts(flow, config);
+        persistent(flow, link, config, &reductions, &recognised, &f)
+    };
     Classified {
         class: v.class,
         confidence: v.confidence.clamp(0.0, 1.0),
         p_lbp: v.p_lbp.clamp(0.0, 1.0),
         why: v.why,
-        evidence,
+        evidence: if is_probed {
+            Evidence::Probed
+        } else {
+            Evidence::Passive
+        },
         reductions,
         recognised,
     }
@@ -140,23 +147,15 @@ fn ended(flow: &FlowWindow<'_>, link: &LinkContext) -> bool {
     flow.life.closed || flow.life.last_ns + IDLE_NS < link.to_ns
 }
 
-fn counts(reductions: &[Reduction]) -> (f64, f64) {
-    let local = reductions.iter().filter(|r| r.local).count() as f64;
-    (local, reductions.len() as f64 - local)
-}
-
-fn by_probe(
+fn persistent(
     flow: &FlowWindow<'_>,
     link: &LinkContext,
     config: &EstimatorConfig,
     reductions: &[Reduction],
     recognised: &Recognised,
-    facts: &ProbeFacts,
+    facts: &Facts,
 ) -> Verdict {
-    if let Some(v) = few_packets(flow, link, config) {
-        return v;
-    }
-    if facts.at_receiver_window >= MOSTLY {
+    if facts.at_receiver_window >= WINDOW_LIMITED {
         return verdict(
             FlowClass::Wl,
             facts.at_receiver_window,
@@ -167,133 +166,28 @@ fn by_probe(
             ),
         );
     }
-    if recognised.cc == CongestionControl::Bbr {
-        return model_based(flow, link, facts);
-    }
-    if !reductions.is_empty() {
-        return by_origin(reductions, link, facts.waits_elsewhere);
-    }
-    if facts.held_back >= MOSTLY {
-        return verdict(
-            FlowClass::Rbp,
-            0.75,
-            0.1,
-            "never reduced, in flight well below both windows: held back at its own host",
-        );
-    }
-    if facts.initial_slow_start && (ended(flow, link) || flow.life.span_s() < PERSISTENT_S) {
+    let reduced = reductions.iter().any(|r| r.counts);
+    let slow_start = facts.initial_slow_start.unwrap_or(!reduced) && !reduced;
+    let young = ended(flow, link) || flow.life.span_s() < PERSISTENT_S;
+    if slow_start
+        && young
+        && flow.life.packets <= 10 * config.short_packets
+        && flow.drops_ns.is_empty()
+    {
         return verdict(
             FlowClass::Short,
             0.7,
-            if ended(flow, link) { 0.1 } else { 0.4 },
-            "in slow start, no loss response",
+            0.1,
+            "ended or began in slow start, no loss response",
         );
     }
-    if facts.waits_elsewhere {
-        return verdict(
-            FlowClass::Rbp,
-            0.7,
-            0.15,
-            "never reduced, and its packets wait longer elsewhere than here",
-        );
+    let odds = Odds::weigh(flow, link, config, reductions, recognised, facts);
+    let p = odds.p_lbp();
+    if p >= 0.5 {
+        return verdict(FlowClass::Lbp, p, p, odds.why());
     }
-    if link.busy() {
-        return verdict(
-            FlowClass::Lbp,
-            0.7,
-            0.7,
-            "never reduced, but greedy, and the queue here is not empty",
-        );
+    match facts.plateau.filter(|&s| s >= PLATEAU) {
+        Some(_) => verdict(FlowClass::Wl, 0.8 * (1.0 - p), p, odds.why()),
+        None => verdict(FlowClass::Rbp, 1.0 - p, p, odds.why()),
     }
-    verdict(
-        FlowClass::Rbp,
-        0.55,
-        0.25,
-        "never reduced, and there is hardly a queue here",
-    )
-}
-
-/// BBR and its like: the window does not follow losses, so their origin says
-/// nothing; a greedy flow has its bottleneck where its packets wait.
-fn model_based(flow: &FlowWindow<'_>, link: &LinkContext, facts: &ProbeFacts) -> Verdict {
-    if facts.waits_elsewhere {
-        return verdict(
-            FlowClass::Rbp,
-            0.7,
-            0.2,
-            "window follows a model of the path; its packets wait elsewhere",
-        );
-    }
-    if !flow.drops_ns.is_empty() || link.busy() {
-        return verdict(
-            FlowClass::Lbp,
-            0.85,
-            0.85,
-            "window follows a model of the path; its packets wait or are dropped here",
-        );
-    }
-    verdict(
-        FlowClass::Rbp,
-        0.55,
-        0.3,
-        "window follows a model of the path; no queue here",
-    )
-}
-
-/// By where most reductions come from.
-fn by_origin(reductions: &[Reduction], link: &LinkContext, waits_elsewhere: bool) -> Verdict {
-    let (local, remote) = counts(reductions);
-    let p_lbp = (local + 0.5) / (local + remote + 1.0);
-    let why = format!(
-        "{local:.0} of {:.0} reductions follow a drop here",
-        local + remote
-    );
-    if local > remote || (local == remote && link.busy() && !waits_elsewhere) {
-        verdict(FlowClass::Lbp, p_lbp.max(0.5), p_lbp.max(0.5), why)
-    } else {
-        verdict(FlowClass::Rbp, (1.0 - p_lbp).max(0.5), p_lbp.min(0.5), why)
-    }
-}
-
-fn by_reports(
-    flow: &FlowWindow<'_>,
-    link: &LinkContext,
-    config: &EstimatorConfig,
-    reductions: &[Reduction],
-    facts: &PassiveFacts,
-) -> Verdict {
-    if let Some(v) = few_packets(flow, link, config) {
-        return v;
-    }
-    if facts.plateau >= MOSTLY {
-        let why = format!(
-            "packets in flight stay within 18 % of their largest {:.0} % of the time",
-            facts.plateau * 100.0
-        );
-        return verdict(FlowClass::Wl, 0.9 * facts.plateau, 0.3, why);
-    }
-    if !reductions.is_empty() {
-        let v = by_origin(reductions, link, false);
-        return Verdict {
-            confidence: 0.9 * v.confidence,
-            ..v
-        };
-    }
-    if ended(flow, link) || flow.life.span_s() < PERSISTENT_S {
-        return verdict(FlowClass::Short, 0.6, 0.2, "no loss response seen");
-    }
-    if link.busy() {
-        return verdict(
-            FlowClass::Lbp,
-            0.5,
-            0.5,
-            "no loss seen, its rate varies and the queue here is not empty",
-        );
-    }
-    verdict(
-        FlowClass::Rbp,
-        0.5,
-        0.3,
-        "no loss seen and hardly a queue here",
-    )
 }

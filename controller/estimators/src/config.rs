@@ -11,6 +11,8 @@ pub struct EstimatorConfig {
     pub retention_s: f64,
     /// How far before the window a flow's records may bear on its class, s.
     pub history_s: f64,
+    /// A reduction this long ago counts 1/e of a fresh one for the class, s.
+    pub memory_s: f64,
     /// Link intervals kept per link.
     pub max_link_intervals: usize,
     /// Flow intervals kept over all flows of a link.
@@ -35,12 +37,13 @@ impl Default for EstimatorConfig {
         Self {
             retention_s: 120.0,
             history_s: 60.0,
+            memory_s: 30.0,
             max_link_intervals: 200_000,
             max_flow_intervals: 500_000,
             max_drops: 500_000,
             max_flows: 200_000,
             max_events: 500_000,
-            short_packets: 60,
+            short_packets: 100,
             reduction_ratio: 0.8,
             default_rtt_ms: 100.0,
         }

@@ -63,6 +63,7 @@ mod tests {
             threshold_ratio: Some(ratio),
             restored,
             local: true,
+            counts: true,
         }
     }
 

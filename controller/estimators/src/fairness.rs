@@ -84,7 +84,8 @@ fn passive_windows(flow: &FlowWindow<'_>, from_ns: u64, config: &EstimatorConfig
     for r in flow.window() {
         let rtt = rtt_ns(flow, r, config).max(1);
         while r.start_ns >= start + rtt {
-            out.push(packets);
+            // A flow that is alive has a window of at least one.
+            out.push(f64::max(packets, 1.0));
             packets = 0.0;
             start += rtt;
         }
@@ -103,7 +104,7 @@ pub(crate) fn fairness(per_flow: &[Vec<f64>], bdp_pkts: f64, n: f64) -> Option<F
     all.sort_unstable_by(f64::total_cmp);
     let p01 = quantile_sorted(&all, 0.01)?;
     let p99 = quantile_sorted(&all, 0.99)?;
-    let (low, high) = (share / p01.max(1e-3), p99 / share);
+    let (low, high) = (share / p01.max(1.0), p99 / share);
     let means: Vec<f64> = per_flow.iter().filter_map(|w| mean(w)).collect();
     let sum: f64 = means.iter().sum();
     let squares: f64 = means.iter().map(|m| m * m).sum();

@@ -23,29 +23,67 @@ pub(crate) struct Reduction {
     pub restored: bool,
     /// A drop of the flow at this link precedes it.
     pub local: bool,
+    /// It shows where the flow is bottlenecked. Not so a dip of the window
+    /// without a new slow-start threshold, nor a second reduction by the same
+    /// loss event.
+    pub counts: bool,
 }
 
 /// Retransmission timeouts take at least this long to show a drop (Linux 200 ms,
 /// RFC 6298 1 s).
 pub(crate) const TIMEOUT_LOOKBACK_NS: u64 = 1_200_000_000;
 
-/// Whether a drop at the link explains a reduction at `time_ns`.
-pub(crate) fn is_local(
-    drops_ns: &[u64],
-    time_ns: u64,
-    interval_ns: u64,
-    rtt_ns: u64,
-    timeout: bool,
-) -> bool {
-    let mut lookback = 2 * rtt_ns + 2 * interval_ns;
-    if timeout {
-        lookback += TIMEOUT_LOOKBACK_NS + rtt_ns;
+/// What precedes a reduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// A drop at this link that explains no earlier reduction.
+    Drop,
+    /// Only drops that explain an earlier one: the same loss event goes on.
+    SameEvent,
+    /// No drop at this link.
+    Elsewhere,
+}
+
+/// Attributes reductions, in order of time, to the flow's drops at the link.
+pub(crate) struct Attribution<'a> {
+    drops_ns: &'a [u64],
+    /// Drops up to here have explained a reduction.
+    explained_ns: u64,
+}
+
+impl<'a> Attribution<'a> {
+    pub fn new(drops_ns: &'a [u64]) -> Self {
+        Self {
+            drops_ns,
+            explained_ns: 0,
+        }
     }
-    let from = time_ns.saturating_sub(lookback);
-    // The interval in which the reduction shows may hold the drop too.
-    let to = time_ns + interval_ns;
-    let first = drops_ns.partition_point(|&d| d < from);
-    drops_ns.get(first).is_some_and(|&d| d < to)
+
+    /// Cause of a reduction seen in the interval that starts at `time_ns`.
+    pub fn cause(&mut self, time_ns: u64, interval_ns: u64, rtt_ns: u64, timeout: bool) -> Cause {
+        let mut lookback = 2 * rtt_ns + 2 * interval_ns;
+        if timeout {
+            lookback += TIMEOUT_LOOKBACK_NS + rtt_ns;
+        }
+        let from = time_ns.saturating_sub(lookback);
+        // The interval in which the reduction shows may hold the drop too.
+        let to = time_ns + interval_ns;
+        let first = self.drops_ns.partition_point(|&d| d < from);
+        let after = self.drops_ns.partition_point(|&d| d < to);
+        let Some(&newest) = after
+            .checked_sub(1)
+            .filter(|&i| i >= first)
+            .and_then(|i| self.drops_ns.get(i))
+        else {
+            return Cause::Elsewhere;
+        };
+        if newest > self.explained_ns {
+            self.explained_ns = newest;
+            Cause::Drop
+        } else {
+            Cause::SameEvent
+        }
+    }
 }
 
 /// Time a round trip took in the record, from the best that is known, ns.

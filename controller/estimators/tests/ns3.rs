@@ -257,6 +257,58 @@ fn show(name: &str, how: &str, e: &LinkEstimate, j: &Judged) {
     println!("   cc {cc:?}");
 }
 
+/// What the definitions give on the rows themselves.
+struct Reference {
+    utilisation: f64,
+    loss_rate: f64,
+    mean_loss_burst: Option<f64>,
+    d_mean: Option<f64>,
+    d_max: f64,
+}
+
+fn reference(r: &Run, e: &LinkEstimate) -> Reference {
+    let (from, to) = (e.from_ns, e.to_ns);
+    let inside = |t: u64| (from..to).contains(&t);
+    let on_link = || r.rows.iter().filter(|p| p.port == 1);
+    let bytes: u64 = on_link()
+        .filter(|p| !p.dropped && inside(p.egress_ns))
+        .map(|p| u64::from(p.ip_bytes))
+        .sum();
+    let arrivals = on_link().filter(|p| inside(p.ingress_ns)).count();
+    let mut drops: Vec<(u64, u64)> = on_link()
+        .filter(|p| p.dropped && inside(p.ingress_ns))
+        .map(|p| (p.ingress_ns, p.flow_id))
+        .collect();
+    drops.sort_unstable();
+    let c = r.truth["C_bps"].as_f64().unwrap() / 8.0;
+    let t_e_ns = (e.estimates.t_e_ms.unwrap().value * 1e6) as u64;
+    let events = 1 + drops
+        .windows(2)
+        .filter(|w| w[1].0 - w[0].0 >= t_e_ns)
+        .count();
+    let lbp: Vec<u64> = e
+        .flows
+        .iter()
+        .filter(|f| f.class == FlowClass::Lbp)
+        .map(|f| f.flow)
+        .collect();
+    let mut per_rtt: HashMap<u64, Vec<u64>> = HashMap::new();
+    for (t, f) in drops.iter().filter(|d| lbp.contains(&d.1)) {
+        let of = per_rtt.entry((t - from) / t_e_ns).or_default();
+        if !of.contains(f) {
+            of.push(*f);
+        }
+    }
+    let d: Vec<f64> = per_rtt.values().map(|v| v.len() as f64).collect();
+    Reference {
+        utilisation: bytes as f64 / (c * (to - from) as f64 / 1e9),
+        loss_rate: drops.len() as f64 / arrivals as f64,
+        mean_loss_burst: (!drops.is_empty()).then(|| drops.len() as f64 / events as f64),
+        d_mean: (!d.is_empty()).then(|| d.iter().sum::<f64>() / d.len() as f64),
+        d_max: d.iter().copied().fold(0.0, f64::max),
+    }
+}
+
 fn check(name: &str) {
     for probed in [true, false] {
         let Some(r) = run(name, probed) else { return };
@@ -264,6 +316,40 @@ fn check(name: &str) {
         let e = r.estimator.estimate(LINK, r.from_ns, end);
         let j = judge(&r, &e);
         show(name, if probed { "probed" } else { "passive" }, &e, &j);
+        let slack = if probed {
+            f64::max(1.0, 0.1 * j.n_b)
+        } else {
+            f64::max(2.0, 0.2 * j.n_b)
+        };
+        // Short flows that look like LBP are there for a part of the window.
+        assert!((e.estimates.n_b.value - j.n_b).abs() <= slack + 0.5, "N_b");
+        let exact = reference(&r, &e);
+        assert!((e.utilisation.mean.unwrap() - exact.utilisation).abs() < 1e-9);
+        assert_eq!(e.loss_rate, exact.loss_rate);
+        let near = |a: Option<f64>, b: Option<f64>| match (a, b) {
+            (Some(a), Some(b)) => (a - b).abs() < 1e-9,
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        let x = &e.estimates;
+        assert!(near(
+            x.mean_loss_burst.map(|v| v.value),
+            exact.mean_loss_burst
+        ));
+        assert!(near(x.d_mean.map(|v| v.value), exact.d_mean));
+        assert!(near(x.d_max.map(|v| v.value), Some(exact.d_max)));
+        if probed {
+            assert!(j.long_right as f64 >= 0.9 * j.long as f64, "classes");
+            let t_e = x.t_e_ms.unwrap().value;
+            assert!(
+                (t_e / j.t_e_ms - 1.0).abs() <= 0.1,
+                "T_e {t_e} {}",
+                j.t_e_ms
+            );
+            let truth = r.truth["utilisation"].as_f64().unwrap();
+            // The truth covers the rest of the simulation too.
+            let close = (e.utilisation.mean.unwrap() - truth).abs();
+            assert!(close <= 0.02, "utilisation {close}");
+        }
     }
 }
 

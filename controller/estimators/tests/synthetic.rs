@@ -409,29 +409,3 @@ fn advice_for_the_demo_holds_together() {
     let p = a.predicted.unwrap();
     assert!(p.utilisation.value >= 0.979 && p.loss_rate.value < 0.01 && p.delay_ms.value < 30.0);
 }
-
-#[test]
-fn zz_debug() {
-    for probed in [true, false] {
-        let (e, _) = estimate(&demo(probed), 2.0);
-        for f in e.flows.iter().filter(|f| f.flow <= 17) {
-            eprintln!(
-                "{} {:?} {:.2} drops {} pk {} L{} R{} {:?} {:?} {}",
-                f.flow,
-                f.class,
-                f.p_lbp,
-                f.drops,
-                f.packets,
-                f.reductions_local,
-                f.reductions_remote,
-                f.congestion_control,
-                f.beta,
-                f.why
-            );
-        }
-        eprintln!(
-            "loss {} events {} {:?}",
-            e.loss_rate, e.loss_events, e.estimates.mean_loss_burst
-        );
-    }
-}

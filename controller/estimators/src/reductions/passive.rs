@@ -5,7 +5,7 @@
 //! is reported as such; a retransmission without a drop here stands for a loss
 //! elsewhere. Where neither is seen, a fall of the rate per RTT counts.
 
-use super::{Reduction, TIMEOUT_LOOKBACK_NS, is_local, rtt_ns};
+use super::{Attribution, Cause, Reduction, TIMEOUT_LOOKBACK_NS, rtt_ns};
 use crate::config::EstimatorConfig;
 use crate::stats::quantile;
 use crate::window::FlowWindow;
@@ -65,15 +65,12 @@ fn retransmissions(
     let mut until = 0;
     for record in flow.history.iter().filter(|r| r.retransmitted_packets > 0) {
         let rtt = rtt_ns(flow, record, config);
-        let explained = is_local(
-            &flow.drops_ns,
-            record.start_ns,
-            record.duration_ns,
-            rtt,
-            true,
-        ) || local
-            .iter()
-            .any(|l| record.start_ns.abs_diff(l.time_ns) < 2 * rtt);
+        let cause =
+            Attribution::new(&flow.drops_ns).cause(record.start_ns, record.duration_ns, rtt, true);
+        let explained = cause == Cause::Drop
+            || local
+                .iter()
+                .any(|l| record.start_ns.abs_diff(l.time_ns) < 2 * rtt);
         if !explained && record.start_ns >= until {
             found.push(episode(record.start_ns, false));
             until = record.start_ns + rtt.max(1);
@@ -90,6 +87,7 @@ fn episode(time_ns: u64, local: bool) -> Reduction {
         threshold_ratio: None,
         restored: false,
         local,
+        counts: true,
     }
 }
 
@@ -121,13 +119,15 @@ fn rate_falls(flow: &FlowWindow<'_>, config: &EstimatorConfig) -> Vec<Reduction>
         let after = (d + e + f) / 3.0;
         if before >= MIN_PACKETS_PER_RTT && after <= RATE_RATIO * before && *f <= 0.8 * before {
             let time_ns = first.start_ns + (i as u64 + 3) * rtt;
+            let cause = Attribution::new(&flow.drops_ns).cause(time_ns, rtt, rtt, false);
             found.push(Reduction {
                 time_ns,
                 before,
                 after,
                 threshold_ratio: None,
                 restored: false,
-                local: is_local(&flow.drops_ns, time_ns, rtt, rtt, false),
+                local: cause == Cause::Drop,
+                counts: true,
             });
             skip = i + 6;
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reductions seen in the sender's window.
 
-use super::{Reduction, is_local, rtt_ns};
+use super::{Attribution, Cause, Reduction, rtt_ns};
 use crate::config::EstimatorConfig;
 use crate::window::FlowWindow;
 use std::collections::VecDeque;
@@ -19,6 +19,9 @@ pub(crate) const SSTHRESH_UNSET: u32 = 0x7fff_ffff;
 /// the milder ones (Scalable: 7/8).
 const WITH_THRESHOLD: f64 = 0.95;
 
+/// RTTs between reductions of which neither belongs to the other.
+const APART_RTTS: u64 = 3;
+
 /// The level before counts as restored within this many RTTs (at most a
 /// second), and the 200 ms that BBR probes for the base RTT.
 const RESTORED_RTTS: u64 = 3;
@@ -33,7 +36,9 @@ pub(crate) fn probed(flow: &FlowWindow<'_>, config: &EstimatorConfig) -> Vec<Red
     let mut found: Vec<Reduction> = Vec::new();
     let mut recent: VecDeque<(u64, f64)> = VecDeque::new();
     let mut threshold = SSTHRESH_UNSET;
+    let mut threshold_at = None::<u64>;
     let mut quiet_until = 0u64;
+    let mut attribution = Attribution::new(&flow.drops_ns);
     for record in &flow.history {
         let Some(p) = &record.probe else { continue };
         let rtt = rtt_ns(flow, record, config);
@@ -48,6 +53,17 @@ pub(crate) fn probed(flow: &FlowWindow<'_>, config: &EstimatorConfig) -> Vec<Red
         }
         let low = f64::from(p.cwnd_min.max(1));
         let threshold_set = p.ssthresh_last != threshold && p.ssthresh_last != SSTHRESH_UNSET;
+        if threshold_set {
+            threshold_at = Some(at);
+        }
+        // Proportional rate reduction lags behind the threshold by up to an RTT.
+        let lately = threshold_at.is_some_and(|t| t + 2 * rtt + 2 * record.duration_ns >= at);
+        // A regular sawtooth sets the same threshold each time; a dip soon after
+        // a reduction is the end of its recovery.
+        let apart = found
+            .last()
+            .is_none_or(|r| at > r.time_ns + APART_RTTS * rtt);
+        let to_threshold = f64::from(p.cwnd_min) <= 1.25 * f64::from(p.ssthresh_last);
         let ratio_of =
             |level: f64| (threshold_set && level > 0.0).then(|| f64::from(p.ssthresh_last) / level);
         if at < quiet_until {
@@ -72,19 +88,20 @@ pub(crate) fn probed(flow: &FlowWindow<'_>, config: &EstimatorConfig) -> Vec<Red
                 && low <= WITH_THRESHOLD * level
                 && level - low >= 1.0;
             if fell || confirmed {
+                let timeout = low <= 2.0 && level > 2.0;
+                let cause = if lately || timeout || (apart && to_threshold) {
+                    attribution.cause(at, record.duration_ns, rtt, timeout)
+                } else {
+                    Cause::SameEvent
+                };
                 found.push(Reduction {
                     time_ns: at,
                     before: level,
                     after: low,
                     threshold_ratio: ratio,
                     restored: false,
-                    local: is_local(
-                        &flow.drops_ns,
-                        at,
-                        record.duration_ns,
-                        rtt,
-                        low <= 2.0 && level > 2.0,
-                    ),
+                    local: cause == Cause::Drop,
+                    counts: cause != Cause::SameEvent,
                 });
                 recent.clear();
                 quiet_until = at + record.duration_ns + rtt;
@@ -125,22 +142,24 @@ fn add_state_changes(flow: &FlowWindow<'_>, config: &EstimatorConfig, found: &mu
         until = event.time_ns + rtt;
         let near =
             |r: &Reduction| r.time_ns.abs_diff(event.time_ns) <= 2 * rtt + record.duration_ns;
-        if !found.iter().any(near) {
-            extra.push(Reduction {
-                time_ns: event.time_ns,
-                before: f64::NAN,
-                after: f64::NAN,
-                threshold_ratio: None,
-                restored: false,
-                local: is_local(
-                    &flow.drops_ns,
-                    event.time_ns,
-                    record.duration_ns,
-                    rtt,
-                    state == LOSS,
-                ),
-            });
+        if found.iter().any(|r| r.counts && near(r)) {
+            continue;
         }
+        let cause = Attribution::new(&flow.drops_ns).cause(
+            event.time_ns,
+            record.duration_ns,
+            rtt,
+            state == LOSS,
+        );
+        extra.push(Reduction {
+            time_ns: event.time_ns,
+            before: f64::NAN,
+            after: f64::NAN,
+            threshold_ratio: None,
+            restored: false,
+            local: cause == Cause::Drop,
+            counts: true,
+        });
     }
     if !extra.is_empty() {
         found.extend(extra);

@@ -1,1 +1,142 @@
 // SPDX-License-Identifier: Apache-2.0
+use super::*;
+use crate::measured::{CongestionControl, Observed};
+use proptest::prelude::*;
+
+fn measured(n: f64) -> Measured {
+    let mut m = Measured::described(100e6, 0.0192, n, 1514.0);
+    m.n_b = Interval::new(n, n - 1.0, n + 1.0);
+    m.alpha = Interval::new(0.55, 0.4, 0.7);
+    m.t_e_s = Interval::relative(0.0192, 0.05);
+    m
+}
+
+#[test]
+fn one_reno_flow_without_and_with_a_buffer() {
+    // W from BDP/2 to BDP: 3/4 of the capacity.
+    assert!((swing(0.5, 1.0).unwrap().utilisation - 0.75).abs() < 1e-12);
+    let full = swing(1.0, 2.0).unwrap();
+    assert_eq!(full.utilisation, 1.0);
+    // Mean of (W−1) weighted by W over 1..2: (7/3 − 3/2)/(3/2).
+    assert!((full.mean_queue_bdp - (7.0 / 3.0 - 1.5) / 1.5).abs() < 1e-12);
+    let m = Measured::described(50e6, 0.02, 1.0, 1500.0);
+    assert!((predict(&m, 0.0).unwrap().utilisation.value - 0.75).abs() < 1e-9);
+    assert_eq!(predict(&m, 125_000.0).unwrap().utilisation.value, 1.0);
+}
+
+#[test]
+fn beta_of_cubic_needs_less() {
+    let mut m = Measured::described(50e6, 0.02, 1.0, 1500.0);
+    let reno = predict(&m, 50_000.0).unwrap().utilisation.value;
+    m.beta = Some(0.7);
+    m.congestion_control = CongestionControl::Cubic;
+    assert!(predict(&m, 50_000.0).unwrap().utilisation.value > reno);
+    assert_eq!(
+        predict(&m, 0.43 * 125_000.0).unwrap().utilisation.value,
+        1.0
+    );
+}
+
+#[test]
+fn orientation_of_the_simulator() {
+    // At BSCL's buffers for 1 % the simulator shows 0.93, 0.96, 1.10 %.
+    for (n, packets) in [(60.0, 295.0), (100.0, 643.0), (200.0, 1513.0)] {
+        let mut m = Measured::described(50e6, 0.0603, n, 1500.0);
+        m.c_e_share = Interval::exact(0.9);
+        let p = predict(&m, packets * 1500.0).unwrap();
+        assert!(
+            (p.loss_rate.value - 0.01).abs() < 0.0012,
+            "{n}: {}",
+            p.loss_rate.value
+        );
+        assert!(p.utilisation.value > 0.995, "{n}: {}", p.utilisation.value);
+    }
+}
+
+#[test]
+fn interval_covers_what_is_uncertain() {
+    let m = measured(12.0);
+    let p = predict(&m, 100_000.0).unwrap();
+    assert!(p.loss_rate.low < p.loss_rate.value && p.loss_rate.value < p.loss_rate.high);
+    let mut more = m.clone();
+    more.n_b = Interval::exact(13.0);
+    let at_13 = predict(&more, 100_000.0).unwrap().loss_rate.value;
+    assert!(p.loss_rate.high >= at_13);
+}
+
+#[test]
+fn measured_loss_scales_the_interval() {
+    let mut m = measured(12.0);
+    m.limit_bytes = Some(200_000.0);
+    let pure = predict(&m, 100_000.0).unwrap().loss_rate;
+    let there = predict(&m, 200_000.0).unwrap().loss_rate.value;
+    let mut observed = Observed {
+        utilisation: 1.0,
+        loss_rate: 2.5 * there,
+        drops: 500,
+        delay_mean_ms: 10.0,
+        delay_p50_ms: 10.0,
+        delay_p99_ms: 16.0,
+        delay_max_ms: 16.0,
+    };
+    m.observed = Some(observed);
+    let scaled = predict(&m, 100_000.0).unwrap().loss_rate;
+    assert_eq!(scaled.value, pure.value);
+    assert!((scaled.high - 2.5 * pure.value).abs() < 1e-9);
+    observed.drops = 3;
+    m.observed = Some(observed);
+    assert_eq!(predict(&m, 100_000.0).unwrap().loss_rate, pure);
+}
+
+#[test]
+fn transparent_and_overload() {
+    let mut m = Measured::described(100e6, 0.02, 0.0, 1514.0);
+    m.rho = 0.9;
+    m.rho_other = 0.9;
+    let p = predict(&m, 100.0 * 1514.0).unwrap();
+    assert_eq!(p.utilisation.value, 0.9);
+    assert!((p.loss_rate.value - 2.66e-5).abs() < 1e-7);
+    m.rho = 1.25;
+    m.rho_other = 1.25;
+    m.regime = Regime::Overload;
+    let p = predict(&m, 100.0 * 1514.0).unwrap();
+    assert_eq!(p.utilisation.value, 1.0);
+    assert!((p.loss_rate.value - 0.2).abs() < 1e-9);
+}
+
+#[test]
+fn what_is_not_known_is_refused() {
+    let mut m = measured(12.0);
+    m.queue_drain_bps = 0.0;
+    assert!(predict(&m, 1.0).unwrap_err().name.contains("drain"));
+    let mut m = measured(12.0);
+    m.t_e_s = Interval::exact(0.0);
+    assert!(predict(&m, 1.0).is_err());
+    assert!(what_if(&measured(12.0), [0.0, -1.0]).is_err());
+}
+
+proptest! {
+    #[test]
+    fn more_buffer_is_never_worse_but_slower(n in 1.5f64..200.0, b in 0.0f64..1e6) {
+        let m = measured(n);
+        let (a, c) = (predict(&m, b).unwrap(), predict(&m, b * 1.2 + 1500.0).unwrap());
+        prop_assert!(c.utilisation.value >= a.utilisation.value - 1e-9);
+        prop_assert!(c.loss_rate.value <= a.loss_rate.value);
+        prop_assert!(c.delay_ms.value > a.delay_ms.value);
+        prop_assert!(c.delay_mean_ms.value >= a.delay_mean_ms.value - 1e-9);
+        for p in [a, c] {
+            for i in [p.utilisation, p.loss_rate, p.delay_ms, p.delay_mean_ms] {
+                prop_assert!(i.low <= i.value && i.value <= i.high);
+            }
+            prop_assert!((0.0..=1.0).contains(&p.utilisation.value));
+            prop_assert!(p.delay_mean_ms.value <= p.delay_ms.value);
+        }
+    }
+
+    #[test]
+    fn curve_has_the_points_asked_for(n in 1.0f64..50.0, count in 1usize..30) {
+        let bytes: Vec<f64> = (0..count).map(|i| i as f64 * 10_000.0).collect();
+        let curve = what_if(&measured(n + 1.0), bytes.clone()).unwrap();
+        prop_assert_eq!(curve.iter().map(|p| p.buffer_bytes).collect::<Vec<_>>(), bytes);
+    }
+}
