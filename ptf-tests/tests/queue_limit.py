@@ -130,12 +130,16 @@ class LimitChangesWhileQueued(Burst):
         self.limit(2, "drop_tail", 3 * FRAME)
         self.slow(2, SERVICE_S, FRAME)
         self.burst(3)
+        # Each time: a write must not overtake the packets before it. (A frame
+        # that leaves meanwhile changes nothing.)
+        time.sleep(SETTLE_S)
         self.limit(2, "drop_tail", FRAME, MODIFY)
         self.send(1, packets.tcp(1, 2, FRAME, ident=200))
+        time.sleep(SETTLE_S)
         self.limit(2, "drop_tail", 4 * FRAME, MODIFY)
         self.send(1, packets.tcp(1, 2, FRAME, ident=201))
-        match = {"egress_port": 2}
-        entity = self.client.entry("Ingress.queue_limit", match)
+        time.sleep(SETTLE_S)
+        entity = self.client.entry("Ingress.queue_limit", {"egress_port": 2})
         self.client.write(DELETE, entity)
         self.send(1, packets.tcp(1, 2, FRAME, ident=202))
         self.assertEqual(self.admitted(), [100, 101, 102, 103, 201, 202])

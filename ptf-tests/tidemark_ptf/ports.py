@@ -4,6 +4,7 @@
 import socket
 import struct
 import subprocess
+import time
 
 # On the wire: checksum, preamble, gap.
 OVERHEAD_BYTES = 24
@@ -23,6 +24,8 @@ class PortControl:
             self._embedded(port, f"rate={max(1, round(bits / seconds_per_frame))}bit")
         else:
             self._thrift_rate(port, max(1, round(1 / seconds_per_frame)))
+            # BMv2 spaces frames from the last one it sent, even before this.
+            time.sleep(seconds_per_frame)
 
     def fast(self, port: int):
         """As fast as it goes."""
