@@ -142,6 +142,10 @@ pub struct ParseState {
 pub enum ParseOp {
     Extract(u32),
     ExtractNext(u32),
+    ExtractNextVariable {
+        stack: u32,
+        bits: Compiled,
+    },
     ExtractVariable {
         header: u32,
         bits: Compiled,
@@ -249,6 +253,13 @@ pub enum Insn {
     },
     Set {
         dst: FieldRef,
+        value: Compiled,
+    },
+    /// Field of the stack element that `index` selects; nothing outside.
+    SetAt {
+        stack: u32,
+        field: u32,
+        index: Compiled,
         value: Compiled,
     },
     CopyWide {

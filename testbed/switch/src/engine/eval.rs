@@ -50,7 +50,6 @@ pub fn field_bits(words: &[u64], f: FieldRef) -> u32 {
 }
 
 trait Int: Copy + PartialEq + PartialOrd + From<bool> {
-    const BITS: u32;
     fn constant(v: i64) -> Self;
     fn big(v: &BigInt) -> Self;
     fn read(words: &[u64], f: FieldRef) -> Self;
@@ -72,7 +71,6 @@ trait Int: Copy + PartialEq + PartialOrd + From<bool> {
 macro_rules! int {
     ($t:ty, $read:expr) => {
         impl Int for $t {
-            const BITS: u32 = <$t>::BITS;
             #[inline(always)]
             fn constant(v: i64) -> Self {
                 v as Self
@@ -207,7 +205,8 @@ pub fn stack_last(env: Env<'_>, stack: u32, field: u32) -> Option<FieldRef> {
     )
 }
 
-fn stack_field(env: Env<'_>, stack: u32, index: usize, field: u32) -> Option<FieldRef> {
+/// Field of element `index`; `None` outside the stack.
+pub fn stack_field(env: Env<'_>, stack: u32, index: usize, field: u32) -> Option<FieldRef> {
     let s = env.program.stacks.get(stack as usize)?;
     let h = env.program.headers.get(*s.headers.get(index)? as usize)?;
     match h.fields.get(field as usize) {

@@ -83,6 +83,18 @@ impl Exec<'_> {
     fn rare(&mut self, i: &Insn, args: &[u64], p: &mut Packet) {
         match i {
             Insn::Set { dst, value } => store(self.program, value, args, *dst, p),
+            Insn::SetAt {
+                stack,
+                field,
+                index,
+                value,
+            } => {
+                let env = self.env(p, args);
+                let i = eval::index(index, env);
+                if let Some(dst) = eval::stack_field(env, *stack, i, *field) {
+                    store(self.program, value, args, dst, p);
+                }
+            }
             Insn::CopyWide { dst, src } => copy_wide(&mut p.words, *dst, *src),
             Insn::CopyVariable { dst, src } => copy_variable(&mut p.words, *dst, *src),
             Insn::CopyHeader { dst, src } => copy_header(self.program, &mut p.words, *dst, *src),

@@ -65,17 +65,15 @@ impl Exec<'_> {
                     }
                 }
                 ParseOp::ExtractNext(stack) => {
-                    let Some(s) = program.stacks.get(*stack as usize) else {
-                        continue;
-                    };
-                    let next = word(&p.words, s.next);
-                    let h = s
-                        .headers
-                        .get(next as usize)
-                        .and_then(|h| program.headers.get(*h as usize))
-                        .ok_or(Stop(errors.stack_out_of_bounds))?;
+                    let (h, next, slot) = next_element(program, *stack, &p.words)?;
                     extract(program, h, &mut p.words, data, at)?;
-                    set_word(&mut p.words, s.next, next + 1);
+                    set_word(&mut p.words, slot, next + 1);
+                }
+                ParseOp::ExtractNextVariable { stack, bits } => {
+                    let n = eval::index(bits, env(program, p));
+                    let (h, next, slot) = next_element(program, *stack, &p.words)?;
+                    extract_variable(program, h, n, &mut p.words, data, at)?;
+                    set_word(&mut p.words, slot, next + 1);
                 }
                 ParseOp::ExtractVariable { header, bits } => {
                     let n = eval::index(bits, env(program, p));
@@ -124,6 +122,23 @@ fn env<'e>(program: &'e Program, p: &'e Packet) -> Env<'e> {
         words: &p.words,
         args: &[],
     }
+}
+
+/// Header to extract into, its index, and the slot of the stack's counter.
+fn next_element<'p>(
+    program: &'p Program,
+    stack: u32,
+    words: &[u64],
+) -> Result<(&'p Header, u64, u32), Stop> {
+    let full = || Stop(program.errors.stack_out_of_bounds);
+    let s = program.stacks.get(stack as usize).ok_or_else(full)?;
+    let next = word(words, s.next);
+    let h = s
+        .headers
+        .get(next as usize)
+        .and_then(|h| program.headers.get(*h as usize))
+        .ok_or_else(full)?;
+    Ok((h, next, s.next))
 }
 
 fn set_from_packet(words: &mut [u64], f: FieldRef, data: &[u8], at_bits: usize, width: u32) {

@@ -3,8 +3,7 @@
 //!
 //! Statements: `add`, `setdefault`, `packet`, `expect`, `mc_*`,
 //! `mirroring_add[_mc]`, `register_*`, `wait`. Table keys and actions may be
-//! given by the end of their name. Among entries the smaller priority wins, as
-//! in BMv2's own interface.
+//! given by the end of their name. Among entries the larger priority wins.
 
 mod parse;
 
@@ -83,7 +82,8 @@ fn apply(
             action,
         } => {
             let e = switch.engine.as_mut().context("no program")?;
-            add(e, &table, priority, &matches, &action, *next_id)?;
+            // A larger priority wins, as in p4c's own runner.
+            add(e, &table, -priority, &matches, &action, *next_id)?;
             *next_id += 1;
         }
         Statement::SetDefault { table, action } => {
@@ -119,7 +119,12 @@ fn apply(
         }
         Statement::MirrorPort { session, port } => {
             let one = vec![Replica { port, rid: 0 }];
-            switch.sessions.entry(session).or_default().replicas.extend(one);
+            switch
+                .sessions
+                .entry(session)
+                .or_default()
+                .replicas
+                .extend(one);
         }
         Statement::MirrorGroup { session, group } => {
             let replicas = switch.groups.get(&group).cloned().unwrap_or_default();
@@ -183,7 +188,9 @@ fn find_key(t: &Table, name: &str) -> Result<usize> {
     let valid = name.strip_suffix("valid").map(|n| format!("{n}$valid$"));
     at(&|k| k.name == name || k.name == format!("{name}$") || k.name == format!("{name}.$valid$"))
         .or_else(|| valid.and_then(|v| at(&|k| k.name == v)))
-        .or_else(|| at(&|k| ends_with_name(&k.name, &name) || k.name.ends_with(&format!(".{name}$"))))
+        .or_else(|| {
+            at(&|k| ends_with_name(&k.name, &name) || k.name.ends_with(&format!(".{name}$")))
+        })
         .or_else(|| at(&|k| name == "valid" && k.name.ends_with("$valid$")))
         .ok_or_else(|| anyhow!("table {} has no key {name}", t.name))
 }
@@ -244,7 +251,10 @@ fn convert_key(k: &TableKey, s: &str) -> Result<MatchValue> {
                 Some((v, p)) => (number(v)?, p.parse()?),
                 None => {
                     let stars = s.chars().filter(|c| *c == '*').count() as u32;
-                    (number(&s.replace('*', "0"))?, width.saturating_sub(stars * 4))
+                    (
+                        number(&s.replace('*', "0"))?,
+                        width.saturating_sub(stars * 4),
+                    )
                 }
             };
             MatchValue::Lpm {
@@ -351,7 +361,10 @@ fn compare(expected: &BTreeMap<u32, Expected>, sent: &Sent) -> Result<()> {
     }
     for (port, want) in expected {
         if !sent.0.contains_key(port) && !want.packets.is_empty() {
-            bail!("port {port}: {} packets expected, none sent", want.packets.len());
+            bail!(
+                "port {port}: {} packets expected, none sent",
+                want.packets.len()
+            );
         }
     }
     Ok(())

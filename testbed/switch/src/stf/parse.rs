@@ -69,7 +69,10 @@ pub fn parse(text: &str) -> Result<Vec<(usize, Statement)>> {
         if line.is_empty() {
             continue;
         }
-        out.push((i + 1, statement(line).with_context(|| format!("line {}: {line}", i + 1))?));
+        out.push((
+            i + 1,
+            statement(line).with_context(|| format!("line {}: {line}", i + 1))?,
+        ));
     }
     Ok(out)
 }
@@ -137,8 +140,13 @@ fn statement(line: &str) -> Result<Statement> {
             value: arg(2)?.parse()?,
         },
         // Registers are zero at the start; reads and meters print only.
-        "register_read" | "register_reset" | "mirroring_get" | "wait" | "meter_get_rates"
-        | "meter_set_rates" | "meter_array_set_rates" => Statement::Nothing,
+        "register_read"
+        | "register_reset"
+        | "mirroring_get"
+        | "wait"
+        | "meter_get_rates"
+        | "meter_set_rates"
+        | "meter_array_set_rates" => Statement::Nothing,
         other => bail!("statement \"{other}\" is not known"),
     })
 }
@@ -186,11 +194,11 @@ fn add(rest: &str) -> Result<Statement> {
 }
 
 fn call(s: &str) -> Result<Call> {
-    let (action, rest) = s.trim().split_once('(').ok_or_else(|| anyhow!("no arguments"))?;
-    let inner = rest
-        .split_once(')')
-        .ok_or_else(|| anyhow!("missing )"))?
-        .0;
+    let (action, rest) = s
+        .trim()
+        .split_once('(')
+        .ok_or_else(|| anyhow!("no arguments"))?;
+    let inner = rest.split_once(')').ok_or_else(|| anyhow!("missing )"))?.0;
     let args = inner
         .split(',')
         .map(str::trim)

@@ -25,7 +25,10 @@ impl Captured {
 }
 
 pub fn program() -> Vec<u8> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../p4src/build/tidemark.json");
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../p4src/build/tidemark.json"
+    );
     std::fs::read(path).unwrap()
 }
 
@@ -101,7 +104,12 @@ pub fn tidemark() -> Switch {
     );
     s.groups.insert(
         1,
-        (1..=3).map(|p| Replica { port: p, rid: p as u16 }).collect(),
+        (1..=3)
+            .map(|p| Replica {
+                port: p,
+                rid: p as u16,
+            })
+            .collect(),
     );
     s
 }

@@ -4,11 +4,11 @@
 use num_traits::ToPrimitive;
 use serde_json::Value;
 
-use super::json::{array, get, hex_u32, number, small, string};
+use super::json::{array, hex_u32, number, small, string};
 use super::{Loader, Result};
 use crate::bmv2::LoadError;
 use crate::bmv2::bits::{mask64, words_for};
-use crate::bmv2::expr::{Compiled, Expr, FieldRef, Tier};
+use crate::bmv2::expr::{Compiled, Expr, FieldRef, Tier, Widths};
 use crate::bmv2::ir::{Action, Insn, Narrow, Param};
 
 impl<'a> Loader<'a> {
@@ -184,9 +184,31 @@ impl<'a> Loader<'a> {
     }
 
     fn assign(&self, left: &Value, right: &Value) -> Result<Insn> {
+        if string(left, "type")? == "expression" {
+            return self.assign_indexed(left, right);
+        }
         let dst = self.destination(left)?;
         let value = self.operand(right, 0)?;
         self.assignment(dst, value)
+    }
+
+    /// `stack[expression].field = value`.
+    fn assign_indexed(&self, left: &Value, right: &Value) -> Result<Insn> {
+        let Expr::StackAt {
+            stack,
+            field,
+            index,
+        } = self.operand(left, 0)?
+        else {
+            return Err(LoadError::new("assignment to an expression"));
+        };
+        let (width, _) = self.program.stack_field(stack, field);
+        Ok(Insn::SetAt {
+            stack,
+            field,
+            index: Compiled::new(*index, None, &self.program),
+            value: Compiled::new(self.operand(right, 0)?, Some(width), &self.program),
+        })
     }
 
     /// The cheapest instruction that stores `value` in `dst`.
@@ -331,15 +353,5 @@ impl<'a> Loader<'a> {
             .get(&id)
             .copied()
             .ok_or_else(|| LoadError::new(format!("no action with id {id}")).at(v))
-    }
-
-    pub fn set_from(&self, left: &Value, right: Expr) -> Result<(FieldRef, Compiled)> {
-        let dst = self.destination(left)?;
-        let low = Some(dst.width);
-        Ok((dst, Compiled::new(right, low, &self.program)))
-    }
-
-    pub fn get_operand(&self, v: &Value, key: &str) -> Result<Expr> {
-        self.operand(get(v, key)?, 0)
     }
 }

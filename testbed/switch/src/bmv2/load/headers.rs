@@ -316,17 +316,21 @@ impl<'a> Loader<'a> {
 }
 
 fn field_types(t: &Value) -> Result<Vec<FieldType<'_>>> {
+    let bad = || LoadError::new("malformed BMv2 JSON: header field").at(t);
+    let list = array(t, "fields")?;
+    let fixed_bits: u64 = list
+        .iter()
+        .filter_map(|f| f.get(1).and_then(Value::as_u64))
+        .fold(0, u64::saturating_add);
     let mut out = Vec::new();
-    for f in array(t, "fields")? {
-        let bad = || LoadError::new("malformed BMv2 JSON: header field").at(t);
+    for f in list {
         let name = f.get(0).and_then(Value::as_str).ok_or_else(bad)?;
         let (width, variable) = match f.get(1) {
             Some(Value::String(s)) if s == "*" => {
-                let bytes = t
-                    .get("max_length")
-                    .and_then(Value::as_u64)
-                    .ok_or_else(bad)?;
-                (bytes.saturating_mul(8), true)
+                // The length is that of the whole header.
+                let bytes = number(t, "max_length")?;
+                let bits = bytes.saturating_mul(8).checked_sub(fixed_bits);
+                (bits.ok_or_else(bad)?, true)
             }
             Some(w) => (w.as_u64().ok_or_else(bad)?, false),
             None => return Err(bad()),

@@ -89,16 +89,22 @@ impl<'a> Loader<'a> {
             }
             "extract_VL" => {
                 let x = param(0)?;
-                let kind = string(x, "type")?;
-                if kind != "regular" {
-                    return Err(LoadError::new(format!(
-                        "variable-length extract into \"{kind}\" is not supported"
-                    )));
-                }
-                let header = self.header_id(string(x, "value")?)?;
-                ParseOp::ExtractVariable {
-                    header,
-                    bits: self.exact(param(1)?)?,
+                let name = string(x, "value")?;
+                let bits = self.exact(param(1)?)?;
+                match string(x, "type")? {
+                    "regular" => ParseOp::ExtractVariable {
+                        header: self.header_id(name)?,
+                        bits,
+                    },
+                    "stack" => ParseOp::ExtractNextVariable {
+                        stack: self.stack_id(name)?,
+                        bits,
+                    },
+                    other => {
+                        return Err(LoadError::new(format!(
+                            "variable-length extract into \"{other}\" is not supported"
+                        )));
+                    }
                 }
             }
             "set" => self.parse_set(param(0)?, param(1)?)?,

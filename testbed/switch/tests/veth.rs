@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Frames through real interfaces. Needs root.
+
+mod common;
+#[path = "common/veth.rs"]
+mod veth;
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use tidemark_switch::io::afpacket::Interface;
+use tidemark_switch::io::{netns, plane};
+use tidemark_switch::tm::PortConfig;
+use veth::{Host, add_veth, enter_new_namespace, namespace_path};
+
+/// On a thread of its own, so that the namespace ends with the test.
+fn in_namespace(f: impl FnOnce() + Send + 'static) {
+    let result = std::thread::spawn(|| {
+        enter_new_namespace();
+        f();
+    })
+    .join();
+    if let Err(e) = result {
+        std::panic::resume_unwind(e);
+    }
+}
+
+fn open_ports() -> (BTreeMap<u32, Interface>, [Host; 3]) {
+    let names = [
+        (1, "p1", "h1"),
+        (2, "p2", "h2"),
+        (common::REPORT_PORT, "p9", "h9"),
+    ];
+    let mut ports = BTreeMap::new();
+    for (n, p, h) in names {
+        add_veth(p, h);
+        // The way another namespace's interface is opened.
+        let i = netns::within(&namespace_path(), || Interface::open(p)).unwrap();
+        ports.insert(n, i);
+    }
+    (ports, ["h1", "h2", "h9"].map(Host::open))
+}
+
+#[test]
+fn forwards_at_the_rate_and_reports_each_packet() {
+    in_namespace(|| {
+        let (ports, [h1, h2, h9]) = open_ports();
+        let mut s = common::tidemark();
+        s.configure(
+            2,
+            PortConfig {
+                rate_bps: 100_000_000,
+                delay_ns: 5_000_000,
+                depth_packets: 1000,
+            },
+        );
+        let (handle, thread) = plane::start(s, ports, None).unwrap();
+        const N: u32 = 200;
+        let start = Instant::now();
+        for i in 0..N {
+            h1.send(&common::tcp(1, 2, i, 1514));
+        }
+        for i in 0..N {
+            let f = h2.receive().expect("frame lost");
+            assert_eq!(
+                f,
+                common::tcp(1, 2, i, 1514),
+                "frame {i} in order and unchanged"
+            );
+        }
+        // Never faster than the wire.
+        assert!(start.elapsed() >= Duration::from_nanos(5_000_000 + u64::from(N) * 123_040));
+        for i in 0..N {
+            let r = h9.receive().expect("report lost");
+            assert_eq!(r.len(), 134);
+            let sequence = u32::from_be_bytes(r[42..46].try_into().unwrap()) & 0x3f_ffff;
+            assert_eq!(sequence, i);
+        }
+        handle.stop();
+        thread.join().unwrap();
+    });
+}
+
+#[test]
+fn over_long_frames_are_counted() {
+    in_namespace(|| {
+        add_veth("p1", "h1");
+        let mut port = Interface::open("p1").unwrap();
+        let host = Host::open("h1");
+        // Larger than any Ethernet frame here: refused by the sender's kernel or
+        // by the port, never passed on.
+        host.send(&common::tcp(1, 2, 1, 1514));
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while port.peek().is_none() {
+            assert!(Instant::now() < deadline, "nothing received");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let mut seen = 0;
+        port.take(|f| seen = f.len());
+        assert_eq!(seen, 1514);
+        assert_eq!(port.stats.rx_oversize, 0);
+    });
+}
+
+#[test]
+fn says_what_is_wrong_with_an_interface() {
+    in_namespace(|| {
+        let e = format!("{:#}", Interface::open("nosuch").err().unwrap());
+        assert!(e.contains("nosuch: not found"), "{e}");
+        let e = format!("{:#}", Interface::open("lo").err().unwrap());
+        assert!(e.contains("is down"), "{e}");
+        let e = netns::within("tidemark-no-such-ns", || Ok(())).unwrap_err();
+        assert!(format!("{e:#}").contains("not found"), "{e:#}");
+    });
+}
