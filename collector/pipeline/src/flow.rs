@@ -63,8 +63,6 @@ pub struct Point {
     smoothed_delay_ns: f64,
     delays: u32,
     settle: u32,
-    /// Smallest time from leaving the sender to arriving here.
-    pub path_ns: u64,
 }
 
 /// How a segment stands to those before it at a port.
@@ -98,7 +96,6 @@ impl Point {
             smoothed_delay_ns: 0.0,
             delays: 0,
             settle: 0,
-            path_ns: u64::MAX,
         }
     }
 
@@ -147,6 +144,18 @@ impl Point {
             Arrival::Hole
         } else {
             Arrival::Again
+        }
+    }
+
+    /// Puts a packet among those waiting for a sample beyond their sequence
+    /// number, in order of that.
+    pub fn wait_for_sequence(&mut self, waiting: Waiting) {
+        let list = &mut self.wait_sequence;
+        list.push_back(waiting);
+        let mut i = list.len() - 1;
+        while i > 0 && list[i - 1].key > list[i].key {
+            list.swap(i, i - 1);
+            i -= 1;
         }
     }
 

@@ -26,3 +26,6 @@ pub use config::{Config, ConfigError, DepthUnit, NodeConfig, PortConfig, TimeUni
 pub use pipeline::Pipeline;
 pub use rows::{Event, EventRow, FlowRow, Join, PostcardRow, ProbeRow, Sink, VecSink};
 pub use stats::Stats;
+
+#[cfg(test)]
+mod testing;

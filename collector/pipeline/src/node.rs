@@ -72,7 +72,8 @@ impl NodeState {
 
     fn unwrap(&self, raw: u64) -> u64 {
         let raw = raw & self.mask;
-        let Some(last) = self.last_ticks else {
+        // 64 bits do not wrap in the life of a switch.
+        let Some(last) = self.last_ticks.filter(|_| self.mask != u64::MAX) else {
             return raw;
         };
         let forward = raw.wrapping_sub(last) & self.mask;

@@ -165,7 +165,7 @@ impl<S: Sink> Pipeline<S> {
 
     /// Flows remembered now.
     pub fn flows_active(&self) -> usize {
-        self.flows.len()
+        self.flows.active()
     }
 
     /// Packets waiting for their sample, and samples held back.
@@ -249,7 +249,7 @@ impl<S: Sink> Pipeline<S> {
             probe_samples: s.samples,
             join_candidates: s.join_candidates,
             join_matched: s.join_matched(),
-            flows: self.flows.len() as u64,
+            flows: self.flows.active() as u64,
             flows_evicted: s.flows_evicted,
             ..CollectorStatus::default()
         };

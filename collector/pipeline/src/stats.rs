@@ -22,7 +22,8 @@ pub struct Stats {
     pub streams_refused: u64,
     /// Reports without any timestamp.
     pub reports_without_time: u64,
-    /// Reports whose time contradicts their node's others.
+    /// Reports whose time contradicts their node's others; their sequence
+    /// numbers are not accounted for.
     pub reports_implausible_time: u64,
     /// Reports of nodes beyond the bound.
     pub nodes_refused: u64,

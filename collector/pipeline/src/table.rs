@@ -31,7 +31,7 @@ impl FlowTable {
         }
     }
 
-    pub fn len(&self) -> usize {
+    pub fn active(&self) -> usize {
         self.slots.len()
     }
 
@@ -114,7 +114,7 @@ mod tests {
             t.get_mut(s).unwrap().last_rx_ns = if i == 7 { 1 } else { 200 };
         }
         t.insert(key(100), 300, 0, 0);
-        assert_eq!((t.len(), t.evicted()), (16, 1));
+        assert_eq!((t.active(), t.evicted()), (16, 1));
         assert!(t.find(&key(7)).is_none());
         assert!(t.find(&key(8)).is_some());
         assert_eq!(t.get(t.find(&key(100)).unwrap()).unwrap().id, 17);

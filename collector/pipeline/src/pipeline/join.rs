@@ -44,13 +44,9 @@ impl<S: Sink> Pipeline<S> {
         }
         let waits =
             flow.probed || row.rx_ns.saturating_sub(flow.created_rx_ns) < wait_ns.saturating_mul(2);
-        let left_host_ns = clock.mapping(flow.host).map(|m| {
-            let path_ns = match flow.points[p].path_ns {
-                u64::MAX => 0,
-                ns => ns,
-            };
-            m.to_host(row.ingress_ns).saturating_sub(path_ns)
-        });
+        // When it came here stands for when it left: a little late, but never
+        // before the ACK that caused it.
+        let left_host_ns = clock.mapping(flow.host).map(|m| m.to_host(row.ingress_ns));
         let beyond = flow.sample_beyond(seq);
         let by_sequence = match (arrival, beyond) {
             (Arrival::New, Some((sample, before))) => Some((sample, before)),
@@ -69,8 +65,9 @@ impl<S: Sink> Pipeline<S> {
             fill(row, &sample, Join::Sequence);
             return;
         }
-        if arrival != Arrival::New
-            && let Some(sample) = left_host_ns.and_then(|t| flow.sample_after(t))
+        let waits_for_sequence =
+            arrival == Arrival::New || (arrival == Arrival::Hole && beyond.is_none());
+        if !waits_for_sequence && let Some(sample) = left_host_ns.and_then(|t| flow.sample_after(t))
         {
             fill(row, &sample, Join::Time);
             return;
@@ -87,10 +84,8 @@ impl<S: Sink> Pipeline<S> {
                 list.pop_front();
             }
         }
-        if arrival == Arrival::New {
-            point
-                .wait_sequence
-                .push_back(Waiting { key: seq, position });
+        if waits_for_sequence {
+            point.wait_for_sequence(Waiting { key: seq, position });
         } else {
             let key = left_host_ns.unwrap_or(0);
             point.wait_time.push_back(Waiting { key, position });
@@ -111,7 +106,6 @@ impl<S: Sink> Pipeline<S> {
         let (id, host) = (flow.id, flow.host);
         for point in &mut flow.points {
             let clock = &mut self.nodes[usize::from(point.node)].clock;
-            let mapping = clock.mapping(host);
             while let Some(w) = point.wait_sequence.front().copied() {
                 if w.key >= sample.snd_nxt {
                     break;
@@ -123,12 +117,7 @@ impl<S: Sink> Pipeline<S> {
                 fill(&mut pending.row, &sample, Join::Sequence);
                 pending.resolved = true;
                 if let Some(before) = before {
-                    let ingress_ns = pending.row.ingress_ns;
-                    clock.sent_after(host, ingress_ns, before.time_ns);
-                    if let Some(m) = mapping {
-                        let path_ns = m.to_host(ingress_ns).saturating_sub(before.time_ns);
-                        point.path_ns = point.path_ns.min(path_ns);
-                    }
+                    clock.sent_after(host, pending.row.ingress_ns, before.time_ns);
                 }
             }
             while let Some(w) = point.wait_time.front().copied() {

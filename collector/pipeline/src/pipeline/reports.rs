@@ -41,8 +41,12 @@ impl<S: Sink> Pipeline<S> {
         }
         let times = node.state.times(report);
         if report.first_in_datagram {
-            let lost = self.account(exporter, report, times.ok());
-            self.nodes[usize::from(index)].lost_before += lost;
+            self.skip_datagram = false;
+            // A number with an impossible time is no evidence of anything.
+            if times != Err(TimeError::Implausible) {
+                let lost = self.account(exporter, report, times.ok());
+                self.nodes[usize::from(index)].lost_before += lost;
+            }
         }
         if self.skip_datagram {
             self.stats.reports_duplicate += 1;
