@@ -22,7 +22,7 @@ def test_the_collector_accepts_its_configuration(tmp_path, binary):
 
 
 def test_the_controller_accepts_its_configuration(tmp_path, binary):
-    document = configs.controller(Scenario(), Ports(), Paths.find(), tmp_path)
+    document = configs.controller(Scenario(), Ports(), Paths.find(), tmp_path, 30.0)
     validate(binary("tidemark-controller"), tmp_path / "controller.toml", document)
 
 

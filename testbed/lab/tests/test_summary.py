@@ -45,7 +45,7 @@ def phase(name="first"):
                 "end_s": 21.0,
                 "limit": {"action": "drop_tail", "limit_bytes": 312_500},
                 "estimate": {
-                    "utilisation": {"mean": 0.998},
+                    "utilisation": 0.998,
                     "loss_rate": 0.001,
                     "delay_ms": {"mean": 12.0, "p50": 12.0, "p99": 25.0, "max": 25.1},
                     "occupancy_bytes": {"p50": 1e5, "p99": 3e5, "max": 312_900.0},

@@ -42,7 +42,11 @@ def collector(scenario: Scenario, ports: Ports, capture_dir: Path) -> dict:
     }
 
 
-def controller(scenario: Scenario, ports: Ports, paths: Paths, run_dir: Path) -> dict:
+def controller(
+    scenario: Scenario, ports: Ports, paths: Paths, run_dir: Path, observe_s: float
+) -> dict:
+    """`observe_s`: what the controller waits before it judges a change; longer
+    than the phase after it, so that a rollback does not cut the phase short."""
     node, port = scenario.node_id, scenario.bottleneck_port
     return {
         "collectors": [f"127.0.0.1:{ports.collector}"],
@@ -60,6 +64,7 @@ def controller(scenario: Scenario, ports: Ports, paths: Paths, run_dir: Path) ->
             "max_limit_bytes": scenario.queue_depth_packets * _FRAME_BYTES // 2,
             "max_step_factor": 32.0,
             "min_change_interval_s": 5.0,
+            "observe_s": observe_s,
         },
         "links": [{"node": node, "port": port}],
         "switches": [

@@ -130,7 +130,7 @@ def _start(session: Session, options: Options, progress: Progress) -> None:
     session.start_network()
     session.start_switch()
     session.start_collector()
-    session.start_controller()
+    session.start_controller(observe_s=options.settle_s + options.seconds + 10)
     progress.say(f"console: {session.url}/  (token in {session.run_dir / 'controller.token'})")
     session.start_traffic()
     progress.say(

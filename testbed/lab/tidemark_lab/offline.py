@@ -41,11 +41,8 @@ def differences(phase: dict, offline: dict) -> list[str]:
         elif abs(live - later) > ROUNDING * max(abs(live), abs(later), 1e-9):
             found.append(f"{name}: live {live:.6g}, capture {later:.6g}")
 
-    later_utilisation = offline["utilisation"]
-    if isinstance(later_utilisation, dict):
-        later_utilisation = later_utilisation["mean"]
-    compare("utilisation", phase["utilisation"], later_utilisation)
-    compare("loss_rate", phase["loss_rate"], offline["loss_rate"])
+    for name in ("utilisation", "loss_rate"):
+        compare(name, phase[name], offline[name])
     for name in ESTIMATES:
         later = offline["estimates"].get(name) or {}
         compare(name, phase["estimates"][name]["value"], later.get("value"))

@@ -62,6 +62,7 @@ class Supervisor:
                 stderr=subprocess.STDOUT,
                 # Ctrl-C goes to the lab, which ends its children in order.
                 start_new_session=True,
+                env={**os.environ, "NO_COLOR": "1"},
                 preexec_fn=in_child,
             )
             child = Child(name, process, log)

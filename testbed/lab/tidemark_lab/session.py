@@ -78,9 +78,11 @@ class Session:
             lambda: _accepts(self.ports.collector), "the collector", START_TIMEOUT_S, child
         )
 
-    def start_controller(self) -> None:
+    def start_controller(self, observe_s: float) -> None:
         config = self.run_dir / "controller.toml"
-        document = configs.controller(self.scenario, self.ports, self.paths, self.run_dir)
+        document = configs.controller(
+            self.scenario, self.ports, self.paths, self.run_dir, observe_s
+        )
         config.write_text(tomli_w.dumps(document))
         child = self.supervisor.start(
             "controller", [self.paths.binary("tidemark-controller"), "run", "--config", config]
@@ -127,10 +129,14 @@ class Session:
     def limit_bytes(self) -> int | None:
         """As the controller last read it from the switch; None while unknown."""
         try:
-            limit = self.link().get("limit") or {}
+            switches = self.controller.get("/status")["switches"]
         except ApiError:
             return None
-        return limit.get("limit_bytes")
+        for switch in switches:
+            if switch["node"] == self.scenario.node_id:
+                limit = switch["limits"].get(str(self.scenario.bottleneck_port)) or {}
+                return limit.get("limit_bytes")
+        return None
 
     def finish(self) -> None:
         """Ends the programs in the order that loses nothing: no traffic, then

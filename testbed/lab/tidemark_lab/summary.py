@@ -15,7 +15,7 @@ def phase_summary(phase: dict, truth: dict, advice: dict | None) -> dict:
     limit = link.get("limit") or {}
     return {
         "name": phase["name"],
-        "utilisation": estimate["utilisation"]["mean"],
+        "utilisation": estimate["utilisation"],
         "loss_rate": estimate["loss_rate"],
         "delay_ms": _quantiles(estimate["delay_ms"]),
         "occupancy_bytes": _quantiles(estimate["occupancy_bytes"]),

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of a run, as rows of text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .data import Run
+
+MISSING = "\u2013"
+Format = Callable[[float], str]
+
+
+@dataclass(frozen=True)
+class Table:
+    """`rows` begin with the label of the row."""
+
+    head: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+
+
+def percent(digits: int) -> Format:
+    return lambda v: f"{100 * v:.{digits}f} %"
+
+
+def number(digits: int, unit: str = "") -> Format:
+    return lambda v: f"{v:.{digits}f}{' ' if unit else ''}{unit}"
+
+
+def kilobytes(value: float) -> str:
+    return f"{value / 1000:.1f} kB"
+
+
+def show(value: float | None, form: Format) -> str:
+    return MISSING if value is None else form(value)
+
+
+def interval(estimate: dict | None, form: Format) -> str:
+    """`value (low to high)`."""
+    if not estimate or estimate.get("value") is None:
+        return MISSING
+    text = form(estimate["value"])
+    low, high = estimate.get("low"), estimate.get("high")
+    if low is None or high is None or low == high:
+        return text
+    return f"{text} ({form(low)} to {form(high)})"
+
+
+def outcome(run: Run) -> Table:
+    """What was measured in each phase; the advice's prediction beside the phase
+    that ran under it."""
+    phases = [p.document for p in run.phases]
+    advice = next((p["advice"] for p in phases if p.get("advice")), None) or {}
+    predicted = advice.get("predicted") or {}
+    targets = (run.summary.get("config", {}).get("scenario") or {}).get("targets") or {}
+
+    def row(
+        label: str, pick: Callable[[dict], float | None], form: Format, beside=MISSING, goal=""
+    ):
+        return (label, *(show(pick(p), form) for p in phases), beside, goal or MISSING)
+
+    def bound(name: str, sign: str, form: Format) -> str:
+        return f"{sign} {form(targets[name])}" if targets.get(name) is not None else MISSING
+
+    loss = percent(3)
+    milliseconds = number(1, "ms")
+    rows = [
+        row(
+            "limit",
+            lambda p: p["limit_bytes"],
+            kilobytes,
+            show(advice.get("limit_bytes"), kilobytes),
+        ),
+        row(
+            "utilisation",
+            lambda p: p["utilisation"],
+            percent(1),
+            interval(predicted.get("utilisation"), percent(1)),
+            bound("utilisation", "≥", percent(0)),
+        ),
+        row(
+            "loss rate",
+            lambda p: p["loss_rate"],
+            loss,
+            interval(predicted.get("loss_rate"), loss),
+            bound("loss_rate", "≤", percent(1)),
+        ),
+        row("queueing delay, median", lambda p: p["delay_ms"]["p50"], milliseconds),
+        row("queueing delay, p99", lambda p: p["delay_ms"]["p99"], milliseconds),
+        row(
+            "queueing delay, largest",
+            lambda p: p["delay_ms"]["max"],
+            milliseconds,
+            interval(predicted.get("delay_ms"), milliseconds),
+            bound("delay_ms", "≤", milliseconds),
+        ),
+        row("occupancy, median", lambda p: p["occupancy_bytes"]["p50"], kilobytes),
+        row("occupancy, p99", lambda p: p["occupancy_bytes"]["p99"], kilobytes),
+        row("occupancy, largest", lambda p: p["occupancy_bytes"]["max"], kilobytes),
+    ]
+    head = ("", *(f"phase {p['name']}, measured" for p in phases), "advice, predicted", "target")
+    return Table(head, rows)
+
+
+ESTIMATES: tuple[tuple[str, str, Format], ...] = (
+    ("n_b", "<var>N<sub>b</sub></var>, flows", number(1)),
+    ("t_e_ms", "<var>T<sub>e</sub></var>", number(1, "ms")),
+    ("c_e_share", "<var>C<sub>e</sub></var>/<var>C</var>", percent(1)),
+    ("alpha", "&alpha;", number(2)),
+    ("mean_loss_burst", "mean loss burst", number(1, "pkts")),
+    ("delta", "&Delta;", number(2)),
+)
+
+
+def estimates(run: Run) -> Table:
+    """Every estimate with its interval beside the truth where there is one."""
+    phases = [p.document for p in run.phases]
+    head = ("",)
+    for p in phases:
+        head += (f"phase {p['name']}, estimated", "truth")
+    rows = []
+    for name, label, form in ESTIMATES:
+        row: tuple[str, ...] = (label,)
+        for p in phases:
+            row += (interval(p["estimates"].get(name), form), show(_truth(p, name), form))
+        rows.append(row)
+    regime: tuple[str, ...] = ("regime",)
+    for p in phases:
+        regime += (str((p["estimates"].get("regime") or {}).get("value") or MISSING), MISSING)
+    rows.append(regime)
+    return Table(head, rows)
+
+
+def _truth(phase: dict, name: str) -> float | None:
+    return (phase.get("truth") or {}).get(name)
+
+
+def evidence(run: Run) -> Table:
+    """Whether the numbers can be trusted."""
+    phases = [p.document for p in run.phases]
+    rows = [
+        (label, *(f"{p['reports'][key]:,}".replace(",", "\u202f") for p in phases))
+        for key, label in (
+            ("received", "reports received"),
+            ("lost", "reports lost"),
+            ("malformed", "reports malformed"),
+        )
+    ]
+    rows.append(
+        (
+            "data packets of probed flows joined",
+            *(show(p["join"]["matched_fraction"], percent(2)) for p in phases),
+        )
+    )
+    return Table(("", *(f"phase {p['name']}" for p in phases)), rows)
