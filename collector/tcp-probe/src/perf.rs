@@ -23,10 +23,13 @@ pub use clock::Clock;
 pub use error::OpenError;
 pub use options::{AddressRange, Filter, FilterError, Options};
 
+/// A CPU needs at most this long from stamping a record to making it visible.
+const IN_FLIGHT_NS: u64 = 500_000;
+
 /// Totals of a reader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Given to the caller.
+    /// Read and let through.
     pub events: u64,
     /// Records the kernel had no room for.
     pub lost: u64,
@@ -42,8 +45,11 @@ pub struct PerfReader {
     rings: Vec<CpuRing>,
     layout: Layout,
     filter: Filter,
+    clock: Clock,
     offset: clock::Offset,
     scratch: Vec<u8>,
+    /// Read but not given out yet, see [`PerfReader::drain`].
+    held: Vec<Event>,
     counts: Counts,
 }
 
@@ -95,8 +101,10 @@ impl PerfReader {
             rings,
             layout,
             filter: options.filter.clone(),
+            clock: options.clock,
             offset: clock::Offset::new(options.clock),
             scratch: Vec::with_capacity(256),
+            held: Vec::new(),
             counts: Counts::default(),
         })
     }
@@ -121,18 +129,40 @@ impl PerfReader {
         }
     }
 
-    /// Takes everything the rings hold; returns the number of events given to
-    /// `f`. Events are in order of time within a CPU, not across CPUs.
+    /// Empties the rings and gives `f` the events in order of time, across the
+    /// CPUs too: one flow's events come from several. Returns their number.
+    ///
+    /// Events of the last half millisecond are held back until the next call,
+    /// since another CPU may still be writing an earlier one.
     pub fn drain(&mut self, mut f: impl FnMut(Event)) -> usize {
-        let before = self.counts.events;
+        // Read before the rings: what is older has been written by then.
+        let now_ns = self.clock.stamped().now_ns();
+        self.read_rings();
+        let horizon_ns = self.offset.apply(now_ns.saturating_sub(IN_FLIGHT_NS));
+        let ready = self
+            .held
+            .partition_point(|event| event.time_ns() <= horizon_ns);
+        self.held.drain(..ready).for_each(&mut f);
+        ready
+    }
+
+    /// As [`PerfReader::drain`], but holds nothing back: for the end.
+    pub fn drain_all(&mut self, mut f: impl FnMut(Event)) -> usize {
+        self.read_rings();
+        let ready = self.held.len();
+        self.held.drain(..).for_each(&mut f);
+        ready
+    }
+
+    /// Moves what the rings hold to `held`, in order of time.
+    fn read_rings(&mut self) {
         self.offset.refresh();
         for cpu in &mut self.rings {
-            let counts = &mut self.counts;
+            let (counts, held, scratch) = (&mut self.counts, &mut self.held, &mut self.scratch);
             let (layout, filter, offset) = (&self.layout, &self.filter, &self.offset);
-            let scratch = &mut self.scratch;
             cpu.ring.consume(|first, second| {
                 let result = records(first, second, scratch, |record| {
-                    take(record, layout, filter, offset, counts, &mut f);
+                    held.extend(take(record, layout, filter, offset, counts));
                 });
                 if let Err(corrupt) = result {
                     counts.malformed += 1;
@@ -143,7 +173,8 @@ impl PerfReader {
                 }
             });
         }
-        (self.counts.events - before) as usize
+        // A merge of one ascending run per CPU.
+        self.held.sort_by_key(Event::time_ns);
     }
 
     /// Records the kernel had no room for, as it has told so far.
@@ -171,13 +202,12 @@ fn take(
     filter: &Filter,
     offset: &clock::Offset,
     counts: &mut Counts,
-    f: &mut impl FnMut(Event),
-) {
+) -> Option<Event> {
     match record {
         Record::Sample { time_ns, raw } => match layout.read(offset.apply(time_ns), raw) {
             Ok(event) if filter.passes(event.flow()) => {
                 counts.events += 1;
-                f(event);
+                return Some(event);
             }
             Ok(_) => counts.filtered += 1,
             Err(SampleError::Short | SampleError::UnknownType | SampleError::UnknownFamily) => {
@@ -188,6 +218,7 @@ fn take(
         Record::Malformed => counts.malformed += 1,
         Record::Other(_) => {}
     }
+    None
 }
 
 impl CpuRing {

@@ -33,7 +33,11 @@ fn transfer(listener: &TcpListener, bytes: usize) -> (SocketAddr, SocketAddr) {
         assert!(got > 0);
         left -= got;
     }
-    drop(sender.join().unwrap());
+    // A byte back: its arrival gives a sample in which all data has been sent,
+    // while acknowledgements that arrive after the close would give none.
+    let mut client = sender.join().unwrap();
+    accepted.write_all(&[1]).unwrap();
+    client.read_exact(&mut buffer[..1]).unwrap();
     (local, server)
 }
 
@@ -48,8 +52,9 @@ fn drain_until(reader: &mut PerfReader, mut enough: impl FnMut(&[Event]) -> bool
         }
         assert!(
             Instant::now() < deadline,
-            "only {} events in 10 s",
-            events.len()
+            "only {} events in 10 s, {:?}: {events:#?}",
+            events.len(),
+            reader.counts()
         );
         reader.poll(Duration::from_millis(20)).unwrap();
     }
@@ -83,7 +88,6 @@ fn follows_a_transfer(address: &str) {
     let mut reader = open(&filtered_to(port));
     let before = Clock::MonoRaw.now_ns();
     let (client, server) = transfer(&listener, BYTES);
-    // The last sample at the sender acknowledges everything but perhaps the FIN.
     let events = drain_until(&mut reader, |events| {
         let samples = samples_of(events, client);
         match (samples.first(), samples.last()) {
@@ -92,6 +96,10 @@ fn follows_a_transfer(address: &str) {
         }
     });
     let after = Clock::MonoRaw.now_ns();
+    assert!(
+        events.is_sorted_by_key(Event::time_ns),
+        "events of several CPUs are out of order"
+    );
     let sent = samples_of(&events, client);
     for sample in &sent {
         assert_eq!(sample.flow.dst, server.ip());
