@@ -35,7 +35,7 @@ def make_summary() -> dict:
             "reports": {"received": 165_000, "lost": 0, "malformed": 0},
             "join": {"matched_fraction": 0.9971},
             "estimates": {
-                **{k: estimate for k in ("n_b", "t_e_ms", "alpha", "mean_loss_burst")},
+                **dict.fromkeys(("n_b", "t_e_ms", "alpha", "mean_loss_burst"), estimate),
                 "delta": {"value": None, "low": None, "high": None},
                 "c_e_share": {"value": 0.9, "low": 0.88, "high": 0.92},
                 "regime": {"value": "elastic", "low": None, "high": None},
