@@ -57,7 +57,7 @@ def ptf_command(args: argparse.Namespace, control: str, logs: Path) -> list[str]
     command = [sys.executable, str(Path(sys.executable).with_name("ptf"))]
     command += ["--test-dir", str(HERE / "tests"), "--pypath", str(HERE)]
     command += ["--log-file", str(logs / "ptf.log"), "--disable-ipv6", "--quiet"]
-    command += ["--test-case-timeout", "120", "--failfast"] if os.environ.get("FAILFAST") else []
+    command += ["--test-case-timeout", "120"]
     command += ["--test-params", ";".join(f"{k}={v!r}" for k, v in params.items())]
     for port in PORTS:
         command += ["--interface", f"{port}@ptf{port}"]
