@@ -125,11 +125,12 @@ control IngressPipeline(inout headers_t hdr,
 
     // Reports one in 2^sampling_shift of the packets that leave, by a hash of
     // fields that no switch changes, so that every switch on the path and the
-    // host agree on the sample. Drops are always reported.
+    // host agree on the sample. Drops are always reported. (CRC-32: the low bits
+    // of CRC-16 hardly change with neighbouring ports or identifications.)
     @name(".Ingress.report")
     action report(bit<8> sampling_shift) {
         meta.report.sampling_shift = sampling_shift;
-        hash(sample_hash, HashAlgorithm.crc16, 16w0,
+        hash(sample_hash, HashAlgorithm.crc32, 16w0,
              { hdr.ipv4.src_addr, hdr.ipv4.dst_addr, hdr.ipv4.protocol,
                meta.l4_src_port, meta.l4_dst_port,
                hdr.ipv4.identification, meta.tcp_sequence },
@@ -163,7 +164,7 @@ control IngressPipeline(inout headers_t hdr,
         meta.report.ingress_port = standard_metadata.ingress_port;
         meta.report.egress_port = standard_metadata.egress_spec;
         meta.report.ingress_time_us = standard_metadata.ingress_global_timestamp;
-        hash(meta.report.flow_hash, HashAlgorithm.crc16, 16w0,
+        hash(meta.report.flow_hash, HashAlgorithm.crc32, 16w0,
              { hdr.ipv4.src_addr, hdr.ipv4.dst_addr, hdr.ipv4.protocol,
                meta.l4_src_port, meta.l4_dst_port },
              32w65536);
