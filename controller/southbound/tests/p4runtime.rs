@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The P4Runtime driver against our P4Runtime server and the committed program.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
+
 mod common;
 
 use common::{Running, artifact, serve};

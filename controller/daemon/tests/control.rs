@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Limits: by operators, by confirmed advice, by auto mode, and back again.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
+
+mod common;
+
+use common::{Lab, PORT};
+use serde_json::{Value, json};
+use std::sync::atomic::Ordering;
+use tidemark_controller::config::Mode;
+use tidemark_southbound::Limit;
+
+fn in_force(lab: &Lab) -> u64 {
+    lab.switch.limits.lock().unwrap()[&PORT].bytes().unwrap()
+}
+
+async fn outcomes(lab: &Lab) -> Vec<(String, String)> {
+    let (_, all) = lab.get("/changes").await;
+    let text = |v: &Value| v.as_str().unwrap().to_string();
+    let changes = all["changes"].as_array().unwrap().iter();
+    changes
+        .map(|c| (text(&c["origin"]), text(&c["outcome"])))
+        .collect()
+}
+
+#[tokio::test]
+async fn an_operator_sets_a_limit() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = dir.path().join("audit.jsonl");
+    let mut lab = Lab::new(|c| c.control.audit_log = Some(log.clone()));
+    lab.pass(2).await;
+    let mut events = lab.core.events.subscribe();
+    let body = json!({"bytes": 90_000, "reason": "trying"});
+    let (status, a) = lab.post("/links/10/5/limit", body).await;
+    assert_eq!(status, 200, "{a}");
+    assert_eq!(
+        a["before"],
+        json!({"action": "drop_tail", "limit_bytes": 250_000})
+    );
+    assert_eq!(
+        a["limit"],
+        json!({"action": "drop_tail", "limit_bytes": 90_000})
+    );
+    assert_eq!(in_force(&lab), 90_000);
+    assert_eq!(events.recv().await.unwrap().name, "change");
+    let (_, link) = lab.get("/links/10/5").await;
+    assert_eq!(link["limit"]["limit_bytes"], 90_000);
+
+    let body = json!({"bytes": 80_000, "action": "mark_ce"});
+    lab.post("/links/10/5/limit", body).await;
+    let marked = Limit::MarkCe {
+        limit_bytes: 80_000,
+    };
+    assert_eq!(lab.switch.limits.lock().unwrap()[&PORT], marked);
+    lab.post("/links/10/5/limit", json!({"action": "unlimited"}))
+        .await;
+    assert_eq!(lab.switch.limits.lock().unwrap()[&PORT], Limit::Unlimited);
+
+    let text = std::fs::read_to_string(&log).unwrap();
+    let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    assert_eq!(first["reason"], "trying");
+    assert_eq!(first["outcome"], "set");
+    assert_eq!(text.lines().count(), 3);
+
+    let (_, r) = lab.post("/links/10/5/reports", json!({"on": false})).await;
+    assert_eq!(r["on"], false);
+    assert_eq!(lab.switch.reports.lock().unwrap()[&PORT], false);
+}
+
+#[tokio::test]
+async fn a_switch_that_fails_is_a_502() {
+    let mut lab = Lab::new(|_| {});
+    lab.pass(2).await;
+    lab.switch.broken.store(true, Ordering::Relaxed);
+    let (status, a) = lab
+        .post("/links/10/5/limit", json!({"bytes": 90_000}))
+        .await;
+    assert_eq!(status, 502);
+    assert!(
+        a["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("unplugged")
+    );
+    lab.switch.broken.store(false, Ordering::Relaxed);
+    lab.switch.liar.store(true, Ordering::Relaxed);
+    let (status, a) = lab
+        .post("/links/10/5/limit", json!({"bytes": 90_000}))
+        .await;
+    assert_eq!(status, 502);
+    assert!(
+        a["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("holds unlimited")
+    );
+    assert_eq!(outcomes(&lab).await.len(), 2);
+    assert!(outcomes(&lab).await.iter().all(|o| o.1 == "failed"));
+}
+
+#[tokio::test]
+async fn advice_is_applied_watched_and_kept() {
+    let mut lab = Lab::new(|c| c.control.mode = Mode::Confirm);
+    lab.pass(16).await;
+    let (_, a) = lab.get("/advice").await;
+    let advised = a["advice"]["limit_bytes"].as_u64().unwrap();
+    let stale = json!({"bytes": advised * 2});
+    assert_eq!(lab.post("/advice/apply", stale).await.0, 409);
+    let (status, a) = lab.post("/advice/apply", json!({"bytes": advised})).await;
+    assert_eq!(status, 200, "{a}");
+    assert_eq!(a["limit"]["limit_bytes"], advised);
+    assert_eq!(in_force(&lab), advised);
+    let (_, link) = lab.get("/links/10/5").await;
+    assert_eq!(link["watching"]["limit"]["limit_bytes"], advised);
+    // Too soon after the last.
+    let (status, a) = lab.post("/advice/apply", json!({})).await;
+    assert_eq!((status, &a["error"]["field"]), (409, &json!("interval")));
+
+    lab.obey();
+    lab.pass(5).await;
+    assert_eq!(in_force(&lab), advised);
+    let seen = outcomes(&lab).await;
+    assert_eq!(seen[0], ("confirmed".into(), "set".into()));
+    assert_eq!(seen.last().unwrap(), &("rollback".into(), "kept".into()));
+    assert!(lab.get("/links/10/5").await.1["watching"].is_null());
+}
+
+#[tokio::test]
+async fn worse_than_bound_and_before_is_rolled_back() {
+    let mut lab = Lab::new(|c| c.control.mode = Mode::Confirm);
+    lab.pass(16).await;
+    let (status, _) = lab.post("/advice/apply", json!({})).await;
+    assert_eq!(status, 200);
+    assert_ne!(in_force(&lab), 250_000);
+    lab.obey();
+    // Heavy loss from now on.
+    lab.traffic.drops_per_flow = 300;
+    lab.pass(5).await;
+    assert_eq!(in_force(&lab), 250_000);
+    let seen = outcomes(&lab).await;
+    let expected = [
+        ("confirmed", "set"),
+        ("rollback", "worse"),
+        ("rollback", "set"),
+    ];
+    let allowed: Vec<_> = seen.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+    assert_eq!(allowed, expected);
+}
+
+#[tokio::test]
+async fn recommend_only_recommends() {
+    let mut lab = Lab::new(|_| {});
+    lab.pass(12).await;
+    let (status, a) = lab.post("/advice/apply", json!({})).await;
+    assert_eq!((status, &a["error"]["field"]), (409, &json!("mode")));
+    let (_, a) = lab.get("/advice").await;
+    assert_eq!(a["can_apply"], false);
+    assert!(a["why_not"].as_str().unwrap().contains("recommend"));
+    assert_eq!(in_force(&lab), 250_000);
+}
+
+#[tokio::test]
+async fn a_step_that_is_too_wide_is_refused_when_confirmed_and_cut_when_auto() {
+    let mut lab = Lab::new(|c| {
+        c.control.mode = Mode::Confirm;
+        c.control.max_step_factor = 1.02;
+    });
+    lab.pass(16).await;
+    let (status, a) = lab.post("/advice/apply", json!({})).await;
+    assert_eq!(
+        (status, &a["error"]["field"]),
+        (409, &json!("bytes")),
+        "{a}"
+    );
+    assert_eq!(in_force(&lab), 250_000);
+
+    let mut lab = Lab::new(|c| {
+        c.control.mode = Mode::Auto;
+        c.control.max_step_factor = 1.25;
+        c.control.deadband = 0.05;
+    });
+    lab.pass(16).await;
+    let limit = in_force(&lab);
+    assert!(limit == 200_000 || limit == 312_500, "{limit}");
+}
+
+#[tokio::test]
+async fn auto_follows_once_and_then_rests() {
+    let mut lab = Lab::new(|c| c.control.mode = Mode::Auto);
+    lab.pass(8).await;
+    let first = in_force(&lab);
+    assert_ne!(first, 250_000);
+    lab.obey();
+    lab.pass(15).await;
+    let sets = outcomes(&lab).await;
+    let sets = sets.iter().filter(|o| o.1 == "set").count();
+    // The second would come at the earliest min_change_interval_s later.
+    assert_eq!(sets, 1);
+}
+
+#[tokio::test]
+async fn dry_run_writes_nothing() {
+    let mut lab = Lab::new(|c| {
+        c.control.mode = Mode::Auto;
+        c.control.dry_run = true;
+    });
+    lab.pass(8).await;
+    assert_eq!(in_force(&lab), 250_000);
+    assert_eq!(outcomes(&lab).await[0], ("auto".into(), "dry_run".into()));
+}
+
+#[tokio::test]
+async fn targets_change_the_advice() {
+    let mut lab = Lab::new(|_| {});
+    lab.pass(16).await;
+    let advised = |a: Value| a["advice"]["limit_bytes"].as_u64().unwrap();
+    let before = advised(lab.get("/advice").await.1);
+    let body = json!({"node": 10, "port": 5, "delay_ms": 2.5, "priority": ["delay"]});
+    let (status, t) = lab.post("/targets", body).await;
+    assert_eq!(status, 200, "{t}");
+    assert_eq!(t["targets"]["utilisation"], 0.98);
+    let after = advised(lab.get("/advice").await.1);
+    assert!(after < before, "{after} {before}");
+    // 2.5 ms at 100 Mb/s.
+    assert!(after <= 31_250, "{after}");
+    let (_, t) = lab.post("/targets", json!({"delay_ms": null})).await;
+    assert!(t["targets"]["delay_ms"].is_null());
+    let (_, t) = lab.get("/targets").await;
+    assert_eq!(t["links"][0]["targets"]["delay_ms"], 2.5);
+}

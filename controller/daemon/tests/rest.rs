@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The REST interface over traffic that is known.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
+
+mod common;
+
+use axum::body::Body;
+use axum::http::Request;
+use common::{Lab, TOKEN};
+use serde_json::{Value, json};
+
+async fn warm() -> Lab {
+    let mut lab = Lab::new(|c| c.control.mode = tidemark_controller::config::Mode::Confirm);
+    lab.pass(16).await;
+    lab
+}
+
+#[tokio::test]
+async fn links_tell_what_the_traffic_was() {
+    let lab = warm().await;
+    let (status, all) = lab.get("/links").await;
+    assert_eq!(status, 200);
+    let link = &all["links"][0];
+    assert_eq!((&link["node"], &link["port"]), (&json!(10), &json!(5)));
+    assert_eq!(link["name"], "bottleneck");
+    assert_eq!(link["stale"], false);
+    assert_eq!(link["reported_limit_bytes"], 250_000);
+    assert_eq!(link["now_ns"], 16_000_000_000u64);
+    assert!(link["advice"]["rules"].is_null(), "brief without rules");
+    let e = &link["estimate"];
+    // 6 flows * 13 packets * 1538 bytes in 10 ms of 125 000 bytes.
+    let utilisation = 6.0 * 13.0 * 1538.0 / 125_000.0;
+    let mean = e["utilisation"]["mean"].as_f64().unwrap();
+    assert!((mean - utilisation).abs() < 1e-6, "{mean}");
+    assert_eq!(e["from_ns"], 6_000_000_000u64);
+    assert_eq!(e["to_ns"], 16_000_000_000u64);
+    // Tops of the swings at 8.99, 11.99, 14.99 s.
+    assert_eq!(e["drops"], 18);
+    assert_eq!(e["estimates"]["n_b"]["value"], 6.0);
+    let t_e = e["estimates"]["t_e_ms"]["value"].as_f64().unwrap();
+    assert!((t_e - 20.0).abs() < 2.0, "{t_e}");
+
+    let (_, full) = lab.get("/links/10/5").await;
+    assert!(full["advice"]["rules"].as_array().unwrap().len() > 10);
+    let (_, flows) = lab.get("/flows").await;
+    let flows = flows["flows"].as_array().unwrap();
+    assert_eq!(flows.len(), 6);
+    assert!(flows.iter().all(|f| f["class"] == "LBP" && f["node"] == 10));
+}
+
+#[tokio::test]
+async fn series_rules_advice_curve() {
+    let lab = warm().await;
+    let (_, s) = lab
+        .get("/links/10/5/series?from_ns=8000000000&to_ns=10000000000")
+        .await;
+    assert_eq!(s["step_ns"], 10_000_000);
+    assert_eq!(s["time_ns"].as_array().unwrap().len(), 200);
+    let drops: u64 = s["drops"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|d| d.as_u64().unwrap())
+        .sum();
+    assert_eq!(drops, 6);
+    assert_eq!(s["limit_bytes"][0], 250_000);
+    let columns = s.as_object().unwrap().values().filter_map(Value::as_array);
+    assert!(columns.into_iter().all(|c| c.len() == 200));
+    let (_, s) = lab.get("/links/10/5/series?last_s=10&max_points=50").await;
+    assert!(s["time_ns"].as_array().unwrap().len() <= 50);
+
+    let (_, rules) = lab.get("/rules").await;
+    let rules = rules["rules"].as_array().unwrap();
+    assert!(rules.iter().any(|r| r["id"] == "bscl"));
+    let (_, a) = lab.get("/advice?node=10&port=5").await;
+    assert_eq!(a["can_apply"], true, "{a}");
+    assert!(a["advice"]["limit_bytes"].as_u64().unwrap() >= 6000);
+    assert_eq!(a["targets"]["delay_ms"], 30.0);
+
+    let (_, c) = lab
+        .get("/curve?points=5&from_bytes=10000&to_bytes=50000")
+        .await;
+    let points = c["points"].as_array().unwrap();
+    assert_eq!(points.len(), 5);
+    assert_eq!(points[4]["buffer_bytes"], 50_000.0);
+    let (_, csv) = lab.get("/curve?points=5&format=csv").await;
+    let csv = csv.as_str().unwrap();
+    assert_eq!(csv.lines().count(), 6);
+    assert!(csv.starts_with("buffer_bytes,utilisation,utilisation_low,"));
+}
+
+#[tokio::test]
+async fn bad_requests_name_the_field() {
+    let lab = warm().await;
+    for (path, status, field) in [
+        ("/links/10/6", 404, json!("port")),
+        ("/nothing", 404, Value::Null),
+        ("/links/10/5/series?from_ns=abc", 400, json!("from_ns")),
+        (
+            "/links/10/5/series?from_ns=9&to_ns=3",
+            400,
+            json!("from_ns"),
+        ),
+        ("/links/10/5/series?max_points=0", 400, json!("max_points")),
+        ("/links/10/5/series?last_s=-1", 400, json!("last_s")),
+        ("/links/10/5/series?fro=1", 400, json!("fro")),
+        ("/curve?points=1", 400, json!("points")),
+        ("/curve?from_bytes=9&to_bytes=3", 400, json!("to_bytes")),
+        ("/curve?format=xml", 400, json!("format")),
+        ("/phases/none", 404, Value::Null),
+    ] {
+        let (got, answer) = lab.get(path).await;
+        assert_eq!(
+            (got, &answer["error"]["field"]),
+            (status, &field),
+            "{path}: {answer}"
+        );
+        assert!(!answer["error"]["message"].as_str().unwrap().is_empty());
+    }
+    for (path, body, status, field) in [
+        ("/links/10/5/limit", json!({}), 400, "bytes"),
+        ("/links/10/5/limit", json!({"bytes": "9"}), 400, "bytes"),
+        ("/links/10/5/limit", json!({"byte": 9}), 400, "byte"),
+        ("/links/10/5/limit", json!({"bytes": 10}), 400, "bytes"),
+        (
+            "/links/10/5/limit",
+            json!({"bytes": 1e12 as u64}),
+            400,
+            "bytes",
+        ),
+        (
+            "/links/10/5/limit",
+            json!({"bytes": 9000, "action": "drop"}),
+            400,
+            "action",
+        ),
+        (
+            "/links/10/5/limit",
+            json!({"bytes": 9000, "action": "unlimited"}),
+            400,
+            "bytes",
+        ),
+        ("/links/99/5/limit", json!({"bytes": 9000}), 404, "port"),
+        ("/targets", json!({"utilisation": 98}), 400, "utilisation"),
+        ("/targets", json!({"delay_ms": -1}), 400, "delay_ms"),
+        (
+            "/targets",
+            json!({"priority": ["loss", "speed"]}),
+            400,
+            "priority[1]",
+        ),
+        ("/targets", json!({"node": 1, "port": 2}), 404, "port"),
+        (
+            "/phases",
+            json!({"name": "a b", "action": "start"}),
+            400,
+            "name",
+        ),
+        ("/phases", json!({"name": "a"}), 400, "action"),
+        (
+            "/phases",
+            json!({"name": "a", "action": "end"}),
+            404,
+            "name",
+        ),
+        ("/advice/apply", json!({"node": "x"}), 400, "node"),
+    ] {
+        let (got, answer) = lab.post(path, body.clone()).await;
+        let found = answer["error"]["field"].as_str();
+        assert_eq!(
+            (got, found),
+            (status, Some(field)),
+            "{path} {body}: {answer}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn writing_needs_the_token() {
+    let lab = warm().await;
+    let doc = tidemark_controller::api::openapi::build();
+    let mut writes = 0;
+    for (path, item) in doc["paths"].as_object().unwrap() {
+        if item.get("post").is_none() {
+            continue;
+        }
+        writes += 1;
+        let path = path.replace("{node}", "10").replace("{port}", "5");
+        for header in [None, Some("Bearer wrong"), Some(TOKEN)] {
+            let mut request = Request::post(format!("/api/v1{path}"));
+            if let Some(h) = header {
+                request = request.header("authorization", h);
+            }
+            let body = Body::from(r#"{"bytes": 9000}"#);
+            let (status, _) = lab.send(request.body(body).unwrap()).await;
+            assert_eq!(status, 401, "{path} {header:?}");
+        }
+    }
+    assert_eq!(writes, 5);
+    let limit = lab.switch.limits.lock().unwrap()[&5];
+    assert_eq!(limit.bytes(), Some(250_000));
+}
+
+#[tokio::test]
+async fn openapi_and_routes_agree() {
+    let lab = warm().await;
+    let (_, doc) = lab.get("/openapi.json").await;
+    let paths = doc["paths"].as_object().unwrap();
+    assert!(paths.len() >= 17);
+    for (path, item) in paths {
+        let concrete = path
+            .replace("{node}", "10")
+            .replace("{port}", "5")
+            .replace("{name}", "none");
+        for method in item.as_object().unwrap().keys() {
+            // The stream of events never ends; its route is tested elsewhere.
+            if path == "/events" {
+                continue;
+            }
+            let (status, answer) = match method.as_str() {
+                "get" => lab.get(&concrete).await,
+                _ => lab.post(&concrete, json!({"nonsense": 1})).await,
+            };
+            let message = answer["error"]["message"].as_str().unwrap_or("");
+            assert!(!message.starts_with("no route"), "{method} {path}");
+            assert_ne!(status, 405, "{method} {path}");
+            if method == "post" {
+                assert_eq!(status, 400, "{path}: {answer}");
+            }
+        }
+        for method in ["get", "post"] {
+            if item.get(method).is_none() {
+                let request = Request::builder().method(method.to_uppercase().as_str());
+                let request = request.uri(format!("/api/v1{concrete}"));
+                let (status, _) = lab.send(request.body(Body::empty()).unwrap()).await;
+                assert_eq!(status, 405, "{method} {path} is not documented");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn metrics_status_and_console() {
+    let lab = warm().await;
+    let (_, status) = lab.get("/status").await;
+    assert_eq!(status["mode"], "confirm");
+    assert_eq!(status["collectors"][0]["connected"], true);
+    let request = Request::get("/metrics").body(Body::empty()).unwrap();
+    let (_, text) = lab.send(request).await;
+    let text = text.as_str().unwrap();
+    for line in [
+        "tidemark_controller_locally_bottlenecked_flows{node=\"10\",port=\"5\"} 6.0",
+        "tidemark_controller_limit_bytes{node=\"10\",port=\"5\"} 250000.0",
+        "tidemark_controller_collector_connected{collector=\"127.0.0.1:9560\"} 1",
+    ] {
+        assert!(text.contains(line), "{line} is not in\n{text}");
+    }
+    let request = Request::get("/").body(Body::empty()).unwrap();
+    let (status, page) = lab.send(request).await;
+    assert_eq!(status, 200);
+    assert!(
+        page.as_str()
+            .unwrap()
+            .to_lowercase()
+            .contains("<!doctype html>")
+    );
+}
+
+#[tokio::test]
+async fn phases_hold_exactly_their_span() {
+    let mut lab = warm().await;
+    let (status, p) = lab
+        .post("/phases", json!({"name": "one", "action": "start"}))
+        .await;
+    assert_eq!(status, 201);
+    assert_eq!(p["state"], "running");
+    let start = p["links"][0]["start_ns"].as_u64().unwrap();
+    assert!(
+        start >= 16_000_000_000 && start % 10_000_000 == 0,
+        "{start}"
+    );
+    let again = json!({"name": "one", "action": "start"});
+    assert_eq!(lab.post("/phases", again).await.0, 409);
+    lab.pass(12).await;
+    let (_, p) = lab
+        .post("/phases", json!({"name": "one", "action": "end"}))
+        .await;
+    assert_eq!(p["state"], "closing");
+    lab.pass(2).await;
+    let (_, p) = lab.get("/phases/one").await;
+    assert_eq!(p["state"], "complete");
+    let l = &p["links"][0];
+    let end = l["end_ns"].as_u64().unwrap();
+    assert!(end >= 28_000_000_000 && end < 29_000_000_000, "{end}");
+    assert_eq!(l["estimate"]["from_ns"], start);
+    assert_eq!(l["estimate"]["to_ns"], end);
+    assert_eq!(l["intervals"], (end - start) / 10_000_000);
+    assert_eq!(l["start_s"].as_f64().unwrap(), start as f64 / 1e9);
+    assert!(l["incomplete"].is_null());
+    assert_eq!(l["estimate"]["estimates"]["n_b"]["value"], 6.0);
+    assert!(l["advice"]["limit_bytes"].is_u64());
+    assert_eq!(p["join"]["matched_fraction"], 1.0);
+    // 78 packets per interval; the counters come with the updates.
+    let received = p["reports"]["received"].as_u64().unwrap();
+    assert!((12 * 7800..=15 * 7800).contains(&received), "{received}");
+    let end = json!({"name": "one", "action": "end"});
+    assert_eq!(lab.post("/phases", end).await.0, 409);
+    let (_, all) = lab.get("/phases").await;
+    assert_eq!(all["phases"].as_array().unwrap().len(), 1);
+}
