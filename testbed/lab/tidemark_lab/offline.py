@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 from .errors import LabError
-from .summary import ESTIMATES
+from .summary import ESTIMATES, mean_utilisation
 
 ROUNDING = 0.01
 
@@ -41,8 +41,8 @@ def differences(phase: dict, offline: dict) -> list[str]:
         elif abs(live - later) > ROUNDING * max(abs(live), abs(later), 1e-9):
             found.append(f"{name}: live {live:.6g}, capture {later:.6g}")
 
-    for name in ("utilisation", "loss_rate"):
-        compare(name, phase[name], offline[name])
+    compare("utilisation", phase["utilisation"], mean_utilisation(offline))
+    compare("loss_rate", phase["loss_rate"], offline["loss_rate"])
     for name in ESTIMATES:
         later = offline["estimates"].get(name) or {}
         compare(name, phase["estimates"][name]["value"], later.get("value"))

@@ -63,7 +63,7 @@ class Session:
         for port in self.topology.switch_ports():
             argv += ["--port", port]
         # The lab's clockwork: what it delays, every flow sees as delay.
-        child = self.supervisor.start("switch", argv, nice=-10)
+        child = self.supervisor.start("switch", argv, real_time=True)
         self.supervisor.wait_for_line(child, r"ready:", START_TIMEOUT_S)
 
     def start_collector(self) -> None:

@@ -15,7 +15,7 @@ def phase_summary(phase: dict, truth: dict, advice: dict | None) -> dict:
     limit = link.get("limit") or {}
     return {
         "name": phase["name"],
-        "utilisation": estimate["utilisation"],
+        "utilisation": mean_utilisation(estimate),
         "loss_rate": estimate["loss_rate"],
         "delay_ms": _quantiles(estimate["delay_ms"]),
         "occupancy_bytes": _quantiles(estimate["occupancy_bytes"]),
@@ -35,6 +35,12 @@ def phase_summary(phase: dict, truth: dict, advice: dict | None) -> dict:
             "end_s": link["end_s"],
         },
     }
+
+
+def mean_utilisation(estimate: dict) -> float | None:
+    """The controller gives its parts (mean, non_empty, p01), `analyze` the mean."""
+    value = estimate["utilisation"]
+    return value["mean"] if isinstance(value, dict) else value
 
 
 def interval(estimate: dict | None) -> dict:
