@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ties the controller's API to the views: one state, one draw per frame at most.
 
-import { adviceState, change, changes, links as readLinks, packets as readPackets, series as readSeries, status as readStatus } from './api/adapt';
+import { adviceState, change, changes, curve as readCurve, links as readLinks, packets as readPackets, series as readSeries, status as readStatus } from './api/adapt';
 import { ApiError, API, get, post, token } from './api/client';
 import { Events } from './api/events';
 import { number, object } from './api/json';
 import { h } from './dom';
 import type { SizeUnit } from './format/units';
-import { OccupancySampler } from './model/sampler';
+import { distributionOfPackets, OccupancySampler } from './model/sampler';
 import { freshness, type Freshness } from './model/freshness';
 import { limitBytes, linkKey, linkTitle, sizeContext } from './model/links';
 import { Recording } from './model/recording';
 import { Series } from './model/series';
-import type { AdviceState, AuditEntry, Link, Packets, Rule, Status } from './model/types';
+import type { AdviceState, AuditEntry, CurvePoint, Distribution, Link, Packets, Rule, Status } from './model/types';
 import { ESTIMATES } from './model/types';
 import { AdviceView } from './views/advice';
 import { Audit } from './views/audit';
@@ -21,6 +21,7 @@ import { Flows } from './views/flows';
 import { Header } from './views/header';
 import { Health } from './views/health';
 import { Recorder } from './views/recorder';
+import { Outlook } from './views/outlook';
 import { Rules } from './views/rules';
 
 /** Rows of history of the estimates kept per port: an hour at one per second. */
@@ -32,6 +33,7 @@ const MOST_CHANGES = 100;
 /** Longest span shown packet by packet, seconds. */
 const PACKET_SPAN = 2.5;
 const MAX_PACKETS = 20_000;
+const CURVE_POINTS = 60;
 const UNIT = 'tidemark.unit';
 
 export class App {
@@ -42,12 +44,14 @@ export class App {
   private estimates = new Map<string, Series<EstimateColumn>>();
   private advice: AdviceState | null = null;
   private rules: Rule[] = [];
+  private curve: CurvePoint[] = [];
   private status: Status | null = null;
   private changes: AuditEntry[] = [];
   private unit: SizeUnit = 'bytes';
   private window = 30;
   private held: { from: number; to: number } | null = null;
   private packets: Packets | null = null;
+  private packetsDistribution: Distribution | null = null;
   private packetsNote = '';
   private sampler = new OccupancySampler();
   private readonly events: Events;
@@ -57,6 +61,7 @@ export class App {
   private readonly estimatesView = new Estimates();
   private readonly rulesView = new Rules();
   private readonly adviceView: AdviceView;
+  private readonly outlook = new Outlook();
   private readonly flows = new Flows();
   private readonly audit = new Audit();
   private drawing = false;
@@ -90,7 +95,7 @@ export class App {
         {},
         this.recorder.element,
         this.estimatesView.element,
-        h('div', { class: 'sizing' }, this.rulesView.element, this.adviceView.element),
+        h('div', { class: 'sizing' }, this.rulesView.element, h('div', { class: 'stack' }, this.adviceView.element, this.outlook.element)),
         this.flows.element,
         this.audit.element,
       ),
@@ -183,6 +188,7 @@ export class App {
     this.sampler = new OccupancySampler();
     this.advice = null;
     this.rules = [];
+    this.curve = [];
     this.held = null;
     this.heldRecording = null;
     this.packets = null;
@@ -267,6 +273,11 @@ export class App {
             if (this.advice && this.advice.advice.rules.length > 0) this.rules = this.advice.advice.rules;
           }),
         );
+        jobs.push(
+          get('curve', { ...place, points: CURVE_POINTS }).then((c) => {
+            if (linkKey(link) === this.selected) this.curve = readCurve(c);
+          }),
+        );
         if (!this.held) jobs.push(this.sampleOccupancy(link));
       }
       await Promise.allSettled(jobs);
@@ -282,6 +293,7 @@ export class App {
 
   private async sampleOccupancy(link: Link): Promise<void> {
     const sampler = this.sampler;
+    sampler.under(limitBytes(link));
     const slice = sampler.nextSlice(link.now);
     if (!slice) return;
     const p = readPackets(
@@ -323,6 +335,7 @@ export class App {
         this.packetsNote = 'Held. The collector no longer has the packets of this span; intervals are shown.';
       } else {
         this.packets = p;
+        this.packetsDistribution = distributionOfPackets(p);
         const drops = p.dropped.filter(Boolean).length;
         this.packetsNote =
           `Held. Every dot is a packet at its arrival (${p.time.length}), every cross a drop (${drops}).` +
@@ -402,7 +415,7 @@ export class App {
       held: this.held !== null,
       packets: this.packets,
       packetsNote: this.packetsNote,
-      distribution: this.sampler.distribution(),
+      distribution: this.packets ? this.packetsDistribution : this.sampler.distribution(),
       limit,
       advised: advice?.advisedBytes ?? null,
       targets: link?.targets ?? null,
@@ -417,6 +430,14 @@ export class App {
       deciding: advice?.rule ?? '',
       limit,
       advised: advice?.advisedBytes ?? null,
+      unit: this.unit,
+      context,
+    });
+    this.outlook.update({
+      points: this.curve,
+      limit,
+      advised: advice?.advisedBytes ?? null,
+      targets: this.advice?.targets ?? null,
       unit: this.unit,
       context,
     });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all time charts share: size follows the element, colours follow the
-// theme, the x axis is seconds of the switch's clock.
+// What all charts share: size follows the element, colours follow the theme,
+// axes have round ticks and name their unit; x is time unless said otherwise.
 
 import uPlot from 'uplot';
 import { decimalsFor, niceStep, ticks } from './scale';
@@ -20,23 +20,36 @@ export interface YAxis {
 
 const FONT = '12px "IBM Plex Sans", system-ui, sans-serif';
 
-export function xAxis(visible: boolean): uPlot.Axis {
+export interface XAxis {
+  label: string;
+  /** Shown value per stored value. */
+  factor: () => number;
+}
+
+const TIME: XAxis = { label: 'time since the first report, s', factor: () => 1 };
+
+export function xAxis(visible: boolean, axis: XAxis): uPlot.Axis {
   return {
     stroke: () => ink('ink-soft'),
     font: FONT,
     labelFont: FONT,
     size: visible ? 26 : 8,
-    label: visible ? 'time since the first report, s' : undefined,
+    label: visible ? axis.label : undefined,
     labelSize: visible ? 18 : 0,
     labelGap: 0,
     gap: 3,
     grid: { stroke: () => ink('rule'), width: 1, dash: [2, 3] },
     ticks: { show: visible, stroke: () => ink('rule-strong'), width: 1, size: 5 },
-    splits: (u, _axis, min, max) => ticks(min, max, Math.max(2, Math.floor(u.width / 110))),
+    splits: (u, _axis, min, max) => {
+      const f = axis.factor();
+      return ticks(min * f, max * f, Math.max(2, Math.floor(u.width / 110))).map((v) => v / f);
+    },
     values: visible
       ? (_u, splits) => {
-          const d = decimalsFor(splits.length > 1 ? (splits[1] ?? 0) - (splits[0] ?? 0) : 1);
-          return splits.map((v) => v.toFixed(d));
+          const shown = splits.map((v) => v * axis.factor());
+          const step = shown.length > 1 ? (shown[1] ?? 0) - (shown[0] ?? 0) : 1;
+          const d = decimalsFor(Number(step.toPrecision(6)));
+          return shown.map((v) => v.toFixed(d));
         }
       : (_u, splits) => splits.map(() => ''),
   };
@@ -71,6 +84,8 @@ export function yAxis(axis: YAxis): uPlot.Axis {
 export interface PlotOptions {
   height: number;
   showX: boolean;
+  /** Time, unless said otherwise. */
+  x?: XAxis;
   y: YAxis;
   yRange: () => [number, number];
   series: uPlot.Series[];
@@ -109,7 +124,7 @@ export class Plot {
           x: { time: false, range: () => this.range },
           y: { range: () => o.yRange() },
         },
-        axes: [xAxis(o.showX), yAxis(o.y)],
+        axes: [xAxis(o.showX, o.x ?? TIME), yAxis(o.y)],
         series: [{}, ...o.series],
         bands: o.bands ?? [],
         hooks: {

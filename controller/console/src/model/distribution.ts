@@ -1,20 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Distributions from logarithmic buckets.
+// Distributions as bins with shares.
 
-import type { Distribution, DistributionBin } from './types';
-
-const LINEAR = 128;
-const SUB_BITS = 6;
-
-/** First value and width of a bucket; the collector's histogram layout. */
-export function bucketRange(bucket: number): [number, number] {
-  if (bucket < LINEAR) return [bucket, 1];
-  const b = bucket - LINEAR;
-  const exponent = (b >> SUB_BITS) + 7;
-  const sub = b & ((1 << SUB_BITS) - 1);
-  const width = 2 ** (exponent - SUB_BITS);
-  return [2 ** exponent + sub * width, width];
-}
+import type { DistributionBin } from './types';
 
 /**
  * Spreads fine bins over `rows` equal bins up to `maxBytes`. A fine bin that
@@ -54,24 +41,4 @@ export function quantile(bins: readonly DistributionBin[], q: number): number | 
     seen += b.share;
   }
   return bins.at(-1)?.highBytes ?? null;
-}
-
-/** The collector's histogram as shares. */
-export function fromBuckets(buckets: readonly number[], counts: readonly number[], spanSeconds: number | null): Distribution {
-  const n = Math.min(buckets.length, counts.length);
-  let total = 0;
-  for (let i = 0; i < n; i += 1) total += counts[i] ?? 0;
-  const bins: DistributionBin[] = [];
-  for (let i = 0; i < n; i += 1) {
-    const [low, width] = bucketRange(buckets[i] ?? 0);
-    bins.push({ lowBytes: low, highBytes: low + width, share: total > 0 ? (counts[i] ?? 0) / total : 0 });
-  }
-  return {
-    bins,
-    total,
-    p50: quantile(bins, 0.5),
-    p99: quantile(bins, 0.99),
-    max: bins.at(-1)?.lowBytes ?? null,
-    spanSeconds,
-  };
 }

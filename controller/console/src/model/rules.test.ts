@@ -4,7 +4,7 @@ import { ordered, scaleEnd, whyNot } from './rules';
 import type { Rule } from './types';
 
 function rule(id: string, bufferBytes: number | null, applies: boolean, more: Partial<Rule> = {}): Rule {
-  return { id, name: id, bufferBytes, applies, assumptions: [], missing: '', formula: '', source: '', goals: [], inputs: [], ...more };
+  return { id, name: id, bufferBytes, applies, assumptions: [], missing: '', formula: '', source: '', goals: ['utilisation'], inputs: [], ...more };
 }
 
 describe('rules', () => {
@@ -18,6 +18,9 @@ describe('rules', () => {
     const end = scaleEnd(rules, [150_000, null]);
     expect(end).toBeGreaterThanOrEqual(200_000);
     expect(end).toBeLessThan(400_000);
+    const compared = [...rules, rule('fpq', 5_000_000, true, { goals: [] })];
+    expect(scaleEnd(compared, [150_000, null])).toBe(end);
+    expect(whyNot(rule('fpq', 5_000_000, true, { goals: [] }))).toBe('For comparison only.');
   });
 
   it('says why a rule is set aside', () => {

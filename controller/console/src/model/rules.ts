@@ -4,9 +4,14 @@
 import { StickyMax } from '../charts/scale';
 import type { Rule } from './types';
 
-/** Those that apply first, in each part the smaller buffer first. */
+/** Shown for comparison only: it secures nothing the operator asked for. */
+export function comparison(r: Rule): boolean {
+  return r.goals.length === 0;
+}
+
+/** Those that count first, then comparisons, then those set aside; in each part the smaller buffer first. */
 export function ordered(rules: readonly Rule[]): Rule[] {
-  const rank = (r: Rule): number => (r.applies ? 0 : r.bufferBytes !== null ? 1 : 2);
+  const rank = (r: Rule): number => (r.applies ? (comparison(r) ? 1 : 0) : r.bufferBytes !== null ? 2 : 3);
   return [...rules].sort((a, b) => rank(a) - rank(b) || (a.bufferBytes ?? 0) - (b.bufferBytes ?? 0) || a.id.localeCompare(b.id));
 }
 
@@ -15,7 +20,7 @@ export function ordered(rules: readonly Rule[]): Rule[] {
  * a rule that does not apply may run beyond it (and is shown cut off).
  */
 export function scaleEnd(rules: readonly Rule[], marks: readonly (number | null)[]): number {
-  const need = [...rules.filter((r) => r.applies).map((r) => r.bufferBytes), ...marks].filter((v): v is number => v !== null);
+  const need = [...rules.filter((r) => r.applies && !comparison(r)).map((r) => r.bufferBytes), ...marks].filter((v): v is number => v !== null);
   const all = rules.map((r) => r.bufferBytes).filter((v): v is number => v !== null);
   const top = Math.max(0, ...need);
   // Others are covered too while that does not squeeze the ones that count.
@@ -25,7 +30,7 @@ export function scaleEnd(rules: readonly Rule[], marks: readonly (number | null)
 
 /** Why a rule is set aside, in one sentence; empty when it applies. */
 export function whyNot(r: Rule): string {
-  if (r.applies) return '';
+  if (r.applies) return comparison(r) ? 'For comparison only.' : '';
   const failing = r.assumptions.filter((a) => a.holds === false).map((a) => a.text);
   if (failing.length > 0) return `Does not hold: ${failing.join('; ')}`;
   return r.missing || 'Does not apply.';

@@ -84,6 +84,7 @@ export class Flows {
   private sort: SortKey = 'cls';
   private descending = false;
   private last: LinkEstimate | null = null;
+  private readonly shortBox = h('input', { type: 'checkbox', id: 'show-short' });
 
   constructor() {
     const head = h('tr');
@@ -98,10 +99,12 @@ export class Flows {
       this.heads.set(c.key, th);
       head.append(th);
     }
+    this.shortBox.addEventListener('change', () => this.update(this.last));
+    const shortChoice = h('label', { class: 'choice', for: 'show-short' }, this.shortBox, 'Show short flows');
     this.element = h(
       'section',
       { class: 'flows', 'aria-labelledby': 'flows-title' },
-      h('div', { class: 'bar' }, h('h2', { id: 'flows-title' }, 'Flows'), this.counts),
+      h('div', { class: 'bar' }, h('h2', { id: 'flows-title' }, 'Flows'), this.counts, shortChoice),
       h('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-labelledby': 'flows-title' }, h('table', { class: 'flow-table' }, h('thead', {}, head), this.body)),
       this.more,
     );
@@ -110,12 +113,13 @@ export class Flows {
   update(e: LinkEstimate | null): void {
     this.last = e;
     for (const [k, th] of this.heads) attr(th, 'aria-sort', k === this.sort ? (this.descending ? 'descending' : 'ascending') : null);
-    const flows = e ? sortFlows(e.flows, this.sort, this.descending) : [];
+    const wanted = e?.flows.filter((f) => f.cls !== 'SHORT' || this.shortBox.checked) ?? [];
+    const flows = sortFlows(wanted, this.sort, this.descending);
     const shown = flows.slice(0, MOST);
     keyed(this.body, shown, (f) => f.id, createRow, (tr, f) => this.showRow(tr, f));
     const c = e?.classes;
     text(this.counts, c ? `${c.LBP} LBP, ${c.RBP} RBP, ${c.WL} WL, ${c.SHORT} short${c.OTHER ? `, ${c.OTHER} other` : ''}` : '');
-    text(this.more, flows.length === 0 ? 'No flow crossed this port in the window.' : flows.length > MOST ? `${flows.length - MOST} more flows are not listed.` : '');
+    text(this.more, flows.length === 0 ? (e && e.flows.length > 0 ? 'Only short flows crossed this port in the window.' : 'No flow crossed this port in the window.') : flows.length > MOST ? `${flows.length - MOST} more flows are not listed.` : '');
   }
 
   private showRow(tr: Element, f: Flow): void {

@@ -46,8 +46,8 @@ const READINGS = [
 ] as const;
 type Reading = (typeof READINGS)[number][0];
 
-/** Rows of the distribution beside the chart. */
-const ROWS = 60;
+/** Most rows of the distribution beside the chart. */
+const ROWS = 64;
 
 export class Recorder {
   readonly element: HTMLElement;
@@ -145,7 +145,7 @@ export class Recorder {
         this.marginal.element,
         ...channel('utilisation', 'utilisation', 'Bytes that left over capacity'),
         ...channel('loss', 'loss', 'Drops over arrivals'),
-        ...channel('delay', 'queueing delay', 'p50, p99 and largest per interval'),
+        ...channel('delay', 'queueing delay, p99', 'The chart shows p50, p99 and largest'),
       ),
       this.note,
     );
@@ -215,7 +215,10 @@ export class Recorder {
     const s = this.state;
     if (!s) return;
     const d = s.distribution;
-    const shown = d ? { ...d, bins: rebin(d.bins, maxBytes, ROWS) } : null;
+    // Whole packets per row: else rows with one packet size more stand out.
+    const row = Math.ceil(maxBytes / ROWS / s.context.packetBytes) * s.context.packetBytes;
+    const rows = Math.max(1, Math.ceil(maxBytes / row));
+    const shown = d ? { ...d, bins: rebin(d.bins, rows * row, rows) } : null;
     const size = (b: number | null): string => formatSize(s.unit, b, s.context);
     const words = d
       ? `Distribution of the occupancy met by arrivals: median ${size(d.p50)}, 99th percentile ${size(d.p99)}, largest ${size(d.max)}.`

@@ -5,7 +5,7 @@
 import { ticks } from '../charts/scale';
 import { attr, h, keyed, text } from '../dom';
 import { formatSize, MISSING, significant, type SizeContext, sizeIn, type SizeUnit } from '../format/units';
-import { ordered, scaleEnd, whyNot } from '../model/rules';
+import { comparison, ordered, scaleEnd, whyNot } from '../model/rules';
 import type { Rule } from '../model/types';
 
 export interface RulesState {
@@ -84,6 +84,9 @@ export class Rules {
     keyed(this.list, rules, (r) => r.id, createRow, (e, r) => this.showRow(e, r, end, s));
     this.place(this.limitMark, s.limit, end);
     this.place(this.advisedMark, s.advised, end);
+    // Two names on one another: one goes up.
+    const close = s.limit !== null && s.advised !== null && Math.abs(s.limit - s.advised) / end < 0.2;
+    attr(this.advisedMark, 'data-raised', close);
     const full = sizeIn(s.unit, end, s.context) ?? 0;
     const shown = full > 0 ? ticks(0, full, 4) : [];
     keyed(
@@ -102,7 +105,7 @@ export class Rules {
   private showRow(e: Element, r: Rule, end: number, s: RulesState): void {
     const v = rows.get(e);
     if (!v) return;
-    attr(e, 'data-applies', r.applies ? 'yes' : 'no');
+    attr(e, 'data-applies', r.applies ? (comparison(r) ? 'compared' : 'yes') : 'no');
     attr(e, 'data-deciding', r.id !== '' && r.id === s.deciding);
     text(v.name, r.name);
     text(v.verdict, r.applies ? ', applies,' : ', does not apply,');

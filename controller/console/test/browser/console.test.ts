@@ -105,6 +105,8 @@ describe('console', () => {
     if (REAL) return;
     expect(await readings.locator('.key-limit dd').textContent()).toBe('313 kB');
     expect(await page.locator('.estimate').first().locator('.value').textContent()).toMatch(/^1[23]$/);
+    expect(await page.locator('.flow-table tbody tr').count()).toBe(16);
+    await page.getByLabel('Show short flows').check();
     expect(await page.locator('.flow-table tbody tr').count()).toBe(17);
     expect(await page.locator('.flow-table tbody tr[data-class="LBP"]').count()).toBe(12);
     await expect.poll(() => page.locator('.advised-size').textContent()).toBe('158 kB');
@@ -121,8 +123,8 @@ describe('console', () => {
     await open();
     await page.waitForTimeout(2500);
     const canvases = page.locator('.uplot canvas');
-    expect(await canvases.count()).toBe(9);
-    for (let i = 0; i < 9; i += 1) {
+    expect(await canvases.count()).toBe(11);
+    for (let i = 0; i < 11; i += 1) {
       const drawn = await canvases.nth(i).evaluate((node) => {
         const c = node as HTMLCanvasElement;
         const { data } = c.getContext('2d')?.getImageData(0, 0, c.width, c.height) ?? { data: [] };
@@ -191,7 +193,7 @@ describe('console', () => {
     expect(await page.locator('.health .state').textContent()).toContain('Disconnected');
     // The last numbers stay, marked as such.
     expect(await page.locator('.recorder').getAttribute('data-stale')).toBe('');
-    expect(await page.locator('.flow-table tbody tr').count()).toBe(17);
+    expect(await page.locator('.flow-table tbody tr').count()).toBe(16);
     mock = await startMock({ port, warmSeconds: 60 });
     await page.locator('.health[data-level="live"]').waitFor({ timeout: 30_000 });
     expect(problems).toEqual([]);

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Saves a running controller's answers to dev/fixtures/, shortened, as input of
+// the unit tests of src/api.
+//
+//   node dev/record.mjs http://127.0.0.1:8080/
+
+import { mkdir, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+
+const FLOWS_KEPT = 24;
+const ROUTES = ['status', 'links', 'advice', 'changes', 'curve?points=12'];
+
+/** Drops what only takes room: most flows, most points. */
+function shorten(value) {
+  if (Array.isArray(value)) return value.map(shorten);
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([k, v]) => {
+      if (k === 'flows' && Array.isArray(v)) return [k, v.slice(0, FLOWS_KEPT).map(shorten)];
+      if (k === 'capture_dir') return [k, ''];
+      return [k, shorten(v)];
+    }),
+  );
+}
+
+const base = new URL('api/v1/', process.argv[2] ?? 'http://127.0.0.1:8080/');
+const out = fileURLToPath(new URL('fixtures/', import.meta.url));
+await mkdir(out, { recursive: true });
+
+async function save(name, path) {
+  const response = await fetch(new URL(path, base));
+  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  const data = shorten(await response.json());
+  await writeFile(`${out}${name}.json`, `${JSON.stringify(data, null, 1)}\n`);
+  return data;
+}
+
+for (const route of ROUTES) await save(route.replace(/\?.*/, ''), route);
+const { links } = await (await fetch(new URL('links', base))).json();
+const l = links[0];
+if (!l) throw new Error('the controller knows no link yet');
+await save('series', `links/${l.node}/${l.port}/series?last_s=2&max_points=20`);
+await save('packets', `links/${l.node}/${l.port}/packets?last_s=0.05&max_packets=200`);
+process.stderr.write(`saved to ${out}\n`);

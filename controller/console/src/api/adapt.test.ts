@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Against answers recorded from a controller (dev/record.mjs).
+
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { adviceState, change, changes, curve, interval, link, links, packets, series, status } from './adapt';
+
+function fixture(name: string): unknown {
+  return JSON.parse(readFileSync(new URL(`../../dev/fixtures/${name}.json`, import.meta.url), 'utf8'));
+}
+
+describe('recorded answers', () => {
+  const [l] = links(fixture('links'));
+
+  it('gives a link with limit, capacity and age', () => {
+    expect(l).toMatchObject({ node: 10, port: 5, name: 'bottleneck', capacityBps: 100_000_000, stale: false });
+    expect(l?.limit?.action).toBe('drop_tail');
+    expect(l?.limit?.bytes).toBeGreaterThan(0);
+    expect(l?.ageMs).toBeGreaterThanOrEqual(0);
+    expect(l?.now).toBeGreaterThan(1);
+    expect(l?.now).toBeLessThan(1e6);
+    expect(l?.targets).toMatchObject({ utilisation: 0.98, lossRate: 0.01, delayMs: 30 });
+  });
+
+  it('gives the five estimates with their intervals', () => {
+    const values = l?.estimate?.values;
+    for (const name of ['nB', 'alpha', 'delta', 'tE', 'cE'] as const) {
+      const e = values?.[name];
+      expect(e, name).not.toBeNull();
+      expect(e?.low, name).toBeLessThanOrEqual(e?.value ?? Number.NaN);
+      expect(e?.high, name).toBeGreaterThanOrEqual(e?.value ?? Number.NaN);
+      expect(e?.evidence, name).not.toBe('');
+    }
+    expect(values?.nB?.value).toBeGreaterThan(8);
+    expect(l?.estimate?.regime).toBe('elastic');
+    expect(l?.estimate?.regimeWhy).not.toBe('');
+    expect(l?.estimate?.segmentBytes).toBe(1514);
+  });
+
+  it('gives flows with class, reason and addresses', () => {
+    const flows = l?.estimate?.flows ?? [];
+    expect(flows.length).toBeGreaterThan(10);
+    expect(new Set(flows.map((f) => f.id)).size).toBe(flows.length);
+    const f = flows.find((x) => x.cls === 'LBP');
+    expect(f?.src).toMatch(/^\d+\.\d+\.\d+\.\d+:\d+$/);
+    expect(f?.why).not.toBe('');
+    expect(f?.rateBps).toBeGreaterThan(0);
+    expect(f?.baseRttMs).toBeGreaterThan(0);
+    expect(f?.protocol).toBe('TCP');
+  });
+
+  it('gives advice, its rules and whether it can be applied', () => {
+    const a = adviceState(fixture('advice'));
+    expect(a?.link).toEqual({ node: 10, port: 5 });
+    expect(a?.canApply).toBe(true);
+    expect(a?.advice.advisedBytes).toBeGreaterThan(0);
+    expect(a?.advice.reasons.length).toBeGreaterThan(1);
+    expect(a?.advice.predicted?.utilisation?.value).toBeGreaterThan(0.5);
+    expect(a?.advice.presentBytes).toBe(312_500);
+    expect(a?.advice.observed?.utilisation).toBeGreaterThan(0.5);
+    const rules = a?.advice.rules ?? [];
+    expect(rules.length).toBeGreaterThan(8);
+    expect(rules.some((r) => r.id === a?.advice.rule)).toBe(true);
+    for (const r of rules) {
+      expect(r.name).not.toBe('');
+      expect(r.source).not.toBe('');
+      expect(r.applies || r.missing !== '' || r.assumptions.some((x) => x.holds === false), r.id).toBe(true);
+    }
+  });
+
+  it('gives series and packets as columns of equal length', () => {
+    const s = series(fixture('series'), l?.startNs ?? 0);
+    expect(s.stepSeconds).toBeGreaterThan(0);
+    expect(s.time.length).toBeGreaterThan(5);
+    for (const c of [s.occP50, s.occP99, s.occMax, s.limit, s.utilisation, s.loss, s.delayP99, s.drops]) expect(c.length).toBe(s.time.length);
+    expect(s.utilisation.every((u) => u !== null && u > 0.5 && u < 1.1)).toBe(true);
+    const p = packets(fixture('packets'), l?.startNs ?? 0);
+    expect(p.time.length).toBeGreaterThan(50);
+    for (const c of [p.occupancy, p.dropped, p.flow, p.cwnd]) expect(c.length).toBe(p.time.length);
+    expect([...p.time].sort((a, b) => a - b)).toEqual(p.time);
+  });
+
+  it('gives the counters of the collectors', () => {
+    const s = status(fixture('status'));
+    expect(s.mode).toBe('confirm');
+    expect(s.collectors).toEqual([{ address: '127.0.0.1:9560', connected: true, problem: '' }]);
+    expect(s.switches[0]?.connected).toBe(true);
+    expect(s.reportsReceived).toBeGreaterThan(1000);
+    expect(s.reportsLost).toBe(0);
+    expect(s.malformed).toBe(0);
+    expect(s.joinMatched).toBeGreaterThan(1000);
+  });
+
+  it('gives the predicted curve and the changes', () => {
+    const c = curve(fixture('curve'));
+    expect(c.length).toBeGreaterThan(5);
+    expect(c.every((p) => p.predicted.utilisation !== null && p.predicted.lossRate !== null)).toBe(true);
+    const [entry] = changes(fixture('changes'));
+    expect(entry).toMatchObject({ link: '10:5', what: '312500 B → 74599 B', origin: 'advice, confirmed', outcome: 'set', ok: true });
+    expect(entry?.why).toContain('BSCL');
+  });
+});
+
+describe('answers that lack something', () => {
+  it('never throws', () => {
+    for (const v of [null, undefined, 1, 'x', [], {}, { links: [null, {}, { node: 1 }] }, { estimate: { estimates: 3 } }]) {
+      expect(links(v)).toEqual([]);
+      expect(adviceState(v)).toBeNull();
+      expect(series(v, 0).time).toEqual([]);
+      expect(packets(v, 0).time).toEqual([]);
+      expect(status(v).reportsReceived).toBeNull();
+      expect(changes(v)).toEqual([]);
+      expect(curve(v)).toEqual([]);
+      expect(interval(v)).toBeNull();
+    }
+  });
+
+  it('knows a link before its first estimate', () => {
+    const l = link({ node: 1, port: 2, estimate: null, advice: null, limit: null, recent: null, capture_start_ns: null });
+    expect(l).toMatchObject({ node: 1, port: 2, estimate: null, advice: null, limit: null, capacityBps: null });
+  });
+
+  it('tells refusals and failures from what was done', () => {
+    expect(change({ outcome: 'refused', error: 'telemetry is 5 s old', reason: 'advice' })).toMatchObject({ ok: false, why: 'telemetry is 5 s old. advice' });
+    expect(change({ outcome: 'worse' }).ok).toBe(false);
+    expect(change({ outcome: 'kept' }).ok).toBe(true);
+    expect(change({ limit: { action: 'unlimited' } }).what).toBe('? → unlimited');
+  });
+});
