@@ -89,6 +89,13 @@ pub(crate) fn classify(
     let is_probed = flow.probed();
     let v = if !flow.is_tcp() {
         verdict(FlowClass::Other, 1.0, 0.0, "not TCP")
+    } else if flow.history.iter().all(|r| r.payload_bytes == 0) && flow.drops_ns.is_empty() {
+        verdict(
+            FlowClass::Other,
+            0.95,
+            0.0,
+            "acknowledgements only, no data",
+        )
     } else if let Some(v) = few_packets(flow, link, config) {
         v
     } else {

@@ -14,21 +14,28 @@ pub(crate) struct BaseRtt {
     pub evidence: Evidence,
 }
 
-/// T_i: the smallest (srtt − queueing delay here) of the history; else the
-/// handshake's; else the smallest srtt. `None` when nothing is known.
+/// T_i: the smallest (srtt − queueing delay here) of the history, or the
+/// handshake's where that is smaller: a flow that keeps a queue elsewhere hides
+/// its base RTT later. Else the smallest srtt. `None` when nothing is known.
 pub(crate) fn base_rtt(flow: &FlowWindow<'_>) -> Option<BaseRtt> {
     let probes = || flow.history.iter().filter_map(|r| r.probe.as_ref());
     let probed = probes().map(|p| p.base_rtt_min_us).filter(|&b| b > 0).min();
+    let handshake = flow
+        .info
+        .map(|i| i.handshake_rtt_ns)
+        .filter(|&h| h > 0)
+        .map(|ns| ns as f64 / 1e9);
     if let Some(us) = probed {
+        let seconds = f64::from(us) / 1e6;
         return Some(BaseRtt {
-            seconds: f64::from(us) / 1e6,
+            seconds: handshake.map_or(seconds, |h| h.min(seconds)),
             error: 0.05,
             evidence: Evidence::Probed,
         });
     }
-    if let Some(ns) = flow.info.map(|i| i.handshake_rtt_ns).filter(|&h| h > 0) {
+    if let Some(seconds) = handshake {
         return Some(BaseRtt {
-            seconds: ns as f64 / 1e9,
+            seconds,
             error: 0.1,
             evidence: Evidence::Passive,
         });

@@ -9,8 +9,8 @@
 
 use crate::bscl::{self, Link};
 use crate::error::{RuleError, positive};
-use crate::measured::{Interval, Measured, Regime, Synchrony};
-use crate::{ngi, utb};
+use crate::measured::{CongestionControl, Interval, Measured, Regime, Synchrony};
+use crate::{ngi, single_flow, utb};
 use serde::{Deserialize, Serialize};
 
 /// The expected outcome at one limit.
@@ -92,9 +92,10 @@ struct Outcome {
 
 /// Prediction at a limit of `buffer_bytes`, with the range that the uncertainty
 /// of N_b, α, Tₑ, Cₑ (every combination of their bounds) and Δ (UTB Theorem 7
-/// as a floor where its condition holds) leaves. Where drops were measured at
-/// the limit in force, the range of the loss rate also covers eq. 18 scaled to
-/// them, since its constant depends on acknowledgement and recovery policy.
+/// as a floor where its condition holds) leaves. It is widened by how far the
+/// model is off at the limit in force: the loss rate by the ratio (the constant
+/// of eq. 18 depends on acknowledgement and recovery policy), utilisation by the
+/// difference.
 ///
 /// # Errors
 /// A quantity is out of range; the error names it.
@@ -115,7 +116,9 @@ pub fn predict(measured: &Measured, buffer_bytes: f64) -> Result<Prediction, Rul
         delay_mean_ms: Interval::exact(central.delay_mean_ms),
     };
     let ends = |i: Interval| [i.low, i.high];
-    for n_b in ends(measured.n_b) {
+    // Fewer than one flow would be another regime.
+    let least = measured.n_b.value.clamp(0.0, 1.0);
+    for n_b in ends(measured.n_b).map(|n| n.max(least)) {
         for alpha in ends(measured.alpha) {
             for t_e_s in ends(measured.t_e_s) {
                 for share in ends(measured.c_e_share) {
@@ -134,8 +137,8 @@ pub fn predict(measured: &Measured, buffer_bytes: f64) -> Result<Prediction, Rul
         }
     }
     floor_of_theorem_7(measured, &mut prediction.utilisation)?;
-    if let Some(scaled) = scaled_loss(measured, central.loss_rate)? {
-        widen(&mut prediction.loss_rate, scaled);
+    if let Some(there) = at_limit_in_force(measured)? {
+        widen_by_observation(measured, &there, &central, &mut prediction);
     }
     Ok(prediction)
 }
@@ -187,25 +190,44 @@ fn floor_of_theorem_7(measured: &Measured, utilisation: &mut Interval) -> Result
 /// Drops needed before a measured loss rate scales the formula.
 const DROPS_TO_SCALE: u64 = 20;
 
-fn scaled_loss(measured: &Measured, loss_rate: f64) -> Result<Option<f64>, RuleError> {
-    let (Some(observed), Some(limit)) = (measured.observed, measured.limit_bytes) else {
+/// What the model says of the limit in force, where that was observed.
+fn at_limit_in_force(measured: &Measured) -> Result<Option<Outcome>, RuleError> {
+    let (Some(_), Some(limit)) = (measured.observed, measured.limit_bytes) else {
         return Ok(None);
     };
-    if observed.drops < DROPS_TO_SCALE || !lbp_present(measured) {
+    if !lbp_present(measured) {
         return Ok(None);
     }
-    let there = outcome(
-        measured,
-        Choice {
-            n_b: measured.n_b.value,
-            alpha: measured.alpha.value,
-            t_e_s: measured.t_e_s.value,
-            share: measured.c_e_share.value,
-        },
-        limit,
-    )?;
-    let factor = (observed.loss_rate / there.loss_rate.max(1e-12)).clamp(0.1, 10.0);
-    Ok(Some((loss_rate * factor).min(1.0)))
+    let choice = Choice {
+        n_b: measured.n_b.value,
+        alpha: measured.alpha.value,
+        t_e_s: measured.t_e_s.value,
+        share: measured.c_e_share.value,
+    };
+    outcome(measured, choice, limit).map(Some)
+}
+
+fn widen_by_observation(
+    measured: &Measured,
+    there: &Outcome,
+    here: &Outcome,
+    prediction: &mut Prediction,
+) {
+    let Some(observed) = measured.observed else {
+        return;
+    };
+    if observed.drops >= DROPS_TO_SCALE {
+        let factor = (observed.loss_rate / there.loss_rate.max(1e-12)).clamp(0.1, 10.0);
+        widen(
+            &mut prediction.loss_rate,
+            (here.loss_rate * factor).min(1.0),
+        );
+    }
+    let off = observed.utilisation - there.utilisation;
+    widen(
+        &mut prediction.utilisation,
+        (here.utilisation + off).clamp(0.0, 1.0),
+    );
 }
 
 fn lbp_present(measured: &Measured) -> bool {
@@ -233,7 +255,7 @@ fn outcome(m: &Measured, c: Choice, buffer_bytes: f64) -> Result<Outcome, RuleEr
     } else {
         bscl::loss_fraction(c.n_b, (c.alpha * c.n_b).max(1.0))?
     };
-    let beta = m.beta.unwrap_or(crate::single_flow::BETA_RENO);
+    let beta = m.beta.unwrap_or(single_flow::BETA_RENO);
     let bdp = link.bdp_bytes();
     let highest = (bdp + buffer_bytes) / bdp;
     let step = (1.0 - q) * m.segment_bytes * c.n_b / bdp;
@@ -244,6 +266,10 @@ fn outcome(m: &Measured, c: Choice, buffer_bytes: f64) -> Result<Outcome, RuleEr
     let overload = m.regime == Regime::Overload;
     let utilisation = if overload {
         1.0
+    } else if m.congestion_control == CongestionControl::Bbr {
+        // One of the eight phases of its cycle drains at 3/4 (UTB §3.5).
+        let lowest = single_flow::bbr_utilisation(bdp, buffer_bytes)?;
+        (1.0 - share * (1.0 - lowest) / 8.0).min(1.0)
     } else {
         // What the LBP flows leave unused of their part stays unused.
         (share * s.utilisation + others.max(1.0 - share)).min(1.0)

@@ -13,7 +13,7 @@ pub(super) fn regime(m: &Measured) -> String {
             m.rho * 100.0
         ),
         Regime::Elastic => format!(
-            "elastic regime: {:.0} flows ({:.0} to {:.0}) are bottlenecked here and use {:.0} % of the capacity",
+            "elastic regime: N_b = {:.0} ({:.0} to {:.0}) bottlenecked here, using {:.0} % of the capacity",
             n.value,
             n.low,
             n.high,

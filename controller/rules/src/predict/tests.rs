@@ -89,6 +89,40 @@ fn measured_loss_scales_the_interval() {
 }
 
 #[test]
+fn observed_utilisation_widens_the_interval() {
+    let mut m = measured(12.0);
+    m.limit_bytes = Some(240_000.0);
+    m.observed = Some(Observed {
+        utilisation: 0.97,
+        loss_rate: 0.001,
+        drops: 0,
+        delay_mean_ms: 10.0,
+        delay_p50_ms: 10.0,
+        delay_p99_ms: 16.0,
+        delay_max_ms: 16.0,
+    });
+    let u = predict(&m, 240_000.0).unwrap().utilisation;
+    assert_eq!(u.value, 1.0);
+    assert!((u.low - 0.97).abs() < 1e-9);
+}
+
+#[test]
+fn less_than_one_flow_is_no_corner() {
+    let mut m = Measured::described(50e6, 0.02, 1.0, 1500.0);
+    m.n_b = Interval::new(1.0, 0.5, 1.4);
+    assert!(predict(&m, 60_000.0).unwrap().loss_rate.high < 0.01);
+}
+
+#[test]
+fn bbr_hardly_loses_utilisation() {
+    let mut m = Measured::described(50e6, 0.02, 1.0, 1500.0);
+    m.congestion_control = CongestionControl::Bbr;
+    let u = |b: f64| predict(&m, b).unwrap().utilisation.value;
+    assert!((u(0.0) - (1.0 - 0.25 / 8.0)).abs() < 1e-9);
+    assert_eq!(u(0.25 * 125_000.0), 1.0);
+}
+
+#[test]
 fn transparent_and_overload() {
     let mut m = Measured::described(100e6, 0.02, 0.0, 1514.0);
     m.rho = 0.9;
