@@ -132,6 +132,18 @@ def test_ctrl_c_at_any_moment_removes_everything(demo, tmp_path, moment):
     assert "removed every namespace" in one.text()
 
 
+def test_kept_it_runs_until_ctrl_c_and_then_ends_well(demo, tmp_path):
+    one = demo("--keep", "--seconds", "6", "--no-report")
+    one.wait_for("running until Ctrl-C")
+    early = json.loads((run_dir(tmp_path) / "summary.json").read_text())
+    assert early["phases"][0]["truth"]["n_b"] == 12
+    one.process.send_signal(signal.SIGINT)
+    assert one.wait() == 0, one.text()
+    final = json.loads((run_dir(tmp_path) / "summary.json").read_text())
+    assert final["phases"][1]["limit_bytes"] == early["phases"][1]["limit_bytes"]
+    assert json.loads((run_dir(tmp_path) / "truth.json").read_text())["interrupted"]
+
+
 def test_a_program_that_dies_ends_the_demo_with_its_log(demo, tmp_path):
     one = demo("--seconds", "20")
     one.wait_for("traffic:")

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from pyroute2.netlink.exceptions import NetlinkError
+
 from . import __version__, checks, offline, preflight, signals, summary
 from .api import ApiError
 from .errors import LabError, PreflightError
@@ -78,7 +80,7 @@ def _run(options: Options, paths: Paths, progress: Progress) -> int:
         else:
             progress.say(f"interrupted ({interruption}); cleaning up")
             code = EXIT_INTERRUPTED
-    except LabError as error:
+    except (LabError, OSError, NetlinkError) as error:
         progress.say(f"demo: {error}")
         code = EXIT_FAILED
     finally:
