@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The program itself on loopback: a collector that comes, goes and comes
+//! back, events, and the command line against it.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
+
+mod common;
+
+use common::{TOKEN, Traffic, info};
+use serde_json::Value;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+use tidemark_proto::telemetry::telemetry_server::{Telemetry, TelemetryServer};
+use tidemark_proto::telemetry::{
+    CollectorInfo, GetInfoRequest, PacketBatch, ReadPacketsRequest, SubscribeRequest, Update,
+};
+use tokio::runtime::Runtime;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status};
+
+struct Collector {
+    instance: String,
+}
+
+#[tonic::async_trait]
+impl Telemetry for Collector {
+    async fn get_info(
+        &self,
+        _: Request<GetInfoRequest>,
+    ) -> Result<Response<CollectorInfo>, Status> {
+        Ok(Response::new(info(&self.instance)))
+    }
+
+    type SubscribeStream = ReceiverStream<Result<Update, Status>>;
+
+    /// 12 s of the switch's clock at once, then silence.
+    async fn subscribe(
+        &self,
+        _: Request<SubscribeRequest>,
+    ) -> Result<Response<Self::SubscribeStream>, Status> {
+        let (tx, rx) = tokio::sync::mpsc::channel(16);
+        tokio::spawn(async move {
+            let mut traffic = Traffic::new(250_000);
+            for _ in 0..1200 {
+                if tx.send(Ok(traffic.next_update())).await.is_err() {
+                    return;
+                }
+            }
+            tx.closed().await;
+        });
+        Ok(Response::new(ReceiverStream::new(rx)))
+    }
+
+    async fn read_packets(
+        &self,
+        r: Request<ReadPacketsRequest>,
+    ) -> Result<Response<PacketBatch>, Status> {
+        let r = r.into_inner();
+        Ok(Response::new(PacketBatch {
+            ingress_ns: vec![r.from_ns],
+            egress_ns: vec![r.to_ns],
+            occupancy_bytes: vec![77],
+            flow_id: vec![1],
+            dropped: vec![false],
+            ip_bytes: vec![1500],
+            cwnd: vec![10],
+            truncated: false,
+        }))
+    }
+}
+
+/// A collector in a runtime of its own; dropping the runtime is killing it.
+fn collector(address: SocketAddr, instance: &str) -> (Runtime, SocketAddr) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    let service = TelemetryServer::new(Collector {
+        instance: instance.into(),
+    });
+    let bound = runtime.block_on(async {
+        for _ in 0..100 {
+            if let Ok(l) = tokio::net::TcpListener::bind(address).await {
+                return l;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("{address} stays in use");
+    });
+    let address = bound.local_addr().unwrap();
+    runtime.spawn(async move {
+        let incoming = tokio_stream::wrappers::TcpListenerStream::new(bound);
+        tonic::transport::Server::builder()
+            .add_service(service)
+            .serve_with_incoming(incoming)
+            .await
+            .unwrap();
+    });
+    (runtime, address)
+}
+
+struct Controller {
+    child: Child,
+    url: String,
+}
+
+impl Controller {
+    fn start(collector: SocketAddr) -> Self {
+        let mut child = program()
+            .args(["run", "--listen", "127.0.0.1:0", "--token", TOKEN])
+            .args(["--collector", &collector.to_string()])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let line = lines.next().unwrap().unwrap();
+        let url = line
+            .strip_prefix("console: ")
+            .expect("the first line")
+            .to_string();
+        Self { child, url }
+    }
+
+    fn status(&self) -> Value {
+        let out = program()
+            .args(["status", "--json", "--controller", &self.url])
+            .output()
+            .unwrap();
+        serde_json::from_slice(&out.stdout).unwrap()
+    }
+
+    /// Waits for a state; fails with the last one seen.
+    fn wait_for(&self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        loop {
+            let status = self.status();
+            if fits(&status) {
+                return status;
+            }
+            assert!(Instant::now() < deadline, "never {what}: {status:#}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    fn address(&self) -> &str {
+        self.url.trim_start_matches("http://").trim_end_matches('/')
+    }
+}
+
+impl Drop for Controller {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn program() -> Command {
+    let mut c = Command::new(env!("CARGO_BIN_EXE_tidemark-controller"));
+    for name in [
+        "CONFIG",
+        "LISTEN",
+        "COLLECTOR",
+        "MODE",
+        "TOKEN",
+        "CONTROLLER",
+    ] {
+        c.env_remove(format!("TIDEMARK_{name}"));
+    }
+    c
+}
+
+fn run(args: &[&str]) -> Output {
+    program().args(args).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+fn estimated(s: &Value) -> bool {
+    s["links"][0]["estimate"]["estimates"]["n_b"]["value"] == 6.0
+}
+
+#[test]
+fn a_collector_may_come_late_go_and_come_back() {
+    let free: SocketAddr = "127.0.0.1:0".parse().unwrap();
+    let (runtime, address) = collector(free, "first");
+    drop(runtime);
+    let controller = Controller::start(address);
+    let s = controller.wait_for("a problem named", |s| {
+        s["collectors"][0]["problem"].is_string()
+    });
+    assert_eq!(s["collectors"][0]["connected"], false);
+
+    let (runtime, _) = collector(address, "first");
+    let s = controller.wait_for("estimated", estimated);
+    assert_eq!(s["collectors"][0]["instance"], "first");
+    assert_eq!(s["links"][0]["now_ns"], 12_000_000_000u64);
+
+    runtime.shutdown_background();
+    controller.wait_for("disconnected", |s| s["collectors"][0]["connected"] == false);
+    // What was known stays known.
+    assert!(estimated(&controller.status()));
+
+    let (_runtime, _) = collector(address, "second");
+    let s = controller.wait_for("connected again", |s| {
+        s["collectors"][0]["instance"] == "second" && s["collectors"][0]["updates"] == 2400
+    });
+    assert_eq!(s["collectors"][0]["connections"], 2);
+    controller.wait_for("estimated again", estimated);
+}
+
+#[test]
+fn events_packets_and_command_line() {
+    let (_runtime, address) = collector("127.0.0.1:0".parse().unwrap(), "one");
+    let controller = Controller::start(address);
+    controller.wait_for("estimated", estimated);
+
+    let mut stream = TcpStream::connect(controller.address()).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(30)))
+        .unwrap();
+    write!(stream, "GET /api/v1/events HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    let mut seen = Vec::new();
+    let mut buffer = [0u8; 65536];
+    while !text(&seen).contains("event: update") || !text(&seen).contains("\"n_b\"") {
+        let n = stream.read(&mut buffer).unwrap();
+        assert_ne!(n, 0, "the stream ended");
+        seen.extend_from_slice(&buffer[..n]);
+    }
+    assert!(text(&seen).contains("text/event-stream"));
+
+    let mut stream = TcpStream::connect(controller.address()).unwrap();
+    let path = "/api/v1/links/10/5/packets?from_ns=3&to_ns=9";
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.contains("\"occupancy_bytes\":[77]"), "{answer}");
+
+    let out = run(&["status", "--controller", &controller.url]);
+    assert!(out.status.success());
+    let table = text(&out.stdout);
+    assert!(
+        table.contains("bottleneck") && table.contains("connected"),
+        "{table}"
+    );
+    // No switch is configured.
+    let set = [
+        "set",
+        "--node",
+        "10",
+        "--port",
+        "5",
+        "--limit",
+        "90kB",
+        "--controller",
+    ];
+    let mut args: Vec<&str> = set.to_vec();
+    args.extend([controller.url.as_str(), "--token", TOKEN]);
+    let out = run(&args);
+    assert!(!out.status.success());
+    let error = text(&out.stderr);
+    assert!(
+        error.contains("no switch is configured for node 10"),
+        "{error}"
+    );
+    let out = run(&args[..args.len() - 2]);
+    assert!(
+        text(&out.stderr).contains("Bearer"),
+        "{}",
+        text(&out.stderr)
+    );
+}
+
+#[test]
+fn ends_cleanly_on_a_signal() {
+    let mut controller = Controller::start("127.0.0.1:9".parse().unwrap());
+    let pid = controller.child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-TERM", &pid])
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert!(controller.child.wait().unwrap().success());
+}
+
+#[test]
+fn errors_are_one_line_with_the_remedy() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let out = run(&["run", "--listen", &address]);
+    assert_eq!(out.status.code(), Some(1));
+    let error = text(&out.stderr);
+    assert!(
+        error.contains(&address) && error.contains("--listen"),
+        "{error}"
+    );
+
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("c.toml");
+    std::fs::write(&file, "[control]\nmoed = \"auto\"\n").unwrap();
+    let out = run(&["validate", "--config", file.to_str().unwrap()]);
+    assert_eq!(out.status.code(), Some(1));
+    let error = text(&out.stderr);
+    assert!(
+        error.contains("c.toml") && error.contains("moed") && error.contains("line 2"),
+        "{error}"
+    );
+    std::fs::write(&file, "window_s = 5\n").unwrap();
+    assert!(
+        run(&["validate", "--config", file.to_str().unwrap()])
+            .status
+            .success()
+    );
+
+    let out = run(&["analyze", dir.path().to_str().unwrap()]);
+    assert_eq!(out.status.code(), Some(1));
+    let out = run(&["status", "--controller", "http://127.0.0.1:9"]);
+    assert!(
+        text(&out.stderr).contains("is it running"),
+        "{}",
+        text(&out.stderr)
+    );
+    assert_eq!(run(&["size", "--capacity", "fast"]).status.code(), Some(2));
+}
+
+#[test]
+fn size_answers_without_a_switch() {
+    let common = [
+        "size",
+        "--capacity",
+        "50mbit",
+        "--rtt",
+        "60ms",
+        "--flows",
+        "100",
+    ];
+    let mut args = common.to_vec();
+    args.extend([
+        "--utilisation",
+        "98%",
+        "--loss",
+        "1%",
+        "--delay",
+        "30ms",
+        "--json",
+    ]);
+    let out = run(&args);
+    let all: Value = serde_json::from_slice(&out.stdout).unwrap();
+    let rules = all["rules"].as_array().unwrap();
+    let bytes = |id: &str| {
+        let rule = rules.iter().find(|r| r["id"] == id).expect(id);
+        rule["buffer_bytes"].as_f64().unwrap()
+    };
+    // 50 Mb/s on the wire, 1514 of 1538 bytes of a segment in the queue.
+    let bdp = 50e6 / 8.0 * 0.06 * 1514.0 / 1538.0;
+    assert!((bytes("bdp") - bdp).abs() < 1.0);
+    assert_eq!(all["targets"]["delay_ms"], 30.0);
+    assert!(all["advice"]["reasons"].as_array().unwrap().len() > 2);
+    let out = run(&common);
+    assert!(text(&out.stdout).contains("advice: "));
+}
