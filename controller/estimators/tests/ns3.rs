@@ -2,6 +2,8 @@
 //! Runs with known truth (`<repo>/../shared/data/ns3`) through the collector's
 //! pipeline into the estimator.
 
+#![allow(clippy::unwrap_used)] // helpers of tests
+
 use flate2::read::GzDecoder;
 use std::collections::HashMap;
 use std::fs::File;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Estimates on telemetry of a small model with known truth.
 
+#![allow(clippy::unwrap_used)] // helpers of tests
+
 mod sim;
 
 use sim::{Kind, MSS, NODE, PORT, Scenario, Spec, run};
