@@ -17,6 +17,7 @@ pub mod hub;
 pub mod import;
 pub mod packets;
 pub mod pcap;
+pub mod receive;
 pub mod run;
 pub mod source;
 pub mod time;

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Many messages per system call, into buffers that are used again and again.
+
+use std::io;
+use std::mem::size_of;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::os::fd::AsRawFd;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use socket2::Socket;
+
+use super::batch::{Batch, Message};
+
+/// Messages taken from the kernel at once.
+const COUNT: usize = 64;
+/// The longest a message, coalesced or not, can be.
+const BUFFER_BYTES: usize = 65_536;
+
+/// Room for the control message with the segment size.
+#[repr(C, align(8))]
+#[derive(Clone, Copy)]
+struct Control([u8; 64]);
+
+/// Buffers of one thread.
+pub(super) struct Messages {
+    names: Vec<libc::sockaddr_storage>,
+    controls: Vec<Control>,
+    buffers: Vec<u8>,
+}
+
+impl Messages {
+    pub(super) fn new() -> Self {
+        Self {
+            // SAFETY: all zeros is a value of this C structure.
+            names: vec![unsafe { std::mem::zeroed() }; COUNT],
+            controls: vec![Control([0; 64]); COUNT],
+            buffers: vec![0; COUNT * BUFFER_BYTES],
+        }
+    }
+
+    /// Gives `f` what there is; when `wait`, waits for the first message as
+    /// long as the socket's time limit allows.
+    ///
+    /// # Errors
+    /// `WouldBlock` when there is nothing, else that of the system call.
+    pub(super) fn receive(
+        &mut self,
+        socket: &Socket,
+        wait: bool,
+        f: impl FnOnce(&Batch<'_>),
+    ) -> io::Result<()> {
+        // SAFETY: all zeros is a value of these C structures.
+        let mut headers: [libc::mmsghdr; COUNT] = unsafe { std::mem::zeroed() };
+        let mut vectors: [libc::iovec; COUNT] = unsafe { std::mem::zeroed() };
+        for ((((header, vector), name), control), buffer) in headers
+            .iter_mut()
+            .zip(&mut vectors)
+            .zip(&mut self.names)
+            .zip(&mut self.controls)
+            .zip(self.buffers.chunks_mut(BUFFER_BYTES))
+        {
+            vector.iov_base = buffer.as_mut_ptr().cast();
+            vector.iov_len = buffer.len();
+            let message = &mut header.msg_hdr;
+            message.msg_iov = vector;
+            message.msg_iovlen = 1;
+            message.msg_name = std::ptr::from_mut(name).cast();
+            message.msg_namelen = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
+            message.msg_control = std::ptr::from_mut(control).cast();
+            message.msg_controllen = size_of::<Control>();
+        }
+        let flags = if wait {
+            libc::MSG_WAITFORONE
+        } else {
+            libc::MSG_DONTWAIT
+        };
+        // SAFETY: every header points to a name, a control area, a vector and
+        // through it to a buffer that live until the call returns.
+        let received = unsafe {
+            libc::recvmmsg(
+                socket.as_raw_fd(),
+                headers.as_mut_ptr(),
+                COUNT as libc::c_uint,
+                flags,
+                std::ptr::null_mut(),
+            )
+        };
+        let received = usize::try_from(received).map_err(|_| io::Error::last_os_error())?;
+        let rx_unix_ns = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |elapsed| {
+                u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)
+            });
+        let nobody = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+        let mut list = [Message {
+            exporter: nobody,
+            source_port: 0,
+            bytes: &[],
+            segment_bytes: 0,
+        }; COUNT];
+        for (((entry, header), name), buffer) in list
+            .iter_mut()
+            .zip(headers.iter().take(received))
+            .zip(&self.names)
+            .zip(self.buffers.chunks(BUFFER_BYTES))
+        {
+            let length = header.msg_len as usize;
+            (entry.exporter, entry.source_port) = source(name).unwrap_or((nobody, 0));
+            entry.bytes = buffer.get(..length).unwrap_or(buffer);
+            entry.segment_bytes = segment_bytes(&header.msg_hdr).unwrap_or(length);
+        }
+        f(&Batch {
+            rx_unix_ns,
+            messages: list.get(..received).unwrap_or_default(),
+        });
+        Ok(())
+    }
+}
+
+/// Length of the coalesced datagrams, when the kernel says that they are.
+fn segment_bytes(header: &libc::msghdr) -> Option<usize> {
+    // SAFETY: `header` is as the kernel filled it, and its control area lives.
+    unsafe {
+        let mut control = libc::CMSG_FIRSTHDR(header);
+        while let Some(message) = control.as_ref() {
+            if (message.cmsg_level, message.cmsg_type) == (libc::SOL_UDP, libc::UDP_GRO) {
+                let value = libc::CMSG_DATA(control)
+                    .cast::<libc::c_int>()
+                    .read_unaligned();
+                return usize::try_from(value).ok().filter(|&size| size > 0);
+            }
+            control = libc::CMSG_NXTHDR(header, control);
+        }
+    }
+    None
+}
+
+/// Address and port of the exporter, IPv4 also where an IPv6 socket saw it.
+fn source(name: &libc::sockaddr_storage) -> Option<(IpAddr, u16)> {
+    let place: *const libc::sockaddr_storage = name;
+    match libc::c_int::from(name.ss_family) {
+        libc::AF_INET => {
+            // SAFETY: the family says which structure the storage holds.
+            let name = unsafe { place.cast::<libc::sockaddr_in>().read() };
+            let address = Ipv4Addr::from(u32::from_be(name.sin_addr.s_addr));
+            Some((IpAddr::V4(address), u16::from_be(name.sin_port)))
+        }
+        libc::AF_INET6 => {
+            // SAFETY: as above.
+            let name = unsafe { place.cast::<libc::sockaddr_in6>().read() };
+            let address = IpAddr::V6(Ipv6Addr::from(name.sin6_addr.s6_addr));
+            Some((address.to_canonical(), u16::from_be(name.sin6_port)))
+        }
+        _ => None,
+    }
+}

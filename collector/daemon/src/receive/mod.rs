@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Receives report datagrams as fast as the kernel gives them: several sockets
+//! per address (SO_REUSEPORT) with a thread each, datagrams that the kernel has
+//! coalesced (UDP_GRO), many per system call (recvmmsg), large buffers.
+//!
+//! The sockets of one address share the work by the UDP source port: a switch
+//! varies it with the flow. Every datagram the kernel had no room for is
+//! counted ([`Totals::kernel_drops`]).
+
+mod batch;
+mod counters;
+mod messages;
+mod socket;
+mod steer;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use thiserror::Error;
+
+pub use batch::{Batch, Message};
+pub use counters::{Counters, Totals};
+use messages::Messages;
+use socket::ReportSocket;
+
+/// How long a thread waits for datagrams before it looks whether to stop.
+const IDLE: Duration = Duration::from_millis(50);
+/// How often the kernel's drop counter is read while datagrams flow.
+const DROP_CHECK: Duration = Duration::from_millis(20);
+
+/// What to receive on.
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub listen: Vec<SocketAddr>,
+    /// Sockets, and threads, per address; at least 1.
+    pub shards: usize,
+    /// Receive buffer of each socket, bytes of the kernel's accounting (a small
+    /// datagram counts for more than its length).
+    pub buffer_bytes: usize,
+    /// Let the kernel hand over coalesced datagrams in one piece.
+    pub gro: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            listen: vec![SocketAddr::from(([127, 0, 0, 1], int_report::DEFAULT_PORT))],
+            shards: 1,
+            buffer_bytes: 32 << 20,
+            gro: true,
+        }
+    }
+}
+
+/// Why the sockets cannot be opened.
+#[derive(Debug, Error)]
+pub enum BindError {
+    #[error("receive.shards = 0: at least one socket per address is needed")]
+    NoShards,
+    #[error("no address to listen on")]
+    NoAddress,
+    #[error("{address} is in use by another process; stop it or listen on another port")]
+    InUse { address: SocketAddr },
+    #[error("{address} is no address of this machine; listen on one that is")]
+    NotLocal { address: SocketAddr },
+    #[error("no right to listen on {address}; use a port above 1023")]
+    Permission { address: SocketAddr },
+    #[error("cannot {what} on {address}: {source}")]
+    Io {
+        what: &'static str,
+        address: SocketAddr,
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Bound sockets, not yet read.
+#[derive(Debug)]
+pub struct ReportReceiver {
+    sockets: Vec<ReportSocket>,
+    counters: Arc<Counters>,
+}
+
+impl ReportReceiver {
+    /// Opens `shards` sockets on every address. A port of 0 is chosen by the
+    /// kernel, the same for all shards of that address.
+    ///
+    /// # Errors
+    /// Says which address and what to do.
+    pub fn bind(options: &Options) -> Result<Self, BindError> {
+        if options.shards == 0 {
+            return Err(BindError::NoShards);
+        }
+        let mut sockets = Vec::new();
+        for &address in &options.listen {
+            sockets.extend(socket::bind_group(address, options)?);
+        }
+        if sockets.is_empty() {
+            return Err(BindError::NoAddress);
+        }
+        let counters = Arc::new(Counters::new(sockets.len()));
+        Ok(Self { sockets, counters })
+    }
+
+    /// Address of each socket, in the order of the shards' numbers.
+    #[must_use]
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        self.sockets.iter().map(|socket| socket.address).collect()
+    }
+
+    /// Receive buffer the kernel granted each socket, bytes; it may be less
+    /// than asked for.
+    #[must_use]
+    pub fn buffer_bytes(&self) -> usize {
+        self.sockets
+            .iter()
+            .map(|socket| socket.buffer_bytes)
+            .min()
+            .unwrap_or(0)
+    }
+
+    /// Counters that live on after this value.
+    #[must_use]
+    pub fn counters(&self) -> Arc<Counters> {
+        Arc::clone(&self.counters)
+    }
+
+    /// Starts one thread per socket. `handler` makes what each thread calls
+    /// with every batch, from the number of the thread.
+    ///
+    /// # Errors
+    /// When a thread cannot be started; those started before are stopped.
+    pub fn start<H>(self, mut handler: impl FnMut(usize) -> H) -> io::Result<Running>
+    where
+        H: FnMut(&Batch<'_>) + Send + 'static,
+    {
+        let mut running = Running {
+            stop: Arc::new(AtomicBool::new(false)),
+            threads: Vec::new(),
+        };
+        for (shard, socket) in self.sockets.into_iter().enumerate() {
+            let stop = Arc::clone(&running.stop);
+            let counters = Arc::clone(&self.counters);
+            let handler = handler(shard);
+            let thread = std::thread::Builder::new()
+                .name(format!("reports-{shard}"))
+                .spawn(move || run(&socket, shard, &counters, &stop, handler))?;
+            running.threads.push(thread);
+        }
+        Ok(running)
+    }
+}
+
+/// Threads that receive until stopped or dropped.
+#[derive(Debug)]
+pub struct Running {
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Running {
+    /// Stops the threads after they have delivered what the sockets still hold.
+    pub fn stop(self) {}
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                tracing::error!("a thread that receives reports has panicked");
+            }
+        }
+    }
+}
+
+fn run(
+    socket: &ReportSocket,
+    shard: usize,
+    counters: &Counters,
+    stop: &AtomicBool,
+    mut handler: impl FnMut(&Batch<'_>),
+) {
+    let mut messages = Messages::new();
+    let mut checked = Instant::now();
+    let count = counters.shard(shard);
+    loop {
+        // Before the call: what had arrived by then is still delivered.
+        let stopping = stop.load(Ordering::Relaxed);
+        let received = messages.receive(&socket.socket, !stopping, |batch| {
+            count.add(batch);
+            handler(batch);
+        });
+        match received {
+            Ok(()) => {
+                if checked.elapsed() < DROP_CHECK {
+                    continue;
+                }
+            }
+            Err(error) => match error.kind() {
+                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+                    if stopping {
+                        count.set_kernel_drops(socket.kernel_drops());
+                        return;
+                    }
+                }
+                io::ErrorKind::Interrupted => continue,
+                _ => {
+                    count.add_error();
+                    tracing::warn!(%error, address = %socket.address, "receiving reports");
+                    // Not to spin should it last.
+                    std::thread::sleep(Duration::from_millis(10));
+                    if stopping {
+                        return;
+                    }
+                }
+            },
+        }
+        checked = Instant::now();
+        count.set_kernel_drops(socket.kernel_drops());
+    }
+}
+
+#[cfg(test)]
+mod tests;

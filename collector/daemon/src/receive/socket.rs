@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Opens the sockets.
+
+use std::io;
+use std::mem::{size_of, size_of_val};
+use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
+
+use socket2::{Domain, Protocol, Socket, Type};
+
+use super::{BindError, IDLE, Options, steer};
+
+/// A bound socket.
+#[derive(Debug)]
+pub(super) struct ReportSocket {
+    pub socket: Socket,
+    pub address: SocketAddr,
+    /// Granted by the kernel.
+    pub buffer_bytes: usize,
+}
+
+impl ReportSocket {
+    /// Datagrams that found the buffer full, as the kernel counts them.
+    pub(super) fn kernel_drops(&self) -> Option<u32> {
+        const SO_MEMINFO: libc::c_int = 55;
+        const SK_MEMINFO_DROPS: usize = 8;
+        let mut info = [0u32; 9];
+        let mut length = size_of_val(&info) as libc::socklen_t;
+        // SAFETY: `info` has the length that is given.
+        let result = unsafe {
+            libc::getsockopt(
+                self.socket.as_raw_fd(),
+                libc::SOL_SOCKET,
+                SO_MEMINFO,
+                info.as_mut_ptr().cast(),
+                &raw mut length,
+            )
+        };
+        (result == 0).then_some(info[SK_MEMINFO_DROPS])
+    }
+}
+
+/// The sockets of one address.
+pub(super) fn bind_group(
+    address: SocketAddr,
+    options: &Options,
+) -> Result<Vec<ReportSocket>, BindError> {
+    let mut address = address;
+    let shared = options.shards > 1;
+    if shared {
+        // Sockets that share a port would share it with another collector too,
+        // each receiving a part: find out first whether it is free.
+        let alone = open(address)?;
+        bind(&alone, address)?;
+        address = local_address(&alone, address)?;
+    }
+    let mut sockets: Vec<ReportSocket> = Vec::with_capacity(options.shards);
+    for _ in 0..options.shards {
+        let socket = open(address)?;
+        if shared {
+            socket
+                .set_reuse_port(true)
+                .map_err(|source| failed("share the port (SO_REUSEPORT)", address, source))?;
+        }
+        let buffer_bytes = set_buffer(&socket, address, options.buffer_bytes)?;
+        socket
+            .set_read_timeout(Some(IDLE))
+            .map_err(|source| failed("set the time to wait", address, source))?;
+        // Linux 5.0 and later.
+        let gro = options.gro && set_int(&socket, libc::SOL_UDP, libc::UDP_GRO, 1).is_ok();
+        if options.gro && !gro {
+            tracing::warn!(%address, "this kernel cannot hand over coalesced datagrams (UDP_GRO)");
+        }
+        bind(&socket, address)?;
+        let address = local_address(&socket, address)?;
+        sockets.push(ReportSocket {
+            socket,
+            address,
+            buffer_bytes,
+        });
+    }
+    if let (true, Some(first)) = (shared, sockets.first()) {
+        // Without it the kernel spreads by its own hash of the addresses.
+        if let Err(error) = steer::by_source_port(&first.socket, options.shards, address.is_ipv6())
+        {
+            tracing::warn!(%error, %address, "kernel refused the steering program");
+        }
+    }
+    Ok(sockets)
+}
+
+fn open(address: SocketAddr) -> Result<Socket, BindError> {
+    Socket::new(
+        Domain::for_address(address),
+        Type::DGRAM,
+        Some(Protocol::UDP),
+    )
+    .map_err(|source| failed("open a UDP socket", address, source))
+}
+
+fn bind(socket: &Socket, address: SocketAddr) -> Result<(), BindError> {
+    socket
+        .bind(&address.into())
+        .map_err(|source| match source.kind() {
+            io::ErrorKind::AddrInUse => BindError::InUse { address },
+            io::ErrorKind::AddrNotAvailable => BindError::NotLocal { address },
+            io::ErrorKind::PermissionDenied => BindError::Permission { address },
+            _ => failed("listen", address, source),
+        })
+}
+
+fn local_address(socket: &Socket, asked: SocketAddr) -> Result<SocketAddr, BindError> {
+    socket
+        .local_addr()
+        .map_err(|source| failed("find the port", asked, source))?
+        .as_socket()
+        .ok_or_else(|| {
+            failed(
+                "find the port",
+                asked,
+                io::Error::other("not an IP address"),
+            )
+        })
+}
+
+fn failed(what: &'static str, address: SocketAddr, source: io::Error) -> BindError {
+    BindError::Io {
+        what,
+        address,
+        source,
+    }
+}
+
+/// Asks for the buffer; with CAP_NET_ADMIN beyond the system's limit. Returns
+/// what was granted.
+fn set_buffer(socket: &Socket, address: SocketAddr, bytes: usize) -> Result<usize, BindError> {
+    let wanted = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
+    if set_int(socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, wanted).is_err() {
+        socket
+            .set_recv_buffer_size(bytes)
+            .map_err(|source| failed("set the receive buffer", address, source))?;
+    }
+    let granted = socket
+        .recv_buffer_size()
+        .map_err(|source| failed("read the receive buffer's size", address, source))?;
+    // The kernel doubles what it is asked for, to allow for its own overhead.
+    let granted = granted / 2;
+    if granted < bytes {
+        tracing::warn!(
+            asked_bytes = bytes,
+            granted_bytes = granted,
+            %address,
+            "receive buffer is limited: raise net.core.rmem_max or give CAP_NET_ADMIN"
+        );
+    }
+    Ok(granted)
+}
+
+fn set_int(
+    socket: &Socket,
+    level: libc::c_int,
+    name: libc::c_int,
+    value: libc::c_int,
+) -> io::Result<()> {
+    // SAFETY: a pointer to an integer and its size.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            name,
+            (&raw const value).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}

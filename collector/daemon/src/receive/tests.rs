@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Real sockets over loopback.
+
+use std::collections::HashMap;
+use std::net::UdpSocket;
+use std::os::fd::AsRawFd;
+use std::sync::Mutex;
+
+use super::*;
+
+fn options(shards: usize) -> Options {
+    Options {
+        listen: vec!["127.0.0.1:0".parse().unwrap()],
+        shards,
+        buffer_bytes: 4 << 20,
+        gro: true,
+    }
+}
+
+/// What all threads saw: shard, exporter, source port, payload.
+type Seen = Arc<Mutex<Vec<(usize, IpAddr, u16, Vec<u8>)>>>;
+
+use std::net::IpAddr;
+
+fn start(receiver: ReportReceiver) -> (Running, Seen) {
+    let seen = Seen::default();
+    let running = receiver
+        .start(|shard| {
+            let seen = Arc::clone(&seen);
+            move |batch: &Batch<'_>| {
+                let mut seen = seen.lock().unwrap();
+                for message in batch.messages() {
+                    for payload in message.datagrams() {
+                        seen.push((
+                            shard,
+                            message.exporter,
+                            message.source_port,
+                            payload.to_vec(),
+                        ));
+                    }
+                }
+            }
+        })
+        .unwrap();
+    (running, seen)
+}
+
+fn wait_for(count: usize, seen: &Seen) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while seen.lock().unwrap().len() < count {
+        assert!(
+            Instant::now() < deadline,
+            "only {} of {count}",
+            seen.lock().unwrap().len()
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Sends `payload` cut into datagrams of `segment` bytes by the kernel.
+fn send_segmented(socket: &UdpSocket, payload: &[u8], segment: usize) {
+    let value = segment as libc::c_int;
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_UDP,
+            libc::UDP_SEGMENT,
+            (&raw const value).cast(),
+            4,
+        )
+    };
+    assert_eq!(result, 0, "UDP_SEGMENT: {}", io::Error::last_os_error());
+    assert_eq!(socket.send(payload).unwrap(), payload.len());
+}
+
+fn datagram(n: u32) -> Vec<u8> {
+    let mut payload = vec![0x20; 92];
+    payload[88..].copy_from_slice(&n.to_be_bytes());
+    payload
+}
+
+#[test]
+fn single_datagrams_arrive_in_order() {
+    let receiver = ReportReceiver::bind(&options(1)).unwrap();
+    let counters = receiver.counters();
+    let address = receiver.addresses()[0];
+    let (running, seen) = start(receiver);
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.connect(address).unwrap();
+    for n in 0..500 {
+        socket.send(&datagram(n)).unwrap();
+    }
+    socket.send(&[]).unwrap();
+    wait_for(501, &seen);
+    running.stop();
+    let seen = seen.lock().unwrap();
+    let from = socket.local_addr().unwrap();
+    for (n, (shard, exporter, port, payload)) in seen.iter().enumerate() {
+        assert_eq!((*shard, *exporter, *port), (0, from.ip(), from.port()));
+        if n < 500 {
+            assert_eq!(*payload, datagram(n as u32));
+        } else {
+            assert!(payload.is_empty());
+        }
+    }
+    let totals = counters.totals();
+    assert_eq!((totals.datagrams, totals.bytes), (501, 500 * 92));
+    assert_eq!((totals.kernel_drops, totals.errors), (0, 0));
+}
+
+#[test]
+fn coalesced_datagrams_are_cut_apart_and_counted() {
+    let receiver = ReportReceiver::bind(&options(1)).unwrap();
+    let counters = receiver.counters();
+    let address = receiver.addresses()[0];
+    let (running, seen) = start(receiver);
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.connect(address).unwrap();
+    // 50 datagrams of 92 bytes and a shorter last one, then a single one.
+    let mut all: Vec<u8> = (0..50).flat_map(datagram).collect();
+    all.extend([7; 40]);
+    send_segmented(&socket, &all, 92);
+    send_segmented(&socket, &datagram(50), 92);
+    wait_for(52, &seen);
+    running.stop();
+    let payloads: Vec<Vec<u8>> = seen.lock().unwrap().iter().map(|s| s.3.clone()).collect();
+    let mut expected: Vec<Vec<u8>> = (0..50).map(datagram).collect();
+    expected.push(vec![7; 40]);
+    expected.push(datagram(50));
+    assert_eq!(payloads, expected);
+    let totals = counters.totals();
+    assert_eq!(totals.datagrams, 52);
+    assert_eq!(
+        totals.messages, 2,
+        "the kernel did not hand over coalesced datagrams"
+    );
+}
+
+#[test]
+fn without_gro_the_kernel_cuts_and_nothing_changes() {
+    let receiver = ReportReceiver::bind(&Options {
+        gro: false,
+        ..options(1)
+    })
+    .unwrap();
+    let counters = receiver.counters();
+    let address = receiver.addresses()[0];
+    let (running, seen) = start(receiver);
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.connect(address).unwrap();
+    let all: Vec<u8> = (0..30).flat_map(datagram).collect();
+    send_segmented(&socket, &all, 92);
+    wait_for(30, &seen);
+    running.stop();
+    let payloads: Vec<Vec<u8>> = seen.lock().unwrap().iter().map(|s| s.3.clone()).collect();
+    assert_eq!(payloads, (0..30).map(datagram).collect::<Vec<_>>());
+    assert_eq!(counters.totals().messages, 30);
+}
+
+fn spreads_by_source_port(listen: &str, sender: &str) {
+    const SHARDS: usize = 3;
+    let receiver = ReportReceiver::bind(&Options {
+        listen: vec![listen.parse().unwrap()],
+        ..options(SHARDS)
+    })
+    .unwrap();
+    let address = receiver.addresses()[0];
+    assert!(receiver.addresses().iter().all(|a| *a == address));
+    let (running, seen) = start(receiver);
+    let sockets: Vec<UdpSocket> = (0..12)
+        .map(|_| UdpSocket::bind((sender, 0)).unwrap())
+        .collect();
+    for n in 0..20 {
+        for socket in &sockets {
+            socket.send_to(&datagram(n), address).unwrap();
+        }
+    }
+    wait_for(12 * 20, &seen);
+    running.stop();
+    let mut next: HashMap<u16, u32> = HashMap::new();
+    for (shard, exporter, port, payload) in seen.lock().unwrap().iter() {
+        assert_eq!(*shard, usize::from(*port) % SHARDS, "port {port}");
+        assert_eq!(exporter.to_string(), sender);
+        let n = next.entry(*port).or_default();
+        assert_eq!(payload, &datagram(*n), "port {port} out of order");
+        *n += 1;
+    }
+    assert_eq!(next.len(), 12);
+}
+
+#[test]
+fn shards_by_source_port_over_ipv4() {
+    spreads_by_source_port("127.0.0.1:0", "127.0.0.1");
+}
+
+#[test]
+fn shards_by_source_port_over_ipv6() {
+    spreads_by_source_port("[::1]:0", "::1");
+}
+
+#[test]
+fn what_the_kernel_dropped_is_counted() {
+    let receiver = ReportReceiver::bind(&Options {
+        buffer_bytes: 4096,
+        ..options(1)
+    })
+    .unwrap();
+    let counters = receiver.counters();
+    let address = receiver.addresses()[0];
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    // Nobody reads yet: the small buffer overflows.
+    for n in 0..1_000 {
+        socket.send_to(&datagram(n), address).unwrap();
+    }
+    let (running, seen) = start(receiver);
+    wait_for(1, &seen);
+    running.stop();
+    let totals = counters.totals();
+    assert!(totals.kernel_drops > 0);
+    assert_eq!(totals.datagrams + totals.kernel_drops, 1_000);
+    assert_eq!(seen.lock().unwrap().len() as u64, totals.datagrams);
+}
+
+#[test]
+fn stopping_delivers_what_has_arrived() {
+    let receiver = ReportReceiver::bind(&options(1)).unwrap();
+    let address = receiver.addresses()[0];
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    for n in 0..300 {
+        socket.send_to(&datagram(n), address).unwrap();
+    }
+    let (running, seen) = start(receiver);
+    running.stop();
+    assert_eq!(seen.lock().unwrap().len(), 300);
+    // The port is free again.
+    UdpSocket::bind(address).unwrap();
+}
+
+#[test]
+fn a_taken_port_is_an_error_also_for_several_shards() {
+    for shards in [1, 2] {
+        let first = ReportReceiver::bind(&options(shards)).unwrap();
+        let taken = Options {
+            listen: first.addresses()[..1].to_vec(),
+            ..options(2)
+        };
+        let error = ReportReceiver::bind(&taken).unwrap_err();
+        assert!(matches!(error, BindError::InUse { .. }), "{error}");
+        assert!(
+            error.to_string().contains("in use by another process"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn bad_options_are_errors() {
+    let error = ReportReceiver::bind(&Options {
+        shards: 0,
+        ..options(1)
+    })
+    .unwrap_err();
+    assert!(matches!(error, BindError::NoShards));
+    let error = ReportReceiver::bind(&Options {
+        listen: vec![],
+        ..options(1)
+    })
+    .unwrap_err();
+    assert!(matches!(error, BindError::NoAddress));
+    let elsewhere = Options {
+        listen: vec!["192.0.2.1:0".parse().unwrap()],
+        ..options(1)
+    };
+    let error = ReportReceiver::bind(&elsewhere).unwrap_err();
+    assert!(matches!(error, BindError::NotLocal { .. }), "{error}");
+}
