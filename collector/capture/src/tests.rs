@@ -1,1 +1,315 @@
 // SPDX-License-Identifier: Apache-2.0
+//! What was sent live and what a replay gives.
+
+use crate::{CaptureMeta, CaptureWriter, FORMAT, Merged, Replay, WriterOptions};
+use int_report::{FlowKey, Inner, InnerKind, Report};
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+use tcp_probe::{CongStateEvent, RetransmitEvent, Sample};
+use tidemark_pipeline::{
+    Config, Event, EventRow, NodeConfig, Pipeline, PostcardRow, ProbeRow, Sink, VecSink,
+};
+use tidemark_proto::telemetry::Update;
+
+const MS: u64 = 1_000_000;
+
+/// To a capture and to memory.
+struct Tee {
+    capture: CaptureWriter,
+    memory: VecSink,
+}
+
+impl Sink for Tee {
+    fn postcard(&mut self, row: &PostcardRow) {
+        self.capture.postcard(row);
+        self.memory.postcard(row);
+    }
+    fn probe(&mut self, row: &ProbeRow) {
+        self.capture.probe(row);
+        self.memory.probe(row);
+    }
+    fn event(&mut self, row: &EventRow) {
+        self.capture.event(row);
+        self.memory.event(row);
+    }
+    fn update(&mut self, update: Update) {
+        self.memory.update(update);
+    }
+}
+
+fn key(src: u8) -> FlowKey {
+    FlowKey {
+        src: IpAddr::V4(Ipv4Addr::new(10, 0, 0, src)),
+        dst: IpAddr::V4(Ipv4Addr::new(10, 0, 1, 1)),
+        src_port: 40_000,
+        dst_port: 5001,
+        protocol: 6,
+    }
+}
+
+fn headers(src: u8, seq: u32) -> [u8; 40] {
+    let mut b = [0u8; 40];
+    b[0] = 0x45;
+    b[2..4].copy_from_slice(&1040u16.to_be_bytes());
+    b[9] = 6;
+    b[12..16].copy_from_slice(&[10, 0, 0, src]);
+    b[16..20].copy_from_slice(&[10, 0, 1, 1]);
+    b[20..22].copy_from_slice(&40_000u16.to_be_bytes());
+    b[22..24].copy_from_slice(&5001u16.to_be_bytes());
+    b[24..28].copy_from_slice(&seq.to_be_bytes());
+    b[32] = 0x50;
+    b[33] = 0x10;
+    b
+}
+
+fn config() -> Config {
+    Config {
+        nodes: [(10, NodeConfig::default()), (11, NodeConfig::default())].into(),
+        local_host: Some("a".into()),
+        ..Config::default()
+    }
+}
+
+fn meta() -> CaptureMeta {
+    CaptureMeta {
+        format: FORMAT,
+        instance: "test".into(),
+        config: config(),
+        ..CaptureMeta::default()
+    }
+}
+
+/// Disorder, drops, losses, silence, samples, events, a restarted node.
+fn traffic<S: Sink>(p: &mut Pipeline<S>) {
+    let mut random = 1u64;
+    let mut next = move |n: u64| {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (random >> 33) % n
+    };
+    let mut sequence = [0u32; 2];
+    let mut seq = [100u32; 8];
+    let mut now = 5_000 * MS;
+    for i in 0..20_000u64 {
+        now += next(200_000);
+        if i % 4_000 == 3_999 {
+            for _ in 0..100 {
+                now += 20 * MS;
+                p.advance(now);
+            }
+        }
+        let node = next(2) as usize;
+        let src = next(8) as usize;
+        let dropped = next(50) == 0;
+        let restarted = if i > 15_000 { 4_500 * MS } else { 0 };
+        let ingress = now + 777 * MS - restarted - next(3 * MS);
+        sequence[node] += 1 + u32::from(next(500) == 0);
+        let again = next(30) == 0;
+        if !again {
+            seq[src] = seq[src].wrapping_add(1000);
+        }
+        let bytes = headers(src as u8, seq[src]);
+        let report = Report {
+            version: 2,
+            node_id: 10 + node as u32,
+            sequence: sequence[node],
+            sequence_bits: 22,
+            dropped,
+            ingress_port: Some(1),
+            egress_port: Some(1 + next(2) as u32),
+            queue_id: Some(0),
+            queue_occupancy: Some(next(60_000) as u32),
+            ingress_ts: Some(ingress),
+            egress_ts: (!dropped).then_some(ingress + next(5 * MS)),
+            drop_reason: dropped.then_some(71),
+            limit: Some(60_000),
+            inner: Inner {
+                packet: &bytes,
+                kind: InnerKind::Ipv4,
+            },
+            first_in_datagram: true,
+            ..Report::default()
+        };
+        p.push_report(IpAddr::V4(Ipv4Addr::LOCALHOST), &report, now);
+        let host = if src < 4 { "a" } else { "b" };
+        if next(3) == 0 && src != 7 {
+            let sample = Sample {
+                time_ns: now,
+                flow: key(src as u8),
+                data_len: 0,
+                snd_nxt: seq[src].wrapping_add(1000),
+                snd_una: seq[src].wrapping_sub(3000),
+                snd_cwnd: 10 + next(20) as u32,
+                ssthresh: 20,
+                snd_wnd: 65_535,
+                srtt_us: 10_000 + next(5000) as u32,
+                rcv_wnd: 65_535,
+                sock_cookie: src as u64,
+            };
+            p.push_event(host, tcp_probe::Event::Probe(sample));
+        }
+        if next(100) == 0 {
+            let (time_ns, flow) = (now, key(src as u8));
+            p.push_event(
+                host,
+                tcp_probe::Event::Retransmit(RetransmitEvent { time_ns, flow }),
+            );
+            let state = CongStateEvent {
+                time_ns,
+                flow,
+                state: 3,
+            };
+            p.push_event(host, tcp_probe::Event::CongState(state));
+        }
+    }
+    p.finish();
+}
+
+fn without_status(updates: Vec<Update>) -> Vec<Update> {
+    updates.into_iter().filter(|u| u.status.is_none()).collect()
+}
+
+#[test]
+fn a_replay_gives_what_was_sent_live() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path().join("capture");
+    let capture = CaptureWriter::create(
+        &dir,
+        meta(),
+        WriterOptions {
+            rotate_rows: 3000,
+            wait_when_full: true,
+            ..WriterOptions::default()
+        },
+    )
+    .unwrap();
+    let tee = Tee {
+        capture,
+        memory: VecSink::default(),
+    };
+    let mut p = Pipeline::new(config(), tee).unwrap();
+    traffic(&mut p);
+    let stats = p.stats();
+    assert!(stats.reports_lost > 10 && stats.join_by_sequence > 1000 && stats.join_by_time > 10);
+    let mut tee = p.into_sink();
+    tee.capture.meta_mut().stats = Some(stats.clone());
+    let written = tee.capture.finish(1).unwrap();
+    assert_eq!(written.lost(), 0);
+    let m = &tee.memory;
+    let rows = m.postcards.len() + m.probes.len() + m.events.len();
+    assert_eq!(written.written(), rows as u64);
+    assert!(
+        m.events
+            .iter()
+            .any(|e| matches!(e.event, Event::Restart { .. }))
+    );
+    assert!(
+        m.events
+            .iter()
+            .any(|e| matches!(e.event, Event::Watermark { .. }))
+    );
+
+    let replay = Replay::open(&dir).unwrap();
+    assert_eq!(replay.info().instance, "test");
+    assert_eq!(replay.info().nodes.len(), 2);
+    let mut replayed: Vec<Update> = replay.map(Result::unwrap).collect();
+    let status = replayed.last().unwrap().status.unwrap();
+    assert_eq!(status.reports_received, stats.reports);
+    assert_eq!(status.join_matched, stats.join_matched());
+    replayed = without_status(replayed);
+    let live = without_status(tee.memory.updates);
+    assert_eq!(replayed.len(), live.len());
+    for (r, l) in replayed.iter().zip(&live) {
+        assert_eq!(r, l);
+    }
+    assert!(live.iter().map(|u| u.link_intervals.len()).sum::<usize>() > 1000);
+}
+
+#[test]
+fn rows_come_back_as_they_were() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path().join("capture");
+    let capture = CaptureWriter::create(&dir, meta(), WriterOptions::default()).unwrap();
+    let tee = Tee {
+        capture,
+        memory: VecSink::default(),
+    };
+    let mut p = Pipeline::new(config(), tee).unwrap();
+    traffic(&mut p);
+    let tee = p.into_sink();
+    tee.capture.finish(1).unwrap();
+    let mut merged = Merged::open(&dir).unwrap();
+    let (mut postcards, mut probes, mut events) = (Vec::new(), Vec::new(), Vec::new());
+    let mut order = 0;
+    while let Some(row) = merged.next_row().unwrap() {
+        let n = match row {
+            crate::AnyRow::Postcard(r) => {
+                postcards.push(*r);
+                r.order
+            }
+            crate::AnyRow::Probe(r) => {
+                probes.push(r.row);
+                assert!(r.host == "a" || r.host == "b");
+                r.row.order
+            }
+            crate::AnyRow::Event(r) => {
+                let n = r.order;
+                events.push(*r);
+                n
+            }
+        };
+        assert_eq!(n, order);
+        order += 1;
+    }
+    // Host indices are names in the file.
+    for p in &mut probes {
+        p.host = 0;
+    }
+    let mut expected = tee.memory.probes;
+    for p in &mut expected {
+        p.host = 0;
+    }
+    assert_eq!(probes, expected);
+    assert_eq!(postcards, tee.memory.postcards);
+    assert_eq!(events, tee.memory.events);
+}
+
+#[test]
+fn a_directory_in_use_is_refused_and_a_stranger_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let e = Replay::open(dir.path()).err().unwrap().to_string();
+    assert!(e.contains("capture.json"), "{e}");
+    let w = CaptureWriter::create(dir.path(), meta(), WriterOptions::default()).unwrap();
+    drop(w);
+    let e = CaptureWriter::create(dir.path(), meta(), WriterOptions::default())
+        .err()
+        .unwrap();
+    assert!(e.to_string().contains("already"), "{e}");
+    std::fs::write(dir.path().join("capture.json"), "{\"format\": 99}").unwrap();
+    let e = Replay::open(dir.path()).err().unwrap().to_string();
+    assert!(e.contains("99"), "{e}");
+}
+
+#[test]
+fn a_full_queue_loses_rows_and_counts_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut w = CaptureWriter::create(
+        dir.path(),
+        meta(),
+        WriterOptions {
+            rotate_after: Duration::from_secs(60),
+            ..WriterOptions::default()
+        },
+    )
+    .unwrap();
+    let pushed = 8_000_000;
+    let row = PostcardRow::default();
+    for order in 0..pushed {
+        w.postcard(&PostcardRow { order, ..row });
+    }
+    let stats = w.finish(0).unwrap();
+    assert_eq!(stats.written() + stats.lost(), pushed);
+    let replay = Replay::open(dir.path()).unwrap();
+    assert_eq!(replay.meta().rows_lost, stats.lost());
+}

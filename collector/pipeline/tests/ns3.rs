@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Runs with known truth (`<repo>/../shared/data/ns3`): losses, join, clocks,
 //! base RTTs and totals.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use flate2::read::GzDecoder;
 use std::collections::HashMap;
