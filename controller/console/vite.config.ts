@@ -1,10 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-import { defineConfig } from 'vite';
+import { readFileSync } from 'node:fs';
+import { defineConfig, type Plugin } from 'vite';
+
+/** What is bundled and whose licence asks to travel with it. */
+const BUNDLED = ['uplot', '@fontsource-variable/ibm-plex-sans'];
+
+/** Puts the licences of what is bundled beside it. */
+function licences(): Plugin {
+  return {
+    name: 'licences',
+    generateBundle() {
+      const parts = BUNDLED.map((name) => {
+        const text = readFileSync(new URL(`node_modules/${name}/LICENSE`, import.meta.url), 'utf8');
+        return `${name}\n${'='.repeat(name.length)}\n\n${text.trim()}\n`;
+      });
+      this.emitFile({ type: 'asset', fileName: 'licences.txt', source: parts.join('\n\n') });
+    },
+  };
+}
 
 // The controller serves `dist/` from its own binary, so every address is
 // relative and nothing is fetched from elsewhere.
 export default defineConfig({
   base: './',
+  plugins: [licences()],
   build: {
     target: 'es2022',
     outDir: 'dist',

@@ -42,7 +42,7 @@ export function xAxis(visible: boolean, axis: XAxis): uPlot.Axis {
     ticks: { show: visible, stroke: () => ink('rule-strong'), width: 1, size: 5 },
     splits: (u, _axis, min, max) => {
       const f = axis.factor();
-      return ticks(min * f, max * f, Math.max(2, Math.floor(u.width / 110))).map((v) => v / f);
+      return ticks(min * f, max * f, Math.max(2, Math.floor((u.width - GUTTER) / 75))).map((v) => v / f);
     },
     values: visible
       ? (_u, splits) => {
