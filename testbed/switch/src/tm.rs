@@ -139,6 +139,8 @@ pub struct Switch {
     pub groups: FxHashMap<u32, Vec<Replica>>,
     pub sessions: FxHashMap<u32, CloneSession>,
     free_frames: Vec<Vec<u8>>,
+    /// Reused: the copies being made.
+    replicas: Vec<Replica>,
     now_ns: u64,
     pub stats: Stats,
 }
@@ -154,6 +156,7 @@ impl Switch {
             groups: FxHashMap::default(),
             sessions: FxHashMap::default(),
             free_frames: Vec::new(),
+            replicas: Vec::new(),
             now_ns: 0,
             stats: Stats::default(),
         }
@@ -260,11 +263,16 @@ impl Switch {
             let f = std.instance_type;
             put(&mut p, f, instance_type::REPLICATION);
             p.requests = Default::default();
-            let replicas = self.groups.get(&group).cloned().unwrap_or_default();
+            let mut replicas = std::mem::take(&mut self.replicas);
+            replicas.clear();
+            if let Some(g) = self.groups.get(&group) {
+                replicas.extend_from_slice(g);
+            }
             if replicas.is_empty() {
                 self.stats.dropped_ingress += 1;
             }
             self.replicate(p, &replicas, t);
+            self.replicas = replicas;
             return;
         }
         let port = get(&p, std.egress_spec) as u32;
@@ -280,9 +288,9 @@ impl Switch {
 
     /// The clone is the frame as received, parsed anew.
     fn clone_ingress(&mut self, p: &Packet, session: u32, list: u32, t: u64) {
-        let Some(s) = self.sessions.get(&session).cloned() else {
+        if !self.sessions.contains_key(&session) {
             return;
-        };
+        }
         let Some(e) = &mut self.engine else { return };
         let mut c = e.receive_shared(p.ingress_port, std::sync::Arc::clone(&p.frame), t / 1000);
         c.ingress_bytes = p.ingress_bytes;
@@ -294,14 +302,14 @@ impl Switch {
             e.program.std.instance_type,
             instance_type::INGRESS_CLONE,
         );
-        self.send_clone(c, &s, t);
+        self.send_clone(c, session, t);
     }
 
     /// The clone carries the headers as they are at the end of egress.
     fn clone_egress(&mut self, p: &Packet, session: u32, list: u32, t: u64) {
-        let Some(s) = self.sessions.get(&session).cloned() else {
+        if !self.sessions.contains_key(&session) {
             return;
-        };
+        }
         let Some(e) = &mut self.engine else { return };
         let mut c = e.duplicate(p);
         e.reset_metadata(&mut c);
@@ -311,15 +319,21 @@ impl Switch {
             e.program.std.instance_type,
             instance_type::EGRESS_CLONE,
         );
-        self.send_clone(c, &s, t);
+        self.send_clone(c, session, t);
     }
 
-    fn send_clone(&mut self, mut c: Packet, s: &CloneSession, t: u64) {
-        if let Some(n) = s.length_bytes {
-            c.payload.end = c.payload.end.min(n as usize).max(c.payload.start);
+    fn send_clone(&mut self, mut c: Packet, session: u32, t: u64) {
+        let mut replicas = std::mem::take(&mut self.replicas);
+        replicas.clear();
+        if let Some(s) = self.sessions.get(&session) {
+            replicas.extend_from_slice(&s.replicas);
+            if let Some(n) = s.length_bytes {
+                c.payload.end = c.payload.end.min(n as usize).max(c.payload.start);
+            }
         }
         self.stats.clones += 1;
-        self.replicate(c, &s.replicas, t);
+        self.replicate(c, &replicas, t);
+        self.replicas = replicas;
     }
 
     fn resubmit(&mut self, p: Packet, list: u32, t: u64) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The binary from outside.
 
+#![allow(clippy::unwrap_used)]
+
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Output, Stdio};
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Frames through real interfaces. Needs root.
 
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
 mod common;
 #[path = "common/veth.rs"]
 mod veth;

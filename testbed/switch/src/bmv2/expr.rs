@@ -64,7 +64,7 @@ pub enum WrapOp {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expr {
     Const(i64),
-    BigConst(Box<BigInt>),
+    BigConst(Box<BigConst>),
     Field(FieldRef),
     /// Field number `field` of the element of `stack` extracted last.
     StackLast {
@@ -99,6 +99,24 @@ pub trait Widths {
     fn stack_field(&self, stack: u32, field: u32) -> (u32, bool);
 }
 
+/// A constant that does not fit `i64`, and its low bits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BigConst {
+    pub value: BigInt,
+    pub low: i128,
+}
+
+impl BigConst {
+    pub fn new(value: BigInt) -> Self {
+        let mut w = [0u64; 2];
+        super::bits::words_from_big(&value, 128, &mut w);
+        Self {
+            low: ((u128::from(w[0]) << 64) | u128::from(w[1])) as i128,
+            value,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tier {
     Wrap64,
@@ -116,6 +134,7 @@ impl Compiled {
     /// `low_bits`: only that many low bits of the result will be used; `None`
     /// when its exact value matters.
     pub fn new(expr: Expr, low_bits: Option<u32>, widths: &dyn Widths) -> Self {
+        let expr = simplify(expr, low_bits, widths);
         let tier = if fits(&expr, need(low_bits, 64), 64, widths) {
             Tier::Wrap64
         } else if fits(&expr, need(low_bits, 128), 128, widths) {
@@ -124,6 +143,122 @@ impl Compiled {
             Tier::Unbounded
         };
         Self { expr, tier }
+    }
+}
+
+/// Drops masks that change nothing: p4c masks after every operation, and a
+/// store masks once more. `low_bits` as in [`Compiled::new`].
+pub fn simplify(e: Expr, low_bits: Option<u32>, w: &dyn Widths) -> Expr {
+    match e {
+        Expr::Bin(BinOp::And, p) => {
+            let (a, b) = *p;
+            let (x, mask) = match (ones(&a), ones(&b)) {
+                (_, Some(n)) => (a, n),
+                (Some(n), None) => (b, n),
+                (None, None) => {
+                    let both = (simplify(a, low_bits, w), simplify(b, low_bits, w));
+                    return Expr::Bin(BinOp::And, Box::new(both));
+                }
+            };
+            let inner = Some(low_bits.unwrap_or(mask).min(mask));
+            let x = simplify(x, inner, w);
+            let unneeded = low_bits.is_some_and(|n| n <= mask)
+                || (unsigned(&x, w) && magnitude_bits(&x, w).is_some_and(|b| b <= mask));
+            if unneeded {
+                return x;
+            }
+            Expr::Bin(BinOp::And, Box::new((x, mask_of(mask))))
+        }
+        Expr::Bin(op, p) => {
+            let (a, b) = *p;
+            let (left, right) = match op {
+                BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Or | BinOp::Xor => {
+                    (low_bits, low_bits)
+                }
+                BinOp::Shl => (low_bits, None),
+                _ => (None, None),
+            };
+            Expr::Bin(op, Box::new((simplify(a, left, w), simplify(b, right, w))))
+        }
+        Expr::Un(op, x) => {
+            let inner = match op {
+                UnOp::BitNot | UnOp::Neg => low_bits,
+                UnOp::BoolNot | UnOp::Bool => None,
+            };
+            let x = simplify(*x, inner, w);
+            if op == UnOp::Bool && unsigned(&x, w) && magnitude_bits(&x, w) == Some(1) {
+                return x;
+            }
+            Expr::Un(op, Box::new(x))
+        }
+        Expr::Cond(p) => {
+            let (c, a, b) = *p;
+            Expr::Cond(Box::new((
+                simplify(c, None, w),
+                simplify(a, low_bits, w),
+                simplify(b, low_bits, w),
+            )))
+        }
+        Expr::Wrap(op, width, x) => {
+            let inner = (op == WrapOp::TwosComplement).then_some(width);
+            Expr::Wrap(op, width, Box::new(simplify(*x, inner, w)))
+        }
+        Expr::StackAt {
+            stack,
+            field,
+            index,
+        } => Expr::StackAt {
+            stack,
+            field,
+            index: Box::new(simplify(*index, None, w)),
+        },
+        other => other,
+    }
+}
+
+/// `Some(n)`: the constant 2^n - 1.
+fn ones(e: &Expr) -> Option<u32> {
+    match e {
+        Expr::Const(c) if *c > 0 && (*c as u64 + 1).is_power_of_two() => Some(c.trailing_ones()),
+        Expr::BigConst(b) => {
+            let n = b.value.bits();
+            let all = (BigInt::from(1) << n) - 1;
+            (b.value == all).then_some(u32::try_from(n).ok()?)
+        }
+        _ => None,
+    }
+}
+
+fn mask_of(bits: u32) -> Expr {
+    if bits < 64 {
+        Expr::Const(super::bits::mask64(bits) as i64)
+    } else {
+        Expr::BigConst(Box::new(BigConst::new((BigInt::from(1) << bits) - 1)))
+    }
+}
+
+/// Never negative.
+fn unsigned(e: &Expr, w: &dyn Widths) -> bool {
+    match e {
+        Expr::Const(c) => *c >= 0,
+        Expr::Field(f) => !f.signed,
+        Expr::Arg { .. } | Expr::HeadersEqual(..) | Expr::StacksEqual(..) => true,
+        Expr::StackLast { stack, field } | Expr::StackAt { stack, field, .. } => {
+            !w.stack_field(*stack, *field).1
+        }
+        Expr::Un(UnOp::Bool | UnOp::BoolNot, _) => true,
+        Expr::Wrap(WrapOp::SaturateUnsigned, ..) => true,
+        Expr::Cond(p) => unsigned(&p.1, w) && unsigned(&p.2, w),
+        Expr::Bin(op, p) => match op {
+            BinOp::Add | BinOp::Mul | BinOp::Div | BinOp::Mod | BinOp::Or | BinOp::Xor => {
+                unsigned(&p.0, w) && unsigned(&p.1, w)
+            }
+            BinOp::Shl | BinOp::Shr => unsigned(&p.0, w),
+            BinOp::And => unsigned(&p.0, w) || unsigned(&p.1, w),
+            BinOp::Sub => false,
+            _ => true,
+        },
+        _ => false,
     }
 }
 
@@ -146,7 +281,7 @@ fn fits(e: &Expr, need: Need, n: u32, w: &dyn Widths) -> bool {
     let bounded = || need == Need::Low || magnitude_bits(e, w).is_some_and(|b| b < n);
     match e {
         Expr::Const(_) => true,
-        Expr::BigConst(b) => need == Need::Low || b.bits() < u64::from(n),
+        Expr::BigConst(b) => need == Need::Low || b.value.bits() < u64::from(n),
         Expr::Field(f) => !f.variable && f.width <= n && bounded(),
         Expr::StackLast { .. } => bounded() && magnitude_bits(e, w).is_some_and(|b| b <= n),
         Expr::StackAt { index, .. } => {
@@ -216,7 +351,9 @@ fn fits(e: &Expr, need: Need, n: u32, w: &dyn Widths) -> bool {
 fn is_mask(e: &Expr, n: u32) -> bool {
     match e {
         Expr::Const(c) => *c >= 0,
-        Expr::BigConst(b) => b.bits() < u64::from(n) && b.sign() != num_bigint::Sign::Minus,
+        Expr::BigConst(b) => {
+            b.value.bits() < u64::from(n) && b.value.sign() != num_bigint::Sign::Minus
+        }
         _ => false,
     }
 }
@@ -225,7 +362,9 @@ fn is_mask(e: &Expr, n: u32) -> bool {
 fn unsigned_word(e: &Expr, n: u32, w: &dyn Widths) -> bool {
     match e {
         Expr::Const(c) => *c >= 0,
-        Expr::BigConst(b) => b.bits() <= u64::from(n) && b.sign() != num_bigint::Sign::Minus,
+        Expr::BigConst(b) => {
+            b.value.bits() <= u64::from(n) && b.value.sign() != num_bigint::Sign::Minus
+        }
         Expr::Field(f) => !f.signed && f.width <= n,
         Expr::StackLast { stack, field } | Expr::StackAt { stack, field, .. } => {
             let (width, signed) = w.stack_field(*stack, *field);
@@ -242,7 +381,7 @@ fn magnitude_bits(e: &Expr, w: &dyn Widths) -> Option<u32> {
     let of = |x: &Expr| magnitude_bits(x, w);
     Some(match e {
         Expr::Const(c) => 64 - c.unsigned_abs().leading_zeros(),
-        Expr::BigConst(b) => b.bits().to_u32()?,
+        Expr::BigConst(b) => b.value.bits().to_u32()?,
         Expr::Field(f) => f.width,
         Expr::StackLast { stack, field } | Expr::StackAt { stack, field, .. } => {
             w.stack_field(*stack, *field).0

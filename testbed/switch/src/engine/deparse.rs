@@ -109,7 +109,11 @@ fn emit(h: &Header, words: &[u64], out: &mut Vec<u8>) {
         {
             v = v.checked_shl(f.field.width).unwrap_or(0) | word(words, f.field.slot);
         }
-        let bytes = v.to_be_bytes();
-        out.extend_from_slice(bytes.get(8 - usize::from(r.bytes)..).unwrap_or_default());
+        // Eight bytes always and then the right length: cheaper than copying
+        // few bytes.
+        let end = out.len() + usize::from(r.bytes);
+        let left = v << (64 - 8 * u32::from(r.bytes.clamp(1, 8)));
+        out.extend_from_slice(&left.to_be_bytes());
+        out.truncate(end);
     }
 }

@@ -51,7 +51,7 @@ pub fn field_bits(words: &[u64], f: FieldRef) -> u32 {
 
 trait Int: Copy + PartialEq + PartialOrd + From<bool> {
     fn constant(v: i64) -> Self;
-    fn big(v: &BigInt) -> Self;
+    fn big(low: i128) -> Self;
     fn read(words: &[u64], f: FieldRef) -> Self;
     fn add(self, o: Self) -> Self;
     fn sub(self, o: Self) -> Self;
@@ -75,11 +75,9 @@ macro_rules! int {
             fn constant(v: i64) -> Self {
                 v as Self
             }
-            fn big(v: &BigInt) -> Self {
-                let mut w = [0u64; (<$t>::BITS / 64) as usize];
-                words_from_big(v, <$t>::BITS, &mut w);
-                w.iter()
-                    .fold(0, |a: $t, x| a.checked_shl(64).unwrap_or(0) | (*x as $t))
+            #[inline(always)]
+            fn big(low: i128) -> Self {
+                low as Self
             }
             #[inline(always)]
             fn read(words: &[u64], f: FieldRef) -> Self {
@@ -253,7 +251,7 @@ fn last_index(env: Env<'_>, stack: u32) -> i64 {
 fn eval<T: Int>(e: &Expr, env: Env<'_>) -> T {
     match e {
         Expr::Const(c) => T::constant(*c),
-        Expr::BigConst(b) => T::big(b),
+        Expr::BigConst(b) => T::big(b.low),
         Expr::Field(f) => T::read(env.words, *f),
         Expr::Arg { offset, width } => T::read(env.args, arg_ref(*offset, *width)),
         Expr::StackLast { stack, field } => stack_last(env, *stack, *field)
@@ -320,7 +318,7 @@ fn eval_big(e: &Expr, env: Env<'_>) -> BigInt {
         |words: &[u64], f: FieldRef| big_from_words(field_words(words, f), f.width, f.signed);
     match e {
         Expr::Const(c) => BigInt::from(*c),
-        Expr::BigConst(b) => (**b).clone(),
+        Expr::BigConst(b) => b.value.clone(),
         Expr::Field(f) => read(env.words, *f),
         Expr::Arg { offset, width } => read(env.args, arg_ref(*offset, *width)),
         Expr::StackLast { stack, field } => {

@@ -65,6 +65,8 @@ struct Level {
 }
 
 const NONE: u32 = u32::MAX;
+/// Words of a key that is built without allocation.
+const SHORT_KEY: usize = 6;
 /// Widest exact key that is used as a position.
 const DIRECT_BITS: u32 = 12;
 
@@ -76,8 +78,6 @@ pub struct TableState {
     default: Option<ActionCall>,
     default_next: u32,
     index: Index,
-    key: Vec<u64>,
-    masked: Vec<u64>,
 }
 
 /// What a lookup found.
@@ -106,8 +106,6 @@ impl TableState {
             default: None,
             default_next: END,
             index,
-            key: vec![0; t.key_words],
-            masked: vec![0; t.key_words],
         };
         s.set_default(t, t.default.clone());
         s
@@ -303,29 +301,53 @@ impl TableState {
 
     /// Slot of the best entry for the packet.
     #[inline]
-    fn find(&mut self, t: &Table, words: &[u64]) -> Option<u32> {
-        if let Index::Direct(list) = &self.index {
-            let k = t.keys.first()?;
-            let mut v = word(words, k.field.slot);
-            if let Some(m) = &k.mask {
-                v &= m.first().copied().unwrap_or(u64::MAX);
+    fn find(&self, t: &Table, words: &[u64]) -> Option<u32> {
+        match &self.index {
+            Index::Keyless => None,
+            Index::Direct(list) => {
+                let k = t.keys.first()?;
+                let mut v = word(words, k.field.slot);
+                if let Some(m) = &k.mask {
+                    v &= m.first().copied().unwrap_or(u64::MAX);
+                }
+                list.get(v as usize).copied().filter(|s| *s != NONE)
             }
-            return list.get(v as usize).copied().filter(|s| *s != NONE);
+            _ if t.key_words <= SHORT_KEY => {
+                let mut key = [0u64; SHORT_KEY];
+                for k in &t.keys {
+                    add_key(&mut key, k, words);
+                }
+                self.search(t, key.get(..t.key_words)?, words)
+            }
+            _ => {
+                let mut key = vec![0u64; t.key_words];
+                for k in &t.keys {
+                    add_key(&mut key, k, words);
+                }
+                self.search(t, &key, words)
+            }
         }
-        self.key.fill(0);
-        for k in &t.keys {
-            add_key(&mut self.key, k, words);
-        }
+    }
+
+    fn search(&self, t: &Table, key: &[u64], words: &[u64]) -> Option<u32> {
         match &self.index {
             Index::Keyless | Index::Direct(_) => None,
-            Index::One(map) => map.get(self.key.first()?).copied(),
-            Index::Many(map) => map.get(self.key.as_slice()).copied(),
+            Index::One(map) => map.get(key.first()?).copied(),
+            Index::Many(map) => map.get(key).copied(),
             Index::Lpm(levels) => {
+                let mut short = [0u64; SHORT_KEY];
+                let mut long = Vec::new();
+                let masked: &mut [u64] = if key.len() <= SHORT_KEY {
+                    short.get_mut(..key.len())?
+                } else {
+                    long.resize(key.len(), 0);
+                    &mut long
+                };
                 for l in levels {
-                    for ((o, k), m) in self.masked.iter_mut().zip(&self.key).zip(&l.mask) {
+                    for ((o, k), m) in masked.iter_mut().zip(key).zip(&l.mask) {
                         *o = k & m;
                     }
-                    if let Some(s) = l.entries.get(self.masked.as_slice()) {
+                    if let Some(s) = l.entries.get(&*masked) {
                         return Some(*s);
                     }
                 }
@@ -335,7 +357,7 @@ impl TableState {
                 self.entries
                     .get(*s as usize)
                     .and_then(Option::as_ref)
-                    .is_some_and(|e| e.hits(t, &self.key, words))
+                    .is_some_and(|e| e.hits(t, key, words))
             }),
         }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A switch in virtual time with the real program, and frames to feed it.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use p4runtime_server::target::{ActionCall, EntryId, KeyMatch, MatchValue, TableEntry};
 use tidemark_switch::bmv2::load;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A network namespace with veth pairs, made through rtnetlink and gone with
 //! the last thread and socket in it.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::ffi::CString;
 use std::mem::{size_of, zeroed};

@@ -8,7 +8,7 @@ use super::json::{array, hex_u32, number, small, string};
 use super::{Loader, Result};
 use crate::bmv2::LoadError;
 use crate::bmv2::bits::{mask64, words_for};
-use crate::bmv2::expr::{Compiled, Expr, FieldRef, Tier, Widths};
+use crate::bmv2::expr::{Compiled, Expr, FieldRef, Tier, Widths, simplify};
 use crate::bmv2::ir::{Action, Insn, Narrow, Param};
 
 impl<'a> Loader<'a> {
@@ -213,6 +213,7 @@ impl<'a> Loader<'a> {
 
     /// The cheapest instruction that stores `value` in `dst`.
     pub fn assignment(&self, dst: FieldRef, value: Expr) -> Result<Insn> {
+        let value = simplify(value, (!dst.variable).then_some(dst.width), &self.program);
         if dst.variable {
             return match value {
                 Expr::Field(src) if src.variable => Ok(Insn::CopyVariable { dst, src }),

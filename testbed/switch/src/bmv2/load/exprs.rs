@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::json::{array, get, hex, pair, string};
 use super::{Loader, Result};
 use crate::bmv2::LoadError;
-use crate::bmv2::expr::{BinOp, Compiled, Expr, FieldRef, UnOp, WrapOp};
+use crate::bmv2::expr::{BigConst, BinOp, Compiled, Expr, FieldRef, UnOp, WrapOp};
 
 /// Nesting that the recursive evaluator is trusted with.
 const MAX_DEPTH: u32 = 200;
@@ -38,7 +38,7 @@ impl Loader<'_> {
                 let n = hex(v, name()?)?;
                 match n.to_i64() {
                     Some(n) => Expr::Const(n),
-                    None => Expr::BigConst(Box::new(n)),
+                    None => Expr::BigConst(Box::new(BigConst::new(n))),
                 }
             }
             "bool" => Expr::Const(i64::from(value.as_bool().unwrap_or(false))),
@@ -241,7 +241,7 @@ impl Loader<'_> {
         }
     }
 
-    pub fn params_of<'v>(v: &'v Value, n: usize) -> Result<&'v [Value]> {
+    pub fn params_of(v: &Value, n: usize) -> Result<&[Value]> {
         let p = array(v, "parameters")?;
         if p.len() < n {
             return Err(
