@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tidemark_lab.report import ReportError, figures, write_report
+from tidemark_lab.report import ReportError, figures, tables, write_report
 from tidemark_lab.report.data import Run
 
 ORIGIN_NS = 5_000_000_000
@@ -217,6 +217,25 @@ def test_predicted_stands_beside_measured(run_dir: Path) -> None:
     assert row is not None
     assert re.findall(r"<td>(.*?)</td>", row.group(1))[:2] == ["12.0 (11.0 to 13.0)", "2.0"]
     assert "needs 150 kB &lt;BSCL&gt;." in text
+
+
+def test_verdicts_say_what_was_missed(run_dir: Path) -> None:
+    summary = make_summary()
+    second = summary["phases"][1]
+    second["utilisation"] = 0.937
+    second["loss_rate"] = 0.0207
+    second["delay_ms"]["max"] = 12.2
+    run = Run.load(run_dir, summary)
+    assert tables.verdicts(run) == [
+        "utilisation 93.7 % measured; outside the predicted 97.2 % to 99.0 %; "
+        "target 98.0 % missed.",
+        "loss rate 2.070 % measured; outside the predicted 0.500 % to 1.000 %; "
+        "target 1.000 % missed.",
+        "largest queueing delay 12.2 ms measured; within the predicted 12.1 ms to 12.1 ms; "
+        "target 30.0 ms met.",
+    ]
+    summary["phases"][0]["advice"] = None
+    assert tables.verdicts(Run.load(run_dir, summary)) == []
 
 
 def test_data_is_the_bottlenecks_in_order_of_time(run_dir: Path) -> None:

@@ -158,7 +158,7 @@ def distribution(run: Run) -> str:
         for axes in (left, right):
             axes.set_xlim(left=0)
             axes.set_ylim(0, 1)
-        left.legend(loc="upper left")
+        right.legend(loc="lower right")
         return to_svg(figure, "distribution")
 
 
@@ -197,7 +197,7 @@ def windows(run: Run) -> str | None:
                 _window_line(axes, flow, start, end, labelled)
             title = "cwnd (pkts)" if key is None else f"{key:g} ms\ncwnd (pkts)"
             axes.set_ylabel(title)
-            axes.set_ylim(bottom=0)
+            axes.set_ylim(0, _window_top(run, groups[key]))
         _name_phases(all_axes[0], run.phases)
         queue = all_axes[-1]
         _mark_phases(queue, run.phases)
@@ -218,6 +218,17 @@ def windows(run: Run) -> str | None:
         if handles:
             figure.legend(handles, labels, loc="outside lower center", ncols=len(handles))
         return to_svg(figure, "windows")
+
+
+def _window_top(run: Run, flows: list[FlowWindow]) -> float:
+    """Largest window during the phases: the first slow start may run off the top."""
+    tops = [
+        flow.cwnd_segments[there].max()
+        for flow in flows
+        for phase in run.phases
+        if (there := (flow.time_s >= phase.start_s) & (flow.time_s < phase.end_s)).any()
+    ]
+    return 1.08 * float(max(tops, default=max(f.cwnd_segments.max() for f in flows)))
 
 
 def _window_line(

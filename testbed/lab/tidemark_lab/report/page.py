@@ -22,7 +22,7 @@ table { border-collapse: collapse; width: 100%; margin: .6rem 0; }
 th, td { border-bottom: 1px solid #d2dcda; padding: .28rem 0 .28rem 1.1rem; text-align: right;
   white-space: nowrap; }
 th { font-weight: 400; color: #47606a; } th[scope=row] { text-align: left; padding-left: 0; }
-thead th { vertical-align: bottom; } ol { margin: .3rem 0; padding-left: 1.4rem; }
+thead th { vertical-align: bottom; } ol, ul { margin: .3rem 0; padding-left: 1.4rem; }
 @media print { body { margin: 0; max-width: none; } }
 """
 
@@ -39,6 +39,7 @@ def render(run: Run) -> str:
         f'<p class="soft">{escape(_about(run))}</p>',
         "<h2>Outcome</h2>",
         _table(tables.outcome(run)),
+        _verdicts(run),
         _advice(run),
         "<h2>Queue</h2>",
         _figure(
@@ -95,6 +96,14 @@ def _about(run: Run) -> str:
     return "; ".join(facts) + "."
 
 
+def _verdicts(run: Run) -> str:
+    sentences = tables.verdicts(run)
+    if not sentences:
+        return ""
+    items = "".join(f"<li>{escape(s)}</li>" for s in sentences)
+    return f"<p>Under the advised limit:</p><ul>{items}</ul>"
+
+
 def _advice(run: Run) -> str:
     for phase in run.phases:
         advice = phase.document.get("advice")
@@ -116,7 +125,8 @@ def _windows(run: Run) -> str:
         "windows",
         svg,
         "Congestion window of every locally bottlenecked flow, one row per base round-trip time, "
-        "above the queue they share. Crosses: drops of the flow at this port.",
+        "above the queue they share. Crosses: drops of the flow at this port. The first slow start "
+        "may run beyond the axis.",
     )
 
 

@@ -103,6 +103,65 @@ def outcome(run: Run) -> Table:
     return Table(head, rows)
 
 
+@dataclass(frozen=True)
+class Goal:
+    """A quantity that has a prediction and a target."""
+
+    name: str
+    label: str
+    form: Format
+    measured: Callable[[dict], float | None]
+    # Whether a value misses a target.
+    misses: Callable[[float, float], bool]
+
+
+GOALS = (
+    Goal("utilisation", "utilisation", percent(1), lambda p: p["utilisation"], lambda v, t: v < t),
+    Goal("loss_rate", "loss rate", percent(3), lambda p: p["loss_rate"], lambda v, t: v > t),
+    Goal(
+        "delay_ms",
+        "largest queueing delay",
+        number(1, "ms"),
+        lambda p: p["delay_ms"]["max"],
+        lambda v, t: v > t,
+    ),
+)
+
+
+def verdicts(run: Run) -> list[str]:
+    """What the phase under the advised limit made of prediction and targets, one
+    sentence per quantity; empty without advice or a phase after it."""
+    phases = [p.document for p in run.phases]
+    advised = next((i for i, p in enumerate(phases) if p.get("advice")), None)
+    if advised is None or advised + 1 >= len(phases):
+        return []
+    predicted = phases[advised]["advice"].get("predicted") or {}
+    targets = (run.summary.get("config", {}).get("scenario") or {}).get("targets") or {}
+    after = phases[advised + 1]
+    out = []
+    for goal in GOALS:
+        value = goal.measured(after)
+        if value is None:
+            continue
+        said = predicted.get(goal.name) or {}
+        parts = [f"{goal.label} {goal.form(value)} measured"]
+        low, high = said.get("low"), said.get("high")
+        if low is not None and high is not None:
+            # One packet of delay or rounding is not a wrong prediction.
+            slack = 0.02 * max(abs(low), abs(high))
+            inside = low - slack <= value <= high + slack
+            parts.append(
+                f"{'within' if inside else 'outside'} the predicted "
+                f"{goal.form(low)} to {goal.form(high)}"
+            )
+        target = targets.get(goal.name)
+        if target is not None:
+            missed = goal.misses(value, target)
+            parts.append(f"target {goal.form(target)} {'missed' if missed else 'met'}")
+        out.append("; ".join(parts) + ".")
+    return out
+
+
 ESTIMATES: tuple[tuple[str, str, Format], ...] = (
     ("n_b", "<var>N<sub>b</sub></var>, flows", number(1)),
     ("t_e_ms", "<var>T<sub>e</sub></var>", number(1, "ms")),
