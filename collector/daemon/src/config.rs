@@ -55,6 +55,8 @@ pub struct ReceiveConfig {
     pub shards: usize,
     /// Receive buffer of each socket.
     pub buffer_bytes: usize,
+    /// Let the kernel hand over coalesced datagrams in one piece.
+    pub gro: bool,
 }
 
 impl Default for ReceiveConfig {
@@ -62,6 +64,7 @@ impl Default for ReceiveConfig {
         Self {
             shards: 1,
             buffer_bytes: 32 << 20,
+            gro: true,
         }
     }
 }

@@ -283,6 +283,26 @@ impl Collector for Metrics {
             "Datagrams that found the socket's buffer full",
             shown.counters.kernel_drops(),
         )?;
+        let sockets = shown.counters.sockets();
+        counter(
+            e,
+            "receive_calls",
+            "System calls that brought datagrams",
+            sockets.batches,
+        )?;
+        counter(
+            e,
+            "receive_messages",
+            "Messages of the kernel: single or coalesced datagrams",
+            sockets.messages,
+        )?;
+        counter(e, "receive_bytes", "UDP payload received", sockets.bytes)?;
+        counter(
+            e,
+            "receive_errors",
+            "Failed system calls of the receiver",
+            sockets.errors,
+        )?;
         let [events, lost, filtered, malformed] = shown.counters.probe();
         counter(e, "probe_events", "Tracepoint events read", events)?;
         counter(

@@ -362,7 +362,7 @@ impl Progress {
     }
 
     fn tick(&mut self, datagrams: u64) {
-        if self.shown && datagrams.is_multiple_of(4096) && Instant::now() >= self.next {
+        if self.shown && datagrams % 4096 == 0 && Instant::now() >= self.next {
             self.next = Instant::now() + Duration::from_millis(200);
             self.print(datagrams);
         }

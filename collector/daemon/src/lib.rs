@@ -21,4 +21,3 @@ pub mod receive;
 pub mod run;
 pub mod source;
 pub mod time;
-pub mod udp;

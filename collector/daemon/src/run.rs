@@ -8,8 +8,8 @@ use crate::grpc::TelemetryService;
 use crate::http::{Shown, router};
 use crate::hub::Hub;
 use crate::packets::PacketMemory;
-use crate::source::SourceCounters;
-use crate::udp;
+use crate::receive::{self, ReportReceiver};
+use crate::source::{Batch, SourceCounters};
 use anyhow::{Context, Result, anyhow};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -86,7 +86,7 @@ fn tcp(what: &str, key: &str, address: SocketAddr) -> Result<TcpListener> {
 struct Opened {
     grpc: TcpListener,
     http: TcpListener,
-    reports: Vec<std::net::UdpSocket>,
+    reports: ReportReceiver,
     probe: Option<PerfReader>,
     capture: Option<CaptureWriter>,
 }
@@ -94,11 +94,18 @@ struct Opened {
 fn open(config: &Config, meta: CaptureMeta) -> Result<Opened> {
     let grpc = tcp("telemetry (gRPC)", "grpc.listen", config.grpc.listen)?;
     let http = tcp("metrics (HTTP)", "http.listen", config.http.listen)?;
-    let mut reports = Vec::new();
-    for &address in &config.listen {
-        reports.push(
-            udp::bind(address, config.receive.buffer_bytes)
-                .map_err(|e| in_use("reports (UDP)", address, "listen", &e))?,
+    let reports = ReportReceiver::bind(&receive::Options {
+        listen: config.listen.clone(),
+        shards: config.receive.shards,
+        buffer_bytes: config.receive.buffer_bytes,
+        gro: config.receive.gro,
+    })
+    .context("reports (UDP, key listen)")?;
+    let granted = reports.buffer_bytes();
+    if granted < config.receive.buffer_bytes {
+        tracing::warn!(
+            "the kernel grants {granted} of receive.buffer_bytes = {}; raise net.core.rmem_max if kernel_drops grow",
+            config.receive.buffer_bytes
         );
     }
     let p = &config.tcp_probe;
@@ -244,13 +251,17 @@ async fn serve(config: &Config, instance: String, opened: Opened) -> Result<()> 
             let _ = ended.send(engine.run(&inputs));
         }),
     )?;
-    for socket in opened.reports {
-        let (sender, stop) = (sender.clone(), stop.clone());
-        threads.push(spawn(
-            "reports",
-            Box::new(move || udp::receive(&socket, &sender, &stop)),
-        )?);
-    }
+    counters.show_sockets(opened.reports.counters());
+    let receiving = opened
+        .reports
+        .start(|_| {
+            let sender = sender.clone();
+            // Without an engine there is nobody to receive for.
+            move |batch: &receive::Batch<'_>| {
+                let _ = sender.send(Input::Reports(Batch::copy_of(batch)));
+            }
+        })
+        .context("cannot start the receiving threads")?;
     if let Some(reader) = opened.probe {
         let (sender, stop, counters) = (sender.clone(), stop.clone(), counters.clone());
         threads.push(spawn(
@@ -309,6 +320,9 @@ async fn serve(config: &Config, instance: String, opened: Opened) -> Result<()> 
         result = &mut engine_ended => Some(result),
     };
     stop.store(true, Ordering::Relaxed);
+    tokio::task::spawn_blocking(move || receiving.stop())
+        .await
+        .context("stopping the receivers")?;
     let result = match early {
         Some(result) => result,
         None => engine_ended.await,

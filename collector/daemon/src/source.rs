@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What receivers hand to the engine.
 
+use crate::receive;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Datagrams received together.
 #[derive(Debug, Default)]
@@ -34,6 +36,15 @@ impl Batch {
         self.entries.is_empty()
     }
 
+    /// Copies what a receiving thread has got.
+    pub fn copy_of(received: &receive::Batch<'_>) -> Self {
+        let mut batch = Self::default();
+        for (exporter, payload) in received.datagrams() {
+            batch.push(exporter, received.rx_unix_ns, payload);
+        }
+        batch
+    }
+
     /// The datagrams in order of reception.
     pub fn datagrams(&self) -> impl Iterator<Item = Datagram<'_>> {
         let mut start = 0;
@@ -54,7 +65,7 @@ impl Batch {
 /// Losses before the engine.
 #[derive(Debug, Default)]
 pub struct SourceCounters {
-    kernel_drops: AtomicU64,
+    sockets: OnceLock<Arc<receive::Counters>>,
     probe_events: AtomicU64,
     probe_lost: AtomicU64,
     probe_filtered: AtomicU64,
@@ -62,13 +73,20 @@ pub struct SourceCounters {
 }
 
 impl SourceCounters {
-    /// Datagrams that found a socket's buffer full.
-    pub fn kernel_drops(&self) -> u64 {
-        self.kernel_drops.load(Ordering::Relaxed)
+    /// Has the receiver's counters shown here; only the first call counts.
+    pub fn show_sockets(&self, counters: Arc<receive::Counters>) {
+        // A second receiver does not exist.
+        let _ = self.sockets.set(counters);
     }
 
-    pub fn set_kernel_drops(&self, drops: u64) {
-        self.kernel_drops.store(drops, Ordering::Relaxed);
+    /// Totals of the report sockets.
+    pub fn sockets(&self) -> receive::Totals {
+        self.sockets.get().map(|c| c.totals()).unwrap_or_default()
+    }
+
+    /// Datagrams that found a socket's buffer full.
+    pub fn kernel_drops(&self) -> u64 {
+        self.sockets().kernel_drops
     }
 
     /// tcp_probe records that found a ring full.

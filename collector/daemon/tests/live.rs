@@ -17,13 +17,14 @@ const PACKETS: u32 = 5000;
 
 fn send(udp: u16) {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let mut sequence = 0;
+    let mut sequence = [0u32; 2];
     for i in 0..PACKETS {
         let dropped = i % 100 == 99;
         // 3 reports are lost on the way.
-        sequence += if i == 2000 { 4 } else { 1 };
+        let hw_id = usize::from(dropped);
+        sequence[hw_id] += if i == 2000 { 4 } else { 1 };
         let at = 1_000_000_000 + u64::from(i) * 200_000;
-        let payload = report(sequence, at, dropped, i * 1460);
+        let payload = report(sequence[hw_id], at, dropped, i * 1460);
         socket
             .send_to(&payload, (Ipv4Addr::LOCALHOST, udp))
             .unwrap();
