@@ -7,6 +7,7 @@
 
 mod fields;
 mod scan;
+mod usual;
 
 use int_report::FlowKey;
 use thiserror::Error;
@@ -52,7 +53,10 @@ pub fn parse_line(line: &[u8]) -> Result<Option<Event>, LineError> {
         None => return Err(LineError::BadTime),
     };
     Ok(Some(match found.kind {
-        scan::Kind::Probe => Event::Probe(probe(time_ns, found.fields)?),
+        scan::Kind::Probe => Event::Probe(match usual::probe(time_ns, found.fields) {
+            Some(sample) => sample,
+            None => probe(time_ns, found.fields)?,
+        }),
         scan::Kind::Retransmit => Event::Retransmit(RetransmitEvent {
             time_ns,
             flow: socket_flow(found.fields)?.0,

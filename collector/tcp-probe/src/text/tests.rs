@@ -233,7 +233,49 @@ fn missing_and_bad_fields_are_named() {
     }
 }
 
+/// Both ways through the fields.
+fn both_ways(line: &str) -> (Option<Sample>, Result<Sample, LineError>) {
+    let at = line.find("tcp_probe: ").unwrap() + "tcp_probe: ".len();
+    let fields = line[at..].trim_end().as_bytes();
+    (usual::probe(5, fields), probe(5, fields))
+}
+
+#[test]
+fn usual_lines_take_the_fast_way() {
+    let old = LINUX_6_18
+        .replace("family=AF_INET ", "")
+        .replace("mark=0x0", "mark=0")
+        .replace("data_len", "length")
+        .split(" sock_cookie")
+        .next()
+        .unwrap()
+        .to_owned();
+    for line in [LINUX_6_18.to_owned(), old] {
+        let (fast, general) = both_ways(&line);
+        assert_eq!(fast, Some(general.unwrap()), "{line}");
+    }
+}
+
 proptest::proptest! {
+    #[test]
+    fn the_fast_way_never_differs(
+        changes in proptest::collection::vec(
+            (proptest::prelude::any::<proptest::sample::Index>(), "[ -~]{0,3}", 0usize..4), 0..4),
+    ) {
+        let start = LINUX_6_18.find("family").unwrap();
+        let mut line = LINUX_6_18.trim_end().to_owned();
+        for (place, text, removed) in changes {
+            let from = start + place.index(line.len() - start);
+            let to = (from + removed).min(line.len());
+            line.replace_range(from..to, &text);
+        }
+        let at = LINUX_6_18.find("tcp_probe: ").unwrap() + "tcp_probe: ".len();
+        let fields = line.as_bytes().get(at..).unwrap_or_default();
+        if let Some(fast) = usual::probe(5, fields) {
+            proptest::prop_assert_eq!(Ok(fast), probe(5, fields), "{}", line);
+        }
+    }
+
     #[test]
     fn no_line_panics(line in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
         let _ = parse_line(&line);
