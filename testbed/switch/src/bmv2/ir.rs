@@ -70,6 +70,8 @@ pub struct Header {
     /// The fields in runs of whole bytes of at most 8, when the header has
     /// fixed length and can be divided that way.
     pub runs: Vec<ByteRun>,
+    /// The fields that the runs refer to.
+    pub compact: Vec<Compact>,
     pub stack: Option<(u32, u32)>,
 }
 
@@ -79,6 +81,14 @@ pub struct HeaderField {
     pub field: FieldRef,
     /// From the start of the header; meaningless behind a variable field.
     pub bit_offset: u32,
+}
+
+/// A field of at most 64 bits, as small as it gets: these lists are walked for
+/// every packet.
+#[derive(Debug, Clone, Copy)]
+pub struct Compact {
+    pub slot: u32,
+    pub width: u32,
 }
 
 /// Consecutive fields that fill `bytes` bytes.
@@ -465,6 +475,11 @@ pub enum Algorithm {
 
 #[derive(Debug)]
 pub enum CalcInput {
+    /// Fields of at most 64 bits that share `valid`.
+    Run {
+        fields: Vec<Compact>,
+        valid: Option<u32>,
+    },
     /// Skipped when the header of slot `valid` is invalid.
     Field {
         field: FieldRef,

@@ -103,11 +103,11 @@ fn emit(h: &Header, words: &[u64], out: &mut Vec<u8>) {
         let first = usize::from(r.first_field);
         let mut v = 0u64;
         for f in h
-            .fields
+            .compact
             .get(first..first + usize::from(r.fields))
             .unwrap_or_default()
         {
-            v = v.checked_shl(f.field.width).unwrap_or(0) | word(words, f.field.slot);
+            v = v.unbounded_shl(f.width) | word(words, f.slot);
         }
         // Eight bytes always and then the right length: cheaper than copying
         // few bytes.

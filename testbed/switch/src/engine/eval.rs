@@ -248,7 +248,17 @@ fn last_index(env: Env<'_>, stack: u32) -> i64 {
         .map_or(0, |s| word(env.words, s.next) as i64 - 1)
 }
 
+/// Most operands are leaves: they need no call.
+#[inline(always)]
 fn eval<T: Int>(e: &Expr, env: Env<'_>) -> T {
+    match e {
+        Expr::Const(c) => T::constant(*c),
+        Expr::Field(f) => T::read(env.words, *f),
+        other => tree(other, env),
+    }
+}
+
+fn tree<T: Int>(e: &Expr, env: Env<'_>) -> T {
     match e {
         Expr::Const(c) => T::constant(*c),
         Expr::BigConst(b) => T::big(b.low),

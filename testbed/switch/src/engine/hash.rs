@@ -6,7 +6,7 @@ use crc::{CRC_16_ARC, CRC_16_IBM_3740, CRC_32_ISO_HDLC, Crc, Table};
 use super::eval::{field_bits, field_words, word};
 use crate::bmv2::bits::{BitWriter, words_for};
 use crate::bmv2::expr::FieldRef;
-use crate::bmv2::ir::{Algorithm, CalcInput, Calculation, Program};
+use crate::bmv2::ir::{Algorithm, CalcInput, Calculation, Compact, Program};
 
 static CRC16: Crc<u16, Table<16>> = Crc::<u16, Table<16>>::new(&CRC_16_ARC);
 static CRC_CCITT: Crc<u16, Table<1>> = Crc::<u16, Table<1>>::new(&CRC_16_IBM_3740);
@@ -29,6 +29,13 @@ pub fn calculate(
     let mut w = BitWriter::default();
     for i in &c.input {
         match i {
+            CalcInput::Run { fields, valid } => {
+                if valid.is_none_or(|v| word(words, v) != 0) {
+                    for f in fields {
+                        w.push(scratch, word(words, f.slot), f.width);
+                    }
+                }
+            }
             CalcInput::Field { field, valid } => {
                 if valid.is_none_or(|v| word(words, v) != 0) {
                     push_field(&mut w, scratch, words, *field);
@@ -122,6 +129,20 @@ impl OnesSum {
         }
     }
 
+    /// Joins fields into words first: fewer additions.
+    fn add_run(&mut self, words: &[u64], fields: &[Compact]) {
+        let (mut joined, mut bits) = (0u64, 0u32);
+        for f in fields {
+            if bits + f.width > 64 {
+                self.add(joined, bits);
+                (joined, bits) = (0, 0);
+            }
+            joined = joined.unbounded_shl(f.width) | word(words, f.slot);
+            bits += f.width;
+        }
+        self.add(joined, bits);
+    }
+
     fn add_field(&mut self, words: &[u64], f: FieldRef) {
         if f.width <= 64 && !f.variable {
             self.add(word(words, f.slot), f.width);
@@ -143,6 +164,11 @@ fn csum16(c: &Calculation, program: &Program, words: &[u64], payload: &[u8]) -> 
     let mut sum = OnesSum::default();
     for i in &c.input {
         match i {
+            CalcInput::Run { fields, valid } => {
+                if valid.is_none_or(|v| word(words, v) != 0) {
+                    sum.add_run(words, fields);
+                }
+            }
             CalcInput::Field { field, valid } => {
                 if valid.is_none_or(|v| word(words, v) != 0) {
                     sum.add_field(words, *field);

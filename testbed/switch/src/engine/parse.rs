@@ -177,12 +177,12 @@ fn extract(
             let mut left = u32::from(r.bytes) * 8;
             let first = usize::from(r.first_field);
             for f in h
-                .fields
+                .compact
                 .get(first..first + usize::from(r.fields))
                 .unwrap_or_default()
             {
-                left -= f.field.width;
-                set_word(words, f.field.slot, (run >> left) & mask64(f.field.width));
+                left -= f.width;
+                set_word(words, f.slot, (run >> left) & mask64(f.width));
             }
         }
     }

@@ -7,7 +7,7 @@ use super::json::{array, flag, get, opt_str, pair, small, string};
 use super::{Loader, Result};
 use crate::bmv2::LoadError;
 use crate::bmv2::ir::{
-    Algorithm, CalcInput, Calculation, Checksum, CounterArray, MeterArray, RegisterArray,
+    Algorithm, CalcInput, Calculation, Checksum, Compact, CounterArray, MeterArray, RegisterArray,
 };
 
 impl Loader<'_> {
@@ -102,14 +102,29 @@ impl Loader<'_> {
         };
         let mut out = Vec::new();
         for i in input {
-            out.push(match string(i, "type")? {
+            let next = match string(i, "type")? {
                 "field" => {
                     let (h, f) = pair(get(i, "value")?)?;
                     let field = self.field(h, f)?;
                     let header = self.program.headers.get(self.header_id(h)? as usize);
-                    CalcInput::Field {
-                        field,
-                        valid: header.filter(|h| !h.metadata).map(|h| h.valid),
+                    let valid = header.filter(|h| !h.metadata).map(|h| h.valid);
+                    if field.width > 64 || field.variable {
+                        out.push(CalcInput::Field { field, valid });
+                        continue;
+                    }
+                    let one = Compact {
+                        slot: field.slot,
+                        width: field.width,
+                    };
+                    if let Some(CalcInput::Run { fields, valid: v }) = out.last_mut()
+                        && *v == valid
+                    {
+                        fields.push(one);
+                        continue;
+                    }
+                    CalcInput::Run {
+                        fields: vec![one],
+                        valid,
                     }
                 }
                 "hexstr" => {
@@ -126,7 +141,8 @@ impl Loader<'_> {
                         "input of type \"{other}\" is not supported"
                     )));
                 }
-            });
+            };
+            out.push(next);
         }
         Ok(Calculation {
             name: name.to_owned(),

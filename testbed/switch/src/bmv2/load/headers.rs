@@ -9,7 +9,9 @@ use super::{Loader, Result};
 use crate::bmv2::LoadError;
 use crate::bmv2::bits::words_for;
 use crate::bmv2::expr::FieldRef;
-use crate::bmv2::ir::{ByteRun, Header, HeaderField, ParserErrors, Stack, StandardMetadata};
+use crate::bmv2::ir::{
+    ByteRun, Compact, Header, HeaderField, ParserErrors, Stack, StandardMetadata,
+};
 
 /// Bound on the words of one packet's header vector.
 const MAX_WORDS: usize = 1 << 16;
@@ -126,6 +128,13 @@ impl<'a> Loader<'a> {
             metadata: flag(h, "metadata"),
             valid,
             runs: byte_runs(&out, variable.is_some()),
+            compact: out
+                .iter()
+                .map(|f| Compact {
+                    slot: f.field.slot,
+                    width: f.field.width,
+                })
+                .collect(),
             fields: out,
             words: start..*next_slot,
             fixed_bits: offset,
