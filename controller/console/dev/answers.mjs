@@ -8,7 +8,7 @@ function around(value, error, evidence = 'probed', samples = 400) {
   return { value, low: value * (1 - error), high: value * (1 + error), evidence, samples };
 }
 
-const TARGETS = { utilisation: 0.98, loss_rate: 0.01, delay_ms: 30, priority: ['utilisation', 'loss', 'delay'] };
+export const TARGETS = { utilisation: 0.98, loss_rate: 0.01, delay_ms: 30, priority: ['utilisation', 'loss', 'delay'] };
 
 const WHY = {
   LBP: (f) => `${Math.max(3, f.drops)} of ${Math.max(3, f.drops) + 1} reductions follow a drop here within two RTTs`,

@@ -116,6 +116,11 @@ export async function startMock({ port = 0, speed = 1, warmSeconds = 40 } = {}) 
       return [200, { on: telemetry }];
     }
     if (!authorised) return [401, { error: { message: 'no or wrong token', field: null } }];
+    if (path === '/api/v1/targets') {
+      const { node, port: p, ...wanted } = body;
+      Object.assign(answers.TARGETS, wanted);
+      return [200, { targets: answers.TARGETS }];
+    }
     if (path !== '/api/v1/advice/apply') return [404, { error: { message: 'not found', field: null } }];
     const l = find(body.node ?? 10, body.port ?? 5);
     if (!l) return [404, { error: { message: 'unknown link', field: 'port' } }];

@@ -23,6 +23,7 @@ import { Health } from './views/health';
 import { Recorder } from './views/recorder';
 import { Outlook } from './views/outlook';
 import { Rules } from './views/rules';
+import type { NewTargets } from './views/targets';
 
 /** Rows of history of the estimates kept per port: an hour at one per second. */
 const ESTIMATE_ROWS = 3600;
@@ -84,8 +85,8 @@ export class App {
     });
     this.adviceView = new AdviceView({
       apply: (s, t) => this.apply(s, t),
-      storedToken: token.get,
-      forgetToken: token.clear,
+      setTargets: (t, secret) => this.setTargets(t, secret),
+      token,
     });
     root.append(
       this.header.element,
@@ -358,17 +359,32 @@ export class App {
   }
 
   private async apply(s: AdviceState, secret: string): Promise<string> {
+    const answer = object(await this.change('advice/apply', { ...s.link, bytes: s.advice.advisedBytes }, secret));
+    const set = number(object(answer.limit).limit_bytes);
+    return set === null ? 'Set.' : `Set. The switch was read back: ${set} B.`;
+  }
+
+  private async setTargets(t: NewTargets, secret: string): Promise<void> {
+    const link = this.link;
+    if (!link) throw new Error('No port is chosen.');
+    const body = { node: link.node, port: link.port, utilisation: t.utilisation, loss_rate: t.lossRate, delay_ms: t.delayMs, priority: t.priority };
+    await this.change('targets', body, secret);
+  }
+
+  /** Posts with the operator's token and keeps it when it was accepted. */
+  private async change(path: string, body: unknown, secret: string): Promise<unknown> {
     try {
-      const answer = object(await post('advice/apply', { ...s.link, bytes: s.advice.advisedBytes }, secret));
+      const answer = await post(path, body, secret);
       token.set(secret);
-      const set = number(object(answer.limit).limit_bytes);
       void this.poll();
-      return set === null ? 'Set.' : `Set. The switch was read back: ${set} B.`;
+      return answer;
     } catch (e) {
       if (e instanceof ApiError && e.status === 401) {
         token.clear();
         throw new Error('The controller does not accept this token.');
       }
+      // Refused for another reason: the token was right.
+      if (e instanceof ApiError && e.status > 0) token.set(secret);
       throw e;
     }
   }

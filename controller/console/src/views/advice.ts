@@ -4,6 +4,8 @@
 import { attr, h, keyed, text } from '../dom';
 import { formatSize, milliseconds, MISSING, percent, type SizeContext, type SizeUnit } from '../format/units';
 import type { AdviceState, Interval } from '../model/types';
+import { ConfirmDialog, type TokenStore } from './confirm';
+import { type NewTargets, TargetsForm } from './targets';
 
 export interface AdviceViewState {
   state: AdviceState | null;
@@ -17,8 +19,8 @@ export interface AdviceViewState {
 export interface AdviceActions {
   /** Applies; resolves with words for the operator, rejects with the reason. */
   apply: (state: AdviceState, token: string) => Promise<string>;
-  storedToken: () => string;
-  forgetToken: () => void;
+  setTargets: (targets: NewTargets, token: string) => Promise<void>;
+  token: TokenStore;
 }
 
 const QUANTITIES = ['utilisation', 'loss', 'delay'] as const;
@@ -44,47 +46,17 @@ export class AdviceView {
   private readonly reasons = h('ol', { class: 'reasons' });
   private readonly warning = h('p', { class: 'warning', hidden: true });
   private readonly button: HTMLButtonElement;
-  private readonly dialog: HTMLDialogElement;
-  private readonly tokenInput: HTMLInputElement;
-  private readonly dialogText = h('p');
-  private readonly dialogError = h('p', { class: 'form-error', role: 'alert' });
-  private readonly confirmButton: HTMLButtonElement;
-  private readonly forget: HTMLButtonElement;
+  private readonly dialog: ConfirmDialog;
+  private readonly targets: TargetsForm;
   private readonly outcome = h('p', { class: 'outcome', role: 'status' });
   private readonly blocked = h('p', { class: 'blocked', id: 'apply-why' });
   private current: AdviceViewState | null = null;
-  private offered: AdviceState | null = null;
 
   constructor(private readonly actions: AdviceActions) {
     this.button = h('button', { type: 'button', class: 'primary', 'aria-describedby': 'apply-why', disabled: true }, 'Apply to switch');
     this.button.addEventListener('click', () => this.open());
-    this.tokenInput = h('input', { type: 'password', id: 'token', name: 'token', autocomplete: 'off', required: true });
-    this.confirmButton = h('button', { type: 'submit', class: 'primary' }, 'Apply');
-    const cancel = h('button', { type: 'button', class: 'quiet' }, 'Cancel');
-    this.forget = h('button', { type: 'button', class: 'quiet forget' }, 'Forget token');
-    const form = h(
-      'form',
-      { method: 'dialog' },
-      h('h2', { id: 'apply-title' }, 'Apply to switch'),
-      this.dialogText,
-      h('label', { for: 'token' }, 'Control token'),
-      this.tokenInput,
-      h('p', { class: 'hint' }, 'The controller printed it at its first start, or it is in its token file. Kept for this tab only.'),
-      this.dialogError,
-      h('div', { class: 'buttons' }, this.forget, cancel, this.confirmButton),
-    );
-    this.dialog = h('dialog', { class: 'apply', 'aria-labelledby': 'apply-title' }, form);
-    cancel.addEventListener('click', () => this.dialog.close());
-    this.forget.addEventListener('click', () => {
-      actions.forgetToken();
-      this.tokenInput.value = '';
-      attr(this.forget, 'hidden', true);
-      this.tokenInput.focus();
-    });
-    form.addEventListener('submit', (e) => {
-      e.preventDefault();
-      void this.submit();
-    });
+    this.dialog = new ConfirmDialog(actions.token);
+    this.targets = new TargetsForm((t) => this.askTargets(t));
 
     const head = h('tr', {}, h('td', {}), ...COLUMNS.map((c) => h('th', { scope: 'col', class: `col-${c}` }, this.heading(c))));
     const body = h('tbody');
@@ -110,7 +82,8 @@ export class AdviceView {
       h('div', { class: 'apply-row' }, this.button, this.blocked),
       this.outcome,
       h('details', { class: 'why', open: true }, h('summary', {}, 'How this was reached'), this.reasons),
-      this.dialog,
+      this.targets.element,
+      this.dialog.element,
     );
   }
 
@@ -130,6 +103,7 @@ export class AdviceView {
     attr(this.warning, 'hidden', givenUp.length === 0);
     text(this.warning, givenUp.length > 0 ? `The targets cannot hold together: ${givenUp.join(' and ')} given up, by your priority.` : '');
     this.showOutlook(s);
+    this.targets.update(s.state?.targets ?? null);
     keyed(
       this.reasons,
       (a?.reasons ?? []).map((r, i) => ({ r, i })),
@@ -180,36 +154,38 @@ export class AdviceView {
 
   private open(): void {
     const s = this.current;
-    if (!s?.state || s.state.advice.advisedBytes === null) return;
     // What is applied is what was read when the dialog opened, not what the
     // advice may have become since.
-    this.offered = s.state;
-    const to = s.state.advice.advisedBytes;
-    text(
-      this.dialogText,
-      `Node ${s.state.link.node}, port ${s.state.link.port}: from ${s.limit === null ? 'unlimited' : `${formatSize('bytes', s.limit, s.context)}`} ` +
+    const offered = s?.state ?? null;
+    const to = offered?.advice.advisedBytes ?? null;
+    if (!s || !offered || to === null) return;
+    const from = s.limit === null ? 'unlimited' : formatSize('bytes', s.limit, s.context);
+    this.dialog.ask({
+      title: 'Apply to switch',
+      words:
+        `Node ${offered.link.node}, port ${offered.link.port}: from ${from} ` +
         `to ${formatSize('bytes', to, s.context)} (${formatSize('packets', to, s.context)}, ${formatSize('ms', to, s.context)}).`,
-    );
-    text(this.dialogError, '');
-    this.tokenInput.value = this.actions.storedToken();
-    attr(this.forget, 'hidden', this.tokenInput.value === '');
-    this.dialog.showModal();
-    (this.tokenInput.value ? this.confirmButton : this.tokenInput).focus();
+      verb: 'Apply',
+      act: async (token) => {
+        text(this.outcome, '');
+        text(this.outcome, await this.actions.apply(offered, token));
+      },
+    });
   }
 
-  private async submit(): Promise<void> {
-    const state = this.offered;
-    const token = this.tokenInput.value.trim();
-    if (!state || !token) return;
-    attr(this.confirmButton, 'disabled', true);
-    text(this.dialogError, '');
-    try {
-      text(this.outcome, await this.actions.apply(state, token));
-      this.dialog.close();
-    } catch (e) {
-      text(this.dialogError, e instanceof Error ? e.message : String(e));
-    } finally {
-      attr(this.confirmButton, 'disabled', false);
-    }
+  private askTargets(t: NewTargets): void {
+    const link = this.current?.state?.link;
+    if (!link) return;
+    const loss = t.lossRate === null ? 'no bound on loss' : `loss at most ${percent(t.lossRate)}`;
+    const delay = t.delayMs === null ? 'no bound on delay' : `delay at most ${milliseconds(t.delayMs)}`;
+    this.dialog.ask({
+      title: 'Set targets',
+      words: `Node ${link.node}, port ${link.port}: utilisation at least ${percent(t.utilisation)}, ${loss}, ${delay}.`,
+      verb: 'Set',
+      act: async (token) => {
+        await this.actions.setTargets(t, token);
+        this.targets.close();
+      },
+    });
   }
 }

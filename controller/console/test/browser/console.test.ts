@@ -143,7 +143,7 @@ describe('console', () => {
     const apply = page.getByRole('button', { name: 'Apply to switch' });
     await expect.poll(() => apply.isEnabled()).toBe(true);
     await apply.click();
-    const dialog = page.locator('dialog.apply');
+    const dialog = page.locator('dialog.confirm');
     await dialog.waitFor();
     await page.getByLabel('Control token').fill('wrong');
     await dialog.getByRole('button', { name: 'Apply', exact: true }).click();
@@ -160,6 +160,27 @@ describe('console', () => {
     // For this tab only.
     expect(await page.evaluate(() => [sessionStorage.getItem('tidemark.token'), JSON.stringify(localStorage).includes('mock-token')])).toEqual([TOKEN, false]);
     expect(problems).toEqual([]);
+  });
+
+  it.skipIf(REAL)('changes the targets', async () => {
+    await open();
+    const summary = page.getByText('Change the targets');
+    await summary.waitFor();
+    await summary.click();
+    await page.getByLabel('Utilisation at least').fill('0');
+    await page.getByRole('button', { name: 'Set targets' }).click();
+    await expect.poll(() => page.locator('.targets').getByRole('alert').textContent()).toMatch(/^Utilisation/);
+    await page.getByLabel('Utilisation at least').fill('95');
+    await page.getByLabel('Delay at most').fill('');
+    await page.getByRole('button', { name: 'Set targets' }).click();
+    const dialog = page.locator('dialog.confirm');
+    await dialog.waitFor();
+    expect(await dialog.textContent()).toContain('utilisation at least 95.0 %, loss at most 1.00 %, no bound on delay');
+    await page.getByLabel('Control token').fill(TOKEN);
+    await dialog.getByRole('button', { name: 'Set', exact: true }).click();
+    await expect.poll(() => dialog.isVisible()).toBe(false);
+    await expect.poll(() => page.locator('.outlook .col-target').nth(1).textContent()).toContain('95.0 %');
+    expect(await page.locator('.outlook .col-target').nth(3).textContent()).toBe('–');
   });
 
   it.skipIf(REAL)('shows packets of a held span and goes back to live', async () => {

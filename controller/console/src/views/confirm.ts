@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks for the control token before anything is changed.
+
+import { attr, h, text } from '../dom';
+
+export interface Confirmation {
+  title: string;
+  /** What will happen, with the values. */
+  words: string;
+  /** Label of the button that does it. */
+  verb: string;
+  /** Does it; rejects with the reason for the operator. */
+  act: (token: string) => Promise<void>;
+}
+
+export interface TokenStore {
+  get: () => string;
+  clear: () => void;
+}
+
+export class ConfirmDialog {
+  readonly element: HTMLDialogElement;
+  private readonly title = h('h2', { id: 'confirm-title' });
+  private readonly words = h('p');
+  private readonly input = h('input', { type: 'password', id: 'token', name: 'token', autocomplete: 'off', required: true });
+  private readonly error = h('p', { class: 'form-error', role: 'alert' });
+  private readonly submit = h('button', { type: 'submit', class: 'primary' });
+  private readonly forget = h('button', { type: 'button', class: 'quiet forget' }, 'Forget token');
+  private asked: Confirmation | null = null;
+
+  constructor(private readonly store: TokenStore) {
+    const cancel = h('button', { type: 'button', class: 'quiet' }, 'Cancel');
+    const form = h(
+      'form',
+      { method: 'dialog' },
+      this.title,
+      this.words,
+      h('label', { for: 'token' }, 'Control token'),
+      this.input,
+      h('p', { class: 'hint' }, 'The controller printed it at its first start, or it is in its token file. Kept for this tab only.'),
+      this.error,
+      h('div', { class: 'buttons' }, this.forget, cancel, this.submit),
+    );
+    this.element = h('dialog', { class: 'confirm', 'aria-labelledby': 'confirm-title' }, form);
+    cancel.addEventListener('click', () => this.element.close());
+    this.forget.addEventListener('click', () => {
+      store.clear();
+      this.input.value = '';
+      attr(this.forget, 'hidden', true);
+      this.input.focus();
+    });
+    form.addEventListener('submit', (e) => {
+      e.preventDefault();
+      void this.run();
+    });
+  }
+
+  ask(c: Confirmation): void {
+    this.asked = c;
+    text(this.title, c.title);
+    text(this.words, c.words);
+    text(this.submit, c.verb);
+    text(this.error, '');
+    this.input.value = this.store.get();
+    attr(this.forget, 'hidden', this.input.value === '');
+    this.element.showModal();
+    (this.input.value ? this.submit : this.input).focus();
+  }
+
+  private async run(): Promise<void> {
+    const token = this.input.value.trim();
+    if (!this.asked || !token) return;
+    attr(this.submit, 'disabled', true);
+    text(this.error, '');
+    try {
+      await this.asked.act(token);
+      this.element.close();
+    } catch (e) {
+      text(this.error, e instanceof Error ? e.message : String(e));
+    } finally {
+      attr(this.submit, 'disabled', false);
+    }
+  }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The form with which the operator changes the targets of a port.
+
+import { attr, h, text } from '../dom';
+import type { Targets } from '../model/types';
+import { asPercent, parseTargets, type TargetValues } from '../model/targets';
+
+export interface NewTargets extends TargetValues {
+  priority: string[];
+}
+
+const ORDERS = [
+  ['utilisation', 'loss', 'delay'],
+  ['utilisation', 'delay', 'loss'],
+  ['loss', 'utilisation', 'delay'],
+  ['loss', 'delay', 'utilisation'],
+  ['delay', 'utilisation', 'loss'],
+  ['delay', 'loss', 'utilisation'],
+] as const;
+
+export class TargetsForm {
+  readonly element: HTMLDetailsElement;
+  private readonly utilisation = this.field('target-utilisation');
+  private readonly loss = this.field('target-loss');
+  private readonly delay = this.field('target-delay');
+  private readonly order = h('select', { id: 'target-order' });
+  private readonly error = h('p', { class: 'form-error', role: 'alert' });
+  private shown: Targets | null = null;
+
+  constructor(submit: (t: NewTargets) => void) {
+    for (const o of ORDERS) this.order.append(h('option', { value: o.join(',') }, o.join(', ')));
+    const row = (input: HTMLElement, label: string, unit: string): HTMLElement =>
+      h('p', { class: 'field' }, h('label', { for: input.id }, label), h('span', {}, input, unit ? ` ${unit}` : null));
+    const form = h(
+      'form',
+      { novalidate: true },
+      row(this.utilisation, 'Utilisation at least', '%'),
+      row(this.loss, 'Loss at most', '%'),
+      row(this.delay, 'Delay at most', 'ms'),
+      row(this.order, 'Kept first to last', ''),
+      this.error,
+      h('button', { type: 'submit' }, 'Set targets'),
+    );
+    form.addEventListener('submit', (e) => {
+      e.preventDefault();
+      const t = parseTargets({ utilisationPercent: this.utilisation.value, lossPercent: this.loss.value, delayMs: this.delay.value });
+      text(this.error, typeof t === 'string' ? t : '');
+      if (typeof t !== 'string') submit({ ...t, priority: this.order.value.split(',') });
+    });
+    this.element = h('details', { class: 'targets' }, h('summary', {}, 'Change the targets'), form);
+    this.element.addEventListener('toggle', () => this.fill());
+  }
+
+  /** Shows the targets in force; what is being typed is left alone. */
+  update(t: Targets | null): void {
+    this.shown = t;
+    if (!this.element.open) this.fill();
+  }
+
+  close(): void {
+    this.element.open = false;
+  }
+
+  private fill(): void {
+    const t = this.shown;
+    attr(this.element, 'hidden', t === null);
+    if (!t) return;
+    this.utilisation.value = asPercent(t.utilisation);
+    this.loss.value = asPercent(t.lossRate);
+    this.delay.value = t.delayMs === null ? '' : String(t.delayMs);
+    const rest = ['utilisation', 'loss', 'delay'].filter((g) => !t.priority.includes(g));
+    this.order.value = [...t.priority, ...rest].join(',');
+    text(this.error, '');
+  }
+
+  private field(id: string): HTMLInputElement {
+    return h('input', { id, type: 'text', inputmode: 'decimal', size: 6, autocomplete: 'off' });
+  }
+}
