@@ -65,10 +65,13 @@ class LimitInForce(Tidemark):
         self.limit(2, "drop_tail", 123456)
         self.watch()
         self.report_to_collector()
-        self.send(1, packets.tcp(1, 2))
-        self.limit(2, "mark_ce", 654321, MODIFY)
-        self.send(1, packets.tcp(1, 2))
-        limits = [r[TelemetryReport].limit for r in self.collect_reports(2)]
+        limits = []
+        for change in (None, 654321):
+            if change:
+                self.limit(2, "mark_ce", change, MODIFY)
+            self.send(1, packets.tcp(1, 2))
+            # Awaited before the next change: a frame may still be on its way in.
+            limits += [r[TelemetryReport].limit for r in self.collect_reports(1)]
         self.assertEqual(limits, [123456, 654321])
 
 
