@@ -291,7 +291,7 @@ async fn phases_hold_exactly_their_span() {
     assert_eq!(p["state"], "complete");
     let l = &p["links"][0];
     let end = l["end_ns"].as_u64().unwrap();
-    assert!(end >= 28_000_000_000 && end < 29_000_000_000, "{end}");
+    assert!((28_000_000_000..29_000_000_000).contains(&end), "{end}");
     assert_eq!(l["estimate"]["from_ns"], start);
     assert_eq!(l["estimate"]["to_ns"], end);
     assert_eq!(l["intervals"], (end - start) / 10_000_000);
