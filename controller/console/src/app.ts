@@ -236,7 +236,7 @@ export class App {
 
   /** The held span at the finest resolution the controller has of it. */
   private async loadHeld(link: Link, from: number, to: number, request: number): Promise<void> {
-    const recording = new Recording(to - from);
+    const recording = new Recording(0); // takes any step
     try {
       const query = { from_ns: link.startNs + from * 1e9, to_ns: link.startNs + to * 1e9, max_points: 2000 };
       recording.add(readSeries(await get(`links/${link.node}/${link.port}/series`, { ...query }), link.startNs));
@@ -419,7 +419,8 @@ export class App {
     const limit = link ? limitBytes(link) : null;
     const advice = this.advice?.advice ?? null;
     const now = this.recording.series.lastTime ?? link?.now ?? 0;
-    const end = this.held?.to ?? now + this.recording.step;
+    // In its first seconds a record fills from the left.
+    const end = this.held?.to ?? Math.max(this.window, now + this.recording.step);
     const start = this.held?.from ?? end - this.window;
     this.header.update(this.links, link);
     this.health.update(fresh, this.status);

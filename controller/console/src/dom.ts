@@ -2,6 +2,8 @@
 // The few helpers that make DOM code short. Text is only ever set as text, so
 // nothing that arrives from the network can become markup.
 
+import { pieces } from './format/typeset';
+
 type Attributes = Record<string, string | number | boolean | null | undefined>;
 export type Child = Node | string | null | undefined;
 
@@ -50,6 +52,15 @@ export function attr(e: Element, name: string, value: string | number | boolean 
 /** Sets the text, only when it changes: an unchanged page is not repainted. */
 export function text(e: Element, value: string): void {
   if (e.textContent !== value) e.textContent = value;
+}
+
+const written = new WeakMap<Element, string>();
+
+/** Like `text`, with symbols such as N_b set as symbols. */
+export function prose(e: Element, value: string): void {
+  if (written.get(e) === value) return;
+  written.set(e, value);
+  e.replaceChildren(...pieces(value).map((p) => (p.sub ? symbol(p.text, p.sub) : p.text)));
 }
 
 /** A symbol with a subscript: T<sub>e</sub>. */

@@ -37,6 +37,19 @@ describe('Recording', () => {
     expect(r.series.time).toEqual([1, 1.1, 1.2, 1.3]);
   });
 
+  it('leaves out answers in other steps, unless they keep coming', () => {
+    const r = new Recording(30);
+    expect(r.add(columns([0, 0.01], 0.01))).toBe(0);
+    expect(r.add(columns([0, 0.1], 0.1))).toBe(2);
+    for (let i = 0; i < 5; i += 1) expect(r.add(columns([0.2, 0.21], 0.01))).toBe(0);
+    expect(r.step).toBe(0.1);
+    expect(r.add(columns([0.2, 0.3], 0.1))).toBe(2);
+    for (let i = 0; i < 5; i += 1) expect(r.add(columns([1, 2], 1))).toBe(0);
+    expect(r.add(columns([1, 2], 1))).toBe(2);
+    expect(r.series.time).toEqual([1, 2]);
+    expect(r.step).toBe(1);
+  });
+
   it('shows short windows interval by interval', () => {
     const r = new Recording(10);
     expect(r.query(0, 100)).toEqual({ from_ns: 70e9, to_ns: 100e9, max_points: 3000 });

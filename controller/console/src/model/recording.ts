@@ -24,6 +24,8 @@ const CAPACITY = 12_000;
 /** Windows up to this are shown interval by interval, longer ones at 100 ms. */
 const FINE_WINDOW = 10;
 const COARSE_STEP = 0.1;
+/** Answers of another step in a row before they are believed. */
+const PATIENCE = 5;
 
 export interface SeriesQuery {
   from_ns: number;
@@ -35,6 +37,7 @@ export class Recording {
   readonly series = new Series<Column>(COLUMNS, CAPACITY);
   /** Seconds per row. */
   step = COARSE_STEP;
+  private refused = 0;
   private readonly fine: boolean;
   private readonly span: number;
 
@@ -67,12 +70,33 @@ export class Recording {
 
   /** Adds what is new in `columns`; returns how many rows were. */
   add(columns: SeriesColumns): number {
-    if (columns.stepSeconds > 0 && this.series.length === 0) this.step = columns.stepSeconds;
+    if (columns.time.length === 0 || !this.takes(columns.stepSeconds)) return 0;
     let added = 0;
     columns.time.forEach((t, i) => {
       const row = Object.fromEntries(COLUMNS.map((c) => [c, columns[c][i] ?? null])) as Record<Column, number | null>;
       if (this.series.push(t, row)) added += 1;
     });
     return added;
+  }
+
+  /**
+   * Whether rows of this step belong here. Where the controller has only part
+   * of what was asked for it answers in finer steps; the next answer has them
+   * in full. A lasting change (another interval) begins a new record.
+   */
+  private takes(step: number): boolean {
+    const first = this.series.length === 0;
+    const wanted = first ? this.fine || step > COARSE_STEP * 0.99 : Math.abs(step - this.step) < this.step * 0.01;
+    if (wanted) {
+      this.refused = 0;
+      this.step = step;
+      return true;
+    }
+    this.refused += 1;
+    if (this.refused <= PATIENCE) return false;
+    this.series.clear();
+    this.refused = 0;
+    this.step = step;
+    return true;
   }
 }

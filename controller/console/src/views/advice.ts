@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What to set, what to expect of it, and the button that sets it.
 
-import { attr, h, keyed, text } from '../dom';
+import { attr, h, keyed, prose, text } from '../dom';
 import { formatSize, milliseconds, MISSING, percent, type SizeContext, type SizeUnit } from '../format/units';
 import type { AdviceState, Interval } from '../model/types';
 import { ConfirmDialog, type TokenStore } from './confirm';
@@ -109,7 +109,7 @@ export class AdviceView {
       (a?.reasons ?? []).map((r, i) => ({ r, i })),
       (x) => String(x.i),
       () => h('li'),
-      (li, x) => text(li, x.r),
+      (li, x) => prose(li, x.r),
     );
     const can = s.state?.canApply === true && advised !== null;
     attr(this.button, 'disabled', !can);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What was set, refused or rolled back, and why.
 
-import { attr, h, keyed, text } from '../dom';
+import { attr, h, keyed, prose } from '../dom';
 import { MISSING } from '../format/units';
 import type { AuditEntry } from '../model/types';
 
@@ -38,7 +38,7 @@ export class Audit {
         const values = [e.unixMs === null ? MISSING : clock.format(e.unixMs), e.link, e.what, e.origin, e.outcome, e.why];
         values.forEach((v, i) => {
           const c = cells[i];
-          if (c) text(c, v);
+          if (c) prose(c, v);
         });
         attr(tr, 'data-ok', e.ok === null ? null : e.ok ? 'yes' : 'no');
       },

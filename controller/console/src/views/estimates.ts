@@ -2,7 +2,7 @@
 // The five quantities that buffer sizing rests on, now and over time.
 
 import { EstimateChart } from '../charts/estimate';
-import { attr, h, symbol, text } from '../dom';
+import { attr, h, prose, symbol, text } from '../dom';
 import { MISSING, percent, significant } from '../format/units';
 import type { Series } from '../model/series';
 import { ESTIMATES, type Estimate, type EstimateName, type LinkEstimate } from '../model/types';
@@ -119,7 +119,7 @@ export class Estimates {
     const words = REGIMES[e?.regime ?? 'unknown'] ?? '';
     const colon = words.indexOf(':');
     text(this.regimeWord, words.slice(0, colon + 1));
-    text(this.regimeText, e?.regimeWhy || words.slice(colon + 2));
+    prose(this.regimeText, e?.regimeWhy || words.slice(colon + 2));
     const caveats = e?.caveats ?? [];
     if (caveats.join('\n') !== Array.from(this.caveats.children, (c) => c.textContent).join('\n')) {
       this.caveats.replaceChildren(...caveats.map((c) => h('li', {}, c)));

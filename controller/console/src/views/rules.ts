@@ -3,7 +3,7 @@
 // the limit in force and the advised one drawn through all of them.
 
 import { ticks } from '../charts/scale';
-import { attr, h, keyed, text } from '../dom';
+import { attr, h, keyed, prose, text } from '../dom';
 import { formatSize, MISSING, significant, type SizeContext, sizeIn, type SizeUnit } from '../format/units';
 import { comparison, ordered, scaleEnd, whyNot } from '../model/rules';
 import type { Rule } from '../model/types';
@@ -107,16 +107,16 @@ export class Rules {
     if (!v) return;
     attr(e, 'data-applies', r.applies ? (comparison(r) ? 'compared' : 'yes') : 'no');
     attr(e, 'data-deciding', r.id !== '' && r.id === s.deciding);
-    text(v.name, r.name);
+    prose(v.name, r.name);
     text(v.verdict, r.applies ? ', applies,' : ', does not apply,');
     const share = r.bufferBytes === null ? 0 : r.bufferBytes / end;
     attr(v.bar, 'style', `--share:${Math.min(1, Math.max(0, share)).toFixed(5)}`);
     attr(v.bar, 'data-cut', share > 1);
     text(v.value, r.bufferBytes === null ? MISSING : formatSize(s.unit, r.bufferBytes, s.context));
-    text(v.why, whyNot(r));
-    text(v.formula, r.formula);
+    prose(v.why, whyNot(r));
+    prose(v.formula, r.formula);
     text(v.source, r.source);
-    text(v.inputs, r.inputs.map((i) => `${i.name} = ${significant(i.value, 4)}${i.unit ? ` ${i.unit}` : ''}`).join(', '));
+    prose(v.inputs, r.inputs.map((i) => `${i.name} = ${significant(i.value, 4)}${i.unit ? ` ${i.unit}` : ''}`).join(', '));
     keyed(
       v.assumptions,
       r.assumptions.map((a, i) => ({ ...a, i })),
@@ -124,7 +124,7 @@ export class Rules {
       () => h('li'),
       (li, a) => {
         attr(li, 'data-holds', a.holds === null ? 'unknown' : a.holds ? 'yes' : 'no');
-        text(li, `${mark(a.holds)}${a.text}`);
+        prose(li, `${mark(a.holds)}${a.text}`);
       },
     );
   }
