@@ -42,7 +42,7 @@ fn main() {
         PortConfig {
             rate_bps: RATE_BPS,
             delay_ns: DELAY_NS,
-            depth_packets: 200,
+            depth_packets: 2000,
         },
     );
     let (handle, thread) = plane::start(s, ports, None).unwrap();
@@ -67,9 +67,15 @@ fn main() {
     // More than the port carries, so that it is never idle.
     let end = Instant::now() + Duration::from_secs(seconds);
     let sender = std::thread::spawn(move || {
+        // By elapsed time: this thread may be held up without the port ever
+        // becoming idle.
+        let start = Instant::now();
+        let mut sent = 0u64;
         while Instant::now() < end {
-            for _ in 0..13 {
+            let due = start.elapsed().as_secs_f64() * 1.2 * RATE_BPS as f64 / 8.0 / WIRE_BYTES;
+            while sent < due as u64 + 100 {
                 h1.send(&frame);
+                sent += 1;
             }
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -89,6 +95,22 @@ fn main() {
         rate / 1e6,
         RATE_BPS / 1_000_000,
         (rate / RATE_BPS as f64 - 1.0) * 100.0
+    );
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let (queued, refused, sent) = runtime
+        .block_on(handle.call(|p| {
+            let port = p.switch.port_mut(2);
+            (
+                port.queue_packets(),
+                port.tail_dropped_packets,
+                port.tx_packets,
+            )
+        }))
+        .unwrap();
+    println!(
+        "switch: {sent} frames sent, {refused} refused, {queued} still queued (0 refused would mean that the port was idle at times)"
     );
     handle.stop();
     thread.join().unwrap();

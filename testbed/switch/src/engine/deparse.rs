@@ -107,7 +107,7 @@ fn emit(h: &Header, words: &[u64], out: &mut Vec<u8>) {
             .get(first..first + usize::from(r.fields))
             .unwrap_or_default()
         {
-            v = v.unbounded_shl(f.width) | word(words, f.slot);
+            v = v.checked_shl(f.width).unwrap_or(0) | word(words, f.slot);
         }
         // Eight bytes always and then the right length: cheaper than copying
         // few bytes.

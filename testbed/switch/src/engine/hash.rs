@@ -137,7 +137,7 @@ impl OnesSum {
                 self.add(joined, bits);
                 (joined, bits) = (0, 0);
             }
-            joined = joined.unbounded_shl(f.width) | word(words, f.slot);
+            joined = joined.checked_shl(f.width).unwrap_or(0) | word(words, f.slot);
             bits += f.width;
         }
         self.add(joined, bits);

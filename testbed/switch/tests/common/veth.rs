@@ -145,6 +145,14 @@ impl Host {
                 (&raw const one).cast(),
                 4,
             );
+            let bytes: i32 = 32 << 20;
+            libc::setsockopt(
+                fd.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_RCVBUFFORCE,
+                (&raw const bytes).cast(),
+                size_of::<i32>() as u32,
+            );
             let t = libc::timeval {
                 tv_sec: 5,
                 tv_usec: 0,
