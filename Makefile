@@ -77,7 +77,7 @@ lint: venv console ## Formatting, clippy, ruff, TypeScript
 	cargo clippy $(CARGO_FLAGS) --workspace --all-targets -- -D warnings
 	$(VENV_PYTHON) -m ruff check .
 	$(VENV_PYTHON) -m ruff format --check .
-	cd $(CONSOLE) && npm run lint
+	cd $(CONSOLE) && npm run typecheck
 
 .PHONY: bench
 bench: ## Benchmarks; each compares two things in one run

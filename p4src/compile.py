@@ -95,7 +95,9 @@ def main() -> int:
     if arguments.check:
         stale = stale_sources()
         if stale:
-            print(f"p4src/build is stale: {', '.join(stale)} changed; run `make p4`", file=sys.stderr)
+            print(
+                f"p4src/build is stale: {', '.join(stale)} changed; run `make p4`", file=sys.stderr
+            )
         return 1 if stale else 0
     compiler = find_compiler()
     if compiler is None:

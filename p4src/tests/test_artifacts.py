@@ -13,7 +13,9 @@ import compile as p4_compile
 
 
 def test_build_is_not_stale():
-    assert p4_compile.stale_sources() == [], "p4src changed since p4src/build was made: run `make p4`"
+    assert p4_compile.stale_sources() == [], (
+        "p4src changed since p4src/build was made: run `make p4`"
+    )
 
 
 def test_a_changed_source_is_noticed(tmp_path):
@@ -47,7 +49,9 @@ def test_control_plane_names():
 
 def strip_source_info(node):
     if isinstance(node, dict):
-        return {k: strip_source_info(v) for k, v in node.items() if k not in ("source_info", "__meta__")}
+        return {
+            k: strip_source_info(v) for k, v in node.items() if k not in ("source_info", "__meta__")
+        }
     if isinstance(node, list):
         return [strip_source_info(v) for v in node]
     return node
@@ -56,12 +60,16 @@ def strip_source_info(node):
 def test_recompiling_gives_the_same_program(tmp_path):
     compiler = p4_compile.find_compiler()
     if compiler is None:
-        message = "p4c-bm2-ss is not on PATH: the artifacts' digest is checked, recompilation is not"
+        message = (
+            "p4c-bm2-ss is not on PATH: the artifacts' digest is checked, recompilation is not"
+        )
         warnings.warn(message, stacklevel=1)
         pytest.skip(message)
     recorded = json.loads((p4_compile.BUILD_DIR / p4_compile.DIGEST_NAME).read_text())["compiler"]
     if recorded != f"p4c {p4_compile.compiler_version(compiler)}":
-        pytest.skip(f"the artifacts are from {recorded}, another version numbers things its own way")
+        pytest.skip(
+            f"the artifacts are from {recorded}, another version numbers things its own way"
+        )
     p4_compile.compile_program(compiler, tmp_path)
     fresh = json.loads((tmp_path / p4_compile.JSON_NAME).read_text())
     committed = json.loads((p4_compile.BUILD_DIR / p4_compile.JSON_NAME).read_text())
