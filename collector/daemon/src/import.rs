@@ -1,19 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Makes a capture from a pcap of reports and a tcp_probe text trace.
 
+mod align;
+mod progress;
+mod report;
+mod trace;
+
 use crate::config::{self, ConfigError};
 use crate::http::{JoinStatus, ReportStatus};
-use crate::pcap::{PcapError, PcapReader, open};
-use serde::{Deserialize, Serialize};
+use crate::pcap::{PcapError, PcapReader};
+use align::Alignment;
+use progress::Progress;
+use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
-use tcp_probe::Event;
+use std::time::Duration;
 use thiserror::Error;
 use tidemark_capture::{CaptureError, CaptureMeta, CaptureWriter, WriterOptions};
-use tidemark_pipeline::{EventRow, NodeConfig, Pipeline, PostcardRow, ProbeRow, Sink, Stats};
-use tidemark_proto::telemetry::{ClockMapping, Update};
+use tidemark_pipeline::{EventRow, NodeConfig, Pipeline, PostcardRow, ProbeRow, Sink};
+use tidemark_proto::telemetry::Update;
+use trace::{Trace, time_of};
+
+pub use report::{CaptureReport, ClockReport, ImportReport, TraceReport};
 
 /// Nobody waits for an import: slow flows get their time.
 const JOIN_WAIT_MS: u32 = 5000;
@@ -61,71 +69,6 @@ pub enum ImportError {
     Capture(#[from] CaptureError),
 }
 
-/// The outcome; `--json` prints it.
-#[derive(Debug, Serialize)]
-pub struct ImportReport {
-    pub out: PathBuf,
-    pub reports: ReportStatus,
-    pub tcp_probe: TraceReport,
-    pub join: JoinStatus,
-    pub clocks: Vec<ClockReport>,
-    pub flows: u64,
-    pub capture: CaptureReport,
-    /// Every counter of the pipeline.
-    pub pipeline: Stats,
-}
-
-#[derive(Debug, Default, Serialize)]
-pub struct TraceReport {
-    pub lines: u64,
-    pub events: u64,
-    pub samples: u64,
-    pub malformed: u64,
-    /// Events the trace says were overwritten before they were read.
-    pub lost: u64,
-}
-
-#[derive(Debug, Serialize)]
-pub struct CaptureReport {
-    pub rows: u64,
-    pub rows_lost: u64,
-    /// Frames of the pcap that are no report datagrams.
-    pub other_frames: u64,
-    /// The pcap ends within a frame.
-    pub pcap_truncated: bool,
-}
-
-/// A clock mapping, as `ClockMapping` and in words that need no formula.
-#[derive(Clone, Debug, Serialize)]
-pub struct ClockReport {
-    pub node_id: u32,
-    pub host: String,
-    /// `host = node + offset + (node - reference) * drift`.
-    pub offset_ns: i64,
-    pub drift_ppb: f64,
-    pub reference_ns: u64,
-    pub matched_pairs: u64,
-    /// Node clock less host clock at the reference time.
-    pub node_minus_host_s: f64,
-    /// By how much the node's clock runs faster than the host's.
-    pub node_drift_ppm: f64,
-}
-
-impl From<&ClockMapping> for ClockReport {
-    fn from(c: &ClockMapping) -> Self {
-        Self {
-            node_id: c.node_id,
-            host: c.host.clone(),
-            offset_ns: c.offset_ns,
-            drift_ppb: c.drift_ppb,
-            reference_ns: c.reference_ns,
-            matched_pairs: c.matched_pairs,
-            node_minus_host_s: -(c.offset_ns as f64) / 1e9,
-            node_drift_ppm: (1.0 / (1.0 + c.drift_ppb / 1e9) - 1.0) * 1e6,
-        }
-    }
-}
-
 struct ImportSink(CaptureWriter);
 
 impl Sink for ImportSink {
@@ -161,90 +104,6 @@ fn read_nodes(path: &Path) -> Result<BTreeMap<u32, NodeConfig>, ConfigError> {
     Ok(nodes)
 }
 
-struct Trace {
-    path: PathBuf,
-    input: Option<BufReader<Box<dyn Read>>>,
-    line: Vec<u8>,
-    next: Option<Event>,
-    report: TraceReport,
-}
-
-impl Trace {
-    fn open(path: Option<&Path>) -> Result<Self, ImportError> {
-        let input = match path {
-            Some(path) => Some(BufReader::with_capacity(1 << 18, open(path)?)),
-            None => None,
-        };
-        let mut trace = Self {
-            path: path.map(Path::to_path_buf).unwrap_or_default(),
-            input,
-            line: Vec::new(),
-            next: None,
-            report: TraceReport::default(),
-        };
-        trace.advance()?;
-        Ok(trace)
-    }
-
-    fn advance(&mut self) -> Result<(), ImportError> {
-        self.next = None;
-        let Some(input) = &mut self.input else {
-            return Ok(());
-        };
-        loop {
-            self.line.clear();
-            let n =
-                input
-                    .read_until(b'\n', &mut self.line)
-                    .map_err(|source| ImportError::Trace {
-                        path: self.path.clone(),
-                        source,
-                    })?;
-            if n == 0 {
-                return Ok(());
-            }
-            while self.line.last().is_some_and(|b| matches!(b, b'\n' | b'\r')) {
-                self.line.pop();
-            }
-            self.report.lines += 1;
-            if let Some(lost) = tcp_probe::text::lost_events(&self.line) {
-                self.report.lost += lost;
-                continue;
-            }
-            match tcp_probe::text::parse_line(&self.line) {
-                Ok(Some(event)) => {
-                    self.report.events += 1;
-                    if matches!(event, Event::Probe(_)) {
-                        self.report.samples += 1;
-                    }
-                    self.next = Some(event);
-                    return Ok(());
-                }
-                Ok(None) => {}
-                Err(_) => self.report.malformed += 1,
-            }
-        }
-    }
-
-    /// The next event if it is not later than `time_ns`.
-    fn until(&mut self, time_ns: u64) -> Result<Option<Event>, ImportError> {
-        if self.next.as_ref().is_some_and(|e| time_of(e) <= time_ns) {
-            let event = self.next.take();
-            self.advance()?;
-            return Ok(event);
-        }
-        Ok(None)
-    }
-}
-
-fn time_of(event: &Event) -> u64 {
-    match event {
-        Event::Probe(e) => e.time_ns,
-        Event::Retransmit(e) => e.time_ns,
-        Event::CongState(e) => e.time_ns,
-    }
-}
-
 /// Imports; see the module.
 ///
 /// # Errors
@@ -254,12 +113,20 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport, ImportError> {
         Some(path) => read_nodes(path)?,
         None => BTreeMap::new(),
     };
+    let alignment = match &options.tcp_probe {
+        Some(trace) => align::align(&options.pcap, trace)?,
+        None => Alignment::Unknown,
+    };
+    if alignment == Alignment::Unknown && options.tcp_probe.is_some() {
+        tracing::warn!("no sample of the trace fits a report of the pcap: is it of the same run?");
+    }
+    let trace_ahead_ns = alignment.trace_ahead_ns();
     let config = tidemark_pipeline::Config {
         nodes,
         interval_ms: options.interval_ms,
         join: options.tcp_probe.is_some(),
         join_wait_ms: JOIN_WAIT_MS,
-        local_host: options.tcp_probe.is_some().then(|| HOST.to_owned()),
+        local_host: (alignment == Alignment::Same).then(|| HOST.to_owned()),
         ..tidemark_pipeline::Config::default()
     };
     config.validate().map_err(|source| ImportError::Value {
@@ -300,7 +167,7 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport, ImportError> {
             continue;
         }
         last_ns = packet.time_ns;
-        while let Some(event) = trace.until(packet.time_ns)? {
+        while let Some(event) = trace.until(packet.time_ns.saturating_add_signed(trace_ahead_ns))? {
             pipeline.push_event(HOST, event);
         }
         snapshot.datagrams += 1;
@@ -315,7 +182,8 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport, ImportError> {
         progress.tick(snapshot.datagrams);
     }
     while let Some(event) = trace.until(u64::MAX)? {
-        pipeline.advance(last_ns.max(time_of(&event)));
+        let at_ns = time_of(&event).saturating_add_signed(trace_ahead_ns.saturating_neg());
+        pipeline.advance(last_ns.max(at_ns));
         pipeline.push_event(HOST, event);
     }
     progress.end(snapshot.datagrams);
@@ -342,46 +210,4 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport, ImportError> {
         },
         pipeline: snapshot.stats,
     })
-}
-
-/// A line on standard error that is renewed; nothing when that is no terminal.
-struct Progress {
-    shown: bool,
-    next: Instant,
-    started: Instant,
-}
-
-impl Progress {
-    fn new(wanted: bool) -> Self {
-        let now = Instant::now();
-        Self {
-            shown: wanted && std::io::stderr().is_terminal(),
-            next: now,
-            started: now,
-        }
-    }
-
-    fn tick(&mut self, datagrams: u64) {
-        if self.shown && datagrams % 4096 == 0 && Instant::now() >= self.next {
-            self.next = Instant::now() + Duration::from_millis(200);
-            self.print(datagrams);
-        }
-    }
-
-    fn print(&self, datagrams: u64) {
-        let rate = datagrams as f64 / self.started.elapsed().as_secs_f64().max(1e-3);
-        // Nothing to do about a terminal that is gone.
-        let _ = write!(
-            std::io::stderr(),
-            "\r{datagrams} datagrams, {:.2} M/s ",
-            rate / 1e6
-        );
-    }
-
-    fn end(&self, datagrams: u64) {
-        if self.shown {
-            self.print(datagrams);
-            let _ = writeln!(std::io::stderr());
-        }
-    }
 }

@@ -7,17 +7,17 @@ use crate::engine::{Engine, EngineSink, Input, SharedSnapshot};
 use crate::grpc::TelemetryService;
 use crate::http::{Shown, router};
 use crate::hub::Hub;
+use crate::open::{Opened, open};
 use crate::packets::PacketMemory;
-use crate::receive::{self, ReportReceiver};
+use crate::receive;
 use crate::source::{Batch, SourceCounters};
 use anyhow::{Context, Result, anyhow};
-use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
-use tcp_probe::perf::{Options, PerfReader};
-use tidemark_capture::{CaptureMeta, CaptureWriter, WriterOptions};
+use tcp_probe::perf::PerfReader;
+use tidemark_capture::CaptureMeta;
 use tidemark_pipeline::{Pipeline, proto_nodes};
 use tidemark_proto::telemetry::CollectorInfo;
 use tidemark_proto::telemetry::telemetry_server::TelemetryServer;
@@ -57,96 +57,6 @@ pub fn kernel() -> String {
             )
         },
     )
-}
-
-fn in_use(what: &str, address: SocketAddr, key: &str, e: &std::io::Error) -> anyhow::Error {
-    match e.kind() {
-        std::io::ErrorKind::AddrInUse => anyhow!(
-            "{what}: {address} is in use by another process; stop it or set {key} to another port"
-        ),
-        std::io::ErrorKind::AddrNotAvailable => {
-            anyhow!("{what}: {address} is no address of this machine; set {key} to one that is")
-        }
-        std::io::ErrorKind::PermissionDenied => {
-            anyhow!("{what}: no right to listen on {address}; use a port above 1023 in {key}")
-        }
-        _ => anyhow!("{what}: cannot listen on {address}: {e}"),
-    }
-}
-
-fn tcp(what: &str, key: &str, address: SocketAddr) -> Result<TcpListener> {
-    let bind = || {
-        let l = TcpListener::bind(address)?;
-        l.set_nonblocking(true)?;
-        Ok(l)
-    };
-    bind().map_err(|e: std::io::Error| in_use(what, address, key, &e))
-}
-
-struct Opened {
-    grpc: TcpListener,
-    http: TcpListener,
-    reports: ReportReceiver,
-    probe: Option<PerfReader>,
-    capture: Option<CaptureWriter>,
-}
-
-fn open(config: &Config, meta: CaptureMeta) -> Result<Opened> {
-    let grpc = tcp("telemetry (gRPC)", "grpc.listen", config.grpc.listen)?;
-    let http = tcp("metrics (HTTP)", "http.listen", config.http.listen)?;
-    let reports = ReportReceiver::bind(&receive::Options {
-        listen: config.listen.clone(),
-        shards: config.receive.shards,
-        buffer_bytes: config.receive.buffer_bytes,
-        gro: config.receive.gro,
-    })
-    .context("reports (UDP, key listen)")?;
-    let granted = reports.buffer_bytes();
-    if granted < config.receive.buffer_bytes {
-        tracing::warn!(
-            "the kernel grants {granted} of receive.buffer_bytes = {}; raise net.core.rmem_max if kernel_drops grow",
-            config.receive.buffer_bytes
-        );
-    }
-    let p = &config.tcp_probe;
-    let probe = if p.enabled {
-        let options = Options {
-            clock: p.clock,
-            ring_bytes: p.ring_bytes,
-            wakeup_bytes: (p.ring_bytes / 4).min(64 << 10) as u32,
-            retransmits: p.retransmits,
-            cong_states: p.cong_states,
-            filter: p.filter.clone(),
-            tracefs: None,
-        };
-        Some(PerfReader::open(&options).context("tcp_probe")?)
-    } else {
-        None
-    };
-    // Last: the only step that leaves something behind.
-    let capture = match &config.capture.dir {
-        Some(dir) => Some(
-            CaptureWriter::create(
-                dir,
-                meta,
-                WriterOptions {
-                    rotate_rows: config.capture.rotate_rows,
-                    rotate_after: Duration::from_secs(config.capture.rotate_s.into()),
-                    zstd_level: config.capture.zstd_level,
-                    wait_when_full: false,
-                },
-            )
-            .context("capture")?,
-        ),
-        None => None,
-    };
-    Ok(Opened {
-        grpc,
-        http,
-        reports,
-        probe,
-        capture,
-    })
 }
 
 fn read_probe(

@@ -149,3 +149,47 @@ fn broken_inputs_are_one_line() {
     assert!(run().contains("pcapng"));
     assert!(!out.exists());
 }
+
+/// A trace by another clock than the pcap's: uptime beside Unix time.
+#[test]
+fn clocks_of_pcap_and_trace_may_differ() {
+    use std::io::{BufRead, BufReader, Write};
+    let Some(data) = data() else { return };
+    let data = data.join("one_newreno_1bdp");
+    let dir = tempfile::tempdir().unwrap();
+    let shifted = dir.path().join("trace.txt");
+    let file = std::fs::File::open(data.join("tcp_probe.txt.gz")).unwrap();
+    let lines = BufReader::new(flate2::read::GzDecoder::new(file)).lines();
+    let mut out = std::io::BufWriter::new(std::fs::File::create(&shifted).unwrap());
+    for line in lines {
+        let line = line.unwrap();
+        let line = match line.split_once(": tcp_probe:") {
+            Some((head, rest)) => {
+                let (head, time) = head.rsplit_once(' ').unwrap();
+                let (s, us) = time.split_once('.').unwrap();
+                let s: u64 = s.parse().unwrap();
+                format!("{head} {}.{us}: tcp_probe:{rest}", s + 500_000)
+            }
+            None => line,
+        };
+        writeln!(out, "{line}").unwrap();
+    }
+    drop(out);
+    let output = Command::new(BINARY)
+        .arg("import")
+        .arg("--pcap")
+        .arg(data.join("reports.pcap.gz"))
+        .arg("--tcp-probe")
+        .arg(&shifted)
+        .arg("--out")
+        .arg(dir.path().join("capture"))
+        .arg("--json")
+        .output()
+        .unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(report["join"]["matched_fraction"].as_f64().unwrap() >= 0.99);
+    assert!(report["join"]["candidates"].as_u64().unwrap() > 120_000);
+    let offset_s = report["clocks"][0]["node_minus_host_s"].as_f64().unwrap();
+    // Half the difference of the paths' delays remains: see the pipeline's test.
+    assert!((offset_s - (5.0 - 500_000.0)).abs() < 2e-3, "{offset_s}");
+}

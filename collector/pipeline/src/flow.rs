@@ -2,21 +2,12 @@
 //! What is remembered of one flow: its sequence space, the sender's recent
 //! states, and its packets at each port that reports it.
 
+use crate::point::Point;
 use int_report::FlowKey;
 use std::collections::VecDeque;
 
 /// Samples remembered per flow, for packets reported after their sample.
 const MAX_SAMPLES: usize = 128;
-/// Unacknowledged segments remembered per flow and port.
-const MAX_UNACKED: usize = 16_384;
-/// Ranges never seen, remembered per flow and port.
-const MAX_HOLES: usize = 64;
-/// After a retransmission the smoothed values need so many samples to agree.
-const SETTLE_SAMPLES: u32 = 24;
-/// Gain of the kernel's srtt.
-const GAIN: f64 = 1.0 / 8.0;
-/// Samples before a base RTT is given when the SYN was not reported.
-const WARM_UP_SAMPLES: u32 = 32;
 
 /// The sender's state as a sample showed it, sequence numbers unwrapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,192 +20,6 @@ pub struct SampleState {
     pub cwnd: u32,
     pub ssthresh: u32,
     pub srtt_us: u32,
-}
-
-/// A packet of the flow that waits for the sample showing its state.
-#[derive(Clone, Copy, Debug)]
-pub struct Waiting {
-    /// Sequence number, or host time for retransmissions.
-    pub key: u64,
-    /// Position in the pipeline's queue.
-    pub position: u64,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Unacked {
-    seq: u64,
-    end: u64,
-    egress_ns: u64,
-    delay_ns: u64,
-}
-
-/// The flow at one egress port.
-#[derive(Clone, Debug)]
-pub struct Point {
-    pub node: u16,
-    pub port: u32,
-    /// One beyond the highest sequence number seen; `None` before the first.
-    max_end: Option<u64>,
-    /// Never seen ranges below `max_end`.
-    holes: Vec<(u64, u64)>,
-    unacked: VecDeque<Unacked>,
-    pub wait_sequence: VecDeque<Waiting>,
-    pub wait_time: VecDeque<Waiting>,
-    smoothed_delay_ns: f64,
-    delays: u32,
-    settle: u32,
-}
-
-/// How a segment stands to those before it at a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrival {
-    /// Beyond everything seen.
-    New,
-    /// Fills a range never seen here: reordered, or lost before this port.
-    Hole,
-    /// Seen before.
-    Again,
-}
-
-/// What an acknowledgement told about the queueing delay.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Acked {
-    /// Latest egress time among the acknowledged segments.
-    pub egress_ns: u64,
-}
-
-impl Point {
-    pub fn new(node: u16, port: u32) -> Self {
-        Self {
-            node,
-            port,
-            max_end: None,
-            holes: Vec::new(),
-            unacked: VecDeque::new(),
-            wait_sequence: VecDeque::new(),
-            wait_time: VecDeque::new(),
-            smoothed_delay_ns: 0.0,
-            delays: 0,
-            settle: 0,
-        }
-    }
-
-    /// The SYN's queueing delay starts the smoothing, as the SYN's RTT starts
-    /// the kernel's.
-    pub fn syn(&mut self, delay_ns: u64) {
-        self.smoothed_delay_ns = delay_ns as f64;
-        self.delays = WARM_UP_SAMPLES;
-    }
-
-    /// Notes that a segment `[seq, end)` came by.
-    pub fn arrival(&mut self, seq: u64, end: u64) -> Arrival {
-        let Some(max_end) = self.max_end else {
-            self.max_end = Some(end);
-            return Arrival::New;
-        };
-        if seq >= max_end {
-            if seq > max_end {
-                if self.holes.len() == MAX_HOLES {
-                    self.holes.remove(0);
-                }
-                self.holes.push((max_end, seq));
-            }
-            self.max_end = Some(end);
-            return Arrival::New;
-        }
-        self.max_end = Some(max_end.max(end));
-        let Some(i) = self.holes.iter().position(|&(a, b)| seq < b && a < end) else {
-            return Arrival::Again;
-        };
-        let (a, b) = self.holes[i];
-        match (a < seq, end < b) {
-            (true, true) => {
-                self.holes[i] = (a, seq);
-                if self.holes.len() < MAX_HOLES {
-                    self.holes.insert(i + 1, (end, b));
-                }
-            }
-            (true, false) => self.holes[i] = (a, seq),
-            (false, true) => self.holes[i] = (end, b),
-            (false, false) => {
-                self.holes.remove(i);
-            }
-        }
-        if a <= seq && end <= b {
-            Arrival::Hole
-        } else {
-            Arrival::Again
-        }
-    }
-
-    /// Puts a packet among those waiting for a sample beyond their sequence
-    /// number, in order of that.
-    pub fn wait_for_sequence(&mut self, waiting: Waiting) {
-        let list = &mut self.wait_sequence;
-        list.push_back(waiting);
-        let mut i = list.len() - 1;
-        while i > 0 && list[i - 1].key > list[i].key {
-            list.swap(i, i - 1);
-            i -= 1;
-        }
-    }
-
-    /// A segment passed and awaits its acknowledgement.
-    pub fn passed(&mut self, seq: u64, end: u64, egress_ns: u64, delay_ns: u64) {
-        if self.unacked.len() == MAX_UNACKED {
-            self.unacked.pop_front();
-        }
-        self.unacked.push_back(Unacked {
-            seq,
-            end,
-            egress_ns,
-            delay_ns,
-        });
-    }
-
-    /// A loss or retransmission: the two smoothed values part for a while.
-    pub fn disturbed(&mut self) {
-        self.settle = SETTLE_SAMPLES;
-    }
-
-    /// Follows an acknowledgement from `before` to `una`.
-    pub fn acked(&mut self, before: u64, una: u64) -> Option<Acked> {
-        let mut oldest = None;
-        let mut result: Option<Acked> = None;
-        while let Some(u) = self.unacked.front() {
-            if u.end > una {
-                break;
-            }
-            // The kernel measures on the oldest segment newly acknowledged.
-            if oldest.is_none() && u.seq == before {
-                oldest = Some(u.delay_ns);
-            }
-            let egress_ns = result.map_or(u.egress_ns, |r| r.egress_ns.max(u.egress_ns));
-            result = Some(Acked { egress_ns });
-            self.unacked.pop_front();
-        }
-        if let Some(delay_ns) = oldest {
-            let delay = delay_ns as f64;
-            if self.delays == 0 {
-                self.smoothed_delay_ns = delay;
-            } else {
-                self.smoothed_delay_ns += (delay - self.smoothed_delay_ns) * GAIN;
-            }
-            self.delays = self.delays.saturating_add(1);
-            self.settle = self.settle.saturating_sub(1);
-        }
-        result
-    }
-
-    /// Smoothed RTT less the equally smoothed queueing delay at this port, in
-    /// us; 0 while the two do not yet agree.
-    pub fn base_rtt_us(&self, srtt_us: u32) -> u32 {
-        if self.delays <= WARM_UP_SAMPLES || self.settle > 0 || srtt_us == 0 {
-            return 0;
-        }
-        let base = f64::from(srtt_us) - self.smoothed_delay_ns / 1000.0;
-        if base >= 1.0 { base.round() as u32 } else { 0 }
-    }
 }
 
 /// First packet of a TCP connection.
@@ -360,35 +165,6 @@ mod tests {
         let b = f.unwrap(0x0000_0100);
         assert_eq!(b - a, 0x200);
         assert_eq!(f.unwrap(0xffff_ff80), a + 0x80);
-    }
-
-    #[test]
-    fn holes_tell_reordering_from_repetition() {
-        let mut p = Point::new(0, 1);
-        assert_eq!(p.arrival(1000, 2000), Arrival::New);
-        assert_eq!(p.arrival(4000, 5000), Arrival::New);
-        assert_eq!(p.arrival(2000, 3000), Arrival::Hole);
-        assert_eq!(p.arrival(2000, 3000), Arrival::Again);
-        assert_eq!(p.arrival(3000, 4000), Arrival::Hole);
-        assert_eq!(p.arrival(3000, 4000), Arrival::Again);
-        assert_eq!(p.arrival(5000, 6000), Arrival::New);
-    }
-
-    #[test]
-    fn base_rtt_is_srtt_less_the_smoothed_delay() {
-        let mut p = Point::new(0, 1);
-        p.syn(1_000_000);
-        let mut srtt = 21_000.0;
-        for i in 0..100u64 {
-            let delay = 1_000_000 + i * 100_000;
-            p.passed(i * 10, i * 10 + 10, i, delay);
-            p.acked(i * 10, i * 10 + 10);
-            srtt += (20_000.0 + delay as f64 / 1000.0 - srtt) / 8.0;
-            let base = p.base_rtt_us(srtt as u32);
-            assert!(base.abs_diff(20_000) <= 1, "{i}: {base}");
-        }
-        p.disturbed();
-        assert_eq!(p.base_rtt_us(srtt as u32), 0);
     }
 
     #[test]

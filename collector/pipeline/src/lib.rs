@@ -14,9 +14,11 @@
 pub mod aggregate;
 pub mod clock;
 pub mod config;
+mod envelope;
 pub mod flow;
 pub mod node;
 pub mod pipeline;
+pub mod point;
 pub mod rows;
 pub mod stats;
 pub mod table;

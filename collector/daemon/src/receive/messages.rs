@@ -13,8 +13,10 @@ use super::batch::{Batch, Message};
 
 /// Messages taken from the kernel at once.
 const COUNT: usize = 64;
-/// The longest a message, coalesced or not, can be.
-const BUFFER_BYTES: usize = 65_536;
+/// Distance of the buffers: the longest a message, coalesced or not, can be,
+/// and some cache lines, so that the beginnings of all buffers do not compete
+/// for the same lines of the cache.
+const BUFFER_BYTES: usize = 65_536 + 5 * 64;
 
 /// Room for the control message with the segment size.
 #[repr(C, align(8))]

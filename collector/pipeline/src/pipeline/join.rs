@@ -8,7 +8,8 @@
 //! through the clock mapping.
 
 use super::{Pending, Pipeline};
-use crate::flow::{Arrival, SampleState, Waiting};
+use crate::flow::SampleState;
+use crate::point::{Arrival, Waiting};
 use crate::rows::{Join, PostcardRow, Sink};
 
 /// A last sample may stand in for a missing one for this long.

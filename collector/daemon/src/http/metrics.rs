@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Every stage's counters, for Prometheus.
+
+use super::Shown;
+use int_report::{DecodeError, InnerError};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Unit;
+use std::fmt;
+use tidemark_proto::telemetry::ClockMapping;
+
+/// Reads what is shown whenever it is asked.
+pub struct Metrics(pub Shown);
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Metrics")
+    }
+}
+
+fn counter(
+    e: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    value: u64,
+) -> Result<(), fmt::Error> {
+    let name = full(name);
+    let metric = ConstCounter::new(value);
+    let encoder = e.encode_descriptor(&name, help, None, metric.metric_type())?;
+    metric.encode(encoder)
+}
+
+fn labelled(
+    e: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    values: impl Iterator<Item = (&'static str, u64)>,
+) -> Result<(), fmt::Error> {
+    let name = full(name);
+    let mut family = e.encode_descriptor(&name, help, None, MetricType::Counter)?;
+    for (reason, value) in values {
+        ConstCounter::new(value).encode(family.encode_family(&[("reason", reason)])?)?;
+    }
+    Ok(())
+}
+
+fn gauge(
+    e: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    unit: Option<&Unit>,
+    value: f64,
+) -> Result<(), fmt::Error> {
+    let name = full(name);
+    let metric = ConstGauge::new(value);
+    let encoder = e.encode_descriptor(&name, help, unit, metric.metric_type())?;
+    metric.encode(encoder)
+}
+
+fn clocks(
+    e: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    clocks: &[ClockMapping],
+    value: fn(&ClockMapping) -> f64,
+) -> Result<(), fmt::Error> {
+    let name = full(name);
+    let mut family = e.encode_descriptor(&name, help, None, MetricType::Gauge)?;
+    for c in clocks {
+        let labels = [("node", c.node_id.to_string()), ("host", c.host.clone())];
+        ConstGauge::new(value(c)).encode(family.encode_family(&labels)?)?;
+    }
+    Ok(())
+}
+
+fn full(name: &str) -> String {
+    format!("tidemark_collector_{name}")
+}
+
+impl Collector for Metrics {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let e = &mut encoder;
+        let shown = &self.0;
+        let s = shown.snapshot.get();
+        counter(e, "datagrams", "UDP datagrams received", s.datagrams)?;
+        labelled(
+            e,
+            "datagrams_malformed",
+            "Datagrams that could not be decoded to their end",
+            DecodeError::LABELS.into_iter().zip(s.malformed),
+        )?;
+        counter(
+            e,
+            "kernel_drops",
+            "Datagrams that found the socket's buffer full",
+            shown.counters.kernel_drops(),
+        )?;
+        let sockets = shown.counters.sockets();
+        counter(
+            e,
+            "receive_calls",
+            "System calls that brought datagrams",
+            sockets.batches,
+        )?;
+        counter(
+            e,
+            "receive_messages",
+            "Messages of the kernel: single or coalesced datagrams",
+            sockets.messages,
+        )?;
+        counter(e, "receive_bytes", "UDP payload received", sockets.bytes)?;
+        counter(
+            e,
+            "receive_errors",
+            "Failed system calls of the receiver",
+            sockets.errors,
+        )?;
+        let [events, lost, filtered, malformed] = shown.counters.probe();
+        counter(e, "probe_events", "Tracepoint events read", events)?;
+        counter(
+            e,
+            "probe_lost",
+            "Tracepoint events that found the ring full",
+            lost,
+        )?;
+        counter(
+            e,
+            "probe_filtered",
+            "Tracepoint events left out by the filter",
+            filtered,
+        )?;
+        counter(
+            e,
+            "probe_malformed",
+            "Tracepoint records not understood",
+            malformed,
+        )?;
+        labelled(
+            e,
+            "inner_errors_by_reason",
+            "Reports whose inner packet cannot be read",
+            InnerError::LABELS.into_iter().zip(s.stats.inner_errors),
+        )?;
+        for (name, value) in s.stats.named() {
+            counter(e, name, "See tidemark_pipeline::Stats", value)?;
+        }
+        if let Some((_, w)) = &shown.capture {
+            counter(
+                e,
+                "capture_rows",
+                "Rows written to the capture",
+                w.written(),
+            )?;
+            counter(
+                e,
+                "capture_rows_lost",
+                "Rows the capture could not take",
+                w.lost(),
+            )?;
+            let failed = f64::from(u8::from(w.failure().is_some()));
+            gauge(
+                e,
+                "capture_failed",
+                "1 after the capture stopped on an error",
+                None,
+                failed,
+            )?;
+        }
+        counter(
+            e,
+            "updates_lost",
+            "Updates that found a subscriber's queue full",
+            shown.hub.lost(),
+        )?;
+        let count = |n: usize| n as f64;
+        gauge(
+            e,
+            "subscribers",
+            "Subscribers of the telemetry stream",
+            None,
+            count(shown.hub.subscribers().len()),
+        )?;
+        gauge(
+            e,
+            "flows_active",
+            "Flows remembered",
+            None,
+            s.flows_active as f64,
+        )?;
+        gauge(
+            e,
+            "packets_waiting",
+            "Packets waiting for a sample",
+            None,
+            s.packets_waiting as f64,
+        )?;
+        gauge(
+            e,
+            "samples_held",
+            "Samples held back",
+            None,
+            s.samples_held as f64,
+        )?;
+        gauge(
+            e,
+            "packets_in_memory",
+            "Packets kept for zooming",
+            None,
+            count(shown.packets.len()),
+        )?;
+        gauge(
+            e,
+            "join_matched",
+            "Matched part of the data packets of probed flows",
+            Some(&Unit::Ratios),
+            s.stats.matched_fraction(),
+        )?;
+        clocks(
+            e,
+            "clock_offset_seconds",
+            "Host clock less node clock",
+            &shown.hub.clocks(),
+            |c| c.offset_ns as f64 / 1e9,
+        )?;
+        clocks(
+            e,
+            "clock_drift_ppm",
+            "Drift of the host clock against the node's",
+            &shown.hub.clocks(),
+            |c| c.drift_ppb / 1e3,
+        )?;
+        Ok(())
+    }
+}

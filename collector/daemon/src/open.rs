@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Everything that can fail at the start, before anything has started.
+
+use crate::config::Config;
+use crate::receive::{self, ReportReceiver};
+use anyhow::{Context, Result, anyhow};
+use std::net::{SocketAddr, TcpListener};
+use std::time::Duration;
+use tcp_probe::perf::{Options, PerfReader};
+use tidemark_capture::{CaptureMeta, CaptureWriter, WriterOptions};
+
+fn in_use(what: &str, address: SocketAddr, key: &str, e: &std::io::Error) -> anyhow::Error {
+    match e.kind() {
+        std::io::ErrorKind::AddrInUse => anyhow!(
+            "{what}: {address} is in use by another process; stop it or set {key} to another port"
+        ),
+        std::io::ErrorKind::AddrNotAvailable => {
+            anyhow!("{what}: {address} is no address of this machine; set {key} to one that is")
+        }
+        std::io::ErrorKind::PermissionDenied => {
+            anyhow!("{what}: no right to listen on {address}; use a port above 1023 in {key}")
+        }
+        _ => anyhow!("{what}: cannot listen on {address}: {e}"),
+    }
+}
+
+fn tcp(what: &str, key: &str, address: SocketAddr) -> Result<TcpListener> {
+    let bind = || {
+        let l = TcpListener::bind(address)?;
+        l.set_nonblocking(true)?;
+        Ok(l)
+    };
+    bind().map_err(|e: std::io::Error| in_use(what, address, key, &e))
+}
+
+/// All that was opened.
+pub struct Opened {
+    pub grpc: TcpListener,
+    pub http: TcpListener,
+    pub reports: ReportReceiver,
+    pub probe: Option<PerfReader>,
+    pub capture: Option<CaptureWriter>,
+}
+
+/// Opens everything; what is left behind on an error is nothing.
+///
+/// # Errors
+/// The first thing that cannot be opened, and what to do about it.
+pub fn open(config: &Config, meta: CaptureMeta) -> Result<Opened> {
+    let grpc = tcp("telemetry (gRPC)", "grpc.listen", config.grpc.listen)?;
+    let http = tcp("metrics (HTTP)", "http.listen", config.http.listen)?;
+    let reports = ReportReceiver::bind(&receive::Options {
+        listen: config.listen.clone(),
+        shards: config.receive.shards,
+        buffer_bytes: config.receive.buffer_bytes,
+        gro: config.receive.gro,
+    })
+    .context("reports (UDP, key listen)")?;
+    let p = &config.tcp_probe;
+    let probe = if p.enabled {
+        let options = Options {
+            clock: p.clock,
+            ring_bytes: p.ring_bytes,
+            wakeup_bytes: (p.ring_bytes / 4).min(64 << 10) as u32,
+            retransmits: p.retransmits,
+            cong_states: p.cong_states,
+            filter: p.filter.clone(),
+            tracefs: None,
+        };
+        Some(PerfReader::open(&options).context("tcp_probe")?)
+    } else {
+        None
+    };
+    // Last: the only step that leaves something behind.
+    let capture = match &config.capture.dir {
+        Some(dir) => Some(
+            CaptureWriter::create(
+                dir,
+                meta,
+                WriterOptions {
+                    rotate_rows: config.capture.rotate_rows,
+                    rotate_after: Duration::from_secs(config.capture.rotate_s.into()),
+                    zstd_level: config.capture.zstd_level,
+                    wait_when_full: false,
+                },
+            )
+            .context("capture")?,
+        ),
+        None => None,
+    };
+    Ok(Opened {
+        grpc,
+        http,
+        reports,
+        probe,
+        capture,
+    })
+}
