@@ -24,15 +24,15 @@ const RUNS: usize = 5;
 const RUN_TIME: Duration = Duration::from_millis(700);
 /// Reports that the sender lets be under way.
 const WINDOW: u64 = 16_384;
-/// Datagrams that the kernel takes as one when it cuts them itself.
-const COALESCED: usize = 32;
+/// Datagrams that the sender gives to the kernel at once.
+const TOGETHER: usize = 32;
 
 fn main() {
     // `cargo test --benches` and such: only the bench command measures.
     if !std::env::args().any(|argument| argument == "--bench") {
         return;
     }
-    let rates = [
+    let figures = [
         (
             "coalesced (UDP_SEGMENT, UDP_GRO)",
             median(|| receiver(true)),
@@ -40,20 +40,67 @@ fn main() {
         ("single datagrams (recvmmsg)", median(|| receiver(false))),
         ("baseline: recv + line per report", median(baseline)),
     ];
-    let base = rates[2].1;
+    let base = figures[2].1;
     println!(
-        "{:36} {:>12} {:>8}",
-        "loopback UDP, median of 5", "reports/s", "ratio"
+        "{:34} {:>11} {:>6} {:>22} {:>6}",
+        "loopback UDP, median of 5", "reports/s", "ratio", "per receiver's CPU-s", "ratio"
     );
-    for (name, rate) in rates {
-        println!("{name:36} {rate:12.0} {:8.1}", rate / base);
+    for (name, figure) in figures {
+        println!(
+            "{name:34} {:11.0} {:6.1} {:22.0} {:6.1}",
+            figure.per_second,
+            figure.per_second / base.per_second,
+            figure.per_cpu_second,
+            figure.per_cpu_second / base.per_cpu_second
+        );
     }
 }
 
-fn median(run: impl Fn() -> f64) -> f64 {
-    let mut rates: Vec<f64> = (0..RUNS).map(|_| run()).collect();
-    rates.sort_by(f64::total_cmp);
-    rates[RUNS / 2]
+#[derive(Clone, Copy)]
+struct Figure {
+    per_second: f64,
+    /// Of the receiving thread: the sender costs as much again and more.
+    per_cpu_second: f64,
+}
+
+fn median(run: impl Fn() -> Figure) -> Figure {
+    let runs: Vec<Figure> = (0..RUNS).map(|_| run()).collect();
+    let middle = |of: fn(&Figure) -> f64| {
+        let mut values: Vec<f64> = runs.iter().map(of).collect();
+        values.sort_by(f64::total_cmp);
+        values[RUNS / 2]
+    };
+    Figure {
+        per_second: middle(|figure| figure.per_second),
+        per_cpu_second: middle(|figure| figure.per_cpu_second),
+    }
+}
+
+/// What a receiver has done, and the CPU time of its thread until then.
+#[derive(Default)]
+struct Progress {
+    reports: AtomicU64,
+    cpu_ns: AtomicU64,
+}
+
+impl Progress {
+    fn add(&self, reports: u64) {
+        // Now and then: reading the clock is a system call.
+        let before = self.reports.fetch_add(reports, Ordering::Relaxed);
+        if before >> 14 != (before + reports) >> 14 {
+            let mut time = libc::timespec {
+                tv_sec: 0,
+                tv_nsec: 0,
+            };
+            unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+            let ns = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
+            self.cpu_ns.store(ns, Ordering::Relaxed);
+        }
+    }
+
+    fn reports(&self) -> u64 {
+        self.reports.load(Ordering::Relaxed)
+    }
 }
 
 /// One report of 92 bytes.
@@ -71,14 +118,13 @@ struct Sender {
     thread: std::thread::JoinHandle<u64>,
 }
 
-fn send(to: SocketAddr, coalesce: bool, done: &Arc<AtomicU64>) -> Sender {
+fn send(to: SocketAddr, coalesce: bool, done: &Arc<Progress>) -> Sender {
     let stop = Arc::new(AtomicBool::new(false));
     let (stopped, done) = (Arc::clone(&stop), Arc::clone(done));
     let thread = std::thread::spawn(move || {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket.connect(to).unwrap();
         let one = payload();
-        let each = if coalesce { COALESCED } else { 1 };
         if coalesce {
             let size = one.len() as libc::c_int;
             let result = unsafe {
@@ -92,10 +138,10 @@ fn send(to: SocketAddr, coalesce: bool, done: &Arc<AtomicU64>) -> Sender {
             };
             assert_eq!(result, 0);
         }
-        let mut buffer = one.repeat(each);
+        let mut buffer = one.repeat(TOGETHER);
         let mut sent = 0u64;
         while !stopped.load(Ordering::Relaxed) {
-            if sent - done.load(Ordering::Relaxed) > WINDOW {
+            if sent - done.reports() > WINDOW {
                 std::thread::yield_now();
                 continue;
             }
@@ -103,31 +149,62 @@ fn send(to: SocketAddr, coalesce: bool, done: &Arc<AtomicU64>) -> Sender {
                 let word = 2 << 28 | ((sent + n as u64) as u32 & 0x3f_ffff);
                 report[..4].copy_from_slice(&word.to_be_bytes());
             }
-            socket.send(&buffer).unwrap();
-            sent += each as u64;
+            if coalesce {
+                socket.send(&buffer).unwrap();
+            } else {
+                send_each(&socket, &mut buffer, one.len());
+            }
+            sent += TOGETHER as u64;
         }
         sent
     });
     Sender { stop, thread }
 }
 
-/// Lets the sender run for a while; returns reports per second. Panics when one
+/// One datagram of `length` bytes after the other, with one system call.
+fn send_each(socket: &UdpSocket, buffer: &mut [u8], length: usize) {
+    let mut vectors: Vec<libc::iovec> = buffer
+        .chunks_mut(length)
+        .map(|part| libc::iovec {
+            iov_base: part.as_mut_ptr().cast(),
+            iov_len: part.len(),
+        })
+        .collect();
+    let mut headers: Vec<libc::mmsghdr> = vectors
+        .iter_mut()
+        .map(|vector| {
+            let mut header: libc::mmsghdr = unsafe { std::mem::zeroed() };
+            header.msg_hdr.msg_iov = vector;
+            header.msg_hdr.msg_iovlen = 1;
+            header
+        })
+        .collect();
+    let count = headers.len() as libc::c_uint;
+    let sent = unsafe { libc::sendmmsg(socket.as_raw_fd(), headers.as_mut_ptr(), count, 0) };
+    assert_eq!(sent, TOGETHER as libc::c_int);
+}
+
+/// Lets the sender run for a while; returns what it came to. Panics when one
 /// is missing at the end.
-fn measure(sender: Sender, done: &AtomicU64) -> f64 {
+fn measure(sender: Sender, done: &Progress) -> Figure {
     let start = Instant::now();
     std::thread::sleep(RUN_TIME);
-    let rate = done.load(Ordering::Relaxed) as f64 / start.elapsed().as_secs_f64();
+    let reports = done.reports() as f64;
+    let figure = Figure {
+        per_second: reports / start.elapsed().as_secs_f64(),
+        per_cpu_second: reports * 1e9 / done.cpu_ns.load(Ordering::Relaxed) as f64,
+    };
     sender.stop.store(true, Ordering::Relaxed);
     let sent = sender.thread.join().unwrap();
     let deadline = Instant::now() + Duration::from_secs(2);
-    while done.load(Ordering::Relaxed) < sent {
+    while done.reports() < sent {
         assert!(Instant::now() < deadline, "reports were lost");
         std::thread::sleep(Duration::from_millis(1));
     }
-    rate
+    figure
 }
 
-fn receiver(coalesce: bool) -> f64 {
+fn receiver(coalesce: bool) -> Figure {
     let receiver = ReportReceiver::bind(&Options {
         listen: vec!["127.0.0.1:0".parse().unwrap()],
         ..Options::default()
@@ -135,7 +212,7 @@ fn receiver(coalesce: bool) -> f64 {
     .unwrap();
     let to = receiver.addresses()[0];
     let counters = receiver.counters();
-    let done = Arc::new(AtomicU64::new(0));
+    let done = Arc::new(Progress::default());
     let running = receiver
         .start(|_| {
             let done = Arc::clone(&done);
@@ -148,17 +225,17 @@ fn receiver(coalesce: bool) -> f64 {
                         }
                     });
                 }
-                done.fetch_add(reports, Ordering::Relaxed);
+                done.add(reports);
             }
         })
         .unwrap();
-    let rate = measure(send(to, coalesce, &done), &done);
+    let figure = measure(send(to, coalesce, &done), &done);
     running.stop();
     assert_eq!(counters.totals().kernel_drops, 0);
-    rate
+    figure
 }
 
-fn baseline() -> f64 {
+fn baseline() -> Figure {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     // The default buffer does not hold the window.
     let wanted: libc::c_int = 32 << 20;
@@ -176,7 +253,7 @@ fn baseline() -> f64 {
         .set_read_timeout(Some(Duration::from_millis(100)))
         .unwrap();
     let to = socket.local_addr().unwrap();
-    let done = Arc::new(AtomicU64::new(0));
+    let done = Arc::new(Progress::default());
     let stop = Arc::new(AtomicBool::new(false));
     let (counted, stopped) = (Arc::clone(&done), Arc::clone(&stop));
     let reader = std::thread::spawn(move || {
@@ -205,12 +282,12 @@ fn baseline() -> f64 {
                     inner.flow_key()
                 );
                 out.write_all(line.as_bytes()).unwrap();
-                counted.fetch_add(1, Ordering::Relaxed);
+                counted.add(1);
             });
         }
     });
-    let rate = measure(send(to, false, &done), &done);
+    let figure = measure(send(to, false, &done), &done);
     stop.store(true, Ordering::Relaxed);
     reader.join().unwrap();
-    rate
+    figure
 }
