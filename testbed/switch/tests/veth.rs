@@ -83,24 +83,52 @@ fn forwards_at_the_rate_and_reports_each_packet() {
     });
 }
 
+fn wait_for_frame(port: &Interface) {
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while port.peek().is_none() {
+        assert!(Instant::now() < deadline, "nothing received");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 #[test]
-fn over_long_frames_are_counted() {
+fn over_long_frames_are_counted_and_not_passed_on() {
     in_namespace(|| {
         add_veth("p1", "h1");
         let mut port = Interface::open("p1").unwrap();
         let host = Host::open("h1");
-        // Larger than any Ethernet frame here: refused by the sender's kernel or
-        // by the port, never passed on.
-        host.send(&common::tcp(1, 2, 1, 1514));
-        let deadline = Instant::now() + Duration::from_secs(5);
-        while port.peek().is_none() {
-            assert!(Instant::now() < deadline, "nothing received");
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        let mut seen = 0;
-        port.take(|f| seen = f.len());
-        assert_eq!(seen, 1514);
-        assert_eq!(port.stats.rx_oversize, 0);
+        host.send_unsegmented(&common::tcp(1, 2, 1, 4434), 1460);
+        wait_for_frame(&port);
+        let mut handed = 0;
+        port.take(|_| handed += 1);
+        assert_eq!((handed, port.stats.rx_oversize), (0, 1));
+        // The port goes on with the next.
+        let whole = common::tcp(1, 2, 1, 1514);
+        host.send(&whole);
+        wait_for_frame(&port);
+        port.take(|f| assert_eq!(f, whole));
+        assert_eq!((port.stats.rx_packets, port.stats.rx_oversize), (1, 1));
+    });
+}
+
+#[test]
+fn checksums_left_to_the_device_are_completed() {
+    in_namespace(|| {
+        add_veth("p1", "h1");
+        let mut port = Interface::open("p1").unwrap();
+        let host = Host::open("h1");
+        let mut f = common::tcp(1, 2, 7, 200);
+        // What a stack leaves: the pseudo header's sum, not inverted.
+        let mut pseudo = f[26..34].to_vec();
+        pseudo.extend([0, 6, 0, 166]);
+        f[50..52].copy_from_slice(&(!common::internet_checksum(&pseudo)).to_be_bytes());
+        host.send_unsegmented(&f, 0);
+        wait_for_frame(&port);
+        port.take(|got| {
+            pseudo.extend(&got[34..]);
+            assert_eq!(common::internet_checksum(&pseudo), 0);
+            assert_eq!(got.len(), f.len());
+        });
     });
 }
 
