@@ -5,7 +5,8 @@
 //   node dev/mock-server.mjs [--port 8090] [--speed 1] [--warm SECONDS]
 //
 // The token is "mock-token". For tests, `POST /mock/telemetry {"on": false}`
-// stops the telemetry while the controller stays reachable.
+// stops the telemetry while the controller stays reachable, and
+// `POST /mock/advise {"bytes": N}` moves the advice.
 
 import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';
@@ -114,6 +115,10 @@ export async function startMock({ port = 0, speed = 1, warmSeconds = 40 } = {}) 
     if (path === '/mock/telemetry') {
       telemetry = body.on === true;
       return [200, { on: telemetry }];
+    }
+    if (path === '/mock/advise') {
+      answers.ADVISED.bytes = body.bytes;
+      return [200, answers.ADVISED];
     }
     if (!authorised) return [401, { error: { message: 'no or wrong token', field: null } }];
     if (path === '/api/v1/targets') {

@@ -148,8 +148,15 @@ export class App {
     const links = readLinks(data).slice(0, MOST_LINKS);
     for (const l of links) this.remember(l);
     this.links = links;
+    this.freshenAdvice();
     if (!this.link && links[0]) this.select(linkKey(links[0]));
     if (!document.hidden) void this.loadSeries();
+  }
+
+  /** The advice of this second; its rules come with the next poll. */
+  private freshenAdvice(): void {
+    const brief = this.link?.advice;
+    if (this.advice && brief) this.advice = { ...this.advice, advice: { ...brief, rules: this.rules } };
   }
 
   /** Keeps the estimates of every port, also of those not shown. */
@@ -385,6 +392,10 @@ export class App {
       }
       // Refused for another reason: the token was right.
       if (e instanceof ApiError && e.status > 0) token.set(secret);
+      if (e instanceof ApiError && e.status === 409 && e.field === 'bytes') {
+        void this.poll();
+        throw new Error('The advice has moved since. The value above follows it: apply again if you want that one.');
+      }
       throw e;
     }
   }

@@ -75,7 +75,7 @@ export class AdviceView {
       'section',
       { class: 'advice', 'aria-labelledby': 'advice-title' },
       h('div', { class: 'bar' }, h('h2', { id: 'advice-title' }, 'Advice')),
-      h('p', { class: 'advised' }, this.size, this.other),
+      h('p', { class: 'advised-line' }, this.size, this.other),
       this.change,
       this.warning,
       h('div', { class: 'scroll' }, h('table', { class: 'outlook' }, h('thead', {}, head), body)),
@@ -103,6 +103,7 @@ export class AdviceView {
     attr(this.warning, 'hidden', givenUp.length === 0);
     text(this.warning, givenUp.length > 0 ? `The targets cannot hold together: ${givenUp.join(' and ')} given up, by your priority.` : '');
     this.showOutlook(s);
+    this.dialog.refresh();
     this.targets.update(s.state?.targets ?? null);
     keyed(
       this.reasons,
@@ -153,21 +154,26 @@ export class AdviceView {
   }
 
   private open(): void {
-    const s = this.current;
-    // What is applied is what was read when the dialog opened, not what the
-    // advice may have become since.
-    const offered = s?.state ?? null;
-    const to = offered?.advice.advisedBytes ?? null;
-    if (!s || !offered || to === null) return;
-    const from = s.limit === null ? 'unlimited' : formatSize('bytes', s.limit, s.context);
+    // What is applied is what the dialog showed last: it follows the advice
+    // while it is open, and the controller refuses a value it no longer advises.
+    let offered: AdviceState | null = null;
     this.dialog.ask({
       title: 'Apply to switch',
-      words:
-        `Node ${offered.link.node}, port ${offered.link.port}: from ${from} ` +
-        `to ${formatSize('bytes', to, s.context)} (${formatSize('packets', to, s.context)}, ${formatSize('ms', to, s.context)}).`,
+      words: () => {
+        const s = this.current;
+        offered = s?.state ?? null;
+        const to = offered?.advice.advisedBytes ?? null;
+        if (!s || !offered || to === null) return 'There is no advice at the moment.';
+        const from = s.limit === null ? 'unlimited' : formatSize('bytes', s.limit, s.context);
+        return (
+          `Node ${offered.link.node}, port ${offered.link.port}: from ${from} ` +
+          `to ${formatSize('bytes', to, s.context)} (${formatSize('packets', to, s.context)}, ${formatSize('ms', to, s.context)}).`
+        );
+      },
       verb: 'Apply',
       act: async (token) => {
         text(this.outcome, '');
+        if (offered?.advice.advisedBytes == null) throw new Error('There is no advice at the moment.');
         text(this.outcome, await this.actions.apply(offered, token));
       },
     });
@@ -180,7 +186,7 @@ export class AdviceView {
     const delay = t.delayMs === null ? 'no bound on delay' : `delay at most ${milliseconds(t.delayMs)}`;
     this.dialog.ask({
       title: 'Set targets',
-      words: `Node ${link.node}, port ${link.port}: utilisation at least ${percent(t.utilisation)}, ${loss}, ${delay}.`,
+      words: () => `Node ${link.node}, port ${link.port}: utilisation at least ${percent(t.utilisation)}, ${loss}, ${delay}.`,
       verb: 'Set',
       act: async (token) => {
         await this.actions.setTargets(t, token);

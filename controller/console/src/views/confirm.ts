@@ -5,8 +5,8 @@ import { attr, h, text } from '../dom';
 
 export interface Confirmation {
   title: string;
-  /** What will happen, with the values. */
-  words: string;
+  /** What will happen, with the values; asked again by `refresh`. */
+  words: () => string;
   /** Label of the button that does it. */
   verb: string;
   /** Does it; rejects with the reason for the operator. */
@@ -58,13 +58,18 @@ export class ConfirmDialog {
   ask(c: Confirmation): void {
     this.asked = c;
     text(this.title, c.title);
-    text(this.words, c.words);
+    text(this.words, c.words());
     text(this.submit, c.verb);
     text(this.error, '');
     this.input.value = this.store.get();
     attr(this.forget, 'hidden', this.input.value === '');
     this.element.showModal();
     (this.input.value ? this.submit : this.input).focus();
+  }
+
+  /** Shows the values of now, unless they are just being sent. */
+  refresh(): void {
+    if (this.element.open && this.asked && !this.submit.disabled) text(this.words, this.asked.words());
   }
 
   private async run(): Promise<void> {
@@ -79,6 +84,7 @@ export class ConfirmDialog {
       text(this.error, e instanceof Error ? e.message : String(e));
     } finally {
       attr(this.submit, 'disabled', false);
+      this.refresh();
     }
   }
 }

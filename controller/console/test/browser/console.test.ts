@@ -162,6 +162,30 @@ describe('console', () => {
     expect(problems).toEqual([]);
   });
 
+  it.skipIf(REAL)('follows the advice while asking, and applies what it shows', async () => {
+    await open();
+    const apply = page.getByRole('button', { name: 'Apply to switch' });
+    await expect.poll(() => apply.isEnabled()).toBe(true);
+    await apply.click();
+    const dialog = page.locator('dialog.confirm');
+    await page.getByLabel('Control token').fill(TOKEN);
+    expect(await dialog.textContent()).toContain('to 158 kB');
+    // The advice moves while the dialog is open: what was shown is refused.
+    const moved = page.request.post(`${mock.url}mock/advise`, { data: { bytes: 120_000 } });
+    try {
+      await moved;
+      await dialog.getByRole('button', { name: 'Apply', exact: true }).click();
+      const refused = dialog.getByRole('alert');
+      await expect.poll(async () => (await refused.textContent()) || mock.links[0]?.limitBytes).toBeTruthy();
+      await expect.poll(() => dialog.textContent()).toMatch(/to 120 kB|^$/);
+      if (mock.links[0]?.limitBytes === 312_500) await dialog.getByRole('button', { name: 'Apply', exact: true }).click();
+      await expect.poll(() => mock.links[0]?.limitBytes).toBe(120_000);
+      await expect.poll(() => dialog.isVisible()).toBe(false);
+    } finally {
+      await page.request.post(`${mock.url}mock/advise`, { data: { bytes: 158_000 } });
+    }
+  });
+
   it.skipIf(REAL)('changes the targets', async () => {
     await open();
     const summary = page.getByText('Change the targets');
