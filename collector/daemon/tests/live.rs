@@ -8,6 +8,7 @@ mod common;
 use common::{BINARY, Collector, free_ports, report};
 use nix::sys::signal::Signal;
 use std::net::{Ipv4Addr, TcpListener, UdpSocket};
+use std::path::Path;
 use std::process::{Command, Output};
 use tidemark_capture::Replay;
 use tidemark_proto::telemetry::telemetry_client::TelemetryClient;
@@ -86,6 +87,18 @@ async fn reports_go_all_the_way() {
         metrics.contains("tidemark_collector_reports_lost_total 3\n"),
         "{metrics}"
     );
+
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/collector.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    for line in metrics.lines() {
+        if let Some(name) = line.strip_prefix("# HELP tidemark_collector_") {
+            let name = name.split(' ').next().unwrap();
+            assert!(
+                page.contains(&format!("`{name}`")),
+                "docs/collector.md lacks {name}"
+            );
+        }
+    }
 
     let packets = client
         .read_packets(ReadPacketsRequest {

@@ -86,44 +86,176 @@ impl Stats {
         }
     }
 
-    /// Every counter with its name, for metrics.
-    pub fn named(&self) -> Vec<(&'static str, u64)> {
+    /// Every counter with its name and what it counts, for metrics.
+    pub fn named(&self) -> Vec<(&'static str, &'static str, u64)> {
         vec![
-            ("reports", self.reports),
-            ("reports_lost", self.reports_lost),
-            ("reports_late", self.reports_late),
-            ("reports_duplicate", self.reports_duplicate),
-            ("reports_stale", self.reports_stale),
-            ("stream_restarts", self.stream_restarts),
-            ("streams_refused", self.streams_refused),
-            ("reports_without_time", self.reports_without_time),
-            ("reports_implausible_time", self.reports_implausible_time),
-            ("nodes_refused", self.nodes_refused),
-            ("reports_unconfigured_node", self.reports_unconfigured_node),
-            ("negative_delays", self.negative_delays),
-            ("inner_errors", self.inner_errors.iter().sum()),
-            ("drops_not_of_queue", self.drops_not_of_queue),
-            ("probe_samples", self.samples),
-            ("probe_samples_unknown_flow", self.samples_unknown_flow),
-            ("probe_samples_receiver", self.samples_receiver),
-            ("probe_samples_late", self.samples_late),
-            ("probe_samples_other_socket", self.samples_other_socket),
-            ("probe_samples_invalid", self.samples_invalid),
-            ("retransmit_events", self.retransmit_events),
-            ("congestion_events", self.congestion_events),
-            ("events_unknown_flow", self.events_unknown_flow),
-            ("join_candidates", self.join_candidates),
-            ("join_by_sequence", self.join_by_sequence),
-            ("join_by_time", self.join_by_time),
-            ("join_forced", self.join_forced),
-            ("flows_seen", self.flows),
-            ("flows_evicted", self.flows_evicted),
-            ("rows_late", self.rows_late),
-            ("rows_ahead", self.rows_ahead),
-            ("links_refused", self.links_refused),
-            ("postcard_rows", self.postcard_rows),
-            ("probe_rows", self.probe_rows),
-            ("event_rows", self.event_rows),
+            ("reports", "Individual reports decoded", self.reports),
+            (
+                "reports_lost",
+                "Report datagrams missing by sequence number",
+                self.reports_lost,
+            ),
+            (
+                "reports_late",
+                "Report datagrams that came behind a higher number",
+                self.reports_late,
+            ),
+            (
+                "reports_duplicate",
+                "Reports of datagrams seen before; not counted twice",
+                self.reports_duplicate,
+            ),
+            (
+                "reports_stale",
+                "Report datagrams too old to be told late from duplicate",
+                self.reports_stale,
+            ),
+            (
+                "stream_restarts",
+                "Exporters that began to number anew",
+                self.stream_restarts,
+            ),
+            (
+                "streams_refused",
+                "Datagrams of streams beyond the table's bound",
+                self.streams_refused,
+            ),
+            (
+                "reports_without_time",
+                "Reports without any timestamp",
+                self.reports_without_time,
+            ),
+            (
+                "reports_implausible_time",
+                "Reports whose time contradicts their node's others",
+                self.reports_implausible_time,
+            ),
+            (
+                "nodes_refused",
+                "Reports of nodes beyond the bound",
+                self.nodes_refused,
+            ),
+            (
+                "reports_unconfigured_node",
+                "Reports of nodes that the configuration does not name",
+                self.reports_unconfigured_node,
+            ),
+            (
+                "negative_delays",
+                "Reports with the egress before the ingress timestamp",
+                self.negative_delays,
+            ),
+            (
+                "inner_errors",
+                "Reports whose inner packet cannot be read",
+                self.inner_errors.iter().sum(),
+            ),
+            (
+                "drops_not_of_queue",
+                "Drop reports for other reasons than the queue",
+                self.drops_not_of_queue,
+            ),
+            (
+                "probe_samples",
+                "tcp_probe samples put to the pipeline",
+                self.samples,
+            ),
+            (
+                "probe_samples_unknown_flow",
+                "Samples of flows that no report has shown",
+                self.samples_unknown_flow,
+            ),
+            (
+                "probe_samples_receiver",
+                "Samples of sockets that only receive",
+                self.samples_receiver,
+            ),
+            (
+                "probe_samples_late",
+                "Samples older than one of the same flow before",
+                self.samples_late,
+            ),
+            (
+                "probe_samples_other_socket",
+                "Samples of a new socket with known addresses",
+                self.samples_other_socket,
+            ),
+            (
+                "probe_samples_invalid",
+                "Samples with impossible sequence numbers",
+                self.samples_invalid,
+            ),
+            (
+                "retransmit_events",
+                "tcp_retransmit_skb events",
+                self.retransmit_events,
+            ),
+            (
+                "congestion_events",
+                "tcp_cong_state_set events",
+                self.congestion_events,
+            ),
+            (
+                "events_unknown_flow",
+                "Events of flows that no report has shown",
+                self.events_unknown_flow,
+            ),
+            (
+                "join_candidates",
+                "Data packets of probed flows",
+                self.join_candidates,
+            ),
+            (
+                "join_by_sequence",
+                "Of them, matched by sequence number",
+                self.join_by_sequence,
+            ),
+            (
+                "join_by_time",
+                "Of them, matched by time",
+                self.join_by_time,
+            ),
+            (
+                "join_forced",
+                "Packets that could not wait because too many did",
+                self.join_forced,
+            ),
+            ("flows_seen", "Flows seen", self.flows),
+            (
+                "flows_evicted",
+                "Flows pushed out of the full table",
+                self.flows_evicted,
+            ),
+            (
+                "rows_late",
+                "Rows too late for their interval; counted in the oldest open one",
+                self.rows_late,
+            ),
+            (
+                "rows_ahead",
+                "Rows too far ahead; counted in the youngest open interval",
+                self.rows_ahead,
+            ),
+            (
+                "links_refused",
+                "Rows of egress queues beyond the bound per node",
+                self.links_refused,
+            ),
+            (
+                "postcard_rows",
+                "Packets handed on by the pipeline",
+                self.postcard_rows,
+            ),
+            (
+                "probe_rows",
+                "Samples handed on by the pipeline",
+                self.probe_rows,
+            ),
+            (
+                "event_rows",
+                "Events handed on by the pipeline",
+                self.event_rows,
+            ),
         ]
     }
 }

@@ -8,7 +8,6 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
-use prometheus_client::registry::Unit;
 use std::fmt;
 use tidemark_proto::telemetry::ClockMapping;
 
@@ -51,12 +50,11 @@ fn gauge(
     e: &mut DescriptorEncoder<'_>,
     name: &str,
     help: &str,
-    unit: Option<&Unit>,
     value: f64,
 ) -> Result<(), fmt::Error> {
     let name = full(name);
     let metric = ConstGauge::new(value);
-    let encoder = e.encode_descriptor(&name, help, unit, metric.metric_type())?;
+    let encoder = e.encode_descriptor(&name, help, None, metric.metric_type())?;
     metric.encode(encoder)
 }
 
@@ -144,8 +142,8 @@ impl Collector for Metrics {
             "Reports whose inner packet cannot be read",
             InnerError::LABELS.into_iter().zip(s.stats.inner_errors),
         )?;
-        for (name, value) in s.stats.named() {
-            counter(e, name, "See tidemark_pipeline::Stats", value)?;
+        for (name, help, value) in s.stats.named() {
+            counter(e, name, help, value)?;
         }
         if let Some((_, w)) = &shown.capture {
             counter(
@@ -165,7 +163,6 @@ impl Collector for Metrics {
                 e,
                 "capture_failed",
                 "1 after the capture stopped on an error",
-                None,
                 failed,
             )?;
         }
@@ -180,42 +177,31 @@ impl Collector for Metrics {
             e,
             "subscribers",
             "Subscribers of the telemetry stream",
-            None,
             count(shown.hub.subscribers().len()),
         )?;
-        gauge(
-            e,
-            "flows_active",
-            "Flows remembered",
-            None,
-            s.flows_active as f64,
-        )?;
+        gauge(e, "flows_active", "Flows remembered", s.flows_active as f64)?;
         gauge(
             e,
             "packets_waiting",
             "Packets waiting for a sample",
-            None,
             s.packets_waiting as f64,
         )?;
         gauge(
             e,
             "samples_held",
             "Samples held back",
-            None,
             s.samples_held as f64,
         )?;
         gauge(
             e,
             "packets_in_memory",
             "Packets kept for zooming",
-            None,
             count(shown.packets.len()),
         )?;
         gauge(
             e,
-            "join_matched",
+            "join_matched_ratio",
             "Matched part of the data packets of probed flows",
-            Some(&Unit::Ratios),
             s.stats.matched_fraction(),
         )?;
         clocks(
