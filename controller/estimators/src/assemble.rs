@@ -49,6 +49,7 @@ pub(crate) fn link(window: &LinkWindow<'_>, config: &EstimatorConfig) -> LinkEst
         ce_marked: t.ce_marked,
         delay_ms,
         occupancy_bytes: utilisation::occupancy_bytes(window),
+        occupancy: utilisation::occupancy(window),
         reports_lost: t.reports_lost,
         loss_events: parts.loss_events,
         classes: counts(flows.iter().map(|f| f.class)),

@@ -64,6 +64,7 @@ impl LinkEstimate {
                 delay_p99_ms: self.delay_ms.p99.unwrap_or(0.0),
                 delay_max_ms: self.delay_ms.max.unwrap_or(0.0),
             }),
+            occupancy: self.occupancy.clone(),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! What an estimate looks like, in Rust and in JSON.
 
 use serde::{Deserialize, Serialize};
-pub use tidemark_rules::{CongestionControl, Regime};
+pub use tidemark_rules::{CongestionControl, Occupancy, Regime};
 
 /// An egress queue's link: a port of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -236,6 +236,10 @@ pub struct LinkEstimate {
     pub ce_marked: u64,
     pub delay_ms: Quantiles,
     pub occupancy_bytes: Quantiles,
+    /// Distribution of the occupancy met by arrivals; `None` when the limit
+    /// changed in the window, or is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub occupancy: Option<Occupancy>,
     pub reports_lost: u64,
     pub loss_events: u64,
     pub estimates: Estimates,

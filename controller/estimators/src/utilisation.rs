@@ -2,7 +2,7 @@
 //! Utilisation, loss, delay and occupancy, from the link's own intervals.
 
 use crate::stats::quantile;
-use crate::types::{Quantiles, Utilisation};
+use crate::types::{Occupancy, Quantiles, Utilisation};
 use crate::window::LinkWindow;
 use tidemark_proto::histogram::Counts;
 use tidemark_proto::telemetry::{Histogram, LinkInterval};
@@ -119,6 +119,43 @@ pub(crate) fn occupancy_bytes(window: &LinkWindow<'_>) -> Quantiles {
             )
         },
     )
+}
+
+/// Points of the occupancy's distribution.
+const OCCUPANCY_POINTS: usize = 100;
+
+/// Distribution of the occupancy met by arrivals, while one limit was in force.
+pub(crate) fn occupancy(window: &LinkWindow<'_>) -> Option<Occupancy> {
+    let mut limits = window.intervals.iter().map(|r| r.limit_bytes);
+    let limit = limits.next().filter(|&l| l > 0)?;
+    if limits.any(|l| l != limit) {
+        return None;
+    }
+    let mut counts = Counts::new();
+    for r in &window.intervals {
+        if let Some(h) = r.occupancy_bytes.as_ref() {
+            counts.merge(h);
+        }
+    }
+    let total = counts.total();
+    if total == 0 {
+        return None;
+    }
+    let empty = counts
+        .iter()
+        .find(|&(bucket, _)| bucket == 0)
+        .map_or(0, |(_, n)| n);
+    let met_empty = empty as f64 / total as f64;
+    let points = if empty == total { 0 } else { OCCUPANCY_POINTS };
+    let bytes = (0..points)
+        .map(|i| (i as f64 + 0.5) / OCCUPANCY_POINTS as f64)
+        .filter_map(|p| counts.quantile(met_empty + (1.0 - met_empty) * p))
+        .collect();
+    Some(Occupancy {
+        arrivals: total,
+        met_empty,
+        bytes,
+    })
 }
 
 fn distribution<'a>(

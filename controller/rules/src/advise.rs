@@ -75,7 +75,8 @@ pub struct Advice {
 
 /// Advises a limit (BSCL §V): names the regime, evaluates every rule, drops
 /// those whose assumptions fail, takes the smallest buffer that meets the
-/// utilisation target, raises it for the loss bound and caps it by the delay
+/// utilisation target (by what was measured where that can be scaled, else by
+/// the papers' rules), raises it for the loss bound and caps it by the delay
 /// bound; where the targets cannot hold together the operator's priority says
 /// which is given up.
 pub fn advise(measured: &Measured, targets: &Targets, options: &Options) -> Advice {
@@ -168,6 +169,7 @@ fn decide(measured: &Measured, targets: &Targets, options: &Options, advice: &mu
     advice.limit_bytes = Some(rounded as u64);
     advice.limit_packets = Some(rounded / measured.segment_bytes);
     advice.limit_ms = Some(rounded / measured.drain_bytes_per_s() * 1e3);
+    advice.reasons.extend(words::far(measured, rounded));
     match predict(measured, rounded) {
         Ok(predicted) => {
             advice

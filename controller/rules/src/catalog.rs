@@ -4,6 +4,7 @@
 mod build;
 mod few;
 mod many;
+mod scaled;
 
 use crate::measured::{Measured, Options, Targets};
 use crate::rule::Rule;
@@ -14,6 +15,7 @@ use crate::rule::Rule;
 pub fn evaluate(measured: &Measured, targets: &Targets, options: &Options) -> Vec<Rule> {
     let mut rules = many::rules(measured, targets, options);
     rules.extend(few::rules(measured, targets));
+    rules.extend(scaled::rules(measured, targets, options));
     rules
 }
 

@@ -4,7 +4,8 @@
 //! One module per paper: [`bscl`] (Dhamdhere, Jiang, Dovrolis, INFOCOM 2005),
 //! [`ngi`] (Augé, Roberts, NGI 2006), [`srb`] (Appenzeller, Keslassy, McKeown,
 //! SIGCOMM 2004), [`utb`] and [`single_flow`] (Spang, Arslan, McKeown,
-//! Performance 2021), [`bdp`] the rule of thumb. Every formula is a function of
+//! Performance 2021), [`bdp`] the rule of thumb. [`observed`] scales what was
+//! measured and is Tidemark's own. Every formula is a function of
 //! a small struct whose fields carry their units; all return [`RuleError`]
 //! where an argument makes no sense.
 //!
@@ -23,6 +24,7 @@ pub mod catalog;
 mod error;
 pub mod measured;
 pub mod ngi;
+pub mod observed;
 pub mod predict;
 mod rule;
 pub mod single_flow;
@@ -33,7 +35,8 @@ pub use advise::{Advice, Infeasibility, Nearest, Present, Rejected, advise};
 pub use catalog::evaluate;
 pub use error::RuleError;
 pub use measured::{
-    CongestionControl, Goal, Interval, Measured, Observed, Options, Regime, Synchrony, Targets,
+    CongestionControl, Goal, Interval, Measured, Observed, Occupancy, Options, Regime, Synchrony,
+    Targets,
 };
-pub use predict::{Prediction, WhatIfPoint, predict, what_if};
+pub use predict::{FormulaPrediction, Prediction, WhatIfPoint, predict, what_if};
 pub use rule::{Assumption, Input, Rule};

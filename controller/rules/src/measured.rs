@@ -86,6 +86,18 @@ pub struct Observed {
     pub delay_max_ms: f64,
 }
 
+/// Occupancy met by arrivals while one limit was in force.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Occupancy {
+    /// Arrivals behind it.
+    pub arrivals: u64,
+    /// Fraction of the arrivals that met an empty queue.
+    pub met_empty: f64,
+    /// What the others met, bytes, ascending: each stands for an equal part of
+    /// them.
+    pub bytes: Vec<f64>,
+}
+
 /// The measured traffic of one link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
@@ -133,6 +145,10 @@ pub struct Measured {
     /// as their congestion control was recognised; `None` is taken for Reno.
     pub beta: Option<f64>,
     pub observed: Option<Observed>,
+    /// Occupancy behind `observed`; `None` when not known, or when the limit
+    /// changed in between.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub occupancy: Option<Occupancy>,
 }
 
 impl Measured {
@@ -171,6 +187,7 @@ impl Measured {
             congestion_control: CongestionControl::Unknown,
             beta: None,
             observed: None,
+            occupancy: None,
         }
     }
 }

@@ -5,11 +5,14 @@
 //! BSCL eq. 14 leaves after a loss event, W' = q·β·W + (1 − q)·(W + M), and
 //! C·T + B, growing by one segment per flow and RTT. Below C·T the link is not
 //! full, above it the surplus stands in the queue; the means over one swing are
-//! closed forms ([`swing`]). Loss is BSCL eq. 18. Transparent regime: NGI §IV-A.
+//! closed forms ([`swing`]). Loss is BSCL eq. 18. What was measured at the limit
+//! in force goes before both where it can be scaled ([`crate::observed`]).
+//! Transparent regime: NGI §IV-A.
 
 use crate::bscl::{self, Link};
 use crate::error::{RuleError, positive};
 use crate::measured::{CongestionControl, Interval, Measured, Regime, Synchrony};
+use crate::observed::{LEAST_DROPS, LossScaling, WindowScaling};
 use crate::{ngi, single_flow, utb};
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +27,18 @@ pub struct Prediction {
     pub delay_ms: Interval,
     /// Mean queueing delay, ms.
     pub delay_mean_ms: Interval,
+    /// What the papers' formulas give, where the prediction rests on what was
+    /// measured at the limit in force instead ([`crate::observed`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub formula: Option<FormulaPrediction>,
+}
+
+/// The papers' formulas at one limit (BSCL eq. 14 and 18; NGI §IV-A).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FormulaPrediction {
+    pub utilisation: f64,
+    pub loss_rate: f64,
+    pub delay_mean_ms: f64,
 }
 
 /// One point of a what-if curve.
@@ -97,6 +112,10 @@ struct Outcome {
 /// of eq. 18 depends on acknowledgement and recovery policy), utilisation by the
 /// difference.
 ///
+/// Where the conditions of [`crate::observed`] hold, what was measured at the
+/// limit in force, scaled to this limit, takes the place of the formulas, which
+/// are then given in `formula`.
+///
 /// # Errors
 /// A quantity is out of range; the error names it.
 pub fn predict(measured: &Measured, buffer_bytes: f64) -> Result<Prediction, RuleError> {
@@ -114,6 +133,7 @@ pub fn predict(measured: &Measured, buffer_bytes: f64) -> Result<Prediction, Rul
         loss_rate: Interval::exact(central.loss_rate),
         delay_ms: Interval::exact(central.delay_ms),
         delay_mean_ms: Interval::exact(central.delay_mean_ms),
+        formula: None,
     };
     let ends = |i: Interval| [i.low, i.high];
     // Fewer than one flow would be another regime.
@@ -140,6 +160,7 @@ pub fn predict(measured: &Measured, buffer_bytes: f64) -> Result<Prediction, Rul
     if let Some(there) = at_limit_in_force(measured)? {
         widen_by_observation(measured, &there, &central, &mut prediction);
     }
+    put_measurement_first(measured, buffer_bytes, &central, &mut prediction)?;
     Ok(prediction)
 }
 
@@ -187,9 +208,6 @@ fn floor_of_theorem_7(measured: &Measured, utilisation: &mut Interval) -> Result
     Ok(())
 }
 
-/// Drops needed before a measured loss rate scales the formula.
-const DROPS_TO_SCALE: u64 = 20;
-
 /// What the model says of the limit in force, where that was observed.
 fn at_limit_in_force(measured: &Measured) -> Result<Option<Outcome>, RuleError> {
     let (Some(_), Some(limit)) = (measured.observed, measured.limit_bytes) else {
@@ -216,7 +234,7 @@ fn widen_by_observation(
     let Some(observed) = measured.observed else {
         return;
     };
-    if observed.drops >= DROPS_TO_SCALE {
+    if observed.drops >= LEAST_DROPS {
         let factor = (observed.loss_rate / there.loss_rate.max(1e-12)).clamp(0.1, 10.0);
         widen(
             &mut prediction.loss_rate,
@@ -228,6 +246,38 @@ fn widen_by_observation(
         &mut prediction.utilisation,
         (here.utilisation + off).clamp(0.0, 1.0),
     );
+}
+
+/// Where the measured values can be scaled they replace the formulas.
+fn put_measurement_first(
+    measured: &Measured,
+    buffer_bytes: f64,
+    formula: &Outcome,
+    prediction: &mut Prediction,
+) -> Result<(), RuleError> {
+    let (loss, window) = (LossScaling::of(measured), WindowScaling::of(measured));
+    if loss.is_none() && window.is_none() {
+        return Ok(());
+    }
+    prediction.formula = Some(FormulaPrediction {
+        utilisation: formula.utilisation,
+        loss_rate: formula.loss_rate,
+        delay_mean_ms: formula.delay_mean_ms,
+    });
+    if let Some(loss) = loss {
+        prediction.loss_rate = loss.interval_at(buffer_bytes)?;
+    }
+    if let Some(window) = window {
+        prediction.utilisation = window.interval_at(buffer_bytes)?;
+        let full = prediction.delay_ms.value;
+        let mean = window.delay_interval_at(buffer_bytes)?;
+        prediction.delay_mean_ms = Interval::new(
+            mean.value.min(full),
+            mean.low.min(full),
+            mean.high.min(full),
+        );
+    }
+    Ok(())
 }
 
 fn lbp_present(measured: &Measured) -> bool {

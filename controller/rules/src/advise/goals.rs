@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The bound each target puts on the limit, and the choice between them.
 
+use super::words;
 use crate::measured::{Goal, Measured, Options, Regime, Targets};
 use crate::predict::predict;
 use crate::rule::Rule;
@@ -77,6 +78,21 @@ fn for_utilisation(
         ));
         return None;
     }
+    if let Some((rule, bytes)) = applying(rules, "measured_utilisation") {
+        reasons.push(format!(
+            "utilisation: {} asks for {bytes:.0} bytes ({:.0} packets) for {:.1} %; {:.1} % was measured at {:.0} bytes",
+            rule.name,
+            bytes / m.segment_bytes,
+            targets.utilisation * 100.0,
+            m.observed.map_or(0.0, |o| o.utilisation) * 100.0,
+            m.limit_bytes.unwrap_or(0.0)
+        ));
+        reasons.extend(words::not_bscl_utilisation(m, rules));
+        return Some(Wanted {
+            bytes,
+            rule: rule.id.clone(),
+        });
+    }
     let mut candidates: Vec<(&Rule, f64)> = rules
         .iter()
         .filter(|r| r.applies && r.goals == [Goal::Utilisation])
@@ -118,6 +134,13 @@ fn for_utilisation(
     })
 }
 
+fn applying<'a>(rules: &'a [Rule], id: &str) -> Option<(&'a Rule, f64)> {
+    rules
+        .iter()
+        .find(|r| r.id == id && r.applies)
+        .and_then(|r| r.buffer_bytes.map(|b| (r, b)))
+}
+
 fn for_loss(
     m: &Measured,
     bound: f64,
@@ -125,11 +148,15 @@ fn for_loss(
     rules: &[Rule],
     reasons: &mut Vec<String>,
 ) -> Option<Wanted> {
-    let best = rules
-        .iter()
-        .filter(|r| r.applies && r.goals.contains(&Goal::Loss) && r.id != "bscl")
-        .filter_map(|r| r.buffer_bytes.map(|b| (r, b)))
-        .max_by(|a, b| a.1.total_cmp(&b.1));
+    // What was measured goes before what a formula expects.
+    let measured = applying(rules, "measured_loss");
+    let best = measured.or_else(|| {
+        rules
+            .iter()
+            .filter(|r| r.applies && r.goals.contains(&Goal::Loss) && r.id != "bscl")
+            .filter_map(|r| r.buffer_bytes.map(|b| (r, b)))
+            .max_by(|a, b| a.1.total_cmp(&b.1))
+    });
     if m.regime == Regime::Overload && m.rho_other >= 1.0 {
         reasons.push(format!(
             "loss: traffic that does not react to this link fills it ({:.0} % of capacity); no buffer keeps the loss bound",
@@ -144,7 +171,7 @@ fn for_loss(
                 rule.name,
                 bytes,
                 bound * 100.0,
-                if options.conservative { " (upper end of N_b)" } else { "" }
+                if options.conservative { " (upper end of what is uncertain)" } else { "" }
             )
         } else {
             format!(
@@ -153,6 +180,9 @@ fn for_loss(
                 bound * 100.0
             )
         });
+        if measured.is_some() {
+            reasons.extend(words::not_bscl_loss(m, rules));
+        }
         return Some(Wanted {
             bytes,
             rule: rule.id.clone(),

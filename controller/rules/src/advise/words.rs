@@ -3,7 +3,13 @@
 
 use super::Nearest;
 use crate::measured::{Goal, Measured, Regime, Targets};
+use crate::observed::{LossScaling, WindowScaling};
 use crate::predict::Prediction;
+use crate::rule::Rule;
+use crate::{bscl, single_flow};
+
+/// Factor between the advised limit and the one in force that is worth a word.
+const FAR: f64 = 8.0;
 
 pub(super) fn regime(m: &Measured) -> String {
     let n = m.n_b;
@@ -25,6 +31,46 @@ pub(super) fn regime(m: &Measured) -> String {
         ),
         Regime::Unknown => "too little traffic was seen to name the regime".into(),
     }
+}
+
+/// What BSCL would ask for utilisation, and why that is not taken.
+pub(super) fn not_bscl_utilisation(m: &Measured, rules: &[Rule]) -> Option<String> {
+    let bytes = buffer_of(rules, "bscl_utilisation")?;
+    let low = WindowScaling::of(m)?.lowest_over_peak();
+    let q = bscl::loss_fraction(m.n_b.value, (m.alpha.value * m.n_b.value).max(1.0)).ok()?;
+    let assumed = 1.0 - q * (1.0 - m.beta.unwrap_or(single_flow::BETA_RENO));
+    let swing = if low < assumed { "larger" } else { "smaller" };
+    Some(format!(
+        "BSCL B_ρ would ask for {bytes:.0} bytes; not taken: the measured window swing is {swing} than BSCL assumes (down to {:.0} % of its peak instead of {:.0} %)",
+        low * 100.0,
+        assumed * 100.0
+    ))
+}
+
+/// What BSCL would ask for loss, and why that is not taken.
+pub(super) fn not_bscl_loss(m: &Measured, rules: &[Rule]) -> Option<String> {
+    let bytes = buffer_of(rules, "bscl_loss")?;
+    let constant = LossScaling::of(m)?.constant();
+    Some(format!(
+        "BSCL B_p would ask for {bytes:.0} bytes; not taken: its constant is {constant:.2} by measurement instead of {:.2}",
+        bscl::SQRT_CONSTANT
+    ))
+}
+
+fn buffer_of(rules: &[Rule], id: &str) -> Option<f64> {
+    rules.iter().find(|r| r.id == id)?.buffer_bytes
+}
+
+/// Says so when the advised limit is far from the limit in force.
+pub(super) fn far(m: &Measured, bytes: f64) -> Option<String> {
+    let now = m.limit_bytes.filter(|&b| b > 0.0)?;
+    let ratio = bytes / now;
+    (!(1.0 / FAR..=FAR).contains(&ratio)).then(|| {
+        format!(
+            "far from the limit in force ({now:.0} bytes, more than {FAR:.0} times {}): predictions are extrapolated, measure again after the change",
+            if ratio > 1.0 { "larger" } else { "smaller" }
+        )
+    })
 }
 
 /// Why no advice can be given; empty when it can.

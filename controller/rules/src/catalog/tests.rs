@@ -30,6 +30,8 @@ fn every_rule_of_the_table_is_there_once() {
             "c_te",
             "delay",
             "fpq",
+            "measured_loss",
+            "measured_utilisation",
             "ngi_elastic",
             "ngi_transparent",
             "single_bbr",

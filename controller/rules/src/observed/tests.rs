@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+use super::*;
+use crate::advise::advise;
+use crate::measured::{Goal, Observed, Occupancy, Options, Targets};
+use crate::predict::predict;
+use proptest::prelude::*;
+
+/// Phase 1 of a run of the demo: real TCP, 12 LBP flows. The occupancy has its
+/// median, 99th percentile and largest value; between them a smooth curve.
+fn phase_1() -> Measured {
+    let mut m = Measured::described(100e6, 0.0193, 12.0, 1514.0);
+    m.queue_drain_bps = 100e6 * 0.9845;
+    m.t_e_s = Interval::new(0.0193, 0.01827, 0.02034);
+    m.t_mean_s = Interval::exact(0.025);
+    m.c_e_share = Interval::exact(0.888);
+    m.rho_other = 0.112;
+    m.limit_bytes = Some(312_500.0);
+    m.alpha = Interval::new(0.94, 0.77, 1.13);
+    m.alpha_measured = true;
+    m.observed = Some(Observed {
+        utilisation: 0.9993,
+        loss_rate: 0.00575,
+        drops: 948,
+        delay_mean_ms: 19.5,
+        delay_p50_ms: 20.2,
+        delay_p99_ms: 25.3,
+        delay_max_ms: 25.5,
+    });
+    m.occupancy = Some(Occupancy {
+        arrivals: 165_000,
+        met_empty: 0.001,
+        bytes: (0..100)
+            .map(|i| {
+                let p = (f64::from(i) + 0.5) / 100.0;
+                // 0 at p = 0, 248.9 kB at the median, 312 kB at 1.
+                let half = (248.9f64 / 312.0).ln() / 0.5f64.ln();
+                312_000.0 * p.powf(half)
+            })
+            .collect(),
+    });
+    m
+}
+
+fn demo_targets() -> Targets {
+    Targets {
+        utilisation: 0.98,
+        loss_rate: Some(0.01),
+        delay_ms: Some(30.0),
+        priority: vec![Goal::Utilisation, Goal::Loss, Goal::Delay],
+    }
+}
+
+#[test]
+fn the_demo_is_foreseen() {
+    let p = predict(&phase_1(), 73_852.0).unwrap();
+    // Measured there: 1.82 % and 93.6 %.
+    assert!((p.loss_rate.value - 0.018).abs() < 0.0005, "{p:?}");
+    assert!(p.loss_rate.low < 0.0182 && 0.0182 < p.loss_rate.high);
+    assert!((0.90..0.975).contains(&p.utilisation.value), "{p:?}");
+    assert!(p.utilisation.low < 0.936 && 0.936 < p.utilisation.high);
+    // The papers' formulas stay in view.
+    let formula = p.formula.unwrap();
+    assert!(formula.utilisation > 0.99 && formula.loss_rate < 0.004);
+}
+
+#[test]
+fn the_demo_is_advised_more_than_bscl_asks() {
+    let m = phase_1();
+    let a = advise(&m, &demo_targets(), &Options::default());
+    let b = a.limit_bytes.unwrap();
+    assert!(
+        a.feasible && (150_000..=210_000).contains(&b),
+        "{b} {:#?}",
+        a.reasons
+    );
+    let p = a.predicted.unwrap();
+    assert!(p.utilisation.value >= 0.98 - 1e-6 && p.loss_rate.value <= 0.01 + 1e-9);
+    assert!(a.rule.unwrap().starts_with("measured_"));
+    let said = |what: &str| a.reasons.iter().any(|r| r.contains(what));
+    assert!(said("BSCL B_ρ would ask") && said("swing is larger"));
+    assert!(said("BSCL B_p would ask") && !said("far from"));
+}
+
+#[test]
+fn far_from_the_limit_in_force_is_said() {
+    let mut m = phase_1();
+    m.limit_bytes = Some(3_000_000.0);
+    m.occupancy
+        .as_mut()
+        .unwrap()
+        .bytes
+        .iter_mut()
+        .for_each(|b| {
+            *b = 2_500_000.0 + *b;
+        });
+    let a = advise(&m, &demo_targets(), &Options::default());
+    assert!(a.limit_bytes.unwrap() < 3_000_000 / 8, "{:#?}", a.reasons);
+    assert!(
+        a.reasons
+            .iter()
+            .any(|r| r.contains("more than 8 times smaller"))
+    );
+}
+
+#[test]
+fn other_models_where_nothing_fits() {
+    let limit = 312_500.0;
+    let changes: [fn(&mut Measured); 8] = [
+        |m| m.observed = None,
+        |m| m.regime = Regime::Overload,
+        |m| m.c_e_share = Interval::exact(0.4),
+        |m| m.congestion_control = CongestionControl::Bbr,
+        |m| m.limit_bytes = None,
+        |m| m.saturable = Some(false),
+        |m| m.observed.as_mut().unwrap().drops = 19,
+        |m| m.observed.as_mut().unwrap().loss_rate = 0.2,
+    ];
+    for (i, change) in changes.iter().enumerate() {
+        let mut m = phase_1();
+        change(&mut m);
+        assert!(LossScaling::of(&m).is_none(), "change {i}");
+        assert!(WindowScaling::of(&m).is_none(), "change {i}");
+        assert!(predict(&m, limit).unwrap().formula.is_none());
+    }
+    // Without the distribution loss can be scaled, utilisation cannot.
+    let mut m = phase_1();
+    m.occupancy = None;
+    let p = predict(&m, limit).unwrap();
+    assert_eq!(p.loss_rate.value, 0.00575);
+    assert_eq!(p.utilisation.value, p.formula.unwrap().utilisation);
+}
+
+#[test]
+fn one_synchronised_reno_flow() {
+    // W even over rounds between 1 and 2 C·T at B = C·T; without a buffer it
+    // swings between 0.5 and 1: 3/4 by rounds. Time weighs rounds by W.
+    let mut m = phase_1();
+    let bdp = m.drain_bytes_per_s() * m.t_e_s.value;
+    m.n_b = Interval::exact(1.0);
+    m.c_e_share = Interval::exact(1.0);
+    m.limit_bytes = Some(bdp);
+    m.observed.as_mut().unwrap().utilisation = 1.0;
+    // F(w) = (w² − 1)/3 of time below w.
+    m.occupancy = Some(Occupancy {
+        arrivals: 10_000,
+        met_empty: 0.0,
+        bytes: (0..100)
+            .map(|i| ((1.0 + 3.0 * (f64::from(i) + 0.5) / 100.0).sqrt() - 1.0) * bdp)
+            .collect(),
+    });
+    let s = WindowScaling::of(&m).unwrap();
+    assert!((s.utilisation_at(0.0).unwrap() - 0.75).abs() < 1e-3);
+    let l = LossScaling::of(&m).unwrap();
+    assert!((l.loss_at(0.0).unwrap() - 4.0 * 0.00575).abs() < 1e-9);
+    assert!((s.lowest_over_peak() - 0.525).abs() < 0.01);
+}
+
+#[test]
+fn old_json_still_parses() {
+    let mut m = phase_1();
+    let json = serde_json::to_value(&m).unwrap();
+    assert_eq!(serde_json::from_value::<Measured>(json).unwrap(), m);
+    m.occupancy = None;
+    let json = serde_json::to_value(&m).unwrap();
+    assert!(json.get("occupancy").is_none());
+    assert_eq!(serde_json::from_value::<Measured>(json).unwrap(), m);
+}
+
+#[test]
+fn fewer_events_leave_a_wider_range() {
+    let m = phase_1();
+    let mut few = m.clone();
+    few.observed.as_mut().unwrap().drops = 40;
+    let width = |m: &Measured| {
+        let p = predict(m, 100_000.0).unwrap();
+        (
+            p.loss_rate.high - p.loss_rate.low,
+            p.utilisation.high - p.utilisation.low,
+        )
+    };
+    let (a, b) = (width(&m), width(&few));
+    assert!(b.0 > a.0 && b.1 > a.1, "{a:?} {b:?}");
+}
+
+prop_compose! {
+    fn situations()(rtt_ms in 2.0f64..200.0, n in 1.0f64..200.0, share in 0.5f64..1.0,
+                    bdps in 0.02f64..3.0, p in 0.0005f64..0.05, empty in 0.0f64..0.7,
+                    idle in 0.0f64..1.0, shape in 0.1f64..3.0) -> Measured {
+        let mut m = phase_1();
+        m.t_e_s = Interval::relative(rtt_ms / 1e3, 0.05);
+        m.t_mean_s = m.t_e_s;
+        m.n_b = Interval::exact(n);
+        let limit = m.drain_bytes_per_s() * rtt_ms / 1e3 * bdps;
+        m.limit_bytes = Some(limit);
+        m.occupancy = Some(Occupancy {
+            arrivals: 50_000,
+            met_empty: empty,
+            bytes: (0..100).map(|i| limit * ((f64::from(i) + 0.5) / 100.0).powf(shape)).collect(),
+        });
+        let utilisation = 1.0 - 0.4 * empty * idle;
+        m.c_e_share = Interval::exact((share * utilisation).max(0.5));
+        let o = m.observed.as_mut().unwrap();
+        o.loss_rate = p;
+        o.utilisation = utilisation;
+        o.delay_mean_ms = limit * 0.5 / (100e6 / 8.0) * 1e3;
+        m
+    }
+}
+
+proptest! {
+    #[test]
+    fn at_the_limit_in_force_all_is_as_measured(m in situations()) {
+        let p = predict(&m, m.limit_bytes.unwrap()).unwrap();
+        let o = m.observed.unwrap();
+        prop_assert!((p.loss_rate.value - o.loss_rate).abs() < 1e-9);
+        prop_assert!((p.utilisation.value - o.utilisation).abs() < 1e-9);
+        prop_assert!((p.delay_mean_ms.value - o.delay_mean_ms).abs() < 1e-6);
+    }
+
+    #[test]
+    fn monotone_and_within_its_range(m in situations(), a in 0.0f64..4.0, more in 0.0f64..2.0) {
+        let limit = m.limit_bytes.unwrap();
+        let small = predict(&m, limit * a).unwrap();
+        let large = predict(&m, limit * (a + more)).unwrap();
+        prop_assert!(large.loss_rate.value <= small.loss_rate.value + 1e-12);
+        prop_assert!(large.utilisation.value >= small.utilisation.value - 1e-9);
+        prop_assert!(large.delay_mean_ms.value >= small.delay_mean_ms.value - 1e-9);
+        for p in [small, large] {
+            for i in [p.loss_rate, p.utilisation, p.delay_mean_ms] {
+                prop_assert!(i.low <= i.value && i.value <= i.high);
+            }
+            prop_assert!((0.0..=1.0).contains(&p.utilisation.low) && p.utilisation.high <= 1.0);
+            prop_assert!(p.loss_rate.low >= 0.0 && p.loss_rate.high <= 1.0);
+        }
+    }
+
+    #[test]
+    fn inverses_give_back_what_was_asked(m in situations(), bound in 0.001f64..0.05, target in 0.6f64..0.999) {
+        let loss = LossScaling::of(&m).unwrap();
+        let b = loss.buffer_for(bound, false).unwrap();
+        if b >= 0.0 {
+            prop_assert!((loss.loss_at(b).unwrap() / bound - 1.0).abs() < 1e-6);
+        } else {
+            prop_assert!(loss.loss_at(0.0).unwrap() <= bound);
+        }
+        prop_assert!(loss.buffer_for(bound, true).unwrap() > b);
+        let window = WindowScaling::of(&m).unwrap();
+        if let Some(b) = window.buffer_for(target, 1e9) {
+            prop_assert!(window.utilisation_at(b).unwrap() >= target - 1e-9);
+            if b > 1.0 {
+                prop_assert!(window.utilisation_at(b * (1.0 - 1e-6)).unwrap() <= target + 1e-9);
+            }
+        }
+    }
+}
