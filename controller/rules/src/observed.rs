@@ -18,15 +18,26 @@
 //!   flow, so rounds, not seconds, keep their number between two decreases.
 //! * Queue: Q' = C·Tₑ·max(0, W' − 1).
 //!
-//! The distribution of W is that of the occupancy met by arrivals. Arrivals that
-//! met an empty queue saw windows below 1 that cannot be told from it: they are
-//! spread evenly below 1 so that the mean is the utilisation measured. At B' = B
-//! everything is as measured. All are monotone in B'.
+//! The distribution of W is that of the occupancy met by arrivals. Windows below
+//! 1 cannot be told from it, and where packets come in clumps an arrival may meet
+//! a queue although the link idles between clumps. So the idle time measured is
+//! put on the arrivals that met least: they are spread evenly between 1 and the
+//! window of all flows halving at once, as many as make up the idle time.
+//!
+//! A smaller limit means more drops (p'/p = 1/k²), and the measured swing holds
+//! the synchrony, the timeouts and the clumps only of those there were. The
+//! others, 1 − k² of all, are taken as falling on all flows at once: with that
+//! weight utilisation is that of a swing from the peak to its half
+//! ([`crate::predict::swing`]), which is also the lower end of the range. This
+//! weight is an assumption, not a result.
+//!
+//! At B' = B everything is as measured. All are monotone in B'.
 //!
 //! Nothing of Cₑ enters k: the share of the LBP flows cancels.
 
 use crate::error::{RuleError, not_negative, positive};
-use crate::measured::{CongestionControl, Interval, Measured, Regime};
+use crate::measured::{CongestionControl, Interval, Measured, Occupancy, Regime};
+use crate::predict;
 
 /// Drops needed before the measured loss rate is scaled, and before the limit
 /// counts as what the windows run against.
@@ -45,8 +56,11 @@ const EXPONENT_ERROR: f64 = 0.15;
 /// CUBIC's window grows with time and not with RTTs: its exponent for loss is
 /// between 1 and 2.
 const CUBIC_EXPONENT_LOW: f64 = 0.5;
-/// Points that stand for the arrivals that met an empty queue.
-const EMPTY_POINTS: usize = 16;
+/// Points that stand for the arrivals at a link that was not full.
+const IDLE_POINTS: usize = 32;
+/// Lowest window over the peak when all flows lose at once; also taken for
+/// CUBIC, since a flow may lose again in the same event.
+const ALL_AT_ONCE: f64 = 0.5;
 /// Normal quantile of a two-sided 90 % interval.
 const Z90: f64 = 1.645;
 
@@ -124,6 +138,11 @@ impl Peak {
                 bdp_bytes,
                 limit_bytes,
             })
+    }
+
+    /// Largest aggregate window over C·Tₑ.
+    fn over_bdp(self) -> f64 {
+        1.0 + self.limit_bytes / self.bdp_bytes
     }
 
     fn scale(self, buffer_bytes: f64) -> f64 {
@@ -280,7 +299,7 @@ impl<'a> WindowScaling<'a> {
             return None;
         }
         let others = (utilisation - lbp_share).clamp(0.0, 0.9);
-        let samples = samples(occupancy, peak.bdp_bytes, utilisation, others);
+        let samples = samples(occupancy, peak, utilisation, others);
         let there = means(&samples, others, 1.0)?;
         Some(Self {
             m,
@@ -303,14 +322,28 @@ impl<'a> WindowScaling<'a> {
         (self.utilisation + means.utilisation - self.there.utilisation).clamp(0.0, 1.0)
     }
 
+    /// Utilisation when all flows halve at once, not above `scaled`.
+    fn synchronised(&self, k: f64, scaled: f64) -> f64 {
+        let peak = k * self.peak.over_bdp();
+        match predict::swing(ALL_AT_ONCE * peak, peak) {
+            Ok(s) => (self.others + (1.0 - self.others) * s.utilisation).min(scaled),
+            Err(_) => scaled,
+        }
+    }
+
+    fn expected(&self, k: f64) -> f64 {
+        let scaled = self.utilisation_of(&self.at_scale(k).unwrap_or(self.there));
+        let more = (1.0 - k * k).max(0.0);
+        scaled - more * (scaled - self.synchronised(k, scaled))
+    }
+
     /// Utilisation expected at a limit.
     ///
     /// # Errors
     /// `buffer_bytes` below 0.
     pub fn utilisation_at(&self, buffer_bytes: f64) -> Result<f64, RuleError> {
         let b = not_negative("B (bytes)", buffer_bytes)?;
-        let means = self.at_scale(self.peak.scale(b)).unwrap_or(self.there);
-        Ok(self.utilisation_of(&means))
+        Ok(self.expected(self.peak.scale(b)))
     }
 
     /// The same with the range left by the number of loss events seen, Tₑ, Cₑ
@@ -333,7 +366,8 @@ impl<'a> WindowScaling<'a> {
                         continue;
                     };
                     let u = other.utilisation_of(&means);
-                    low = low.min(u - error * means.deviation);
+                    let least = if k < 1.0 { other.synchronised(k, u) } else { u };
+                    low = low.min(least - error * means.deviation);
                     high = high.max(u + error * means.deviation);
                 }
             }
@@ -410,7 +444,7 @@ impl<'a> WindowScaling<'a> {
         let mut sorted: Vec<&Sample> = self.samples.iter().collect();
         sorted.sort_by(|a, b| a.window.total_cmp(&b.window));
         let mut before = 0.0;
-        let peak = 1.0 + self.peak.limit_bytes / self.peak.bdp_bytes;
+        let peak = self.peak.over_bdp();
         for s in sorted {
             before += s.rounds;
             if before >= 0.05 * total {
@@ -422,43 +456,47 @@ impl<'a> WindowScaling<'a> {
 }
 
 /// The windows behind the occupancy met by arrivals. Time is counted in services
-/// per arrival: an arrival that met a queue stands for one, those that met none
-/// for what is left of 1/utilisation.
-fn samples(
-    occupancy: &crate::measured::Occupancy,
-    bdp_bytes: f64,
-    utilisation: f64,
-    others: f64,
-) -> Vec<Sample> {
+/// per arrival: every arrival stands for one, and 1/utilisation − 1 of idle time
+/// is spread over those that met least.
+fn samples(occupancy: &Occupancy, peak: Peak, utilisation: f64, others: f64) -> Vec<Sample> {
     let empty = if occupancy.bytes.is_empty() {
         1.0
     } else {
         occupancy.met_empty.clamp(0.0, 1.0)
     };
-    let each = (1.0 - empty) / occupancy.bytes.len().max(1) as f64;
-    let mut all: Vec<Sample> = occupancy
-        .bytes
-        .iter()
-        .map(|&q| {
-            let window = 1.0 + q.max(0.0) / bdp_bytes;
-            Sample {
-                window,
-                rounds: each / window,
-            }
-        })
-        .collect();
-    let time = (1.0 / utilisation - (1.0 - empty)).max(empty);
-    if time > 0.0 {
-        let mean = ((empty / time - others) / (1.0 - others)).clamp(0.0, 1.0);
+    let idle = (1.0 / utilisation - 1.0 / FULL).max(0.0);
+    let lowest = (ALL_AT_ONCE * peak.over_bdp()).clamp(0.0, 0.9);
+    // Mean utilisation of the evenly spread: f/(f + idle), f the arrivals.
+    let even = others + (1.0 - others) * 0.5 * (1.0 + lowest);
+    let arrivals = (idle * even / (1.0 - even)).clamp(if idle > 0.0 { empty } else { 0.0 }, 1.0);
+    let mut all = Vec::with_capacity(occupancy.bytes.len() + IDLE_POINTS + 1);
+    if arrivals > 0.0 {
+        let mean = ((arrivals / (arrivals + idle) - others) / (1.0 - others)).clamp(0.0, 1.0);
         let (low, high) = if mean >= 0.5 {
             (2.0 * mean - 1.0, 1.0)
         } else {
             (0.0, 2.0 * mean)
         };
-        all.extend((0..EMPTY_POINTS).map(|i| Sample {
-            window: low + (high - low) * (i as f64 + 0.5) / EMPTY_POINTS as f64,
-            rounds: time / EMPTY_POINTS as f64,
+        all.extend((0..IDLE_POINTS).map(|i| Sample {
+            window: low + (high - low) * (i as f64 + 0.5) / IDLE_POINTS as f64,
+            rounds: (arrivals + idle) / IDLE_POINTS as f64,
         }));
+    }
+    // Those left, from the ones that met least.
+    let mut taken = arrivals;
+    let each = (1.0 - empty) / occupancy.bytes.len().max(1) as f64;
+    for (part, queue_bytes) in
+        std::iter::once((empty, 0.0)).chain(occupancy.bytes.iter().map(|&b| (each, b)))
+    {
+        let left = (part - taken).max(0.0);
+        taken = (taken - part).max(0.0);
+        if left > 0.0 {
+            let window = 1.0 + queue_bytes.max(0.0) / peak.bdp_bytes;
+            all.push(Sample {
+                window,
+                rounds: left / window,
+            });
+        }
     }
     all
 }

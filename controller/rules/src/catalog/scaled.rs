@@ -55,7 +55,7 @@ fn utilisation(m: &Measured, targets: &Targets) -> Rule {
         m,
         "measured_utilisation",
         "utilisation, measured scaling",
-        "smallest B with mean(min(1, W*k)) >= target, k = (C*T_e + B)/(C*T_e + B_now)",
+        "smallest B with k²*mean(min(1, W*k)) + (1 - k²)*synchronised(B) >= target, k = (C*T_e + B)/(C*T_e + B_now)",
         "Tidemark",
     )
     .goals(&[Goal::Utilisation])

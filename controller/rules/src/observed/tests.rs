@@ -5,8 +5,17 @@ use crate::measured::{Goal, Observed, Occupancy, Options, Targets};
 use crate::predict::predict;
 use proptest::prelude::*;
 
-/// Phase 1 of a run of the demo: real TCP, 12 LBP flows. The occupancy has its
-/// median, 99th percentile and largest value; between them a smooth curve.
+/// Occupancy met in phase 1 of a run of the demo, every 4th percentile, kB.
+const PHASE_1_KB: [f64; 25] = [
+    102.8, 149.7, 168.4, 180.6, 190.6, 198.9, 208.1, 216.2, 223.7, 230.2, 235.9, 241.2, 246.6,
+    252.2, 257.2, 261.9, 266.9, 271.0, 275.5, 280.6, 285.1, 289.9, 295.3, 300.4, 306.8,
+];
+const PHASE_2_KB: [f64; 25] = [
+    1.5, 6.0, 9.1, 13.6, 16.8, 19.7, 22.7, 25.8, 28.8, 31.8, 33.7, 36.2, 39.0, 40.8, 43.7, 45.5,
+    48.3, 50.1, 53.0, 55.9, 58.9, 60.9, 65.0, 68.0, 71.7,
+];
+
+/// Phase 1 of a run of the demo: real TCP, 12 LBP flows.
 fn phase_1() -> Measured {
     let mut m = Measured::described(100e6, 0.0193, 12.0, 1514.0);
     m.queue_drain_bps = 100e6 * 0.9845;
@@ -27,18 +36,47 @@ fn phase_1() -> Measured {
         delay_max_ms: 25.5,
     });
     m.occupancy = Some(Occupancy {
-        arrivals: 165_000,
-        met_empty: 0.001,
-        bytes: (0..100)
-            .map(|i| {
-                let p = (f64::from(i) + 0.5) / 100.0;
-                // 0 at p = 0, 248.9 kB at the median, 312 kB at 1.
-                let half = (248.9f64 / 312.0).ln() / 0.5f64.ln();
-                312_000.0 * p.powf(half)
-            })
-            .collect(),
+        arrivals: 164_791,
+        met_empty: 0.000_12,
+        bytes: PHASE_1_KB.iter().map(|kb| kb * 1e3).collect(),
     });
     m
+}
+
+/// Phase 2 of it.
+fn phase_2() -> Measured {
+    let mut m = phase_1();
+    m.t_e_s = Interval::new(0.01839, 0.01747, 0.01931);
+    m.c_e_share = Interval::exact(0.8);
+    m.limit_bytes = Some(73_852.0);
+    m.alpha = Interval::exact(1.068);
+    m.observed = Some(Observed {
+        utilisation: 0.9364,
+        loss_rate: 0.0182,
+        drops: 2845,
+        delay_mean_ms: 3.09,
+        delay_p50_ms: 3.18,
+        delay_p99_ms: 5.95,
+        delay_max_ms: 6.11,
+    });
+    m.occupancy = Some(Occupancy {
+        arrivals: 156_342,
+        met_empty: 0.025,
+        bytes: PHASE_2_KB.iter().map(|kb| kb * 1e3).collect(),
+    });
+    m
+}
+
+#[test]
+fn and_back() {
+    let p = predict(&phase_2(), 312_500.0).unwrap();
+    // Measured there: 0.575 % and 99.9 %, 19.6 ms.
+    assert!((p.loss_rate.value - 0.00575).abs() < 0.0005, "{p:?}");
+    assert!(p.utilisation.value > 0.99 && p.utilisation.high > 0.9992);
+    assert!((p.delay_mean_ms.value - 19.6).abs() < 2.5, "{p:?}");
+    let a = advise(&phase_2(), &demo_targets(), &Options::default());
+    let b = a.limit_bytes.unwrap();
+    assert!((150_000..=210_000).contains(&b), "{:#?}", a.reasons);
 }
 
 fn demo_targets() -> Targets {
@@ -83,16 +121,13 @@ fn the_demo_is_advised_more_than_bscl_asks() {
 
 #[test]
 fn far_from_the_limit_in_force_is_said() {
+    // Hardly a loss with a buffer of 3 MB.
     let mut m = phase_1();
     m.limit_bytes = Some(3_000_000.0);
-    m.occupancy
-        .as_mut()
-        .unwrap()
-        .bytes
-        .iter_mut()
-        .for_each(|b| {
-            *b = 2_500_000.0 + *b;
-        });
+    m.observed.as_mut().unwrap().loss_rate = 0.0001;
+    for bytes in &mut m.occupancy.as_mut().unwrap().bytes {
+        *bytes += 2_600_000.0;
+    }
     let a = advise(&m, &demo_targets(), &Options::default());
     assert!(a.limit_bytes.unwrap() < 3_000_000 / 8, "{:#?}", a.reasons);
     assert!(
