@@ -40,7 +40,7 @@ pub struct Point {
     /// One beyond the highest sequence number seen; `None` before the first.
     max_end: Option<u64>,
     /// Never seen ranges below `max_end`.
-    holes: Vec<(u64, u64)>,
+    holes: Vec<Hole>,
     unacked: VecDeque<Unacked>,
     pub wait_sequence: VecDeque<Waiting>,
     pub wait_time: VecDeque<Waiting>,
@@ -49,10 +49,19 @@ pub struct Point {
     settle: u32,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Hole {
+    start: u64,
+    end: u64,
+    /// When the segment behind it came to the switch.
+    ingress_ns: u64,
+}
+
 /// How a segment stands to those before it at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// Beyond everything seen.
+    /// Beyond everything that had come to the switch before it. (Its report may
+    /// come late: drops are reported at once, the others when they leave.)
     New,
     /// Fills a range never seen here: reordered, or lost before this port.
     Hole,
@@ -90,8 +99,8 @@ impl Point {
         self.delays = WARM_UP_SAMPLES;
     }
 
-    /// Notes that a segment `[seq, end)` came by.
-    pub fn arrival(&mut self, seq: u64, end: u64) -> Arrival {
+    /// Notes that a segment `[seq, end)` came to the switch at `ingress_ns`.
+    pub fn arrival(&mut self, seq: u64, end: u64, ingress_ns: u64) -> Arrival {
         let Some(max_end) = self.max_end else {
             self.max_end = Some(end);
             return Arrival::New;
@@ -101,33 +110,39 @@ impl Point {
                 if self.holes.len() == MAX_HOLES {
                     self.holes.remove(0);
                 }
-                self.holes.push((max_end, seq));
+                self.holes.push(Hole {
+                    start: max_end,
+                    end: seq,
+                    ingress_ns,
+                });
             }
             self.max_end = Some(end);
             return Arrival::New;
         }
         self.max_end = Some(max_end.max(end));
-        let Some(i) = self.holes.iter().position(|&(a, b)| seq < b && a < end) else {
+        let Some(i) = self.holes.iter().position(|h| seq < h.end && h.start < end) else {
             return Arrival::Again;
         };
-        let (a, b) = self.holes[i];
-        match (a < seq, end < b) {
+        let hole = self.holes[i];
+        match (hole.start < seq, end < hole.end) {
             (true, true) => {
-                self.holes[i] = (a, seq);
+                self.holes[i].end = seq;
                 if self.holes.len() < MAX_HOLES {
-                    self.holes.insert(i + 1, (end, b));
+                    self.holes.insert(i + 1, Hole { start: end, ..hole });
                 }
             }
-            (true, false) => self.holes[i] = (a, seq),
-            (false, true) => self.holes[i] = (end, b),
+            (true, false) => self.holes[i].end = seq,
+            (false, true) => self.holes[i].start = end,
             (false, false) => {
                 self.holes.remove(i);
             }
         }
-        if a <= seq && end <= b {
-            Arrival::Hole
-        } else {
+        if seq < hole.start || hole.end < end {
             Arrival::Again
+        } else if ingress_ns <= hole.ingress_ns {
+            Arrival::New
+        } else {
+            Arrival::Hole
         }
     }
 
@@ -154,6 +169,11 @@ impl Point {
             egress_ns,
             delay_ns,
         });
+        let mut i = self.unacked.len() - 1;
+        while i > 0 && self.unacked[i - 1].seq > self.unacked[i].seq {
+            self.unacked.swap(i, i - 1);
+            i -= 1;
+        }
     }
 
     /// A loss or retransmission: the two smoothed values part for a while.
@@ -208,13 +228,14 @@ mod tests {
     #[test]
     fn holes_tell_reordering_from_repetition() {
         let mut p = Point::new(0, 1);
-        assert_eq!(p.arrival(1000, 2000), Arrival::New);
-        assert_eq!(p.arrival(4000, 5000), Arrival::New);
-        assert_eq!(p.arrival(2000, 3000), Arrival::Hole);
-        assert_eq!(p.arrival(2000, 3000), Arrival::Again);
-        assert_eq!(p.arrival(3000, 4000), Arrival::Hole);
-        assert_eq!(p.arrival(3000, 4000), Arrival::Again);
-        assert_eq!(p.arrival(5000, 6000), Arrival::New);
+        assert_eq!(p.arrival(1000, 2000, 50), Arrival::New);
+        assert_eq!(p.arrival(4000, 5000, 50), Arrival::New);
+        assert_eq!(p.arrival(2000, 3000, 51), Arrival::Hole);
+        assert_eq!(p.arrival(2000, 3000, 50), Arrival::Again);
+        // It was there before, only its report is late.
+        assert_eq!(p.arrival(3000, 4000, 49), Arrival::New);
+        assert_eq!(p.arrival(3000, 4000, 50), Arrival::Again);
+        assert_eq!(p.arrival(5000, 6000, 50), Arrival::New);
     }
 
     #[test]

@@ -170,6 +170,10 @@ impl<S: Sink> Pipeline<S> {
             let node = &mut self.nodes[usize::from(point.node)];
             // What the first sample acknowledges began with the first segment.
             let una_before = before.map_or(sample.snd_una, |b| b.snd_una);
+            if before.is_some_and(|b| b.snd_una == sample.snd_una) {
+                // A duplicate ACK: srtt now follows what SACK shows.
+                point.disturbed();
+            }
             if let Some(acked) = point.acked(una_before, sample.snd_una) {
                 node.clock
                     .acked_before(host, acked.egress_ns, sample.time_ns);

@@ -35,7 +35,7 @@ impl<S: Sink> Pipeline<S> {
         let seq = flow.unwrap(row.tcp_seq);
         let end = seq + u64::from(row.payload_bytes);
         let p = flow.point(pending.node, row.port);
-        let arrival = flow.points[p].arrival(seq, end);
+        let arrival = flow.points[p].arrival(seq, end, row.ingress_ns);
         row.retransmitted = arrival == Arrival::Again;
         if arrival != Arrival::New || row.dropped {
             flow.points[p].disturbed();

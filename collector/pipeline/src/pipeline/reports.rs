@@ -202,7 +202,7 @@ impl<S: Sink> Pipeline<S> {
                 if is_syn {
                     let seq = flow.unwrap(inner.tcp_seq);
                     let p = flow.point(index, row.port);
-                    flow.points[p].arrival(seq, seq + 1);
+                    flow.points[p].arrival(seq, seq + 1, row.ingress_ns);
                     if !row.dropped {
                         flow.points[p].syn(row.egress_ns.saturating_sub(row.ingress_ns));
                     }
