@@ -411,3 +411,41 @@ fn advice_for_the_demo_holds_together() {
     let p = a.predicted.unwrap();
     assert!(p.utilisation.value >= 0.979 && p.loss_rate.value < 0.01 && p.delay_ms.value < 30.0);
 }
+
+#[test]
+fn occupancy_is_known_and_scaled() {
+    let (e, _) = estimate(&demo(true), 2.0);
+    let o = e.occupancy.clone().unwrap();
+    assert!(o.arrivals >= 50_000 && o.bytes.len() == 100);
+    assert!(o.bytes.is_sorted() && (0.0..0.5).contains(&o.met_empty));
+    let max = e.occupancy_bytes.max.unwrap();
+    assert!(o.bytes.iter().all(|&b| b > 0.0 && b <= max * 1.02));
+    let median = o.bytes[50];
+    assert!((median - e.occupancy_bytes.p50.unwrap()).abs() < 0.1 * max);
+    let m = e.measured();
+    let p = tidemark_rules::predict(&m, m.limit_bytes.unwrap()).unwrap();
+    assert!((p.loss_rate.value - e.loss_rate).abs() < 1e-9, "{p:?}");
+    assert!((p.utilisation.value - e.utilisation.mean.unwrap().min(1.0)).abs() < 1e-9);
+    assert!(p.formula.is_some());
+}
+
+/// The same traffic at two limits: what the first measured foretells the second.
+#[test]
+fn a_smaller_limit_is_foreseen() {
+    let large = demo(true);
+    let mut small = demo(true);
+    small.limit_pkts = 100.0;
+    let (a, b) = (estimate(&large, 4.0).0, estimate(&small, 4.0).0);
+    let p = tidemark_rules::predict(&a.measured(), b.limit_bytes.unwrap() as f64).unwrap();
+    println!(
+        "predicted {p:?}, measured loss {} utilisation {:?}",
+        b.loss_rate, b.utilisation.mean
+    );
+    assert!(
+        (p.loss_rate.value / b.loss_rate).ln().abs() < 0.5,
+        "{p:?} {}",
+        b.loss_rate
+    );
+    let u = b.utilisation.mean.unwrap();
+    assert!((p.utilisation.value - u).abs() < 0.05, "{p:?} {u}");
+}

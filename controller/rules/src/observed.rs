@@ -295,7 +295,7 @@ impl<'a> WindowScaling<'a> {
         let occupancy = m.occupancy.as_ref()?;
         let peak = Peak::of(m, t_e_s)?;
         let utilisation = observed.utilisation.min(1.0);
-        if !(utilisation > 0.0) {
+        if utilisation.is_nan() || utilisation <= 0.0 {
             return None;
         }
         let others = (utilisation - lbp_share).clamp(0.0, 0.9);
@@ -316,10 +316,16 @@ impl<'a> WindowScaling<'a> {
         means(&self.samples, self.others, k)
     }
 
-    /// Utilisation at a scale; the difference to that at the limit in force, so
-    /// that there it is exactly what was measured.
+    /// Utilisation at a scale: what is idle above the limit in force, and what is
+    /// used below it, in proportion, so that there it is exactly what was
+    /// measured.
     fn utilisation_of(&self, means: &Means) -> f64 {
-        (self.utilisation + means.utilisation - self.there.utilisation).clamp(0.0, 1.0)
+        let (now, there) = (self.utilisation, self.there.utilisation);
+        if means.utilisation <= there {
+            return now * means.utilisation / there;
+        }
+        let idle = (1.0 - means.utilisation).max(0.0) / (1.0 - there).max(1e-9);
+        1.0 - (1.0 - now) * idle.min(1.0)
     }
 
     /// Utilisation when all flows halve at once, not above `scaled`.

@@ -207,14 +207,14 @@ fn for_loss(
 }
 
 /// Smallest buffer whose expected loss rate is within `bound`, up to 100 times
-/// C·T̄.
+/// C·T̄, or 2 s where that is less.
 fn smallest_for_loss(m: &Measured, bound: f64) -> Option<f64> {
     let meets =
         |bytes: f64| predict(m, bytes).is_ok_and(|p| p.loss_rate.value <= bound * (1.0 + 1e-9));
     if meets(0.0) {
         return Some(0.0);
     }
-    let mut high = 100.0 * m.drain_bytes_per_s() * m.t_mean_s.value.max(1e-4);
+    let mut high = m.drain_bytes_per_s() * (100.0 * m.t_mean_s.value).max(2.0);
     if !meets(high) {
         return None;
     }
