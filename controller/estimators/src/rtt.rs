@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Base RTTs of flows, Tₑ and T̄ (BSCL eq. 12).
 
-use crate::stats::mean;
+use crate::stats::{mean, quantile};
 use crate::types::{Estimate, Evidence};
 use crate::window::FlowWindow;
 use tidemark_rules::bdp::effective_rtt_s;
@@ -14,19 +14,28 @@ pub(crate) struct BaseRtt {
     pub evidence: Evidence,
 }
 
-/// T_i: the smallest (srtt − queueing delay here) of the history, or the
+/// The part of a flow's intervals whose base RTT may be too small. Each is a
+/// difference of two smoothed values, so that the least of thousands is least
+/// by its error; queues elsewhere only ever add, so that the true one is low.
+const BASE_RTT_QUANTILE: f64 = 0.1;
+
+/// T_i: a low quantile of (srtt − queueing delay here) over the history, or the
 /// handshake's where that is smaller: a flow that keeps a queue elsewhere hides
 /// its base RTT later. Else the smallest srtt. `None` when nothing is known.
 pub(crate) fn base_rtt(flow: &FlowWindow<'_>) -> Option<BaseRtt> {
     let probes = || flow.history.iter().filter_map(|r| r.probe.as_ref());
-    let probed = probes().map(|p| p.base_rtt_min_us).filter(|&b| b > 0).min();
+    let differences: Vec<f64> = probes()
+        .map(|p| p.base_rtt_min_us)
+        .filter(|&b| b > 0)
+        .map(f64::from)
+        .collect();
     let handshake = flow
         .info
         .map(|i| i.handshake_rtt_ns)
         .filter(|&h| h > 0)
         .map(|ns| ns as f64 / 1e9);
-    if let Some(us) = probed {
-        let seconds = f64::from(us) / 1e6;
+    if let Some(us) = quantile(&differences, BASE_RTT_QUANTILE) {
+        let seconds = us / 1e6;
         return Some(BaseRtt {
             seconds: handshake.map_or(seconds, |h| h.min(seconds)),
             error: 0.05,
