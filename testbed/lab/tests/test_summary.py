@@ -125,6 +125,14 @@ def test_checks_hold_for_a_good_run_and_name_what_is_wrong():
     assert len(failing(nothing, read_back=49_999)) == 1
 
 
+def test_a_missed_estimate_does_not_spoil_a_run_but_lost_reports_do():
+    run = document()
+    run["phases"][0]["estimates"]["n_b"]["value"] = 10.4
+    assert checks.spoiled(checks.judge(run, 50_000)) == 0
+    run["phases"][0]["reports"]["lost"] = 1
+    assert checks.spoiled(checks.judge(run, 49_999)) == 2
+
+
 def test_differences_between_live_and_capture_beyond_rounding_are_named():
     first = document()["phases"][0]
     same = copy.deepcopy(phase()["links"][0]["estimate"])

@@ -280,6 +280,9 @@ def _conclude(session: Session, measured: Measured, options: Options, progress: 
     progress.say(_classes(measured, truth))
     for check in results:
         progress.say(str(check))
+    if failed := checks.spoiled(results):
+        progress.say(f"demo: {failed} of the checks above show that this measurement is spoiled")
+        code = EXIT_FAILED
     progress.say("")
     if options.report:
         progress.say(_report(session.run_dir))
