@@ -31,7 +31,7 @@ demo: build venv ## Real TCP through the switch, estimated, advised, measured (K
 
 .PHONY: build
 build: console ## Every binary, with the console inside
-	cargo build $(CARGO_FLAGS) --workspace
+	cargo build $(CARGO_FLAGS) --workspace $(BUILD_TARGETS)
 
 .PHONY: p4
 p4: ## Compile p4src into p4src/build (needs p4c; the result is committed)
@@ -39,7 +39,10 @@ p4: ## Compile p4src into p4src/build (needs p4c; the result is committed)
 
 ##@ Test
 
+# With the tests among the targets, dependencies get the features that the tests
+# ask for: those of `cargo test`, so that nothing is compiled twice.
 .PHONY: test
+test: BUILD_TARGETS = --lib --bins --tests
 test: test-rust test-p4 test-lab test-console ptf test-demo ## Everything (root; about 15 minutes on 2 cores)
 	@echo "all tests passed"
 
