@@ -96,7 +96,8 @@ impl EngineSink {
         self.capture.as_ref().map(CaptureWriter::stats)
     }
 
-    fn flush(&mut self) {
+    /// Hands on what has gathered.
+    pub fn flush(&mut self) {
         if !self.gathered.is_empty() {
             self.packets.add(&self.gathered);
             self.gathered.clear();

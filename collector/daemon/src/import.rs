@@ -41,6 +41,20 @@ pub struct ImportOptions {
     pub progress: bool,
 }
 
+impl Default for ImportOptions {
+    fn default() -> Self {
+        Self {
+            pcap: PathBuf::new(),
+            tcp_probe: None,
+            nodes: None,
+            out: PathBuf::new(),
+            ports: Vec::new(),
+            interval_ms: 10,
+            progress: false,
+        }
+    }
+}
+
 /// The part of a node file that an import needs: the collector's own
 /// configuration may be given as well.
 #[derive(Debug, Deserialize)]

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Medians, clocks, the table.
+
+use std::time::{Duration, Instant};
+
+pub const RUNS: usize = 5;
+
+/// One line of the table; values are items per second.
+pub struct Row {
+    pub what: &'static str,
+    pub target: f64,
+    pub value: f64,
+    pub least: f64,
+    pub most: f64,
+    pub note: String,
+}
+
+impl Row {
+    /// Median of [`RUNS`] runs, each of which gives items per second.
+    pub fn median(what: &'static str, target: f64, mut run: impl FnMut() -> f64) -> Self {
+        let mut values: Vec<f64> = (0..RUNS).map(|_| run()).collect();
+        values.sort_by(f64::total_cmp);
+        Self {
+            what,
+            target,
+            value: values[RUNS / 2],
+            least: values[0],
+            most: values[RUNS - 1],
+            note: String::new(),
+        }
+    }
+
+    pub fn head() {
+        println!(
+            "{:58} {:>8} {:>8} {:>17}",
+            "millions per second, median of 5", "at least", "measured", "least to most"
+        );
+    }
+
+    pub fn print(&self) {
+        let m = |v: f64| format!("{:.2}", v / 1e6);
+        let target = if self.target > 0.0 {
+            m(self.target)
+        } else {
+            "-".to_owned()
+        };
+        println!(
+            "{:58} {:>8} {:>8} {:>17} {}{}",
+            self.what,
+            target,
+            m(self.value),
+            format!("{} to {}", m(self.least), m(self.most)),
+            if self.value < self.target { "BELOW " } else { "" },
+            self.note
+        );
+    }
+}
+
+/// CPU time of all threads of this process.
+pub fn process_cpu() -> Duration {
+    cpu(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+fn cpu(clock: libc::clockid_t) -> Duration {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+}
+
+/// Items per second of CPU time of the whole process.
+pub fn per_core(items: u64, run: impl FnOnce()) -> f64 {
+    let before = process_cpu();
+    run();
+    items as f64 / (process_cpu() - before).as_secs_f64()
+}
+
+/// Puts the calling thread, and those it starts from now on, on one core.
+pub fn pin(core: usize) {
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(core, &mut set);
+        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set);
+    }
+}
+
+/// Lets the calling thread use every core again.
+pub fn unpin() {
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        for core in 0..libc::CPU_SETSIZE as usize {
+            libc::CPU_SET(core, &mut set);
+        }
+        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set);
+    }
+}
+
+/// Waits for something, at most so long.
+pub fn wait(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
+    let end = Instant::now() + limit;
+    while !done() {
+        if Instant::now() >= end {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    true
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The whole path over loopback UDP: socket, receiving thread, engine thread
+//! with its pipeline, stream and packet memory, all on one core; the sender on
+//! another. The sender keeps at most a fixed number of datagrams under way, so
+//! that nothing is lost and the figure is what both together sustain; a lost
+//! report ends the benchmark.
+
+use crate::data::{NODE, REPORT_BYTES, config, packet, patch, template};
+use crate::figure::{Row, pin, unpin, wait};
+use int_report::{decode, parse_inner};
+use std::io::Write;
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::sync_channel;
+use std::time::{Duration, Instant};
+use tcp_probe::perf::Clock;
+use tidemark_collector::engine::{Engine, EngineSink, Input, SharedSnapshot};
+use tidemark_collector::hub::Hub;
+use tidemark_collector::packets::PacketMemory;
+use tidemark_collector::receive::{Batch, Options, ReportReceiver};
+use tidemark_collector::source::{self, SourceCounters};
+use tidemark_pipeline::Pipeline;
+
+const FLOWS: u32 = 1000;
+const RUN_TIME: Duration = Duration::from_millis(1000);
+/// Datagrams that the sender lets be under way.
+const WINDOW: u64 = 16_384;
+/// Datagrams that the sender gives to the kernel at once.
+const TOGETHER: usize = 48;
+const RECEIVER_CORE: usize = 0;
+const SENDER_CORE: usize = 1;
+
+pub fn coalesced() -> Row {
+    Row::median(
+        "loopback, GRO-able reports, whole path on one core",
+        2e6,
+        || whole_path(true),
+    )
+}
+
+pub fn single() -> Row {
+    Row::median(
+        "loopback, single datagrams, whole path on one core",
+        0.7e6,
+        || whole_path(false),
+    )
+}
+
+pub fn baseline() -> Row {
+    Row::median("baseline: one recv, one line written, per report", 0.0, lines)
+}
+
+struct Sender {
+    stop: Arc<AtomicBool>,
+    thread: std::thread::JoinHandle<u64>,
+}
+
+/// Sends until told to stop; `done` tells how many have been taken in.
+fn send(to: SocketAddr, coalesce: bool, done: impl Fn() -> u64 + Send + 'static) -> Sender {
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = Arc::clone(&stop);
+    let thread = std::thread::spawn(move || {
+        pin(SENDER_CORE);
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.connect(to).unwrap();
+        if coalesce {
+            data_segments(&socket);
+        }
+        let mut buffer = template().repeat(TOGETHER);
+        let mut sent = 0u64;
+        while !stopped.load(Ordering::Relaxed) {
+            if sent - done() > WINDOW {
+                std::thread::yield_now();
+                continue;
+            }
+            for (n, report) in (sent..).zip(buffer.chunks_mut(REPORT_BYTES)) {
+                patch(report, &packet(n, FLOWS));
+            }
+            if coalesce {
+                socket.send(&buffer).unwrap();
+            } else {
+                send_each(&socket, &mut buffer);
+            }
+            sent += TOGETHER as u64;
+        }
+        sent
+    });
+    Sender { stop, thread }
+}
+
+/// Has the kernel cut what is sent into datagrams.
+pub fn data_segments(socket: &UdpSocket) {
+    set(socket, libc::SOL_UDP, libc::UDP_SEGMENT, REPORT_BYTES as libc::c_int);
+}
+
+fn set(socket: &UdpSocket, level: libc::c_int, name: libc::c_int, value: libc::c_int) {
+    let result = unsafe {
+        libc::setsockopt(socket.as_raw_fd(), level, name, (&raw const value).cast(), 4)
+    };
+    assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
+}
+
+/// One datagram after the other, with one system call.
+fn send_each(socket: &UdpSocket, buffer: &mut [u8]) {
+    let mut vectors: Vec<libc::iovec> = buffer
+        .chunks_mut(REPORT_BYTES)
+        .map(|part| libc::iovec {
+            iov_base: part.as_mut_ptr().cast(),
+            iov_len: part.len(),
+        })
+        .collect();
+    let mut headers: Vec<libc::mmsghdr> = vectors
+        .iter_mut()
+        .map(|vector| {
+            let mut header: libc::mmsghdr = unsafe { std::mem::zeroed() };
+            header.msg_hdr.msg_iov = vector;
+            header.msg_hdr.msg_iovlen = 1;
+            header
+        })
+        .collect();
+    let count = headers.len() as libc::c_uint;
+    let sent = unsafe { libc::sendmmsg(socket.as_raw_fd(), headers.as_mut_ptr(), count, 0) };
+    assert_eq!(sent, TOGETHER as libc::c_int);
+}
+
+fn whole_path(coalesce: bool) -> f64 {
+    pin(RECEIVER_CORE);
+    let receiver = ReportReceiver::bind(&Options {
+        listen: vec!["127.0.0.1:0".parse().unwrap()],
+        ..Options::default()
+    })
+    .unwrap();
+    let to = receiver.addresses()[0];
+    let counters = receiver.counters();
+    let hub = Arc::new(Hub::new(65_536));
+    let packets = Arc::new(PacketMemory::new(10, 4_000_000, 200_000));
+    let sources = Arc::new(SourceCounters::default());
+    let sink = EngineSink::new(None, hub, packets, sources);
+    let settings = tidemark_pipeline::Config {
+        join: false,
+        local_host: None,
+        ..config()
+    };
+    let pipeline = Pipeline::new(settings, sink).unwrap();
+    let engine = Engine::new(
+        pipeline,
+        "local".into(),
+        Clock::MonoRaw,
+        SharedSnapshot::default(),
+    );
+    let (sender, inputs) = sync_channel(256);
+    let engine = std::thread::spawn(move || engine.run(&inputs));
+    let running = receiver
+        .start(|_| {
+            let sender = sender.clone();
+            move |batch: &Batch<'_>| {
+                let _ = sender.send(Input::Reports(source::Batch::copy_of(batch)));
+            }
+        })
+        .unwrap();
+    drop(sender);
+    let seen = Arc::clone(&counters);
+    let start = Instant::now();
+    let sending = send(to, coalesce, move || seen.totals().datagrams);
+    std::thread::sleep(RUN_TIME);
+    sending.stop.store(true, Ordering::Relaxed);
+    let sent = sending.thread.join().unwrap();
+    assert!(
+        wait(Duration::from_secs(5), || counters.totals().datagrams >= sent),
+        "reports were lost"
+    );
+    running.stop();
+    let stats = engine.join().unwrap().unwrap();
+    let elapsed = start.elapsed().as_secs_f64();
+    assert_eq!((stats.reports, stats.reports_lost), (sent, 0));
+    assert_eq!(counters.totals().kernel_drops, 0);
+    unpin();
+    sent as f64 / elapsed
+}
+
+fn lines() -> f64 {
+    pin(RECEIVER_CORE);
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    // The default buffer does not hold the window.
+    set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, 32 << 20);
+    socket
+        .set_read_timeout(Some(Duration::from_millis(100)))
+        .unwrap();
+    let to = socket.local_addr().unwrap();
+    let done = Arc::new(AtomicU64::new(0));
+    let stop = Arc::new(AtomicBool::new(false));
+    let (counted, stopped) = (Arc::clone(&done), Arc::clone(&stop));
+    let reader = std::thread::spawn(move || {
+        let mut out = std::fs::OpenOptions::new()
+            .write(true)
+            .open("/dev/null")
+            .unwrap();
+        let mut buffer = [0; 2048];
+        while !stopped.load(Ordering::Relaxed) {
+            let Ok((length, from)) = socket.recv_from(&mut buffer) else {
+                continue;
+            };
+            let _ = decode(&buffer[..length], |r| {
+                let Ok(inner) = parse_inner(&r.inner) else {
+                    return;
+                };
+                assert_eq!(r.node_id, NODE);
+                let line = format!(
+                    "{} {} {} {:?} {:?} {:?} {:?} {}\n",
+                    from.ip(),
+                    r.node_id,
+                    r.sequence,
+                    r.queue_occupancy,
+                    r.ingress_ts,
+                    r.egress_ts,
+                    r.drop_reason,
+                    inner.flow_key()
+                );
+                out.write_all(line.as_bytes()).unwrap();
+                counted.fetch_add(1, Ordering::Relaxed);
+            });
+        }
+    });
+    let seen = Arc::clone(&done);
+    let start = Instant::now();
+    let sending = send(to, false, move || seen.load(Ordering::Relaxed));
+    std::thread::sleep(RUN_TIME);
+    sending.stop.store(true, Ordering::Relaxed);
+    let sent = sending.thread.join().unwrap();
+    assert!(
+        wait(Duration::from_secs(5), || done.load(Ordering::Relaxed) >= sent),
+        "reports were lost"
+    );
+    let elapsed = start.elapsed().as_secs_f64();
+    stop.store(true, Ordering::Relaxed);
+    reader.join().unwrap();
+    unpin();
+    sent as f64 / elapsed
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Every figure of the collector's speed in one run, each the median of five:
+//! `cargo bench --locked -p tidemark-collector --bench collector [-- WORD...]`
+//! (`make bench-collector`); with words, only the rows whose name has one.
+//!
+//! "Per core" rows count the CPU time of all threads that take part, so that a
+//! writer on another core is paid for and a busy machine disturbs little. The
+//! loopback rows count time on the clock: everything that receives shares one
+//! core, the sender has another. `docs/collector.md` names the figures to reach.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod data;
+mod figure;
+mod loopback;
+mod memory;
+mod pipeline;
+mod probe;
+mod store;
+
+use figure::Row;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    // `cargo test --benches` and such: only the bench command measures.
+    if !arguments.iter().any(|a| a == "--bench") {
+        return;
+    }
+    let words: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
+    let wanted = |name: &str| words.is_empty() || words.iter().any(|w| name.contains(w.as_str()));
+    Row::head();
+    let mut rows = Vec::new();
+    for (name, run) in [
+        ("decode", pipeline::decode as fn() -> Row),
+        ("join", pipeline::join),
+        ("parquet", pipeline::parquet),
+        ("gro", loopback::coalesced),
+        ("single", loopback::single),
+        ("baseline", loopback::baseline),
+        ("ring", probe::ring),
+        ("text", probe::text),
+        ("text-naive", probe::text_naive),
+    ] {
+        if wanted(name) {
+            let row = run();
+            row.print();
+            rows.push((name, row));
+        }
+    }
+    let per_core = |name: &str| rows.iter().find(|r| r.0 == name).map(|r| r.1.value);
+    if let Some(base) = per_core("baseline") {
+        for name in ["gro", "single"] {
+            if let Some(value) = per_core(name) {
+                println!("ratio to the baseline, {name}: {:.1}", value / base);
+            }
+        }
+    }
+    if let (Some(text), Some(naive)) = (per_core("text"), per_core("text-naive")) {
+        println!("ratio to the naive text parser: {:.1}", text / naive);
+    }
+    if wanted("bytes") {
+        store::bytes_per_postcard();
+    }
+    if wanted("memory") {
+        memory::at_ten_thousand_flows();
+    }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Memory at 2 M reports/s with 10 000 flows, all joined and stored.
+//!
+//! A process of its own, so that nothing else is in its memory: everything that
+//! the collector has behind its sockets, fed at 2 M/s of the switch's time.
+
+use crate::data::{REPORT_BYTES, config, packet_at, patch, sample_at, template};
+use std::collections::VecDeque;
+use std::net::IpAddr;
+use std::process::Command;
+use std::sync::Arc;
+use tcp_probe::Event;
+use tidemark_capture::{CaptureMeta, CaptureWriter, FORMAT, WriterOptions};
+use tidemark_collector::engine::EngineSink;
+use tidemark_collector::hub::Hub;
+use tidemark_collector::packets::PacketMemory;
+use tidemark_collector::source::SourceCounters;
+use tidemark_pipeline::Pipeline;
+
+const CHILD: &str = "TIDEMARK_BENCH_MEMORY";
+const FLOWS: u32 = 10_000;
+const SPACING_NS: u64 = 500;
+const RTT_NS: u64 = 100_000_000;
+const SECONDS: u64 = 6;
+
+pub fn at_ten_thousand_flows() {
+    if std::env::var_os(CHILD).is_some() {
+        return child();
+    }
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--bench", "memory"])
+        .env(CHILD, "1")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{output:?}");
+    for line in text.lines().filter(|l| l.starts_with("memory")) {
+        println!("\n{line}");
+    }
+}
+
+fn child() {
+    let dir = tempfile::tempdir().unwrap();
+    let meta = CaptureMeta {
+        format: FORMAT,
+        config: config(),
+        ..CaptureMeta::default()
+    };
+    let options = WriterOptions {
+        wait_when_full: true,
+        ..WriterOptions::default()
+    };
+    let writer = CaptureWriter::create(&dir.path().join("c"), meta, options).unwrap();
+    let sink = EngineSink::new(
+        Some(writer),
+        Arc::new(Hub::new(65_536)),
+        Arc::new(PacketMemory::new(10, 4_000_000, 200_000)),
+        Arc::new(SourceCounters::default()),
+    );
+    let mut pipeline = Pipeline::new(config(), sink).unwrap();
+    let exporter = IpAddr::from([192, 0, 2, 10]);
+    let mut report = template();
+    assert_eq!(report.len(), REPORT_BYTES);
+    let mut samples: VecDeque<Event> = VecDeque::new();
+    let reports = SECONDS * 1_000_000_000 / SPACING_NS;
+    for n in 0..reports {
+        let p = packet_at(n, FLOWS, SPACING_NS);
+        patch(&mut report, &p);
+        samples.extend(sample_at(&p, FLOWS, SPACING_NS, RTT_NS));
+        let rx_ns = p.egress_ns() + 30_000;
+        while samples.front().is_some_and(|e| e.time_ns() <= rx_ns) {
+            if let Some(event) = samples.pop_front() {
+                pipeline.push_event("local", event);
+            }
+        }
+        let _ = int_report::decode(&report, |r| pipeline.push_report(exporter, &r, rx_ns));
+        if n % 100_000 == 0 {
+            pipeline.sink_mut().flush();
+        }
+    }
+    let (waiting, _) = pipeline.waiting();
+    pipeline.finish();
+    let stats = pipeline.stats();
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let peak = status
+        .lines()
+        .find_map(|l| l.strip_prefix("VmHWM:"))
+        .unwrap()
+        .trim();
+    println!(
+        "memory at 2 M reports/s, {FLOWS} flows, RTT {} ms: peak {peak} (below 500 MiB = 512000 kB); \
+         {:.1} % joined, {waiting} packets waiting at the end",
+        RTT_NS / 1_000_000,
+        100.0 * stats.matched_fraction()
+    );
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Bytes per joined postcard on the runs with known truth.
+
+use std::path::Path;
+use tidemark_collector::import::{ImportOptions, import};
+
+/// Bytes of the files of a directory whose names begin so.
+pub fn size(dir: &Path, prefix: &str) -> u64 {
+    std::fs::read_dir(dir)
+        .unwrap()
+        .map(Result::unwrap)
+        .filter(|e| e.file_name().to_string_lossy().starts_with(prefix))
+        .map(|e| e.metadata().unwrap().len())
+        .sum()
+}
+
+pub fn bytes_per_postcard() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/ns3");
+    let Ok(runs) = std::fs::read_dir(&data) else {
+        println!("SKIPPED: no ../shared/data/ns3 beside the repository");
+        return;
+    };
+    let mut runs: Vec<_> = runs.map(|e| e.unwrap().path()).collect();
+    runs.sort();
+    println!("\nbytes per postcard in Parquet (at most 14)");
+    let (mut all_bytes, mut all_rows) = (0, 0);
+    for run in runs {
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path().join("capture");
+        let report = import(&ImportOptions {
+            pcap: run.join("reports.pcap.gz"),
+            tcp_probe: Some(run.join("tcp_probe.txt.gz")),
+            out: out.clone(),
+            ..ImportOptions::default()
+        })
+        .unwrap();
+        let bytes = size(&out, "postcards-");
+        let rows = report.pipeline.postcard_rows;
+        println!(
+            "  {:24} {:6.2}",
+            run.file_name().unwrap().to_string_lossy(),
+            bytes as f64 / rows as f64
+        );
+        all_bytes += bytes;
+        all_rows += rows;
+    }
+    println!("  {:24} {:6.2}", "all", all_bytes as f64 / all_rows as f64);
+}
