@@ -3,6 +3,7 @@
 //! alone, so that a replayed capture gives what was sent live.
 
 mod flow;
+mod histogram;
 mod link;
 mod node;
 
@@ -47,7 +48,9 @@ pub struct Misfits {
 #[derive(Debug)]
 pub struct Aggregator {
     config: AggregateConfig,
-    nodes: FxHashMap<u32, NodeIntervals>,
+    nodes: Vec<NodeIntervals>,
+    node_index: FxHashMap<u32, usize>,
+    last_node: usize,
     gathered: Update,
     misfits: Misfits,
 }
@@ -59,7 +62,9 @@ impl Aggregator {
                 interval_ns: config.interval_ns.max(1),
                 ..config
             },
-            nodes: FxHashMap::default(),
+            nodes: Vec::new(),
+            node_index: FxHashMap::default(),
+            last_node: 0,
             gathered: Update::default(),
             misfits: Misfits::default(),
         }
@@ -70,28 +75,46 @@ impl Aggregator {
         self.misfits
     }
 
+    #[inline]
+    fn position(&mut self, node_id: u32) -> usize {
+        if self
+            .nodes
+            .get(self.last_node)
+            .is_some_and(|n| n.node_id() == node_id)
+        {
+            return self.last_node;
+        }
+        self.last_node = match self.node_index.get(&node_id) {
+            Some(&i) => i,
+            None => {
+                self.nodes.push(NodeIntervals::new(node_id, self.config));
+                self.node_index.insert(node_id, self.nodes.len() - 1);
+                self.nodes.len() - 1
+            }
+        };
+        self.last_node
+    }
+
     fn node(&mut self, node_id: u32) -> &mut NodeIntervals {
-        let config = self.config;
-        self.nodes
-            .entry(node_id)
-            .or_insert_with(|| NodeIntervals::new(node_id, config))
+        let i = self.position(node_id);
+        &mut self.nodes[i]
     }
 
     /// Takes a packet; gives the update that became complete by it.
+    #[inline]
     pub fn postcard(&mut self, row: &PostcardRow) -> Option<Update> {
-        let mut misfits = self.misfits;
-        let node = self.node(row.node_id);
-        node.postcard(row, &mut misfits);
-        let due = node.due();
-        self.misfits = misfits;
-        due.and_then(|to_ns| self.close(row.node_id, to_ns))
+        let i = self.position(row.node_id);
+        let node = &mut self.nodes[i];
+        node.postcard(row, &mut self.misfits);
+        let to_ns = node.due()?;
+        self.close(row.node_id, to_ns)
     }
 
     /// Takes a sample.
+    #[inline]
     pub fn probe(&mut self, row: &ProbeRow) {
-        let mut misfits = self.misfits;
-        self.node(row.node_id).probe(row, &mut misfits);
-        self.misfits = misfits;
+        let i = self.position(row.node_id);
+        self.nodes[i].probe(row, &mut self.misfits);
     }
 
     /// Takes an event; gives the update that became complete by it.
@@ -149,7 +172,7 @@ impl Aggregator {
     /// Closes everything.
     pub fn finish(&mut self) -> Option<Update> {
         let mut update = std::mem::take(&mut self.gathered);
-        let mut ids: Vec<u32> = self.nodes.keys().copied().collect();
+        let mut ids: Vec<u32> = self.node_index.keys().copied().collect();
         ids.sort_unstable();
         for id in ids {
             self.node(id).end(&mut update);

@@ -37,6 +37,7 @@ pub struct Mapping {
 
 impl Mapping {
     /// Host time of a node time.
+    #[inline]
     pub fn to_host(&self, node_ns: u64) -> u64 {
         let correction = (signed_difference(node_ns, self.reference_ns) * self.drift) as i64;
         node_ns
@@ -45,6 +46,7 @@ impl Mapping {
     }
 
     /// Node time of a host time.
+    #[inline]
     pub fn to_node(&self, host_ns: u64) -> u64 {
         let raw = host_ns.wrapping_add_signed(self.offset_ns.wrapping_neg());
         let elapsed = signed_difference(raw, self.reference_ns);
@@ -82,6 +84,7 @@ impl NodeClock {
         }
     }
 
+    #[inline]
     fn pairs(&mut self, host: u16) -> &mut Pairs {
         let i = usize::from(host);
         if self.hosts.len() <= i {
@@ -91,6 +94,7 @@ impl NodeClock {
     }
 
     /// A packet left at `egress_ns` and its report was received at `rx_ns`.
+    #[inline]
     pub fn received(&mut self, egress_ns: u64, rx_ns: u64) {
         self.reference_ns.get_or_insert(egress_ns);
         if self.local.is_some() {
@@ -100,6 +104,7 @@ impl NodeClock {
     }
 
     /// A segment that came in at `ingress_ns` had not left its host at `host_ns`.
+    #[inline]
     pub fn sent_after(&mut self, host: u16, ingress_ns: u64, host_ns: u64) {
         let p = self.pairs(host);
         p.lower
@@ -108,6 +113,7 @@ impl NodeClock {
     }
 
     /// A segment that left at `egress_ns` was known to be acknowledged at `host_ns`.
+    #[inline]
     pub fn acked_before(&mut self, host: u16, egress_ns: u64, host_ns: u64) {
         let p = self.pairs(host);
         p.upper
@@ -115,7 +121,15 @@ impl NodeClock {
         p.count += 1;
     }
 
+    /// The collector's own clock is not mapped yet: reports can do that at once.
+    #[inline]
+    pub fn lacks_local(&self) -> bool {
+        self.local
+            .is_some_and(|i| self.hosts.get(i).is_none_or(|p| p.mapping.is_none()))
+    }
+
     /// The mapping as last computed.
+    #[inline]
     pub fn mapping(&self, host: u16) -> Option<Mapping> {
         self.hosts.get(usize::from(host))?.mapping
     }

@@ -28,6 +28,7 @@ impl Line {
 }
 
 /// Difference of two times that are not 292 years apart.
+#[inline]
 pub fn signed_difference(a: u64, b: u64) -> f64 {
     a.wrapping_sub(b) as i64 as f64
 }
@@ -47,8 +48,19 @@ pub struct Envelope {
 
 impl Envelope {
     /// Adds an observation.
+    #[inline]
     pub fn add(&mut self, x_ns: u64, residual_ns: i64) {
         let window = x_ns / WINDOW_NS;
+        if let Some(p) = self.points.back()
+            && p.window == window
+            && residual_ns >= p.residual_ns
+        {
+            return;
+        }
+        self.add_to(window, x_ns, residual_ns);
+    }
+
+    fn add_to(&mut self, window: u64, x_ns: u64, residual_ns: i64) {
         // Nearly always the last window; a little disorder is normal.
         for p in self.points.iter_mut().rev().take(8) {
             if p.window == window {

@@ -4,6 +4,7 @@
 
 use crate::point::Point;
 use int_report::FlowKey;
+use smallvec::SmallVec;
 use std::collections::VecDeque;
 
 /// Samples remembered per flow, for packets reported after their sample.
@@ -48,7 +49,8 @@ pub struct Flow {
     pub syn: Option<Syn>,
     pub cookie: Option<u64>,
     pub host: u16,
-    pub points: Vec<Point>,
+    /// Nearly always one: it lies beside the rest.
+    pub points: SmallVec<[Point; 1]>,
     reference: Option<u64>,
     samples: VecDeque<SampleState>,
 }
@@ -70,13 +72,14 @@ impl Flow {
             syn: None,
             cookie: None,
             host: 0,
-            points: Vec::new(),
+            points: SmallVec::new(),
             reference: None,
             samples: VecDeque::new(),
         }
     }
 
     /// A sequence number without its wraps.
+    #[inline]
     pub fn unwrap(&mut self, seq: u32) -> u64 {
         let Some(reference) = self.reference else {
             // Room below for numbers before the first one seen.
@@ -91,6 +94,7 @@ impl Flow {
     }
 
     /// Index of the flow's state at a port, made when new.
+    #[inline]
     pub fn point(&mut self, node: u16, port: u32) -> usize {
         if let Some(i) = self
             .points
@@ -104,12 +108,14 @@ impl Flow {
     }
 
     /// The newest sample.
+    #[inline]
     pub fn last_sample(&self) -> Option<&SampleState> {
         self.samples.back()
     }
 
     /// Remembers a sample; `snd_nxt` is raised to the highest before, which
     /// keeps the search by sequence number valid.
+    #[inline]
     pub fn remember(&mut self, mut sample: SampleState) -> SampleState {
         if let Some(last) = self.samples.back() {
             sample.snd_nxt = sample.snd_nxt.max(last.snd_nxt);
@@ -123,14 +129,24 @@ impl Flow {
     }
 
     /// The first sample whose `snd_nxt` is beyond `seq`, and the one before it.
+    #[inline]
     pub fn sample_beyond(&self, seq: u64) -> Option<(SampleState, Option<SampleState>)> {
+        // Nearly always the packet is reported before its sample: no search,
+        // which would touch many cache lines.
+        if self.samples.back()?.snd_nxt <= seq {
+            return None;
+        }
         let i = self.samples.partition_point(|s| s.snd_nxt <= seq);
         let before = i.checked_sub(1).and_then(|b| self.samples.get(b)).copied();
         self.samples.get(i).map(|s| (*s, before))
     }
 
     /// The first sample at or after a host time.
+    #[inline]
     pub fn sample_after(&self, host_ns: u64) -> Option<SampleState> {
+        if self.samples.back()?.time_ns < host_ns {
+            return None;
+        }
         let i = self.samples.partition_point(|s| s.time_ns < host_ns);
         self.samples.get(i).copied()
     }

@@ -70,6 +70,7 @@ impl NodeState {
         self.max_ns
     }
 
+    #[inline]
     fn unwrap(&self, raw: u64) -> u64 {
         let raw = raw & self.mask;
         // 64 bits do not wrap in the life of a switch.
@@ -88,6 +89,7 @@ impl NodeState {
     ///
     /// # Errors
     /// When the report has no timestamp or one that contradicts the others.
+    #[inline]
     pub fn times(&mut self, report: &Report<'_>) -> Result<Times, TimeError> {
         let unit = self.config.time_unit.ns();
         let latest = if report.dropped {
@@ -149,6 +151,7 @@ impl NodeState {
     }
 
     /// Bytes of an occupancy in the node's unit.
+    #[inline]
     pub fn depth_bytes(&self, depth: u32) -> u64 {
         u64::from(depth) * u64::from(self.config.depth_unit_bytes())
     }
@@ -158,6 +161,7 @@ impl NodeState {
     }
 
     /// Bytes beyond the IP length that a packet takes on the wire of a port.
+    #[inline]
     pub fn wire_overhead_bytes(&self, port: u32) -> u32 {
         self.port(port)
             .map_or(DEFAULT_WIRE_OVERHEAD_BYTES, |p| p.wire_overhead_bytes)

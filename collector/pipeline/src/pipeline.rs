@@ -68,6 +68,8 @@ pub struct Pipeline<S> {
     sink: S,
     nodes: Vec<Node>,
     node_index: FxHashMap<u32, u16>,
+    /// Of the report before: reports of a node come in runs.
+    last_node: u16,
     hosts: Vec<String>,
     local: Option<u16>,
     streams: StreamTable,
@@ -97,6 +99,7 @@ impl<S: Sink> Pipeline<S> {
             sink,
             nodes: Vec::new(),
             node_index: FxHashMap::default(),
+            last_node: 0,
             streams: StreamTable::new(StreamConfig::default(), MAX_STREAMS),
             skip_datagram: false,
             flows: FlowTable::new(config.max_flows),
@@ -219,7 +222,15 @@ impl<S: Sink> Pipeline<S> {
     }
 
     /// Work that is due by the collector's clock.
+    #[inline]
     fn periodic(&mut self) {
+        if self.now_rx_ns >= self.next_clock_ns.min(self.next_publish_ns) {
+            self.periodic_work();
+        }
+    }
+
+    #[cold]
+    fn periodic_work(&mut self) {
         if self.now_rx_ns >= self.next_clock_ns {
             self.next_clock_ns = self.now_rx_ns + CLOCK_UPDATE_NS;
             for node in &mut self.nodes {
@@ -277,6 +288,7 @@ impl<S: Sink> Pipeline<S> {
         }
     }
 
+    #[inline]
     fn next_order(&mut self) -> u64 {
         self.order += 1;
         self.order - 1
@@ -333,7 +345,17 @@ impl<S: Sink> Pipeline<S> {
         Some(host)
     }
 
+    #[inline]
     fn node(&mut self, node_id: u32, rx_ns: u64) -> Option<u16> {
+        let last = self.nodes.get(usize::from(self.last_node));
+        if last.is_some_and(|n| n.state.node_id == node_id) {
+            return Some(self.last_node);
+        }
+        self.last_node = self.find_node(node_id, rx_ns)?;
+        Some(self.last_node)
+    }
+
+    fn find_node(&mut self, node_id: u32, rx_ns: u64) -> Option<u16> {
         if let Some(&i) = self.node_index.get(&node_id) {
             return Some(i);
         }

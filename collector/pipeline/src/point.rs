@@ -100,6 +100,7 @@ impl Point {
     }
 
     /// Notes that a segment `[seq, end)` came to the switch at `ingress_ns`.
+    #[inline]
     pub fn arrival(&mut self, seq: u64, end: u64, ingress_ns: u64) -> Arrival {
         let Some(max_end) = self.max_end else {
             self.max_end = Some(end);
@@ -148,6 +149,7 @@ impl Point {
 
     /// Puts a packet among those waiting for a sample beyond their sequence
     /// number, in order of that.
+    #[inline]
     pub fn wait_for_sequence(&mut self, waiting: Waiting) {
         let list = &mut self.wait_sequence;
         list.push_back(waiting);
@@ -158,7 +160,18 @@ impl Point {
         }
     }
 
+    /// Forgets waiting packets that have been handed on meanwhile.
+    #[inline]
+    pub fn forget_waiting(&mut self, first_position: u64) {
+        for list in [&mut self.wait_sequence, &mut self.wait_time] {
+            while list.front().is_some_and(|w| w.position < first_position) {
+                list.pop_front();
+            }
+        }
+    }
+
     /// A segment passed and awaits its acknowledgement.
+    #[inline]
     pub fn passed(&mut self, seq: u64, end: u64, egress_ns: u64, delay_ns: u64) {
         if self.unacked.len() == MAX_UNACKED {
             self.unacked.pop_front();
@@ -177,11 +190,13 @@ impl Point {
     }
 
     /// A loss or retransmission: the two smoothed values part for a while.
+    #[inline]
     pub fn disturbed(&mut self) {
         self.settle = SETTLE_SAMPLES;
     }
 
     /// Follows an acknowledgement from `before` to `una`.
+    #[inline]
     pub fn acked(&mut self, before: u64, una: u64) -> Option<Acked> {
         let mut oldest = None;
         let mut result: Option<Acked> = None;
@@ -212,6 +227,7 @@ impl Point {
 
     /// Smoothed RTT less the equally smoothed queueing delay at this port, in
     /// us; 0 while the two do not yet agree.
+    #[inline]
     pub fn base_rtt_us(&self, srtt_us: u32) -> u32 {
         if self.delays <= WARM_UP_SAMPLES || self.settle > 0 || srtt_us == 0 {
             return 0;

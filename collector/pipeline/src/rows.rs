@@ -38,6 +38,7 @@ impl Join {
     }
 
     /// Whether the sender's state is known.
+    #[inline]
     pub fn matched(self) -> bool {
         matches!(self, Self::Sequence | Self::Time)
     }
@@ -90,6 +91,7 @@ pub struct PostcardRow {
 
 impl PostcardRow {
     /// Egress time, or ingress time of a dropped packet.
+    #[inline]
     pub fn time_ns(&self) -> u64 {
         if self.dropped {
             self.ingress_ns

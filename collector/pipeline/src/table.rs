@@ -4,14 +4,76 @@
 use crate::flow::Flow;
 use int_report::FlowKey;
 use rustc_hash::FxHashMap;
+use std::net::IpAddr;
 
 /// How many flows are looked at to find one to evict.
 const SCAN: usize = 64;
 
+/// A five-tuple packed so that it is hashed and compared in a few words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct V4Key(u64, u64);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct V6Key(u128, u128, u64);
+
+/// Slots by five-tuple, a table for each length of key.
+#[derive(Debug, Default)]
+struct Index {
+    v4: FxHashMap<V4Key, u32>,
+    v6: FxHashMap<V6Key, u32>,
+}
+
+#[inline]
+fn ports(key: &FlowKey) -> u64 {
+    u64::from(key.src_port) << 32 | u64::from(key.dst_port) << 16 | u64::from(key.protocol)
+}
+
+#[inline]
+fn v6(key: &FlowKey) -> V6Key {
+    let bits = |address: IpAddr| match address {
+        IpAddr::V4(a) => a.to_ipv6_mapped().to_bits(),
+        IpAddr::V6(a) => a.to_bits(),
+    };
+    V6Key(bits(key.src), bits(key.dst), ports(key))
+}
+
+#[inline]
+fn v4(key: &FlowKey) -> Option<V4Key> {
+    let (IpAddr::V4(src), IpAddr::V4(dst)) = (key.src, key.dst) else {
+        return None;
+    };
+    let addresses = u64::from(src.to_bits()) << 32 | u64::from(dst.to_bits());
+    Some(V4Key(addresses, ports(key)))
+}
+
+impl Index {
+    #[inline]
+    fn get(&self, key: &FlowKey) -> Option<u32> {
+        match v4(key) {
+            Some(packed) => self.v4.get(&packed).copied(),
+            None => self.v6.get(&v6(key)).copied(),
+        }
+    }
+
+    fn insert(&mut self, key: &FlowKey, slot: u32) {
+        match v4(key) {
+            Some(packed) => self.v4.insert(packed, slot),
+            None => self.v6.insert(v6(key), slot),
+        };
+    }
+
+    fn remove(&mut self, key: &FlowKey) {
+        match v4(key) {
+            Some(packed) => self.v4.remove(&packed),
+            None => self.v6.remove(&v6(key)),
+        };
+    }
+}
+
 /// Flows by five-tuple. When full, the longest idle of the next few goes.
 #[derive(Debug)]
 pub struct FlowTable {
-    index: FxHashMap<FlowKey, u32>,
+    index: Index,
     slots: Vec<Flow>,
     max: usize,
     hand: usize,
@@ -22,7 +84,7 @@ pub struct FlowTable {
 impl FlowTable {
     pub fn new(max: usize) -> Self {
         Self {
-            index: FxHashMap::default(),
+            index: Index::default(),
             slots: Vec::new(),
             max: max.max(1),
             hand: 0,
@@ -40,14 +102,17 @@ impl FlowTable {
         self.evicted
     }
 
+    #[inline]
     pub fn find(&self, key: &FlowKey) -> Option<u32> {
-        self.index.get(key).copied()
+        self.index.get(key)
     }
 
+    #[inline]
     pub fn get(&self, slot: u32) -> Option<&Flow> {
         self.slots.get(slot as usize)
     }
 
+    #[inline]
     pub fn get_mut(&mut self, slot: u32) -> Option<&mut Flow> {
         self.slots.get_mut(slot as usize)
     }
@@ -66,7 +131,7 @@ impl FlowTable {
             self.index.remove(&old.key);
             victim
         };
-        self.index.insert(key, slot as u32);
+        self.index.insert(&key, slot as u32);
         slot as u32
     }
 
@@ -104,6 +169,22 @@ mod tests {
             dst_port: 2,
             protocol: 6,
         }
+    }
+
+    #[test]
+    fn addresses_of_both_kinds_are_kept_apart() {
+        let mut t = FlowTable::new(16);
+        let v4 = key(1);
+        let mapped = FlowKey {
+            src: "::ffff:10.0.0.1".parse().unwrap(),
+            dst: "::ffff:10.0.0.2".parse().unwrap(),
+            ..v4
+        };
+        let a = t.insert(v4, 0, 0, 0);
+        assert!(t.find(&mapped).is_none());
+        let b = t.insert(mapped, 0, 0, 0);
+        assert_eq!((t.find(&v4), t.find(&mapped)), (Some(a), Some(b)));
+        assert!(t.find(&v4.reversed()).is_none());
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub enum Event {
 impl Event {
     /// Host clock, ns.
     #[must_use]
+    #[inline]
     pub fn time_ns(&self) -> u64 {
         match self {
             Self::Probe(sample) => sample.time_ns,
@@ -29,6 +30,7 @@ impl Event {
 
     /// The socket's flow: source = the local end.
     #[must_use]
+    #[inline]
     pub fn flow(&self) -> &FlowKey {
         match self {
             Self::Probe(sample) => &sample.flow,

@@ -2,8 +2,8 @@
 //! Traffic of many TCP flows through one port: its reports and the samples of
 //! its senders.
 
-use int_report::encode::{encode, postcard};
 use int_report::FlowKey;
+use int_report::encode::{encode, postcard};
 use std::net::IpAddr;
 use tcp_probe::{Event, Sample};
 use tidemark_pipeline::{Config, NodeConfig, PortConfig};

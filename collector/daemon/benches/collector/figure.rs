@@ -50,7 +50,11 @@ impl Row {
             target,
             m(self.value),
             format!("{} to {}", m(self.least), m(self.most)),
-            if self.value < self.target { "BELOW " } else { "" },
+            if self.value < self.target {
+                "BELOW "
+            } else {
+                ""
+            },
             self.note
         );
     }

@@ -49,7 +49,11 @@ pub fn single() -> Row {
 }
 
 pub fn baseline() -> Row {
-    Row::median("baseline: one recv, one line written, per report", 0.0, lines)
+    Row::median(
+        "baseline: one recv, one line written, per report",
+        0.0,
+        lines,
+    )
 }
 
 struct Sender {
@@ -92,12 +96,23 @@ fn send(to: SocketAddr, coalesce: bool, done: impl Fn() -> u64 + Send + 'static)
 
 /// Has the kernel cut what is sent into datagrams.
 pub fn data_segments(socket: &UdpSocket) {
-    set(socket, libc::SOL_UDP, libc::UDP_SEGMENT, REPORT_BYTES as libc::c_int);
+    set(
+        socket,
+        libc::SOL_UDP,
+        libc::UDP_SEGMENT,
+        REPORT_BYTES as libc::c_int,
+    );
 }
 
 fn set(socket: &UdpSocket, level: libc::c_int, name: libc::c_int, value: libc::c_int) {
     let result = unsafe {
-        libc::setsockopt(socket.as_raw_fd(), level, name, (&raw const value).cast(), 4)
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            level,
+            name,
+            (&raw const value).cast(),
+            4,
+        )
     };
     assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
 }
@@ -168,7 +183,8 @@ fn whole_path(coalesce: bool) -> f64 {
     sending.stop.store(true, Ordering::Relaxed);
     let sent = sending.thread.join().unwrap();
     assert!(
-        wait(Duration::from_secs(5), || counters.totals().datagrams >= sent),
+        wait(Duration::from_secs(5), || counters.totals().datagrams
+            >= sent),
         "reports were lost"
     );
     running.stop();
@@ -230,7 +246,8 @@ fn lines() -> f64 {
     sending.stop.store(true, Ordering::Relaxed);
     let sent = sending.thread.join().unwrap();
     assert!(
-        wait(Duration::from_secs(5), || done.load(Ordering::Relaxed) >= sent),
+        wait(Duration::from_secs(5), || done.load(Ordering::Relaxed)
+            >= sent),
         "reports were lost"
     );
     let elapsed = start.elapsed().as_secs_f64();

@@ -43,24 +43,33 @@ pub fn ring() -> Row {
     // The data wrap around the end of the ring in the middle of a record.
     let (first, second) = bytes.split_at(bytes.len() / 2 + 48);
     let mut scratch = Vec::new();
-    Row::median("tcp_probe samples from perf ring bytes, per core", 5e6, || {
-        let mut events = 0;
-        let before = crate::figure::process_cpu();
-        let mut sum = 0u64;
-        for _ in 0..ROUNDS {
-            let _ = records(black_box(first), black_box(second), &mut scratch, |record| {
-                if let Record::Sample { time_ns, raw } = record
-                    && let Ok(event) = layout.read(time_ns, raw)
-                {
-                    events += 1;
-                    sum = sum.wrapping_add(used(&event));
-                }
-            });
-        }
-        black_box(sum);
-        assert!(events >= ROUNDS * REPEAT as u64);
-        events as f64 / (crate::figure::process_cpu() - before).as_secs_f64()
-    })
+    Row::median(
+        "tcp_probe samples from perf ring bytes, per core",
+        5e6,
+        || {
+            let mut events = 0;
+            let before = crate::figure::process_cpu();
+            let mut sum = 0u64;
+            for _ in 0..ROUNDS {
+                let _ = records(
+                    black_box(first),
+                    black_box(second),
+                    &mut scratch,
+                    |record| {
+                        if let Record::Sample { time_ns, raw } = record
+                            && let Ok(event) = layout.read(time_ns, raw)
+                        {
+                            events += 1;
+                            sum = sum.wrapping_add(used(&event));
+                        }
+                    },
+                );
+            }
+            black_box(sum);
+            assert!(events >= ROUNDS * REPEAT as u64);
+            events as f64 / (crate::figure::process_cpu() - before).as_secs_f64()
+        },
+    )
 }
 
 fn lines() -> Vec<String> {
@@ -103,25 +112,29 @@ pub fn text() -> Row {
 /// Splits into words and looks the fields up by name.
 pub fn text_naive() -> Row {
     let lines = lines();
-    Row::median("the same by splitting and looking up words, per core", 0.0, || {
-        per_core(2 * LINES as u64, || {
-            let mut sum = 0u64;
-            for line in (0..2).flat_map(|_| &lines) {
-                let words: Vec<&str> = black_box(line).split_whitespace().collect();
-                let time: f64 = words[3].trim_end_matches(':').parse().unwrap();
-                let fields: HashMap<&str, &str> =
-                    words.iter().filter_map(|w| w.split_once('=')).collect();
-                let src: std::net::SocketAddr = fields["src"].parse().unwrap();
-                let dst: std::net::SocketAddr = fields["dest"].parse().unwrap();
-                let hex = |name| u64::from_str_radix(&fields[name][2..], 16).unwrap();
-                let dec = |name| fields[name].parse::<u64>().unwrap();
-                sum = sum
-                    .wrapping_add((time * 1e9) as u64 + hex("snd_nxt") + hex("snd_una"))
-                    .wrapping_add(dec("snd_cwnd") + dec("ssthresh") + dec("snd_wnd"))
-                    .wrapping_add(dec("srtt") + dec("rcv_wnd") + dec("data_len"))
-                    .wrapping_add(u64::from(src.port()) + u64::from(dst.port()));
-            }
-            black_box(sum);
-        })
-    })
+    Row::median(
+        "the same by splitting and looking up words, per core",
+        0.0,
+        || {
+            per_core(2 * LINES as u64, || {
+                let mut sum = 0u64;
+                for line in (0..2).flat_map(|_| &lines) {
+                    let words: Vec<&str> = black_box(line).split_whitespace().collect();
+                    let time: f64 = words[3].trim_end_matches(':').parse().unwrap();
+                    let fields: HashMap<&str, &str> =
+                        words.iter().filter_map(|w| w.split_once('=')).collect();
+                    let src: std::net::SocketAddr = fields["src"].parse().unwrap();
+                    let dst: std::net::SocketAddr = fields["dest"].parse().unwrap();
+                    let hex = |name| u64::from_str_radix(&fields[name][2..], 16).unwrap();
+                    let dec = |name| fields[name].parse::<u64>().unwrap();
+                    sum = sum
+                        .wrapping_add((time * 1e9) as u64 + hex("snd_nxt") + hex("snd_una"))
+                        .wrapping_add(dec("snd_cwnd") + dec("ssthresh") + dec("snd_wnd"))
+                        .wrapping_add(dec("srtt") + dec("rcv_wnd") + dec("data_len"))
+                        .wrapping_add(u64::from(src.port()) + u64::from(dst.port()));
+                }
+                black_box(sum);
+            })
+        },
+    )
 }

@@ -15,6 +15,7 @@ pub struct FlowTotals {
 
 impl FlowTotals {
     /// A packet of the flow left, or was dropped, in this interval.
+    #[inline]
     pub fn packet(&mut self, row: &PostcardRow) {
         let r = &mut self.record;
         if row.dropped {
@@ -38,6 +39,7 @@ impl FlowTotals {
     }
 
     /// A sample of the flow's sender fell into this interval.
+    #[inline]
     pub fn sample(&mut self, row: &ProbeRow) {
         let inflight = row.snd_nxt.wrapping_sub(row.snd_una);
         let base = row.base_rtt_us;

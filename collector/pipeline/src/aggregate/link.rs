@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One egress queue over one interval.
 
+use super::histogram::Buckets;
 use crate::rows::PostcardRow;
-use tidemark_proto::histogram::Counts;
 use tidemark_proto::telemetry::LinkInterval;
 
 /// Running totals of a [`LinkInterval`].
 #[derive(Debug, Default)]
 pub struct LinkTotals {
     record: LinkInterval,
-    occupancy: Counts,
-    delay: Counts,
+    occupancy: Buckets,
+    delay: Buckets,
     limit_bytes: Option<u64>,
     sampling_shift: Option<u32>,
     lost: i64,
@@ -18,6 +18,7 @@ pub struct LinkTotals {
 
 impl LinkTotals {
     /// The packet came to the queue in this interval.
+    #[inline]
     pub fn arrival(&mut self, row: &PostcardRow) {
         let r = &mut self.record;
         r.arrivals += 1;
@@ -36,6 +37,7 @@ impl LinkTotals {
     }
 
     /// The packet left the queue in this interval.
+    #[inline]
     pub fn departure(&mut self, row: &PostcardRow) {
         let r = &mut self.record;
         r.packets += 1;
@@ -52,6 +54,7 @@ impl LinkTotals {
     }
 
     /// Reports found missing (or found again) with a report of this interval.
+    #[inline]
     pub fn lost(&mut self, reports: i32) {
         self.lost += i64::from(reports);
     }
@@ -62,20 +65,31 @@ impl LinkTotals {
 pub struct LinkState {
     limit_bytes: u64,
     sampling_shift: u32,
+    /// Start of the first record given.
+    first_start_ns: Option<u64>,
 }
 
 impl LinkState {
-    /// The finished record; `totals` is `None` when nothing came by.
+    /// The node's clock started anew.
+    pub fn restart(&mut self) {
+        self.first_start_ns = None;
+    }
+
+    /// The finished record; `totals` is `None` when nothing came by, else it is
+    /// emptied and can be used again.
     pub fn record(
         &mut self,
-        totals: Option<LinkTotals>,
+        totals: Option<&mut LinkTotals>,
         (node_id, port, queue): (u32, u32, u8),
         start_ns: u64,
         duration_ns: u64,
     ) -> LinkInterval {
-        let mut totals = totals.unwrap_or_default();
-        self.limit_bytes = totals.limit_bytes.unwrap_or(self.limit_bytes);
-        self.sampling_shift = totals.sampling_shift.unwrap_or(self.sampling_shift);
+        let mut nothing = LinkTotals::default();
+        let totals = totals.unwrap_or(&mut nothing);
+        let first_start_ns = *self.first_start_ns.get_or_insert(start_ns);
+        self.limit_bytes = totals.limit_bytes.take().unwrap_or(self.limit_bytes);
+        self.sampling_shift = totals.sampling_shift.take().unwrap_or(self.sampling_shift);
+        let lost = std::mem::take(&mut totals.lost);
         LinkInterval {
             node_id,
             port,
@@ -84,10 +98,11 @@ impl LinkState {
             duration_ns,
             limit_bytes: self.limit_bytes,
             sampling_shift: self.sampling_shift,
-            reports_lost: u32::try_from(totals.lost.max(0)).unwrap_or(u32::MAX),
-            occupancy_bytes: (!totals.occupancy.is_empty()).then(|| totals.occupancy.take()),
-            delay_ns: (!totals.delay.is_empty()).then(|| totals.delay.take()),
-            ..totals.record
+            reports_lost: u32::try_from(lost.max(0)).unwrap_or(u32::MAX),
+            occupancy_bytes: totals.occupancy.take(),
+            delay_ns: totals.delay.take(),
+            first_start_ns,
+            ..std::mem::take(&mut totals.record)
         }
     }
 }

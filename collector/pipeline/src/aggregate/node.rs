@@ -6,33 +6,47 @@ use super::link::{LinkState, LinkTotals};
 use super::{AggregateConfig, Misfits};
 use crate::rows::{PostcardRow, ProbeRow};
 use rustc_hash::FxHashMap;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use tidemark_proto::telemetry::{Drop, Update, Watermark};
 
 /// Open intervals reach at most this far.
 const MAX_OPEN_NS: u64 = 120_000_000_000;
 /// Queueing delay that the wait for late arrivals follows.
 const MAX_DELAY_NS: u64 = 10_000_000_000;
+/// Emptied intervals kept for use again.
+const MAX_SPARE: usize = 64;
 /// Egress queues per node.
 const MAX_LINKS: usize = 4096;
 
+/// Number of an egress queue among those of its node.
+type LinkIndex = usize;
+
 #[derive(Debug, Default)]
 struct Interval {
-    links: Vec<((u32, u8), LinkTotals)>,
-    flows: FxHashMap<(u64, u32), FlowTotals>,
+    /// By [`LinkIndex`].
+    links: Vec<Option<Box<LinkTotals>>>,
+    flow_index: FxHashMap<(u64, u32), u32>,
+    flows: Vec<((u64, u32), FlowTotals)>,
     drops: Vec<Drop>,
 }
 
 impl Interval {
-    fn link(&mut self, port: u32, queue: u8) -> &mut LinkTotals {
-        let i = match self.links.iter().position(|(k, _)| *k == (port, queue)) {
-            Some(i) => i,
-            None => {
-                self.links.push(((port, queue), LinkTotals::default()));
-                self.links.len() - 1
-            }
-        };
-        &mut self.links[i].1
+    #[inline]
+    fn link(&mut self, link: LinkIndex) -> &mut LinkTotals {
+        if self.links.len() <= link {
+            self.links.resize_with(link + 1, || None);
+        }
+        self.links[link].get_or_insert_default()
+    }
+
+    #[inline]
+    fn flow(&mut self, flow_id: u64, port: u32) -> &mut FlowTotals {
+        let key = (flow_id, port);
+        let i = *self.flow_index.entry(key).or_insert_with(|| {
+            self.flows.push((key, FlowTotals::default()));
+            (self.flows.len() - 1) as u32
+        });
+        &mut self.flows[i as usize].1
     }
 }
 
@@ -46,7 +60,15 @@ pub struct NodeIntervals {
     /// Intervals before `base` have been handed on.
     closing: bool,
     open: VecDeque<Interval>,
-    links: BTreeMap<(u32, u8), LinkState>,
+    /// Emptied, to be used again.
+    spare: Vec<Interval>,
+    links: Vec<((u32, u8), LinkState)>,
+    link_index: FxHashMap<(u32, u8), LinkIndex>,
+    /// Links in the order of ports and queues.
+    sorted: Vec<LinkIndex>,
+    last_link: LinkIndex,
+    /// The interval looked up last: number, start, end.
+    last_number: (u64, u64, u64),
     max_ns: u64,
     max_delay_ns: u64,
 }
@@ -59,10 +81,20 @@ impl NodeIntervals {
             base: None,
             closing: false,
             open: VecDeque::new(),
-            links: BTreeMap::new(),
+            spare: Vec::new(),
+            links: Vec::new(),
+            link_index: FxHashMap::default(),
+            sorted: Vec::new(),
+            last_link: 0,
+            last_number: (0, 0, 0),
             max_ns: 0,
             max_delay_ns: 0,
         }
+    }
+
+    #[inline]
+    pub fn node_id(&self) -> u32 {
+        self.node_id
     }
 
     /// The node's clock starts anew.
@@ -71,11 +103,39 @@ impl NodeIntervals {
         self.closing = false;
         self.open.clear();
         self.max_ns = 0;
+        for (_, state) in &mut self.links {
+            state.restart();
+        }
     }
 
-    fn interval(&mut self, time_ns: u64, misfits: &mut Misfits) -> &mut Interval {
-        let max_open = (MAX_OPEN_NS / self.config.interval_ns).max(2);
+    /// Number of the interval that a time falls into.
+    #[inline]
+    fn number(&mut self, time_ns: u64) -> u64 {
+        let (number, start, end) = self.last_number;
+        if (start..end).contains(&time_ns) {
+            return number;
+        }
         let number = time_ns / self.config.interval_ns;
+        let start = number * self.config.interval_ns;
+        let end = start.saturating_add(self.config.interval_ns);
+        self.last_number = (number, start, end);
+        number
+    }
+
+    /// Position of an interval among the open ones.
+    #[inline]
+    fn position(&mut self, number: u64, misfits: &mut Misfits) -> usize {
+        if let Some(offset) = self.base.and_then(|base| number.checked_sub(base))
+            && offset < self.open.len() as u64
+        {
+            return offset as usize;
+        }
+        self.make(number, misfits)
+    }
+
+    #[cold]
+    fn make(&mut self, number: u64, misfits: &mut Misfits) -> usize {
+        let max_open = (MAX_OPEN_NS / self.config.interval_ns).max(2);
         let base = *self.base.get_or_insert(number);
         let mut offset = match number.checked_sub(base) {
             Some(offset) => offset,
@@ -96,37 +156,55 @@ impl NodeIntervals {
             offset = max_open - 1;
         }
         let offset = offset as usize;
-        if self.open.len() <= offset {
-            self.open.resize_with(offset + 1, Interval::default);
+        while self.open.len() <= offset {
+            let interval = self.spare.pop().unwrap_or_default();
+            self.open.push_back(interval);
         }
-        &mut self.open[offset]
+        offset
     }
 
-    pub fn postcard(&mut self, row: &PostcardRow, misfits: &mut Misfits) {
-        let (port, queue) = (row.port, row.queue);
-        if !self.links.contains_key(&(port, queue)) {
-            if self.links.len() >= MAX_LINKS {
-                misfits.links_refused += 1;
-                return;
-            }
-            self.links.insert((port, queue), LinkState::default());
+    #[inline]
+    fn link(&mut self, key: (u32, u8)) -> Option<LinkIndex> {
+        if self.links.get(self.last_link).is_some_and(|l| l.0 == key) {
+            return Some(self.last_link);
         }
-        self.interval(row.ingress_ns, misfits)
-            .link(port, queue)
-            .arrival(row);
-        let at_end = self.interval(row.time_ns(), misfits);
-        at_end
-            .flows
-            .entry((row.flow_id, port))
-            .or_default()
-            .packet(row);
-        let link = at_end.link(port, queue);
-        link.lost(row.lost_before);
+        if let Some(&i) = self.link_index.get(&key) {
+            self.last_link = i;
+            return Some(i);
+        }
+        if self.links.len() >= MAX_LINKS {
+            return None;
+        }
+        let i = self.links.len();
+        self.links.push((key, LinkState::default()));
+        self.link_index.insert(key, i);
+        self.sorted.push(i);
+        let links = &self.links;
+        self.sorted.sort_unstable_by_key(|&i| links[i].0);
+        self.last_link = i;
+        Some(i)
+    }
+
+    #[inline]
+    pub fn postcard(&mut self, row: &PostcardRow, misfits: &mut Misfits) {
+        let Some(link) = self.link((row.port, row.queue)) else {
+            misfits.links_refused += 1;
+            return;
+        };
+        let arrived = self.number(row.ingress_ns);
+        let arrival = self.position(arrived, misfits);
+        self.open[arrival].link(link).arrival(row);
+        let ended = self.number(row.time_ns());
+        let end = self.position(ended, misfits);
+        let at_end = &mut self.open[end];
+        at_end.flow(row.flow_id, row.port).packet(row);
+        let totals = at_end.link(link);
+        totals.lost(row.lost_before);
         if row.dropped {
             at_end.drops.push(Drop {
                 node_id: row.node_id,
-                port,
-                queue: queue.into(),
+                port: row.port,
+                queue: row.queue.into(),
                 time_ns: row.ingress_ns,
                 flow_id: row.flow_id,
                 tcp_seq: row.tcp_seq,
@@ -137,25 +215,25 @@ impl NodeIntervals {
                 cwnd: row.cwnd,
             });
         } else {
-            link.departure(row);
+            totals.departure(row);
             let delay_ns = row.egress_ns.saturating_sub(row.ingress_ns);
             self.max_delay_ns = self.max_delay_ns.max(delay_ns.min(MAX_DELAY_NS));
         }
         self.max_ns = self.max_ns.max(row.time_ns());
     }
 
+    #[inline]
     pub fn probe(&mut self, row: &ProbeRow, misfits: &mut Misfits) {
         if self.base.is_none() {
             return;
         }
-        self.interval(row.time_ns, misfits)
-            .flows
-            .entry((row.flow_id, row.port))
-            .or_default()
-            .sample(row);
+        let number = self.number(row.time_ns);
+        let i = self.position(number, misfits);
+        self.open[i].flow(row.flow_id, row.port).sample(row);
     }
 
     /// Up to where intervals can be closed, once that is worth an update.
+    #[inline]
     pub fn due(&self) -> Option<u64> {
         let wait_ns = self.config.reorder_ns + self.max_delay_ns + self.max_delay_ns / 4;
         let safe_ns = self.max_ns.saturating_sub(wait_ns);
@@ -196,30 +274,29 @@ impl NodeIntervals {
     fn emit(&mut self, number: u64, mut interval: Interval, update: &mut Update) {
         let duration_ns = self.config.interval_ns;
         let start_ns = number * duration_ns;
-        for (&(port, queue), state) in &mut self.links {
-            let totals = interval
-                .links
-                .iter()
-                .position(|(k, _)| *k == (port, queue))
-                .map(|i| interval.links.swap_remove(i).1);
+        for &i in &self.sorted {
+            let Some(((port, queue), state)) = self.links.get_mut(i) else {
+                continue;
+            };
+            let totals = interval.links.get_mut(i).and_then(Option::as_deref_mut);
             update.link_intervals.push(state.record(
                 totals,
-                (self.node_id, port, queue),
+                (self.node_id, *port, *queue),
                 start_ns,
                 duration_ns,
             ));
         }
-        let mut flows: Vec<_> = interval.flows.into_iter().collect();
-        flows.sort_unstable_by_key(|(k, _)| *k);
-        for ((flow_id, port), totals) in flows {
-            update.flow_intervals.push(totals.record(
-                flow_id,
-                (self.node_id, port),
-                start_ns,
-                duration_ns,
-            ));
-        }
+        interval.flow_index.clear();
+        interval.flows.sort_unstable_by_key(|(key, _)| *key);
+        update
+            .flow_intervals
+            .extend(interval.flows.drain(..).map(|((flow_id, port), totals)| {
+                totals.record(flow_id, (self.node_id, port), start_ns, duration_ns)
+            }));
         interval.drops.sort_by_key(|d| d.time_ns);
         update.drops.append(&mut interval.drops);
+        if self.spare.len() < MAX_SPARE {
+            self.spare.push(interval);
+        }
     }
 }

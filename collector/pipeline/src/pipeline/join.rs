@@ -7,14 +7,16 @@
 //! sequence number says nothing, so the first sample after they left is taken,
 //! through the clock mapping.
 
-use super::{Pending, Pipeline};
+use super::{Node, Pending, Pipeline};
 use crate::flow::SampleState;
 use crate::point::{Arrival, Waiting};
 use crate::rows::{Join, PostcardRow, Sink};
+use crate::table::FlowTable;
 
 /// A last sample may stand in for a missing one for this long.
 const MAX_STALE_NS: u64 = 5_000_000_000;
 
+#[inline]
 fn fill(row: &mut PostcardRow, sample: &SampleState, join: Join) {
     row.join = join;
     row.cwnd = sample.cwnd;
@@ -24,6 +26,7 @@ fn fill(row: &mut PostcardRow, sample: &SampleState, join: Join) {
 
 impl<S: Sink> Pipeline<S> {
     /// Joins a data packet or puts it among the waiting.
+    #[inline]
     pub(super) fn join(&mut self, pending: &mut Pending) {
         let position = self.first_position + self.queue.len() as u64;
         let wait_ns = u64::from(self.config.join_wait_ms) * 1_000_000;
@@ -45,10 +48,20 @@ impl<S: Sink> Pipeline<S> {
         }
         let waits =
             flow.probed || row.rx_ns.saturating_sub(flow.created_rx_ns) < wait_ns.saturating_mul(2);
+        let beyond = flow.sample_beyond(seq);
+        if arrival == Arrival::New && beyond.is_none() {
+            if waits {
+                pending.resolved = false;
+                pending.deadline_rx_ns = row.rx_ns.saturating_add(wait_ns);
+                let point = &mut flow.points[p];
+                point.forget_waiting(self.first_position);
+                point.wait_for_sequence(Waiting { key: seq, position });
+            }
+            return;
+        }
         // When it came here stands for when it left: a little late, but never
         // before the ACK that caused it.
         let left_host_ns = clock.mapping(flow.host).map(|m| m.to_host(row.ingress_ns));
-        let beyond = flow.sample_beyond(seq);
         let by_sequence = match (arrival, beyond) {
             (Arrival::New, Some((sample, before))) => Some((sample, before)),
             // Reordered, not sent again: it was here before that sample.
@@ -79,12 +92,7 @@ impl<S: Sink> Pipeline<S> {
         pending.resolved = false;
         pending.deadline_rx_ns = row.rx_ns.saturating_add(wait_ns);
         let point = &mut flow.points[p];
-        let first = self.first_position;
-        for list in [&mut point.wait_sequence, &mut point.wait_time] {
-            while list.front().is_some_and(|w| w.position < first) {
-                list.pop_front();
-            }
-        }
+        point.forget_waiting(self.first_position);
         if waits_for_sequence {
             point.wait_for_sequence(Waiting { key: seq, position });
         } else {
@@ -135,70 +143,70 @@ impl<S: Sink> Pipeline<S> {
     }
 
     /// Hands on what waits for nothing any more, in the order of arrival.
+    #[inline]
     pub(super) fn emit_ready(&mut self, now_rx_ns: u64) {
-        while let Some(front) = self.queue.front() {
+        loop {
             let forced = self.queue.len() > self.config.max_pending;
-            if !front.resolved && front.deadline_rx_ns > now_rx_ns && !forced {
-                break;
-            }
-            let Some(mut pending) = self.queue.pop_front() else {
-                break;
+            let Some(front) = self.queue.front_mut() else {
+                return;
             };
-            self.first_position += 1;
-            if !pending.resolved {
-                if forced {
-                    self.stats.join_forced += 1;
+            if !front.resolved {
+                if front.deadline_rx_ns > now_rx_ns && !forced {
+                    return;
                 }
-                self.join_late(&mut pending);
+                self.stats.join_forced += u64::from(forced);
+                join_late(&self.flows, &self.nodes, front);
             }
-            self.nodes[usize::from(pending.node)].pending -= 1;
-            self.emit_postcard(pending.row);
-        }
-    }
-
-    /// No sample came: the last segments of a connection left under the state
-    /// after the last sample.
-    fn join_late(&mut self, pending: &mut Pending) {
-        let Some(flow) = self.flows.get(pending.slot) else {
-            return;
-        };
-        if flow.id != pending.row.flow_id || !flow.probed {
-            return;
-        }
-        let clock = &self.nodes[usize::from(pending.node)].clock;
-        let left_host_ns = clock
-            .mapping(flow.host)
-            .map(|m| m.to_host(pending.row.ingress_ns));
-        match (flow.last_sample(), left_host_ns) {
-            (Some(sample), Some(t)) if t.saturating_sub(sample.time_ns) <= MAX_STALE_NS => {
-                fill(&mut pending.row, sample, Join::Time);
+            self.nodes[usize::from(front.node)].pending -= 1;
+            let row = &mut front.row;
+            match row.join {
+                Join::None => {}
+                Join::Unmatched => self.stats.join_candidates += 1,
+                Join::Sequence => {
+                    self.stats.join_candidates += 1;
+                    self.stats.join_by_sequence += 1;
+                }
+                Join::Time => {
+                    self.stats.join_candidates += 1;
+                    self.stats.join_by_time += 1;
+                }
             }
-            _ => pending.row.join = Join::Unmatched,
-        }
-    }
-
-    fn emit_postcard(&mut self, mut row: PostcardRow) {
-        match row.join {
-            Join::None => {}
-            Join::Unmatched => self.stats.join_candidates += 1,
-            Join::Sequence => {
-                self.stats.join_candidates += 1;
-                self.stats.join_by_sequence += 1;
+            row.order = self.order;
+            self.order += 1;
+            self.stats.postcard_rows += 1;
+            self.sink.postcard(row);
+            if let Some(update) = self.aggregator.postcard(row) {
+                self.sink.update(update);
             }
-            Join::Time => {
-                self.stats.join_candidates += 1;
-                self.stats.join_by_time += 1;
-            }
-        }
-        row.order = self.next_order();
-        self.stats.postcard_rows += 1;
-        self.sink.postcard(&row);
-        if let Some(update) = self.aggregator.postcard(&row) {
-            self.sink.update(update);
+            self.queue.pop_front();
+            self.first_position += 1;
         }
     }
 }
 
+/// No sample came: the last segments of a connection left under the state
+/// after the last sample.
+#[cold]
+fn join_late(flows: &FlowTable, nodes: &[Node], pending: &mut Pending) {
+    let Some(flow) = flows.get(pending.slot) else {
+        return;
+    };
+    if flow.id != pending.row.flow_id || !flow.probed {
+        return;
+    }
+    let clock = &nodes[usize::from(pending.node)].clock;
+    let left_host_ns = clock
+        .mapping(flow.host)
+        .map(|m| m.to_host(pending.row.ingress_ns));
+    match (flow.last_sample(), left_host_ns) {
+        (Some(sample), Some(t)) if t.saturating_sub(sample.time_ns) <= MAX_STALE_NS => {
+            fill(&mut pending.row, sample, Join::Time);
+        }
+        _ => pending.row.join = Join::Unmatched,
+    }
+}
+
+#[inline]
 fn waiting(
     queue: &mut std::collections::VecDeque<Pending>,
     first: u64,

@@ -19,6 +19,7 @@ const ACK: u8 = 0x10;
 impl<S: Sink> Pipeline<S> {
     /// Takes one report of `exporter`, received at `rx_ns` of the collector's
     /// clock. Reports of one datagram come one after the other.
+    #[inline]
     pub fn push_report(&mut self, exporter: IpAddr, report: &Report<'_>, rx_ns: u64) {
         self.stats.reports += 1;
         if rx_ns > self.now_rx_ns {
@@ -30,6 +31,7 @@ impl<S: Sink> Pipeline<S> {
         self.emit_ready(self.now_rx_ns);
     }
 
+    #[inline]
     fn report(&mut self, exporter: IpAddr, report: &Report<'_>, rx_ns: u64) {
         let Some(index) = self.node(report.node_id, rx_ns) else {
             self.stats.nodes_refused += 1;
@@ -83,7 +85,7 @@ impl<S: Sink> Pipeline<S> {
         }
         if !report.dropped {
             node.clock.received(times.egress_ns, rx_ns);
-            if node.clock.mapping(0).is_none() {
+            if node.clock.lacks_local() {
                 node.clock.update();
             }
         }
@@ -123,6 +125,7 @@ impl<S: Sink> Pipeline<S> {
         self.emit_event(Event::Restart { node_id, time_ns });
     }
 
+    #[inline(always)]
     fn row(
         &self,
         index: u16,
@@ -165,6 +168,7 @@ impl<S: Sink> Pipeline<S> {
         }
     }
 
+    #[inline(always)]
     fn flow_packet(&mut self, index: u16, mut row: PostcardRow, inner: &InnerPacket) {
         let rx_ns = row.rx_ns;
         let time_ns = row.ingress_ns;
@@ -264,6 +268,7 @@ impl<S: Sink> Pipeline<S> {
 
 /// Reports that give no reason are taken for queue losses: v1 and v0.5
 /// programs report nothing else.
+#[inline]
 fn is_queue_loss(table: int_report::drop_reason::DropTable, reason: Option<u8>) -> bool {
     reason.is_none_or(|code| {
         let class = describe(table, code).0;
