@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+//! ClickHouse's HTTP interface, as far as it is needed here.
+
+use crate::config::{ClickHouseConfig, Compression};
+use crate::error::{CallError, ClickHouseError};
+use std::time::Duration;
+use ureq::Agent;
+
+/// Longest answer read.
+const MAX_ANSWER_BYTES: u64 = 64 << 20;
+/// So much of a server's message is shown.
+const SHOWN_CHARS: usize = 300;
+
+/// A server's address and credentials; keeps connections open.
+#[derive(Clone, Debug)]
+pub struct Client {
+    agent: Agent,
+    url: String,
+    database: String,
+    user: String,
+    password: String,
+}
+
+impl Client {
+    /// Reads the password; does not call the server.
+    ///
+    /// # Errors
+    /// An unreadable password file, or a configuration without `url`.
+    pub fn new(config: &ClickHouseConfig) -> Result<Self, ClickHouseError> {
+        let Some(url) = &config.url else {
+            return Err(ClickHouseError::Config {
+                key: "url",
+                what: "is needed".into(),
+            });
+        };
+        let password = match &config.password_file {
+            Some(path) => std::fs::read_to_string(path)
+                .map_err(ClickHouseError::io(path))?
+                .trim_end_matches(['\r', '\n'])
+                .to_owned(),
+            None => String::new(),
+        };
+        let agent = Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_connect(Some(Duration::from_secs(5)))
+            .timeout_global(Some(Duration::from_secs(config.timeout_s)))
+            .build()
+            .into();
+        Ok(Self {
+            agent,
+            url: format!("{}/", url.trim_end_matches('/')),
+            database: config.database.clone(),
+            user: config.user.clone(),
+            password,
+        })
+    }
+
+    pub fn database(&self) -> &str {
+        &self.database
+    }
+
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Carries out a statement or short query; returns the answer's text.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub fn execute(&self, sql: &str) -> Result<String, CallError> {
+        self.call(&[("database", &self.database)], sql.as_bytes(), None)
+    }
+
+    /// As [`Client::execute`], with parameters `{name:Type}`.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub fn query(&self, sql: &str, parameters: &[(&str, &str)]) -> Result<String, CallError> {
+        let names: Vec<String> = parameters
+            .iter()
+            .map(|(n, _)| format!("param_{n}"))
+            .collect();
+        let mut pairs = vec![("database", self.database.as_str())];
+        for (name, (_, value)) in names.iter().zip(parameters) {
+            pairs.push((name, value));
+        }
+        self.call(&pairs, sql.as_bytes(), None)
+    }
+
+    /// For `CREATE DATABASE`.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub fn execute_without_database(&self, sql: &str) -> Result<String, CallError> {
+        self.call(&[], sql.as_bytes(), None)
+    }
+
+    /// Inserts one block of the Native format. The server knows `token` again.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub fn insert(
+        &self,
+        table: &str,
+        columns: &str,
+        token: &str,
+        body: &[u8],
+        compression: Compression,
+    ) -> Result<(), CallError> {
+        let sql = format!("INSERT INTO {table} ({columns}) FORMAT Native");
+        let settings = [
+            ("database", self.database.as_str()),
+            ("query", sql.as_str()),
+            ("insert_deduplication_token", token),
+            ("insert_deduplicate", "1"),
+            ("deduplicate_blocks_in_dependent_materialized_views", "1"),
+            // One block, one part: done or not done as a whole.
+            ("max_insert_block_size", "100000000"),
+            ("async_insert", "0"),
+            ("distributed_foreground_insert", "1"),
+            // An answer of success is given after the end, not before.
+            ("wait_end_of_query", "1"),
+        ];
+        self.call(&settings, body, Some(compression)).map(|_| ())
+    }
+
+    fn call(
+        &self,
+        pairs: &[(&str, &str)],
+        body: &[u8],
+        compression: Option<Compression>,
+    ) -> Result<String, CallError> {
+        let mut request = self
+            .agent
+            .post(&self.url)
+            .header("X-ClickHouse-User", &self.user);
+        if !self.password.is_empty() {
+            request = request.header("X-ClickHouse-Key", &self.password);
+        }
+        if compression == Some(Compression::Zstd) {
+            request = request.header("Content-Encoding", "zstd");
+        }
+        for (name, value) in pairs {
+            request = request.query(*name, *value);
+        }
+        let mut answer = request.send(body).map_err(|e| classify(&e))?;
+        let status = answer.status().as_u16();
+        let code = answer
+            .headers()
+            .get("X-ClickHouse-Exception-Code")
+            .and_then(|v| v.to_str().ok()?.parse::<i32>().ok());
+        let text = answer
+            .body_mut()
+            .with_config()
+            .limit(MAX_ANSWER_BYTES)
+            .lossy_utf8(true)
+            .read_to_string()
+            .map_err(|e| CallError::Broken(e.to_string()))?;
+        if status == 200 && code.is_none() {
+            return Ok(text);
+        }
+        let shown: String = text.trim().chars().take(SHOWN_CHARS).collect();
+        Err(CallError::Server {
+            status,
+            code: code.unwrap_or(0),
+            text: shown.replace('\n', " "),
+        })
+    }
+}
+
+fn classify(e: &ureq::Error) -> CallError {
+    use std::io::ErrorKind;
+    match e {
+        ureq::Error::ConnectionFailed
+        | ureq::Error::HostNotFound
+        | ureq::Error::BadUri(_)
+        | ureq::Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve) => {
+            CallError::Unreachable(e.to_string())
+        }
+        ureq::Error::Io(io) if io.kind() == ErrorKind::ConnectionRefused => {
+            CallError::Unreachable(e.to_string())
+        }
+        _ => CallError::Broken(e.to_string()),
+    }
+}

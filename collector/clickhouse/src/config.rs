@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The section `[clickhouse]` of the collector's configuration.
+
+use crate::error::ClickHouseError;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// How batches are packed, in the spool and on the wire.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Compression {
+    None,
+    #[default]
+    Zstd,
+}
+
+/// `[clickhouse]`; unknown keys are errors. Without `url` nothing is sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ClickHouseConfig {
+    /// HTTP interface of the server: `http://127.0.0.1:8123`, or https.
+    pub url: Option<String>,
+    pub database: String,
+    pub user: String,
+    /// Its content without the end of line is the password.
+    pub password_file: Option<PathBuf>,
+    /// Batches live here until the server has them; needed with `url`.
+    pub spool_dir: Option<PathBuf>,
+    /// Beyond this, new batches are lost and counted.
+    pub spool_max_bytes: u64,
+    /// A batch is closed after so many rows of one table ...
+    pub batch_rows: usize,
+    /// ... or after this time: what a kill can lose at most.
+    pub batch_ms: u64,
+    pub compression: Compression,
+    /// Inserts at the same time.
+    pub connections: usize,
+    pub timeout_s: u64,
+    /// Longest pause between attempts.
+    pub retry_max_ms: u64,
+    /// How long to go on inserting at the end; the rest waits in the spool.
+    pub finish_s: u64,
+    /// Make database and tables (`deploy/clickhouse/schema.sql`) where missing.
+    pub create_schema: bool,
+}
+
+impl Default for ClickHouseConfig {
+    fn default() -> Self {
+        Self {
+            url: None,
+            database: "tidemark".to_owned(),
+            user: "default".to_owned(),
+            password_file: None,
+            spool_dir: None,
+            spool_max_bytes: 4 << 30,
+            batch_rows: 500_000,
+            batch_ms: 1000,
+            compression: Compression::default(),
+            connections: 1,
+            timeout_s: 120,
+            retry_max_ms: 10_000,
+            finish_s: 10,
+            create_schema: false,
+        }
+    }
+}
+
+impl ClickHouseConfig {
+    /// Whether anything is to be sent.
+    pub fn enabled(&self) -> bool {
+        self.url.is_some()
+    }
+
+    /// Checks all values; files are not read.
+    ///
+    /// # Errors
+    /// The first that cannot be used.
+    pub fn validate(&self) -> Result<(), ClickHouseError> {
+        let error = |key, what: &str| {
+            Err(ClickHouseError::Config {
+                key,
+                what: what.to_owned(),
+            })
+        };
+        let Some(url) = &self.url else {
+            return Ok(());
+        };
+        let rest = url
+            .strip_prefix("http://")
+            .or_else(|| url.strip_prefix("https://"));
+        match rest {
+            None => {
+                return error(
+                    "url",
+                    "must begin with http:// or https://, such as \"http://127.0.0.1:8123\"",
+                );
+            }
+            Some(r) if r.trim_end_matches('/').is_empty() || r.contains(['?', '#', '@', ' ']) => {
+                return error(
+                    "url",
+                    "only scheme, host, port and path; user and password have their own keys",
+                );
+            }
+            Some(_) => {}
+        }
+        let word = |s: &str| {
+            !s.is_empty()
+                && s.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+                && !s.starts_with(|c: char| c.is_ascii_digit())
+        };
+        if !word(&self.database) {
+            return error(
+                "database",
+                "must be a name of letters, digits and underscores",
+            );
+        }
+        if self.spool_dir.is_none() {
+            return error(
+                "spool_dir",
+                "name a directory; batches live there until the server has them",
+            );
+        }
+        if !(1000..=10_000_000).contains(&self.batch_rows) {
+            return error("batch_rows", "must be 1000..=10000000");
+        }
+        if !(10..=600_000).contains(&self.batch_ms) {
+            return error("batch_ms", "must be 10..=600000");
+        }
+        if !(1..=16).contains(&self.connections) {
+            return error("connections", "must be 1..=16");
+        }
+        if !(1..=3600).contains(&self.timeout_s) {
+            return error("timeout_s", "must be 1..=3600");
+        }
+        if !(10..=3_600_000).contains(&self.retry_max_ms) {
+            return error("retry_max_ms", "must be 10..=3600000");
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(c: &ClickHouseConfig) -> &'static str {
+        match c.validate() {
+            Err(ClickHouseError::Config { key, .. }) => key,
+            Ok(()) => "",
+            Err(e) => unreachable!("{e}"),
+        }
+    }
+
+    #[test]
+    fn each_bad_value_is_named() {
+        let good = ClickHouseConfig {
+            url: Some("http://127.0.0.1:8123".into()),
+            spool_dir: Some("/tmp/x".into()),
+            ..ClickHouseConfig::default()
+        };
+        assert_eq!(key(&good), "");
+        assert_eq!(key(&ClickHouseConfig::default()), "");
+        for url in [
+            "127.0.0.1:8123",
+            "http://",
+            "http://me:pw@host",
+            "http://h/?a=b",
+        ] {
+            let bad = ClickHouseConfig {
+                url: Some(url.into()),
+                ..good.clone()
+            };
+            assert_eq!(key(&bad), "url", "{url}");
+        }
+        let bad = ClickHouseConfig {
+            database: "a; DROP".into(),
+            ..good.clone()
+        };
+        assert_eq!(key(&bad), "database");
+        let bad = ClickHouseConfig {
+            spool_dir: None,
+            ..good.clone()
+        };
+        assert_eq!(key(&bad), "spool_dir");
+        let bad = ClickHouseConfig {
+            batch_rows: 1,
+            ..good
+        };
+        assert_eq!(key(&bad), "batch_rows");
+    }
+}

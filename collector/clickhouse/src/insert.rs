@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One batch into the server, exactly once.
+//!
+//! The server deduplicates by token, but neither its log nor its parts are
+//! written in one step: a server killed between them may know a token without
+//! having the rows, or have the rows without knowing the token. So whenever it
+//! is in doubt whether an attempt was carried out, the rows are counted:
+//!
+//! 1. all there: done; the rollups are made again, their keys hold the batch.
+//! 2. otherwise: insert with the same token (an attempt still running on the
+//!    server is excluded by it), and count again.
+//! 3. still none: the token was known without rows; insert with another one.
+
+use crate::block::column_list;
+use crate::client::Client;
+use crate::error::CallError;
+use crate::schema;
+use crate::spool::BatchName;
+use crate::stats::SinkStats;
+use crate::tables::{Probe, Table};
+use tidemark_capture::FlatEvent;
+use tidemark_pipeline::PostcardRow;
+
+/// How an attempt ended without an error of the call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The server has all rows once.
+    Stored,
+    /// The server has a part of the rows, and repeating does not help.
+    Partial { found: u64 },
+}
+
+/// What the server said of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// One server; its deduplication does not survive every kill.
+    Plain,
+    /// Replicated or distributed: tokens are committed together with parts,
+    /// and the rollups live on each shard.
+    Replicated,
+}
+
+/// Asks which engine the tables have.
+///
+/// # Errors
+/// When the server does not answer or the tables are missing.
+pub fn engine(client: &Client) -> Result<Engine, CallError> {
+    let answer = client.execute(
+        "SELECT engine FROM system.tables \
+         WHERE database = currentDatabase() AND name = 'postcards' FORMAT TSV",
+    )?;
+    match answer.trim() {
+        "" => Err(CallError::Server {
+            status: 404,
+            code: 60,
+            text: format!(
+                "database {} has no table postcards: apply deploy/clickhouse/schema.sql \
+                 or set clickhouse.create_schema = true",
+                client.database()
+            ),
+        }),
+        "MergeTree" => Ok(Engine::Plain),
+        _ => Ok(Engine::Replicated),
+    }
+}
+
+/// Rows of a batch that the server has.
+///
+/// # Errors
+/// See [`CallError`].
+pub fn count(client: &Client, name: &BatchName) -> Result<u64, CallError> {
+    let sql = format!(
+        "SELECT count() FROM {} WHERE capture = {{capture:String}} AND batch = {{batch:UInt64}} \
+         FORMAT TSV",
+        name.table
+    );
+    let batch = name.batch.to_string();
+    let answer = client.query(&sql, &[("capture", &name.capture), ("batch", &batch)])?;
+    answer.trim().parse().map_err(|_| CallError::Server {
+        status: 200,
+        code: 0,
+        text: format!("no number: {:.100}", answer.trim()),
+    })
+}
+
+fn columns(table: &str) -> String {
+    match table {
+        "tcp_probe" => column_list::<Probe>(),
+        "events" => column_list::<FlatEvent>(),
+        _ => column_list::<PostcardRow>(),
+    }
+}
+
+fn make_rollups(client: &Client, name: &BatchName) -> Result<(), CallError> {
+    if name.table != PostcardRow::NAME {
+        return Ok(());
+    }
+    let batch = name.batch.to_string();
+    for sql in schema::rollups() {
+        client.query(&sql, &[("capture", &name.capture), ("batch", &batch)])?;
+    }
+    Ok(())
+}
+
+/// One attempt; see the module. `doubtful`: an attempt before this one may have
+/// been carried out.
+///
+/// # Errors
+/// The call that failed; the batch is doubtful from then on, unless the server
+/// could not be reached.
+pub fn attempt(
+    client: &Client,
+    engine: Engine,
+    name: &BatchName,
+    compression: crate::config::Compression,
+    body: &[u8],
+    doubtful: bool,
+    stats: &SinkStats,
+) -> Result<Outcome, CallError> {
+    let insert = |token: &str| {
+        stats.add_sent_bytes(body.len() as u64);
+        client.insert(&name.table, &columns(&name.table), token, body, compression)
+    };
+    let token = name.token();
+    if !doubtful {
+        insert(&token)?;
+        return Ok(Outcome::Stored);
+    }
+    let found = count(client, name)?;
+    if found >= name.rows {
+        stats.add_found(1);
+        stats.add_doubled(found - name.rows);
+        match engine {
+            Engine::Plain => make_rollups(client, name)?,
+            Engine::Replicated => insert(&token)?,
+        }
+        return Ok(Outcome::Stored);
+    }
+    insert(&token)?;
+    let mut found = count(client, name)?;
+    if found == 0 {
+        insert(&format!("{token}-again"))?;
+        found = count(client, name)?;
+    }
+    if found < name.rows {
+        return Ok(Outcome::Partial { found });
+    }
+    stats.add_doubled(found - name.rows);
+    if engine == Engine::Plain {
+        make_rollups(client, name)?;
+    }
+    Ok(Outcome::Stored)
+}

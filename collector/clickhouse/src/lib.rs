@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//! ClickHouse as a store of the collector's rows.
+//!
+//! ```text
+//! rows ─► bounded queue ─► writer thread: Native block, zstd ─► spool file ─► inserters ─► HTTP
+//! ```
+//!
+//! A batch is on disk before it is sent and stays until the server has it, so
+//! that neither the server's death nor the collector's loses it; its name is the
+//! token by which the server, and [`insert`], know it again. `docs/clickhouse.md`
+//! describes tables and guarantees, `deploy/clickhouse/` holds the schema.
+
+pub mod block;
+pub mod client;
+pub mod column;
+pub mod config;
+pub mod error;
+pub mod insert;
+pub mod load;
+pub mod queue;
+pub mod schema;
+pub mod sink;
+pub mod spool;
+pub mod stats;
+pub mod tables;
+pub mod unix_time;
+mod writer;
+
+pub use client::Client;
+pub use config::{ClickHouseConfig, Compression};
+pub use error::ClickHouseError;
+pub use sink::ClickHouseSink;
+pub use stats::{Loss, SinkStats};

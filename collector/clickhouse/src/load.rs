@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A Parquet capture into ClickHouse. Batches are cut the same at every
+//! repetition, so a load that was broken off is simply started again.
+
+use crate::client::Client;
+use crate::config::ClickHouseConfig;
+use crate::error::{CallError, ClickHouseError};
+use crate::sink::ClickHouseSink;
+use std::path::Path;
+use std::sync::Arc;
+use tidemark_capture::{AnyRow, CaptureMeta, Merged};
+
+/// What was done.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct LoadReport {
+    /// Name of the capture in the tables.
+    pub capture: String,
+    pub postcards: u64,
+    pub tcp_probe: u64,
+    pub events: u64,
+    /// Rows that the server has of this capture at the end.
+    pub rows_stored: u64,
+    /// Batches that were there from an earlier load.
+    pub batches_found: u64,
+    pub rows_lost: u64,
+}
+
+/// Nanoseconds of 2001: larger reception times are times of day.
+const A_TIME_OF_DAY_NS: u64 = 1_000_000_000_000_000_000;
+
+/// unix less rx, from the capture's description.
+fn unix_minus_rx_ns(meta: &CaptureMeta, first_rx_ns: u64) -> i64 {
+    if first_rx_ns >= A_TIME_OF_DAY_NS {
+        return 0;
+    }
+    let local = meta
+        .config
+        .local_host
+        .as_ref()
+        .and_then(|host| meta.clocks.iter().find(|c| &c.host == host));
+    match local {
+        Some(c) => c
+            .unix_ns_at_reference
+            .wrapping_sub(c.reference_ns as i64)
+            .wrapping_sub(c.offset_ns),
+        None => meta.started_unix_ns.wrapping_sub(first_rx_ns as i64),
+    }
+}
+
+fn call(client: &Client) -> impl FnOnce(CallError) -> ClickHouseError + '_ {
+    |source| ClickHouseError::Call {
+        url: client.url().to_owned(),
+        source,
+    }
+}
+
+/// Loads a capture; waits for a server that is away.
+///
+/// # Errors
+/// When the capture cannot be read, or a running collector sent it to the same
+/// database already.
+pub fn load(dir: &Path, config: &ClickHouseConfig) -> Result<LoadReport, ClickHouseError> {
+    config.validate()?;
+    let meta = CaptureMeta::read(dir)?;
+    let client = Client::new(config)?;
+    if config.create_schema {
+        crate::schema::create(&client).map_err(call(&client))?;
+    }
+    let live = client
+        .query(
+            "SELECT count() FROM events WHERE capture = {capture:String} FORMAT TSV",
+            &[("capture", &meta.instance)],
+        )
+        .map_err(call(&client))?;
+    if live.trim() != "0" {
+        return Err(ClickHouseError::AlreadyLive(meta.instance));
+    }
+    let mut report = LoadReport {
+        capture: format!("{}-load", meta.instance),
+        ..LoadReport::default()
+    };
+    let mut rows = Merged::open(dir)?;
+    let mut sink = ClickHouseSink::start_load(config, &report.capture)?;
+    let mut host: Arc<str> = Arc::default();
+    let mut placed = false;
+    while let Some(row) = rows.next_row()? {
+        match row {
+            AnyRow::Postcard(r) => {
+                if !placed {
+                    sink.set_unix_offset(unix_minus_rx_ns(&meta, r.rx_ns));
+                    placed = true;
+                }
+                report.postcards += 1;
+                sink.postcard(&r);
+            }
+            AnyRow::Probe(r) => {
+                report.tcp_probe += 1;
+                if *host != *r.host {
+                    host = r.host.as_str().into();
+                }
+                sink.probe_of(&r.row, host.clone());
+            }
+            AnyRow::Event(r) => {
+                report.events += 1;
+                sink.event(&r);
+            }
+        }
+    }
+    let stats = sink.finish();
+    for table in ["postcards", "tcp_probe", "events"] {
+        let sql =
+            format!("SELECT count() FROM {table} WHERE capture = {{capture:String}} FORMAT TSV");
+        let answer = client
+            .query(&sql, &[("capture", &report.capture)])
+            .map_err(call(&client))?;
+        report.rows_stored += answer.trim().parse::<u64>().unwrap_or(0);
+    }
+    report.batches_found = stats.found();
+    report.rows_lost = stats.lost_total();
+    Ok(report)
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Batches that wait for the server, between the writer and the inserters.
+
+use crate::spool::Spooled;
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Bodies kept in memory beside the spool, so that a server that follows does
+/// not make us read what was just written.
+const MEMORY_BYTES: u64 = 64 << 20;
+
+/// A batch to insert; without a body it is read from its file.
+#[derive(Debug)]
+pub struct Waiting {
+    pub batch: Spooled,
+    pub body: Option<Vec<u8>>,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: VecDeque<Waiting>,
+    memory_bytes: u64,
+    spool_bytes: u64,
+    /// Taken by an inserter.
+    working: usize,
+    /// No more will come.
+    complete: bool,
+    deadline: Option<Instant>,
+}
+
+/// See the module.
+#[derive(Default)]
+pub struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State>, most: Duration) -> MutexGuard<'a, State> {
+        self.changed
+            .wait_timeout(state, most)
+            .unwrap_or_else(PoisonError::into_inner)
+            .0
+    }
+
+    /// Appends a batch.
+    pub fn push(&self, batch: Spooled, body: Option<Vec<u8>>) {
+        let mut s = self.lock();
+        s.spool_bytes += batch.bytes;
+        let body = body.filter(|b| s.memory_bytes + b.len() as u64 <= MEMORY_BYTES);
+        s.memory_bytes += body.as_ref().map_or(0, |b| b.len() as u64);
+        s.waiting.push_back(Waiting { batch, body });
+        self.changed.notify_all();
+    }
+
+    /// Whether `bytes` more fit below `max`; waits for it when told to.
+    pub fn has_room(&self, bytes: u64, max: u64, wait: bool) -> bool {
+        let mut s = self.lock();
+        loop {
+            if s.spool_bytes.saturating_add(bytes) <= max || (wait && s.spool_bytes == 0) {
+                return true;
+            }
+            if !wait || s.deadline.is_some_and(|d| Instant::now() >= d) {
+                return false;
+            }
+            s = self.wait(s, Duration::from_millis(100));
+        }
+    }
+
+    /// The next batch; `None` when there will be none, or time is up.
+    pub fn pop(&self) -> Option<Waiting> {
+        let mut s = self.lock();
+        loop {
+            if s.deadline.is_some_and(|d| Instant::now() >= d) {
+                return None;
+            }
+            if let Some(w) = s.waiting.pop_front() {
+                s.memory_bytes -= w.body.as_ref().map_or(0, |b| b.len() as u64);
+                s.working += 1;
+                return Some(w);
+            }
+            if s.complete {
+                return None;
+            }
+            s = self.wait(s, Duration::from_millis(100));
+        }
+    }
+
+    /// A batch that was taken is in the server, or given up.
+    pub fn done(&self, bytes: u64) {
+        let mut s = self.lock();
+        s.working -= 1;
+        s.spool_bytes = s.spool_bytes.saturating_sub(bytes);
+        self.changed.notify_all();
+    }
+
+    /// Nothing more will be pushed; inserters end at the deadline.
+    pub fn complete(&self, deadline: Option<Instant>) {
+        let mut s = self.lock();
+        s.complete = true;
+        s.deadline = deadline;
+        self.changed.notify_all();
+    }
+
+    /// Sleeps between attempts; false when time is up.
+    pub fn pause(&self, most: Duration) -> bool {
+        let until = Instant::now() + most;
+        let mut s = self.lock();
+        loop {
+            let now = Instant::now();
+            if s.deadline.is_some_and(|d| now >= d) {
+                return false;
+            }
+            if now >= until {
+                return true;
+            }
+            s = self.wait(s, (until - now).min(Duration::from_millis(100)));
+        }
+    }
+}

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Takes rows from the pipeline and never makes it wait.
+
+use crate::client::Client;
+use crate::config::ClickHouseConfig;
+use crate::error::ClickHouseError;
+use crate::queue::Queue;
+use crate::spool::Spool;
+use crate::stats::{Loss, SinkStats};
+use crate::tables::Probe;
+use crate::writer::{Inserter, Writer, cannot_start};
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use tidemark_capture::FlatEvent;
+use tidemark_pipeline::{Event, EventRow, PostcardRow, ProbeRow};
+
+/// Rows handed to the writer at once.
+const CHUNK_ROWS: usize = 4096;
+/// Chunks that may wait for it.
+const QUEUE_CHUNKS: usize = 64;
+/// What an attempt under way at the deadline may still take.
+const GRACE: Duration = Duration::from_secs(1);
+
+pub(crate) enum Rows {
+    Postcards(Vec<PostcardRow>),
+    Probes(Vec<Probe>),
+    Events(Vec<FlatEvent>),
+}
+
+pub(crate) struct Message {
+    pub rows: Rows,
+    pub unix_minus_rx_ns: i64,
+}
+
+/// See the module.
+pub struct ClickHouseSink {
+    sender: Option<SyncSender<Message>>,
+    writer: Option<JoinHandle<()>>,
+    inserters: Vec<JoinHandle<()>>,
+    queue: Arc<Queue>,
+    stats: SinkStats,
+    wait: bool,
+    finish: Duration,
+    unix_minus_rx_ns: i64,
+    postcards: Vec<PostcardRow>,
+    probes: Vec<Probe>,
+    events: Vec<FlatEvent>,
+    hosts: Vec<Arc<str>>,
+}
+
+impl ClickHouseSink {
+    /// Starts the threads; what a former start left in the spool is inserted
+    /// first. `capture` is the name of this start in the tables (letters, digits
+    /// and `-`).
+    ///
+    /// # Errors
+    /// A configuration that cannot be used, or an unusable spool. The server
+    /// need not be there.
+    pub fn start(config: &ClickHouseConfig, capture: &str) -> Result<Self, ClickHouseError> {
+        Self::start_as(config, capture, false)
+    }
+
+    /// For loads that nobody waits for and that may be repetitions: rows wait
+    /// for the server instead of being lost, and every batch is looked for
+    /// before it is inserted.
+    ///
+    /// # Errors
+    /// As [`ClickHouseSink::start`].
+    pub fn start_load(config: &ClickHouseConfig, capture: &str) -> Result<Self, ClickHouseError> {
+        Self::start_as(config, capture, true)
+    }
+
+    fn start_as(
+        config: &ClickHouseConfig,
+        capture: &str,
+        wait: bool,
+    ) -> Result<Self, ClickHouseError> {
+        config.validate()?;
+        let client = Client::new(config)?;
+        let Some(dir) = &config.spool_dir else {
+            return Err(ClickHouseError::Config {
+                key: "spool_dir",
+                what: "is needed".into(),
+            });
+        };
+        let (spool, left) = Spool::open(dir)?;
+        let queue = Arc::new(Queue::default());
+        let stats = SinkStats::default();
+        for batch in left {
+            stats.add_spool_bytes(batch.bytes);
+            stats.add_spool_batches(1);
+            queue.push(batch, None);
+        }
+        let (sender, receiver) = sync_channel(QUEUE_CHUNKS);
+        let writer = Writer::new(
+            config.clone(),
+            capture.to_owned(),
+            spool,
+            queue.clone(),
+            stats.clone(),
+            wait,
+        );
+        let named = |name: &str| std::thread::Builder::new().name(name.to_owned());
+        let writer = named("clickhouse")
+            .spawn(move || writer.run(&receiver))
+            .map_err(cannot_start)?;
+        let mut inserters = Vec::new();
+        for _ in 0..config.connections {
+            let inserter = Inserter {
+                config: config.clone(),
+                client: client.clone(),
+                queue: queue.clone(),
+                stats: stats.clone(),
+                engine: None,
+            };
+            inserters.push(
+                named("ch-insert")
+                    .spawn(move || inserter.run())
+                    .map_err(cannot_start)?,
+            );
+        }
+        Ok(Self {
+            sender: Some(sender),
+            writer: Some(writer),
+            inserters,
+            queue,
+            stats,
+            wait,
+            finish: Duration::from_secs(config.finish_s),
+            unix_minus_rx_ns: 0,
+            postcards: Vec::new(),
+            probes: Vec::new(),
+            events: Vec::new(),
+            hosts: Vec::new(),
+        })
+    }
+
+    pub fn stats(&self) -> SinkStats {
+        self.stats.clone()
+    }
+
+    /// What makes a time of day of `rx_ns`.
+    pub fn set_unix_offset(&mut self, unix_minus_rx_ns: i64) {
+        self.unix_minus_rx_ns = unix_minus_rx_ns;
+    }
+
+    pub fn postcard(&mut self, row: &PostcardRow) {
+        self.postcards.push(*row);
+        if self.postcards.len() >= CHUNK_ROWS {
+            self.flush();
+        }
+    }
+
+    pub fn probe(&mut self, row: &ProbeRow) {
+        let host = self.hosts.get(usize::from(row.host)).cloned();
+        self.probe_of(row, host.unwrap_or_default());
+    }
+
+    /// A sample whose host is known by name.
+    pub fn probe_of(&mut self, row: &ProbeRow, host: Arc<str>) {
+        self.probes.push(Probe { row: *row, host });
+        if self.probes.len() >= CHUNK_ROWS {
+            self.flush();
+        }
+    }
+
+    pub fn event(&mut self, row: &EventRow) {
+        if let Event::Host { host, name } = &row.event {
+            let i = usize::from(*host);
+            if self.hosts.len() <= i {
+                self.hosts.resize(i + 1, Arc::default());
+            }
+            self.hosts[i] = name.as_str().into();
+        }
+        let names: Vec<String> = self.hosts.iter().map(|h| h.to_string()).collect();
+        self.events.push(FlatEvent::new(row, &names));
+        if self.events.len() >= CHUNK_ROWS {
+            self.flush();
+        }
+    }
+
+    /// Hands gathered rows to the writer.
+    pub fn flush(&mut self) {
+        if !self.postcards.is_empty() {
+            let rows = std::mem::take(&mut self.postcards);
+            self.postcards.reserve(CHUNK_ROWS);
+            self.send(rows.len(), Rows::Postcards(rows));
+        }
+        if !self.probes.is_empty() {
+            let rows = std::mem::take(&mut self.probes);
+            self.send(rows.len(), Rows::Probes(rows));
+        }
+        if !self.events.is_empty() {
+            let rows = std::mem::take(&mut self.events);
+            self.send(rows.len(), Rows::Events(rows));
+        }
+    }
+
+    fn send(&self, count: usize, rows: Rows) {
+        self.stats.add_taken(count as u64);
+        let lose = || self.stats.lose(Loss::QueueFull, count as u64);
+        let message = Message {
+            rows,
+            unix_minus_rx_ns: self.unix_minus_rx_ns,
+        };
+        let Some(sender) = &self.sender else {
+            return lose();
+        };
+        if self.wait {
+            if sender.send(message).is_err() {
+                lose();
+            }
+        } else if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) =
+            sender.try_send(message)
+        {
+            lose();
+        }
+    }
+
+    /// Closes the open batches and inserts what waits; after
+    /// `clickhouse.finish_s` the rest stays in the spool for the next start.
+    /// A sink that waits does so without end.
+    pub fn finish(mut self) -> SinkStats {
+        self.end();
+        self.stats.clone()
+    }
+
+    fn end(&mut self) {
+        let deadline = (!self.wait).then(|| Instant::now() + self.finish);
+        let waiting = std::mem::replace(&mut self.wait, true);
+        self.flush();
+        self.wait = waiting;
+        self.sender = None;
+        if let Some(writer) = self.writer.take()
+            && writer.join().is_err()
+        {
+            tracing::error!("clickhouse: the writer panicked");
+        }
+        self.queue.complete(deadline);
+        // An inserter in a call that hangs is left to the end of the process;
+        // its batch stays in the spool.
+        while deadline.is_some_and(|d| Instant::now() < d + GRACE)
+            && self.inserters.iter().any(|i| !i.is_finished())
+        {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        for inserter in self.inserters.drain(..) {
+            if deadline.is_some() && !inserter.is_finished() {
+                continue;
+            }
+            if inserter.join().is_err() {
+                tracing::error!("clickhouse: an inserter panicked");
+            }
+        }
+        let left = self.stats.spool_batches();
+        if left > 0 {
+            tracing::warn!("clickhouse: {left} batches wait in the spool for the next start");
+        }
+    }
+}
+
+impl Drop for ClickHouseSink {
+    fn drop(&mut self) {
+        if self.writer.is_some() {
+            self.end();
+        }
+    }
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Batches on disk. A file has its name only when it is complete, and the name
+//! says everything but the rows.
+
+use crate::config::Compression;
+use crate::error::ClickHouseError;
+use nix::fcntl::{Flock, FlockArg};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// What is known of a batch without opening it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BatchName {
+    /// Unix time of the writer's start, s, then number within it: their order
+    /// is that of the rows.
+    pub started_s: u64,
+    pub number: u64,
+    pub table: String,
+    pub capture: String,
+    /// `order` of the first row.
+    pub batch: u64,
+    pub rows: u64,
+}
+
+const TABLES: [&str; 3] = ["postcards", "tcp_probe", "events"];
+
+impl BatchName {
+    /// By which the server knows it again.
+    pub fn token(&self) -> String {
+        format!("{}-{}-{}", self.capture, self.table, self.batch)
+    }
+
+    /// Name of its file.
+    pub fn file_name(&self, compression: Compression) -> String {
+        let suffix = match compression {
+            Compression::None => "native",
+            Compression::Zstd => "native.zst",
+        };
+        format!(
+            "{:012}.{:010}.{}.{}.{}.{}.{suffix}",
+            self.started_s, self.number, self.table, self.capture, self.batch, self.rows
+        )
+    }
+
+    /// Back from the name of a file.
+    pub fn parse(name: &str) -> Option<(Self, Compression)> {
+        let (stem, compression) = match name.strip_suffix(".native.zst") {
+            Some(stem) => (stem, Compression::Zstd),
+            None => (name.strip_suffix(".native")?, Compression::None),
+        };
+        let mut parts = stem.split('.');
+        let batch = Self {
+            started_s: parts.next()?.parse().ok()?,
+            number: parts.next()?.parse().ok()?,
+            table: parts.next()?.to_owned(),
+            capture: parts.next()?.to_owned(),
+            batch: parts.next()?.parse().ok()?,
+            rows: parts.next()?.parse().ok()?,
+        };
+        (parts.next().is_none() && TABLES.contains(&batch.table.as_str()))
+            .then_some((batch, compression))
+    }
+}
+
+/// A batch whose file is complete.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spooled {
+    pub name: BatchName,
+    pub compression: Compression,
+    pub path: PathBuf,
+    pub bytes: u64,
+    /// Left by a former start: whether the server has it is not known.
+    pub doubtful: bool,
+}
+
+/// The directory, held against others.
+pub struct Spool {
+    dir: PathBuf,
+    _lock: Flock<File>,
+}
+
+impl Spool {
+    /// Opens the directory, removes half-written files and returns what former
+    /// starts left, oldest first.
+    ///
+    /// # Errors
+    /// When it cannot be used, or another collector uses it.
+    pub fn open(dir: &Path) -> Result<(Self, Vec<Spooled>), ClickHouseError> {
+        std::fs::create_dir_all(dir).map_err(ClickHouseError::io(dir))?;
+        let path = dir.join("lock");
+        let file = File::create(&path).map_err(ClickHouseError::io(&path))?;
+        let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock)
+            .map_err(|_| ClickHouseError::SpoolInUse(dir.to_path_buf()))?;
+        let mut left = Vec::new();
+        for entry in std::fs::read_dir(dir).map_err(ClickHouseError::io(dir))? {
+            let entry = entry.map_err(ClickHouseError::io(dir))?;
+            let path = entry.path();
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else { continue };
+            if name.ends_with(".open") {
+                std::fs::remove_file(&path).map_err(ClickHouseError::io(&path))?;
+            } else if let Some((name, compression)) = BatchName::parse(name) {
+                let bytes = entry.metadata().map_err(ClickHouseError::io(&path))?.len();
+                left.push(Spooled {
+                    name,
+                    compression,
+                    path,
+                    bytes,
+                    doubtful: true,
+                });
+            }
+        }
+        left.sort_by(|a, b| a.name.cmp(&b.name));
+        let spool = Self {
+            dir: dir.to_path_buf(),
+            _lock: lock,
+        };
+        Ok((spool, left))
+    }
+
+    /// Writes a batch; it has its name when it is complete.
+    ///
+    /// # Errors
+    /// Those of the disk; nothing is left behind then.
+    pub fn put(
+        &self,
+        name: BatchName,
+        body: &[u8],
+        compression: Compression,
+    ) -> Result<Spooled, ClickHouseError> {
+        let file_name = name.file_name(compression);
+        let path = self.dir.join(&file_name);
+        let open = self.dir.join(format!("{file_name}.open"));
+        let written = std::fs::write(&open, body).and_then(|()| std::fs::rename(&open, &path));
+        if let Err(e) = written {
+            // The error of the write is the one to tell.
+            let _ = std::fs::remove_file(&open);
+            return Err(ClickHouseError::io(open)(e));
+        }
+        Ok(Spooled {
+            name,
+            compression,
+            path,
+            bytes: body.len() as u64,
+            doubtful: false,
+        })
+    }
+
+    /// Puts a batch that the server refuses out of the way.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub fn reject(batch: &Spooled) -> Result<PathBuf, ClickHouseError> {
+        let parent = batch.path.parent().unwrap_or(Path::new("."));
+        let dir = parent.join("rejected");
+        std::fs::create_dir_all(&dir).map_err(ClickHouseError::io(&dir))?;
+        let to = dir.join(batch.path.file_name().unwrap_or_default());
+        std::fs::rename(&batch.path, &to).map_err(ClickHouseError::io(&batch.path))?;
+        Ok(to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(number: u64) -> BatchName {
+        BatchName {
+            started_s: 1_700_000_000,
+            number,
+            table: "postcards".into(),
+            capture: "00ff".into(),
+            batch: 17,
+            rows: 3,
+        }
+    }
+
+    #[test]
+    fn names_survive() {
+        for c in [Compression::None, Compression::Zstd] {
+            let file = name(5).file_name(c);
+            assert_eq!(BatchName::parse(&file), Some((name(5), c)));
+            assert_eq!(BatchName::parse(&format!("{file}.open")), None);
+        }
+        for bad in ["lock", "a.b.native", "1.2.passwd.c.5.6.native"] {
+            assert_eq!(BatchName::parse(bad), None);
+        }
+    }
+
+    #[test]
+    fn what_was_left_comes_back_in_order() {
+        let dir = tempfile::tempdir().unwrap();
+        let (spool, left) = Spool::open(dir.path()).unwrap();
+        assert!(left.is_empty());
+        assert!(matches!(
+            Spool::open(dir.path()),
+            Err(ClickHouseError::SpoolInUse(_))
+        ));
+        for n in [10, 9, 11] {
+            spool.put(name(n), b"abc", Compression::None).unwrap();
+        }
+        std::fs::write(dir.path().join("x.native.open"), "half").unwrap();
+        drop(spool);
+        let (_spool, left) = Spool::open(dir.path()).unwrap();
+        let numbers: Vec<u64> = left.iter().map(|s| s.name.number).collect();
+        assert_eq!(numbers, [9, 10, 11]);
+        assert!(left.iter().all(|s| s.doubtful && s.bytes == 3));
+        assert!(!dir.path().join("x.native.open").exists());
+        let to = Spool::reject(&left[0]).unwrap();
+        assert!(to.exists() && !left[0].path.exists());
+    }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Counters of the sink, readable from other threads.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Why rows were lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Loss {
+    /// The writer did not follow.
+    QueueFull = 0,
+    /// The server was away for longer than the spool is large.
+    SpoolFull = 1,
+    /// The spool's disk failed.
+    SpoolError = 2,
+    /// The server refused the batch for good; it is kept in `rejected/`.
+    Rejected = 3,
+}
+
+impl Loss {
+    pub const LABELS: [&'static str; 4] = ["queue_full", "spool_full", "spool_error", "rejected"];
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    taken: AtomicU64,
+    inserted: AtomicU64,
+    lost: [AtomicU64; Loss::LABELS.len()],
+    batches: AtomicU64,
+    retries: AtomicU64,
+    found: AtomicU64,
+    doubled: AtomicU64,
+    sent_bytes: AtomicU64,
+    spool_bytes: AtomicU64,
+    spool_batches: AtomicU64,
+    failure: Mutex<Option<String>>,
+}
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub struct SinkStats(Arc<Shared>);
+
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident $add:ident;)*) => {$(
+        $(#[$doc])*
+        pub fn $name(&self) -> u64 {
+            self.0.$name.load(Ordering::Relaxed)
+        }
+        pub(crate) fn $add(&self, n: u64) {
+            self.0.$name.fetch_add(n, Ordering::Relaxed);
+        }
+    )*};
+}
+
+impl SinkStats {
+    counters! {
+        /// Rows handed to the sink.
+        taken add_taken;
+        /// Rows that the server has, those of former starts included.
+        inserted add_inserted;
+        /// Batches that the server has.
+        batches add_batches;
+        /// Attempts after a failed one.
+        retries add_retries;
+        /// Batches that a repeated attempt found stored already.
+        found add_found;
+        /// Rows that the server holds more than once.
+        doubled add_doubled;
+        /// Bytes of bodies sent.
+        sent_bytes add_sent_bytes;
+        /// Bytes of batches on disk.
+        spool_bytes add_spool_bytes;
+        /// Batches on disk.
+        spool_batches add_spool_batches;
+    }
+
+    pub(crate) fn sub_spool(&self, bytes: u64) {
+        self.0.spool_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.0.spool_batches.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Rows lost for one reason.
+    pub fn lost(&self, why: Loss) -> u64 {
+        self.0.lost[why as usize].load(Ordering::Relaxed)
+    }
+
+    /// Rows lost, by [`Loss::LABELS`].
+    pub fn lost_by_reason(&self) -> [u64; Loss::LABELS.len()] {
+        std::array::from_fn(|i| self.0.lost[i].load(Ordering::Relaxed))
+    }
+
+    /// Rows lost for any reason.
+    pub fn lost_total(&self) -> u64 {
+        self.lost_by_reason().iter().sum()
+    }
+
+    pub(crate) fn lose(&self, why: Loss, rows: u64) {
+        self.0.lost[why as usize].fetch_add(rows, Ordering::Relaxed);
+    }
+
+    /// What keeps rows from being inserted now, if anything does.
+    pub fn failure(&self) -> Option<String> {
+        self.0
+            .failure
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// True when it changed.
+    pub(crate) fn set_failure(&self, failure: Option<String>) -> bool {
+        let mut f = self
+            .0
+            .failure
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let changed = f.is_some() != failure.is_some();
+        *f = failure;
+        changed
+    }
+}
