@@ -96,7 +96,7 @@ pub fn load(dir: &Path, config: &ClickHouseConfig) -> Result<LoadReport, ClickHo
             AnyRow::Probe(r) => {
                 report.tcp_probe += 1;
                 if *host != *r.host {
-                    host = r.host.as_str().into();
+                    host = Arc::from(&*r.host);
                 }
                 sink.probe_of(&r.row, host.clone());
             }

@@ -34,6 +34,8 @@ enum Command {
     },
     /// Make a capture from a pcap of reports and a tcp_probe text trace.
     Import(ImportArgs),
+    /// Put a capture into ClickHouse; started again, it goes on where it was.
+    Load(crate::load::LoadArgs),
 }
 
 /// Flags override the environment, which overrides the file.
@@ -128,6 +130,7 @@ pub fn main() -> Result<()> {
             Ok(())
         }
         Command::Status { settings, json } => status(settings.load()?.http.listen, json),
+        Command::Load(args) => crate::load::run(&args),
         Command::Import(args) => {
             let report = import(&ImportOptions {
                 pcap: args.pcap,
@@ -201,15 +204,22 @@ fn status(address: SocketAddr, json: bool) -> Result<()> {
         println!("{}", serde_json::to_string_pretty(&value)?);
         return Ok(());
     }
-    for section in ["reports", "join", "tcp_probe", "flows", "capture"] {
+    for section in [
+        "reports",
+        "join",
+        "tcp_probe",
+        "flows",
+        "capture",
+        "clickhouse",
+    ] {
         if let Some(map) = value[section].as_object() {
             let line: Vec<String> = map.iter().map(|(k, v)| format!("{k} {v}")).collect();
-            println!("{section:<10}{}", line.join(", "));
+            println!("{section:<11}{}", line.join(", "));
         }
     }
     for clock in value["clocks"].as_array().into_iter().flatten() {
         println!(
-            "clock     node {} to {}: offset {} ns, drift {} ppb",
+            "clock      node {} to {}: offset {} ns, drift {} ppb",
             clock["node_id"], clock["host"], clock["offset_ns"], clock["drift_ppb"]
         );
     }

@@ -19,6 +19,7 @@ pub struct Config {
     pub grpc: ListenConfig,
     pub http: ListenConfig,
     pub capture: CaptureConfig,
+    pub clickhouse: tidemark_clickhouse::ClickHouseConfig,
     pub tcp_probe: ProbeConfig,
     pub pipeline: PipelineConfig,
     pub packets: PacketsConfig,
@@ -39,6 +40,7 @@ impl Default for Config {
                 listen: SocketAddr::from(([127, 0, 0, 1], 9561)),
             },
             capture: CaptureConfig::default(),
+            clickhouse: tidemark_clickhouse::ClickHouseConfig::default(),
             tcp_probe: ProbeConfig::default(),
             pipeline: PipelineConfig::default(),
             packets: PacketsConfig::default(),
@@ -297,6 +299,9 @@ impl Config {
         if !(1..=22).contains(&self.capture.zstd_level) {
             return Err(error("capture.zstd_level: must be 1..=22".into()));
         }
+        self.clickhouse
+            .validate()
+            .map_err(|e| error(e.to_string()))?;
         if self.tcp_probe.host.is_empty() {
             return Err(error("tcp_probe.host: must not be empty".into()));
         }

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use tcp_probe::perf::Clock;
 use tidemark_capture::{CaptureError, CaptureWriter, ClockMeta, WriterStats};
 use tidemark_pipeline::{EventRow, Pipeline, PostcardRow, ProbeRow, Sink, Stats};
+use tidemark_clickhouse::ClickHouseSink;
 use tidemark_proto::telemetry::{CollectorStatus, Update};
 
 /// How often time is told to the pipeline when nothing comes.
@@ -66,6 +67,7 @@ impl SharedSnapshot {
 /// Where rows and updates go.
 pub struct EngineSink {
     pub capture: Option<CaptureWriter>,
+    pub clickhouse: Option<ClickHouseSink>,
     pub hub: Arc<Hub>,
     pub packets: Arc<PacketMemory>,
     pub counters: Arc<SourceCounters>,
@@ -83,6 +85,7 @@ impl EngineSink {
     ) -> Self {
         Self {
             capture,
+            clickhouse: None,
             hub,
             packets,
             counters,
@@ -105,6 +108,9 @@ impl EngineSink {
         if let Some(c) = &mut self.capture {
             c.flush();
         }
+        if let Some(c) = &mut self.clickhouse {
+            c.flush();
+        }
     }
 }
 
@@ -114,16 +120,25 @@ impl Sink for EngineSink {
         if let Some(c) = &mut self.capture {
             c.postcard(row);
         }
+        if let Some(c) = &mut self.clickhouse {
+            c.postcard(row);
+        }
     }
 
     fn probe(&mut self, row: &ProbeRow) {
         if let Some(c) = &mut self.capture {
             c.probe(row);
         }
+        if let Some(c) = &mut self.clickhouse {
+            c.probe(row);
+        }
     }
 
     fn event(&mut self, row: &EventRow) {
         if let Some(c) = &mut self.capture {
+            c.event(row);
+        }
+        if let Some(c) = &mut self.clickhouse {
             c.event(row);
         }
     }
@@ -191,6 +206,9 @@ impl Engine {
             }
             self.pipeline
                 .set_unix_offset(self.clock_minus_unix_ns.wrapping_neg());
+            if let Some(c) = &mut self.pipeline.sink_mut().clickhouse {
+                c.set_unix_offset(self.clock_minus_unix_ns.wrapping_neg());
+            }
             // Batches still in the channel must not find the clock ahead of them.
             if input_is_idle(inputs, &mut self) {
                 self.pipeline.advance(self.clock.now_ns());
@@ -204,9 +222,14 @@ impl Engine {
         self.renew_meta();
         let mut sink = self.pipeline.into_sink();
         sink.hub.close();
-        if let Some(capture) = sink.capture.take() {
-            capture.finish(unix_ns())?;
+        let captured = match sink.capture.take() {
+            Some(capture) => capture.finish(unix_ns()).map(|_| ()),
+            None => Ok(()),
+        };
+        if let Some(clickhouse) = sink.clickhouse.take() {
+            clickhouse.finish();
         }
+        captured?;
         Ok(stats)
     }
 

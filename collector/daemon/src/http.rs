@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `/metrics` (Prometheus), `/status` (JSON), `/healthz`.
 
+mod clickhouse;
 mod metrics;
 
 use crate::engine::{SharedSnapshot, Snapshot};
@@ -29,6 +30,7 @@ pub struct Shown {
     pub hub: Arc<Hub>,
     pub packets: Arc<PacketMemory>,
     pub capture: Option<(String, WriterStats)>,
+    pub clickhouse: Option<tidemark_clickhouse::SinkStats>,
 }
 
 /// The answer of `/status`.
@@ -42,6 +44,7 @@ pub struct Status {
     pub flows: FlowStatus,
     pub clocks: Vec<crate::import::ClockReport>,
     pub capture: Option<CaptureStatus>,
+    pub clickhouse: Option<clickhouse::ClickHouseStatus>,
     pub subscribers: Vec<SubscriberStatus>,
     pub updates_lost: u64,
     pub packets_in_memory: usize,
@@ -147,6 +150,7 @@ impl Shown {
                 rows_lost: w.lost(),
                 failure: w.failure(),
             }),
+            clickhouse: self.clickhouse.as_ref().map(Into::into),
             subscribers: self.hub.subscribers(),
             updates_lost: self.hub.lost(),
             packets_in_memory: self.packets.len(),

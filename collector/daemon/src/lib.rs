@@ -15,6 +15,7 @@ pub mod grpc;
 pub mod http;
 pub mod hub;
 pub mod import;
+pub mod load;
 pub mod open;
 pub mod packets;
 pub mod pcap;

@@ -8,6 +8,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 use tcp_probe::perf::{Options, PerfReader};
 use tidemark_capture::{CaptureMeta, CaptureWriter, WriterOptions};
+use tidemark_clickhouse::ClickHouseSink;
 
 fn in_use(what: &str, address: SocketAddr, key: &str, e: &std::io::Error) -> anyhow::Error {
     match e.kind() {
@@ -40,6 +41,7 @@ pub struct Opened {
     pub reports: ReportReceiver,
     pub probe: Option<PerfReader>,
     pub capture: Option<CaptureWriter>,
+    pub clickhouse: Option<ClickHouseSink>,
 }
 
 /// Opens everything; what is left behind on an error is nothing.
@@ -71,6 +73,12 @@ pub fn open(config: &Config, meta: CaptureMeta) -> Result<Opened> {
     } else {
         None
     };
+    let clickhouse = match config.clickhouse.enabled() {
+        true => {
+            Some(ClickHouseSink::start(&config.clickhouse, &meta.instance).context("clickhouse")?)
+        }
+        false => None,
+    };
     // Last: the only step that leaves something behind.
     let capture = match &config.capture.dir {
         Some(dir) => Some(
@@ -94,5 +102,6 @@ pub fn open(config: &Config, meta: CaptureMeta) -> Result<Opened> {
         reports,
         probe,
         capture,
+        clickhouse,
     })
 }

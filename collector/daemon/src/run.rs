@@ -140,12 +140,14 @@ async fn serve(config: &Config, instance: String, opened: Opened) -> Result<()> 
             .spawn(f)
             .with_context(|| format!("cannot start thread {name}"))
     };
-    let sink = EngineSink::new(
+    let clickhouse = opened.clickhouse.as_ref().map(|c| c.stats());
+    let mut sink = EngineSink::new(
         opened.capture,
         hub.clone(),
         packets.clone(),
         counters.clone(),
     );
+    sink.clickhouse = opened.clickhouse;
     let pipeline = Pipeline::new(config.pipeline(), sink)?;
     let engine = Engine::new(
         pipeline,
@@ -205,6 +207,7 @@ async fn serve(config: &Config, instance: String, opened: Opened) -> Result<()> 
         hub: hub.clone(),
         packets,
         capture,
+        clickhouse,
     };
     let http = axum::serve(
         tokio::net::TcpListener::from_std(opened.http)?,

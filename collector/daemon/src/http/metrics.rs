@@ -20,7 +20,7 @@ impl fmt::Debug for Metrics {
     }
 }
 
-fn counter(
+pub(super) fn counter(
     e: &mut DescriptorEncoder<'_>,
     name: &str,
     help: &str,
@@ -32,7 +32,7 @@ fn counter(
     metric.encode(encoder)
 }
 
-fn labelled(
+pub(super) fn labelled(
     e: &mut DescriptorEncoder<'_>,
     name: &str,
     help: &str,
@@ -46,7 +46,7 @@ fn labelled(
     Ok(())
 }
 
-fn gauge(
+pub(super) fn gauge(
     e: &mut DescriptorEncoder<'_>,
     name: &str,
     help: &str,
@@ -165,6 +165,9 @@ impl Collector for Metrics {
                 "1 after the capture stopped on an error",
                 failed,
             )?;
+        }
+        if let Some(stats) = &shown.clickhouse {
+            super::clickhouse::encode(e, stats)?;
         }
         counter(
             e,

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A front on a port of its own, that can be killed and started again; reports."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+DEPLOY = REPOSITORY / "deploy" / "clickhouse"
+BIN_DIR = Path(os.environ.get("TIDEMARK_BIN_DIR", REPOSITORY / "target" / "release"))
+COLLECTOR = BIN_DIR / "tidemark-collector"
+NODE = (
+    '[nodes.10]\nname = "s"\ntime_unit = "ns"\ndepth_unit = "bytes"\n'
+    "[nodes.10.ports.1]\ncapacity_bps = 100000000\n"
+)
+
+
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def eventually(what: str, test: Callable[[], object], timeout_s: float = 60) -> None:
+    """Waits for something that happens soon."""
+    end = time.monotonic() + timeout_s
+    while time.monotonic() < end:
+        if test():
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"it does not happen: {what}")
+
+
+class Front:
+    """`python -m tidemark_clickhouse` and a client of it."""
+
+    def __init__(self, path: Path, port: int):
+        self.path = path
+        self.port = port
+        self.url = f"http://127.0.0.1:{port}"
+        self.process: subprocess.Popen[str] | None = None
+
+    def start(self) -> Front:
+        command = [sys.executable, "-m", "tidemark_clickhouse", "--path", str(self.path)]
+        command += ["--listen", f"127.0.0.1:{self.port}", "--schema", str(DEPLOY / "schema.sql")]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        assert line.startswith("ready: "), line
+        return self
+
+    def kill(self) -> None:
+        """As kill -9."""
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+        self.process = None
+
+    def stop(self) -> None:
+        if self.process:
+            self.process.terminate()
+            assert self.process.wait(timeout=30) == 0
+            self.process.stdout.close()
+            self.process = None
+
+    def query(self, sql: str, database: str = "tidemark", **params: object) -> list[list[str]]:
+        """Rows of text."""
+        pairs = {"database": database} | {f"param_{k}": str(v) for k, v in params.items()}
+        url = f"{self.url}/?{urllib.parse.urlencode(pairs)}"
+        try:
+            with urllib.request.urlopen(url, data=sql.encode(), timeout=60) as answer:
+                text = answer.read().decode()
+        except urllib.error.HTTPError as e:
+            raise AssertionError(f"{e.code}: {e.read().decode()}") from None
+        return [line.split("\t") for line in text.splitlines()]
+
+    def number(self, sql: str, **params: object) -> int:
+        return int(self.query(sql, **params)[0][0])
+
+    def file(self, name: str, **params: object) -> list[dict[str, str]]:
+        """A query of deploy/clickhouse/queries; rows by column name."""
+        sql = (DEPLOY / "queries" / f"{name}.sql").read_text() + "\nFORMAT TSVWithNames"
+        names, *rows = self.query(sql, **params)
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+@pytest.fixture
+def front(tmp_path: Path) -> Iterator[Front]:
+    f = Front(tmp_path / "tables", free_port()).start()
+    yield f
+    f.stop()
+
+
+class Switch:
+    """Sends telemetry reports 2.0 of one queue, laid out as by the P4 program."""
+
+    FLOWS = 8
+    SERVICE_NS = 123_040
+    DROP_EVERY = 101
+
+    def __init__(self, port: int):
+        self.address = ("127.0.0.1", port)
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.sent = 0
+        self.dropped = 0
+        self.kept = [0, 0]  # Sequence numbers by hw_id.
+
+    def close(self) -> None:
+        self.socket.close()
+
+    def report(self) -> bytes:
+        """The next packet's."""
+        i = self.sent
+        dropped = i % self.DROP_EVERY == self.DROP_EVERY - 1
+        arrived_ns = 5_000_000_000 + i * self.SERVICE_NS
+        occupancy_bytes = 1514 * (i % 50)
+        hw_id = int(dropped)
+        head = 2 << 28 | hw_id << 22 | self.kept[hw_id] & 0x3FFFFF
+        self.kept[hw_id] += 1
+        ports = struct.pack(">II", 2 << 16 | 1, occupancy_bytes)
+        policy = struct.pack(">II", 75_700, 0)
+        if dropped:
+            bits, words, flags = 0x5801, 7, 0xA0
+            metadata = ports + struct.pack(">QI", arrived_ns, 71 << 16) + policy
+        else:
+            bits, words, flags = 0x5C00, 8, 0x20
+            left_ns = arrived_ns + occupancy_bytes * 81
+            metadata = ports + struct.pack(">QQ", arrived_ns, left_ns) + policy
+        flow = i % self.FLOWS
+        ip = struct.pack(
+            ">BBHIBBH4s4s",
+            0x45, 0, 1500, 0, 63, 6, 0, bytes([10, 0, 0, 1]), bytes([10, 0, 1, 1]),
+        )  # fmt: skip
+        tcp_seq = 1460 * (i // self.FLOWS)
+        tcp = struct.pack(">HHIIBBHI", 40_000 + flow, 5001, tcp_seq, 0, 0x50, 0x10, 0, 0)
+        length = 0x14 << 24 | (2 + words + 10) << 16 | words << 8 | flags
+        fixed = struct.pack(">IIIII", head, 10, length, bits << 16 | 0x544D, 0xC000 << 16)
+        self.sent += 1
+        self.dropped += dropped
+        return fixed + metadata + ip + tcp
+
+    def send(self, reports: int, per_s: float = 20_000) -> None:
+        """Paced, so that the receiver's buffer does not overflow."""
+        begin = time.monotonic()
+        for i in range(reports):
+            self.socket.sendto(self.report(), self.address)
+            if i % 50 == 49:
+                ahead = (i + 1) / per_s - (time.monotonic() - begin)
+                if ahead > 0:
+                    time.sleep(ahead)
+
+
+class Collector:
+    """`tidemark-collector run` with a ClickHouse sink."""
+
+    def __init__(self, directory: Path, url: str, extra: str = ""):
+        self.udp, self.grpc, self.http = free_port(), free_port(), free_port()
+        self.config = directory / "collector.toml"
+        self.spool = directory / "spool"
+        self.config.write_text(
+            f'listen = ["127.0.0.1:{self.udp}"]\n'
+            f'[grpc]\nlisten = "127.0.0.1:{self.grpc}"\n'
+            f'[http]\nlisten = "127.0.0.1:{self.http}"\n'
+            f'[clickhouse]\nurl = "{url}"\nspool_dir = "{self.spool}"\n'
+            f"batch_ms = 100\nretry_max_ms = 200\nfinish_s = 60\n{extra}"
+            f"[pipeline]\nreorder_ms = 10\n{NODE}"
+        )
+        self.process: subprocess.Popen[str] | None = None
+
+    def start(self) -> Collector:
+        command = [str(COLLECTOR), "run", "--config", str(self.config)]
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        for line in self.process.stderr:
+            if line.startswith("ready:"):
+                break
+        else:
+            raise AssertionError("the collector does not start")
+        # Its pipe must not fill up.
+        threading.Thread(target=self.process.stderr.read, daemon=True).start()
+        return self
+
+    def get(self, path: str) -> str:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.http}{path}", timeout=10) as answer:
+            return answer.read().decode()
+
+    def metric(self, name: str) -> float:
+        """Sum over labels."""
+        lines = self.get("/metrics").splitlines()
+        prefix = f"tidemark_collector_{name}"
+        values = [
+            float(line.split()[-1]) for line in lines if re.match(rf"{prefix}(\{{|\s)", line)
+        ]
+        assert values, f"no metric {prefix}"
+        return sum(values)
+
+    def end(self) -> None:
+        self.process.terminate()
+        assert self.process.wait(timeout=90) == 0
+        self.process = None
+
+    def kill(self) -> None:
+        """As kill -9."""
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+            self.process = None

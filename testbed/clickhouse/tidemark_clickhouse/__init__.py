@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+"""chDB (ClickHouse's engine, in this process) behind ClickHouse's HTTP interface.
+
+For tests and small set-ups where no server is to be installed. One query at a
+time, no users, no TLS: bind it to loopback. `docs/clickhouse.md` says what of
+the interface is there.
+"""

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python -m tidemark_clickhouse --path DIR [--listen 127.0.0.1:8123] [--schema F.sql]`."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import signal
+import sys
+import threading
+from pathlib import Path
+
+from .engine import Engine, EngineError
+from .server import Server
+
+
+def address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdigit() or int(port) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT")
+    return host.strip("[]"), int(port)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="tidemark-clickhouse",
+        description="ClickHouse's engine (chDB) behind its HTTP interface. No users, no TLS: "
+        "keep it on loopback.",
+    )
+    parser.add_argument("--path", type=Path, required=True, help="directory of the tables")
+    parser.add_argument(
+        "--listen", type=address, default=("127.0.0.1", 8123), help="HOST:PORT (default %(default)s)"
+    )
+    parser.add_argument("--database", default="tidemark", help="made if missing")
+    parser.add_argument("--schema", type=Path, help="SQL file applied at the start")
+    parser.add_argument("--verbose", action="store_true", help="log every request")
+    args = parser.parse_args()
+    logging.basicConfig(level=logging.DEBUG if args.verbose else logging.INFO)
+    try:
+        engine = Engine(args.path)
+        engine.query(f"CREATE DATABASE IF NOT EXISTS {args.database}")
+        if args.schema:
+            engine.script(args.schema.read_text(), args.database)
+        server = Server(args.listen, engine)
+    except (EngineError, OSError) as e:
+        print(f"tidemark-clickhouse: {e}", file=sys.stderr)
+        return 1
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # shutdown() waits for serve_forever, which this handler interrupts.
+        signal.signal(
+            number, lambda *_: threading.Thread(target=server.shutdown, daemon=True).start()
+        )
+    host, port = server.server_address[:2]
+    print(f"ready: http://{host}:{port}/ database {args.database}, tables in {args.path}", flush=True)
+    server.serve_forever(poll_interval=0.05)
+    server.server_close()
+    engine.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
