@@ -3,13 +3,15 @@
 
 use crate::error::CaptureError;
 use arrow::array::{
-    Array, ArrayRef, ArrowPrimitiveType, BooleanArray, DictionaryArray, PrimitiveArray,
+    Array, ArrayRef, ArrowPrimitiveType, BooleanArray, DictionaryArray, Int32Array, PrimitiveArray,
     RecordBatch, StringArray,
 };
+use arrow::buffer::{BooleanBuffer, NullBuffer};
 use arrow::datatypes::{
     DataType, Field, Float64Type, Int32Type, Int64Type, Schema, UInt8Type, UInt16Type, UInt32Type,
     UInt64Type,
 };
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// How a column is laid out in Parquet.
@@ -27,8 +29,16 @@ pub enum Layout {
 pub trait Kind {
     type Value;
     fn data_type() -> DataType;
-    fn build(values: impl Iterator<Item = Option<Self::Value>>) -> ArrayRef;
+    /// The column of `rows`; a column that is not `nullable` has every value.
+    fn build<R>(rows: &[R], nullable: bool, get: impl Fn(&R) -> Option<Self::Value>) -> ArrayRef;
     fn get(array: &dyn Array) -> Option<Vec<Option<Self::Value>>>;
+}
+
+fn nulls<R, V>(rows: &[R], get: &impl Fn(&R) -> Option<V>) -> NullBuffer {
+    let valid = BooleanBuffer::collect_bool(rows.len(), |i| {
+        rows.get(i).is_some_and(|r| get(r).is_some())
+    });
+    NullBuffer::new(valid)
 }
 
 /// Numbers.
@@ -39,8 +49,10 @@ impl<T: ArrowPrimitiveType> Kind for Number<T> {
     fn data_type() -> DataType {
         T::DATA_TYPE
     }
-    fn build(values: impl Iterator<Item = Option<T::Native>>) -> ArrayRef {
-        Arc::new(PrimitiveArray::<T>::from_iter(values))
+    fn build<R>(rows: &[R], nullable: bool, get: impl Fn(&R) -> Option<T::Native>) -> ArrayRef {
+        let values: Vec<T::Native> = rows.iter().map(|r| get(r).unwrap_or_default()).collect();
+        let nulls = nullable.then(|| nulls(rows, &get));
+        Arc::new(PrimitiveArray::<T>::new(values.into(), nulls))
     }
     fn get(array: &dyn Array) -> Option<Vec<Option<T::Native>>> {
         let array = array.as_any().downcast_ref::<PrimitiveArray<T>>()?;
@@ -64,8 +76,12 @@ impl Kind for Bool {
     fn data_type() -> DataType {
         DataType::Boolean
     }
-    fn build(values: impl Iterator<Item = Option<bool>>) -> ArrayRef {
-        Arc::new(BooleanArray::from_iter(values))
+    fn build<R>(rows: &[R], nullable: bool, get: impl Fn(&R) -> Option<bool>) -> ArrayRef {
+        let values = BooleanBuffer::collect_bool(rows.len(), |i| {
+            rows.get(i).and_then(&get).unwrap_or(false)
+        });
+        let nulls = nullable.then(|| nulls(rows, &get));
+        Arc::new(BooleanArray::new(values, nulls))
     }
     fn get(array: &dyn Array) -> Option<Vec<Option<bool>>> {
         let array = array.as_any().downcast_ref::<BooleanArray>()?;
@@ -77,17 +93,37 @@ impl Kind for Bool {
 pub struct Text;
 
 impl Kind for Text {
-    type Value = String;
+    type Value = Arc<str>;
     fn data_type() -> DataType {
         DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
     }
-    fn build(values: impl Iterator<Item = Option<String>>) -> ArrayRef {
-        let values: Vec<Option<String>> = values.collect();
-        let array: DictionaryArray<Int32Type> = values.iter().map(|v| v.as_deref()).collect();
-        Arc::new(array)
+    fn build<R>(rows: &[R], _: bool, get: impl Fn(&R) -> Option<Arc<str>>) -> ArrayRef {
+        let mut words: Vec<Arc<str>> = Vec::new();
+        let mut known: HashMap<Arc<str>, i32> = HashMap::new();
+        // Mostly the same word again and again.
+        let mut last: Option<(Arc<str>, i32)> = None;
+        let keys: Int32Array = rows
+            .iter()
+            .map(|r| {
+                let word = get(r)?;
+                if let Some((same, key)) = &last
+                    && (Arc::ptr_eq(same, &word) || *same == word)
+                {
+                    return Some(*key);
+                }
+                let key = *known.entry(word.clone()).or_insert_with(|| {
+                    words.push(word.clone());
+                    (words.len() - 1) as i32
+                });
+                last = Some((word, key));
+                Some(key)
+            })
+            .collect();
+        let words: StringArray = words.iter().map(|w| Some(&**w)).collect();
+        Arc::new(DictionaryArray::<Int32Type>::new(keys, Arc::new(words)))
     }
-    fn get(array: &dyn Array) -> Option<Vec<Option<String>>> {
-        let own = |v: Option<&str>| v.map(str::to_owned);
+    fn get(array: &dyn Array) -> Option<Vec<Option<Arc<str>>>> {
+        let own = |v: Option<&str>| v.map(Arc::from);
         if let Some(a) = array.as_any().downcast_ref::<DictionaryArray<Int32Type>>() {
             let a = a.downcast_dict::<StringArray>()?;
             return Some(a.into_iter().map(own).collect());
@@ -140,8 +176,11 @@ macro_rules! columns {
                 $crate::table::Layout::$layout,
                 nullable,
                 <$crate::table::$kind as $crate::table::Kind>::data_type,
-                |rows| <$crate::table::$kind as $crate::table::Kind>::build(
-                    rows.iter().map(|$r| $get)),
+                |rows| {
+                    let nullable = [$(columns!(@null $null))?].contains(&true);
+                    <$crate::table::$kind as $crate::table::Kind>::build(
+                        rows, nullable, |$r| $get)
+                },
                 |array, rows| {
                     let Some(values) = <$crate::table::$kind as $crate::table::Kind>::get(array)
                     else { return false };

@@ -250,7 +250,7 @@ fn rows_come_back_as_they_were() {
             }
             crate::AnyRow::Probe(r) => {
                 probes.push(r.row);
-                assert!(r.host == "a" || r.host == "b");
+                assert!(matches!(&*r.host, "a" | "b"));
                 r.row.order
             }
             crate::AnyRow::Event(r) => {

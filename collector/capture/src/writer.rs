@@ -107,6 +107,9 @@ pub struct CaptureWriter {
     probes: Vec<NamedProbe>,
     events: Vec<FlatEvent>,
     hosts: Vec<String>,
+    host_words: Vec<Arc<str>>,
+    /// Emptied lists that come back from the thread.
+    spare: Receiver<Vec<PostcardRow>>,
 }
 
 impl CaptureWriter {
@@ -124,7 +127,9 @@ impl CaptureWriter {
             return Err(CaptureError::Exists(dir.to_path_buf()));
         }
         meta.write(dir)?;
+        let (give_back, spare) = sync_channel(QUEUE_BATCHES);
         let mut thread = WriterThread {
+            give_back,
             dir: dir.to_path_buf(),
             postcards: TableWriter::new(dir, options.zstd_level)?,
             probes: TableWriter::new(dir, options.zstd_level)?,
@@ -156,6 +161,8 @@ impl CaptureWriter {
             probes: Vec::new(),
             events: Vec::new(),
             hosts: Vec::new(),
+            host_words: Vec::new(),
+            spare,
         })
     }
 
@@ -172,7 +179,12 @@ impl CaptureWriter {
         &mut self.meta
     }
 
+    #[inline]
     pub fn postcard(&mut self, row: &PostcardRow) {
+        if self.postcards.capacity() == 0 {
+            let spare = self.spare.try_recv();
+            self.postcards = spare.unwrap_or_else(|_| Vec::with_capacity(BATCH_ROWS));
+        }
         self.postcards.push(*row);
         if self.postcards.len() >= BATCH_ROWS {
             self.flush();
@@ -180,7 +192,7 @@ impl CaptureWriter {
     }
 
     pub fn probe(&mut self, row: &ProbeRow) {
-        let host = self.hosts.get(usize::from(row.host)).cloned();
+        let host = self.host_words.get(usize::from(row.host)).cloned();
         self.probes.push(NamedProbe {
             row: *row,
             host: host.unwrap_or_default(),
@@ -197,6 +209,7 @@ impl CaptureWriter {
                 self.hosts.resize(i + 1, String::new());
             }
             self.hosts[i].clone_from(name);
+            self.host_words = self.hosts.iter().map(|h| h.as_str().into()).collect();
         }
         self.events.push(FlatEvent::new(row, &self.hosts));
         if self.events.len() >= BATCH_ROWS {
@@ -279,6 +292,7 @@ impl Drop for CaptureWriter {
 }
 
 struct WriterThread {
+    give_back: SyncSender<Vec<PostcardRow>>,
     dir: PathBuf,
     postcards: TableWriter<PostcardRow>,
     probes: TableWriter<NamedProbe>,
@@ -300,7 +314,13 @@ impl WriterThread {
                 Ok(message) => {
                     let rows = message.rows();
                     let result = match message {
-                        Message::Postcards(rows) => self.postcards.write(&rows),
+                        Message::Postcards(mut rows) => {
+                            let result = self.postcards.write(&rows);
+                            rows.clear();
+                            // Nobody may be left to use it.
+                            let _ = self.give_back.try_send(rows);
+                            result
+                        }
                         Message::Probes(rows) => self.probes.write(&rows),
                         Message::Events(rows) => self.events.write(&rows),
                         Message::Meta(meta) => meta.write(&self.dir),

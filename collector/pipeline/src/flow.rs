@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use std::collections::VecDeque;
 
 /// Samples remembered per flow, for packets reported after their sample.
-const MAX_SAMPLES: usize = 128;
+const MAX_SAMPLES: usize = 32;
 
 /// The sender's state as a sample showed it, sequence numbers unwrapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,42 @@ pub struct Syn {
     pub seq: u32,
     pub egress_ns: u64,
     pub node: u16,
+    /// Another passed before.
     pub repeated: bool,
+    pub dropped: bool,
+    /// Arrival of the first packet after it that was dropped. Drops are reported
+    /// at once, the acknowledgement of the SYN-ACK only when it leaves.
+    pub first_drop_ns: u64,
+}
+
+impl Syn {
+    /// The round trip when the packet at hand is the first after the SYN: it
+    /// came one base RTT after the SYN left. A dropped data packet is never
+    /// taken for it, as it may have been sent again.
+    pub fn answered_ns(self, node: u16, seq: u32, lost_data: bool, ingress_ns: u64) -> Option<u64> {
+        (!self.repeated
+            && !self.dropped
+            && !lost_data
+            && self.node == node
+            && seq == self.seq.wrapping_add(1)
+            && ingress_ns <= self.first_drop_ns)
+            .then(|| ingress_ns.saturating_sub(self.egress_ns))
+            .filter(|&rtt| rtt > 0)
+    }
+
+    /// What is left to learn after a further packet: nothing, unless it is one
+    /// of those whose drops are reported ahead of the first.
+    pub fn followed_by(self, dropped: bool, ingress_ns: u64) -> Self {
+        Self {
+            repeated: self.repeated || !dropped,
+            first_drop_ns: if dropped {
+                self.first_drop_ns.min(ingress_ns)
+            } else {
+                self.first_drop_ns
+            },
+            ..self
+        }
+    }
 }
 
 /// One flow.

@@ -25,7 +25,7 @@ pub mod table;
 
 pub use aggregate::{AggregateConfig, Aggregator};
 pub use config::{Config, ConfigError, DepthUnit, NodeConfig, PortConfig, TimeUnit, proto_nodes};
-pub use pipeline::Pipeline;
+pub use pipeline::{Datagram, Pipeline};
 pub use rows::{Event, EventRow, FlowRow, Join, PostcardRow, ProbeRow, Sink, VecSink};
 pub use stats::Stats;
 

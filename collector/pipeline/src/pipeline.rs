@@ -5,6 +5,8 @@ mod events;
 mod join;
 mod reports;
 
+pub use reports::Datagram;
+
 use crate::aggregate::{AggregateConfig, Aggregator};
 use crate::clock::NodeClock;
 use crate::config::{Config, ConfigError};

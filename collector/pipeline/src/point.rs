@@ -160,6 +160,17 @@ impl Point {
         }
     }
 
+    /// Where the next packet will be noted.
+    #[inline]
+    pub fn ends(&self) -> [Option<*const u8>; 2] {
+        [
+            self.unacked.back().map(|u| std::ptr::from_ref(u).cast()),
+            self.wait_sequence
+                .back()
+                .map(|w| std::ptr::from_ref(w).cast()),
+        ]
+    }
+
     /// Forgets waiting packets that have been handed on meanwhile.
     #[inline]
     pub fn forget_waiting(&mut self, first_position: u64) {

@@ -7,7 +7,7 @@ use int_report::decode as decode_report;
 use std::hint::black_box;
 use std::net::IpAddr;
 use tidemark_capture::{CaptureMeta, CaptureWriter, FORMAT, WriterOptions};
-use tidemark_pipeline::{EventRow, Pipeline, PostcardRow, ProbeRow, Sink};
+use tidemark_pipeline::{Datagram, EventRow, Pipeline, PostcardRow, ProbeRow, Sink};
 use tidemark_proto::telemetry::Update;
 
 const FLOWS: u32 = 1000;
@@ -60,17 +60,26 @@ impl Sink for Count {
     }
 }
 
-/// Gives everything to the pipeline in the order of reception.
+/// Gives everything to the pipeline in the order of reception, in batches as
+/// the receiving threads make them.
 fn feed<S: Sink>(pipeline: &mut Pipeline<S>, data: &Recorded) {
+    const BATCH: usize = 64;
     let exporter = IpAddr::from([192, 0, 2, 10]);
     let mut samples = data.samples.iter().peekable();
-    for (report, &rx_ns) in data.reports.chunks(REPORT_BYTES).zip(&data.rx_ns) {
-        while let Some(event) = samples.next_if(|e| e.time_ns() <= rx_ns) {
+    let batches = data.reports.chunks(BATCH * REPORT_BYTES);
+    for (reports, rx_ns) in batches.zip(data.rx_ns.chunks(BATCH)) {
+        while let Some(event) = samples.next_if(|e| e.time_ns() <= rx_ns[0]) {
             pipeline.push_event("local", *event);
         }
-        let _ = decode_report(black_box(report), |r| {
-            pipeline.push_report(exporter, &r, rx_ns);
-        });
+        let datagrams = reports
+            .chunks(REPORT_BYTES)
+            .zip(rx_ns)
+            .map(|(payload, &rx_ns)| Datagram {
+                exporter,
+                rx_ns,
+                payload: black_box(payload),
+            });
+        pipeline.push_datagrams(datagrams, |_, e| panic!("{e}"));
     }
     pipeline.finish();
 }

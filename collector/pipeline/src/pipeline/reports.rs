@@ -7,8 +7,31 @@ use crate::node::{TimeError, Times};
 use crate::rows::{Event, PostcardRow, Sink};
 use int_report::drop_reason::{DropClass, describe};
 use int_report::sequence::{Outcome, StreamKey};
-use int_report::{InnerPacket, Report, parse_inner};
+use int_report::{DecodeError, InnerError, InnerPacket, Report, parse_inner};
+use smallvec::SmallVec;
 use std::net::IpAddr;
+
+/// Reports decoded before the first of them is taken.
+const STAGE: usize = 16;
+
+/// A UDP payload and where it came from.
+#[derive(Clone, Copy, Debug)]
+pub struct Datagram<'a> {
+    pub exporter: IpAddr,
+    /// Reception, collector's clock.
+    pub rx_ns: u64,
+    pub payload: &'a [u8],
+}
+
+/// A decoded report, not yet taken.
+struct Staged<'a> {
+    exporter: IpAddr,
+    rx_ns: u64,
+    report: Report<'a>,
+    inner: Result<InnerPacket, InnerError>,
+    /// Its flow, if it was known when the report was decoded.
+    slot: Option<u32>,
+}
 
 const TCP: u8 = 6;
 const FIN: u8 = 0x01;
@@ -21,18 +44,81 @@ impl<S: Sink> Pipeline<S> {
     /// clock. Reports of one datagram come one after the other.
     #[inline]
     pub fn push_report(&mut self, exporter: IpAddr, report: &Report<'_>, rx_ns: u64) {
+        self.take(&Staged {
+            exporter,
+            rx_ns,
+            report: *report,
+            inner: parse_inner(&report.inner),
+            slot: None,
+        });
+    }
+
+    /// Decodes datagrams and takes their reports; `failed` hears of those that
+    /// could not be decoded to their end. The same as decoding each and calling
+    /// [`Pipeline::push_report`], but quicker: several are decoded before the
+    /// first of them is taken, while their flows' memory is fetched.
+    pub fn push_datagrams<'a>(
+        &mut self,
+        datagrams: impl Iterator<Item = Datagram<'a>>,
+        mut failed: impl FnMut(&mut S, DecodeError),
+    ) {
+        let mut staged: SmallVec<[Staged<'a>; STAGE]> = SmallVec::new();
+        for d in datagrams {
+            let result = int_report::decode(d.payload, |report| {
+                if staged.len() == STAGE {
+                    self.take_staged(&mut staged);
+                }
+                let inner = parse_inner(&report.inner);
+                let slot = match &inner {
+                    Ok(inner) => self.flows.find(&inner.flow_key()),
+                    Err(_) => None,
+                };
+                if let Some(slot) = slot {
+                    self.flows.prefetch(slot);
+                }
+                staged.push(Staged {
+                    exporter: d.exporter,
+                    rx_ns: d.rx_ns,
+                    report,
+                    inner,
+                    slot,
+                });
+            });
+            if let Err(e) = result {
+                failed(&mut self.sink, e);
+            }
+        }
+        self.take_staged(&mut staged);
+    }
+
+    #[inline]
+    fn take_staged(&mut self, staged: &mut SmallVec<[Staged<'_>; STAGE]>) {
+        for s in staged.iter() {
+            if let Some(slot) = s.slot {
+                self.flows.prefetch_packets(slot);
+            }
+        }
+        for s in staged.iter() {
+            self.take(s);
+        }
+        staged.clear();
+    }
+
+    #[inline]
+    fn take(&mut self, staged: &Staged<'_>) {
         self.stats.reports += 1;
-        if rx_ns > self.now_rx_ns {
-            self.now_rx_ns = rx_ns;
-            self.release_held(rx_ns);
+        if staged.rx_ns > self.now_rx_ns {
+            self.now_rx_ns = staged.rx_ns;
+            self.release_held(staged.rx_ns);
             self.periodic();
         }
-        self.report(exporter, report, rx_ns);
+        self.report(staged);
         self.emit_ready(self.now_rx_ns);
     }
 
     #[inline]
-    fn report(&mut self, exporter: IpAddr, report: &Report<'_>, rx_ns: u64) {
+    fn report(&mut self, staged: &Staged<'_>) {
+        let (exporter, report, rx_ns) = (staged.exporter, &staged.report, staged.rx_ns);
         let Some(index) = self.node(report.node_id, rx_ns) else {
             self.stats.nodes_refused += 1;
             return;
@@ -68,7 +154,7 @@ impl<S: Sink> Pipeline<S> {
         if times.restarted {
             self.restart(index, times.ingress_ns, rx_ns);
         }
-        let inner = match parse_inner(&report.inner) {
+        let inner = match &staged.inner {
             Ok(inner) => inner,
             Err(e) => {
                 if let Some(n) = self.stats.inner_errors.get_mut(e.index()) {
@@ -89,8 +175,8 @@ impl<S: Sink> Pipeline<S> {
                 node.clock.update();
             }
         }
-        let row = self.row(index, report, &inner, times, rx_ns);
-        self.flow_packet(index, row, &inner);
+        let row = self.row(index, report, inner, times, rx_ns);
+        self.flow_packet(index, row, inner, staged.slot);
     }
 
     /// Accounts for a datagram; the number of reports found missing by it.
@@ -169,14 +255,22 @@ impl<S: Sink> Pipeline<S> {
     }
 
     #[inline(always)]
-    fn flow_packet(&mut self, index: u16, mut row: PostcardRow, inner: &InnerPacket) {
+    fn flow_packet(
+        &mut self,
+        index: u16,
+        mut row: PostcardRow,
+        inner: &InnerPacket,
+        found: Option<u32>,
+    ) {
         let rx_ns = row.rx_ns;
         let time_ns = row.ingress_ns;
         let key = inner.flow_key();
         let is_tcp = key.protocol == TCP && !inner.fragment;
         let is_syn = is_tcp && inner.tcp_flags & SYN != 0;
         let mut changed = false;
-        let slot = match self.flows.find(&key) {
+        // The table may have changed since the flow was looked up.
+        let found = found.filter(|&slot| self.flows.get(slot).is_some_and(|f| f.key == key));
+        let slot = match found.or_else(|| self.flows.find(&key)) {
             Some(slot) => {
                 let ended = self.flows.get(slot).is_some_and(|f| {
                     is_syn
@@ -211,30 +305,32 @@ impl<S: Sink> Pipeline<S> {
                         flow.points[p].syn(row.egress_ns.saturating_sub(row.ingress_ns));
                     }
                     if inner.tcp_flags & ACK == 0 {
+                        // Whether one that passed before is being answered cannot
+                        // be told; one dropped here is not.
+                        let repeated = flow.syn.is_some_and(|s| s.repeated || !s.dropped);
                         flow.syn = Some(Syn {
                             seq: inner.tcp_seq,
                             egress_ns: row.egress_ns,
                             node: index,
-                            repeated: row.dropped || flow.syn.is_some(),
+                            repeated,
+                            dropped: row.dropped,
+                            first_drop_ns: u64::MAX,
                         });
                     }
                 } else if let Some(syn) = flow.syn
-                    && !flow.has_data
                     && flow.handshake_rtt_ns == 0
                 {
-                    // The first packet after the SYN left one round trip later.
-                    if !syn.repeated
-                        && syn.node == index
-                        && inner.tcp_seq == syn.seq.wrapping_add(1)
-                        && row.ingress_ns > syn.egress_ns
-                    {
-                        flow.handshake_rtt_ns = row.ingress_ns - syn.egress_ns;
+                    let rtt_ns = syn.answered_ns(
+                        index,
+                        inner.tcp_seq,
+                        row.dropped && inner.payload_bytes > 0,
+                        row.ingress_ns,
+                    );
+                    if let Some(rtt_ns) = rtt_ns {
+                        flow.handshake_rtt_ns = rtt_ns;
                         changed = true;
                     }
-                    flow.syn = Some(Syn {
-                        repeated: true,
-                        ..syn
-                    });
+                    flow.syn = Some(syn.followed_by(row.dropped, row.ingress_ns));
                 }
                 if inner.payload_bytes > 0 && !is_syn {
                     flow.has_data = true;

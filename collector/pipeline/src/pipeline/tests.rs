@@ -377,6 +377,88 @@ fn the_handshake_gives_the_round_trip() {
     assert_eq!(last.handshake_rtt_ns, 20 * MS);
 }
 
+/// A SYN that was dropped here is not what the next packet answers.
+#[test]
+fn a_dropped_syn_does_not_spoil_the_handshake() {
+    for (first_dropped, expected) in [(true, 20 * MS), (false, 0)] {
+        let mut lab = Lab::new(config());
+        let syn = |at: u64, dropped: bool| Packet {
+            flags: 0x02,
+            payload: 0,
+            seq: 99,
+            ingress_ns: at,
+            egress_ns: (!dropped).then_some(at + 3 * MS),
+            ..Packet::default()
+        };
+        let ack = Packet {
+            flags: 0x10,
+            payload: 0,
+            seq: 100,
+            ingress_ns: 1123 * MS,
+            egress_ns: Some(1124 * MS),
+            ..Packet::default()
+        };
+        lab.feeder
+            .push(&mut lab.pipeline, syn(100 * MS, first_dropped), MS);
+        lab.feeder
+            .push(&mut lab.pipeline, syn(1100 * MS, false), 1001 * MS);
+        lab.feeder.push(&mut lab.pipeline, ack, 1025 * MS);
+        let p = lab.finish();
+        let last = p
+            .sink()
+            .updates
+            .iter()
+            .flat_map(|u| &u.flows)
+            .last()
+            .unwrap();
+        assert_eq!(last.handshake_rtt_ns, expected);
+    }
+}
+
+/// Drops of the first data are reported before the acknowledgement leaves.
+#[test]
+fn drops_reported_early_do_not_spoil_the_handshake() {
+    let mut lab = Lab::new(config());
+    let syn = Packet {
+        flags: 0x02,
+        payload: 0,
+        seq: 99,
+        ingress_ns: 100 * MS,
+        egress_ns: Some(300 * MS),
+        ..Packet::default()
+    };
+    let data = |seq: u32, at: u64| Packet {
+        flags: 0x10,
+        seq,
+        ingress_ns: at,
+        egress_ns: None,
+        ..Packet::default()
+    };
+    let ack = Packet {
+        flags: 0x10,
+        payload: 0,
+        seq: 100,
+        ingress_ns: 320 * MS,
+        egress_ns: Some(500 * MS),
+        ..Packet::default()
+    };
+    lab.feeder.push(&mut lab.pipeline, syn, 201 * MS);
+    lab.feeder
+        .push(&mut lab.pipeline, data(100, 321 * MS), 222 * MS);
+    lab.feeder
+        .push(&mut lab.pipeline, data(1100, 321 * MS), 222 * MS);
+    lab.feeder.push(&mut lab.pipeline, ack, 401 * MS);
+    let p = lab.finish();
+    let last = p
+        .sink()
+        .updates
+        .iter()
+        .flat_map(|u| &u.flows)
+        .last()
+        .unwrap();
+    assert_eq!(last.handshake_rtt_ns, 20 * MS);
+}
+
 #[test]
 fn memory_for_flows_and_waiting_packets_is_bounded() {
     let mut lab = Lab::new(Config {
