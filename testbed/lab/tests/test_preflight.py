@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -42,6 +43,13 @@ def test_no_tracefs_is_an_error_with_the_remedy(monkeypatch, tmp_path):
     monkeypatch.setattr(tracing, "can_mount", lambda: True)
     (note,) = preflight.check_tracefs()
     assert "mounting it" in note
+
+
+def test_a_place_for_namespaces_that_cannot_be_written_is_named(monkeypatch):
+    # Not even root can make files there.
+    monkeypatch.setattr(preflight.netns, "DIRECTORY", Path("/proc/self/nowhere"))
+    with pytest.raises(PreflightError, match="/proc/self/nowhere.*writable"):
+        preflight.check_run_directories()
 
 
 @pytest.mark.root

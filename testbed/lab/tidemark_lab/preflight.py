@@ -8,6 +8,7 @@ import json
 import os
 import socket
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from . import kernel, netns, tracing
 from .errors import PreflightError
 from .links import addresses_within
 from .scenario import COLLECTOR_ADDRESS, REPORT_PREFIX_LENGTH, REPORT_UDP_PORT, Scenario
+from .state import DIRECTORY as RECORDS
 from .state import recorded
 from .topology import shape
 
@@ -67,6 +69,7 @@ def run(scenario: Scenario, ports: Ports, paths: Paths, out: Path) -> list[str]:
     check_platform()
     check_root()
     check_files(paths)
+    check_run_directories()
     notes = clean_stale()
     check_ports(ports)
     check_addresses()
@@ -103,6 +106,20 @@ def check_files(paths: Paths) -> None:
             raise PreflightError(
                 f"the compiled P4 program {name} is not at {paths.p4_dir}", "run: make p4"
             )
+
+
+def check_run_directories() -> None:
+    """Where namespaces are named and runs are recorded."""
+    for directory in (netns.DIRECTORY, RECORDS):
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=directory, prefix=".tidemark-check-"):
+                pass
+        except OSError as error:
+            raise PreflightError(
+                f"cannot write to {directory}: {error.strerror}",
+                "mount /run writable (in a container: run it privileged)",
+            ) from error
 
 
 def clean_stale() -> list[str]:
