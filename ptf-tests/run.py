@@ -40,6 +40,9 @@ def arguments() -> argparse.Namespace:
         help="BMv2 JSON; the P4Info lies beside it",
     )
     parser.add_argument("--logs", type=Path, help="keep logs here (default: only on failure)")
+    parser.add_argument(
+        "--save-reports", type=Path, metavar="PCAP", help="keep the reports that tests looked at"
+    )
     parser.add_argument("tests", nargs="*", help="files or classes (default: all)")
     return parser.parse_args()
 
@@ -54,6 +57,8 @@ def ptf_command(args: argparse.Namespace, control: str, logs: Path) -> list[str]
         "program": str(args.program),
         "p4info": str(p4info),
     }
+    if args.save_reports:
+        params["save_reports"] = str(args.save_reports.resolve())
     command = [sys.executable, str(Path(sys.executable).with_name("ptf"))]
     command += ["--test-dir", str(HERE / "tests"), "--pypath", str(HERE)]
     command += ["--log-file", str(logs / "ptf.log"), "--disable-ipv6", "--quiet"]

@@ -5,11 +5,22 @@
 
 typedef bit<48> mac_addr_t;
 typedef bit<32> ipv4_addr_t;
+typedef bit<128> ipv6_addr_t;
 
 const bit<16> ETHERTYPE_IPV4 = 0x0800;
+const bit<16> ETHERTYPE_IPV6 = 0x86DD;
+const bit<16> ETHERTYPE_VLAN = 0x8100;
 
 const bit<8> IP_PROTOCOL_TCP = 6;
 const bit<8> IP_PROTOCOL_UDP = 17;
+
+// IPv6 extension headers.
+const bit<8> IPV6_HOP_BY_HOP = 0;
+const bit<8> IPV6_ROUTING = 43;
+const bit<8> IPV6_FRAGMENT = 44;
+const bit<8> IPV6_AUTHENTICATION = 51;
+const bit<8> IPV6_DESTINATION = 60;
+const bit<8> IPV6_MOBILITY = 135;
 
 const bit<2> ECN_NOT_ECT = 0;
 const bit<2> ECN_CE = 3;
@@ -20,6 +31,15 @@ header ethernet_h {
     bit<16>    ether_type;
 }
 
+// IEEE 802.1Q.
+header vlan_h {
+    bit<3>  priority;
+    bit<1>  drop_eligible;
+    bit<12> vlan_id;
+    bit<16> ether_type;
+}
+
+// Without options.
 header ipv4_h {
     bit<4>      version;
     bit<4>      ihl;
@@ -36,6 +56,18 @@ header ipv4_h {
     bit<16>     checksum;
     ipv4_addr_t src_addr;
     ipv4_addr_t dst_addr;
+}
+
+header ipv6_h {
+    bit<4>      version;
+    bit<6>      dscp;
+    bit<2>      ecn;
+    bit<20>     flow_label;
+    bit<16>     payload_length_bytes;
+    bit<8>      next_header;
+    bit<8>      hop_limit;
+    ipv6_addr_t src_addr;
+    ipv6_addr_t dst_addr;
 }
 
 // The first 20 bytes; options stay in the payload.

@@ -6,6 +6,12 @@
 //   Ethernet | IPv4 | UDP | group | main | ports | queue | ingress time
 //   | egress time (not when dropped) | drop (only when dropped) | domain
 //   | inner IP header | first 20 bytes of its payload
+//
+// The inner packet starts at its IP header; tags before it are left out. A UDP
+// header is filled up with zeros to 20 bytes. Where there is no transport header
+// to show (a later fragment, another protocol), all 20 bytes are zero: nothing
+// in them may pass for ports. So all reports of an address family have one
+// length (but for IPv4 options and IPv6 extension headers, which v1model keeps).
 #ifndef TIDEMARK_REPORT_P4
 #define TIDEMARK_REPORT_P4
 
@@ -14,6 +20,7 @@
 const bit<4>  REPORT_VERSION = 2;
 const bit<4>  REPORT_TYPE_INT = 1;
 const bit<4>  INNER_TYPE_IPV4 = 4;
+const bit<4>  INNER_TYPE_IPV6 = 5;
 // Operator-assigned domain: 'T' 'M'.
 const bit<16> REPORT_DOMAIN = 0x544D;
 // Limit in force, report policy.
@@ -29,10 +36,17 @@ const bit<8> METADATA_WORDS_FORWARDED = 8; // 1 + 1 + 2 + 2, domain 2
 const bit<8> METADATA_WORDS_DROPPED = 7;   // 1 + 1 + 2 + 1, domain 2
 const bit<8> MAIN_CONTENTS_WORDS = 2;
 const bit<8> INNER_WORDS_IPV4 = 10;        // 20 IP + 20 transport
+const bit<8> INNER_WORDS_IPV6 = 15;        // 40 IP + 20 transport
+const bit<8> TRANSPORT_WORDS = 5;
 
-// In bytes. Group header and first word of the report: 8 + 4.
-const bit<16> UDP_LENGTH_FORWARDED_IPV4 = 8 + 12 + 8 + 32 + 40;
-const bit<16> UDP_LENGTH_DROPPED_IPV4 = 8 + 12 + 8 + 28 + 40;
+// In bytes, UDP header included: 8 + group header and first word of the report
+// 12 + main contents 8 + metadata, then the inner packet.
+const bit<16> UDP_LENGTH_FORWARDED = 8 + 12 + 8 + 32;
+const bit<16> UDP_LENGTH_DROPPED = 8 + 12 + 8 + 28;
+const bit<16> UDP_LENGTH_FORWARDED_IPV4 = UDP_LENGTH_FORWARDED + 40;
+const bit<16> UDP_LENGTH_DROPPED_IPV4 = UDP_LENGTH_DROPPED + 40;
+const bit<16> UDP_LENGTH_FORWARDED_IPV6 = UDP_LENGTH_FORWARDED + 60;
+const bit<16> UDP_LENGTH_DROPPED_IPV6 = UDP_LENGTH_DROPPED + 60;
 const bit<16> IPV4_HEADER_BYTES = 20;
 const bit<16> ETHERNET_HEADER_BYTES = 14;
 
@@ -104,10 +118,16 @@ header report_domain_h {
     bit<16> reserved;
 }
 
-// Fills the inner UDP header up to 20 bytes, so that all reports of an address
-// family have one length and coalesce in the receiver (UDP GRO).
+// Behind the inner UDP header: fills it up to 20 bytes, so that all reports of
+// an address family have one length and coalesce in the receiver (UDP GRO).
 header report_pad_h {
     bit<96> zero;
+}
+
+// In place of a UDP header, before report_pad_h, where no transport header is
+// shown.
+header report_no_transport_h {
+    bit<64> zero;
 }
 
 #endif

@@ -14,12 +14,15 @@ control ChecksumVerification(inout headers_t hdr, inout metadata_t meta) {
     h.reserved, h.dont_fragment, h.more_fragments, h.fragment_offset, \
     h.ttl, h.protocol, h.src_addr, h.dst_addr
 
+#define EXTENSION_FIELDS(h) h.next_header, h.length, h.head, h.rest
+
 control ChecksumUpdate(inout headers_t hdr, inout metadata_t meta) {
     apply {
         // Only where this switch changed the header (CE): the clone carries
         // the flag too, so that a report shows the packet as it left.
         update_checksum(hdr.ipv4.isValid() && meta.report.flags == POLICY_FLAG_CE_MARKED,
-            { IPV4_FIELDS(hdr.ipv4) }, hdr.ipv4.checksum, HashAlgorithm.csum16);
+            { IPV4_FIELDS(hdr.ipv4), hdr.ipv4_options.options },
+            hdr.ipv4.checksum, HashAlgorithm.csum16);
 
         update_checksum(hdr.report_ipv4.isValid(),
             { IPV4_FIELDS(hdr.report_ipv4) }, hdr.report_ipv4.checksum, HashAlgorithm.csum16);
@@ -46,7 +49,13 @@ control ChecksumUpdate(inout headers_t hdr, inout metadata_t meta) {
               hdr.report_drop.queue_id, hdr.report_drop.reason, hdr.report_drop.pad,
               hdr.report_domain.limit, hdr.report_domain.sampling_shift,
               hdr.report_domain.flags, hdr.report_domain.reserved,
-              IPV4_FIELDS(hdr.ipv4), hdr.ipv4.checksum,
+              IPV4_FIELDS(hdr.ipv4), hdr.ipv4.checksum, hdr.ipv4_options.options,
+              hdr.ipv6.version, hdr.ipv6.dscp, hdr.ipv6.ecn, hdr.ipv6.flow_label,
+              hdr.ipv6.payload_length_bytes, hdr.ipv6.next_header, hdr.ipv6.hop_limit,
+              hdr.ipv6.src_addr, hdr.ipv6.dst_addr,
+              EXTENSION_FIELDS(hdr.ipv6_extension[0]),
+              EXTENSION_FIELDS(hdr.ipv6_extension[1]),
+              EXTENSION_FIELDS(hdr.ipv6_extension[2]),
               hdr.tcp.src_port, hdr.tcp.dst_port, hdr.tcp.sequence, hdr.tcp.acknowledgement,
               hdr.tcp.data_offset, hdr.tcp.reserved, hdr.tcp.flags, hdr.tcp.window,
               hdr.tcp.checksum, hdr.tcp.urgent,

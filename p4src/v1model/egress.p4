@@ -38,14 +38,12 @@ control EgressPipeline(inout headers_t hdr,
 
     // --- the clone, which becomes the report --------------------------------
 
-    @name(".Egress.set_destination")
-    action set_destination(mac_addr_t src_mac, mac_addr_t dst_mac,
-                           ipv4_addr_t src_ip, ipv4_addr_t dst_ip,
-                           bit<16> udp_dst_port, bit<16> src_port_mask,
-                           bit<32> node_id) {
-        hdr.ethernet.src_addr = src_mac;
-        hdr.ethernet.dst_addr = dst_mac;
+    @hidden
+    action address_report() {
+        hdr.ethernet.src_addr = meta.report.src_mac;
+        hdr.ethernet.dst_addr = meta.report.dst_mac;
         hdr.ethernet.ether_type = ETHERTYPE_IPV4;
+        hdr.vlan.setInvalid();
 
         hdr.report_ipv4.setValid();
         hdr.report_ipv4.version = 4;
@@ -59,37 +57,26 @@ control EgressPipeline(inout headers_t hdr,
         hdr.report_ipv4.fragment_offset = 0;
         hdr.report_ipv4.ttl = REPORT_TTL;
         hdr.report_ipv4.protocol = IP_PROTOCOL_UDP;
-        hdr.report_ipv4.src_addr = src_ip;
-        hdr.report_ipv4.dst_addr = dst_ip;
+        hdr.report_ipv4.src_addr = meta.report.src_ip;
+        hdr.report_ipv4.dst_addr = meta.report.dst_ip;
 
         hdr.report_udp.setValid();
-        hdr.report_udp.src_port =
-            REPORT_SOURCE_PORT_BASE + (meta.report.flow_hash & src_port_mask);
-        hdr.report_udp.dst_port = udp_dst_port;
+        hdr.report_udp.src_port = meta.report.udp_src_port;
+        hdr.report_udp.dst_port = meta.report.udp_dst_port;
 
         hdr.report_group.setValid();
         hdr.report_group.version = REPORT_VERSION;
         hdr.report_group.hw_id = meta.report.hw_id;
         hdr.report_group.sequence = meta.report.sequence;
-        hdr.report_group.node_id = node_id;
-    }
-
-    @name(".Egress.none")
-    action none() {
-        mark_to_drop(standard_metadata);
-    }
-
-    @name(".Egress.report_to")
-    table report_to {
-        actions = { set_destination; none; }
-        default_action = none();
+        hdr.report_group.node_id = meta.report.node_id;
     }
 
     @hidden
     action fill_common() {
         hdr.report_main.setValid();
         hdr.report_main.report_type = REPORT_TYPE_INT;
-        hdr.report_main.inner_type = INNER_TYPE_IPV4;
+        hdr.report_main.inner_type =
+            hdr.ipv4.isValid() ? INNER_TYPE_IPV4 : INNER_TYPE_IPV6;
         hdr.report_main.dropped = meta.report.dropped;
         hdr.report_main.congested = meta.report.congested;
         hdr.report_main.tracked = 1;
@@ -121,16 +108,21 @@ control EgressPipeline(inout headers_t hdr,
     }
 
     @hidden
+    action set_lengths(bit<16> udp_length_bytes) {
+        hdr.report_udp.length_bytes = udp_length_bytes;
+        hdr.report_ipv4.total_length_bytes = IPV4_HEADER_BYTES + udp_length_bytes;
+        truncate((bit<32>)(ETHERNET_HEADER_BYTES + IPV4_HEADER_BYTES + udp_length_bytes));
+    }
+
+    @hidden
     action fill_forwarded() {
         hdr.report_main.metadata_bits = METADATA_BITS_FORWARDED;
         hdr.report_main.metadata_length_words = METADATA_WORDS_FORWARDED;
         hdr.report_main.length_words =
-            MAIN_CONTENTS_WORDS + METADATA_WORDS_FORWARDED + INNER_WORDS_IPV4;
+            MAIN_CONTENTS_WORDS + METADATA_WORDS_FORWARDED + meta.report.inner_words;
         hdr.report_egress_time.setValid();
         hdr.report_egress_time.time_ns = (bit<64>)meta.report.egress_time_us * 1000;
-        hdr.report_udp.length_bytes = UDP_LENGTH_FORWARDED_IPV4;
-        hdr.report_ipv4.total_length_bytes = IPV4_HEADER_BYTES + UDP_LENGTH_FORWARDED_IPV4;
-        truncate((bit<32>)(ETHERNET_HEADER_BYTES + IPV4_HEADER_BYTES + UDP_LENGTH_FORWARDED_IPV4));
+        set_lengths(UDP_LENGTH_FORWARDED + ((bit<16>)meta.report.inner_words << 2));
     }
 
     @hidden
@@ -138,14 +130,12 @@ control EgressPipeline(inout headers_t hdr,
         hdr.report_main.metadata_bits = METADATA_BITS_DROPPED;
         hdr.report_main.metadata_length_words = METADATA_WORDS_DROPPED;
         hdr.report_main.length_words =
-            MAIN_CONTENTS_WORDS + METADATA_WORDS_DROPPED + INNER_WORDS_IPV4;
+            MAIN_CONTENTS_WORDS + METADATA_WORDS_DROPPED + meta.report.inner_words;
         hdr.report_drop.setValid();
         hdr.report_drop.queue_id = 0;
         hdr.report_drop.reason = meta.report.drop_reason;
         hdr.report_drop.pad = 0;
-        hdr.report_udp.length_bytes = UDP_LENGTH_DROPPED_IPV4;
-        hdr.report_ipv4.total_length_bytes = IPV4_HEADER_BYTES + UDP_LENGTH_DROPPED_IPV4;
-        truncate((bit<32>)(ETHERNET_HEADER_BYTES + IPV4_HEADER_BYTES + UDP_LENGTH_DROPPED_IPV4));
+        set_lengths(UDP_LENGTH_DROPPED + ((bit<16>)meta.report.inner_words << 2));
     }
 
     @hidden
@@ -154,20 +144,27 @@ control EgressPipeline(inout headers_t hdr,
         hdr.report_pad.zero = 0;
     }
 
+    @hidden
+    action fill_transport() {
+        hdr.report_no_transport.setValid();
+        hdr.report_no_transport.zero = 0;
+    }
+
     apply {
         if (standard_metadata.instance_type == INSTANCE_INGRESS_CLONE ||
             standard_metadata.instance_type == INSTANCE_EGRESS_CLONE) {
-            report_to.apply();
-            if (hdr.report_group.isValid()) {
-                fill_common();
-                if (meta.report.dropped == 1) {
-                    fill_dropped();
-                } else {
-                    fill_forwarded();
+            address_report();
+            fill_common();
+            if (meta.report.dropped == 1) {
+                fill_dropped();
+            } else {
+                fill_forwarded();
+            }
+            if (!hdr.tcp.isValid()) {
+                if (!hdr.udp.isValid()) {
+                    fill_transport();
                 }
-                if (hdr.udp.isValid()) {
-                    pad_inner();
-                }
+                pad_inner();
             }
         } else {
             if (meta.queued_bytes != 0) {

@@ -65,7 +65,7 @@ control IngressPipeline(inout headers_t hdr,
         occupancy_bytes.read(occupancy, (bit<32>)standard_metadata.egress_spec);
         meta.report.occupancy_bytes = occupancy;
         meta.report.limit_bytes = limit_bytes;
-        bool capable = hdr.ipv4.isValid() && hdr.ipv4.ecn != ECN_NOT_ECT;
+        bool capable = meta.ecn != ECN_NOT_ECT;
         bool congested = occupancy >= limit_bytes;
         if (congested) {
             meta.report.congested = 1;
@@ -78,8 +78,10 @@ control IngressPipeline(inout headers_t hdr,
             occupancy_bytes.write((bit<32>)standard_metadata.egress_spec,
                                   occupancy + standard_metadata.packet_length);
         }
-        if (congested && capable && hdr.ipv4.ecn != ECN_CE) {
+        if (congested && capable && meta.ecn != ECN_CE) {
+            // Of the two headers one is not there: writing to it is void.
             hdr.ipv4.ecn = ECN_CE;
+            hdr.ipv6.ecn = ECN_CE;
             meta.report.flags = POLICY_FLAG_CE_MARKED;
         }
     }
@@ -123,19 +125,11 @@ control IngressPipeline(inout headers_t hdr,
         size = PORT_COUNT;
     }
 
-    // Reports one in 2^sampling_shift of the packets that leave, by a hash of
-    // fields that no switch changes, so that every switch on the path and the
-    // host agree on the sample. Drops are always reported. (CRC-32: the low bits
-    // of CRC-16 hardly change with neighbouring ports or identifications.)
+    // Reports one in 2^sampling_shift of the packets that leave. Drops are always
+    // reported.
     @name(".Ingress.report")
     action report(bit<8> sampling_shift) {
         meta.report.sampling_shift = sampling_shift;
-        hash(sample_hash, HashAlgorithm.crc32, 16w0,
-             { hdr.ipv4.src_addr, hdr.ipv4.dst_addr, hdr.ipv4.protocol,
-               meta.l4_src_port, meta.l4_dst_port,
-               hdr.ipv4.identification, meta.tcp_sequence },
-             32w65536);
-        meta.sampled = sample_hash & ((16w1 << sampling_shift) - 1) == 0;
     }
 
     @name(".Ingress.ignore")
@@ -159,15 +153,117 @@ control IngressPipeline(inout headers_t hdr,
         size = 1024;
     }
 
+    // The protocol is that of the last header found: TCP behind extension
+    // headers is TCP.
+    @name(".Ingress.watch6")
+    table watch6 {
+        key = {
+            hdr.ipv6.src_addr: ternary @name("ipv6_src");
+            hdr.ipv6.dst_addr: ternary @name("ipv6_dst");
+            meta.protocol: ternary @name("protocol");
+            meta.l4_src_port: ternary @name("src_port");
+            meta.l4_dst_port: ternary @name("dst_port");
+            standard_metadata.ingress_port: ternary @name("ingress_port");
+            standard_metadata.egress_spec: ternary @name("egress_port");
+        }
+        actions = { report; ignore; }
+        default_action = ignore();
+        size = 1024;
+    }
+
+    // --- where reports go ---------------------------------------------------
+    //
+    // Named as on targets that look it up in egress; here a drop is decided, and
+    // numbered, in ingress, and what goes to the collector must be known before.
+
+    @name(".Egress.set_destination")
+    action set_destination(mac_addr_t src_mac, mac_addr_t dst_mac,
+                           ipv4_addr_t src_ip, ipv4_addr_t dst_ip,
+                           bit<16> udp_dst_port, bit<16> src_port_mask,
+                           bit<32> node_id) {
+        meta.report.src_mac = src_mac;
+        meta.report.dst_mac = dst_mac;
+        meta.report.src_ip = src_ip;
+        meta.report.dst_ip = dst_ip;
+        meta.report.udp_dst_port = udp_dst_port;
+        meta.report.node_id = node_id;
+        meta.src_port_mask = src_port_mask;
+    }
+
+    @name(".Egress.none")
+    action none() {
+        meta.watched = false;
+    }
+
+    @name(".Egress.report_to")
+    table report_to {
+        actions = { set_destination; none; }
+        default_action = none();
+    }
+
+    // A report about a report would be reported again by the next switch on its
+    // way, and so on.
     @hidden
-    action describe_packet() {
-        meta.report.ingress_port = standard_metadata.ingress_port;
-        meta.report.egress_port = standard_metadata.egress_spec;
-        meta.report.ingress_time_us = standard_metadata.ingress_global_timestamp;
-        hash(meta.report.flow_hash, HashAlgorithm.crc32, 16w0,
+    action ignore_telemetry() {
+        if ((hdr.ipv4.isValid() && hdr.ipv4.dst_addr == meta.report.dst_ip) ||
+            (hdr.udp.isValid() && hdr.udp.dst_port == meta.report.udp_dst_port)) {
+            meta.watched = false;
+        }
+    }
+
+    // --- what a report says ---------------------------------------------------
+
+    // The sample is drawn by a hash of fields that no switch changes, so that
+    // every switch on the path and the host agree on it. (CRC-32: the low bits of
+    // CRC-16 hardly change with neighbouring ports or identifications.)
+    @hidden
+    action hash_ipv4() {
+        hash(meta.flow_hash, HashAlgorithm.crc32, 16w0,
              { hdr.ipv4.src_addr, hdr.ipv4.dst_addr, hdr.ipv4.protocol,
                meta.l4_src_port, meta.l4_dst_port },
              32w65536);
+    }
+
+    @hidden
+    action hash_ipv6() {
+        hash(meta.flow_hash, HashAlgorithm.crc32, 16w0,
+             { hdr.ipv6.src_addr, hdr.ipv6.dst_addr, meta.protocol,
+               meta.l4_src_port, meta.l4_dst_port },
+             32w65536);
+    }
+
+    @hidden
+    action sample_ipv4() {
+        hash(sample_hash, HashAlgorithm.crc32, 16w0,
+             { hdr.ipv4.src_addr, hdr.ipv4.dst_addr, hdr.ipv4.protocol,
+               meta.l4_src_port, meta.l4_dst_port,
+               hdr.ipv4.identification, meta.packet_id },
+             32w65536);
+    }
+
+    @hidden
+    action sample_ipv6() {
+        hash(sample_hash, HashAlgorithm.crc32, 16w0,
+             { hdr.ipv6.src_addr, hdr.ipv6.dst_addr, meta.protocol,
+               meta.l4_src_port, meta.l4_dst_port,
+               hdr.ipv6.payload_length_bytes, meta.packet_id },
+             32w65536);
+    }
+
+    @hidden
+    action draw_sample() {
+        meta.sampled = sample_hash & ((16w1 << meta.report.sampling_shift) - 1) == 0;
+    }
+
+    @hidden
+    action describe_packet() {
+        meta.sampled = true;
+        meta.report.ingress_port = standard_metadata.ingress_port;
+        meta.report.egress_port = standard_metadata.egress_spec;
+        meta.report.ingress_time_us = standard_metadata.ingress_global_timestamp;
+        meta.report.inner_words = meta.ip_header_words + TRANSPORT_WORDS;
+        meta.report.udp_src_port =
+            REPORT_SOURCE_PORT_BASE + (meta.flow_hash & meta.src_port_mask);
     }
 
     // Numbered here and not on the clone, so that a lost clone leaves a gap.
@@ -185,15 +281,35 @@ control IngressPipeline(inout headers_t hdr,
         l2_forward.apply();
         if (standard_metadata.mcast_grp == 0) {
             queue_limit.apply();
-            if (hdr.tcp.isValid() || hdr.udp.isValid()) {
+            if (meta.reportable) {
                 report_port.apply();
                 if (meta.watched) {
-                    watch.apply();
+                    if (hdr.ipv4.isValid()) {
+                        watch.apply();
+                    } else {
+                        watch6.apply();
+                    }
                 }
                 if (meta.watched) {
+                    report_to.apply();
+                    ignore_telemetry();
+                }
+                if (meta.watched) {
+                    if (hdr.ipv4.isValid()) {
+                        hash_ipv4();
+                    } else {
+                        hash_ipv6();
+                    }
                     describe_packet();
                     if (meta.report.dropped == 1) {
                         report_drop();
+                    } else if (meta.report.sampling_shift != 0) {
+                        if (hdr.ipv4.isValid()) {
+                            sample_ipv4();
+                        } else {
+                            sample_ipv6();
+                        }
+                        draw_sample();
                     }
                 }
             }

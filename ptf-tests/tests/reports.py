@@ -6,7 +6,7 @@ import zlib
 
 from scapy.compat import raw
 from scapy.layers.inet import IP, UDP
-from scapy.layers.l2 import Ether
+from scapy.layers.l2 import ARP, Ether
 
 from tidemark_ptf import base, packets, report
 from tidemark_ptf.base import REPORT_PORT, Tidemark
@@ -155,15 +155,23 @@ class NoDestinationNoReports(Tidemark):
 
 
 class NotReported(Tidemark):
-    """Flooded packets and what has no transport header in reach."""
+    """Flooded packets, and what is not IP."""
 
     def runTest(self):
         self.watch()
+        self.watch6()
         self.report_to_collector()
-        ether = Ether(src=packets.mac(1), dst=packets.mac(2))
-        addresses = {"src": packets.address(1), "dst": packets.address(2)}
         self.send(1, packets.tcp(1, 99))
-        self.send(1, ether / IP(**addresses, proto=1) / (b"y" * 50))
-        self.send(1, ether / IP(**addresses, proto=6, frag=100) / (b"z" * 50))
-        self.send(1, raw(packets.tcp(1, 2))[:12] + b"\x88\xb5" + b"x" * 50)
+        arp = Ether(src=packets.mac(1), dst=packets.mac(2)) / ARP(
+            hwsrc=packets.mac(1), psrc=packets.address(1), pdst=packets.address(2)
+        )
+        other = raw(packets.tcp(1, 2))[:12] + b"\x88\xb5" + b"x" * 50
+        for frame in (raw(arp), other):
+            self.send(1, frame)
         self.assert_silence([REPORT_PORT])
+        # Dropped, they are not reported either.
+        self.limit(2, "drop_tail", 0)
+        self.dataplane.flush()
+        for frame in (raw(arp), other):
+            self.send(1, frame)
+        self.assert_silence()

@@ -5,7 +5,10 @@ import struct
 import zlib
 
 from scapy.compat import raw
-from scapy.layers.inet import IP, TCP
+from scapy.layers.inet import IP, TCP, UDP
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import Ether
+from scapy.packet import Raw
 
 from tidemark_ptf import packets
 from tidemark_ptf.base import REPORT_PORT, Tidemark
@@ -16,17 +19,47 @@ COUNT = 64
 
 
 def sample_hash(packet) -> int:
-    ip = packet[IP]
-    seq = packet[TCP].seq if TCP in packet else 0
-    data = raw(ip)[12:20] + bytes([ip.proto])
-    data += struct.pack("!HHHI", ip.payload.sport, ip.payload.dport, ip.id, seq)
-    return zlib.crc32(data) & 0xFFFF
+    l4 = packet[TCP] if TCP in packet else packet[UDP]
+    # What differs between the packets of a flow.
+    number = l4.seq if TCP in packet else l4.chksum
+    ports = struct.pack("!BHH", 6 if TCP in packet else 17, l4.sport, l4.dport)
+    if IPv6 in packet:
+        start = raw(packet[IPv6])[8:40] + ports + struct.pack("!H", packet[IPv6].plen)
+    else:
+        start = raw(packet[IP])[12:20] + ports + struct.pack("!H", packet[IP].id)
+    return zlib.crc32(start + struct.pack("!I", number)) & 0xFFFF
 
 
 def stream(kind):
-    make = packets.tcp if kind == "tcp" else packets.udp
-    extra = [{"seq": 1448 * i} if kind == "tcp" else {} for i in range(COUNT)]
-    return [make(1, 2, 100, ident=i, **extra[i]) for i in range(COUNT)]
+    make = {"tcp": packets.tcp, "udp": packets.udp, "tcp6": packets.tcp6, "udp6": packets.udp6}[
+        kind
+    ]
+    if kind == "tcp":
+        return [make(1, 2, 100, ident=i, seq=1448 * i) for i in range(COUNT)]
+    if kind == "tcp6":
+        return [make(1, 2, 100, seq=1448 * i) for i in range(COUNT)]
+    # As Linux sends datagrams that must not be fragmented: no identification.
+    plain = {} if kind == "udp6" else {"ident": 0}
+    return [with_payload(make(1, 2, 100, **plain), i) for i in range(COUNT)]
+
+
+def with_payload(packet, i):
+    """The same datagram with another content, and so another checksum."""
+    changed = packet.copy()
+    changed[UDP].payload = Raw(i.to_bytes(4, "big") * 8)
+    del changed[UDP].chksum
+    del changed[UDP].len
+    if IPv6 in changed:
+        del changed[IPv6].plen
+    else:
+        del changed[IP].len
+        del changed[IP].chksum
+    return Ether(raw(changed))
+
+
+def same_packet(packet) -> bytes:
+    """By what a report shows of it."""
+    return raw(packet)[14 : 14 + (48 if IPv6 in packet else 28)]
 
 
 class Sample(Tidemark):
@@ -35,15 +68,16 @@ class Sample(Tidemark):
     def runTest(self):
         self.report_to_collector()
         kind_of_write = {}
-        for shift in (0, 1, 3):
+        for shift in (1, 3):
             self.watch(shift=shift, **kind_of_write)
+            self.watch6(shift=shift, **kind_of_write)
             kind_of_write = {"kind": MODIFY}
-            for protocol in ("tcp", "udp"):
+            for protocol in ("tcp", "udp", "tcp6", "udp6"):
                 with self.subTest(shift=shift, protocol=protocol):
                     self.check(shift, stream(protocol))
 
     def check(self, shift, sent):
-        expected = [p[IP].id for p in sent if sample_hash(p) % (1 << shift) == 0]
+        expected = [same_packet(p) for p in sent if sample_hash(p) % (1 << shift) == 0]
         # A sample of consecutive packets must be near its share.
         share = COUNT >> shift
         self.assertTrue(share / 2 <= len(expected) <= 2 * share, f"{len(expected)} of {COUNT}")
@@ -51,7 +85,8 @@ class Sample(Tidemark):
             self.send(1, p)
             self.assertIsNotNone(self.receive(2), "all are forwarded")
         reports = [r[TelemetryReport] for r in self.collect_reports(len(expected))]
-        self.assertEqual([IP(r.inner).id for r in reports], expected)
+        seen = [r.inner[: len(expected[0])] for r in reports]
+        self.assertEqual(seen, expected)
         self.assertEqual({r.sampling_shift for r in reports}, {shift})
         self.assert_silence([REPORT_PORT])
 

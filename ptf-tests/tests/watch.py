@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which packets are reported: the watch table, and on or off per port."""
+"""Which packets are reported: the watch tables."""
 
+from scapy.compat import raw
 from scapy.layers.inet import IP
 
 from tidemark_ptf import packets
-from tidemark_ptf.base import REPORT_PORT, UDP_PORT, Tidemark
-from tidemark_ptf.p4rt import DELETE, MODIFY
+from tidemark_ptf.base import REPORT_PORT, Tidemark
+from tidemark_ptf.p4rt import DELETE
 from tidemark_ptf.report import TelemetryReport
 
 
@@ -33,6 +34,53 @@ class EachKey(Tidemark):
                 self.client.write(DELETE, entry)
 
 
+class EachKeyOfIpv6(Tidemark):
+    def runTest(self):
+        self.report_to_collector()
+        # Prefixes, and the bits on both sides of the middle of an address.
+        prefix = (packets.address6_number(0), ((1 << 96) - 1) << 32)
+        plain = packets.tcp6(1, 2)
+        for match, other in [
+            ({"ipv6_src": packets.address6_number(1)}, packets.tcp6(3, 2, sport=1)),
+            ({"ipv6_dst": packets.address6_number(2)}, packets.tcp6(1, 3, sport=1)),
+            ({"ipv6_src": (1 << 64, 1 << 64)}, None),
+            ({"ipv6_dst": prefix}, packets.tcp(1, 2)),
+            ({"protocol": 6}, packets.udp6(1, 2)),
+            ({"src_port": 1000}, packets.tcp6(1, 2, sport=1001)),
+            ({"dst_port": (2000, 0xFFF0)}, packets.tcp6(1, 2, dport=2016)),
+            ({"ingress_port": 1}, packets.tcp6(3, 2)),
+            ({"egress_port": 2}, packets.tcp6(1, 4)),
+        ]:
+            with self.subTest(match):
+                entry = self.watch6(match)
+                if other is not None:
+                    self.send(3 if other.src == packets.mac(3) else 1, other)
+                self.send(1, plain)
+                if other is not None:
+                    (packet,) = self.collect_reports(1)
+                    self.assertEqual(packet[TelemetryReport].inner, raw(plain)[14:74])
+                self.assert_silence([REPORT_PORT])
+                self.client.write(DELETE, entry)
+
+
+class FamiliesAreSeparate(Tidemark):
+    """An entry for any IPv4 packet says nothing of IPv6, and the reverse."""
+
+    def runTest(self):
+        self.report_to_collector()
+        for watch, packet in [
+            (self.watch, packets.tcp(1, 2)),
+            (self.watch6, packets.tcp6(1, 2)),
+        ]:
+            entry = watch()
+            self.send(1, packets.tcp(1, 2))
+            self.send(1, packets.tcp6(1, 2))
+            (seen,) = self.collect_reports(1)
+            self.assertEqual(seen[TelemetryReport].inner[0], raw(packet)[14])
+            self.assert_silence([REPORT_PORT])
+            self.client.write(DELETE, entry)
+
+
 class HigherPriorityWins(Tidemark):
     def runTest(self):
         self.report_to_collector()
@@ -52,50 +100,3 @@ class NothingByDefault(Tidemark):
         self.report_to_collector()
         self.send(1, packets.tcp(1, 2))
         self.assert_silence([REPORT_PORT])
-
-
-class OffAndOnPerPort(Tidemark):
-    def runTest(self):
-        self.report_to_collector()
-        self.watch()
-
-        def reported():
-            self.dataplane.flush()
-            self.send(1, packets.tcp(1, 2))
-            self.send(1, packets.tcp(1, 3))
-            self.assertIsNotNone(self.receive(2))
-            self.assertIsNotNone(self.receive(3))
-            frames = self.collect(REPORT_PORT, 3, 0.5)
-            return sorted(self.parse_report(f)[TelemetryReport].egress_port for f in frames)
-
-        self.assertEqual(reported(), [2, 3])
-        self.report_port(2, on=False)
-        self.assertEqual(reported(), [3])
-        self.report_port(2, on=True, kind=MODIFY)
-        self.assertEqual(reported(), [2, 3])
-
-
-class OffSilencesDropsToo(Tidemark):
-    def runTest(self):
-        self.report_to_collector()
-        self.watch()
-        self.limit(2, "drop_tail", 0)
-        self.report_port(2, on=False)
-        self.send(1, packets.tcp(1, 2))
-        self.assert_silence()
-
-
-class NoReportsAboutReports(Tidemark):
-    """Everything is watched, the report port too: one report per packet, ever."""
-
-    def runTest(self):
-        self.report_to_collector()
-        self.watch()
-        for i in range(5):
-            self.send(1, packets.udp(1, 2, ident=i, dport=UDP_PORT))
-            self.assertIsNotNone(self.receive(2))
-        self.limit(2, "drop_tail", 0)
-        self.send(1, packets.udp(1, 2, ident=5))
-        reports = [r[TelemetryReport] for r in self.collect_reports(6)]
-        self.assertEqual(sorted(IP(r.inner).id for r in reports), list(range(6)))
-        self.assert_silence()

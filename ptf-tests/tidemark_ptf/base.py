@@ -10,6 +10,7 @@ from ptf.base_tests import BaseTest
 from scapy.compat import raw
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
+from scapy.utils import PcapWriter
 
 from tidemark_ptf import packets, report
 from tidemark_ptf.p4rt import DELETE, INSERT, MODIFY, Client, Info
@@ -24,6 +25,17 @@ NODE_ID = 0xA1B2C3D4
 SWITCH_HOST = 254
 COLLECTOR_HOST = 5
 SOURCE_PORT_BASE = 49152
+WATCH_KEY_BITS = {
+    "ipv4_src": 32,
+    "ipv4_dst": 32,
+    "ipv6_src": 128,
+    "ipv6_dst": 128,
+    "protocol": 8,
+    "src_port": 16,
+    "dst_port": 16,
+    "ingress_port": 9,
+    "egress_port": 9,
+}
 
 # What is certain to come is waited for this long, only as a test fails; what
 # must not come, in every test that asks.
@@ -47,6 +59,11 @@ class Tidemark(BaseTest):
         self.ports = PortControl(params["control"], self.address)
         self.dataplane = ptf.dataplane_instance
         self._slowed = set()
+        # Keeps the reports, for fixtures.
+        self._pcap = None
+        if params.get("save_reports"):
+            self._pcap = PcapWriter(params["save_reports"], append=True, sync=True)
+            self.addCleanup(self._pcap.close)
         self.client = Client(self.address, self.device_id, self.info)
         self.addCleanup(self.client.close)
         code = self.client.arbitration()
@@ -86,14 +103,19 @@ class Tidemark(BaseTest):
 
     def watch(self, match=None, shift=0, priority=10, action="report", kind=INSERT):
         """`match` maps keys to values (all bits) or pairs of value and mask."""
-        full = {"ipv4_src": 32, "ipv4_dst": 32, "protocol": 8, "src_port": 16, "dst_port": 16}
-        full |= {"ingress_port": 9, "egress_port": 9}
+        return self._watch("Ingress.watch", match, shift, priority, action, kind)
+
+    def watch6(self, match=None, shift=0, priority=10, action="report", kind=INSERT):
+        """The same for IPv6."""
+        return self._watch("Ingress.watch6", match, shift, priority, action, kind)
+
+    def _watch(self, table, match, shift, priority, action, kind):
         ternary = {
-            k: v if isinstance(v, tuple) else (v, (1 << full[k]) - 1)
+            k: v if isinstance(v, tuple) else (v, (1 << WATCH_KEY_BITS[k]) - 1)
             for k, v in (match or {}).items()
         }
         params = {"sampling_shift": shift} if action == "report" else {}
-        entity = self.client.entry("Ingress.watch", ternary, f"Ingress.{action}", params, priority)
+        entity = self.client.entry(table, ternary, f"Ingress.{action}", params, priority)
         self.client.write(kind, entity)
         return entity
 
@@ -102,7 +124,7 @@ class Tidemark(BaseTest):
         entity = self.client.entry("Ingress.report_port", {"egress_port": port}, action)
         self.client.write(kind, entity)
 
-    def report_to_collector(self, src_port_mask=3):
+    def report_to_collector(self, src_port_mask=3, **changes):
         params = {
             "src_mac": packets.mac_number(SWITCH_HOST),
             "dst_mac": packets.mac_number(COLLECTOR_HOST),
@@ -111,7 +133,7 @@ class Tidemark(BaseTest):
             "udp_dst_port": UDP_PORT,
             "src_port_mask": src_port_mask,
             "node_id": NODE_ID,
-        }
+        } | changes
         entity = self.client.entry(
             "Egress.report_to", action="Egress.set_destination", params=params
         )
@@ -171,4 +193,8 @@ class Tidemark(BaseTest):
         self.assertEqual(udp.len, ip.len - 20)
         self.assertTrue(report.ip_checksum_is_valid(ip), "IP checksum of a report")
         self.assertTrue(report.udp_checksum_is_valid(ip), "UDP checksum of a report")
+        r = packet[report.TelemetryReport]
+        self.assertEqual(udp.len, 8 + 8 + 4 + 4 * r.length_words, "one report per datagram")
+        if self._pcap is not None:
+            self._pcap.write(packet)
         return packet

@@ -3,7 +3,8 @@
 
 from scapy.compat import raw
 from scapy.layers.inet import IP, TCP, UDP
-from scapy.layers.l2 import Ether
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Packet, Raw
 
 ETHERNET_BYTES = 14
@@ -23,6 +24,14 @@ def address(host: int) -> str:
 
 def address_number(host: int) -> int:
     return (10 << 24) + host
+
+
+def address6(host: int) -> str:
+    return f"2001:db8::{host:x}"
+
+
+def address6_number(host: int) -> int:
+    return (0x20010DB8 << 96) + host
 
 
 def _sized(packet: Packet, frame_bytes: int) -> Packet:
@@ -51,3 +60,31 @@ def udp(src=1, dst=2, frame_bytes=200, ecn=0, ident=1, **fields) -> Packet:
         src=address(src), dst=address(dst), tos=ecn, id=ident, ttl=64
     )
     return _sized(packet / UDP(**fields), frame_bytes)
+
+
+def _ipv6(src, dst, traffic_class, extensions) -> Packet:
+    packet = Ether(src=mac(src), dst=mac(dst)) / IPv6(
+        src=address6(src), dst=address6(dst), tc=traffic_class, fl=0xABCDE, hlim=64
+    )
+    for extension in extensions:
+        packet = packet / extension
+    return packet
+
+
+def tcp6(src=1, dst=2, frame_bytes=200, ecn=0, extensions=(), **fields) -> Packet:
+    """A TCP segment over IPv6, behind these extension headers."""
+    fields = {"sport": 1000, "dport": 2000, "seq": 12345, "ack": 67890, "flags": "A"} | fields
+    return _sized(_ipv6(src, dst, ecn, extensions) / TCP(**fields), frame_bytes)
+
+
+def udp6(src=1, dst=2, frame_bytes=200, ecn=0, extensions=(), **fields) -> Packet:
+    """A UDP datagram over IPv6."""
+    fields = {"sport": 1000, "dport": 2000} | fields
+    return _sized(_ipv6(src, dst, ecn, extensions) / UDP(**fields), frame_bytes)
+
+
+def tagged(packet: Packet, vlan_id=7, priority=5) -> Packet:
+    """The same frame with an 802.1Q tag."""
+    frame = raw(packet)
+    tag = raw(Dot1Q(vlan=vlan_id, prio=priority, type=int.from_bytes(frame[12:14], "big")))
+    return Ether(frame[:12] + b"\x81\x00" + tag + frame[14:])
