@@ -118,12 +118,16 @@ class Engine:
                 Path(f.name).unlink()
 
     def _insert(self, insert: Insert, path: Path, coding: str, settings: dict[str, str]) -> None:
+        database, _, table = insert.table.replace("`", "").rpartition(".")
         described = self._run(
-            f"SELECT name, type FROM (DESCRIBE TABLE {insert.table}) "
-            "WHERE default_type NOT IN ('ALIAS', 'MATERIALIZED')",
+            "SELECT name, type FROM system.columns "
+            f"WHERE database = {quote(database) if database else 'currentDatabase()'} "
+            f"AND table = {quote(table)} AND default_kind NOT IN ('ALIAS', 'MATERIALIZED')",
             "TabSeparatedRaw",
         ).decode()
         types = dict(line.split("\t", 1) for line in described.splitlines())
+        if not types:
+            raise EngineError(f"Code: 60. DB::Exception: Table {insert.table} does not exist")
         columns = insert.columns or tuple(types)
         for name in columns:
             if name not in types:
