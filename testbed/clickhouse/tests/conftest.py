@@ -200,9 +200,7 @@ class Collector:
         """Sum over labels."""
         lines = self.get("/metrics").splitlines()
         prefix = f"tidemark_collector_{name}"
-        values = [
-            float(line.split()[-1]) for line in lines if re.match(rf"{prefix}(\{{|\s)", line)
-        ]
+        values = [float(line.split()[-1]) for line in lines if re.match(rf"{prefix}(\{{|\s)", line)]
         assert values, f"no metric {prefix}"
         return sum(values)
 

@@ -29,7 +29,10 @@ def main() -> int:
     )
     parser.add_argument("--path", type=Path, required=True, help="directory of the tables")
     parser.add_argument(
-        "--listen", type=address, default=("127.0.0.1", 8123), help="HOST:PORT (default %(default)s)"
+        "--listen",
+        type=address,
+        default=("127.0.0.1", 8123),
+        help="HOST:PORT (default %(default)s)",
     )
     parser.add_argument("--database", default="tidemark", help="made if missing")
     parser.add_argument("--schema", type=Path, help="SQL file applied at the start")
@@ -51,7 +54,9 @@ def main() -> int:
             number, lambda *_: threading.Thread(target=server.shutdown, daemon=True).start()
         )
     host, port = server.server_address[:2]
-    print(f"ready: http://{host}:{port}/ database {args.database}, tables in {args.path}", flush=True)
+    print(
+        f"ready: http://{host}:{port}/ database {args.database}, tables in {args.path}", flush=True
+    )
     server.serve_forever(poll_interval=0.05)
     server.server_close()
     engine.close()

@@ -19,7 +19,6 @@ NO_SETTINGS = {
     "session_timeout", "session_check", "wait_end_of_query", "buffer_size", "quota_key",
     "compress", "decompress", "enable_http_compression", "send_progress_in_http_headers",
     "http_headers_progress_interval_ms", "role", "stacktrace", "client_protocol_version",
-    "distributed_foreground_insert",
 }  # fmt: skip
 MAX_BODY_BYTES = 4 << 30
 

@@ -55,8 +55,6 @@ def parse_insert(sql: str) -> tuple[Insert, str] | None:
     match = _INSERT.match(sql)
     if not match:
         return None
-    columns = tuple(
-        c.strip().strip('`"') for c in (match["columns"] or "").split(",") if c.strip()
-    )
+    columns = tuple(c.strip().strip('`"') for c in (match["columns"] or "").split(",") if c.strip())
     insert = Insert(match["table"], columns, match["settings"] or "", match["format"])
     return insert, sql[match.end() :]

@@ -1,0 +1,367 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Tidemark's tables on a cluster: replicated, sharded by flow. Made of schema.sql
+-- by make_cluster.py: change that one.
+--
+--   clickhouse-client --database tidemark --multiquery < cluster.sql
+--
+-- Every server needs the macros {cluster}, {shard} and {replica}, and ClickHouse
+-- Keeper; the database must exist on all (CREATE DATABASE tidemark ON CLUSTER
+-- '{cluster}'). Rows live in the tables *_local; collectors and dashboards use the
+-- names without it, on any server. Rollups are made on each shard of its own rows.
+
+CREATE TABLE IF NOT EXISTS postcards_local ON CLUSTER '{cluster}'
+(
+    capture LowCardinality(String) CODEC(ZSTD(3)),
+    batch UInt64 CODEC(ZSTD(3)),
+    stored_on Date CODEC(ZSTD(3)),
+    unix_minus_node_ns Int64 CODEC(Delta, ZSTD(3)),
+    order UInt64 CODEC(DoubleDelta, ZSTD(3)),
+    rx_ns UInt64 CODEC(Delta, ZSTD(3)),
+    node_id UInt32 CODEC(ZSTD(3)),
+    hw_id UInt8 CODEC(ZSTD(3)),
+    report_sequence UInt32 CODEC(DoubleDelta, ZSTD(3)),
+    flow_id UInt64 CODEC(ZSTD(3)),
+    ingress_port UInt32 CODEC(ZSTD(3)),
+    egress_port UInt32 CODEC(ZSTD(3)),
+    queue UInt8 CODEC(ZSTD(3)),
+    ingress_ns UInt64 CODEC(Delta, T64, ZSTD(3)),
+    egress_ns Nullable(UInt64) CODEC(Delta, ZSTD(3)),
+    occupancy_bytes UInt64 CODEC(Delta, ZSTD(3)),
+    limit_bytes UInt64 CODEC(ZSTD(3)),
+    ip_bytes UInt32 CODEC(ZSTD(3)),
+    wire_overhead_bytes UInt32 CODEC(ZSTD(3)),
+    payload_bytes UInt32 CODEC(ZSTD(3)),
+    tcp_seq UInt32 CODEC(Delta, ZSTD(3)),
+    tcp_ack UInt32 CODEC(ZSTD(3)),
+    tcp_flags UInt8 CODEC(ZSTD(3)),
+    ecn UInt8 CODEC(ZSTD(3)),
+    ce_marked Bool CODEC(ZSTD(3)),
+    dropped Bool CODEC(ZSTD(3)),
+    drop_reason UInt8 CODEC(ZSTD(3)),
+    sampling_shift UInt8 CODEC(ZSTD(3)),
+    retransmitted Bool CODEC(ZSTD(3)),
+    lost_before Int32 CODEC(ZSTD(3)),
+    join UInt8 CODEC(ZSTD(3)),
+    cwnd_segments Nullable(UInt32) CODEC(ZSTD(3)),
+    ssthresh_segments Nullable(UInt32) CODEC(ZSTD(3)),
+    srtt_us Nullable(UInt32) CODEC(ZSTD(3)),
+    node_ns UInt64 ALIAS ifNull(egress_ns, ingress_ns),
+    unix_ns Int64 ALIAS toInt64(ifNull(egress_ns, ingress_ns)) + unix_minus_node_ns,
+    time DateTime64(9, 'UTC') ALIAS fromUnixTimestamp64Nano(toInt64(ifNull(egress_ns, ingress_ns)) + unix_minus_node_ns, 'UTC'),
+    INDEX batch_index batch TYPE minmax GRANULARITY 4
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
+PARTITION BY stored_on
+ORDER BY (node_id, egress_port, toInt64(ifNull(egress_ns, ingress_ns)) + unix_minus_node_ns)
+TTL stored_on + INTERVAL 30 DAY DELETE
+SETTINGS ttl_only_drop_parts = 1, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
+
+CREATE TABLE IF NOT EXISTS postcards ON CLUSTER '{cluster}'
+AS postcards_local
+ENGINE = Distributed('{cluster}', currentDatabase(), postcards_local, cityHash64(flow_id));
+
+CREATE TABLE IF NOT EXISTS tcp_probe_local ON CLUSTER '{cluster}'
+(
+    capture LowCardinality(String) CODEC(ZSTD(3)),
+    batch UInt64 CODEC(ZSTD(3)),
+    stored_on Date CODEC(ZSTD(3)),
+    unix_minus_node_ns Int64 CODEC(Delta, ZSTD(3)),
+    order UInt64 CODEC(Delta, ZSTD(3)),
+    host LowCardinality(String) CODEC(ZSTD(3)),
+    host_ns UInt64 CODEC(Delta, ZSTD(3)),
+    node_id UInt32 CODEC(ZSTD(3)),
+    egress_port UInt32 CODEC(ZSTD(3)),
+    time_ns UInt64 CODEC(Delta, ZSTD(3)),
+    flow_id UInt64 CODEC(ZSTD(3)),
+    data_len_bytes UInt16 CODEC(ZSTD(3)),
+    snd_nxt UInt32 CODEC(Delta, ZSTD(3)),
+    snd_una UInt32 CODEC(Delta, ZSTD(3)),
+    cwnd_segments UInt32 CODEC(ZSTD(3)),
+    ssthresh_segments UInt32 CODEC(ZSTD(3)),
+    snd_wnd_bytes UInt32 CODEC(ZSTD(3)),
+    rcv_wnd_bytes UInt32 CODEC(ZSTD(3)),
+    srtt_us UInt32 CODEC(ZSTD(3)),
+    base_rtt_us UInt32 CODEC(ZSTD(3)),
+    acked_bytes UInt32 CODEC(ZSTD(3)),
+    unix_ns Int64 ALIAS toInt64(time_ns) + unix_minus_node_ns,
+    time DateTime64(9, 'UTC') ALIAS fromUnixTimestamp64Nano(toInt64(time_ns) + unix_minus_node_ns, 'UTC'),
+    INDEX batch_index batch TYPE minmax GRANULARITY 4
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
+PARTITION BY stored_on
+ORDER BY (node_id, egress_port, flow_id, toInt64(time_ns) + unix_minus_node_ns)
+TTL stored_on + INTERVAL 30 DAY DELETE
+SETTINGS ttl_only_drop_parts = 1, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
+
+CREATE TABLE IF NOT EXISTS tcp_probe ON CLUSTER '{cluster}'
+AS tcp_probe_local
+ENGINE = Distributed('{cluster}', currentDatabase(), tcp_probe_local, cityHash64(flow_id));
+
+CREATE TABLE IF NOT EXISTS events_local ON CLUSTER '{cluster}'
+(
+    capture LowCardinality(String) CODEC(ZSTD(3)),
+    batch UInt64 CODEC(ZSTD(3)),
+    stored_on Date CODEC(ZSTD(3)),
+    unix_minus_node_ns Int64 CODEC(ZSTD(3)),
+    order UInt64 CODEC(Delta, ZSTD(3)),
+    kind LowCardinality(String) CODEC(ZSTD(3)),
+    node_id Nullable(UInt32) CODEC(ZSTD(3)),
+    time_ns Nullable(UInt64) CODEC(Delta, ZSTD(3)),
+    flow_id Nullable(UInt64) CODEC(ZSTD(3)),
+    host LowCardinality(String) CODEC(ZSTD(3)),
+    host_index Nullable(UInt16) CODEC(ZSTD(3)),
+    host_ns Nullable(UInt64) CODEC(Delta, ZSTD(3)),
+    congestion_state Nullable(UInt8) CODEC(ZSTD(3)),
+    src String CODEC(ZSTD(3)),
+    dst String CODEC(ZSTD(3)),
+    src_port Nullable(UInt16) CODEC(ZSTD(3)),
+    dst_port Nullable(UInt16) CODEC(ZSTD(3)),
+    protocol Nullable(UInt8) CODEC(ZSTD(3)),
+    probed Nullable(Bool) CODEC(ZSTD(3)),
+    handshake_rtt_ns Nullable(UInt64) CODEC(ZSTD(3)),
+    mss_bytes Nullable(UInt32) CODEC(ZSTD(3)),
+    clock_offset_ns Nullable(Int64) CODEC(ZSTD(3)),
+    clock_drift_ppb Nullable(Float64) CODEC(ZSTD(3)),
+    clock_reference_ns Nullable(UInt64) CODEC(ZSTD(3)),
+    clock_matched_pairs Nullable(UInt64) CODEC(ZSTD(3)),
+    unix_ns_at_reference Nullable(Int64) CODEC(ZSTD(3)),
+    time DateTime64(9, 'UTC') ALIAS fromUnixTimestamp64Nano(toInt64(ifNull(time_ns, 0)) + unix_minus_node_ns, 'UTC'),
+    INDEX batch_index batch TYPE minmax GRANULARITY 4
+)
+ENGINE = ReplicatedMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
+PARTITION BY stored_on
+ORDER BY (kind, capture, order)
+TTL stored_on + INTERVAL 90 DAY DELETE
+SETTINGS ttl_only_drop_parts = 1, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
+
+CREATE TABLE IF NOT EXISTS events ON CLUSTER '{cluster}'
+AS events_local
+ENGINE = Distributed('{cluster}', currentDatabase(), events_local, cityHash64(ifNull(flow_id, 0)));
+
+CREATE TABLE IF NOT EXISTS queue_1ms_local ON CLUSTER '{cluster}'
+(
+    node_id UInt32 CODEC(ZSTD(3)),
+    egress_port UInt32 CODEC(ZSTD(3)),
+    queue UInt8 CODEC(ZSTD(3)),
+    time DateTime64(3, 'UTC') CODEC(DoubleDelta, ZSTD(3)),
+    capture LowCardinality(String) CODEC(ZSTD(3)),
+    batch UInt64 CODEC(ZSTD(3)),
+    stored_on Date CODEC(ZSTD(3)),
+    packets UInt64 CODEC(T64, ZSTD(3)),
+    wire_bytes UInt64 CODEC(T64, ZSTD(3)),
+    drops UInt64 CODEC(T64, ZSTD(3)),
+    ce_marks UInt64 CODEC(T64, ZSTD(3)),
+    reports_lost Int64 CODEC(T64, ZSTD(3)),
+    occupancy_sum_bytes UInt64 CODEC(ZSTD(3)),
+    occupancy_min_bytes UInt64 CODEC(ZSTD(3)),
+    occupancy_max_bytes UInt64 CODEC(ZSTD(3)),
+    limit_bytes UInt64 CODEC(ZSTD(3))
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
+PARTITION BY stored_on
+ORDER BY (node_id, egress_port, queue, time, capture, batch)
+TTL stored_on + INTERVAL 30 DAY DELETE
+SETTINGS ttl_only_drop_parts = 1, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
+
+CREATE TABLE IF NOT EXISTS queue_1ms ON CLUSTER '{cluster}'
+AS queue_1ms_local
+ENGINE = Distributed('{cluster}', currentDatabase(), queue_1ms_local, rand());
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS queue_1ms_mv ON CLUSTER '{cluster}' TO queue_1ms_local AS
+SELECT
+    node_id,
+    egress_port,
+    queue,
+    toDateTime64(fromUnixTimestamp64Milli(intDiv(toInt64(ifNull(egress_ns, ingress_ns)) + unix_minus_node_ns, 1000000), 'UTC'), 3, 'UTC') AS time,
+    capture,
+    batch,
+    stored_on,
+    sum(bitShiftLeft(toUInt64(1), if(dropped, 0, sampling_shift))) AS packets,
+    sum(if(dropped, 0, bitShiftLeft(toUInt64(ip_bytes + wire_overhead_bytes), sampling_shift))) AS wire_bytes,
+    countIf(dropped) AS drops,
+    countIf(ce_marked) AS ce_marks,
+    sum(lost_before) AS reports_lost,
+    sum(bitShiftLeft(occupancy_bytes, if(dropped, 0, sampling_shift))) AS occupancy_sum_bytes,
+    min(occupancy_bytes) AS occupancy_min_bytes,
+    max(occupancy_bytes) AS occupancy_max_bytes,
+    max(postcards_local.limit_bytes) AS limit_bytes
+FROM postcards_local
+GROUP BY node_id, egress_port, queue, time, capture, batch, stored_on;
+
+CREATE TABLE IF NOT EXISTS queue_1s_local ON CLUSTER '{cluster}'
+(
+    node_id UInt32 CODEC(ZSTD(3)),
+    egress_port UInt32 CODEC(ZSTD(3)),
+    queue UInt8 CODEC(ZSTD(3)),
+    time DateTime('UTC') CODEC(DoubleDelta, ZSTD(3)),
+    capture LowCardinality(String) CODEC(ZSTD(3)),
+    batch UInt64 CODEC(ZSTD(3)),
+    stored_on Date CODEC(ZSTD(3)),
+    packets UInt64 CODEC(T64, ZSTD(3)),
+    wire_bytes UInt64 CODEC(T64, ZSTD(3)),
+    drops UInt64 CODEC(T64, ZSTD(3)),
+    ce_marks UInt64 CODEC(T64, ZSTD(3)),
+    reports_lost Int64 CODEC(T64, ZSTD(3)),
+    occupancy_sum_bytes UInt64 CODEC(ZSTD(3)),
+    occupancy_min_bytes UInt64 CODEC(ZSTD(3)),
+    occupancy_max_bytes UInt64 CODEC(ZSTD(3)),
+    limit_bytes UInt64 CODEC(ZSTD(3)),
+    data_packets UInt64 CODEC(T64, ZSTD(3)),
+    joined_packets UInt64 CODEC(T64, ZSTD(3))
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
+PARTITION BY stored_on
+ORDER BY (node_id, egress_port, queue, time, capture, batch)
+TTL stored_on + INTERVAL 1 YEAR DELETE
+SETTINGS ttl_only_drop_parts = 1, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
+
+CREATE TABLE IF NOT EXISTS queue_1s ON CLUSTER '{cluster}'
+AS queue_1s_local
+ENGINE = Distributed('{cluster}', currentDatabase(), queue_1s_local, rand());
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS queue_1s_mv ON CLUSTER '{cluster}' TO queue_1s_local AS
+SELECT
+    node_id,
+    egress_port,
+    queue,
+    toDateTime(intDiv(toInt64(ifNull(egress_ns, ingress_ns)) + unix_minus_node_ns, 1000000000), 'UTC') AS time,
+    capture,
+    batch,
+    stored_on,
+    sum(bitShiftLeft(toUInt64(1), if(dropped, 0, sampling_shift))) AS packets,
+    sum(if(dropped, 0, bitShiftLeft(toUInt64(ip_bytes + wire_overhead_bytes), sampling_shift))) AS wire_bytes,
+    countIf(dropped) AS drops,
+    countIf(ce_marked) AS ce_marks,
+    sum(lost_before) AS reports_lost,
+    sum(bitShiftLeft(occupancy_bytes, if(dropped, 0, sampling_shift))) AS occupancy_sum_bytes,
+    min(occupancy_bytes) AS occupancy_min_bytes,
+    max(occupancy_bytes) AS occupancy_max_bytes,
+    max(postcards_local.limit_bytes) AS limit_bytes,
+    countIf(join > 0) AS data_packets,
+    countIf(join IN (1, 2)) AS joined_packets
+FROM postcards_local
+GROUP BY node_id, egress_port, queue, time, capture, batch, stored_on;
+
+CREATE TABLE IF NOT EXISTS flow_1s_local ON CLUSTER '{cluster}'
+(
+    node_id UInt32 CODEC(ZSTD(3)),
+    egress_port UInt32 CODEC(ZSTD(3)),
+    flow_id UInt64 CODEC(ZSTD(3)),
+    time DateTime('UTC') CODEC(DoubleDelta, ZSTD(3)),
+    capture LowCardinality(String) CODEC(ZSTD(3)),
+    batch UInt64 CODEC(ZSTD(3)),
+    stored_on Date CODEC(ZSTD(3)),
+    packets UInt64 CODEC(T64, ZSTD(3)),
+    ip_bytes_sum UInt64 CODEC(T64, ZSTD(3)),
+    payload_bytes_sum UInt64 CODEC(T64, ZSTD(3)),
+    drops UInt64 CODEC(T64, ZSTD(3)),
+    ce_marks UInt64 CODEC(T64, ZSTD(3)),
+    retransmitted_packets UInt64 CODEC(T64, ZSTD(3)),
+    joined_packets UInt64 CODEC(T64, ZSTD(3)),
+    cwnd_sum_segments UInt64 CODEC(ZSTD(3)),
+    srtt_sum_us UInt64 CODEC(ZSTD(3))
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
+PARTITION BY stored_on
+ORDER BY (node_id, egress_port, flow_id, time, capture, batch)
+TTL stored_on + INTERVAL 1 YEAR DELETE
+SETTINGS ttl_only_drop_parts = 1, replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800;
+
+CREATE TABLE IF NOT EXISTS flow_1s ON CLUSTER '{cluster}'
+AS flow_1s_local
+ENGINE = Distributed('{cluster}', currentDatabase(), flow_1s_local, rand());
+
+CREATE MATERIALIZED VIEW IF NOT EXISTS flow_1s_mv ON CLUSTER '{cluster}' TO flow_1s_local AS
+SELECT
+    node_id,
+    egress_port,
+    flow_id,
+    toDateTime(intDiv(toInt64(ifNull(egress_ns, ingress_ns)) + unix_minus_node_ns, 1000000000), 'UTC') AS time,
+    capture,
+    batch,
+    stored_on,
+    sum(bitShiftLeft(toUInt64(1), if(dropped, 0, sampling_shift))) AS packets,
+    sum(if(dropped, 0, bitShiftLeft(toUInt64(ip_bytes), sampling_shift))) AS ip_bytes_sum,
+    sum(if(dropped, 0, bitShiftLeft(toUInt64(payload_bytes), sampling_shift))) AS payload_bytes_sum,
+    countIf(dropped) AS drops,
+    countIf(ce_marked) AS ce_marks,
+    countIf(retransmitted) AS retransmitted_packets,
+    countIf(join IN (1, 2)) AS joined_packets,
+    sum(toUInt64(ifNull(cwnd_segments, 0))) AS cwnd_sum_segments,
+    sum(toUInt64(ifNull(srtt_us, 0))) AS srtt_sum_us
+FROM postcards_local
+GROUP BY node_id, egress_port, flow_id, time, capture, batch, stored_on;
+
+CREATE VIEW IF NOT EXISTS queue_ms ON CLUSTER '{cluster}' AS
+SELECT
+    node_id,
+    egress_port,
+    queue,
+    time,
+    sum(q.packets) AS packets,
+    sum(q.wire_bytes) AS wire_bytes,
+    sum(q.drops) AS drops,
+    sum(q.ce_marks) AS ce_marks,
+    sum(q.reports_lost) AS reports_lost,
+    sum(q.occupancy_sum_bytes) / greatest(sum(q.packets), 1) AS occupancy_mean_bytes,
+    min(q.occupancy_min_bytes) AS occupancy_min_bytes,
+    max(q.occupancy_max_bytes) AS occupancy_max_bytes,
+    max(q.limit_bytes) AS limit_bytes
+FROM queue_1ms AS q FINAL
+GROUP BY node_id, egress_port, queue, time;
+
+CREATE VIEW IF NOT EXISTS queue_s ON CLUSTER '{cluster}' AS
+SELECT
+    node_id,
+    egress_port,
+    queue,
+    time,
+    sum(q.packets) AS packets,
+    sum(q.wire_bytes) AS wire_bytes,
+    sum(q.drops) AS drops,
+    sum(q.ce_marks) AS ce_marks,
+    sum(q.reports_lost) AS reports_lost,
+    sum(q.occupancy_sum_bytes) / greatest(sum(q.packets), 1) AS occupancy_mean_bytes,
+    min(q.occupancy_min_bytes) AS occupancy_min_bytes,
+    max(q.occupancy_max_bytes) AS occupancy_max_bytes,
+    max(q.limit_bytes) AS limit_bytes,
+    sum(q.data_packets) AS data_packets,
+    sum(q.joined_packets) AS joined_packets
+FROM queue_1s AS q FINAL
+GROUP BY node_id, egress_port, queue, time;
+
+CREATE VIEW IF NOT EXISTS flow_s ON CLUSTER '{cluster}' AS
+SELECT
+    capture,
+    node_id,
+    egress_port,
+    flow_id,
+    time,
+    sum(f.packets) AS packets,
+    sum(f.ip_bytes_sum) AS ip_bytes,
+    sum(f.payload_bytes_sum) AS payload_bytes,
+    sum(f.drops) AS drops,
+    sum(f.ce_marks) AS ce_marks,
+    sum(f.retransmitted_packets) AS retransmitted_packets,
+    sum(f.joined_packets) AS joined_packets,
+    if(joined_packets > 0, sum(f.cwnd_sum_segments) / joined_packets, NULL) AS cwnd_mean_segments,
+    if(joined_packets > 0, sum(f.srtt_sum_us) / joined_packets, NULL) AS srtt_mean_us
+FROM flow_1s AS f FINAL
+GROUP BY capture, node_id, egress_port, flow_id, time;
+
+CREATE VIEW IF NOT EXISTS flows ON CLUSTER '{cluster}' AS
+SELECT
+    e.capture AS capture,
+    assumeNotNull(e.flow_id) AS flow_id,
+    argMax(e.src, e.order) AS src,
+    argMax(e.dst, e.order) AS dst,
+    argMax(e.src_port, e.order) AS src_port,
+    argMax(e.dst_port, e.order) AS dst_port,
+    argMax(e.protocol, e.order) AS protocol,
+    argMax(e.probed, e.order) AS probed,
+    argMax(e.handshake_rtt_ns, e.order) AS handshake_rtt_ns,
+    argMax(e.mss_bytes, e.order) AS mss_bytes,
+    min(e.time) AS first_seen
+FROM events AS e
+WHERE e.kind = 'flow' AND e.flow_id IS NOT NULL
+GROUP BY e.capture, e.flow_id;

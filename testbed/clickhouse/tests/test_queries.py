@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The queries of deploy/clickhouse/queries on rows with known answers, the cluster
+variant of the schema, and what the ground-truth data takes on disk."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from conftest import COLLECTOR, DEPLOY, REPOSITORY, Front
+
+START_MS = 1_700_000_000_000
+# 2 s of a 100 Mb/s port that is busy: a packet of 1538 bytes on the wire each
+# 123.04 us, of two flows in turn; the queue is empty in the first second and
+# holds 50 packets in the second; drops at 1.2 s (3 packets within 1 ms, both
+# flows) and at 1.5 s (1 packet).
+PACKETS = """
+INSERT INTO postcards (capture, batch, stored_on, unix_minus_node_ns, order, node_id, egress_port,
+    flow_id, ingress_ns, egress_ns, occupancy_bytes, limit_bytes, ip_bytes, wire_overhead_bytes,
+    payload_bytes, join, cwnd_segments, ssthresh_segments, srtt_us, dropped)
+SELECT 'c', intDiv(number, 5000) * 5000, today(), {start_ms:Int64} * 1000000 - 7000, number, 10, 1,
+    1 + number % 2, 7000 + number * 123040, 7000 + number * 123040 + 100,
+    if(number * 123040 < 1000000000, 0, 75700), 75700, 1500, 38, 1448,
+    1, if(number % 2 = 0, 10, 30), 20, 20000, false
+FROM numbers(16254)
+"""
+DROPS = """
+INSERT INTO postcards (capture, batch, stored_on, unix_minus_node_ns, order, node_id, egress_port,
+    flow_id, ingress_ns, occupancy_bytes, limit_bytes, ip_bytes, dropped)
+SELECT 'c', 100000, today(), {start_ms:Int64} * 1000000 - 7000, 100000 + number, 10, 1,
+    1 + number % 2, 7000 + [1200000000, 1200300000, 1200600000, 1500000000][number + 1],
+    75700, 75700, 1500, true
+FROM numbers(4)
+"""
+FLOWS = """
+INSERT INTO events (capture, batch, stored_on, order, kind, flow_id, src, dst, src_port, dst_port)
+SELECT 'c', 200000, today(), 200000 + number, 'flow', 1 + number % 2, '10.0.0.1', '10.0.0.2',
+    40000 + number % 2, 80
+FROM numbers(4)
+"""
+WHERE = {"node": 10, "port": 1, "from_ms": START_MS, "to_ms": START_MS + 2000}
+
+
+def test_queries(front: Front):
+    for sql in (PACKETS, DROPS, FLOWS):
+        front.query(sql, start_ms=START_MS)
+
+    ms = front.file("occupancy_per_ms", **WHERE)
+    assert len(ms) == 2000
+    assert sum(int(r["packets"]) for r in ms) == 16254 + 4
+    assert {r["occupancy_max_bytes"] for r in ms[:1000]} == {"0"}
+    assert {r["occupancy_mean_bytes"] for r in ms[1001:]} == {"75700"}
+    assert [(i, int(r["drops"])) for i, r in enumerate(ms) if r["drops"] != "0"] == [
+        (1200, 3), (1500, 1),
+    ]  # fmt: skip
+
+    seconds = front.file("utilisation_per_s", capacity_bps=100e6, **WHERE)
+    assert [float(r["utilisation"]) for r in seconds] == pytest.approx([1, 1], abs=2e-4)
+    assert [int(r["drops"]) for r in seconds] == [0, 4]
+
+    rates = front.file("flow_rates", flows=1, **WHERE)
+    assert {r["flow"] for r in rates} == {"10.0.0.1:40000 > 10.0.0.2:80"}
+    assert len(rates) == 2
+    assert float(rates[0]["rate_bps"]) == pytest.approx(1500 / 1538 * 50e6, rel=1e-3)
+    assert rates[0]["cwnd_mean_segments"] == "10"
+    assert rates[0]["srtt_mean_us"] == "20000"
+
+    drops = front.file("drops_per_flow", **WHERE)
+    assert [(r["flow_id"], r["src_port"], r["drops"], r["packets"]) for r in drops] == [
+        ("1", "40000", "2", "8129"), ("2", "40001", "2", "8129"),
+    ]  # fmt: skip
+
+    events = front.file("loss_events", gap_ms=10, **WHERE)
+    assert [(float(e["duration_ms"]), e["drops"], e["flows_hit"]) for e in events] == [
+        (0.6, "3", "2"), (0, "1", "1"),
+    ]  # fmt: skip
+    assert len(front.file("loss_events", gap_ms=1000, **WHERE)) == 1
+
+    joined = front.file("joined_cwnd", capture="c", flow=2, **WHERE)
+    assert len(joined) == 16254 // 2
+    assert joined[-1]["cwnd_segments"] == "30"
+    assert joined[-1]["occupancy_bytes"] == "75700"
+
+    tables = {r["table"]: int(r["table_rows"]) for r in front.file("storage")}
+    assert tables["postcards"] == 16258
+
+
+def test_a_time_range_reads_a_part(front: Front):
+    """Of the rows only: the primary key serves times of day."""
+    front.query(PACKETS.replace("numbers(16254)", "numbers(500000)"), start_ms=START_MS)
+    plan = front.query(
+        "EXPLAIN indexes = 1 SELECT count() FROM postcards WHERE node_id = 10 "
+        f"AND egress_port = 1 AND unix_ns < {(START_MS + 1000) * 1_000_000}"
+    )
+    text = "\n".join(row[0].strip() for row in plan)
+    granules = [line for line in text.splitlines() if line.startswith("Granules: ")]
+    read, total = granules[-1].removeprefix("Granules: ").split("/")
+    assert int(total) > 50
+    assert int(read) < int(total) / 10, text
+
+
+def test_cluster_schema(front: Front):
+    """Made of schema.sql, and understood by the engine (which has no Keeper to run it)."""
+    subprocess.run([sys.executable, str(DEPLOY / "make_cluster.py"), "--check"], check=True)
+    from tidemark_clickhouse.statements import split
+
+    statements = split((DEPLOY / "cluster.sql").read_text())
+    assert len(statements) > 15
+    for statement in statements:
+        assert "ON CLUSTER" in statement
+        front.query("SELECT formatQuery({text:String}) FORMAT Null", text=statement)
+
+
+def test_bytes_of_a_joined_postcard(tmp_path, front: Front):
+    data = REPOSITORY.parent / "shared" / "data" / "ns3" / "bscl_n20_bdp"
+    if not data.is_dir():
+        print("SKIPPED: no ../shared")
+        pytest.skip("no ../shared")
+    nodes = tmp_path / "nodes.toml"
+    nodes.write_text(
+        '[nodes.10]\ntime_unit = "ns"\ndepth_unit = "packets"\n'
+        "[nodes.10.ports.1]\ncapacity_bps = 50000000\n"
+    )
+    capture = tmp_path / "capture"
+    importing = [str(COLLECTOR), "import", "--pcap", str(data / "reports.pcap.gz")]
+    importing += ["--tcp-probe", str(data / "tcp_probe.txt.gz"), "--nodes", str(nodes)]
+    subprocess.run([*importing, "--out", str(capture), "--json"], check=True, capture_output=True)
+    loading = [str(COLLECTOR), "load", str(capture), "--clickhouse", front.url, "--json"]
+    done = subprocess.run(loading, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    for table in ("postcards", "tcp_probe", "events"):
+        assert front.number(f"SELECT count() FROM {table}") == report[table]
+    # The times of day are those of the pcap.
+    sizes = {r["table"]: float(r["bytes_per_row"]) for r in front.file("storage")}
+    print(sizes)
+    assert sizes["postcards"] <= 14
+    joined = front.number(
+        "SELECT countIf(join IN (1, 2)) / countIf(join > 0) >= 0.99 FROM postcards"
+    )
+    assert joined == 1
