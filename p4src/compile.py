@@ -5,6 +5,7 @@
 
 * ``tidemark.json``          what BMv2 and the embedded switch load
 * ``tidemark.p4info.txtpb``  what P4Runtime clients need
+* ``report_layout.json``     where each field of a report lies (`layout.py`)
 * ``digest.json``            SHA-256 of every source, and the compiler's version
 
 The compiler is ``p4c-bm2-ss`` on PATH or ``$P4C_BM2_SS``; ``$P4C_FLAGS`` is
@@ -24,11 +25,14 @@ import sys
 import tempfile
 from pathlib import Path
 
+import layout
+
 SOURCE_DIR = Path(__file__).resolve().parent
 BUILD_DIR = SOURCE_DIR / "build"
 PROGRAM = "v1model/tidemark.p4"
 JSON_NAME = "tidemark.json"
 P4INFO_NAME = "tidemark.p4info.txtpb"
+LAYOUT_NAME = "report_layout.json"
 DIGEST_NAME = "digest.json"
 
 
@@ -85,6 +89,11 @@ def compile_program(compiler: str, out_dir: Path) -> None:
     )
 
 
+def write_layout(out_dir: Path) -> None:
+    program = json.loads((out_dir / JSON_NAME).read_text())
+    (out_dir / LAYOUT_NAME).write_text(layout.text(program))
+
+
 def write_digest(compiler: str, out_dir: Path) -> None:
     digest = {"compiler": f"p4c {compiler_version(compiler)}", "sources": source_digests()}
     (out_dir / DIGEST_NAME).write_text(json.dumps(digest, indent=2) + "\n")
@@ -116,9 +125,10 @@ def main() -> int:
             compile_program(compiler, out_dir)
         except subprocess.CalledProcessError as error:
             return error.returncode
+        write_layout(out_dir)
         write_digest(compiler, out_dir)
         BUILD_DIR.mkdir(exist_ok=True)
-        for name in (JSON_NAME, P4INFO_NAME, DIGEST_NAME):
+        for name in (JSON_NAME, P4INFO_NAME, LAYOUT_NAME, DIGEST_NAME):
             shutil.copyfile(out_dir / name, BUILD_DIR / name)
     print(f"wrote {BUILD_DIR.relative_to(SOURCE_DIR.parent)}/")
     return 0
