@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reproduces two results of *Updating the Theory of Buffer Sizing* (Spang, Arslan,
+McKeown, Performance 2021) from the tables its authors published.
+
+* Figure 5a: smallest buffer with full utilisation per algorithm and number of flows,
+  beside BDP/sqrt(n) and the single-flow rules of section 3.5.
+* Figure 10: mean number of flows with a loss in the intervals that had one, beside
+  sqrt(n) + n^2/(2B) of Theorem 5.
+
+Usage: python testbed/reproduce/ifip21.py --data DIR --out DIR
+DIR of --data holds generalized_test.csv and drops_per_2ms.csv.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import math
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+BDP_PKTS = 10e9 / 8 * 1.2e-3 / 9000
+"""10 Gb/s, 1.2 ms, 9000 bytes."""
+DROPS_BUFFER_PKTS = 15_000 * 80 / 9000
+"""Limit of the runs in drops_per_2ms.csv: 15 000 cells of 80 bytes."""
+FULL_DEPTH_PKTS = 2
+"""The paper counts a run as full when 99 % of its packets met more than this."""
+INTERVAL_MS = 5
+"""Length of the intervals of drops_per_2ms.csv, in spite of its name."""
+BETA = {"reno": 1 / 2, "cubic": 717 / 1024, "scalable": 7 / 8}
+LABEL = {"reno": "Reno", "cubic": "CUBIC", "scalable": "Scalable", "bbr": "BBR"}
+COLOUR = {"reno": "#1b6ca8", "cubic": "#d1495b", "scalable": "#66a182", "bbr": "#8d6a9f"}
+
+Key = tuple[str, int]
+
+
+def rows(path: Path, columns: list[str]) -> list[dict[str, str]]:
+    """The rows of a table that has at least these columns."""
+    with path.open(newline="") as file:
+        reader = csv.DictReader(file)
+        missing = [c for c in columns if c not in (reader.fieldnames or [])]
+        if missing:
+            raise ValueError(f"{path}: no column {', '.join(missing)}")
+        return list(reader)
+
+
+def smallest_full_buffer(path: Path) -> dict[Key, float]:
+    """Packets: the smallest limit from which on every run was full."""
+    columns = ["algorithm", "num_flows", "max_queue_depth_packets", "depth_p01"]
+    runs: dict[Key, list[tuple[float, float]]] = defaultdict(list)
+    for row in rows(path, columns):
+        key = (row["algorithm"], int(float(row["num_flows"])))
+        runs[key].append((float(row["max_queue_depth_packets"]), float(row["depth_p01"])))
+    found = {}
+    for key, all_runs in runs.items():
+        largest_not_full = max((b for b, d in all_runs if d <= FULL_DEPTH_PKTS), default=0.0)
+        full = [b for b, d in all_runs if d > FULL_DEPTH_PKTS and b > largest_not_full]
+        if full:
+            found[key] = min(full)
+    return found
+
+
+def flows_with_loss(path: Path) -> dict[Key, float]:
+    """Mean number of flows that lost, over the intervals in which one did (drop-tail runs)."""
+    columns = ["algorithm", "action", "num_flows", "num_dropped_flows"]
+    counts: dict[Key, list[float]] = defaultdict(list)
+    for row in rows(path, columns):
+        flows = float(row["num_dropped_flows"])
+        if row["action"] == "drop" and flows > 0:
+            counts[(row["algorithm"], int(float(row["num_flows"])))].append(flows)
+    return {key: sum(v) / len(v) for key, v in counts.items()}
+
+
+def sqrt_rule_pkts(flows: float, delta: float = 1.0) -> float:
+    """Delta*BDP/sqrt(n) (Theorems 5-6)."""
+    return delta * BDP_PKTS / math.sqrt(flows)
+
+
+def single_flow_pkts(algorithm: str) -> float:
+    """Buffer for full utilisation of one flow (section 3.5)."""
+    return BDP_PKTS * (0.25 if algorithm == "bbr" else 1 / BETA[algorithm] - 1)
+
+
+def allowed_flows(flows: float, buffer_pkts: float = DROPS_BUFFER_PKTS) -> float:
+    """sqrt(n) + n^2/(2B), as the paper draws it beside its measurement."""
+    return math.sqrt(flows) + flows * flows / (2 * buffer_pkts)
+
+
+def series(values: dict[Key, float], algorithm: str) -> tuple[list[int], list[float]]:
+    flows = sorted(n for a, n in values if a == algorithm)
+    return flows, [values[(algorithm, n)] for n in flows]
+
+
+def draw(buffers: dict[Key, float], losses: dict[Key, float], out: Path) -> list[Path]:
+    """Both figures as PNG and SVG."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    written = []
+    grid = [2 ** (i / 8) for i in range(57)]
+
+    figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+    for algorithm, label in LABEL.items():
+        x, y = series(buffers, algorithm)
+        axes.plot(x, y, "o-", color=COLOUR[algorithm], label=label, markersize=4)
+        axes.plot([1], [single_flow_pkts(algorithm)], "x", color=COLOUR[algorithm])
+    axes.plot(grid[:49], [sqrt_rule_pkts(n) for n in grid[:49]], "k--", label=r"BDP/$\sqrt{n}$")
+    axes.plot([], [], "kx", label="single-flow rule (section 3.5)")
+    axes.set(
+        xscale="log",
+        yscale="log",
+        xlabel="flows n",
+        ylabel="smallest full buffer (packets of 9000 bytes)",
+        title="Smallest buffer with 99 % of packets meeting a queue",
+    )
+    plain_ticks(axes, [1, 2, 4, 8, 16, 32, 64], [10, 20, 50, 100, 200])
+    axes.legend(frameon=False, loc="lower left", fontsize="small", ncols=2)
+    axes.set_ylim(bottom=4)
+    written += save(figure, out / "ifip21-buffer")
+
+    figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+    for algorithm, label in LABEL.items():
+        x, y = series(losses, algorithm)
+        axes.plot(x, y, "o-", color=COLOUR[algorithm], label=label, markersize=4)
+    axes.plot(grid, [allowed_flows(n) for n in grid], "k--", label=r"$\sqrt{n} + n^2/(2B)$")
+    axes.set(
+        xscale="log",
+        yscale="log",
+        xlabel="flows n",
+        ylabel="flows with a loss",
+        title=f"Flows with a loss, mean over the {INTERVAL_MS} ms intervals that had one",
+    )
+    plain_ticks(axes, [1, 2, 4, 8, 16, 32, 64, 128], [1, 2, 5, 10, 20, 50])
+    axes.legend(frameon=False)
+    written += save(figure, out / "ifip21-losses")
+    plt.close("all")
+    return written
+
+
+def plain_ticks(axes, x: list[int], y: list[int]) -> None:
+    """Numbers at these values, not powers of ten."""
+    axes.set_xticks(x, [str(v) for v in x])
+    axes.set_yticks(y, [str(v) for v in y])
+    axes.minorticks_off()
+
+
+def save(figure, stem: Path) -> list[Path]:
+    paths = [stem.with_suffix(".png"), stem.with_suffix(".svg")]
+    for path in paths:
+        figure.savefig(path, dpi=150)
+    return paths
+
+
+def table(buffers: dict[Key, float], losses: dict[Key, float]) -> str:
+    """Both results in Markdown."""
+    algorithms = list(LABEL)
+    lines = ["Smallest full buffer, packets of 9000 bytes:", ""]
+    lines.append("| n | " + " | ".join(LABEL[a] for a in algorithms) + " | BDP/√n |")
+    lines.append("|---" * (len(algorithms) + 2) + "|")
+    for n in sorted({n for _, n in buffers}):
+        cells = [f"{buffers[(a, n)]:.0f}" if (a, n) in buffers else "-" for a in algorithms]
+        lines.append(f"| {n} | " + " | ".join(cells) + f" | {sqrt_rule_pkts(n):.0f} |")
+    lines += ["", "Flows with a loss, mean over intervals with one:", ""]
+    lines.append("| n | " + " | ".join(LABEL[a] for a in algorithms) + " | √n + n²/(2B) |")
+    lines.append("|---" * (len(algorithms) + 2) + "|")
+    for n in sorted({n for _, n in losses}):
+        cells = [f"{losses[(a, n)]:.2f}" if (a, n) in losses else "-" for a in algorithms]
+        lines.append(f"| {n} | " + " | ".join(cells) + f" | {allowed_flows(n):.2f} |")
+    return "\n".join(lines)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--data", type=Path, required=True, help="directory of the tables")
+    parser.add_argument("--out", type=Path, required=True, help="directory for the figures")
+    args = parser.parse_args(arguments)
+    try:
+        buffers = smallest_full_buffer(args.data / "generalized_test.csv")
+        losses = flows_with_loss(args.data / "drops_per_2ms.csv")
+    except (OSError, ValueError) as error:
+        print(f"ifip21: {error}", file=sys.stderr)
+        return 1
+    args.out.mkdir(parents=True, exist_ok=True)
+    text = table(buffers, losses)
+    (args.out / "ifip21.md").write_text(text + "\n")
+    values = {
+        "smallest_full_buffer_pkts": {f"{a},{n}": v for (a, n), v in sorted(buffers.items())},
+        "flows_with_loss": {f"{a},{n}": v for (a, n), v in sorted(losses.items())},
+    }
+    (args.out / "ifip21.json").write_text(json.dumps(values, indent=1) + "\n")
+    print(text)
+    for path in draw(buffers, losses, args.out):
+        print(f"figure: {path}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The authors' tables give what the paper says; with an excerpt where they are not at hand."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+import ifip21  # noqa: E402
+
+FIXTURES = HERE.parent / "fixtures"
+SHARED = HERE.parents[2].parent / "shared" / "data" / "ifip21"
+
+
+@pytest.fixture
+def shared() -> Path:
+    if not SHARED.is_dir():
+        print("SKIPPED: no ../shared/data/ifip21 beside the repository")
+        pytest.skip("no ../shared/data/ifip21 beside the repository")
+    return SHARED
+
+
+def test_excerpt_buffers():
+    found = ifip21.smallest_full_buffer(FIXTURES / "generalized_test.csv")
+    assert found[("reno", 1)] == pytest.approx(177.8, abs=0.1)
+    assert found[("reno", 16)] == pytest.approx(66.7, abs=0.1)
+    assert found[("cubic", 1)] == pytest.approx(111.1, abs=0.1)
+
+
+def test_excerpt_losses():
+    found = ifip21.flows_with_loss(FIXTURES / "drops_per_2ms.csv")
+    assert found[("reno", 16)] == pytest.approx(5.23, abs=0.005)
+    assert found[("reno", 4)] == pytest.approx(2.22, abs=0.005)
+    assert set(found) == {("reno", 4), ("reno", 16)}
+
+
+def test_a_hole_in_the_full_runs_counts_as_not_full(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "algorithm,num_flows,max_queue_depth_packets,depth_p01\n"
+        "reno,2,10,5\nreno,2,20,2\nreno,2,30,3\nreno,2,40,9\nreno,4,10,1\n"
+    )
+    assert ifip21.smallest_full_buffer(path) == {("reno", 2): 30.0}
+
+
+def test_a_table_without_its_columns_is_refused(tmp_path, capsys):
+    (tmp_path / "generalized_test.csv").write_text("algorithm,num_flows\nreno,2\n")
+    assert ifip21.main(["--data", str(tmp_path), "--out", str(tmp_path / "o")]) == 1
+    assert "no column max_queue_depth_packets, depth_p01" in capsys.readouterr().err
+
+
+def test_full_tables_buffers(shared):
+    found = ifip21.smallest_full_buffer(shared / "generalized_test.csv")
+    assert len(found) == 4 * 7
+    # One flow: the single-flow rules, to the grid of limits tried.
+    for algorithm, factor in [("reno", 1.25), ("cubic", 1.6), ("scalable", 1.8), ("bbr", 1.3)]:
+        ratio = found[(algorithm, 1)] / ifip21.single_flow_pkts(algorithm)
+        assert 1.0 <= ratio <= factor, (algorithm, ratio)
+    # Reno follows BDP/sqrt(n) within a factor of two.
+    for n in (1, 2, 4, 8, 16, 32, 64):
+        ratio = found[("reno", n)] / ifip21.sqrt_rule_pkts(n)
+        assert 1.0 <= ratio <= 2.0, (n, ratio)
+    # Nobody needs more than Reno, and all come together at many flows.
+    for (algorithm, n), pkts in found.items():
+        assert pkts <= found[("reno", n)] + 1e-9, (algorithm, n)
+    assert max(found[(a, 64)] for a in ifip21.LABEL) < 30
+
+
+def test_full_tables_losses(shared):
+    found = ifip21.flows_with_loss(shared / "drops_per_2ms.csv")
+    for n in (1, 2, 4, 8, 16, 32, 64):
+        ratio = found[("reno", n)] / ifip21.allowed_flows(n)
+        assert 0.85 <= ratio <= 1.15, (n, ratio)
+    # "an overestimate for larger numbers of flows"
+    assert found[("reno", 128)] < 0.6 * ifip21.allowed_flows(128)
+    # BBR loses nearly everywhere at once.
+    assert found[("bbr", 16)] > 14
+
+
+def test_the_command_writes_tables_and_figures(tmp_path, capsys):
+    assert ifip21.main(["--data", str(FIXTURES), "--out", str(tmp_path)]) == 0
+    assert "| 16 | 67 |" in capsys.readouterr().out
+    values = json.loads((tmp_path / "ifip21.json").read_text())
+    assert values["flows_with_loss"]["reno,16"] == pytest.approx(5.23, abs=0.005)
+    for name in ("ifip21-buffer", "ifip21-losses"):
+        assert (tmp_path / f"{name}.png").stat().st_size > 5000
+        assert (tmp_path / f"{name}.svg").stat().st_size > 5000
