@@ -104,6 +104,9 @@ enum Event {
     Reinject,
 }
 
+/// Time, order of scheduling, what happens.
+type Due = (u64, u64, Event);
+
 /// Copies of a multicast group or clone session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Replica {
@@ -133,7 +136,10 @@ pub struct Stats {
 pub struct Switch {
     pub engine: Option<Engine>,
     ports: BTreeMap<u32, Port>,
-    events: BinaryHeap<Reverse<(u64, u64, Event)>>,
+    events: BinaryHeap<Reverse<Due>>,
+    /// Events due as soon as they arise, in order of time: most of them, where
+    /// no port has a rate or delay.
+    immediate: VecDeque<Due>,
     sequence: u64,
     reinjected: VecDeque<Packet>,
     pub groups: FxHashMap<u32, Vec<Replica>>,
@@ -151,6 +157,7 @@ impl Switch {
             engine: None,
             ports: BTreeMap::new(),
             events: BinaryHeap::new(),
+            immediate: VecDeque::new(),
             sequence: 0,
             reinjected: VecDeque::new(),
             groups: FxHashMap::default(),
@@ -196,24 +203,41 @@ impl Switch {
 
     /// When something is due next.
     pub fn next_event_ns(&self) -> Option<u64> {
-        self.events.peek().map(|Reverse((t, _, _))| *t)
+        let later = self.events.peek().map(|Reverse(e)| e);
+        later
+            .into_iter()
+            .chain(self.immediate.front())
+            .min()
+            .map(|(t, _, _)| *t)
+    }
+
+    /// Takes the first event due at or before `until_ns`.
+    fn next_due(&mut self, until_ns: u64) -> Option<Due> {
+        let first = self.immediate.front().copied();
+        let Some(Reverse(later)) = self.events.peek() else {
+            return first
+                .filter(|e| e.0 <= until_ns)
+                .and_then(|_| self.immediate.pop_front());
+        };
+        match first {
+            Some(e) if e < *later => (e.0 <= until_ns)
+                .then(|| self.immediate.pop_front())
+                .flatten(),
+            _ if later.0 <= until_ns => self.events.pop().map(|Reverse(e)| e),
+            _ => None,
+        }
     }
 
     /// Handles everything due at or before `until_ns`, each at its own time.
     pub fn run_until(&mut self, until_ns: u64, wire: &mut dyn Wire) {
-        while let Some(Reverse((t, _, _))) = self.events.peek() {
-            if *t > until_ns {
-                break;
-            }
-            if let Some(Reverse((t, _, e))) = self.events.pop() {
-                self.now_ns = self.now_ns.max(t);
-                match e {
-                    Event::Serve(port) => self.serve(port, t),
-                    Event::Arrive(port) => self.arrive(port, t, wire),
-                    Event::Reinject => {
-                        if let Some(p) = self.reinjected.pop_front() {
-                            self.ingress(p, t);
-                        }
+        while let Some((t, _, e)) = self.next_due(until_ns) {
+            self.now_ns = self.now_ns.max(t);
+            match e {
+                Event::Serve(port) => self.serve(port, t),
+                Event::Arrive(port) => self.arrive(port, t, wire),
+                Event::Reinject => {
+                    if let Some(p) = self.reinjected.pop_front() {
+                        self.ingress(p, t);
                     }
                 }
             }
@@ -235,7 +259,12 @@ impl Switch {
 
     fn schedule(&mut self, time_ns: u64, event: Event) {
         self.sequence += 1;
-        self.events.push(Reverse((time_ns, self.sequence, event)));
+        let due = (time_ns, self.sequence, event);
+        if time_ns <= self.now_ns && self.immediate.back().is_none_or(|b| *b < due) {
+            self.immediate.push_back(due);
+        } else {
+            self.events.push(Reverse(due));
+        }
     }
 
     fn ingress(&mut self, mut p: Packet, t: u64) {

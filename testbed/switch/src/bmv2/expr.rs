@@ -9,15 +9,51 @@
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
-/// Where a field's words are.
+use super::fast::Fast;
+
+/// Where a field is. Fields of at most 64 bits may share a word with their
+/// neighbours in the header; a wider one has consecutive words of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FieldRef {
     pub slot: u32,
     /// In bits; the maximum for a variable-length field.
     pub width: u32,
+    /// `width` ones (all 64 for a wide field).
+    pub mask: u64,
+    /// How far the field's lowest bit is up its word.
+    pub shift: u8,
     pub signed: bool,
     /// The word in front of `slot` holds the present length in bits.
     pub variable: bool,
+}
+
+impl FieldRef {
+    /// An unsigned field alone in its word or words.
+    pub const fn alone(slot: u32, width: u32) -> Self {
+        Self {
+            slot,
+            width,
+            mask: super::bits::mask64(width),
+            shift: 0,
+            signed: false,
+            variable: false,
+        }
+    }
+
+    /// The field's bits; of a wide field the first word.
+    #[inline(always)]
+    pub fn get(self, words: &[u64]) -> u64 {
+        (words.get(self.slot as usize).copied().unwrap_or(0) >> (self.shift & 63)) & self.mask
+    }
+
+    /// Stores the low bits of `value`; not for wide fields.
+    #[inline(always)]
+    pub fn set(self, words: &mut [u64], value: u64) {
+        if let Some(w) = words.get_mut(self.slot as usize) {
+            let shift = self.shift & 63;
+            *w = (*w & !(self.mask << shift)) | ((value & self.mask) << shift);
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,6 +164,8 @@ pub enum Tier {
 pub struct Compiled {
     pub expr: Expr,
     pub tier: Tier,
+    /// Of [`Tier::Wrap64`] only.
+    pub fast: Fast,
 }
 
 impl Compiled {
@@ -142,7 +180,12 @@ impl Compiled {
         } else {
             Tier::Unbounded
         };
-        Self { expr, tier }
+        let fast = if tier == Tier::Wrap64 {
+            Fast::new(&expr)
+        } else {
+            Fast::Tree
+        };
+        Self { expr, tier, fast }
     }
 }
 

@@ -38,7 +38,7 @@ pub struct Program {
     pub counters: Vec<CounterArray>,
     pub meters: Vec<MeterArray>,
     /// By id; entry 0 is the empty list.
-    pub field_lists: FxHashMap<u32, Vec<FieldRef>>,
+    pub field_lists: FxHashMap<u32, FieldList>,
     pub profiles: Vec<Profile>,
 }
 
@@ -67,12 +67,20 @@ pub struct Header {
     pub fixed_bits: u32,
     /// Index of the variable-length field.
     pub variable: Option<usize>,
-    /// The fields in runs of whole bytes of at most 8, when the header has
-    /// fixed length and can be divided that way.
-    pub runs: Vec<ByteRun>,
-    /// The fields that the runs refer to.
-    pub compact: Vec<Compact>,
+    /// Bytes of the packet in each of `words`, when the header has fixed length
+    /// and can be divided into words of whole bytes: then parsing and deparsing
+    /// move words, not fields. Otherwise empty, and each field is alone.
+    pub word_bytes: Vec<u8>,
     pub stack: Option<(u32, u32)>,
+}
+
+/// Fields that a copy of a packet takes over.
+#[derive(Debug, Default)]
+pub struct FieldList {
+    /// Words that are copied whole.
+    pub words: Vec<Range<u32>>,
+    /// Fields that share their word with others.
+    pub parts: Vec<FieldRef>,
 }
 
 #[derive(Debug, Clone)]
@@ -83,20 +91,22 @@ pub struct HeaderField {
     pub bit_offset: u32,
 }
 
-/// A field of at most 64 bits, as small as it gets: these lists are walked for
-/// every packet.
-#[derive(Debug, Clone, Copy)]
-pub struct Compact {
+/// Neighbouring bits of one word, of one field or of several: these lists are
+/// walked for every packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
     pub slot: u32,
-    pub width: u32,
+    pub shift: u8,
+    /// At most 64.
+    pub width: u8,
 }
 
-/// Consecutive fields that fill `bytes` bytes.
-#[derive(Debug, Clone, Copy)]
-pub struct ByteRun {
-    pub first_field: u16,
-    pub fields: u16,
-    pub bytes: u8,
+impl Piece {
+    #[inline(always)]
+    pub fn get(self, words: &[u64]) -> u64 {
+        (words.get(self.slot as usize).copied().unwrap_or(0) >> (self.shift & 63))
+            & super::bits::mask64(u32::from(self.width))
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -235,31 +245,33 @@ pub struct Param {
     pub offset: u32,
 }
 
-/// A destination for a number.
-#[derive(Debug, Clone, Copy)]
-pub struct Narrow {
+/// Bits of a word that are replaced: `(word & keep) | value`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Constant {
     pub slot: u32,
-    pub mask: u64,
+    pub keep: u64,
+    pub value: u64,
 }
 
 #[derive(Debug)]
 pub enum Insn {
-    SetConst {
-        dst: u32,
-        value: u64,
-    },
+    SetConst(Constant),
+    /// What was a run of them.
+    SetConsts(Box<[Constant]>),
+    /// Both at most 64 bits wide.
     Copy {
-        dst: Narrow,
-        src: u32,
+        dst: FieldRef,
+        src: FieldRef,
     },
+    /// An argument and a field of at most 64 bits.
     SetArg {
-        dst: Narrow,
+        dst: FieldRef,
         offset: u32,
     },
     /// Computed in wrapping 64 bits.
     Set64 {
-        dst: Narrow,
-        value: super::expr::Expr,
+        dst: FieldRef,
+        value: Compiled,
     },
     Set {
         dst: FieldRef,
@@ -477,7 +489,7 @@ pub enum Algorithm {
 pub enum CalcInput {
     /// Fields of at most 64 bits that share `valid`.
     Run {
-        fields: Vec<Compact>,
+        pieces: Vec<Piece>,
         valid: Option<u32>,
     },
     /// Skipped when the header of slot `valid` is invalid.

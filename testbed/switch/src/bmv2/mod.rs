@@ -9,6 +9,7 @@
 pub mod bits;
 mod error;
 pub mod expr;
+pub mod fast;
 pub mod ir;
 mod load;
 

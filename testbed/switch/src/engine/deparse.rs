@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Checksums and the deparser: header vector to frame.
 
-use super::eval::{self, Env, field_bits, field_words, word};
+use super::eval::{self, Env, field_bits, own_words, word};
 use super::exec::{Exec, store_number};
 use super::hash::calculate;
 use super::packet::Packet;
@@ -15,7 +15,7 @@ impl Exec<'_> {
         let mut good = true;
         for c in program.checksums.iter().filter(|c| c.verify) {
             if self.applies(c, p) {
-                let have = word(&p.words, c.target.slot);
+                let have = c.target.get(&p.words);
                 good &= self.checksum(c, p) == have;
             }
         }
@@ -65,14 +65,16 @@ impl Exec<'_> {
         if !program.deparse_prims.is_empty() {
             self.run(&program.deparse_prims, &[], p);
         }
-        out.clear();
+        // What the buffer held is overwritten; it only grows the first time.
+        let mut at = 0;
         for h in &program.deparse_order {
             if let Some(h) = program.headers.get(*h as usize)
                 && word(&p.words, h.valid) != 0
             {
-                emit(h, &p.words, out);
+                at = emit(h, &p.words, out, at);
             }
         }
+        out.truncate(at);
         // What truncation would cut off need not be copied.
         let payload = p.payload();
         let room = match p.requests.truncate_bytes {
@@ -86,34 +88,34 @@ impl Exec<'_> {
     }
 }
 
-fn emit(h: &Header, words: &[u64], out: &mut Vec<u8>) {
-    if h.runs.is_empty() {
+/// Writes the header at `at`, replacing what `out` holds there; returns its end.
+/// `out` may be longer afterwards.
+fn emit(h: &Header, words: &[u64], out: &mut Vec<u8>, mut at: usize) -> usize {
+    if h.word_bytes.is_empty() {
+        out.truncate(at);
         let mut w = BitWriter::default();
         for f in &h.fields {
             if f.field.width <= 64 && !f.field.variable {
-                w.push(out, word(words, f.field.slot), f.field.width);
+                w.push(out, f.field.get(words), f.field.width);
             } else {
-                w.push_wide(out, field_words(words, f.field), field_bits(words, f.field));
+                w.push_wide(out, own_words(words, f.field), field_bits(words, f.field));
             }
         }
         w.finish(out);
-        return;
+        return out.len();
     }
-    for r in &h.runs {
-        let first = usize::from(r.first_field);
-        let mut v = 0u64;
-        for f in h
-            .compact
-            .get(first..first + usize::from(r.fields))
-            .unwrap_or_default()
-        {
-            v = v.checked_shl(f.width).unwrap_or(0) | word(words, f.slot);
+    // Eight bytes are written always: cheaper than copying few.
+    let room = at + h.fixed_bits as usize / 8 + 8;
+    if out.len() < room {
+        out.resize(room, 0);
+    }
+    let words = words.get(h.words.clone()).unwrap_or_default();
+    for (w, n) in words.iter().zip(&h.word_bytes) {
+        let left = w << (64 - 8 * u32::from(*n).clamp(1, 8));
+        if let Some(b) = out.get_mut(at..at + 8) {
+            b.copy_from_slice(&left.to_be_bytes());
         }
-        // Eight bytes always and then the right length: cheaper than copying
-        // few bytes.
-        let end = out.len() + usize::from(r.bytes);
-        let left = v << (64 - 8 * u32::from(r.bytes.clamp(1, 8)));
-        out.extend_from_slice(&left.to_be_bytes());
-        out.truncate(end);
+        at += usize::from(*n);
     }
+    at
 }

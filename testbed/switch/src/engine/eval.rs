@@ -8,6 +8,7 @@ use num_traits::{ToPrimitive, Zero};
 
 use crate::bmv2::bits::{big_from_words, mask_words, sign_extend64, words_for, words_from_big};
 use crate::bmv2::expr::{BinOp, Compiled, Expr, FieldRef, Tier, UnOp, WrapOp};
+use crate::bmv2::fast::{Fast, read};
 use crate::bmv2::ir::Program;
 
 /// What expressions can read.
@@ -33,7 +34,8 @@ pub fn set_word(words: &mut [u64], slot: u32, value: u64) {
     }
 }
 
-pub fn field_words(words: &[u64], f: FieldRef) -> &[u64] {
+/// All words of a field that shares none: a wide or variable one.
+pub fn own_words(words: &[u64], f: FieldRef) -> &[u64] {
     let start = f.slot as usize;
     words
         .get(start..start + words_for(f.width))
@@ -153,19 +155,9 @@ macro_rules! int {
     };
 }
 
-#[inline(always)]
-fn read_i64(words: &[u64], f: FieldRef) -> i64 {
-    let v = word(words, f.slot);
-    if f.signed {
-        sign_extend64(v, f.width)
-    } else {
-        v as i64
-    }
-}
-
 fn read_i128(words: &[u64], f: FieldRef) -> i128 {
     if f.width <= 64 {
-        let v = word(words, f.slot);
+        let v = f.get(words);
         return if f.signed {
             i128::from(sign_extend64(v, f.width))
         } else {
@@ -180,16 +172,11 @@ fn read_i128(words: &[u64], f: FieldRef) -> i128 {
     }
 }
 
-int!(i64, read_i64);
+int!(i64, read);
 int!(i128, read_i128);
 
 fn arg_ref(offset: u32, width: u32) -> FieldRef {
-    FieldRef {
-        slot: offset,
-        width,
-        signed: false,
-        variable: false,
-    }
+    FieldRef::alone(offset, width)
 }
 
 /// Element of the stack that was extracted last, or else its first.
@@ -324,8 +311,13 @@ const MAX_SHIFT: usize = 1 << 17;
 
 fn eval_big(e: &Expr, env: Env<'_>) -> BigInt {
     let flag = |b: bool| BigInt::from(u8::from(b));
-    let read =
-        |words: &[u64], f: FieldRef| big_from_words(field_words(words, f), f.width, f.signed);
+    let read = |words: &[u64], f: FieldRef| {
+        if f.width <= 64 {
+            big_from_words(&[f.get(words)], f.width, f.signed)
+        } else {
+            big_from_words(own_words(words, f), f.width, f.signed)
+        }
+    };
     match e {
         Expr::Const(c) => BigInt::from(*c),
         Expr::BigConst(b) => b.value.clone(),
@@ -418,14 +410,28 @@ fn wrap_big(v: BigInt, op: WrapOp, width: u32) -> BigInt {
     }
 }
 
-/// For expressions compiled into 64-bit instructions.
-#[inline]
-pub fn eval_wrap64(e: &Expr, env: Env<'_>) -> u64 {
-    eval::<i64>(e, env) as u64
+/// The value of a common shape; `None` for the others.
+#[inline(always)]
+fn fast(c: &Compiled, env: Env<'_>) -> Option<i64> {
+    match &c.fast {
+        Fast::Field(f) => Some(read(env.words, *f)),
+        Fast::Const(v) => Some(*v),
+        Fast::Chain(x) => Some(x.value(env.words)),
+        Fast::Test(t) => Some(i64::from(t.holds(env.words, env.args))),
+        Fast::Tree => None,
+    }
 }
 
 /// The low 64 bits of the value.
+#[inline(always)]
 pub fn low64(c: &Compiled, env: Env<'_>) -> u64 {
+    match fast(c, env) {
+        Some(v) => v as u64,
+        None => low64_tree(c, env),
+    }
+}
+
+fn low64_tree(c: &Compiled, env: Env<'_>) -> u64 {
     match c.tier {
         Tier::Wrap64 => eval::<i64>(&c.expr, env) as u64,
         Tier::Wrap128 => eval::<i128>(&c.expr, env) as u64,
@@ -438,7 +444,15 @@ pub fn low64(c: &Compiled, env: Env<'_>) -> u64 {
 }
 
 /// The value as an index; `usize::MAX` when it is negative or huge.
+#[inline(always)]
 pub fn index(c: &Compiled, env: Env<'_>) -> usize {
+    match fast(c, env) {
+        Some(v) => v.index(),
+        None => index_tree(c, env),
+    }
+}
+
+fn index_tree(c: &Compiled, env: Env<'_>) -> usize {
     match c.tier {
         Tier::Wrap64 => eval::<i64>(&c.expr, env).index(),
         Tier::Wrap128 => eval::<i128>(&c.expr, env).index(),
@@ -446,7 +460,15 @@ pub fn index(c: &Compiled, env: Env<'_>) -> usize {
     }
 }
 
+#[inline(always)]
 pub fn truth(c: &Compiled, env: Env<'_>) -> bool {
+    match fast(c, env) {
+        Some(v) => v != 0,
+        None => truth_tree(c, env),
+    }
+}
+
+fn truth_tree(c: &Compiled, env: Env<'_>) -> bool {
     match c.tier {
         Tier::Wrap64 => eval::<i64>(&c.expr, env) != 0,
         Tier::Wrap128 => eval::<i128>(&c.expr, env) != 0,

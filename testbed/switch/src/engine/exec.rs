@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Runs instruction lists.
 
-use super::eval::{self, Env, field_bits, field_words, set_word, word};
+use super::eval::{self, Env, field_bits, own_words, set_word, word};
 use super::hash::calculate;
 use super::packet::Packet;
 use super::state::Cells;
 use crate::bmv2::bits::{bytes_from_words, mask_words, mask64, words_for, words_from_bytes};
 use crate::bmv2::expr::{Compiled, FieldRef};
-use crate::bmv2::ir::{Insn, Program};
+use crate::bmv2::ir::{Constant, Insn, Program};
 
 /// Instructions one action may execute: ends a loop that would not.
 const MAX_STEPS: u32 = 1 << 20;
@@ -26,17 +26,20 @@ impl Exec<'_> {
         while let Some(i) = insns.get(pc) {
             pc += 1;
             match i {
-                Insn::SetConst { dst, value } => set_word(&mut p.words, *dst, *value),
+                Insn::SetConst(c) => set_constant(&mut p.words, c),
+                Insn::SetConsts(list) => {
+                    for c in list {
+                        set_constant(&mut p.words, c);
+                    }
+                }
                 Insn::Copy { dst, src } => {
-                    let v = word(&p.words, *src) & dst.mask;
-                    set_word(&mut p.words, dst.slot, v);
+                    let v = src.get(&p.words);
+                    dst.set(&mut p.words, v);
                 }
-                Insn::SetArg { dst, offset } => {
-                    set_word(&mut p.words, dst.slot, word(args, *offset) & dst.mask);
-                }
+                Insn::SetArg { dst, offset } => dst.set(&mut p.words, word(args, *offset)),
                 Insn::Set64 { dst, value } => {
-                    let v = eval::eval_wrap64(value, self.env(p, args)) & dst.mask;
-                    set_word(&mut p.words, dst.slot, v);
+                    let v = eval::low64(value, self.env(p, args));
+                    dst.set(&mut p.words, v);
                 }
                 Insn::Jump(t) => {
                     pc = *t as usize;
@@ -189,7 +192,8 @@ impl Exec<'_> {
                 }
             }
             // Handled in `run`.
-            Insn::SetConst { .. }
+            Insn::SetConst(_)
+            | Insn::SetConsts(_)
             | Insn::Copy { .. }
             | Insn::SetArg { .. }
             | Insn::Set64 { .. }
@@ -226,7 +230,7 @@ impl Exec<'_> {
             return;
         };
         if let ([v], true) = (cell, dst.width <= 64) {
-            set_word(&mut p.words, dst.slot, v & mask64(dst.width));
+            dst.set(&mut p.words, *v);
             return;
         }
         copy_words(&mut p.words, dst, cell);
@@ -289,10 +293,17 @@ impl Exec<'_> {
     }
 }
 
+#[inline(always)]
+fn set_constant(words: &mut [u64], c: &Constant) {
+    if let Some(w) = words.get_mut(c.slot as usize) {
+        *w = (*w & c.keep) | c.value;
+    }
+}
+
 /// Stores a number of at most 64 bits.
 pub fn store_number(words: &mut [u64], dst: FieldRef, v: u64) {
     if dst.width <= 64 {
-        set_word(words, dst.slot, v & mask64(dst.width));
+        dst.set(words, v);
     } else {
         copy_words(words, dst, &[v]);
     }
@@ -300,6 +311,10 @@ pub fn store_number(words: &mut [u64], dst: FieldRef, v: u64) {
 
 /// Right-aligned copy, cut to the destination's width.
 fn copy_words(words: &mut [u64], dst: FieldRef, src: &[u64]) {
+    if dst.width <= 64 && !dst.variable {
+        dst.set(words, src.last().copied().unwrap_or(0));
+        return;
+    }
     let start = dst.slot as usize;
     if let Some(out) = words.get_mut(start..start + words_for(dst.width)) {
         for (i, w) in out.iter_mut().rev().enumerate() {
@@ -321,8 +336,8 @@ pub fn store(program: &Program, value: &Compiled, args: &[u64], dst: FieldRef, p
         args,
     };
     if dst.width <= 64 {
-        let v = eval::low64(value, env) & mask64(dst.width);
-        set_word(&mut p.words, dst.slot, v);
+        let v = eval::low64(value, env);
+        dst.set(&mut p.words, v);
         return;
     }
     // Wide results are rare enough for an allocation.
@@ -332,12 +347,15 @@ pub fn store(program: &Program, value: &Compiled, args: &[u64], dst: FieldRef, p
 }
 
 fn copy_wide(words: &mut [u64], dst: FieldRef, src: FieldRef) {
+    if src.width <= 64 {
+        return copy_words(words, dst, &[src.get(words)]);
+    }
     let (to, from) = (words_for(dst.width), words_for(src.width));
     let (d, s) = (dst.slot as usize, src.slot as usize);
     if to == from && s + from <= words.len() && d + to <= words.len() {
         words.copy_within(s..s + from, d);
     } else {
-        let v = field_words(words, src).to_vec();
+        let v = own_words(words, src).to_vec();
         copy_words(words, dst, &v);
     }
 }
@@ -346,7 +364,7 @@ fn copy_wide(words: &mut [u64], dst: FieldRef, src: FieldRef) {
 /// end.
 fn copy_variable(words: &mut [u64], dst: FieldRef, src: FieldRef) {
     let bits = field_bits(words, src);
-    let bytes = bytes_from_words(field_words(words, src), bits);
+    let bytes = bytes_from_words(own_words(words, src), bits);
     let kept = bits.min(dst.width);
     let out = words_from_bytes(
         bytes.get(..(kept / 8) as usize).unwrap_or(&bytes),

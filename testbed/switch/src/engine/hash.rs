@@ -3,10 +3,10 @@
 
 use crc::{CRC_16_ARC, CRC_16_IBM_3740, CRC_32_ISO_HDLC, Crc, Table};
 
-use super::eval::{field_bits, field_words, word};
+use super::eval::{field_bits, own_words, word};
 use crate::bmv2::bits::{BitWriter, words_for};
 use crate::bmv2::expr::FieldRef;
-use crate::bmv2::ir::{Algorithm, CalcInput, Calculation, Compact, Program};
+use crate::bmv2::ir::{Algorithm, CalcInput, Calculation, Piece, Program};
 
 static CRC16: Crc<u16, Table<16>> = Crc::<u16, Table<16>>::new(&CRC_16_ARC);
 static CRC_CCITT: Crc<u16, Table<1>> = Crc::<u16, Table<1>>::new(&CRC_16_IBM_3740);
@@ -29,10 +29,10 @@ pub fn calculate(
     let mut w = BitWriter::default();
     for i in &c.input {
         match i {
-            CalcInput::Run { fields, valid } => {
+            CalcInput::Run { pieces, valid } => {
                 if valid.is_none_or(|v| word(words, v) != 0) {
-                    for f in fields {
-                        w.push(scratch, word(words, f.slot), f.width);
+                    for p in pieces {
+                        w.push(scratch, p.get(words), u32::from(p.width));
                     }
                 }
             }
@@ -89,9 +89,9 @@ fn fold(data: &[u8], bytes: usize) -> u64 {
 
 fn push_field(w: &mut BitWriter, out: &mut Vec<u8>, words: &[u64], f: FieldRef) {
     if f.width <= 64 && !f.variable {
-        w.push(out, word(words, f.slot), f.width);
+        w.push(out, f.get(words), f.width);
     } else {
-        w.push_wide(out, field_words(words, f), field_bits(words, f));
+        w.push_wide(out, own_words(words, f), field_bits(words, f));
     }
 }
 
@@ -108,6 +108,11 @@ impl OnesSum {
     #[inline]
     fn add(&mut self, v: u64, width: u32) {
         self.position = (self.position + width) & 15;
+        if self.position == 0 {
+            self.sum += (v & 0xffff_ffff) + (v >> 32);
+            self.sum = (self.sum & 0xffff_ffff_ffff) + (self.sum >> 48);
+            return;
+        }
         let shifted = u128::from(v) << ((16 - self.position) & 15);
         let folded = (shifted as u64 & 0xffff_ffff)
             + ((shifted >> 32) as u64 & 0xffff_ffff)
@@ -130,24 +135,25 @@ impl OnesSum {
     }
 
     /// Joins fields into words first: fewer additions.
-    fn add_run(&mut self, words: &[u64], fields: &[Compact]) {
+    fn add_run(&mut self, words: &[u64], pieces: &[Piece]) {
         let (mut joined, mut bits) = (0u64, 0u32);
-        for f in fields {
-            if bits + f.width > 64 {
+        for p in pieces {
+            let width = u32::from(p.width);
+            if bits + width > 64 {
                 self.add(joined, bits);
                 (joined, bits) = (0, 0);
             }
-            joined = joined.checked_shl(f.width).unwrap_or(0) | word(words, f.slot);
-            bits += f.width;
+            joined = joined.checked_shl(width).unwrap_or(0) | p.get(words);
+            bits += width;
         }
         self.add(joined, bits);
     }
 
     fn add_field(&mut self, words: &[u64], f: FieldRef) {
         if f.width <= 64 && !f.variable {
-            self.add(word(words, f.slot), f.width);
+            self.add(f.get(words), f.width);
         } else {
-            self.add_wide(field_words(words, f), field_bits(words, f));
+            self.add_wide(own_words(words, f), field_bits(words, f));
         }
     }
 
@@ -164,9 +170,9 @@ fn csum16(c: &Calculation, program: &Program, words: &[u64], payload: &[u8]) -> 
     let mut sum = OnesSum::default();
     for i in &c.input {
         match i {
-            CalcInput::Run { fields, valid } => {
+            CalcInput::Run { pieces, valid } => {
                 if valid.is_none_or(|v| word(words, v) != 0) {
-                    sum.add_run(words, fields);
+                    sum.add_run(words, pieces);
                 }
             }
             CalcInput::Field { field, valid } => {

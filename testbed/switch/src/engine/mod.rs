@@ -11,13 +11,11 @@ mod parse;
 pub mod state;
 pub mod tables;
 
-use std::ops::Range;
 use std::sync::Arc;
 
-use crate::bmv2::bits::{mask64, words_for};
 use crate::bmv2::expr::FieldRef;
 use crate::bmv2::ir::{ActionCall, END, Node, Program};
-use eval::{Env, set_word, truth, word};
+use eval::{Env, set_word, truth};
 use exec::Exec;
 use packet::Packet;
 use state::{Cells, Count};
@@ -168,9 +166,11 @@ impl Engine {
         let Some(fields) = self.program.field_lists.get(&list) else {
             return;
         };
-        for f in fields {
-            let start = f.slot as usize - usize::from(f.variable);
-            let range: Range<usize> = start..f.slot as usize + words_for(f.width);
+        for f in &fields.parts {
+            f.set(&mut to.words, f.get(&from.words));
+        }
+        for r in &fields.words {
+            let range = r.start as usize..r.end as usize;
             if let (Some(d), Some(s)) = (to.words.get_mut(range.clone()), from.words.get(range)) {
                 d.copy_from_slice(s);
             }
@@ -297,12 +297,12 @@ impl Engine {
 #[inline]
 pub fn put(p: &mut Packet, field: Option<FieldRef>, value: u64) {
     if let Some(f) = field {
-        set_word(&mut p.words, f.slot, value & mask64(f.width));
+        f.set(&mut p.words, value);
     }
 }
 
 /// Reads a field of standard metadata; 0 if the program lacks it.
 #[inline]
 pub fn get(p: &Packet, field: Option<FieldRef>) -> u64 {
-    field.map_or(0, |f| word(&p.words, f.slot))
+    field.map_or(0, |f| f.get(&p.words))
 }

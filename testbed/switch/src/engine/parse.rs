@@ -4,7 +4,7 @@
 use super::eval::{self, Env, set_word, stack_last, word};
 use super::exec::{Exec, store};
 use super::packet::Packet;
-use crate::bmv2::bits::{mask64, read_wide, read64, words_for};
+use crate::bmv2::bits::{read_wide, read64, words_for};
 use crate::bmv2::expr::FieldRef;
 use crate::bmv2::ir::{Case, END, Header, KeySource, ParseOp, ParseState, ParseValue, Program};
 
@@ -143,8 +143,7 @@ fn next_element<'p>(
 
 fn set_from_packet(words: &mut [u64], f: FieldRef, data: &[u8], at_bits: usize, width: u32) {
     if f.width <= 64 && width <= 64 {
-        let v = read64(data, at_bits, width) & mask64(f.width);
-        set_word(words, f.slot, v);
+        f.set(words, read64(data, at_bits, width));
         return;
     }
     // A lookahead wider than the field keeps its low bits.
@@ -166,24 +165,13 @@ fn extract(
     if data.len().saturating_sub(*at) < bytes {
         return Err(Stop(program.errors.packet_too_short));
     }
-    if h.runs.is_empty() {
+    if h.word_bytes.is_empty() {
         extract_fields(h, words, data, *at * 8, 0);
-    } else {
+    } else if let Some(out) = words.get_mut(h.words.clone()) {
         let mut from = *at;
-        for r in &h.runs {
-            let n = usize::from(r.bytes);
-            let run = read64(data, from * 8, u32::from(r.bytes) * 8);
-            from += n;
-            let mut left = u32::from(r.bytes) * 8;
-            let first = usize::from(r.first_field);
-            for f in h
-                .compact
-                .get(first..first + usize::from(r.fields))
-                .unwrap_or_default()
-            {
-                left -= f.width;
-                set_word(words, f.slot, (run >> left) & mask64(f.width));
-            }
+        for (w, n) in out.iter_mut().zip(&h.word_bytes) {
+            *w = read64(data, from * 8, u32::from(*n) * 8);
+            from += usize::from(*n);
         }
     }
     set_word(words, h.valid, 1);
@@ -258,10 +246,9 @@ fn next_state(
         let mut key = 0u64;
         for k in &s.key {
             let v = match &k.source {
-                KeySource::Field(f) => word(&p.words, f.slot),
+                KeySource::Field(f) => f.get(&p.words),
                 KeySource::StackLast { stack, field } => {
-                    stack_last(env(program, p), *stack, *field)
-                        .map_or(0, |f| word(&p.words, f.slot))
+                    stack_last(env(program, p), *stack, *field).map_or(0, |f| f.get(&p.words))
                 }
                 KeySource::Lookahead { offset_bits } => {
                     lookahead(program, data, at, *offset_bits, k.width_bits)?
@@ -276,10 +263,10 @@ fn next_state(
     for k in &s.key {
         let mut value = vec![0u64; words_for(k.width_bits)];
         match &k.source {
-            KeySource::Field(f) => value.copy_from_slice(eval::field_words(&p.words, *f)),
+            KeySource::Field(f) => field_value(&p.words, *f, &mut value),
             KeySource::StackLast { stack, field } => {
                 if let Some(f) = stack_last(env(program, p), *stack, *field) {
-                    value.copy_from_slice(eval::field_words(&p.words, f));
+                    field_value(&p.words, f, &mut value);
                 }
             }
             KeySource::Lookahead { offset_bits } => {
@@ -295,6 +282,15 @@ fn next_state(
     }
     let key = crate::bmv2::bits::words_from_bytes(&bytes, bytes.len() as u32 * 8);
     Ok(pick(s, &key, sets))
+}
+
+fn field_value(words: &[u64], f: FieldRef, out: &mut [u64]) {
+    if let [one] = out {
+        *one = f.get(words);
+    } else {
+        let own = eval::own_words(words, f);
+        out.iter_mut().zip(own).for_each(|(o, w)| *o = *w);
+    }
 }
 
 fn lookahead(

@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::eval::{field_words, word};
+use super::eval::own_words;
 use super::state::{Count, Meter};
 use crate::bmv2::bits::{mask64, words_for};
 use crate::bmv2::ir::{ActionCall, END, MatchKind, MatchValue, NextNode, Table, TableKey};
@@ -306,7 +306,7 @@ impl TableState {
             Index::Keyless => None,
             Index::Direct(list) => {
                 let k = t.keys.first()?;
-                let mut v = word(words, k.field.slot);
+                let mut v = k.field.get(words);
                 if let Some(m) = &k.mask {
                     v &= m.first().copied().unwrap_or(u64::MAX);
                 }
@@ -408,7 +408,12 @@ impl Entry {
             .all(|(k, (v, m))| k & m == *v)
             && self.ranges.iter().all(|r| {
                 t.keys.get(r.key).is_some_and(|k| {
-                    let v = field_words(words, k.field);
+                    let narrow = [k.field.get(words)];
+                    let v = if k.field.width <= 64 {
+                        narrow.as_slice()
+                    } else {
+                        own_words(words, k.field)
+                    };
                     v >= r.low.as_slice() && v <= r.high.as_slice()
                 })
             })
@@ -447,7 +452,7 @@ fn prefix_of(t: &Table, e: &Entry) -> u32 {
 #[inline]
 fn add_key(key: &mut [u64], k: &TableKey, words: &[u64]) {
     if k.field.width <= 64 {
-        let mut v = word(words, k.field.slot);
+        let mut v = k.field.get(words);
         if let Some([m]) = k.mask.as_deref() {
             v &= m;
         }
@@ -456,7 +461,7 @@ fn add_key(key: &mut [u64], k: &TableKey, words: &[u64]) {
         }
         return;
     }
-    let src = field_words(words, k.field);
+    let src = own_words(words, k.field);
     if let Some(out) = key.get_mut(k.word..k.word + src.len()) {
         out.copy_from_slice(src);
         if let Some(m) = &k.mask {

@@ -5,11 +5,12 @@ use num_traits::ToPrimitive;
 use serde_json::Value;
 
 use super::json::{array, hex_u32, number, small, string};
+use super::merge::merge;
 use super::{Loader, Result};
 use crate::bmv2::LoadError;
 use crate::bmv2::bits::{mask64, words_for};
 use crate::bmv2::expr::{Compiled, Expr, FieldRef, Tier, Widths, simplify};
-use crate::bmv2::ir::{Action, Insn, Narrow, Param};
+use crate::bmv2::ir::{Action, Constant, Insn, Param};
 
 impl<'a> Loader<'a> {
     pub fn actions(&mut self) -> Result<()> {
@@ -42,14 +43,15 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
-    /// Primitives one to one, so that jump targets stay what they are.
     pub fn primitives(&self, list: &'a [Value]) -> Result<Vec<Insn>> {
-        list.iter()
+        let list: Result<Vec<Insn>> = list
+            .iter()
             .map(|p| {
                 let op = string(p, "op")?;
                 self.primitive(op, p, list.len()).map_err(|e| e.at(p))
             })
-            .collect()
+            .collect();
+        list.map(merge)
     }
 
     pub fn primitive(&self, op: &str, v: &Value, count: usize) -> Result<Insn> {
@@ -231,38 +233,26 @@ impl<'a> Loader<'a> {
                 },
             });
         }
-        let narrow = Narrow {
-            slot: dst.slot,
-            mask: mask64(dst.width),
-        };
         let value = match value {
             Expr::Const(c) => {
-                return Ok(Insn::SetConst {
-                    dst: dst.slot,
-                    value: c as u64 & narrow.mask,
-                });
+                return Ok(Insn::SetConst(Constant {
+                    slot: dst.slot,
+                    keep: !(dst.mask << dst.shift),
+                    value: (c as u64 & dst.mask) << dst.shift,
+                }));
             }
             Expr::Field(src)
                 if src.width <= 64 && !src.variable && (!src.signed || src.width >= dst.width) =>
             {
-                return Ok(Insn::Copy {
-                    dst: narrow,
-                    src: src.slot,
-                });
+                return Ok(Insn::Copy { dst, src });
             }
             Expr::Arg { offset, width } if width <= 64 => {
-                return Ok(Insn::SetArg {
-                    dst: narrow,
-                    offset,
-                });
+                return Ok(Insn::SetArg { dst, offset });
             }
             other => Compiled::new(other, Some(dst.width), &self.program),
         };
         Ok(if value.tier == Tier::Wrap64 {
-            Insn::Set64 {
-                dst: narrow,
-                value: value.expr,
-            }
+            Insn::Set64 { dst, value }
         } else {
             Insn::Set { dst, value }
         })

@@ -7,7 +7,7 @@ use super::json::{array, flag, get, opt_str, pair, small, string};
 use super::{Loader, Result};
 use crate::bmv2::LoadError;
 use crate::bmv2::ir::{
-    Algorithm, CalcInput, Calculation, Checksum, Compact, CounterArray, MeterArray, RegisterArray,
+    Algorithm, CalcInput, Calculation, Checksum, CounterArray, MeterArray, Piece, RegisterArray,
 };
 
 impl Loader<'_> {
@@ -112,18 +112,19 @@ impl Loader<'_> {
                         out.push(CalcInput::Field { field, valid });
                         continue;
                     }
-                    let one = Compact {
+                    let piece = Piece {
                         slot: field.slot,
-                        width: field.width,
+                        shift: field.shift,
+                        width: field.width as u8,
                     };
-                    if let Some(CalcInput::Run { fields, valid: v }) = out.last_mut()
+                    if let Some(CalcInput::Run { pieces, valid: v }) = out.last_mut()
                         && *v == valid
                     {
-                        fields.push(one);
+                        join(pieces, piece);
                         continue;
                     }
                     CalcInput::Run {
-                        fields: vec![one],
+                        pieces: vec![piece],
                         valid,
                     }
                 }
@@ -200,4 +201,17 @@ impl Loader<'_> {
         }
         Ok(())
     }
+}
+
+/// Appends to the last piece where the two are neighbours in one word.
+fn join(pieces: &mut Vec<Piece>, p: Piece) {
+    if let Some(last) = pieces.last_mut()
+        && last.slot == p.slot
+        && u32::from(p.shift) + u32::from(p.width) == u32::from(last.shift)
+    {
+        last.shift = p.shift;
+        last.width += p.width;
+        return;
+    }
+    pieces.push(p);
 }

@@ -5,13 +5,11 @@ use rustc_hash::FxHashMap;
 use serde_json::Value;
 
 use super::json::{array, flag, get, number, opt_str, pair, string};
-use super::{Loader, Result};
+use super::{Loader, Result, layout};
 use crate::bmv2::LoadError;
 use crate::bmv2::bits::words_for;
 use crate::bmv2::expr::FieldRef;
-use crate::bmv2::ir::{
-    ByteRun, Compact, Header, HeaderField, ParserErrors, Stack, StandardMetadata,
-};
+use crate::bmv2::ir::{FieldList, Header, HeaderField, ParserErrors, Stack, StandardMetadata};
 
 /// Bound on the words of one packet's header vector.
 const MAX_WORDS: usize = 1 << 16;
@@ -92,6 +90,11 @@ impl<'a> Loader<'a> {
         let mut out = Vec::new();
         let mut offset = 0u32;
         let mut variable = None;
+        let packed = if flag(h, "metadata") {
+            None
+        } else {
+            layout::pack(fields.iter().map(|f| (f.width, f.variable)))
+        };
         for (i, f) in fields.iter().enumerate() {
             if f.variable {
                 if variable.is_some() {
@@ -103,18 +106,24 @@ impl<'a> Loader<'a> {
                 variable = Some(i);
                 *next_slot += 1; // its length
             }
+            let place = packed.as_ref().and_then(|p| p.places.get(i));
             out.push(HeaderField {
                 name: f.name.to_owned(),
                 field: FieldRef {
-                    slot: *next_slot as u32,
-                    width: f.width,
                     signed: f.signed,
                     variable: f.variable,
+                    shift: place.map_or(0, |p| p.shift),
+                    ..FieldRef::alone(
+                        place.map_or(*next_slot as u32, |p| start as u32 + p.word),
+                        f.width,
+                    )
                 },
                 bit_offset: offset,
             });
             self.field_ids.insert((id, f.name), i as u32);
-            *next_slot += words_for(f.width);
+            if packed.is_none() {
+                *next_slot += words_for(f.width);
+            }
             if !f.variable {
                 offset = offset.saturating_add(f.width);
             }
@@ -122,19 +131,14 @@ impl<'a> Loader<'a> {
                 return Err(LoadError::new(format!("header \"{name}\" is too large")).at(h));
             }
         }
+        let word_bytes = packed.map_or_else(Vec::new, |p| p.word_bytes);
+        *next_slot += word_bytes.len();
         self.program.headers.push(Header {
             name: name.to_owned(),
             type_name: type_name.to_owned(),
             metadata: flag(h, "metadata"),
             valid,
-            runs: byte_runs(&out, variable.is_some()),
-            compact: out
-                .iter()
-                .map(|f| Compact {
-                    slot: f.field.slot,
-                    width: f.field.width,
-                })
-                .collect(),
+            word_bytes,
             fields: out,
             words: start..*next_slot,
             fixed_bits: offset,
@@ -231,12 +235,7 @@ impl<'a> Loader<'a> {
         };
         let h = self.program.headers.get(*id as usize).ok_or_else(unknown)?;
         if field == "$valid$" {
-            return Ok(FieldRef {
-                slot: h.valid,
-                width: 1,
-                signed: false,
-                variable: false,
-            });
+            return Ok(FieldRef::alone(h.valid, 1));
         }
         self.field_ids
             .get(&(*id, field))
@@ -295,7 +294,7 @@ impl<'a> Loader<'a> {
     }
 
     fn field_lists(&mut self) -> Result<()> {
-        self.program.field_lists.insert(0, Vec::new());
+        self.program.field_lists.insert(0, FieldList::default());
         for l in self.top("field_lists")? {
             let id = number(l, "id")? as u32;
             let mut fields = Vec::new();
@@ -318,7 +317,9 @@ impl<'a> Loader<'a> {
                     }
                 }
             }
-            self.program.field_lists.insert(id, fields);
+            self.program
+                .field_lists
+                .insert(id, field_list(&fields, self.program.metadata_words.end));
         }
         Ok(())
     }
@@ -357,26 +358,21 @@ fn field_types(t: &Value) -> Result<Vec<FieldType<'_>>> {
     Ok(out)
 }
 
-fn byte_runs(fields: &[HeaderField], variable: bool) -> Vec<ByteRun> {
-    let mut runs = Vec::new();
-    if variable || fields.len() > usize::from(u16::MAX) {
-        return runs;
-    }
-    let (mut first, mut bits) = (0usize, 0u32);
-    for (i, f) in fields.iter().enumerate() {
-        bits += f.field.width;
-        if bits > 64 {
-            return Vec::new();
+/// Metadata fields are alone in their words, mostly neighbours, and copied in
+/// runs.
+fn field_list(fields: &[FieldRef], metadata_end: usize) -> FieldList {
+    let mut out = FieldList::default();
+    for f in fields {
+        if f.width <= 64 && !f.variable && f.slot as usize >= metadata_end {
+            out.parts.push(*f);
+            continue;
         }
-        if bits > 0 && bits % 8 == 0 {
-            runs.push(ByteRun {
-                first_field: first as u16,
-                fields: (i + 1 - first) as u16,
-                bytes: (bits / 8) as u8,
-            });
-            first = i + 1;
-            bits = 0;
+        let start = f.slot - u32::from(f.variable);
+        let end = f.slot + words_for(f.width) as u32;
+        match out.words.last_mut() {
+            Some(r) if r.end == start => r.end = end,
+            _ => out.words.push(start..end),
         }
     }
-    if bits > 0 { Vec::new() } else { runs }
+    out
 }

@@ -6,6 +6,8 @@ mod calculations;
 mod exprs;
 mod headers;
 mod json;
+mod layout;
+mod merge;
 mod parser;
 mod tables;
 

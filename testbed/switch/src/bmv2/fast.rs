@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The common shapes of 64-bit expressions, evaluated without walking a tree:
+//! one field through a chain of steps with constants, and combinations of
+//! comparisons. Results are those of the tree in wrapping 64 bits.
+
+use super::bits::{mask64, sign_extend64};
+use super::expr::{BinOp, Expr, FieldRef, UnOp, WrapOp};
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Fast {
+    Const(i64),
+    Field(FieldRef),
+    Chain(Chain),
+    /// 1 or 0.
+    Test(Test),
+    /// None of these.
+    Tree,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chain {
+    first: FieldRef,
+    second: Option<(BinOp, FieldRef)>,
+    steps: Box<[Step]>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Step {
+    Add(i64),
+    Mul(i64),
+    And(i64),
+    Or(i64),
+    Xor(i64),
+    /// Below 64.
+    Shl(u32),
+    Shr(u32),
+    Clamp(i64, i64),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Test {
+    /// Both sides unsigned.
+    Compare(FieldRef, Relation, Right),
+    All(Box<[Test]>),
+    Any(Box<[Test]>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Relation {
+    Eq,
+    Ne,
+    Lt,
+    Ge,
+    Gt,
+    Le,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Right {
+    Const(u64),
+    Field(FieldRef),
+    /// An argument of the action.
+    Arg(FieldRef),
+}
+
+impl Fast {
+    /// For an expression that wrapping 64-bit arithmetic computes rightly.
+    pub fn new(e: &Expr) -> Self {
+        match e {
+            Expr::Const(c) => Self::Const(*c),
+            Expr::Field(f) if narrow(*f) => Self::Field(*f),
+            e => match (test(e), chain(e)) {
+                (Some(t), _) => Self::Test(t),
+                (None, Some(c)) => Self::Chain(c.done()),
+                (None, None) => Self::Tree,
+            },
+        }
+    }
+}
+
+#[inline(always)]
+pub fn read(words: &[u64], f: FieldRef) -> i64 {
+    let v = f.get(words);
+    if f.signed {
+        sign_extend64(v, f.width)
+    } else {
+        v as i64
+    }
+}
+
+impl Chain {
+    #[inline]
+    pub fn value(&self, words: &[u64]) -> i64 {
+        let mut v = read(words, self.first);
+        if let Some((op, f)) = self.second {
+            let o = read(words, f);
+            v = match op {
+                BinOp::Add => v.wrapping_add(o),
+                BinOp::Sub => v.wrapping_sub(o),
+                BinOp::Mul => v.wrapping_mul(o),
+                BinOp::And => v & o,
+                BinOp::Or => v | o,
+                _ => v ^ o,
+            };
+        }
+        for s in &self.steps {
+            v = match *s {
+                Step::Add(c) => v.wrapping_add(c),
+                Step::Mul(c) => v.wrapping_mul(c),
+                Step::And(c) => v & c,
+                Step::Or(c) => v | c,
+                Step::Xor(c) => v ^ c,
+                Step::Shl(n) => v << (n & 63),
+                Step::Shr(n) => v >> (n & 63),
+                Step::Clamp(low, high) => v.clamp(low, high),
+            };
+        }
+        v
+    }
+}
+
+impl Test {
+    #[inline]
+    pub fn holds(&self, words: &[u64], args: &[u64]) -> bool {
+        match self {
+            Self::Compare(f, relation, right) => {
+                let l = f.get(words);
+                let r = match right {
+                    Right::Const(c) => *c,
+                    Right::Field(f) => f.get(words),
+                    Right::Arg(f) => f.get(args),
+                };
+                match relation {
+                    Relation::Eq => l == r,
+                    Relation::Ne => l != r,
+                    Relation::Lt => l < r,
+                    Relation::Ge => l >= r,
+                    Relation::Gt => l > r,
+                    Relation::Le => l <= r,
+                }
+            }
+            Self::All(list) => list.iter().all(|t| t.holds(words, args)),
+            Self::Any(list) => list.iter().any(|t| t.holds(words, args)),
+        }
+    }
+
+    fn not(self) -> Self {
+        let each = |list: Box<[Self]>| list.into_vec().into_iter().map(Self::not).collect();
+        match self {
+            Self::Compare(f, r, x) => {
+                let r = match r {
+                    Relation::Eq => Relation::Ne,
+                    Relation::Ne => Relation::Eq,
+                    Relation::Lt => Relation::Ge,
+                    Relation::Ge => Relation::Lt,
+                    Relation::Gt => Relation::Le,
+                    Relation::Le => Relation::Gt,
+                };
+                Self::Compare(f, r, x)
+            }
+            Self::All(list) => Self::Any(each(list)),
+            Self::Any(list) => Self::All(each(list)),
+        }
+    }
+}
+
+fn narrow(f: FieldRef) -> bool {
+    f.width <= 64 && !f.variable
+}
+
+fn unsigned(e: &Expr) -> Option<FieldRef> {
+    match e {
+        Expr::Field(f) if narrow(*f) && !f.signed => Some(*f),
+        _ => None,
+    }
+}
+
+fn right(e: &Expr) -> Option<Right> {
+    match e {
+        Expr::Const(c) => u64::try_from(*c).ok().map(Right::Const),
+        Expr::Arg { offset, width } if *width <= 64 => {
+            Some(Right::Arg(FieldRef::alone(*offset, *width)))
+        }
+        other => unsigned(other).map(Right::Field),
+    }
+}
+
+fn test(e: &Expr) -> Option<Test> {
+    match e {
+        Expr::Un(op @ (UnOp::Bool | UnOp::BoolNot), x) => {
+            let t = match unsigned(x) {
+                Some(f) => Test::Compare(f, Relation::Ne, Right::Const(0)),
+                None => test(x)?,
+            };
+            Some(if *op == UnOp::Bool { t } else { t.not() })
+        }
+        Expr::Bin(op, p) => {
+            let relation = match op {
+                BinOp::Eq => (Relation::Eq, Relation::Eq),
+                BinOp::Ne => (Relation::Ne, Relation::Ne),
+                BinOp::Lt => (Relation::Lt, Relation::Gt),
+                BinOp::Gt => (Relation::Gt, Relation::Lt),
+                BinOp::Le => (Relation::Le, Relation::Ge),
+                BinOp::Ge => (Relation::Ge, Relation::Le),
+                BinOp::BoolAnd => return Some(Test::All(both(&p.0, &p.1)?)),
+                BinOp::BoolOr => return Some(Test::Any(both(&p.0, &p.1)?)),
+                _ => return None,
+            };
+            if let (Some(f), Some(r)) = (unsigned(&p.0), right(&p.1)) {
+                return Some(Test::Compare(f, relation.0, r));
+            }
+            let (f, r) = (unsigned(&p.1)?, right(&p.0)?);
+            Some(Test::Compare(f, relation.1, r))
+        }
+        _ => None,
+    }
+}
+
+fn both(a: &Expr, b: &Expr) -> Option<Box<[Test]>> {
+    // A number as a condition holds when it is not 0.
+    let one = |e: &Expr| match unsigned(e) {
+        Some(f) => Some(Test::Compare(f, Relation::Ne, Right::Const(0))),
+        None => test(e),
+    };
+    Some([one(a)?, one(b)?].into())
+}
+
+struct Building {
+    first: FieldRef,
+    second: Option<(BinOp, FieldRef)>,
+    steps: Vec<Step>,
+}
+
+impl Building {
+    fn then(mut self, s: Step) -> Self {
+        match (self.steps.last_mut(), s) {
+            (Some(Step::Add(a)), Step::Add(b)) => *a = a.wrapping_add(b),
+            _ => self.steps.push(s),
+        }
+        self
+    }
+
+    fn done(self) -> Chain {
+        Chain {
+            first: self.first,
+            second: self.second,
+            steps: self.steps.into(),
+        }
+    }
+}
+
+fn chain(e: &Expr) -> Option<Building> {
+    match e {
+        Expr::Field(f) if narrow(*f) => Some(Building {
+            first: *f,
+            second: None,
+            steps: Vec::new(),
+        }),
+        Expr::Wrap(WrapOp::SaturateUnsigned, width, x) if *width < 63 => {
+            Some(chain(x)?.then(Step::Clamp(0, mask64(*width) as i64)))
+        }
+        Expr::Bin(op, p) => {
+            let commutes = matches!(
+                op,
+                BinOp::Add | BinOp::Mul | BinOp::And | BinOp::Or | BinOp::Xor
+            );
+            match (&p.0, &p.1) {
+                (x, Expr::Const(c)) => Some(chain(x)?.then(step(*op, *c)?)),
+                (Expr::Const(c), x) if commutes => Some(chain(x)?.then(step(*op, *c)?)),
+                (Expr::Field(f), Expr::Field(g))
+                    if narrow(*f) && narrow(*g) && (commutes || *op == BinOp::Sub) =>
+                {
+                    Some(Building {
+                        first: *f,
+                        second: Some((*op, *g)),
+                        steps: Vec::new(),
+                    })
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn step(op: BinOp, c: i64) -> Option<Step> {
+    let small = || u32::try_from(c).ok().filter(|n| *n < 64);
+    Some(match op {
+        BinOp::Add => Step::Add(c),
+        BinOp::Sub => Step::Add(c.wrapping_neg()),
+        BinOp::Mul => Step::Mul(c),
+        BinOp::And => Step::And(c),
+        BinOp::Or => Step::Or(c),
+        BinOp::Xor => Step::Xor(c),
+        BinOp::Shl => Step::Shl(small()?),
+        BinOp::Shr => Step::Shr(small()?),
+        _ => return None,
+    })
+}
