@@ -52,9 +52,11 @@ def statement_for_cluster(statement: str) -> list[str]:
     if statement.startswith("CREATE TABLE"):
         return table(statement)
     if statement.startswith("CREATE MATERIALIZED VIEW"):
-        text = re.sub(r"EXISTS (\w+) TO (\w+) AS", rf"EXISTS \1 {ON} TO \2_local AS", statement, 1)
+        text = re.sub(
+            r"EXISTS (\w+) TO (\w+) AS", rf"EXISTS \1 {ON} TO \2_local AS", statement, count=1
+        )
         return [re.sub(r"\bpostcards\b", "postcards_local", text)]
-    return [re.sub(r"EXISTS (\w+) AS", rf"EXISTS \1 {ON} AS", statement, 1)]
+    return [re.sub(r"EXISTS (\w+) AS", rf"EXISTS \1 {ON} AS", statement, count=1)]
 
 
 def cluster(schema: str) -> str:

@@ -133,7 +133,6 @@ def test_bytes_of_a_joined_postcard(tmp_path, front: Front):
     report = json.loads(done.stdout)
     for table in ("postcards", "tcp_probe", "events"):
         assert front.number(f"SELECT count() FROM {table}") == report[table]
-    # The times of day are those of the pcap.
     sizes = {r["table"]: float(r["bytes_per_row"]) for r in front.file("storage")}
     print(sizes)
     assert sizes["postcards"] <= 14
