@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tidemark_clickhouse.statements import split
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 DEPLOY = REPOSITORY / "deploy" / "clickhouse"
@@ -97,8 +98,54 @@ class Front:
         return [dict(zip(names, row, strict=True)) for row in rows]
 
 
+class Container(Front):
+    """The same of a real server, in a container of image TIDEMARK_CLICKHOUSE_IMAGE."""
+
+    def __init__(self, image: str, port: int):
+        super().__init__(Path(), port)
+        self.name = f"tidemark-clickhouse-test-{port}"
+        self.docker(
+            "create", "--name", self.name, "--publish", f"127.0.0.1:{port}:8123",
+            "--env", "CLICKHOUSE_SKIP_USER_SETUP=1", image,
+        )  # fmt: skip
+
+    def docker(self, *arguments: str) -> None:
+        subprocess.run(["docker", *arguments], check=True, stdout=subprocess.DEVNULL)
+
+    def answers(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self.url}/ping", timeout=5) as answer:
+                return answer.read() == b"Ok.\n"
+        except OSError:
+            return False
+
+    def start(self) -> Container:
+        self.docker("start", self.name)
+        eventually("the server answers", self.answers)
+        self.query("CREATE DATABASE IF NOT EXISTS tidemark", database="default")
+        for statement in split((DEPLOY / "schema.sql").read_text()):
+            self.query(statement)
+        return self
+
+    def kill(self) -> None:
+        self.docker("kill", "--signal", "KILL", self.name)
+
+    def stop(self) -> None:
+        self.docker("stop", self.name)
+
+    def remove(self) -> None:
+        self.docker("rm", "--force", "--volumes", self.name)
+
+
 @pytest.fixture
 def front(tmp_path: Path) -> Iterator[Front]:
+    if image := os.environ.get("TIDEMARK_CLICKHOUSE_IMAGE"):
+        container = Container(image, free_port())
+        try:
+            yield container.start()
+        finally:
+            container.remove()
+        return
     f = Front(tmp_path / "tables", free_port()).start()
     yield f
     f.stop()
