@@ -10,7 +10,6 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-import pytest
 from tidemark_clickhouse.statements import Insert, parse_insert, split
 
 
@@ -90,12 +89,13 @@ def test_killed_front_keeps_rows_and_tokens(front):
     assert front.query("SELECT a FROM t ORDER BY a") == [["1"], ["2"]]
 
 
-@pytest.mark.parametrize("table", ["postcards", "tcp_probe", "events"])
-def test_schema_has_a_lifetime(front, table):
+def test_schema_has_a_lifetime(front):
     """TTL drops whole parts: rows of a day go together."""
-    create = front.query(
-        "SELECT create_table_query FROM system.tables WHERE database = 'tidemark' "
-        f"AND name = '{table}'"
-    )[0][0]
-    assert "PARTITION BY stored_on" in create
-    assert "ttl_only_drop_parts = 1" in create
+    for table in ("postcards", "tcp_probe", "events", "queue_1ms", "queue_1s", "flow_1s"):
+        create = front.query(
+            "SELECT create_table_query FROM system.tables WHERE database = 'tidemark' "
+            f"AND name = '{table}'"
+        )[0][0]
+        assert "PARTITION BY stored_on" in create, table
+        assert "TTL stored_on" in create, table
+        assert "ttl_only_drop_parts = 1" in create, table
