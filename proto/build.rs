@@ -5,10 +5,12 @@ use prost::Message as _;
 use std::path::PathBuf;
 
 /// Compiled in one go; the files they import are picked up by the compiler.
-const FILES: [&str; 4] = [
+const FILES: [&str; 6] = [
+    "bfrt/bfruntime.proto",
     "google/rpc/status.proto",
     "p4/v1/p4runtime.proto",
     "tidemark/switch/v1/switch.proto",
+    "tidemark/v1/agent.proto",
     "tidemark/v1/telemetry.proto",
 ];
 const IMPORTED: [&str; 3] = [

@@ -3,6 +3,7 @@
 //! * [`telemetry`]: what collectors stream to controllers.
 //! * [`switch`]: port rate, delay and depth of the embedded switch.
 //! * [`p4`], [`google`]: the part of P4Runtime in use; [`p4info`] reads P4Info files.
+//! * [`bfrt_proto`]: the part of Barefoot Runtime in use.
 //! * [`histogram`]: the buckets of [`telemetry::Histogram`].
 
 #![allow(clippy::all, rustdoc::all)] // generated code below
@@ -33,6 +34,11 @@ pub mod p4 {
             tonic::include_proto!("p4.config.v1");
         }
     }
+}
+
+/// Barefoot Runtime, as far as it is used.
+pub mod bfrt_proto {
+    tonic::include_proto!("bfrt_proto");
 }
 
 pub mod google {

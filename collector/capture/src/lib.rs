@@ -4,6 +4,7 @@
 
 pub mod error;
 pub mod event;
+pub mod export;
 mod file;
 pub mod meta;
 pub mod reader;
@@ -14,6 +15,7 @@ pub mod writer;
 
 pub use error::CaptureError;
 pub use event::FlatEvent;
+pub use export::{TextFormat, export};
 pub use meta::{CaptureMeta, ClockMeta, FORMAT};
 pub use reader::{AnyRow, Merged, Rows};
 pub use replay::Replay;

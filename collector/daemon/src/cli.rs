@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The command line.
 
+use crate::agent::AgentOptions;
 use crate::config::{self, Config};
-use crate::import::{ImportOptions, ImportReport, import};
+use crate::import::{Cards, ImportOptions, ImportReport, import};
 use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tcp_probe::perf::{AddressRange, Clock, Filter};
 
 /// Receives INT reports and tcp_probe samples, joins, stores and streams them.
 #[derive(Debug, Parser)]
@@ -32,6 +34,12 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Read this host's TCP tracepoints and send them to a collector elsewhere.
+    Agent(AgentArgs),
+    /// Write a table of a capture as text.
+    Export(crate::export::ExportArgs),
+    /// Send a capture or a pcap to a running collector.
+    Replay(crate::replay::ReplayArgs),
     /// Make a capture from a pcap of reports and a tcp_probe text trace.
     Import(ImportArgs),
     /// Put a capture into ClickHouse; started again, it goes on where it was.
@@ -59,6 +67,9 @@ struct Settings {
     /// Read this machine's TCP tracepoints (true, false).
     #[arg(long, env = "TIDEMARK_TCP_PROBE")]
     tcp_probe: Option<bool>,
+    /// Take samples of agents on the telemetry address (true, false).
+    #[arg(long, env = "TIDEMARK_AGENTS")]
+    agents: Option<bool>,
 }
 
 impl Settings {
@@ -82,10 +93,82 @@ impl Settings {
         if let Some(enabled) = self.tcp_probe {
             c.tcp_probe.enabled = enabled;
         }
+        if let Some(accept) = self.agents {
+            c.agents.accept = accept;
+        }
         let path = self.config.as_deref().unwrap_or(Path::new("flags"));
         c.validate(path)?;
         Ok(c)
     }
+}
+
+#[derive(Debug, Args)]
+struct AgentArgs {
+    /// HOST:PORT of the collector's telemetry address.
+    #[arg(long, env = "TIDEMARK_TO")]
+    to: String,
+    /// Name of this host; default its own.
+    #[arg(long, env = "TIDEMARK_HOST")]
+    host: Option<String>,
+    /// Clock of the samples: mono_raw, mono, tai, boot, real.
+    #[arg(long, default_value = "mono_raw", value_parser = clock)]
+    clock: Clock,
+    /// Only connections with one of these ports.
+    #[arg(long, value_delimiter = ',')]
+    port: Vec<u16>,
+    /// Only connections with an address in one of these ranges.
+    #[arg(long, value_delimiter = ',')]
+    address: Vec<AddressRange>,
+    /// Ring buffer per CPU, bytes.
+    #[arg(long, default_value_t = 4 << 20)]
+    ring_bytes: usize,
+    /// Events kept while the collector does not answer.
+    #[arg(long, default_value_t = 1_000_000)]
+    buffer_events: usize,
+    /// Print what was done as JSON at the end.
+    #[arg(long)]
+    json: bool,
+}
+
+fn clock(text: &str) -> Result<Clock, String> {
+    serde_json::from_value(serde_json::Value::from(text)).map_err(|e| e.to_string())
+}
+
+fn agent(args: &AgentArgs) -> Result<()> {
+    let own_name = || {
+        nix::sys::utsname::uname().map_or_else(
+            |_| "host".to_owned(),
+            |u| u.nodename().to_string_lossy().into_owned(),
+        )
+    };
+    let report = crate::agent::run(&AgentOptions {
+        to: args.to.clone(),
+        host: args.host.clone().unwrap_or_else(own_name),
+        buffer_events: args.buffer_events,
+        probe: tcp_probe::perf::Options {
+            clock: args.clock,
+            ring_bytes: args.ring_bytes,
+            wakeup_bytes: (args.ring_bytes / 4).min(64 << 10) as u32,
+            filter: Filter {
+                ports: args.port.clone(),
+                addresses: args.address.clone(),
+            },
+            ..tcp_probe::perf::Options::default()
+        },
+    })?;
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&report)?);
+    } else {
+        println!(
+            "{} events read, {} delivered, {} lost in the kernel's rings, {} for lack of room, {} not delivered",
+            report.events,
+            report.delivered,
+            report.ring_lost,
+            report.buffer_lost,
+            report.undelivered
+        );
+    }
+    Ok(())
 }
 
 #[derive(Debug, Args)]
@@ -108,6 +191,16 @@ struct ImportArgs {
     /// Length of interval records, ms.
     #[arg(long, default_value_t = 10)]
     interval_ms: u32,
+    /// Datagrams to this UDP port (4444) are cards of the programs behind
+    /// "Updating the Theory of Buffer Sizing".
+    #[arg(long)]
+    cards: Option<u16>,
+    /// Node that the cards are taken to be of; without a node file, a Tofino.
+    #[arg(long, default_value_t = 1, requires = "cards")]
+    cards_node: u32,
+    /// IP length of every packet that the cards tell of.
+    #[arg(long, default_value_t = 1500, requires = "cards")]
+    cards_packet_bytes: u16,
     /// Print the result as JSON on standard output.
     #[arg(long)]
     json: bool,
@@ -130,6 +223,9 @@ pub fn main() -> Result<()> {
             Ok(())
         }
         Command::Status { settings, json } => status(settings.load()?.http.listen, json),
+        Command::Agent(args) => agent(&args),
+        Command::Export(args) => crate::export::run(&args),
+        Command::Replay(args) => crate::replay::run(&args),
         Command::Load(args) => crate::load::run(&args),
         Command::Import(args) => {
             let report = import(&ImportOptions {
@@ -140,6 +236,11 @@ pub fn main() -> Result<()> {
                 ports: args.port,
                 interval_ms: args.interval_ms,
                 progress: true,
+                cards: args.cards.map(|port| Cards {
+                    port,
+                    node_id: args.cards_node,
+                    packet_bytes: args.cards_packet_bytes,
+                }),
             })?;
             if args.json {
                 println!("{}", serde_json::to_string_pretty(&report)?);
@@ -216,6 +317,12 @@ fn status(address: SocketAddr, json: bool) -> Result<()> {
             let line: Vec<String> = map.iter().map(|(k, v)| format!("{k} {v}")).collect();
             println!("{section:<11}{}", line.join(", "));
         }
+    }
+    for a in value["agents"].as_array().into_iter().flatten() {
+        println!(
+            "agent      {} events {}, lost {} in rings, {} in its buffer",
+            a["host"], a["events"], a["ring_lost"], a["buffer_lost"]
+        );
     }
     for clock in value["clocks"].as_array().into_iter().flatten() {
         println!(

@@ -21,6 +21,7 @@ pub struct Config {
     pub capture: CaptureConfig,
     pub clickhouse: tidemark_clickhouse::ClickHouseConfig,
     pub tcp_probe: ProbeConfig,
+    pub agents: AgentsConfig,
     pub pipeline: PipelineConfig,
     pub packets: PacketsConfig,
     /// Node id to what its reports mean.
@@ -42,6 +43,7 @@ impl Default for Config {
             capture: CaptureConfig::default(),
             clickhouse: tidemark_clickhouse::ClickHouseConfig::default(),
             tcp_probe: ProbeConfig::default(),
+            agents: AgentsConfig::default(),
             pipeline: PipelineConfig::default(),
             packets: PacketsConfig::default(),
             nodes: BTreeMap::new(),
@@ -129,6 +131,14 @@ impl Default for ProbeConfig {
             filter: Filter::default(),
         }
     }
+}
+
+/// tcp_probe of other hosts (`tidemark-collector agent`).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AgentsConfig {
+    /// Take events of agents on the gRPC address: whoever reaches it can send.
+    pub accept: bool,
 }
 
 /// Bounds and times of the pipeline; see [`tidemark_pipeline::Config`].
@@ -265,7 +275,7 @@ impl Config {
             publish_ms: p.publish_ms,
             join_wait_ms: p.join_wait_ms,
             probe_hold_ms: p.probe_hold_ms,
-            join: self.tcp_probe.enabled,
+            join: self.tcp_probe.enabled || self.agents.accept,
             local_host: self.tcp_probe.enabled.then(|| self.tcp_probe.host.clone()),
             max_flows: p.max_flows,
             max_pending: p.max_pending,

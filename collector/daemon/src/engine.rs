@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tcp_probe::perf::Clock;
 use tidemark_capture::{CaptureError, CaptureWriter, ClockMeta, WriterStats};
-use tidemark_pipeline::{EventRow, Pipeline, PostcardRow, ProbeRow, Sink, Stats};
 use tidemark_clickhouse::ClickHouseSink;
+use tidemark_pipeline::{Datagram, EventRow, Pipeline, PostcardRow, ProbeRow, Sink, Stats};
 use tidemark_proto::telemetry::{CollectorStatus, Update};
 
 /// How often time is told to the pipeline when nothing comes.
@@ -26,6 +26,11 @@ const META: Duration = Duration::from_secs(5);
 pub enum Input {
     Reports(Batch),
     Events(Vec<tcp_probe::Event>),
+    /// Of another host, through its agent.
+    HostEvents {
+        host: String,
+        events: Vec<tcp_probe::Event>,
+    },
 }
 
 /// Counters of the engine as others see them.
@@ -237,18 +242,21 @@ impl Engine {
         match input {
             Input::Reports(batch) => {
                 let offset = self.clock_minus_unix_ns;
-                for d in batch.datagrams() {
-                    let rx_ns = d.rx_unix_ns.saturating_add_signed(offset);
-                    self.pipeline.sink_mut().datagrams += 1;
-                    let pipeline = &mut self.pipeline;
-                    let result = int_report::decode(d.payload, |r| {
-                        pipeline.push_report(d.exporter, &r, rx_ns);
-                    });
-                    if let Err(e) = result
-                        && let Some(n) = self.pipeline.sink_mut().malformed.get_mut(e.index())
-                    {
+                self.pipeline.sink_mut().datagrams += batch.len() as u64;
+                let datagrams = batch.datagrams().map(|d| Datagram {
+                    exporter: d.exporter,
+                    rx_ns: d.rx_unix_ns.saturating_add_signed(offset),
+                    payload: d.payload,
+                });
+                self.pipeline.push_datagrams(datagrams, |sink, e| {
+                    if let Some(n) = sink.malformed.get_mut(e.index()) {
                         *n += 1;
                     }
+                });
+            }
+            Input::HostEvents { host, events } => {
+                for e in events {
+                    self.pipeline.push_event(&host, e);
                 }
             }
             Input::Events(events) => {

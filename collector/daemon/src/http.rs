@@ -4,6 +4,7 @@
 mod clickhouse;
 mod metrics;
 
+use crate::agent::{AgentStatus, Agents};
 use crate::engine::{SharedSnapshot, Snapshot};
 use crate::hub::{Hub, SubscriberStatus};
 use crate::packets::PacketMemory;
@@ -30,6 +31,7 @@ pub struct Shown {
     pub hub: Arc<Hub>,
     pub packets: Arc<PacketMemory>,
     pub capture: Option<(String, WriterStats)>,
+    pub agents: Option<Agents>,
     pub clickhouse: Option<tidemark_clickhouse::SinkStats>,
 }
 
@@ -41,6 +43,8 @@ pub struct Status {
     pub reports: ReportStatus,
     pub join: JoinStatus,
     pub tcp_probe: ProbeStatus,
+    /// Hosts whose agents have sent.
+    pub agents: Vec<AgentStatus>,
     pub flows: FlowStatus,
     pub clocks: Vec<crate::import::ClockReport>,
     pub capture: Option<CaptureStatus>,
@@ -124,7 +128,7 @@ impl ReportStatus {
 }
 
 impl Shown {
-    fn status(&self) -> Status {
+    pub(crate) fn status(&self) -> Status {
         let s = self.snapshot.get();
         let [events, lost, filtered, malformed] = self.counters.probe();
         Status {
@@ -138,6 +142,7 @@ impl Shown {
                 filtered,
                 malformed,
             },
+            agents: self.agents.as_ref().map(Agents::status).unwrap_or_default(),
             flows: FlowStatus {
                 active: s.flows_active,
                 seen: s.stats.flows,

@@ -19,7 +19,8 @@ use thiserror::Error;
 use tidemark_capture::{CaptureError, CaptureMeta, CaptureWriter, WriterOptions};
 use tidemark_pipeline::{EventRow, NodeConfig, Pipeline, PostcardRow, ProbeRow, Sink};
 use tidemark_proto::telemetry::Update;
-use trace::{Trace, time_of};
+
+pub(crate) use trace::{Trace, time_of};
 
 pub use report::{CaptureReport, ClockReport, ImportReport, TraceReport};
 
@@ -39,6 +40,19 @@ pub struct ImportOptions {
     pub ports: Vec<u16>,
     pub interval_ms: u32,
     pub progress: bool,
+    /// Datagrams to this port are cards, not reports.
+    pub cards: Option<Cards>,
+}
+
+/// How to take the cards of [`int_report::card`], which say little.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cards {
+    pub port: u16,
+    /// The node that they are taken to be of; its configuration says how large
+    /// a cell is.
+    pub node_id: u32,
+    /// IP total length of every packet.
+    pub packet_bytes: u16,
 }
 
 impl Default for ImportOptions {
@@ -51,6 +65,7 @@ impl Default for ImportOptions {
             ports: Vec::new(),
             interval_ms: 10,
             progress: false,
+            cards: None,
         }
     }
 }
@@ -118,6 +133,21 @@ fn read_nodes(path: &Path) -> Result<BTreeMap<u32, NodeConfig>, ConfigError> {
     Ok(nodes)
 }
 
+/// The node of the cards where the file does not name it: a Tofino 1.
+fn with_cards(
+    mut nodes: BTreeMap<u32, NodeConfig>,
+    cards: Option<Cards>,
+) -> BTreeMap<u32, NodeConfig> {
+    if let Some(cards) = cards {
+        nodes.entry(cards.node_id).or_insert_with(|| NodeConfig {
+            depth_unit: tidemark_pipeline::DepthUnit::Cells,
+            cell_bytes: Some(80),
+            ..NodeConfig::default()
+        });
+    }
+    nodes
+}
+
 /// Imports; see the module.
 ///
 /// # Errors
@@ -127,6 +157,7 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport, ImportError> {
         Some(path) => read_nodes(path)?,
         None => BTreeMap::new(),
     };
+    let nodes = with_cards(nodes, options.cards);
     let alignment = match &options.tcp_probe {
         Some(trace) => align::align(&options.pcap, trace)?,
         None => Alignment::Unknown,
@@ -176,6 +207,8 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport, ImportError> {
     let mut snapshot = crate::engine::Snapshot::default();
     let mut progress = Progress::new(options.progress);
     let mut last_ns = 0;
+    let mut cards_malformed = 0;
+    let position = pcap.position.clone();
     while let Some(packet) = pcap.next_packet()? {
         if !options.ports.is_empty() && !options.ports.contains(&packet.dst_port) {
             continue;
@@ -185,15 +218,26 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport, ImportError> {
             pipeline.push_event(HOST, event);
         }
         snapshot.datagrams += 1;
-        let result = int_report::decode(packet.payload, |r| {
-            pipeline.push_report(packet.src, &r, packet.time_ns);
-        });
-        if let Err(e) = result
-            && let Some(n) = snapshot.malformed.get_mut(e.index())
-        {
-            *n += 1;
+        if let Some(cards) = options.cards.filter(|c| c.port == packet.dst_port) {
+            match int_report::card::decode(packet.payload) {
+                Ok(card) => {
+                    let inner = card.packet(cards.packet_bytes);
+                    let report = card.report(cards.node_id, packet.time_ns, &inner);
+                    pipeline.push_report(packet.src, &report, packet.time_ns);
+                }
+                Err(_) => cards_malformed += 1,
+            }
+        } else {
+            let result = int_report::decode(packet.payload, |r| {
+                pipeline.push_report(packet.src, &r, packet.time_ns);
+            });
+            if let Err(e) = result
+                && let Some(n) = snapshot.malformed.get_mut(e.index())
+            {
+                *n += 1;
+            }
         }
-        progress.tick(snapshot.datagrams);
+        progress.tick(snapshot.datagrams, position.fraction());
     }
     while let Some(event) = trace.until(u64::MAX)? {
         let at_ns = time_of(&event).saturating_add_signed(trace_ahead_ns.saturating_neg());
@@ -211,7 +255,13 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport, ImportError> {
     let written = writer.finish(crate::time::unix_ns())?;
     Ok(ImportReport {
         out: options.out.clone(),
-        reports: ReportStatus::new(&snapshot, 0),
+        reports: {
+            let status = ReportStatus::new(&snapshot, 0);
+            ReportStatus {
+                malformed: status.malformed + cards_malformed,
+                ..status
+            }
+        },
         tcp_probe: trace.report,
         join: JoinStatus::new(&snapshot.stats, 0),
         clocks: clocks.iter().map(Into::into).collect(),

@@ -8,9 +8,11 @@
 //! tracepoints ─► probe thread ─────┘    (pipeline)   └► packet memory
 //! ```
 
+pub mod agent;
 pub mod cli;
 pub mod config;
 pub mod engine;
+pub mod export;
 pub mod grpc;
 pub mod http;
 pub mod hub;
@@ -20,6 +22,7 @@ pub mod open;
 pub mod packets;
 pub mod pcap;
 pub mod receive;
+pub mod replay;
 pub mod run;
 pub mod source;
 pub mod time;

@@ -3,10 +3,12 @@
 //! ns, plain or gzip).
 
 use flate2::read::MultiGzDecoder;
+use std::cell::Cell;
 use std::fs::File;
-use std::io::{BufReader, ErrorKind, Read};
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use thiserror::Error;
 
 /// No frame is larger; more is a broken file.
@@ -36,21 +38,60 @@ pub enum PcapError {
     },
 }
 
-/// Opens a file, through gzip if its name ends in `.gz`.
+/// How much of a file has been read; `read` of `size` bytes.
+#[derive(Clone, Debug, Default)]
+pub struct Position {
+    read: Rc<Cell<u64>>,
+    pub size: u64,
+}
+
+impl Position {
+    /// 0 to 1.
+    pub fn fraction(&self) -> f64 {
+        if self.size == 0 {
+            return 1.0;
+        }
+        (self.read.get() as f64 / self.size as f64).min(1.0)
+    }
+}
+
+struct Counted {
+    file: File,
+    read: Rc<Cell<u64>>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.file.read(buffer)?;
+        self.read.set(self.read.get() + n as u64);
+        Ok(n)
+    }
+}
+
+/// Opens a file, through gzip if it begins as gzip does.
 ///
 /// # Errors
 /// When it cannot be opened.
-pub fn open(path: &Path) -> Result<Box<dyn Read>, PcapError> {
-    let file = File::open(path).map_err(|source| PcapError::Io {
+pub fn open(path: &Path) -> Result<(Box<dyn Read>, Position), PcapError> {
+    let io = |source| PcapError::Io {
         path: path.to_path_buf(),
         source,
-    })?;
-    let file = BufReader::with_capacity(1 << 18, file);
-    Ok(if path.extension().is_some_and(|e| e == "gz") {
+    };
+    let file = File::open(path).map_err(io)?;
+    let position = Position {
+        read: Rc::default(),
+        // A pipe has none.
+        size: file.metadata().map_or(0, |m| m.len()),
+    };
+    let read = position.read.clone();
+    let mut file = BufReader::with_capacity(1 << 18, Counted { file, read });
+    let compressed = file.fill_buf().map_err(io)?.starts_with(&[0x1f, 0x8b]);
+    let input: Box<dyn Read> = if compressed {
         Box::new(BufReader::with_capacity(1 << 18, MultiGzDecoder::new(file)))
     } else {
         Box::new(file)
-    })
+    };
+    Ok((input, position))
 }
 
 /// A UDP datagram of a capture file.
@@ -75,13 +116,27 @@ pub struct PcapReader {
     pub other_frames: u64,
     /// The file ended within a frame.
     pub truncated: bool,
+    /// How much of the file has been read.
+    pub position: Position,
 }
 
 impl PcapReader {
     /// # Errors
     /// When the file cannot be read or is of another format.
     pub fn open(path: &Path) -> Result<Self, PcapError> {
-        let mut input = open(path)?;
+        let (input, position) = open(path)?;
+        Self::new(path, input, position)
+    }
+
+    /// Reads from something that is no file.
+    ///
+    /// # Errors
+    /// As [`PcapReader::open`].
+    pub fn from_reader(input: Box<dyn Read>) -> Result<Self, PcapError> {
+        Self::new(Path::new("input"), input, Position::default())
+    }
+
+    fn new(path: &Path, mut input: Box<dyn Read>, position: Position) -> Result<Self, PcapError> {
         let mut header = [0u8; 24];
         input
             .read_exact(&mut header)
@@ -112,6 +167,7 @@ impl PcapReader {
             frame: Vec::new(),
             other_frames: 0,
             truncated: false,
+            position,
         };
         reader.link = reader.word(&header, 20) & 0xffff;
         if !matches!(reader.link, ETHERNET | RAW | LINUX_SLL) {

@@ -2,6 +2,7 @@
 //! The collector as a daemon: everything that can fail is opened first, then
 //! everything starts.
 
+use crate::agent::{AgentService, Agents};
 use crate::config::Config;
 use crate::engine::{Engine, EngineSink, Input, SharedSnapshot};
 use crate::grpc::TelemetryService;
@@ -20,6 +21,7 @@ use tcp_probe::perf::PerfReader;
 use tidemark_capture::CaptureMeta;
 use tidemark_pipeline::{Pipeline, proto_nodes};
 use tidemark_proto::telemetry::CollectorInfo;
+use tidemark_proto::telemetry::agent_server::AgentServer;
 use tidemark_proto::telemetry::telemetry_server::TelemetryServer;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -29,6 +31,8 @@ use tokio_stream::wrappers::TcpListenerStream;
 const CHANNEL: usize = 256;
 /// How long streams may take to end.
 const GRACE: Duration = Duration::from_secs(2);
+/// A batch of an agent: more than 4096 events of 100 bytes.
+const MAX_BATCH_BYTES: usize = 4 << 20;
 /// How often tracepoint rings are read.
 const PROBE_POLL: Duration = Duration::from_millis(5);
 
@@ -72,7 +76,11 @@ fn read_probe(
             return;
         }
         let mut events = Vec::new();
-        reader.drain(|e| events.push(e));
+        if stopping {
+            reader.finish(|e| events.push(e));
+        } else {
+            reader.drain(|e| events.push(e));
+        }
         counters.set_probe(reader.counts());
         if !events.is_empty() && sender.send(Input::Events(events)).is_err() {
             return;
@@ -181,6 +189,7 @@ async fn serve(config: &Config, instance: String, opened: Opened) -> Result<()> 
             Box::new(move || read_probe(reader, &sender, &counters, &stop)),
         )?);
     }
+    let agents = config.agents.accept.then(|| Agents::new(sender.clone()));
     drop(sender);
 
     let (shut, shutting) = watch::channel(false);
@@ -188,7 +197,11 @@ async fn serve(config: &Config, instance: String, opened: Opened) -> Result<()> 
         // An error means that the sender is gone: closing as well.
         let _ = shutting.wait_for(|s| *s).await;
     };
+    let agent_service = agents
+        .clone()
+        .map(|a| AgentServer::new(AgentService(a)).max_decoding_message_size(MAX_BATCH_BYTES));
     let grpc = tonic::transport::Server::builder()
+        .add_optional_service(agent_service)
         .add_service(TelemetryServer::new(TelemetryService {
             info,
             hub: hub.clone(),
@@ -207,6 +220,7 @@ async fn serve(config: &Config, instance: String, opened: Opened) -> Result<()> 
         hub: hub.clone(),
         packets,
         capture,
+        agents: agents.clone(),
         clickhouse,
     };
     let http = axum::serve(
@@ -233,6 +247,9 @@ async fn serve(config: &Config, instance: String, opened: Opened) -> Result<()> 
         result = &mut engine_ended => Some(result),
     };
     stop.store(true, Ordering::Relaxed);
+    if let Some(agents) = &agents {
+        agents.close();
+    }
     tokio::task::spawn_blocking(move || receiving.stop())
         .await
         .context("stopping the receivers")?;

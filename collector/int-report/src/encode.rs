@@ -77,6 +77,9 @@ fn v2_individual(
     index: usize,
     last: bool,
 ) -> Result<(), EncodeError> {
+    if report.summary_drops.is_some() {
+        return Err(unsupported(index, "summary_drops"));
+    }
     let in_type = match report.inner.kind {
         InnerKind::None => 0u8,
         InnerKind::Opaque => 2,

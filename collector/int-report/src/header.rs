@@ -40,6 +40,7 @@ pub fn peek_header(payload: &[u8]) -> Option<StreamHeader> {
             version,
             node_id: match (word >> 24) & 0xf {
                 1 | 2 | 4 => be32(payload, 12)?,
+                3 => be32(payload, 16)?,
                 _ => 0,
             },
             hw_id: (word & 0x3f) as u8,

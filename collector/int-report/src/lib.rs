@@ -22,6 +22,7 @@
 //! ```
 
 mod bytes;
+pub mod card;
 pub mod drop_reason;
 pub mod encode;
 pub mod error;

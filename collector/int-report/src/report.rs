@@ -40,6 +40,9 @@ pub struct Report<'a> {
     pub sampling_shift: Option<u8>,
     /// Bit 0: this node marked the packet CE.
     pub policy_flags: Option<u8>,
+    /// A v0.5 drop summary: so many packets of the flow were lost somewhere
+    /// between two hosts. It tells of no queue.
+    pub summary_drops: Option<u32>,
     /// The truncated original packet.
     pub inner: Inner<'a>,
     /// The sequence number counts datagrams: account for it once, here.

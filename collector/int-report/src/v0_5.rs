@@ -36,6 +36,9 @@ pub(crate) fn decode<'a>(
         0 => (FIXED_BYTES, InnerKind::Ethernet),
         1 => (FIXED_BYTES + 12, InnerKind::Ethernet),
         2 => (FIXED_BYTES + 16, InnerKind::Ethernet),
+        // Extension of host-int: how many packets of a flow were lost between
+        // two hosts, then made-up headers of that flow.
+        3 => (FIXED_BYTES + 24, InnerKind::Ipv4),
         // Extension of host-int: the sink's node id, then IPv4.
         4 => (FIXED_BYTES + 4, InnerKind::Ipv4),
         code => return Err(DecodeError::UnknownNextProtocol { version: 0, code }),
@@ -56,6 +59,9 @@ fn read_body(report: &mut Report<'_>, words: &mut Words<'_>, next_protocol: u8) 
     if next_protocol == 0 {
         return Some(());
     }
+    if next_protocol == 3 {
+        return drop_summary(report, words);
+    }
     report.node_id = words.u32()?;
     if next_protocol == 4 {
         return Some(());
@@ -70,5 +76,18 @@ fn read_body(report: &mut Report<'_>, words: &mut Words<'_>, next_protocol: u8) 
         (report.queue_id, report.queue_occupancy) = queue_word(queue);
         report.egress_ts = Some(u64::from(words.u32()?));
     }
+    Some(())
+}
+
+/// Source node, sink node, their ports, time, sequence number and length of the
+/// gap in the flow's numbering.
+fn drop_summary(report: &mut Report<'_>, words: &mut Words<'_>) -> Option<()> {
+    let _source_node = words.u32()?;
+    report.node_id = words.u32()?;
+    (report.ingress_port, report.egress_port) = port_pair(words.u32()?);
+    report.ingress_ts = Some(u64::from(words.u32()?));
+    let _first_missing = words.u32()?;
+    report.summary_drops = Some(words.u32()?);
+    report.dropped = true;
     Some(())
 }

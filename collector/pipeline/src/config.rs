@@ -145,7 +145,7 @@ pub enum DepthUnit {
 
 /// How to read one node's reports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(from = "crate::profile::NodeText")]
 pub struct NodeConfig {
     /// Shown to people; empty = `node<id>`.
     pub name: String,
@@ -169,7 +169,7 @@ impl Default for NodeConfig {
             time_unit: TimeUnit::Ns,
             time_bits: 64,
             depth_unit: DepthUnit::Bytes,
-            packet_bytes: 1500,
+            packet_bytes: DEFAULT_PACKET_BYTES,
             cell_bytes: None,
             drop_codes: DropTable::SwitchP416,
             ports: BTreeMap::new(),
@@ -241,6 +241,8 @@ pub struct PortConfig {
     pub queue_overhead_bytes: u32,
 }
 
+/// IP packet of a full segment.
+const DEFAULT_PACKET_BYTES: u32 = 1500;
 /// Ethernet: 14 header + 4 FCS + 8 preamble + 12 gap.
 pub const DEFAULT_WIRE_OVERHEAD_BYTES: u32 = 38;
 /// Ethernet header.

@@ -19,6 +19,7 @@ pub mod flow;
 pub mod node;
 pub mod pipeline;
 pub mod point;
+pub mod profile;
 pub mod rows;
 pub mod stats;
 pub mod table;

@@ -35,6 +35,9 @@ pub struct Stats {
     pub inner_errors: [u64; InnerError::LABELS.len()],
     /// Drops for other reasons than the queue (route, TTL, ACL, ...).
     pub drops_not_of_queue: u64,
+    /// Reports that sum up losses between two hosts (v0.5), and the packets.
+    pub drop_summaries: u64,
+    pub summarised_drops: u64,
     /// tcp_probe samples given to the pipeline.
     pub samples: u64,
     /// Samples of flows no report has shown.
@@ -154,6 +157,16 @@ impl Stats {
                 "drops_not_of_queue",
                 "Drop reports for other reasons than the queue",
                 self.drops_not_of_queue,
+            ),
+            (
+                "drop_summaries",
+                "Reports that sum up losses between two hosts",
+                self.drop_summaries,
+            ),
+            (
+                "summarised_drops",
+                "Packets lost according to them",
+                self.summarised_drops,
             ),
             (
                 "probe_samples",

@@ -11,7 +11,7 @@ mod tracefs;
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
@@ -23,6 +23,9 @@ pub use clock::Clock;
 pub use error::OpenError;
 pub use options::{AddressRange, Filter, FilterError, Options};
 
+/// How often the kernel is asked what was lost: records tell too, but only once
+/// there is room for them.
+const ASK_LOST: Duration = Duration::from_secs(1);
 /// A CPU needs at most this long from stamping a record to making it visible.
 const IN_FLIGHT_NS: u64 = 500_000;
 
@@ -51,6 +54,7 @@ pub struct PerfReader {
     /// Read but not given out yet, see [`PerfReader::drain`].
     held: Vec<Event>,
     counts: Counts,
+    asked_lost: Instant,
 }
 
 /// One CPU: the event that owns the ring, and those that write into it too.
@@ -58,6 +62,8 @@ pub struct PerfReader {
 struct CpuRing {
     ring: mmap::Ring,
     events: Vec<OwnedFd>,
+    /// The kernel tells each event's losses when asked.
+    tells_lost: bool,
 }
 
 impl PerfReader {
@@ -106,6 +112,7 @@ impl PerfReader {
             scratch: Vec::with_capacity(256),
             held: Vec::new(),
             counts: Counts::default(),
+            asked_lost: Instant::now(),
         })
     }
 
@@ -146,6 +153,38 @@ impl PerfReader {
         ready
     }
 
+    /// Stops the tracepoints and gives `f` everything that the rings still hold,
+    /// in order of time; the counts are final then. Returns the number of events.
+    pub fn finish(&mut self, f: impl FnMut(Event)) -> usize {
+        for event in self.rings.iter().flat_map(|cpu| &cpu.events) {
+            if let Err(error) = syscall::disable(event) {
+                // It ends with its descriptor, too; only later.
+                tracing::warn!(%error, "stopping a perf event");
+            }
+        }
+        let events = self.drain_all(f);
+        self.ask_lost();
+        events
+    }
+
+    fn ask_lost(&mut self) {
+        self.asked_lost = Instant::now();
+        if !self.rings.iter().all(|cpu| cpu.tells_lost) {
+            return;
+        }
+        let mut lost = 0;
+        for event in self.rings.iter().flat_map(|cpu| &cpu.events) {
+            match syscall::read_lost(event) {
+                Ok(n) => lost += n,
+                Err(error) => {
+                    tracing::warn!(%error, "reading what a perf event lost");
+                    return;
+                }
+            }
+        }
+        self.counts.lost = self.counts.lost.max(lost);
+    }
+
     /// As [`PerfReader::drain`], but holds nothing back: for the end.
     pub fn drain_all(&mut self, mut f: impl FnMut(Event)) -> usize {
         self.read_rings();
@@ -175,6 +214,9 @@ impl PerfReader {
         }
         // A merge of one ascending run per CPU.
         self.held.sort_by_key(Event::time_ns);
+        if self.asked_lost.elapsed() >= ASK_LOST {
+            self.ask_lost();
+        }
     }
 
     /// Records the kernel had no room for, as it has told so far.
@@ -229,9 +271,11 @@ impl CpuRing {
         options: &Options,
     ) -> Result<Self, OpenError> {
         let mut events = Vec::new();
+        let mut tells_lost = true;
         for &(name, id) in ids {
-            let fd = syscall::open_tracepoint(id, cpu, options)
+            let (fd, tells) = syscall::open_tracepoint(id, cpu, options)
                 .map_err(|source| OpenError::of_open(name, cpu, options.clock, source))?;
+            tells_lost &= tells;
             if let Some(expression) = options.filter.kernel_expression() {
                 // Saves work only: the filter is applied again on reading.
                 if let Err(error) = syscall::set_filter(&fd, &expression) {
@@ -256,6 +300,10 @@ impl CpuRing {
                 source,
             })?;
         }
-        Ok(Self { ring, events })
+        Ok(Self {
+            ring,
+            events,
+            tells_lost,
+        })
     }
 }

@@ -217,6 +217,33 @@ fn a_ring_that_overflows_counts_what_it_lost() {
     assert_eq!(reader.counts().malformed, 0);
 }
 
+/// What is in the rings at the end comes out, and losses of which no record
+/// tells yet, because none has found room since, are counted.
+#[test]
+fn the_end_gives_all_that_is_left() {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let mut reader = open(&filtered_to(port));
+    let (client, _) = transfer(&listener, 200_000);
+    let mut events = Vec::new();
+    reader.finish(|event| events.push(event));
+    assert!(!samples_of(&events, client).is_empty());
+    // Stopped: nothing more comes.
+    transfer(&listener, 200_000);
+    assert_eq!(reader.finish(|_| {}), 0);
+
+    let mut small = open(&Options {
+        ring_bytes: 4096,
+        wakeup_bytes: 1024,
+        ..filtered_to(port)
+    });
+    for _ in 0..20 {
+        transfer(&listener, 500_000);
+    }
+    small.finish(|_| {});
+    assert!(small.lost() > 0, "{:?}", small.counts());
+}
+
 #[test]
 fn every_clock_is_the_one_it_says() {
     for clock in [

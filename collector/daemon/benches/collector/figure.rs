@@ -74,7 +74,9 @@ fn cpu(clock: libc::clockid_t) -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Items per second of CPU time of the whole process.
+/// Items per second of CPU time of the whole process. Threads that take part
+/// must have been started after [`pin`], so that all share one core: two at once
+/// on the halves of one core would be charged for each other.
 pub fn per_core(items: u64, run: impl FnOnce()) -> f64 {
     let before = process_cpu();
     run();

@@ -3,9 +3,8 @@
 //! `cargo bench --locked -p tidemark-collector --bench collector [-- WORD...]`
 //! (`make bench-collector`); with words, only the rows whose name has one.
 //!
-//! "Per core" rows count the CPU time of all threads that take part, so that a
-//! writer on another core is paid for and a busy machine disturbs little. The
-//! loopback rows count time on the clock: everything that receives shares one
+//! "Per core" rows count the CPU time of all threads that take part, on one
+//! core, so that a busy machine disturbs little. The loopback rows count time on the clock: everything that receives shares one
 //! core, the sender has another. `docs/collector.md` names the figures to reach.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -41,7 +40,9 @@ fn main() {
         ("text-naive", probe::text_naive),
     ] {
         if wanted(name) {
+            figure::pin(loopback::RECEIVER_CORE);
             let row = run();
+            figure::unpin();
             row.print();
             rows.push((name, row));
         }

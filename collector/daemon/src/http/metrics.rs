@@ -2,6 +2,7 @@
 //! Every stage's counters, for Prometheus.
 
 use super::Shown;
+use crate::agent::AgentStatus;
 use int_report::{DecodeError, InnerError};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
@@ -136,6 +137,42 @@ impl Collector for Metrics {
             "Tracepoint records not understood",
             malformed,
         )?;
+        let agents = shown.status().agents;
+        let of_agents = |f: fn(&AgentStatus) -> u64| agents.iter().map(f).sum();
+        for (name, help, value) in [
+            (
+                "agent_events",
+                "Events that agents have sent",
+                of_agents(|a| a.events),
+            ),
+            (
+                "agent_events_malformed",
+                "Events of agents not understood",
+                of_agents(|a| a.malformed),
+            ),
+            (
+                "agent_ring_lost",
+                "Events lost in rings of agents' kernels",
+                of_agents(|a| a.ring_lost),
+            ),
+            (
+                "agent_buffer_lost",
+                "Events that agents had no room to keep",
+                of_agents(|a| a.buffer_lost),
+            ),
+            (
+                "agent_batches_missing",
+                "Batches of agents that never came",
+                of_agents(|a| a.missing),
+            ),
+            (
+                "agent_batches_repeated",
+                "Batches of agents that came again",
+                of_agents(|a| a.repeated),
+            ),
+        ] {
+            counter(e, name, help, value)?;
+        }
         labelled(
             e,
             "inner_errors_by_reason",

@@ -4,7 +4,9 @@
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// A line on standard error that is renewed; nothing when that is no terminal.
+const WIDTH: usize = 30;
+
+/// A bar on standard error that is renewed; nothing when that is no terminal.
 pub struct Progress {
     shown: bool,
     next: Instant,
@@ -21,27 +23,52 @@ impl Progress {
         }
     }
 
-    pub fn tick(&mut self, datagrams: u64) {
+    /// `fraction`: the part of the pcap read, 0 to 1.
+    pub fn tick(&mut self, datagrams: u64, fraction: f64) {
         if self.shown && datagrams % 4096 == 0 && Instant::now() >= self.next {
             self.next = Instant::now() + Duration::from_millis(200);
-            self.print(datagrams);
+            self.print(datagrams, fraction);
         }
     }
 
-    fn print(&self, datagrams: u64) {
-        let rate = datagrams as f64 / self.started.elapsed().as_secs_f64().max(1e-3);
+    fn print(&self, datagrams: u64, fraction: f64) {
         // Nothing to do about a terminal that is gone.
         let _ = write!(
             std::io::stderr(),
-            "\r{datagrams} datagrams, {:.2} M/s ",
-            rate / 1e6
+            "\r{}",
+            line(datagrams, fraction, self.started.elapsed().as_secs_f64())
         );
     }
 
     pub fn end(&self, datagrams: u64) {
         if self.shown {
-            self.print(datagrams);
+            self.print(datagrams, 1.0);
             let _ = writeln!(std::io::stderr());
         }
+    }
+}
+
+fn line(datagrams: u64, fraction: f64, elapsed_s: f64) -> String {
+    let done = ((fraction * WIDTH as f64).round() as usize).min(WIDTH);
+    let rate = datagrams as f64 / elapsed_s.max(1e-3) / 1e6;
+    format!(
+        "[{}{}] {:3.0} % {datagrams} datagrams, {rate:.2} M/s ",
+        "#".repeat(done),
+        ".".repeat(WIDTH - done),
+        100.0 * fraction
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar() {
+        assert_eq!(
+            line(1_000_000, 0.5, 2.0),
+            "[###############...............]  50 % 1000000 datagrams, 0.50 M/s "
+        );
+        assert!(line(0, 2.0, 0.0).starts_with("[##############################]"));
     }
 }

@@ -22,7 +22,7 @@ impl Trace {
     /// When the file cannot be read.
     pub fn open(path: Option<&Path>) -> Result<Self, ImportError> {
         let input = match path {
-            Some(path) => Some(BufReader::with_capacity(1 << 18, open(path)?)),
+            Some(path) => Some(BufReader::with_capacity(1 << 18, open(path)?.0)),
             None => None,
         };
         let mut trace = Self {

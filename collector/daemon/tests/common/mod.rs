@@ -34,7 +34,19 @@ pub struct Collector {
 impl Collector {
     /// Starts one with a capture in `dir` and waits until it is ready.
     pub fn start(dir: &Path) -> Self {
-        let (grpc, http, udp) = free_ports();
+        Self::start_with(
+            dir,
+            "[nodes.10]\nname = \"s\"\n[nodes.10.ports.1]\ncapacity_bps = 100000000\n",
+        )
+    }
+
+    /// The same with settings of the test's own.
+    pub fn start_with(dir: &Path, settings: &str) -> Self {
+        Self::start_on(dir, free_ports(), settings)
+    }
+
+    /// The same on given ports: gRPC, HTTP, UDP.
+    pub fn start_on(dir: &Path, (grpc, http, udp): (u16, u16, u16), settings: &str) -> Self {
         let config = dir.join("collector.toml");
         let capture = dir.join("capture");
         std::fs::write(
@@ -44,8 +56,7 @@ impl Collector {
                  grpc = {{ listen = \"127.0.0.1:{grpc}\" }}\n\
                  http = {{ listen = \"127.0.0.1:{http}\" }}\n\
                  capture = {{ dir = {capture:?}, rotate_s = 1 }}\n\
-                 [nodes.10]\nname = \"s\"\n\
-                 [nodes.10.ports.1]\ncapacity_bps = 100000000\n"
+                 {settings}"
             ),
         )
         .unwrap();

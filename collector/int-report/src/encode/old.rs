@@ -13,6 +13,7 @@ fn check_old(report: &Report<'_>) -> Result<u32, EncodeError> {
             wide(report.ingress_port) || wide(report.egress_port),
             "port id above 16 bits",
         ),
+        (report.summary_drops.is_some(), "summary_drops"),
         (report.limit.is_some(), "limit"),
         (report.sampling_shift.is_some(), "sampling_shift"),
         (report.policy_flags.is_some(), "policy_flags"),

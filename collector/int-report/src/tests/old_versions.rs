@@ -142,12 +142,12 @@ fn v0_5_without_a_body_and_with_extensions() {
         (reports[0].node_id, reports[0].inner.kind),
         (77, InnerKind::Ipv4)
     );
-    let summary = hex("03000001 00000002 00000003 0000004d");
+    let unknown = hex("05000001 00000002 00000003 0000004d");
     assert_eq!(
-        all(&summary),
+        all(&unknown),
         Err(DecodeError::UnknownNextProtocol {
             version: 0,
-            code: 3
+            code: 5
         })
     );
     let cut = hex("02000001 00000002 00000003 0000004d 0001");
@@ -156,6 +156,37 @@ fn v0_5_without_a_body_and_with_extensions() {
         Err(DecodeError::ShortHeader {
             have_bytes: 18,
             need_bytes: 28
+        })
+    );
+}
+
+#[test]
+fn v0_5_drop_summary() {
+    // D, NProto 3: source node 4, sink node 77, ports 1 and 2, gap at 900 of 12
+    // packets from 33 on.
+    let payload = hex(
+        "03800001 00000002 00000003 00000004 0000004d 00010002 00000384 00000021 0000000c
+        4500001c 00004000 401100bf 0a000101 0a000202 03e807d0 00080000",
+    );
+    let reports = all(&payload).unwrap();
+    let r = &reports[0];
+    assert_eq!(
+        (r.node_id, r.summary_drops, r.dropped),
+        (77, Some(12), true)
+    );
+    assert_eq!((r.ingress_port, r.egress_port), (Some(1), Some(2)));
+    assert_eq!((r.ingress_ts, r.drop_reason), (Some(900), None));
+    let inner = crate::parse_inner(&r.inner).unwrap();
+    assert_eq!(
+        inner.flow_key().to_string(),
+        "10.0.1.1:1000 > 10.0.2.2:2000 proto 17"
+    );
+    assert_eq!(peek_header(&payload).unwrap().node_id, 77);
+    assert_eq!(
+        all(&payload[..32]),
+        Err(DecodeError::ShortHeader {
+            have_bytes: 32,
+            need_bytes: 36
         })
     );
 }

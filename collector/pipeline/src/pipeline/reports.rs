@@ -165,6 +165,11 @@ impl<S: Sink> Pipeline<S> {
         };
         let node = &mut self.nodes[usize::from(index)];
         node.last_rx_ns = node.last_rx_ns.max(rx_ns);
+        if let Some(drops) = report.summary_drops {
+            self.stats.drop_summaries += 1;
+            self.stats.summarised_drops += u64::from(drops);
+            return;
+        }
         if report.dropped && !is_queue_loss(node.state.config.drop_codes, report.drop_reason) {
             self.stats.drops_not_of_queue += 1;
             return;

@@ -6,19 +6,32 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use perf_event_open_sys::bindings::{
-    PERF_FLAG_FD_CLOEXEC, PERF_SAMPLE_RAW, PERF_SAMPLE_TIME, PERF_TYPE_TRACEPOINT, perf_event_attr,
+    PERF_FLAG_FD_CLOEXEC, PERF_FORMAT_LOST, PERF_SAMPLE_RAW, PERF_SAMPLE_TIME,
+    PERF_TYPE_TRACEPOINT, perf_event_attr,
 };
 use perf_event_open_sys::{ioctls, perf_event_open};
 
 use super::options::Options;
 
-/// Opens a tracepoint for all processes on one CPU, not yet started.
-pub(super) fn open_tracepoint(id: u16, cpu: u32, options: &Options) -> io::Result<OwnedFd> {
+/// Opens a tracepoint for all processes on one CPU, not yet started. True when
+/// [`read_lost`] can be asked of it (Linux 6.0 and later).
+pub(super) fn open_tracepoint(id: u16, cpu: u32, options: &Options) -> io::Result<(OwnedFd, bool)> {
+    match open_with(id, cpu, options, u64::from(PERF_FORMAT_LOST)) {
+        Ok(fd) => Ok((fd, true)),
+        Err(e) if e.raw_os_error() == Some(libc::EINVAL) => {
+            Ok((open_with(id, cpu, options, 0)?, false))
+        }
+        Err(e) => Err(e),
+    }
+}
+
+fn open_with(id: u16, cpu: u32, options: &Options, read_format: u64) -> io::Result<OwnedFd> {
     let mut attr = perf_event_attr::default();
     attr.type_ = PERF_TYPE_TRACEPOINT;
     attr.size = size_of::<perf_event_attr>() as u32;
     attr.config = u64::from(id);
     attr.sample_type = u64::from(PERF_SAMPLE_TIME | PERF_SAMPLE_RAW);
+    attr.read_format = read_format;
     attr.clockid = options.clock.stamped().id();
     // Every occurrence.
     attr.__bindgen_anon_1.sample_period = 1;
@@ -48,6 +61,31 @@ pub(super) fn open_tracepoint(id: u16, cpu: u32, options: &Options) -> io::Resul
 pub(super) fn enable(event: &OwnedFd) -> io::Result<()> {
     // SAFETY: a perf event's descriptor; no pointer is passed.
     check(unsafe { ioctls::ENABLE(event.as_raw_fd(), 0) })
+}
+
+/// Stops an event; what its ring holds stays there.
+pub(super) fn disable(event: &OwnedFd) -> io::Result<()> {
+    // SAFETY: as above.
+    check(unsafe { ioctls::DISABLE(event.as_raw_fd(), 0) })
+}
+
+/// Records of this event that found the ring full, since it was opened.
+pub(super) fn read_lost(event: &OwnedFd) -> io::Result<u64> {
+    // Occurrences, then losses.
+    let mut values = [0u64; 2];
+    // SAFETY: the buffer has the length that is given.
+    let got = unsafe {
+        libc::read(
+            event.as_raw_fd(),
+            values.as_mut_ptr().cast(),
+            size_of_val(&values),
+        )
+    };
+    match got {
+        16 => Ok(values[1]),
+        n if n < 0 => Err(io::Error::last_os_error()),
+        _ => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
+    }
 }
 
 /// Makes an event write into the ring of another on the same CPU.

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//! tcp_probe of other hosts: an agent there, its service here.
+//!
+//! The agent numbers its batches and keeps them until they are acknowledged, up
+//! to a bound beyond which new ones are lost and counted. The service takes
+//! every number once.
+
+mod client;
+mod convert;
+mod service;
+
+pub use client::{AgentOptions, AgentReport, Pusher, run};
+pub use convert::{event_of, message_of};
+pub use service::{AgentService, AgentStatus, Agents};

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `tidemark-collector replay`: sends what was recorded to a live collector,
+//! reports over UDP, samples as an agent does.
+
+mod rows;
+
+use crate::agent::Pusher;
+use crate::import::{Trace, time_of};
+use crate::pcap::PcapReader;
+use anyhow::{Context, Result, bail};
+use clap::{ArgGroup, Args};
+use rows::CaptureSource;
+use serde::Serialize;
+use std::net::{SocketAddr, UdpSocket};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use tcp_probe::Event;
+
+/// Samples sent together.
+const BATCH_EVENTS: usize = 1024;
+/// Earlier than due by less than this is in time.
+const SLACK: Duration = Duration::from_micros(50);
+
+#[derive(Debug, Args)]
+#[command(group(ArgGroup::new("source").required(true)))]
+pub struct ReplayArgs {
+    /// Reports of a pcap file (.gz allowed).
+    #[arg(long, group = "source")]
+    pcap: Option<PathBuf>,
+    /// Text trace that belongs to the pcap (.gz allowed); needs --agent.
+    #[arg(long, requires = "pcap", requires = "agent")]
+    tcp_probe: Option<PathBuf>,
+    /// Reports, and with --agent samples, of a capture.
+    #[arg(long, group = "source")]
+    capture: Option<PathBuf>,
+    /// Where reports go (UDP).
+    #[arg(long, default_value = "127.0.0.1:32766")]
+    to: SocketAddr,
+    /// Where samples go: HOST:PORT of a collector's telemetry address.
+    #[arg(long)]
+    agent: Option<String>,
+    /// 1 = as recorded, 2 = twice as fast; 0 = as fast as it goes.
+    #[arg(long, default_value_t = 1.0)]
+    speed: f64,
+    /// Only datagrams of the pcap to these UDP ports; default all.
+    #[arg(long, value_delimiter = ',')]
+    port: Vec<u16>,
+    /// Print the result as JSON on standard output.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What a replay has done.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ReplayReport {
+    pub datagrams: u64,
+    pub bytes: u64,
+    pub events: u64,
+    /// Rows that cannot be made into reports.
+    pub skipped: u64,
+    pub recorded_s: f64,
+    pub took_s: f64,
+}
+
+/// What is sent next, and when it was recorded.
+pub(crate) enum Item {
+    Datagram { time_ns: u64, payload: Vec<u8> },
+    Event { time_ns: u64, event: Event },
+}
+
+/// A pcap with its trace.
+struct PcapSource {
+    pcap: PcapReader,
+    trace: Trace,
+    ports: Vec<u16>,
+    /// Read, but samples come before it.
+    next: Option<(u64, Vec<u8>)>,
+    last_ns: u64,
+}
+
+impl PcapSource {
+    fn next(&mut self) -> Result<Option<Item>> {
+        while self.next.is_none() {
+            let Some(p) = self.pcap.next_packet()? else {
+                break;
+            };
+            if self.ports.is_empty() || self.ports.contains(&p.dst_port) {
+                self.next = Some((p.time_ns, p.payload.to_vec()));
+            }
+        }
+        let until = self.next.as_ref().map_or(u64::MAX, |n| n.0);
+        if let Some(event) = self.trace.until(until)? {
+            self.last_ns = self.last_ns.max(time_of(&event));
+            return Ok(Some(Item::Event {
+                time_ns: self.last_ns,
+                event,
+            }));
+        }
+        Ok(self.next.take().map(|(time_ns, payload)| {
+            self.last_ns = time_ns;
+            Item::Datagram { time_ns, payload }
+        }))
+    }
+}
+
+enum Source {
+    Pcap(Box<PcapSource>),
+    Capture(Box<CaptureSource>),
+}
+
+impl Source {
+    fn next(&mut self) -> Result<Option<Item>> {
+        match self {
+            Self::Capture(capture) => Ok(capture.next()?),
+            Self::Pcap(pcap) => pcap.next(),
+        }
+    }
+
+    fn skipped(&self) -> u64 {
+        match self {
+            Self::Pcap(_) => 0,
+            Self::Capture(c) => c.skipped,
+        }
+    }
+}
+
+/// # Errors
+/// When something cannot be read, or nobody is there.
+pub fn run(args: &ReplayArgs) -> Result<()> {
+    let report = replay(args)?;
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&report)?);
+    } else {
+        println!(
+            "{} datagrams and {} samples of {:.3} s sent in {:.3} s; {} rows skipped",
+            report.datagrams, report.events, report.recorded_s, report.took_s, report.skipped
+        );
+    }
+    Ok(())
+}
+
+fn replay(args: &ReplayArgs) -> Result<ReplayReport> {
+    if !(args.speed >= 0.0 && args.speed.is_finite()) {
+        bail!("--speed {}: must be a number of at least 0", args.speed);
+    }
+    let mut source = match (&args.pcap, &args.capture) {
+        (Some(path), _) => Source::Pcap(Box::new(PcapSource {
+            pcap: PcapReader::open(path)?,
+            trace: Trace::open(args.tcp_probe.as_deref())?,
+            ports: args.port.clone(),
+            next: None,
+            last_ns: 0,
+        })),
+        (None, Some(dir)) => Source::Capture(Box::new(CaptureSource::open(dir)?)),
+        (None, None) => bail!("--pcap or --capture is needed"),
+    };
+    let local = if args.to.is_ipv4() {
+        "0.0.0.0:0"
+    } else {
+        "[::]:0"
+    };
+    let socket = UdpSocket::bind(local).context("cannot open a UDP socket")?;
+    socket
+        .connect(args.to)
+        .with_context(|| format!("cannot send to {}", args.to))?;
+    let mut pusher = match &args.agent {
+        Some(to) => Some(Pusher::connect(to, "replay")?),
+        None => None,
+    };
+    let mut report = ReplayReport::default();
+    let mut events: Vec<Event> = Vec::new();
+    let mut first_ns = None;
+    let mut last_ns = 0;
+    let start = Instant::now();
+    while let Some(item) = source.next()? {
+        let (Item::Datagram { time_ns, .. } | Item::Event { time_ns, .. }) = item;
+        let first_ns = *first_ns.get_or_insert(time_ns);
+        last_ns = last_ns.max(time_ns);
+        if args.speed > 0.0 {
+            let due =
+                Duration::from_nanos((time_ns.saturating_sub(first_ns) as f64 / args.speed) as u64);
+            if let Some(early) = due.checked_sub(start.elapsed())
+                && early > SLACK
+            {
+                // Before resting, all that is due has gone.
+                push(&mut pusher, &mut events, &mut report)?;
+                std::thread::sleep(early);
+            }
+        }
+        match item {
+            Item::Event { event, .. } => {
+                events.push(event);
+                if events.len() >= BATCH_EVENTS {
+                    push(&mut pusher, &mut events, &mut report)?;
+                }
+            }
+            Item::Datagram { payload, .. } => {
+                match socket.send(&payload) {
+                    Ok(_) => {}
+                    // Told of an earlier datagram: nobody listens (any more).
+                    Err(e) if e.kind() == std::io::ErrorKind::ConnectionRefused => {
+                        bail!(
+                            "nobody receives on {}; is a collector running there?",
+                            args.to
+                        )
+                    }
+                    Err(e) => return Err(e).with_context(|| format!("sending to {}", args.to)),
+                }
+                report.datagrams += 1;
+                report.bytes += payload.len() as u64;
+            }
+        }
+    }
+    push(&mut pusher, &mut events, &mut report)?;
+    if let Some(pusher) = pusher {
+        pusher.finish()?;
+    }
+    report.skipped = source.skipped();
+    report.recorded_s = last_ns.saturating_sub(first_ns.unwrap_or(last_ns)) as f64 / 1e9;
+    report.took_s = start.elapsed().as_secs_f64();
+    Ok(report)
+}
+
+fn push(
+    pusher: &mut Option<Pusher>,
+    events: &mut Vec<Event>,
+    report: &mut ReplayReport,
+) -> Result<()> {
+    if let Some(pusher) = pusher
+        && !events.is_empty()
+    {
+        pusher.push(events)?;
+        report.events += events.len() as u64;
+    }
+    events.clear();
+    Ok(())
+}

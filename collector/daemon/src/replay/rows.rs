@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Rows of a capture made into reports and samples again.
+
+use super::Item;
+use int_report::encode::encode;
+use int_report::{FlowKey, Inner, InnerKind, Report};
+use rustc_hash::FxHashMap;
+use std::net::IpAddr;
+use std::path::Path;
+use tcp_probe::{CongStateEvent, Event, RetransmitEvent, Sample};
+use tidemark_capture::{AnyRow, CaptureError, CaptureMeta, Merged};
+use tidemark_pipeline::{Config, NodeConfig, PostcardRow};
+
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+
+/// A capture, datagram by datagram.
+pub struct CaptureSource {
+    rows: Merged,
+    config: Config,
+    flows: FxHashMap<u64, FlowKey>,
+    /// Rows of the datagram being put together.
+    open: Vec<PostcardRow>,
+    /// Taken from the capture, comes after `open`.
+    next: Option<AnyRow>,
+    now_ns: u64,
+    last_sample: Option<(u64, u64)>,
+    pub skipped: u64,
+}
+
+impl CaptureSource {
+    /// # Errors
+    /// When the directory holds no capture.
+    pub fn open(dir: &Path) -> Result<Self, CaptureError> {
+        Ok(Self {
+            config: CaptureMeta::read(dir)?.config,
+            rows: Merged::open(dir)?,
+            flows: FxHashMap::default(),
+            open: Vec::new(),
+            next: None,
+            now_ns: 0,
+            last_sample: None,
+            skipped: 0,
+        })
+    }
+
+    /// # Errors
+    /// When the capture cannot be read on.
+    pub fn next(&mut self) -> Result<Option<Item>, CaptureError> {
+        loop {
+            let row = match self.next.take() {
+                Some(row) => Some(row),
+                None => self.rows.next_row()?,
+            };
+            match row {
+                Some(AnyRow::Postcard(row)) => {
+                    let same = self.open.first().is_none_or(|o| {
+                        (o.node_id, o.hw_id, o.sequence) == (row.node_id, row.hw_id, row.sequence)
+                    });
+                    if same {
+                        self.open.push(*row);
+                        continue;
+                    }
+                    self.next = Some(AnyRow::Postcard(row));
+                }
+                Some(other) if !self.open.is_empty() => self.next = Some(other),
+                Some(AnyRow::Probe(row)) => {
+                    let r = &row.row;
+                    // A flow seen at several ports has a row for each.
+                    let key = (r.flow_id, r.host_ns);
+                    if self.last_sample.replace(key) == Some(key) {
+                        continue;
+                    }
+                    let Some(&flow) = self.flows.get(&r.flow_id) else {
+                        self.skipped += 1;
+                        continue;
+                    };
+                    return Ok(Some(self.event(Event::Probe(Sample {
+                        time_ns: r.host_ns,
+                        flow,
+                        data_len: r.data_len_bytes,
+                        snd_nxt: r.snd_nxt,
+                        snd_una: r.snd_una,
+                        snd_cwnd: r.cwnd,
+                        ssthresh: r.ssthresh,
+                        snd_wnd: r.snd_wnd_bytes,
+                        srtt_us: r.srtt_us,
+                        rcv_wnd: r.rcv_wnd_bytes,
+                        sock_cookie: r.flow_id,
+                    }))));
+                }
+                Some(AnyRow::Event(row)) => {
+                    if let Some(event) = self.other(&row.event) {
+                        return Ok(Some(self.event(event)));
+                    }
+                    continue;
+                }
+                None if self.open.is_empty() => return Ok(None),
+                None => {}
+            }
+            if let Some(item) = self.datagram() {
+                return Ok(Some(item));
+            }
+        }
+    }
+
+    fn event(&self, event: Event) -> Item {
+        Item::Event {
+            time_ns: self.now_ns,
+            event,
+        }
+    }
+
+    fn other(&mut self, event: &tidemark_pipeline::Event) -> Option<Event> {
+        match *event {
+            tidemark_pipeline::Event::Flow(f) => {
+                self.flows.insert(f.flow_id, f.key);
+                None
+            }
+            tidemark_pipeline::Event::Retransmit {
+                flow_id, host_ns, ..
+            } => Some(Event::Retransmit(RetransmitEvent {
+                time_ns: host_ns,
+                flow: *self.flows.get(&flow_id)?,
+            })),
+            tidemark_pipeline::Event::CongestionState {
+                flow_id,
+                host_ns,
+                state,
+                ..
+            } => Some(Event::CongState(CongStateEvent {
+                time_ns: host_ns,
+                flow: *self.flows.get(&flow_id)?,
+                state,
+            })),
+            _ => None,
+        }
+    }
+
+    fn datagram(&mut self) -> Option<Item> {
+        let rows = std::mem::take(&mut self.open);
+        let first = rows.first()?;
+        self.now_ns = self.now_ns.max(first.rx_ns);
+        let node = self.config.nodes.get(&first.node_id);
+        let node = node.cloned().unwrap_or_default();
+        let packets: Vec<Option<(Vec<u8>, InnerKind)>> = rows
+            .iter()
+            .map(|r| packet(r, self.flows.get(&r.flow_id)?))
+            .collect();
+        let mut reports: Vec<Report<'_>> = Vec::new();
+        for (row, packet) in rows.iter().zip(&packets) {
+            let Some((packet, kind)) = packet else {
+                self.skipped += 1;
+                continue;
+            };
+            let inner = Inner {
+                packet,
+                kind: *kind,
+            };
+            reports.push(report(row, &node, inner, reports.is_empty()));
+        }
+        match encode(&reports) {
+            Ok(payload) => Some(Item::Datagram {
+                time_ns: self.now_ns,
+                payload,
+            }),
+            Err(_) => {
+                self.skipped += reports.len() as u64;
+                None
+            }
+        }
+    }
+}
+
+/// In the node's own units, so that its configuration fits again.
+fn report<'a>(row: &PostcardRow, node: &NodeConfig, inner: Inner<'a>, first: bool) -> Report<'a> {
+    let depth = |bytes: u64| bytes / u64::from(node.depth_unit_bytes().max(1));
+    let ticks = |ns: u64| {
+        let ticks = ns / node.time_unit.ns();
+        match node.time_bits {
+            64.. => ticks,
+            bits => ticks & ((1 << bits) - 1),
+        }
+    };
+    Report {
+        version: 2,
+        node_id: row.node_id,
+        hw_id: row.hw_id & 0x3f,
+        sequence: row.sequence & 0x3f_ffff,
+        sequence_bits: 22,
+        dropped: row.dropped,
+        congested: row.ce_marked,
+        tracked: true,
+        ingress_port: Some(row.ingress_port),
+        egress_port: Some(row.port),
+        queue_id: Some(row.queue),
+        queue_occupancy: Some(depth(row.occupancy_bytes).min(0xff_fffe) as u32),
+        ingress_ts: Some(ticks(row.ingress_ns)),
+        egress_ts: (!row.dropped).then(|| ticks(row.egress_ns)),
+        drop_reason: row.dropped.then_some(row.drop_reason),
+        limit: Some(match row.limit_bytes {
+            0 => u32::MAX,
+            bytes => u32::try_from(depth(bytes)).unwrap_or(u32::MAX),
+        }),
+        sampling_shift: Some(row.sampling_shift),
+        policy_flags: Some(u8::from(row.ce_marked)),
+        inner,
+        first_in_datagram: first,
+        ..Report::default()
+    }
+}
+
+/// The headers that a row tells of.
+fn packet(row: &PostcardRow, flow: &FlowKey) -> Option<(Vec<u8>, InnerKind)> {
+    let mut bytes = Vec::with_capacity(60);
+    let (kind, ip_header) = match (flow.src, flow.dst) {
+        (IpAddr::V4(src), IpAddr::V4(dst)) => {
+            bytes.extend([0x45, row.ecn & 3]);
+            bytes.extend(u16::try_from(row.ip_bytes).ok()?.to_be_bytes());
+            bytes.extend([0, 0, 0x40, 0, 64, flow.protocol, 0, 0]);
+            bytes.extend(src.octets());
+            bytes.extend(dst.octets());
+            (InnerKind::Ipv4, 20)
+        }
+        (IpAddr::V6(src), IpAddr::V6(dst)) => {
+            bytes.extend([0x60, (row.ecn & 3) << 4, 0, 0]);
+            let payload = u16::try_from(row.ip_bytes.checked_sub(40)?).ok()?;
+            bytes.extend(payload.to_be_bytes());
+            bytes.extend([flow.protocol, 64]);
+            bytes.extend(src.octets());
+            bytes.extend(dst.octets());
+            (InnerKind::Ipv6, 40)
+        }
+        _ => return None,
+    };
+    match flow.protocol {
+        TCP => {
+            // What is neither IP header nor payload was TCP header and options.
+            let header = row.ip_bytes.checked_sub(ip_header + row.payload_bytes)?;
+            let words = u8::try_from(header / 4)
+                .ok()
+                .filter(|w| (5..=15).contains(w))?;
+            bytes.extend(flow.src_port.to_be_bytes());
+            bytes.extend(flow.dst_port.to_be_bytes());
+            bytes.extend(row.tcp_seq.to_be_bytes());
+            bytes.extend(row.tcp_ack.to_be_bytes());
+            bytes.extend([words << 4, row.tcp_flags, 0, 0, 0, 0, 0, 0]);
+        }
+        UDP => {
+            bytes.extend(flow.src_port.to_be_bytes());
+            bytes.extend(flow.dst_port.to_be_bytes());
+            let length = u16::try_from(row.payload_bytes + 8).ok()?;
+            bytes.extend(length.to_be_bytes());
+            bytes.extend([0, 0]);
+        }
+        _ => {}
+    }
+    Some((bytes, kind))
+}

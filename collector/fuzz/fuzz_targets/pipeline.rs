@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Datagrams and samples of any kind through the pipeline: nothing panics, and
+//! every report is accounted for.
+#![no_main]
+
+use int_report::FlowKey;
+use std::net::IpAddr;
+use tcp_probe::{Event, Sample};
+use tidemark_pipeline::{Config, Datagram, Pipeline, VecSink};
+
+/// Operation (1 byte), length (1 byte), contents.
+fn operations(mut data: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
+    std::iter::from_fn(move || {
+        let (&[op, length], rest) = data.split_first_chunk::<2>()?;
+        let (contents, rest) = rest.split_at(usize::from(length).min(rest.len()));
+        data = rest;
+        Some((op, contents))
+    })
+}
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    let config = Config {
+        local_host: Some("local".into()),
+        max_flows: 16,
+        max_pending: 1024,
+        ..Config::default()
+    };
+    let mut pipeline = Pipeline::new(config, VecSink::default()).unwrap();
+    let exporter = IpAddr::from([192, 0, 2, 1]);
+    let mut rx_ns = 1_000_000_000u64;
+    for (op, contents) in operations(data) {
+        rx_ns += u64::from(op >> 2) * 1_000_000;
+        match op & 3 {
+            0 | 1 => pipeline.push_datagrams(
+                [Datagram {
+                    exporter,
+                    rx_ns,
+                    payload: contents,
+                }]
+                .into_iter(),
+                |_, _| {},
+            ),
+            2 => {
+                let word = |at: usize| {
+                    contents
+                        .get(at..at + 4)
+                        .map_or(0, |b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]))
+                };
+                let event = Event::Probe(Sample {
+                    time_ns: rx_ns.wrapping_add(u64::from(word(0))),
+                    flow: FlowKey {
+                        src: IpAddr::from(word(4).to_be_bytes()),
+                        dst: IpAddr::from(word(8).to_be_bytes()),
+                        src_port: word(12) as u16,
+                        dst_port: (word(12) >> 16) as u16,
+                        protocol: 6,
+                    },
+                    data_len: 0,
+                    snd_nxt: word(16),
+                    snd_una: word(20),
+                    snd_cwnd: word(24),
+                    ssthresh: 1,
+                    snd_wnd: 1,
+                    srtt_us: word(28),
+                    rcv_wnd: 1,
+                    sock_cookie: 1,
+                });
+                pipeline.push_event("local", event);
+            }
+            _ => pipeline.advance(rx_ns),
+        }
+    }
+    pipeline.finish();
+    let s = pipeline.stats();
+    let explained = s.postcard_rows
+        + s.reports_duplicate
+        + s.reports_without_time
+        + s.reports_implausible_time
+        + s.nodes_refused
+        + s.inner_errors.iter().sum::<u64>()
+        + s.drop_summaries
+        + s.drops_not_of_queue;
+    assert_eq!(s.reports, explained);
+    assert_eq!(pipeline.sink().postcards.len() as u64, s.postcard_rows);
+});
