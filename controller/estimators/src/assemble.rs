@@ -102,6 +102,13 @@ fn caveats(
     if window.intervals.is_empty() {
         all.push("no interval record in this window".to_owned());
     }
+    if window.capacity_measured {
+        all.push(format!(
+            "the capacity of the port is not configured: {:.3} Mbit/s is the rate measured while \
+             packets waited",
+            window.info.capacity_bps as f64 / 1e6
+        ));
+    }
     if window.info.capacity_bps == 0 {
         all.push("the capacity of the port is not configured: no utilisation, no load".to_owned());
     }
@@ -112,7 +119,12 @@ fn caveats(
         ));
     }
     if t.sampled {
-        all.push("packets were sampled: only drops are counted exactly".to_owned());
+        all.push(format!(
+            "one packet in {:.0} was reported: drops are counted exactly, the rest is scaled; \
+             the utilisation's 1st percentile is unknown, delta needs the senders' windows, classes of unprobed flows rest on drops and \
+             retransmissions alone",
+            window.sampling
+        ));
     }
     if let Some(t_e) = estimates.t_e_ms
         && window.seconds() * 1e3 < 50.0 * t_e.value

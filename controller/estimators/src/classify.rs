@@ -12,6 +12,7 @@ mod facts;
 use crate::config::EstimatorConfig;
 use crate::congestion_control::{Recognised, recognise};
 use crate::reductions::{Reduction, passive, probed};
+use crate::rtt::BaseRtt;
 use crate::types::{CongestionControl, Evidence, FlowClass};
 use crate::window::FlowWindow;
 use evidence::Odds;
@@ -56,8 +57,14 @@ const PERSISTENT_S: f64 = 5.0;
 /// Share of the samples at the receiver's window that makes a flow WL: what is
 /// left are its recoveries from losses.
 const WINDOW_LIMITED: f64 = 0.5;
-/// Share of the time at a plateau that makes an unprobed flow WL.
-const PLATEAU: f64 = 0.7;
+/// An unprobed flow with another limit is WL when its packets in flight are at
+/// their top for this share of the time.
+const AT_TOP: f64 = 0.55;
+/// Losses elsewhere that speak against a window limit.
+const REMOTE_LOSSES: usize = 4;
+
+/// Packets of a connection that has only been asked for, repetitions included.
+const OPENING_PACKETS: u64 = 4;
 
 struct Verdict {
     class: FlowClass,
@@ -78,6 +85,7 @@ fn verdict(class: FlowClass, confidence: f64, p_lbp: f64, why: impl Into<String>
 /// Classifies one flow by its history up to the end of the window.
 pub(crate) fn classify(
     flow: &FlowWindow<'_>,
+    base: Option<BaseRtt>,
     link: &LinkContext,
     config: &EstimatorConfig,
 ) -> Classified {
@@ -89,7 +97,12 @@ pub(crate) fn classify(
     let is_probed = flow.probed();
     let v = if !flow.is_tcp() {
         verdict(FlowClass::Other, 1.0, 0.0, "not TCP")
-    } else if flow.history.iter().all(|r| r.payload_bytes == 0) && flow.drops_ns.is_empty() {
+    } else if flow.life.packets <= OPENING_PACKETS && flow.history.iter().all(|r| r.syn) {
+        verdict(FlowClass::Short, 0.7, 0.0, "opened, nothing sent yet")
+    } else if flow.history.iter().all(|r| r.payload_bytes == 0)
+        && flow.drops_ns.is_empty()
+        && !is_sender(flow)
+    {
         verdict(
             FlowClass::Other,
             0.95,
@@ -107,7 +120,7 @@ pub(crate) fn classify(
         if is_probed {
             recognised = recognise(&reductions);
         }
-        let f = facts(flow, config);
+        let f = facts(flow, base, config);
         persistent(flow, link, config, &reductions, &recognised, &f)
     };
     Classified {
@@ -123,6 +136,12 @@ pub(crate) fn classify(
         reductions,
         recognised,
     }
+}
+
+/// A flow that sent data before what is kept of it: the packets that are left
+/// close it.
+fn is_sender(flow: &FlowWindow<'_>) -> bool {
+    flow.info.is_some_and(|i| i.mss_bytes > 0 || i.probed)
 }
 
 /// Few packets, and over or only just begun.
@@ -193,8 +212,22 @@ fn persistent(
     if p >= 0.5 {
         return verdict(FlowClass::Lbp, p, p, odds.why());
     }
-    match facts.plateau.filter(|&s| s >= PLATEAU) {
-        Some(_) => verdict(FlowClass::Wl, 0.8 * (1.0 - p), p, odds.why()),
-        None => verdict(FlowClass::Rbp, 1.0 - p, p, odds.why()),
+    if window_limited(facts, reductions) {
+        verdict(FlowClass::Wl, 0.8 * (1.0 - p), p, odds.why())
+    } else {
+        verdict(FlowClass::Rbp, 1.0 - p, p, odds.why())
     }
+}
+
+/// Which other limit an unprobed flow has: a window keeps the packets in flight
+/// at its size, a bottleneck elsewhere spaces them evenly or drops them.
+fn window_limited(facts: &Facts, reductions: &[Reduction]) -> bool {
+    let (Some(shape), None) = (facts.shape, facts.initial_slow_start) else {
+        return false;
+    };
+    let remote = reductions.iter().filter(|r| r.counts && !r.local).count();
+    let local = reductions.iter().filter(|r| r.counts && r.local).count();
+    !facts.spacing.is_some_and(|s| s.evenly())
+        && shape.at_top >= AT_TOP
+        && (remote < REMOTE_LOSSES || remote <= 2 * local)
 }

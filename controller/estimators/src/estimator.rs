@@ -91,15 +91,43 @@ impl Estimator {
         self.last_expiry_ns = 0;
     }
 
-    /// Takes one update of the stream.
+    /// Forgets what was seen at a node whose clock started anew: its records
+    /// would lie in the future of those that come now.
+    pub fn forget_node(&mut self, node_id: u32) {
+        self.store.forget_node(node_id);
+        self.last_expiry_ns = self.latest_ns();
+    }
+
+    /// Takes one update of the stream of the only collector.
     pub fn push(&mut self, update: &Update) {
+        self.push_all(update, false);
+    }
+
+    /// Takes one update of the stream of one of several collectors that share
+    /// the reports of the same links, as reports are spread by flow. `source`
+    /// numbers the collectors: each gives its flows numbers of its own. Records
+    /// of the same interval are added up.
+    pub fn push_from(&mut self, source: u16, update: &Update) {
+        let own = |flow: &mut u64| *flow = (u64::from(source) << 48) | (*flow & ((1 << 48) - 1));
+        let mut update = update.clone();
+        update.flows.iter_mut().for_each(|f| own(&mut f.flow_id));
+        update
+            .flow_intervals
+            .iter_mut()
+            .for_each(|f| own(&mut f.flow_id));
+        update.drops.iter_mut().for_each(|f| own(&mut f.flow_id));
+        update.events.iter_mut().for_each(|f| own(&mut f.flow_id));
+        self.push_all(&update, true);
+    }
+
+    fn push_all(&mut self, update: &Update, several: bool) {
         let c = &self.config;
         for info in &update.flows {
             self.store.push_info(info.clone());
         }
         for record in &update.link_intervals {
             self.store
-                .push_link_interval(record.clone(), c.max_link_intervals);
+                .push_link_interval(record.clone(), c.max_link_intervals, several);
         }
         for record in &update.flow_intervals {
             self.store.push_flow_interval(*record);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Δ (UTB §4.1, §5.6) and Jain's index.
 
-use crate::config::EstimatorConfig;
-use crate::reductions::rtt_ns;
+use crate::in_flight::moments;
+use crate::rtt::BaseRtt;
 use crate::stats::{mean, quantile_sorted};
 use crate::window::FlowWindow;
 
@@ -24,18 +24,18 @@ pub(crate) struct Fairness {
 
 /// Windows of one flow over the window of observation, one for every interval
 /// (the last seen stands until the next sample), segments. For a probed flow
-/// min(cwnd, receiver's window), for another the packets per RTT.
+/// min(cwnd, receiver's window), for another the packets in flight.
 pub(crate) fn windows(
     flow: &FlowWindow<'_>,
     from_ns: u64,
     to_ns: u64,
     interval_ns: u64,
-    config: &EstimatorConfig,
+    base: Option<BaseRtt>,
 ) -> Vec<f64> {
     if flow.probed() {
         probed_windows(flow, from_ns, to_ns, interval_ns)
     } else {
-        passive_windows(flow, from_ns, config)
+        passive_windows(flow, base, from_ns, to_ns)
     }
 }
 
@@ -78,20 +78,22 @@ fn fill(out: &mut Vec<f64>, since: u64, until: u64, value: f64, from_ns: u64, in
     }
 }
 
-fn passive_windows(flow: &FlowWindow<'_>, from_ns: u64, config: &EstimatorConfig) -> Vec<f64> {
-    let mut out = Vec::new();
-    let (mut start, mut packets) = (from_ns, 0.0);
-    for r in flow.window() {
-        let rtt = rtt_ns(flow, r, config).max(1);
-        while r.start_ns >= start + rtt {
-            // A flow that is alive has a window of at least one.
-            out.push(f64::max(packets, 1.0));
-            packets = 0.0;
-            start += rtt;
-        }
-        packets += f64::from(r.packets);
-    }
-    out
+/// What is in flight as the switch sees it; a silence is no window.
+/// Unknown where only a part of the packets was reported.
+fn passive_windows(
+    flow: &FlowWindow<'_>,
+    base: Option<BaseRtt>,
+    from_ns: u64,
+    to_ns: u64,
+) -> Vec<f64> {
+    let Some(base) = base.filter(|_| flow.sampling <= 1.0) else {
+        return Vec::new();
+    };
+    moments(flow, base.seconds, from_ns, to_ns)
+        .iter()
+        .filter(|m| m.packets > 0.5)
+        .map(|m| m.packets.max(1.0))
+        .collect()
 }
 
 /// Δ of windows per flow; `None` when there are none or BDP/n is not above 0.

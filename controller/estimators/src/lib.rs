@@ -16,6 +16,7 @@ mod config;
 mod congestion_control;
 mod estimator;
 mod fairness;
+mod in_flight;
 mod load;
 mod loss_events;
 mod measured;

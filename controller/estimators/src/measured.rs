@@ -2,6 +2,7 @@
 //! From an estimate to what the advisor is given.
 
 use crate::types::{CongestionControl, Estimate, FlowClass, FlowEstimate, LinkEstimate};
+use tidemark_rules::bscl::DEFAULT_ALPHA;
 use tidemark_rules::{Interval, Measured, Observed, Synchrony};
 
 impl From<Estimate> for Interval {
@@ -40,7 +41,11 @@ impl LinkEstimate {
             limit_bytes: self.limit_bytes.map(|b| b as f64),
             n_b: e.n_b.into(),
             n_active: self.flows.len() as f64,
-            alpha: e.alpha.into(),
+            alpha: if e.mean_loss_burst.is_some() {
+                drawn_alpha(e.alpha, self.loss_events)
+            } else {
+                e.alpha.into()
+            },
             alpha_measured: e.mean_loss_burst.is_some(),
             q_observed: e.q.map(Into::into),
             delta: e.delta.map(Into::into),
@@ -67,6 +72,22 @@ impl LinkEstimate {
             occupancy: self.occupancy.clone(),
         }
     }
+}
+
+/// Loss events of the literature's α that count with those seen: a handful of
+/// events says less than all that was ever measured of others.
+const PRIOR_EVENTS: f64 = 4.0;
+
+/// α for the advisor, drawn towards the literature's by as many events.
+fn drawn_alpha(alpha: Estimate, events: u64) -> Interval {
+    let toward = |v: f64, prior: f64| {
+        (v * events as f64 + prior * PRIOR_EVENTS) / (events as f64 + PRIOR_EVENTS)
+    };
+    Interval::new(
+        toward(alpha.value, DEFAULT_ALPHA),
+        toward(alpha.low, 0.4),
+        toward(alpha.high, 0.7),
+    )
 }
 
 /// The congestion control of all LBP flows when they agree; where they differ

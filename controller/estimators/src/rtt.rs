@@ -4,6 +4,7 @@
 use crate::stats::{mean, quantile};
 use crate::types::{Estimate, Evidence};
 use crate::window::FlowWindow;
+use tidemark_proto::telemetry::FlowInterval;
 use tidemark_rules::bdp::effective_rtt_s;
 
 /// A flow's base RTT with its relative error.
@@ -21,7 +22,9 @@ const BASE_RTT_QUANTILE: f64 = 0.1;
 
 /// T_i: a low quantile of (srtt − queueing delay here) over the history, or the
 /// handshake's where that is smaller: a flow that keeps a queue elsewhere hides
-/// its base RTT later. Else the smallest srtt. `None` when nothing is known.
+/// its base RTT later. Without either, the spacing of the first rounds of slow
+/// start, or the time from a drop to its retransmission; else the smallest srtt.
+/// `None` when nothing is known.
 pub(crate) fn base_rtt(flow: &FlowWindow<'_>) -> Option<BaseRtt> {
     let probes = || flow.history.iter().filter_map(|r| r.probe.as_ref());
     let differences: Vec<f64> = probes()
@@ -34,11 +37,18 @@ pub(crate) fn base_rtt(flow: &FlowWindow<'_>) -> Option<BaseRtt> {
         .map(|i| i.handshake_rtt_ns)
         .filter(|&h| h > 0)
         .map(|ns| ns as f64 / 1e9);
-    if let Some(us) = quantile(&differences, BASE_RTT_QUANTILE) {
+    // Of a part of the packets the delay is known too roughly for a low quantile
+    // to be more than its error.
+    let (low, error) = if flow.sampling <= 1.0 {
+        (BASE_RTT_QUANTILE, 0.05)
+    } else {
+        (0.5, 0.3)
+    };
+    if let Some(us) = quantile(&differences, low) {
         let seconds = us / 1e6;
         return Some(BaseRtt {
             seconds: handshake.map_or(seconds, |h| h.min(seconds)),
-            error: 0.05,
+            error,
             evidence: Evidence::Probed,
         });
     }
@@ -49,6 +59,16 @@ pub(crate) fn base_rtt(flow: &FlowWindow<'_>) -> Option<BaseRtt> {
             evidence: Evidence::Passive,
         });
     }
+    // Of a part of the packets neither can be told.
+    if flow.sampling <= 1.0
+        && let Some((seconds, error)) = slow_start(flow).or_else(|| retransmission(flow))
+    {
+        return Some(BaseRtt {
+            seconds,
+            error,
+            evidence: Evidence::Passive,
+        });
+    }
     // Includes queueing: an upper bound.
     let srtt = probes().map(|p| p.srtt_min_us).filter(|&b| b > 0).min()?;
     Some(BaseRtt {
@@ -56,6 +76,81 @@ pub(crate) fn base_rtt(flow: &FlowWindow<'_>) -> Option<BaseRtt> {
         error: 0.5,
         evidence: Evidence::Probed,
     })
+}
+
+/// Round trips shorter than this many records cannot be told from their spacing.
+const LEAST_RECORDS: f64 = 3.0;
+
+/// Mean queueing delay of a record's packets, s.
+fn delay_s(r: &FlowInterval) -> f64 {
+    r.delay_sum_ns as f64 / f64::from(r.packets.max(1)) / 1e9
+}
+
+/// Spacing of the first two rounds of slow start (Jiang, Dovrolis): the second
+/// begins when the first packet of the first is acknowledged, so it leaves here
+/// one base RTT and its own queueing delay later. Seconds and relative error.
+fn slow_start(flow: &FlowWindow<'_>) -> Option<(f64, f64)> {
+    let syn = flow.history.iter().position(|r| r.syn)?;
+    let mut rounds = flow
+        .history
+        .get(syn..)?
+        .iter()
+        .filter(|r| r.payload_bytes > 0);
+    let first = rounds.next()?;
+    let length = first.duration_ns.max(1);
+    let mut last = first.start_ns;
+    // The first round ends with the first silence.
+    let second = rounds.find(|r| {
+        let silence = r.start_ns.saturating_sub(last) > 2 * length;
+        last = r.start_ns;
+        silence
+    })?;
+    let spacing_s = second.start_ns.saturating_sub(first.start_ns) as f64 / 1e9;
+    let seconds = spacing_s - delay_s(second);
+    let length_s = length as f64 / 1e9;
+    let lossless = flow.drops_ns.iter().all(|&d| d > second.start_ns)
+        && first.retransmitted_packets + second.retransmitted_packets == 0;
+    // Delayed acknowledgements may add their timer only to a round of one.
+    (lossless && first.packets > 1 && seconds >= LEAST_RECORDS * length_s)
+        .then_some((seconds, f64::max(0.15, length_s / seconds)))
+}
+
+/// A drop alone for this long is taken for the one that the next retransmission
+/// repairs, s.
+const ALONE_S: f64 = 1.5;
+/// Drops needed: a single one may have been repaired by a timeout.
+const LEAST_REPAIRS: usize = 2;
+
+/// Least time from a drop here to the next retransmission, without the queueing
+/// delays of the packet behind the dropped one and of the retransmission.
+/// Seconds and relative error.
+fn retransmission(flow: &FlowWindow<'_>) -> Option<(f64, f64)> {
+    let mut least = f64::INFINITY;
+    let mut repairs = 0;
+    let mut last_drop = None::<u64>;
+    for &drop in &flow.drops_ns {
+        let alone = last_drop.is_none_or(|l| (drop - l.min(drop)) as f64 / 1e9 > ALONE_S);
+        last_drop = Some(drop);
+        if !alone {
+            continue;
+        }
+        let after = flow.history.partition_point(|r| r.start_ns < drop);
+        let behind = flow.history.get(after..).unwrap_or_default();
+        let Some(next) = behind.iter().find(|r| r.packets > 0) else {
+            continue;
+        };
+        let Some(again) = behind.iter().find(|r| r.retransmitted_packets > 0) else {
+            continue;
+        };
+        let middle_ns = again.start_ns + again.duration_ns / 2;
+        let elapsed_s = middle_ns.saturating_sub(drop) as f64 / 1e9;
+        let seconds = elapsed_s - delay_s(next) - delay_s(again);
+        if seconds > again.duration_ns as f64 / 1e9 {
+            least = least.min(seconds);
+            repairs += 1;
+        }
+    }
+    (repairs >= LEAST_REPAIRS).then_some((least, 0.5))
 }
 
 /// Tₑ and T̄ in ms over the flows of which a base RTT is known.

@@ -22,7 +22,6 @@ pub(crate) struct Totals {
     pub drops: u64,
     pub ce_marked: u64,
     pub met_empty: u64,
-    pub reported_arrivals: u64,
     pub reports_lost: u64,
     pub sampled: bool,
 }
@@ -40,8 +39,8 @@ pub(crate) fn totals(window: &LinkWindow<'_>) -> Totals {
             r.arrival_ip_bytes.saturating_sub(r.drop_ip_bytes) * scale + r.drop_ip_bytes;
         t.drops += drops;
         t.ce_marked += u64::from(r.ce_marked) * scale;
-        t.met_empty += u64::from(r.met_empty);
-        t.reported_arrivals += arrivals;
+        // A dropped packet never met an empty queue.
+        t.met_empty += u64::from(r.met_empty) * scale;
         t.reports_lost += u64::from(r.reports_lost);
         t.sampled |= r.sampling_shift > 0;
     }
@@ -55,8 +54,7 @@ fn scale(r: &LinkInterval) -> u64 {
 /// Utilisation; `rtt_s` gives the length of the windows of the 1st percentile.
 pub(crate) fn utilisation(window: &LinkWindow<'_>, t: &Totals, rtt_s: Option<f64>) -> Utilisation {
     let capacity = window.capacity_bytes_per_s();
-    let non_empty =
-        (t.reported_arrivals > 0).then(|| 1.0 - t.met_empty as f64 / t.reported_arrivals as f64);
+    let non_empty = (t.arrivals > 0).then(|| 1.0 - t.met_empty as f64 / t.arrivals as f64);
     let Some(c) = capacity.filter(|_| window.seconds() > 0.0) else {
         return Utilisation {
             mean: None,
@@ -65,7 +63,8 @@ pub(crate) fn utilisation(window: &LinkWindow<'_>, t: &Totals, rtt_s: Option<f64
             windows: 0,
         };
     };
-    let parts = rtt_s.map_or_else(Vec::new, |rtt| {
+    // Counts of a part of the packets vary more than the utilisation does.
+    let parts = rtt_s.filter(|_| !t.sampled).map_or_else(Vec::new, |rtt| {
         per_window(window, c, (RTTS_PER_WINDOW * rtt * 1e9) as u64)
     });
     Utilisation {

@@ -10,7 +10,7 @@ use tidemark_proto::telemetry::{Drop, FlowEvent, FlowInfo, FlowInterval, LinkInt
 /// What the kept records say of a flow as a whole.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Life {
-    /// Packets that left, sampling not undone.
+    /// Packets that left, sampling undone.
     pub packets: u64,
     pub first_ns: u64,
     pub last_ns: u64,
@@ -19,7 +19,7 @@ pub(crate) struct Life {
 }
 
 impl Life {
-    fn of(history: &[&FlowInterval]) -> Self {
+    fn of(history: &[&FlowInterval], sampling: f64) -> Self {
         let mut life = Self::default();
         for r in history.iter().filter(|r| r.packets + r.drops > 0) {
             if life.packets == 0 && life.first_ns == 0 {
@@ -29,6 +29,7 @@ impl Life {
             life.last_ns = r.start_ns + r.duration_ns;
             life.closed |= r.fin_or_rst;
         }
+        life.packets = (life.packets as f64 * sampling) as u64;
         life
     }
 
@@ -51,6 +52,8 @@ pub(crate) struct FlowWindow<'a> {
     /// Times of its drops here, history included.
     pub drops_ns: Vec<u64>,
     pub events: Vec<&'a FlowEvent>,
+    /// Packets that every reported one stands for (drops: one).
+    pub sampling: f64,
 }
 
 impl<'a> FlowWindow<'a> {
@@ -89,6 +92,33 @@ pub(crate) struct LinkWindow<'a> {
     pub flows: Vec<FlowWindow<'a>>,
     /// Drops within the window.
     pub drops: Vec<&'a Drop>,
+    /// Packets that every reported one stands for, mean over the intervals.
+    pub sampling: f64,
+    /// The capacity is not configured but measured while packets waited.
+    pub capacity_measured: bool,
+}
+
+/// Intervals with packets waiting throughout, needed to measure the capacity.
+const BUSY_INTERVALS: usize = 20;
+
+/// Rate at which the link drains while its queue is never empty, bits/s on the
+/// wire: its capacity. `None` where that was seen too rarely.
+fn drain_rate_bps(intervals: &[&LinkInterval]) -> Option<u64> {
+    let never_empty = |r: &LinkInterval| r.met_empty == 0 && r.arrivals > r.drops && r.packets > 0;
+    let (mut bytes, mut ns, mut count) = (0.0, 0.0, 0);
+    for w in intervals.windows(3) {
+        // The neighbours show that packets waited at either end.
+        if let [before, r, after] = w
+            && never_empty(before)
+            && never_empty(r)
+            && never_empty(after)
+        {
+            bytes += r.wire_bytes as f64 * f64::from(1u32 << r.sampling_shift.min(31));
+            ns += r.duration_ns as f64;
+            count += 1;
+        }
+    }
+    (count >= BUSY_INTERVALS).then(|| (bytes * 8e9 / ns).round() as u64)
 }
 
 impl<'a> LinkWindow<'a> {
@@ -108,6 +138,8 @@ impl<'a> LinkWindow<'a> {
             intervals: Vec::new(),
             flows: Vec::new(),
             drops: Vec::new(),
+            sampling: 1.0,
+            capacity_measured: false,
         };
         let Some(link) = store.links.get(&id) else {
             return window;
@@ -129,6 +161,21 @@ impl<'a> LinkWindow<'a> {
             .iter()
             .filter(|d| (from_ns..to_ns).contains(&d.time_ns))
             .collect();
+        let (mut stands_for, mut reported) = (0.0, 0.0);
+        for r in &window.intervals {
+            let packets = f64::from(r.packets);
+            reported += packets;
+            stands_for += packets * f64::from(1u32 << r.sampling_shift.min(31));
+        }
+        if reported > 0.0 {
+            window.sampling = stands_for / reported;
+        }
+        if window.info.capacity_bps == 0
+            && let Some(bps) = drain_rate_bps(&window.intervals)
+        {
+            window.info.capacity_bps = bps;
+            window.capacity_measured = true;
+        }
         let since = from_ns.saturating_sub((config.history_s.max(0.0) * 1e9) as u64);
         for (&flow_id, flow) in &link.flows {
             let history: Vec<&FlowInterval> = flow
@@ -143,10 +190,11 @@ impl<'a> LinkWindow<'a> {
             window.flows.push(FlowWindow {
                 id: flow_id,
                 info: store.info.get(&flow_id),
-                life: Life::of(&history),
+                life: Life::of(&history, window.sampling),
                 history,
                 window_at,
                 drops_ns: Vec::new(),
+                sampling: window.sampling,
                 events: store.events.get(&flow_id).map_or_else(Vec::new, |e| {
                     e.iter()
                         .filter(|e| e.time_ns >= since && e.time_ns < to_ns)

@@ -449,3 +449,135 @@ fn a_smaller_limit_is_foreseen() {
     let u = b.utilisation.mean.unwrap();
     assert!((p.utilisation.value - u).abs() < 0.05, "{p:?} {u}");
 }
+
+/// Mixes drawn at random (the same each time): number of flows, RTTs, capacity,
+/// limit, other flows.
+fn drawn(seed: u64, probed: bool) -> (Scenario, usize) {
+    let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = |low: f64, high: f64| {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        low + (high - low) * ((x >> 11) as f64 / (1u64 << 53) as f64)
+    };
+    let n = next(3.0, 40.0) as usize;
+    let rtts: Vec<f64> = (0..n).map(|_| 0.01 * next(0.0, 2.7).exp()).collect();
+    let t_e = n as f64 / rtts.iter().map(|t| 1.0 / t).sum::<f64>();
+    // Windows of 12 to 30 segments at the limit: fewer are timeouts, which this
+    // model has not.
+    let window = next(12.0, 30.0);
+    let limit = next(0.4, 1.5);
+    let bdp_pkts = n as f64 * window / (1.0 + limit);
+    let capacity_bps = bdp_pkts / t_e * 1538.0 * 8.0;
+    let mut flows: Vec<Spec> = rtts
+        .iter()
+        .enumerate()
+        .map(|(i, &t)| spec(if i % 3 == 0 { CUBIC } else { RENO }, t, 0.5 * window))
+        .collect();
+    for _ in 0..(next(0.0, 4.0) as usize) {
+        let max_window = next(8.0, 14.0);
+        flows.push(spec(Kind::Rbp { max_window }, next(0.02, 0.08), 6.0));
+    }
+    for _ in 0..(next(0.0, 4.0) as usize) {
+        let segments = next(3.0, 8.0).floor();
+        flows.push(spec(Kind::Wl { segments }, next(0.02, 0.1), segments));
+    }
+    let scenario = Scenario {
+        capacity_bps,
+        limit_pkts: limit * bdp_pkts,
+        seconds: 25.0,
+        probed,
+        flows,
+    };
+    (scenario, n)
+}
+
+#[test]
+fn drawn_mixes() {
+    for probed in [true, false] {
+        let (mut wrong, mut all) = (0, 0);
+        for seed in 1..=24 {
+            let (s, n) = drawn(seed, probed);
+            let (e, _) = estimate(&s, 5.0);
+            let n_b = e.estimates.n_b;
+            let right = |f: &tidemark_estimators::FlowEstimate| {
+                let lbp = f.flow <= n as u64;
+                (f.class == FlowClass::Lbp) == lbp
+            };
+            wrong += e.flows.iter().filter(|f| !right(f)).count();
+            all += e.flows.len();
+            println!(
+                "seed {seed} probed {probed}: N_b {:.1} [{:.1} {:.1}] truth {n} of {}, loss {:.4} u {:.3}",
+                n_b.value,
+                n_b.low,
+                n_b.high,
+                s.flows.len(),
+                e.loss_rate,
+                e.utilisation.mean.unwrap()
+            );
+            for f in e.flows.iter().filter(|f| !right(f)) {
+                println!("   {} as {:?}: {}", f.flow, f.class, f.why);
+            }
+            let n = n as f64;
+            let slack = if probed {
+                (0.1 * n).max(1.0)
+            } else {
+                (0.2 * n).max(2.0)
+            };
+            assert!((n_b.value - n).abs() <= slack, "seed {seed}: {n_b:?} {n}");
+        }
+        assert!(wrong * 10 <= all, "{wrong} of {all}");
+    }
+}
+
+/// A flow whose handshake was not seen: rounds of slow start 80 ms apart, of
+/// which 5 ms are queueing here.
+#[test]
+fn slow_start_rounds_give_the_round_trip() {
+    use tidemark_proto::telemetry::{FlowInfo, FlowInterval, LinkInterval, Update};
+    let start = 5_000_000_000u64;
+    let record = |ms: u64, packets: u32, syn: bool| FlowInterval {
+        flow_id: 1,
+        node_id: NODE,
+        port: PORT,
+        start_ns: start + ms * 1_000_000,
+        duration_ns: 10_000_000,
+        packets,
+        ip_bytes: u64::from(packets) * if syn { 60 } else { 1500 },
+        wire_bytes: u64::from(packets) * if syn { 98 } else { 1538 },
+        payload_bytes: if syn { 0 } else { u64::from(packets * MSS) },
+        delay_sum_ns: u64::from(packets) * 5_000_000,
+        syn,
+        ..FlowInterval::default()
+    };
+    let mut flow_intervals = vec![record(0, 1, true)];
+    for round in 0..12 {
+        let packets = (10u32 << round).min(60);
+        flow_intervals.push(record(100 + 80 * round, packets / 2, false));
+        flow_intervals.push(record(110 + 80 * round, packets / 2, false));
+    }
+    let link_intervals = (0..120)
+        .map(|i| LinkInterval {
+            node_id: NODE,
+            port: PORT,
+            start_ns: start + i * 10_000_000,
+            duration_ns: 10_000_000,
+            ..LinkInterval::default()
+        })
+        .collect();
+    let mut e = Estimator::new(EstimatorConfig::default());
+    e.push(&Update {
+        flows: vec![FlowInfo {
+            flow_id: 1,
+            first_seen_ns: start,
+            mss_bytes: MSS,
+            ..FlowInfo::default()
+        }],
+        link_intervals,
+        flow_intervals,
+        ..Update::default()
+    });
+    let got = e.estimate(LINK, start, start + 2_000_000_000);
+    let rtt_ms = got.flows[0].base_rtt_ms.unwrap();
+    assert!((rtt_ms - 75.0).abs() < 1.0, "{rtt_ms}");
+}

@@ -22,6 +22,7 @@ pub mod bdp;
 pub mod bscl;
 pub mod catalog;
 mod error;
+pub mod hysteresis;
 pub mod measured;
 pub mod ngi;
 pub mod observed;
@@ -34,6 +35,7 @@ pub mod utb;
 pub use advise::{Advice, Infeasibility, Nearest, Present, Rejected, advise};
 pub use catalog::evaluate;
 pub use error::RuleError;
+pub use hysteresis::{Change, worth_changing};
 pub use measured::{
     CongestionControl, Goal, Interval, Measured, Observed, Occupancy, Options, Regime, Synchrony,
     Targets,

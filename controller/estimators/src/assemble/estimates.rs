@@ -59,7 +59,7 @@ pub(super) fn estimates(
                 window.from_ns,
                 window.to_ns,
                 window.interval_ns(),
-                config,
+                f.base_rtt,
             )
         })
         .collect();

@@ -29,14 +29,22 @@ pub(super) fn all<'a, 'w>(
         .flows
         .iter()
         .filter(|f| f.window().iter().any(|r| r.packets + r.drops > 0))
-        .map(|f| one(window, f, classify(f, context, config)))
+        .map(|f| {
+            let base = base_rtt(f);
+            one(window, f, classify(f, base, context, config), base)
+        })
         .collect()
 }
 
 /// A flow active for all but this much of the window is active throughout.
 const NEARLY_ALL: f64 = 0.85;
 
-fn one<'a, 'w>(link: &LinkWindow<'a>, f: &'w FlowWindow<'a>, c: Classified) -> Flow<'a, 'w> {
+fn one<'a, 'w>(
+    link: &LinkWindow<'a>,
+    f: &'w FlowWindow<'a>,
+    c: Classified,
+    base_rtt: Option<BaseRtt>,
+) -> Flow<'a, 'w> {
     let (mut packets, mut drops, mut wire_bytes, mut dropped_bytes) = (0u64, 0u64, 0u64, 0.0);
     let (mut first, mut last) = (u64::MAX, 0u64);
     for r in f.window().iter().filter(|r| r.packets + r.drops > 0) {
@@ -51,7 +59,6 @@ fn one<'a, 'w>(link: &LinkWindow<'a>, f: &'w FlowWindow<'a>, c: Classified) -> F
     }
     let active_s = last.saturating_sub(first) as f64 / 1e9;
     let probe = f.history.iter().rev().find_map(|r| r.probe.as_ref());
-    let base_rtt = base_rtt(f);
     // A flow of long RTT is silent for an RTT at either end of the window.
     let active = (active_s + 2.0 * base_rtt.map_or(0.0, |b| b.seconds)) / link.seconds().max(1e-9);
     Flow {
@@ -63,8 +70,8 @@ fn one<'a, 'w>(link: &LinkWindow<'a>, f: &'w FlowWindow<'a>, c: Classified) -> F
             p_lbp: c.p_lbp,
             why: c.why,
             evidence: c.evidence,
-            rate_bps: wire_bytes as f64 * 8.0 / active_s.max(1e-3),
-            packets,
+            rate_bps: wire_bytes as f64 * 8.0 * f.sampling / active_s.max(1e-3),
+            packets: (packets as f64 * f.sampling).round() as u64,
             drops,
             active_fraction: if active >= NEARLY_ALL { 1.0 } else { active },
             cwnd: probe.map(|p| p.cwnd_last),
@@ -80,7 +87,8 @@ fn one<'a, 'w>(link: &LinkWindow<'a>, f: &'w FlowWindow<'a>, c: Classified) -> F
         window: f,
         base_rtt,
         wire_bytes,
-        offered_bytes: wire_bytes as f64 + dropped_bytes,
+        // Drops are all reported.
+        offered_bytes: wire_bytes as f64 + dropped_bytes / f.sampling,
     }
 }
 

@@ -14,6 +14,15 @@ use tidemark_rules::bscl::SQRT_CONSTANT;
 const PER_DEVIATION: f64 = 1.5;
 /// However many reductions, they weigh no more than this.
 const MOST_BY_REDUCTIONS: f64 = 4.0;
+/// The same for reductions that are only inferred from drops here: every flow
+/// has its share of those, whatever limits it.
+const MOST_BY_DROPS: f64 = 1.5;
+/// Growth in segments per RTT between that of a flow limited here and that of
+/// one with another limit: 70 % of the half segment that delayed
+/// acknowledgements give, the rest left to the blur of the records.
+const LIMITED_GROWTH: f64 = 0.35;
+/// Round trips that make the shape of a flow certain.
+const ENOUGH_RTTS: f64 = 15.0;
 /// Drops at the link needed before its loss rate says what window it allows.
 const MIN_DROPS: u64 = 20;
 
@@ -39,10 +48,20 @@ impl Odds {
         if recognised.cc == CongestionControl::Bbr {
             odds.model_based(flow, link);
         } else {
-            odds.reductions(reductions, link, config);
+            let most = if flow.probed() || facts.shape.is_none() {
+                MOST_BY_REDUCTIONS
+            } else {
+                MOST_BY_DROPS
+            };
+            odds.reductions(reductions, link, config, most);
         }
         odds.waiting(facts);
-        odds.window(facts, link);
+        let in_history: u64 = flow.history.iter().map(|r| u64::from(r.packets)).sum();
+        odds.window(facts, link, (in_history as f64 * flow.sampling) as u64);
+        if recognised.cc != CongestionControl::Bbr {
+            odds.shape(facts, flow);
+        }
+        odds.spacing(facts);
         odds.rate(facts, link);
         odds.limits(facts);
         odds
@@ -62,7 +81,13 @@ impl Odds {
     }
 
     /// Where the reductions come from, those long ago counting less.
-    fn reductions(&mut self, all: &[Reduction], link: &LinkContext, config: &EstimatorConfig) {
+    fn reductions(
+        &mut self,
+        all: &[Reduction],
+        link: &LinkContext,
+        config: &EstimatorConfig,
+        most: f64,
+    ) {
         let (mut local, mut remote) = (0.0, 0.0);
         let (mut of, mut here) = (0u32, 0u32);
         for r in all.iter().filter(|r| r.counts) {
@@ -87,7 +112,7 @@ impl Odds {
         // One reduction says little, 40 of 50 leave no doubt.
         let deviation = (local - remote) / f64::sqrt(local + remote + 1.0);
         self.add(
-            (PER_DEVIATION * deviation).clamp(-MOST_BY_REDUCTIONS, MOST_BY_REDUCTIONS),
+            (PER_DEVIATION * deviation).clamp(-MOST_BY_REDUCTIONS, most),
             format!("{here} of {of} reductions follow a drop here"),
         );
     }
@@ -123,8 +148,9 @@ impl Odds {
     }
 
     /// Flows that share a bottleneck have about the same window whatever their
-    /// RTT (BSCL eq. 8), that which the loss here allows (eq. 2).
-    fn window(&mut self, facts: &Facts, link: &LinkContext) {
+    /// RTT (BSCL eq. 8), that which the loss here allows (eq. 2). Counts the more
+    /// the more losses the flow would have had.
+    fn window(&mut self, facts: &Facts, link: &LinkContext, packets: u64) {
         let Some(window) = facts.in_flight_pkts else {
             return;
         };
@@ -132,14 +158,65 @@ impl Odds {
             return;
         }
         let allowed = (SQRT_CONSTANT / link.loss_rate.sqrt()).max(2.0);
-        let share = window / allowed;
-        let why = format!("{window:.1} packets in flight, the loss here allows {allowed:.0}");
-        if share < 0.25 {
-            self.add(-2.5, why);
-        } else if share < 0.4 {
-            self.add(-1.0, why);
-        } else if share > 1.0 {
-            self.add(0.7, why);
+        let share = (window / allowed).max(1e-3);
+        let losses = packets as f64 * link.loss_rate;
+        let weight = losses / (losses + 1.0);
+        let log_odds = if share < 0.5 {
+            (3.0 * (2.0 * share).log2()).max(-4.0)
+        } else if share > 2.0 {
+            // No window limit stands above what the loss allows.
+            2.0
+        } else if share > 0.8 {
+            0.7
+        } else {
+            return;
+        };
+        self.add(
+            weight * log_odds,
+            format!("{window:.1} packets in flight, the loss here allows {allowed:.0}"),
+        );
+    }
+
+    /// Between losses the window of a flow that is limited here grows, by half a
+    /// segment per RTT or more; one with another limit stays. That it grows does
+    /// not tell where it is limited, the less so if it never lost here.
+    fn shape(&mut self, facts: &Facts, flow: &FlowWindow<'_>) {
+        let Some(shape) = facts.shape else { return };
+        // Where the window itself is seen this is a second look at it.
+        let weight = if flow.probed() { 0.4 } else { 1.0 };
+        let most = if flow.drops_ns.is_empty() { 0.0 } else { 0.8 };
+        if let Some(growth) = shape.growth {
+            let enough = (shape.growth_rtts / ENOUGH_RTTS).min(1.0);
+            let log_odds = (10.0 * (growth - LIMITED_GROWTH)).clamp(-3.5, most);
+            self.add(
+                weight * enough * log_odds,
+                format!("in flight grows by {growth:.2} per RTT between losses"),
+            );
+        }
+        // A sawtooth down to its half is within 1.25 packets of its 90th
+        // percentile for this share of the time, one that falls deeper for less.
+        let sawtooth = (0.1 + 2.5 / shape.top.max(1.0)).min(0.95);
+        let beyond = shape.at_top - sawtooth;
+        let most = if sawtooth < 0.5 { most / 2.0 } else { 0.0 };
+        let log_odds = (-6.0 * (beyond - 0.1)).clamp(-2.5, most);
+        let enough = (shape.rtts / ENOUGH_RTTS).min(1.0);
+        if log_odds.abs() > 0.1 {
+            self.add(
+                weight * enough * log_odds,
+                format!(
+                    "in flight is at its top of {:.1} for {:.0} % of the time",
+                    shape.top,
+                    shape.at_top * 100.0
+                ),
+            );
+        }
+    }
+
+    /// Windows send in bursts; packets more evenly spaced than by chance have
+    /// passed a slower link before.
+    fn spacing(&mut self, facts: &Facts) {
+        if facts.spacing.is_some_and(|s| s.evenly()) {
+            self.add(-2.0, "packets come singly, spaced by a slower link before");
         }
     }
 
@@ -160,15 +237,6 @@ impl Odds {
             self.add(
                 -2.5,
                 "in flight well below both windows: held back at its own host",
-            );
-        }
-        if let Some(p) = facts.plateau.filter(|&p| p >= super::PLATEAU) {
-            self.add(
-                -4.5,
-                format!(
-                    "packets in flight hardly vary {:.0} % of the time",
-                    p * 100.0
-                ),
             );
         }
     }

@@ -2,11 +2,15 @@
 //! What a flow's records say about its limits.
 
 use crate::config::EstimatorConfig;
+use crate::in_flight::{Shape, Spacing, losses_ns, moments, shape, spacing};
 use crate::reductions::rtt_ns;
+use crate::rtt::BaseRtt;
 use crate::stats::quantile;
 use crate::window::FlowWindow;
 
 const SSTHRESH_UNSET: u32 = 0x7fff_ffff;
+/// Round trips needed before a shape means anything.
+const LEAST_RTTS: f64 = 8.0;
 
 /// Where packets wait, medians.
 #[derive(Clone, Copy, Debug)]
@@ -28,24 +32,40 @@ pub(super) struct Facts {
     pub initial_slow_start: Option<bool>,
     /// `None` when not probed.
     pub waiting: Option<Waiting>,
-    /// Share of the time its packets in flight are near their largest; `None`
-    /// when probed (its windows are known then) or too short.
-    pub plateau: Option<f64>,
+    /// Shape of its packets in flight as the switch sees them; `None` without a
+    /// base RTT, with sampled packets, or when too short.
+    pub shape: Option<Shape>,
+    pub spacing: Option<Spacing>,
     /// Mean packets in flight in the window.
     pub in_flight_pkts: Option<f64>,
     /// Mean rate on the wire in the window.
     pub bytes_per_s: f64,
 }
 
-pub(super) fn facts(flow: &FlowWindow<'_>, config: &EstimatorConfig) -> Facts {
+pub(super) fn facts(
+    flow: &FlowWindow<'_>,
+    base: Option<BaseRtt>,
+    config: &EstimatorConfig,
+) -> Facts {
     let mut facts = if flow.probed() {
         from_probe(flow)
     } else {
-        Facts {
-            plateau: plateau(flow, config),
-            ..Facts::default()
-        }
+        Facts::default()
     };
+    // A count of a part of the packets varies more than any window.
+    if flow.sampling <= 1.0 {
+        facts.spacing = spacing(flow);
+        facts.shape = base.and_then(|b| {
+            let memory_ns = (config.memory_s.max(0.0) * 1e9) as u64;
+            let recent = flow.life.last_ns.saturating_sub(memory_ns);
+            let since = flow
+                .window()
+                .first()
+                .map_or(recent, |r| r.start_ns.min(recent));
+            let moments = moments(flow, b.seconds, since, flow.life.last_ns);
+            shape(&moments, &losses_ns(flow)).filter(|s| s.rtts >= LEAST_RTTS)
+        });
+    }
     let (mut packets, mut bytes, mut rtt_sum, mut records) = (0.0, 0.0, 0.0, 0.0);
     for r in flow.window().iter().filter(|r| r.packets > 0) {
         packets += f64::from(r.packets);
@@ -58,8 +78,14 @@ pub(super) fn facts(flow: &FlowWindow<'_>, config: &EstimatorConfig) -> Facts {
         _ => 0.0,
     };
     if records > 0.0 && seconds > 0.0 {
-        facts.bytes_per_s = bytes / seconds;
-        facts.in_flight_pkts = Some(packets / seconds * (rtt_sum / records));
+        facts.bytes_per_s = bytes * flow.sampling / seconds;
+        let per_s = packets * flow.sampling / seconds;
+        facts.in_flight_pkts = base.map(|_| per_s * (rtt_sum / records));
+    }
+    if !flow.probed()
+        && let Some(s) = facts.shape
+    {
+        facts.in_flight_pkts = Some(s.mean);
     }
     facts
 }
@@ -119,38 +145,4 @@ fn from_probe(flow: &FlowWindow<'_>) -> Facts {
         });
     }
     facts
-}
-
-/// In flight above this part of its 90th percentile is at the plateau; a
-/// sawtooth between W/2 and W is there a third of the time.
-const PLATEAU: f64 = 0.82;
-/// RTTs over which the packets in flight are averaged.
-const RTTS_PER_BIN: f64 = 2.0;
-/// Bins needed before a plateau means anything.
-const MIN_BINS: usize = 10;
-
-/// Share of the time at which a flow's packets in flight are near their 90th
-/// percentile; `None` when too little was seen.
-fn plateau(flow: &FlowWindow<'_>, config: &EstimatorConfig) -> Option<f64> {
-    let mut in_flight = Vec::new();
-    let (mut start, mut rtts) = (None::<u64>, 0.0);
-    let mut packets = 0.0;
-    for r in &flow.history {
-        let rtt = rtt_ns(flow, r, config).max(1) as f64;
-        let began = *start.get_or_insert(r.start_ns);
-        let end = r.start_ns + r.duration_ns;
-        packets += f64::from(r.packets);
-        // Packets per RTT, whatever the RTT is at the time.
-        rtts = f64::max(rtts, end.saturating_sub(began) as f64 / rtt);
-        if rtts >= RTTS_PER_BIN {
-            in_flight.push(packets / rtts);
-            (start, rtts, packets) = (Some(end), 0.0, 0.0);
-        }
-    }
-    let top = quantile(&in_flight, 0.9).filter(|&t| t >= 2.0)?;
-    if in_flight.len() < MIN_BINS {
-        return None;
-    }
-    let near = in_flight.iter().filter(|&&w| w >= PLATEAU * top).count();
-    Some(near as f64 / in_flight.len() as f64)
 }

@@ -20,7 +20,12 @@ pub(crate) fn passive(flow: &FlowWindow<'_>, config: &EstimatorConfig) -> Vec<Re
     let mut found = local_episodes(flow, config);
     found.extend(retransmissions(flow, config, &found));
     found.sort_unstable_by_key(|r| r.time_ns);
-    let falls = rate_falls(flow, config);
+    // Counts of a part of the packets fall and rise by chance.
+    let falls = if flow.sampling <= 1.0 {
+        rate_falls(flow, config)
+    } else {
+        Vec::new()
+    };
     for fall in falls {
         let near = |r: &Reduction| r.time_ns.abs_diff(fall.time_ns) < TIMEOUT_LOOKBACK_NS;
         if !found.iter().any(near) {

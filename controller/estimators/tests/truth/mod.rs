@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Runs with known truth (`<repo>/../shared/data/ns3`) through the collector's
+//! pipeline into the estimator.
+#![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+pub mod reference;
+
+use flate2::read::GzDecoder;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::{Path, PathBuf};
+use tidemark_estimators::{
+    Estimator, EstimatorConfig, FlowClass, FlowEstimate, LinkEstimate, LinkId,
+};
+use tidemark_pipeline::{
+    Config, DepthUnit, NodeConfig, Pipeline, PortConfig, PostcardRow, ProbeRow, VecSink,
+    proto_nodes,
+};
+
+pub const LINK: LinkId = LinkId {
+    node_id: 10,
+    port: 1,
+};
+
+/// The runs, as found; empty (and said so) without the data.
+pub fn runs() -> Vec<String> {
+    let Some(dir) = data() else { return Vec::new() };
+    let mut names: Vec<String> = std::fs::read_dir(dir)
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+pub fn data() -> Option<PathBuf> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/ns3");
+    if dir.is_dir() {
+        return Some(dir);
+    }
+    println!("SKIPPED: no ../shared/data/ns3 beside the repository");
+    None
+}
+
+fn unzipped(path: &Path) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    GzDecoder::new(File::open(path).unwrap())
+        .read_to_end(&mut bytes)
+        .unwrap();
+    bytes
+}
+
+/// UDP payloads of a little-endian nanosecond pcap with Ethernet, IPv4, UDP.
+fn reports(path: &Path) -> Vec<(u64, Vec<u8>)> {
+    let bytes = unzipped(path);
+    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    assert_eq!(word(0), 0xa1b2_3c4d, "nanosecond pcap");
+    let mut out = Vec::new();
+    let mut at = 24;
+    while at < bytes.len() {
+        let time = u64::from(word(at)) * 1_000_000_000 + u64::from(word(at + 4));
+        let len = word(at + 8) as usize;
+        out.push((time, bytes[at + 16 + 42..at + 16 + len].to_vec()));
+        at += 16 + len;
+    }
+    out
+}
+
+fn probes(path: &Path) -> Vec<tcp_probe::Event> {
+    BufReader::new(GzDecoder::new(File::open(path).unwrap()))
+        .split(b'\n')
+        .filter_map(|line| tcp_probe::text::parse_line(&line.unwrap()).unwrap())
+        .collect()
+}
+
+fn time_of(e: &tcp_probe::Event) -> u64 {
+    match e {
+        tcp_probe::Event::Probe(s) => s.time_ns,
+        tcp_probe::Event::Retransmit(s) => s.time_ns,
+        tcp_probe::Event::CongState(s) => s.time_ns,
+    }
+}
+
+/// How a run is looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct View {
+    pub probed: bool,
+    pub interval_ms: u32,
+    /// One report in so many is lost on its way; 0 = none.
+    pub lose_one_in: u64,
+    /// One packet in 2^shift is reported, drops always.
+    pub sampling_shift: u8,
+}
+
+impl View {
+    pub const PROBED: Self = Self {
+        probed: true,
+        interval_ms: 10,
+        lose_one_in: 0,
+        sampling_shift: 0,
+    };
+    pub const PASSIVE: Self = Self {
+        probed: false,
+        ..Self::PROBED
+    };
+}
+
+pub struct Run {
+    pub truth: serde_json::Value,
+    pub rows: Vec<PostcardRow>,
+    pub probes: Vec<ProbeRow>,
+    pub estimator: Estimator,
+    /// Start of the simulation, node clock.
+    pub zero_ns: u64,
+    /// Warm-up's end, node clock.
+    pub from_ns: u64,
+}
+
+impl Run {
+    /// The whole capture after the warm-up.
+    pub fn estimate(&self) -> LinkEstimate {
+        let (_, end) = self.estimator.span(LINK).unwrap();
+        self.estimator.estimate(LINK, self.from_ns, end)
+    }
+
+    /// From and to seconds of the simulation.
+    pub fn between(&self, from_s: f64, to_s: f64) -> LinkEstimate {
+        let at = |s: f64| self.zero_ns + (s * 1e9) as u64;
+        self.estimator.estimate(LINK, at(from_s), at(to_s))
+    }
+}
+
+/// Well mixed, so that "one in n" has no period.
+fn mixed(i: u64) -> u64 {
+    let mut x = i.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+pub fn run(name: &str, view: View) -> Option<Run> {
+    run_split(name, view, 1)
+}
+
+/// The same with the reports spread over several collectors by flow.
+pub fn run_split(name: &str, view: View, collectors: u16) -> Option<Run> {
+    let dir = data()?.join(name);
+    let truth: serde_json::Value =
+        serde_json::from_reader(File::open(dir.join("truth.json")).unwrap()).unwrap();
+    let mut config = Config {
+        join_wait_ms: 5000,
+        local_host: Some("ns3".to_owned()),
+        interval_ms: view.interval_ms,
+        ..Config::default()
+    };
+    let mut node = NodeConfig {
+        depth_unit: DepthUnit::Packets,
+        ..NodeConfig::default()
+    };
+    node.ports.insert(
+        1,
+        PortConfig {
+            name: "bottleneck".into(),
+            capacity_bps: truth["C_bps"].as_u64().unwrap(),
+            wire_overhead_bytes: 0,
+            queue_overhead_bytes: 0,
+        },
+    );
+    config.nodes.insert(10, node);
+    let nodes = proto_nodes(&config.nodes);
+    let mut pipelines: Vec<Pipeline<VecSink>> = (0..collectors)
+        .map(|_| Pipeline::new(config.clone(), VecSink::default()).unwrap())
+        .collect();
+    let events = if view.probed {
+        probes(&dir.join("tcp_probe.txt.gz"))
+    } else {
+        Vec::new()
+    };
+    let mut events = events.into_iter().peekable();
+    let exporter = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 10));
+    let mut sequences = [0u32; 256];
+    for (i, (time, payload)) in reports(&dir.join("reports.pcap.gz"))
+        .into_iter()
+        .enumerate()
+    {
+        while let Some(e) = events.next_if(|e| time_of(e) <= time) {
+            for pipeline in &mut pipelines {
+                pipeline.push_event("ns3", e);
+            }
+        }
+        let dice = mixed(i as u64);
+        if view.lose_one_in > 0 && dice % view.lose_one_in == 0 {
+            continue;
+        }
+        int_report::decode(&payload, |r| {
+            let mut r = r;
+            if view.sampling_shift > 0 {
+                if !r.dropped && dice & ((1 << view.sampling_shift) - 1) != 0 {
+                    return;
+                }
+                // The switch numbers the reports it sends.
+                let sequence = &mut sequences[usize::from(r.hw_id)];
+                *sequence += 1;
+                r.sequence = *sequence;
+                r.sampling_shift = Some(view.sampling_shift);
+            }
+            if collectors > 1 {
+                let inner = int_report::parse_inner(&r.inner).unwrap();
+                let to = (inner.src_port ^ inner.dst_port) % collectors;
+                // Each collector hears of a part of the sequence only: spread
+                // reports are numbered for each.
+                let sequence = &mut sequences[usize::from(r.hw_id) + 16 * usize::from(to)];
+                *sequence += 1;
+                r.sequence = *sequence;
+                pipelines[usize::from(to)].push_report(exporter, &r, time);
+                return;
+            }
+            pipelines[0].push_report(exporter, &r, time);
+        })
+        .unwrap();
+    }
+    for e in events {
+        for pipeline in &mut pipelines {
+            pipeline.push_event("ns3", e);
+        }
+    }
+    let mut estimator = Estimator::new(EstimatorConfig {
+        retention_s: 3600.0,
+        ..EstimatorConfig::default()
+    });
+    estimator.set_nodes(&nodes);
+    let (mut rows, mut samples) = (Vec::new(), Vec::new());
+    for (i, mut pipeline) in pipelines.into_iter().enumerate() {
+        pipeline.finish();
+        let sink = pipeline.into_sink();
+        for u in &sink.updates {
+            if collectors > 1 {
+                estimator.push_from(i as u16, u);
+            } else {
+                estimator.push(u);
+            }
+        }
+        rows.extend(sink.postcards);
+        samples.extend(sink.probes);
+    }
+    let offset_s = truth["capture"]["switch_clock_minus_host_clock_s"]
+        .as_f64()
+        .unwrap();
+    let warmup_s = truth["warmup_s"].as_f64().unwrap();
+    Some(Run {
+        zero_ns: (offset_s * 1e9) as u64,
+        from_ns: ((offset_s + warmup_s) * 1e9) as u64,
+        rows,
+        probes: samples,
+        truth,
+        estimator,
+    })
+}
+
+type Key = (String, u16, u16);
+
+fn kinds(truth: &serde_json::Value) -> HashMap<Key, (String, f64)> {
+    truth["flows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| {
+            (
+                (
+                    f["src"].as_str().unwrap().to_owned(),
+                    f["sport"].as_u64().unwrap() as u16,
+                    f["dport"].as_u64().unwrap() as u16,
+                ),
+                (
+                    f["kind"].as_str().unwrap().to_owned(),
+                    f["base_rtt_s"].as_f64().unwrap_or(0.0),
+                ),
+            )
+        })
+        .collect()
+}
+
+fn key_of(f: &FlowEstimate) -> Key {
+    let k = f.key.as_ref().unwrap();
+    (k.src.clone(), k.src_port, k.dst_port)
+}
+
+fn label(c: FlowClass) -> &'static str {
+    match c {
+        FlowClass::Lbp => "lbp",
+        FlowClass::Rbp => "rbp",
+        FlowClass::Wl => "wl",
+        FlowClass::Short => "short",
+        FlowClass::Other => "udp",
+    }
+}
+
+/// An estimate beside the truth.
+pub struct Judged {
+    pub n_b: f64,
+    /// Flows that are not short, and of them those classified right.
+    pub long: usize,
+    pub long_right: usize,
+    pub t_e_ms: f64,
+    pub wrong: Vec<String>,
+}
+
+pub fn judge(r: &Run, e: &LinkEstimate) -> Judged {
+    let truth = kinds(&r.truth);
+    let mut j = Judged {
+        n_b: r.truth["n_flows"]["lbp"].as_f64().unwrap(),
+        long: 0,
+        long_right: 0,
+        t_e_ms: r.truth["lbp_rtt_harmonic_mean_s"].as_f64().unwrap() * 1e3,
+        wrong: Vec::new(),
+    };
+    for f in &e.flows {
+        let Some((kind, rtt)) = truth.get(&key_of(f)) else {
+            continue; // acknowledgements and the like
+        };
+        let right = label(f.class) == kind;
+        if kind != "short" {
+            j.long += 1;
+            j.long_right += usize::from(right);
+        }
+        let far = f
+            .base_rtt_ms
+            .is_none_or(|b| (b / 1e3 / rtt - 1.0).abs() > 0.1);
+        if !right || (kind == "lbp" && far) {
+            j.wrong.push(format!(
+                "{kind} as {:?} ({:.2}) rtt {rtt} base {:?} pkts {} drops {} L{} R{}: {}",
+                f.class,
+                f.confidence,
+                f.base_rtt_ms,
+                f.packets,
+                f.drops,
+                f.reductions_local,
+                f.reductions_remote,
+                f.why
+            ));
+        }
+    }
+    j
+}
