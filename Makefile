@@ -86,6 +86,18 @@ lint: venv console ## Formatting, clippy, ruff, TypeScript
 bench: ## Benchmarks; each compares two things in one run
 	cargo bench --locked --workspace
 
+.PHONY: bench-collector
+bench-collector: require-root ## The collector's speed, figure by figure (4 minutes on a quiet machine)
+	cargo bench --locked -p tidemark-collector --bench collector
+
+.PHONY: soak
+soak: ## The collector for 10 minutes at 1 M reports/s (SOAK="SECONDS RATE")
+	cargo bench --locked -p tidemark-collector --bench soak -- $(or $(SOAK),600)
+
+.PHONY: fuzz-collector
+fuzz-collector: ## Every decoder of the collector, 10 minutes each (FUZZ="SECONDS TARGET...")
+	collector/fuzz/run.sh $(FUZZ)
+
 ##@ Set-up (done by the others as needed)
 
 .PHONY: venv
