@@ -28,8 +28,9 @@ from scapy.fields import (
     StrLenField,
     XShortField,
 )
-from scapy.layers.inet import IP, UDP
+from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
+from scapy.layers.ipsec import AH
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Padding, Raw, bind_layers
 from scapy.utils import PcapReader, checksum
@@ -235,8 +236,29 @@ def reports(packet: Packet):
         layer = layer.payload
 
 
+def inner_fields(packet: Packet) -> dict:
+    """Addresses, protocol behind extension headers, ports and TCP numbers of an
+    inner packet; what it does not have is left out."""
+    ip = packet.getlayer(IP) or packet.getlayer(IPv6)
+    if ip is None:
+        return {}
+    protocol = ip.proto if isinstance(ip, IP) else ip.nh
+    layer = ip.payload
+    while isinstance(ip, IPv6) and "nh" in layer.fields:
+        protocol = layer.nh
+        # Scapy does not look behind an authentication header.
+        behind = {6: TCP, 17: UDP}.get(protocol) if isinstance(layer, AH) else None
+        layer = behind(raw(layer.payload)) if behind else layer.payload
+    fields = {"src": ip.src, "dst": ip.dst, "protocol": protocol}
+    if isinstance(layer, TCP):
+        fields |= {k: getattr(layer, k) for k in ("sport", "dport", "seq", "ack")}
+    elif isinstance(layer, UDP):
+        fields |= {k: getattr(layer, k) for k in ("sport", "dport")}
+    return fields
+
+
 def as_dict(report: _Individual) -> dict:
-    """Fields that are present, by name; the inner packet in hex and in words."""
+    """Fields that are present, by name; the inner packet in hex, and what it says."""
     group = report
     while not isinstance(group, TelemetryReport):
         group = group.underlayer
@@ -254,7 +276,7 @@ def as_dict(report: _Individual) -> dict:
         fields[f.name] = value
     fields["inner"] = report.inner.hex()
     if report.inner_packet is not None:
-        fields["summary"] = report.inner_packet.summary()
+        fields["inner_fields"] = inner_fields(report.inner_packet)
     return fields
 
 
@@ -266,7 +288,7 @@ def main() -> int:
     with PcapReader(sys.argv[1]) as packets:
         for packet in packets:
             for report in reports(packet):
-                print(json.dumps(as_dict(report)))
+                print(json.dumps(as_dict(report), separators=(",", ":")))
     return 0
 
 

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Wireshark dissector reads every field as the Scapy layer does. Runs where
+tshark is (Debian package tshark)."""
+
+import json
+import shutil
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(REPOSITORY / "ptf-tests"))
+from scapy.layers.inet import IP, TCP, UDP  # noqa: E402
+from scapy.layers.l2 import Ether  # noqa: E402
+from scapy.packet import Raw  # noqa: E402
+from scapy.utils import PcapReader, wrpcap  # noqa: E402
+from tidemark_ptf import report  # noqa: E402
+
+SCRIPT = REPOSITORY / "tools" / "wireshark" / "tidemark_report.lua"
+FIXTURE = REPOSITORY / "ptf-tests" / "fixtures" / "reports.pcap"
+
+# Fields that both have under the same name.
+FIELDS = [
+    "version",
+    "hw_id",
+    "sequence",
+    "node_id",
+    "report_type",
+    "inner_type",
+    "length_words",
+    "metadata_length_words",
+    "dropped",
+    "congested",
+    "tracked",
+    "intermediate",
+    "metadata_bits",
+    "domain",
+    "domain_bits",
+    "domain_status",
+    "ingress_port",
+    "egress_port",
+    "hop_latency",
+    "queue_id",
+    "occupancy",
+    "ingress_ns",
+    "egress_ns",
+    "ingress_port2",
+    "egress_port2",
+    "utilisation",
+    "buffer_id",
+    "buffer_occupancy",
+    "drop_queue_id",
+    "drop_reason",
+    "limit",
+    "sampling_shift",
+    "policy_flags",
+]
+INNER = ["ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "tcp.srcport", "tcp.dstport", "tcp.seq_raw"]
+
+
+@pytest.fixture(scope="module")
+def tshark():
+    found = shutil.which("tshark")
+    if found is None:
+        message = "SKIPPED: tshark is not on PATH: the Wireshark dissector is NOT tested"
+        print(f"\n{message}\n", file=sys.__stderr__)
+        warnings.warn(message, stacklevel=1)
+        pytest.skip(message)
+    return found
+
+
+def dissect(tshark, pcap, *options) -> list[dict]:
+    """Per packet, the values of each field (there may be several)."""
+    names = [f"tidemark.{f}" for f in FIELDS]
+    names += ["tidemark.inner", "tidemark.unknown_metadata", "tidemark.ce_marked"]
+    names += ["tidemark.malformed", "tidemark.version.unknown", "tidemark.residence_ns"]
+    names += ["_ws.col.Info", "_ws.col.Source", "_ws.lua.error", *INNER]
+    command = [tshark, "-n", "-X", f"lua_script:{SCRIPT}", "-r", str(pcap), "-T", "json"]
+    for name in names:
+        command += ["-e", name]
+    done = subprocess.run([*command, *options], capture_output=True, text=True, check=True)
+    assert "Lua" not in done.stderr, done.stderr
+    packets = [p["_source"]["layers"] for p in json.loads(done.stdout)]
+    assert not any("_ws.lua.error" in p for p in packets)
+    return packets
+
+
+def number(text: str) -> int:
+    if text in ("True", "False"):
+        return int(text == "True")
+    return int(text, 0)
+
+
+def reports_of(pcap) -> list[list]:
+    report.bind()
+    with PcapReader(str(pcap)) as packets:
+        return [list(report.reports(p)) for p in packets]
+
+
+def compare(packets, expected):
+    assert len(packets) == len(expected)
+    for i, (layers, reports) in enumerate(zip(packets, expected, strict=True)):
+        dicts = [report.as_dict(r) for r in reports]
+        for field in FIELDS:
+            once = field in ("version", "hw_id", "sequence", "node_id")
+            theirs = [d[field] for d in (dicts[:1] if once else dicts) if field in d]
+            ours = [number(v) for v in layers.get(f"tidemark.{field}", [])]
+            assert ours == theirs, f"packet {i + 1}: {field}"
+        inner = [bytes.fromhex(v.replace(":", "")) for v in layers.get("tidemark.inner", [])]
+        assert inner == [r.inner for r in reports if r.inner], f"packet {i + 1}: inner packet"
+
+
+def test_reports_of_the_switch(tshark):
+    packets = dissect(tshark, FIXTURE)
+    expected = reports_of(FIXTURE)
+    assert len(packets) > 50
+    compare(packets, expected)
+    marked = 0
+    for i, (layers, (r,)) in enumerate(zip(packets, expected, strict=True)):
+        assert "tidemark.malformed" not in layers, f"packet {i + 1}"
+        # The inner packet, by Wireshark's own dissectors; outside is the report's.
+        assert layers["_ws.col.Source"] == ["10.0.0.254"]
+        assert layers["_ws.col.Info"][0].startswith(f"Node {r.node_id}/{r.hw_id} #{r.sequence}")
+        assert ("DROPPED" in layers["_ws.col.Info"][0]) == bool(r.dropped)
+        shown = report.inner_fields(r.inner_packet)
+        family = "ip" if isinstance(r.inner_packet, IP) else "ipv6"
+        # (The last: Wireshark names the final hop of a routing header besides.)
+        assert shown["src"] in layers[f"{family}.src"]
+        assert shown["dst"] in layers[f"{family}.dst"]
+        if "seq" in shown:
+            assert layers["tcp.srcport"] == [str(shown["sport"])], f"packet {i + 1}"
+            assert layers["tcp.dstport"] == [str(shown["dport"])]
+            assert layers["tcp.seq_raw"] == [str(shown["seq"])]
+        else:
+            assert "tcp.srcport" not in layers
+        if not r.dropped:
+            assert layers["tidemark.residence_ns"] == [str(r.egress_ns - r.ingress_ns)]
+        marked += number(layers["tidemark.ce_marked"][0])
+    assert marked == sum(r.policy_flags & report.FLAG_CE_MARKED for (r,) in expected) > 0
+
+
+MACS = {"src": "02:00:00:00:00:01", "dst": "02:00:00:00:00:02"}
+
+
+def frame(payload: bytes, port=report.DEFAULT_PORT):
+    ip = IP(src="192.0.2.1", dst="192.0.2.2")
+    return Ether(bytes(Ether(**MACS) / ip / UDP(sport=50000, dport=port) / Raw(payload)))
+
+
+def built(**fields) -> bytes:
+    fields = {"inner_packet": IP(src="10.0.0.1", dst="10.0.0.2") / TCP()} | fields
+    return bytes(report.TelemetryReport(node_id=7, **fields))
+
+
+def individual(**fields) -> bytes:
+    return built(**fields)[8:]
+
+
+@pytest.fixture
+def pcap(tmp_path):
+    def write(*payloads, port=report.DEFAULT_PORT):
+        path = tmp_path / "made.pcap"
+        wrpcap(str(path), [frame(p, port) for p in payloads])
+        return path
+
+    return write
+
+
+def test_several_reports_in_one_datagram(tshark, pcap):
+    drop = individual(dropped=1, metadata_bits=report.DROPPED_BITS, drop_reason=73)
+    path = pcap(built(occupancy=5) + individual(occupancy=6) + drop)
+    expected = reports_of(path)
+    assert [len(r) for r in expected] == [3]
+    compare(dissect(tshark, path), expected)
+
+
+def test_all_metadata_and_unknown_domains(tshark, pcap):
+    path = pcap(
+        built(metadata_bits=0x7FFF, reserved_metadata=b"\xee" * 24, hop_latency=9, buffer_id=3),
+        built(domain=77, domain_bits=0x8000, unknown_metadata=b"abcd", limit=None),
+        built(inner_packet=None, inner_type=0),
+        built(inner_type=3, inner_packet=Ether(**MACS) / IP(dst="10.0.0.2") / UDP()),
+        built(inner_packet=IP(src="10.0.0.1", dst="10.0.0.2") / TCP() / Raw(b"x" * 1200)),
+    )
+    packets = dissect(tshark, path)
+    compare(packets, reports_of(path))
+    assert packets[1]["tidemark.unknown_metadata"] == ["61626364"]
+
+
+def test_damage_is_shown(tshark, pcap):
+    whole = built()
+    beyond = bytearray(whole)
+    beyond[9] = 200
+    metadata = bytearray(whole)
+    metadata[10] = 200
+    missing = bytearray(whole)
+    missing[10] = 1
+    bare = bytes(whole[:8]) + b"\x14\x02\x00\x20"
+    path = pcap(bytes(beyond), bytes(metadata), bytes(missing), bare)
+    for layers in dissect(tshark, path):
+        assert "tidemark.malformed" in layers
+
+
+def test_every_cut_is_survived(tshark, pcap):
+    dissect(tshark, pcap(*(built()[:n] for n in range(1, 92))))
+
+
+def test_other_versions_are_named(tshark, pcap):
+    old = b"\x10" + built()[1:]
+    (layers,) = dissect(tshark, pcap(old))
+    assert "tidemark.version.unknown" in layers
+    assert layers["_ws.col.Info"] == ["Telemetry report version 1"]
+
+
+def test_preferences(tshark, pcap):
+    path = pcap(built(), port=5555)
+    assert "tidemark.version" not in dissect(tshark, path)[0]
+    (layers,) = dissect(tshark, path, "-o", "tidemark.port:5555")
+    assert layers["tidemark.version"] == ["2"]
+    assert "tcp.srcport" in layers
+    off = ["-o", "tidemark.port:5555", "-o", "tidemark.inner:FALSE"]
+    (layers,) = dissect(tshark, path, *off)
+    assert "tidemark.inner" in layers and "tcp.srcport" not in layers

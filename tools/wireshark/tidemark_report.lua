@@ -1,0 +1,255 @@
+-- SPDX-License-Identifier: Apache-2.0
+--
+-- Wireshark dissector of INT Telemetry Report v2.0 as Tidemark's switches send
+-- it: several reports in one datagram, unknown metadata and domains skipped by
+-- their length, the inner packet shown by Wireshark's own dissectors.
+--
+--   tshark -X lua_script:tidemark_report.lua -r reports.pcap
+--
+-- or copy it into Wireshark's personal Lua plugins folder (Help > About >
+-- Folders). UDP port 32766, or another in the protocol's preferences.
+
+local report = Proto("tidemark", "Telemetry Report")
+
+local DOMAIN_TIDEMARK = 0x544D
+local NONE, TLV, EXTENSION, ETHERNET, IPV4, IPV6 = 0, 1, 2, 3, 4, 5
+local UNLIMITED = 0xFFFFFFFF
+
+local report_types = { [0] = "Inner only", [1] = "INT", [2] = "IOAM" }
+local inner_types = {
+  [NONE] = "None", [TLV] = "TLV", [EXTENSION] = "Domain-specific extension",
+  [ETHERNET] = "Ethernet", [IPV4] = "IPv4", [IPV6] = "IPv6",
+}
+local drop_reasons = { [71] = "Tail drop", [73] = "AQM" }
+local limits = { [UNLIMITED] = "Unlimited" }
+
+local f = {
+  version = ProtoField.uint8("tidemark.version", "Version", base.DEC, nil, 0xF0),
+  hw_id = ProtoField.uint32("tidemark.hw_id", "Hardware id", base.DEC, nil, 0x0FC00000),
+  sequence = ProtoField.uint32("tidemark.sequence", "Sequence number", base.DEC, nil, 0x003FFFFF),
+  node_id = ProtoField.uint32("tidemark.node_id", "Node id", base.DEC),
+  report_type = ProtoField.uint8("tidemark.report_type", "Report type", base.DEC, report_types, 0xF0),
+  inner_type = ProtoField.uint8("tidemark.inner_type", "Inner type", base.DEC, inner_types, 0x0F),
+  length_words = ProtoField.uint8("tidemark.length_words", "Length (4-byte words)", base.DEC),
+  metadata_words = ProtoField.uint8("tidemark.metadata_length_words", "Metadata length (4-byte words)", base.DEC),
+  dropped = ProtoField.bool("tidemark.dropped", "Dropped", 8, nil, 0x80),
+  congested = ProtoField.bool("tidemark.congested", "Congested queue", 8, nil, 0x40),
+  tracked = ProtoField.bool("tidemark.tracked", "Tracked flow", 8, nil, 0x20),
+  intermediate = ProtoField.bool("tidemark.intermediate", "Intermediate", 8, nil, 0x10),
+  metadata_bits = ProtoField.uint16("tidemark.metadata_bits", "Metadata bits", base.HEX),
+  domain = ProtoField.uint16("tidemark.domain", "Domain", base.HEX, { [DOMAIN_TIDEMARK] = "Tidemark" }),
+  domain_bits = ProtoField.uint16("tidemark.domain_bits", "Domain metadata bits", base.HEX),
+  domain_status = ProtoField.uint16("tidemark.domain_status", "Domain metadata status", base.HEX),
+  reserved = ProtoField.uint32("tidemark.reserved_metadata", "Reserved metadata", base.HEX),
+  ingress_port = ProtoField.uint16("tidemark.ingress_port", "Ingress port", base.DEC),
+  egress_port = ProtoField.uint16("tidemark.egress_port", "Egress port", base.DEC),
+  hop_latency = ProtoField.uint32("tidemark.hop_latency", "Hop latency", base.DEC),
+  queue_id = ProtoField.uint8("tidemark.queue_id", "Queue id", base.DEC),
+  occupancy = ProtoField.uint24("tidemark.occupancy", "Queue occupancy on arrival", base.DEC),
+  ingress_ns = ProtoField.uint64("tidemark.ingress_ns", "Ingress time (ns)", base.DEC),
+  egress_ns = ProtoField.uint64("tidemark.egress_ns", "Egress time (ns)", base.DEC),
+  residence_ns = ProtoField.uint64("tidemark.residence_ns", "Time in the node (ns)", base.DEC),
+  ingress_port2 = ProtoField.uint32("tidemark.ingress_port2", "Level-2 ingress interface", base.DEC),
+  egress_port2 = ProtoField.uint32("tidemark.egress_port2", "Level-2 egress interface", base.DEC),
+  utilisation = ProtoField.uint32("tidemark.utilisation", "Egress port utilisation", base.DEC),
+  buffer_id = ProtoField.uint8("tidemark.buffer_id", "Buffer id", base.DEC),
+  buffer_occupancy = ProtoField.uint24("tidemark.buffer_occupancy", "Buffer occupancy", base.DEC),
+  drop_queue_id = ProtoField.uint8("tidemark.drop_queue_id", "Queue id of the drop", base.DEC),
+  drop_reason = ProtoField.uint8("tidemark.drop_reason", "Drop reason", base.DEC, drop_reasons),
+  limit = ProtoField.uint32("tidemark.limit", "Limit in force", base.DEC, limits),
+  sampling_shift = ProtoField.uint8("tidemark.sampling_shift", "Sampling shift (1 in 2^n)", base.DEC),
+  policy_flags = ProtoField.uint8("tidemark.policy_flags", "Policy flags", base.HEX),
+  ce_marked = ProtoField.bool("tidemark.ce_marked", "CE marked here", 8, nil, 0x01),
+  unknown = ProtoField.bytes("tidemark.unknown_metadata", "Metadata of an unknown domain"),
+  inner = ProtoField.bytes("tidemark.inner", "Inner packet"),
+}
+report.fields = f
+
+local e = {
+  version = ProtoExpert.new(
+    "tidemark.version.unknown", "Not version 2 of the report: not dissected",
+    expert.group.UNDECODED, expert.severity.WARN),
+  short = ProtoExpert.new(
+    "tidemark.malformed", "The report is longer than its datagram, or its metadata than the report",
+    expert.group.MALFORMED, expert.severity.ERROR),
+}
+report.experts = e
+
+report.prefs.port = Pref.uint("UDP port", 32766, "Datagrams to this port are reports")
+
+report.prefs.inner = Pref.bool("Dissect inner packets", true,
+  "Off: their bytes only, and no TCP analysis over packets that are not in the capture")
+
+-- Bits of the metadata in their order: mask, bytes, what to add.
+local metadata = {
+  { 0x8000, 4, function(t, b) t:add(f.reserved, b) end },
+  { 0x4000, 4, function(t, b)
+    t:add(f.ingress_port, b(0, 2))
+    t:add(f.egress_port, b(2, 2))
+  end },
+  { 0x2000, 4, function(t, b) t:add(f.hop_latency, b) end },
+  { 0x1000, 4, function(t, b)
+    t:add(f.queue_id, b(0, 1))
+    t:add(f.occupancy, b(1, 3))
+  end },
+  { 0x0800, 8, function(t, b) t:add(f.ingress_ns, b) end },
+  { 0x0400, 8, function(t, b) t:add(f.egress_ns, b) end },
+  { 0x0200, 8, function(t, b)
+    t:add(f.ingress_port2, b(0, 4))
+    t:add(f.egress_port2, b(4, 4))
+  end },
+  { 0x0100, 4, function(t, b) t:add(f.utilisation, b) end },
+  { 0x0080, 4, function(t, b)
+    t:add(f.buffer_id, b(0, 1))
+    t:add(f.buffer_occupancy, b(1, 3))
+  end },
+}
+for _, mask in ipairs({ 0x0040, 0x0020, 0x0010, 0x0008, 0x0004, 0x0002 }) do
+  table.insert(metadata, { mask, 4, function(t, b) t:add(f.reserved, b) end })
+end
+table.insert(metadata, { 0x0001, 4, function(t, b)
+  t:add(f.drop_queue_id, b(0, 1))
+  t:add(f.drop_reason, b(1, 1))
+end })
+
+local domain_metadata = {
+  { 0x8000, 4, function(t, b) t:add(f.limit, b) end },
+  { 0x4000, 4, function(t, b)
+    t:add(f.sampling_shift, b(0, 1))
+    t:add(f.policy_flags, b(1, 1))
+    t:add(f.ce_marked, b(1, 1))
+  end },
+}
+
+-- Adds the items whose bit is set; returns the offset behind them, nil when they
+-- do not fit before `stop`.
+local function add_items(items, bits, tree, tvb, at, stop)
+  for _, item in ipairs(items) do
+    if bit.band(bits, item[1]) ~= 0 then
+      if at + item[2] > stop then return nil end
+      item[3](tree, tvb(at, item[2]))
+      at = at + item[2]
+    end
+  end
+  return at
+end
+
+local inner_dissectors = {
+  [ETHERNET] = Dissector.get("eth_withoutfcs"),
+  [IPV4] = Dissector.get("ip"),
+  [IPV6] = Dissector.get("ipv6"),
+}
+
+local function add_inner(kind, tree, tvb, pinfo)
+  tree:add(f.inner, tvb())
+  local dissector = inner_dissectors[kind]
+  if dissector == nil or not report.prefs.inner then return end
+  -- Addresses and columns are the report's, not those of the packet it tells of.
+  local addresses = {}
+  for _, name in ipairs({ "src", "dst", "net_src", "net_dst", "src_port", "dst_port" }) do
+    addresses[name] = pinfo[name]
+  end
+  dissector:call(tvb:tvb(), pinfo, tree)
+  for name, value in pairs(addresses) do pinfo[name] = value end
+  pinfo.cols.info:clear_fence()
+  pinfo.cols.protocol = "Tidemark"
+end
+
+-- One individual report at `at`; returns the offset behind it, nil to stop.
+local function add_individual(tvb, at, pinfo, root, words)
+  local finish = tvb:len()
+  local length = tvb(at + 1, 1):uint()
+  local stop = length == 0xFF and finish or at + 4 + 4 * length
+  if stop > finish then
+    root:add_proto_expert_info(e.short)
+    return nil
+  end
+  -- Up to three bytes behind the last report belong to it.
+  if finish - stop < 4 then stop = finish end
+
+  local tree = root:add(report, tvb(at, stop - at), "Individual report")
+  tree:add(f.report_type, tvb(at, 1))
+  tree:add(f.inner_type, tvb(at, 1))
+  tree:add(f.length_words, tvb(at + 1, 1))
+  tree:add(f.metadata_words, tvb(at + 2, 1))
+  for _, flag in ipairs({ f.dropped, f.congested, f.tracked, f.intermediate }) do
+    tree:add(flag, tvb(at + 3, 1))
+  end
+  local kind = bit.band(tvb(at, 1):uint(), 0x0F)
+  local report_type = bit.rshift(tvb(at, 1):uint(), 4)
+  local flags = tvb(at + 3, 1):uint()
+  local inner = at + 4
+  if report_type == 1 then
+    inner = at + 12 + 4 * tvb(at + 2, 1):uint()
+    if inner > stop then
+      tree:add_proto_expert_info(e.short)
+      return nil
+    end
+    tree:add(f.metadata_bits, tvb(at + 4, 2))
+    tree:add(f.domain, tvb(at + 6, 2))
+    tree:add(f.domain_bits, tvb(at + 8, 2))
+    tree:add(f.domain_status, tvb(at + 10, 2))
+    local bits = tvb(at + 4, 2):uint()
+    local behind = add_items(metadata, bits, tree, tvb, at + 12, inner)
+    if behind ~= nil and tvb(at + 6, 2):uint() == DOMAIN_TIDEMARK then
+      behind = add_items(domain_metadata, tvb(at + 8, 2):uint(), tree, tvb, behind, inner)
+    end
+    if behind == nil then
+      tree:add_proto_expert_info(e.short)
+      return nil
+    end
+    if behind < inner then tree:add(f.unknown, tvb(behind, inner - behind)) end
+    -- Ports, queue, both times: as Tidemark's reports of forwarded packets have.
+    if bit.band(bits, 0x5C00) == 0x5C00 and bit.band(bits, 0xA000) == 0 then
+      local residence = tvb(at + 28, 8):uint64() - tvb(at + 20, 8):uint64()
+      tree:add(f.residence_ns, tvb(at + 20, 16), residence):set_generated()
+    end
+    if bit.band(bits, 0xF000) == 0x5000 then
+      table.insert(words, string.format("port %d > %d, occupancy %d",
+        tvb(at + 12, 2):uint(), tvb(at + 14, 2):uint(), tvb(at + 17, 3):uint()))
+    end
+    if bit.band(bits, 1) ~= 0 then flags = bit.bor(flags, 0x80) end
+  end
+  if bit.band(flags, 0x80) ~= 0 then table.insert(words, "DROPPED") end
+  if inner < stop then add_inner(kind, tree, tvb(inner, stop - inner), pinfo) end
+  return stop
+end
+
+function report.dissector(tvb, pinfo, root)
+  if tvb:len() < 12 then return 0 end
+  pinfo.cols.protocol = "Tidemark"
+  local version = tvb(0, 1):bitfield(0, 4)
+  local tree = root:add(report, tvb())
+  tree:add(f.version, tvb(0, 1))
+  if version ~= 2 then
+    tree:add_proto_expert_info(e.version)
+    pinfo.cols.info = string.format("Telemetry report version %d", version)
+    return tvb:len()
+  end
+  tree:add(f.hw_id, tvb(0, 4))
+  tree:add(f.sequence, tvb(0, 4))
+  tree:add(f.node_id, tvb(4, 4))
+  local words = {
+    string.format("Node %d/%d #%d", tvb(4, 4):uint(), tvb(0, 4):bitfield(4, 6),
+      tvb(0, 4):bitfield(10, 22)),
+  }
+  pinfo.cols.info = words[1]
+  local at = 8
+  while at ~= nil and tvb:len() - at >= 4 do
+    at = add_individual(tvb, at, pinfo, tree, words)
+  end
+  pinfo.cols.info = table.concat(words, ", ")
+  return tvb:len()
+end
+
+local ports = DissectorTable.get("udp.port")
+local current = report.prefs.port
+ports:add(current, report)
+
+function report.prefs_changed()
+  if report.prefs.port ~= current then
+    ports:remove(current, report)
+    current = report.prefs.port
+    ports:add(current, report)
+  end
+end
