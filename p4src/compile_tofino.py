@@ -3,11 +3,13 @@
 
 Of what the compiler makes, this is committed for each target:
 
-* ``p4info.txtpb``    tables and fields as P4Runtime clients see them
-* ``resources.json``  stages, tables, PHV, memories and stateful ALUs used
-* ``digest.json``     SHA-256 of every source, SHA-256 and size of everything made
-                      (bfrt.json, too large to keep, the assembly and the binary
-                      among it), and the compiler
+* ``p4info.txtpb``      tables and fields as P4Runtime clients see them
+* ``bfrt_tables.json``  the same for BFRT clients: bfrt.json without the tables of
+                        snapshots and hash units, which are most of it
+* ``resources.json``    stages, tables, PHV, memories and stateful ALUs used
+* ``digest.json``       SHA-256 of every source, SHA-256 and size of everything made
+                        (bfrt.json, the assembly and the binary among it), and the
+                        compiler
 
 The compiler is ``$P4C_TOFINO`` or the first of ``bf-p4c``, ``p4c-barefoot`` and
 ``p4c`` (where it knows Tofino) on PATH. It may be a driver, as open-p4studio
@@ -36,7 +38,11 @@ import tofino_assembly
 SOURCE_DIR = Path(__file__).resolve().parent
 BUILD_DIR = SOURCE_DIR / "build"
 DIGEST_NAME = "digest.json"
-COMMITTED = ("p4info.txtpb", "resources.json")
+COMMITTED = ("p4info.txtpb", "bfrt_tables.json", "resources.json")
+
+
+# Of bfrt.json: what the program declares.
+TABLE_TYPES = ("MatchAction_Direct", "Register")
 
 
 class Target(NamedTuple):
@@ -142,8 +148,9 @@ def compile_program(compiler: str, target: Target, out_dir: Path) -> None:
         run([*command, "-o", str(out_dir), source])
         for assembly in sorted(out_dir.glob("**/*.bfa")):
             command = [find_assembler(compiler), "--target", target.name, "-o"]
-            run([*command, str(assembly.parent), str(assembly)])
+            assemble([*command, str(assembly.parent), str(assembly)])
     write_resources(out_dir)
+    write_tables(out_dir)
 
 
 def run(command: list[str]) -> None:
@@ -152,11 +159,25 @@ def run(command: list[str]) -> None:
     subprocess.run(command, cwd=SOURCE_DIR, check=True)
 
 
+def assemble(command: list[str]) -> None:
+    # It warns of every hash group that tables share; only errors are of use.
+    done = subprocess.run(command, cwd=SOURCE_DIR, capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(done.stdout + done.stderr, file=sys.stderr)
+        done.check_returncode()
+
+
 def write_resources(out_dir: Path) -> None:
     assembly = single(out_dir, "*.bfa")
     tofino_assembly.check(assembly)
     resources = tofino_assembly.resources(assembly)
     (out_dir / "resources.json").write_text(json.dumps(resources, indent=2) + "\n")
+
+
+def write_tables(out_dir: Path) -> None:
+    described = json.loads((out_dir / "bfrt.json").read_text())
+    described["tables"] = [t for t in described["tables"] if t["table_type"] in TABLE_TYPES]
+    (out_dir / "bfrt_tables.json").write_text(json.dumps(described, indent=1) + "\n")
 
 
 def single(out_dir: Path, pattern: str) -> Path:
@@ -175,6 +196,7 @@ def outputs(target: Target, out_dir: Path) -> dict[str, dict]:
     result = {}
     for name, path in {
         "bfrt.json": out_dir / "bfrt.json",
+        "bfrt_tables.json": out_dir / "bfrt_tables.json",
         "p4info.txtpb": out_dir / "p4info.txtpb",
         "resources.json": out_dir / "resources.json",
         "assembly": single(out_dir, "*.bfa"),
