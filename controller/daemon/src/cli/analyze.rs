@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use tidemark_capture::Replay;
 use tidemark_estimators::{Estimator, EstimatorConfig, LinkEstimate, LinkId};
 use tidemark_proto::telemetry::Update;
-use tidemark_rules::{Advice, Options, advise};
+use tidemark_rules::hysteresis::LEAST_CHANGE;
+use tidemark_rules::{Advice, Change, Options, advise, worth_changing};
 
 #[derive(Debug, Args)]
 pub struct AnalyzeArgs {
@@ -47,6 +48,8 @@ struct Link {
     first_ns: u64,
     estimate: LinkEstimate,
     advice: Advice,
+    /// Whether the advice is worth leaving the limit in force.
+    change: Change,
 }
 
 pub fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
@@ -62,24 +65,17 @@ pub fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
         let (from_ns, to_ns) = args.span(first_ns, last_ns)?;
         let estimate = estimator.estimate(id, from_ns, to_ns);
         let advice = advise(&estimate.measured(), &targets, &Options::default());
+        let change = worth_changing(&advice, &targets, LEAST_CHANGE);
         let link = Link {
             first_ns,
             estimate,
             advice,
+            change,
         };
         links.insert(id, link);
     }
     if links.is_empty() {
-        let known: Vec<String> = spans.keys().map(ToString::to_string).collect();
-        let known = if known.is_empty() {
-            "none".into()
-        } else {
-            known.join(", ")
-        };
-        anyhow::bail!(
-            "{}: no such link in the capture; it has (node:port): {known}",
-            args.capture.display()
-        );
+        anyhow::bail!("{}", no_such_link(&args.capture, &spans));
     }
     if args.json {
         let links: Vec<Value> = links.values().map(Link::json).collect();
@@ -94,22 +90,71 @@ pub fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The estimates of a capture's links over a window (s from each link's first
+/// interval), of all or of one node and port.
+pub fn links(
+    capture: &Path,
+    (from_s, to_s): (Option<f64>, Option<f64>),
+    (node, port): (Option<u32>, Option<u32>),
+) -> anyhow::Result<Vec<(LinkId, LinkEstimate)>> {
+    let (estimator, spans) = load(capture)?;
+    let mut links = Vec::new();
+    for (&id, &(first_ns, last_ns)) in &spans {
+        if node.is_none_or(|n| n == id.node_id) && port.is_none_or(|p| p == id.port) {
+            let ns = (None, None);
+            let (from_ns, to_ns) = span((from_s, to_s), ns, (first_ns, last_ns))?;
+            links.push((id, estimator.estimate(id, from_ns, to_ns)));
+        }
+    }
+    if links.is_empty() {
+        anyhow::bail!("{}", no_such_link(capture, &spans));
+    }
+    Ok(links)
+}
+
+fn no_such_link(capture: &Path, spans: &Spans) -> String {
+    let known: Vec<String> = spans.keys().map(ToString::to_string).collect();
+    let known = if known.is_empty() {
+        "none".into()
+    } else {
+        known.join(", ")
+    };
+    format!(
+        "{}: no such link in the capture; it has (node:port): {known}",
+        capture.display()
+    )
+}
+
+type Ends<T> = (Option<T>, Option<T>);
+
+fn span(
+    (from_s, to_s): Ends<f64>,
+    (from_ns, to_ns): Ends<u64>,
+    (first_ns, last_ns): (u64, u64),
+) -> anyhow::Result<(u64, u64)> {
+    let at = |s: Option<f64>, ns: Option<u64>, default: u64, name: &str| match s {
+        Some(s) if !(s >= 0.0 && s.is_finite()) => {
+            anyhow::bail!("--{name}-s: {s} is not a time from 0 on")
+        }
+        Some(s) => Ok(first_ns.saturating_add((s * 1e9).round() as u64)),
+        None => Ok(ns.unwrap_or(default)),
+    };
+    let from_ns = at(from_s, from_ns, first_ns, "from")?;
+    let to_ns = at(to_s, to_ns, last_ns, "to")?;
+    anyhow::ensure!(
+        from_ns < to_ns,
+        "the span is empty: {from_ns} ns to {to_ns} ns; the capture has {first_ns} to {last_ns}"
+    );
+    Ok((from_ns, to_ns))
+}
+
 impl AnalyzeArgs {
     fn span(&self, first_ns: u64, last_ns: u64) -> anyhow::Result<(u64, u64)> {
-        let at = |s: Option<f64>, ns: Option<u64>, default: u64, name: &str| match s {
-            Some(s) if !(s >= 0.0 && s.is_finite()) => {
-                anyhow::bail!("--{name}-s: {s} is not a time from 0 on")
-            }
-            Some(s) => Ok(first_ns.saturating_add((s * 1e9).round() as u64)),
-            None => Ok(ns.unwrap_or(default)),
-        };
-        let from_ns = at(self.from_s, self.from_ns, first_ns, "from")?;
-        let to_ns = at(self.to_s, self.to_ns, last_ns, "to")?;
-        anyhow::ensure!(
-            from_ns < to_ns,
-            "the span is empty: {from_ns} ns to {to_ns} ns; the capture has {first_ns} to {last_ns}"
-        );
-        Ok((from_ns, to_ns))
+        span(
+            (self.from_s, self.to_s),
+            (self.from_ns, self.to_ns),
+            (first_ns, last_ns),
+        )
     }
 }
 
@@ -163,6 +208,7 @@ impl Link {
         v["to_s"] = json!((self.estimate.to_ns.saturating_sub(self.first_ns)) as f64 / 1e9);
         v["rules"] = json!(self.advice.rules);
         v["advice"] = view::advice(&self.advice, true);
+        v["advice"]["change"] = json!(self.change);
         v
     }
 
@@ -246,6 +292,11 @@ impl Link {
             lines.push(table::rules(&self.advice.rules));
         }
         lines.push(table::advice(&self.advice));
+        lines.push(format!(
+            "worth a change: {}, {}",
+            if self.change.worth { "yes" } else { "no" },
+            self.change.why
+        ));
         lines.join("\n")
     }
 }

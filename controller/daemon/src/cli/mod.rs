@@ -9,6 +9,7 @@ mod size;
 mod table;
 mod targets;
 mod units;
+mod whatif;
 
 use clap::{Args, Parser, Subcommand};
 use std::net::SocketAddr;
@@ -35,6 +36,9 @@ enum Command {
     Analyze(analyze::AnalyzeArgs),
     /// Estimate a capture and advise a limit.
     Advise(analyze::AnalyzeArgs),
+    /// Predicted utilisation, loss and delay over the limit, from a capture.
+    #[command(name = "whatif")]
+    WhatIf(whatif::WhatIfArgs),
     /// Every sizing rule for a link described by hand; needs no switch.
     Size(size::SizeArgs),
     /// Set a limit through a running controller.
@@ -85,6 +89,7 @@ pub fn main() -> ExitCode {
         Command::Provision(a) => run::provision(&a.config, a.json),
         Command::Analyze(a) => analyze::analyze(&a, false),
         Command::Advise(a) => analyze::analyze(&a, true),
+        Command::WhatIf(a) => whatif::whatif(&a),
         Command::Size(a) => size::size(&a),
         Command::Set(a) => remote::set(&a),
         Command::Status(a) => remote::status(&a),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `size`: the calculator.
 
-use super::{print, table, targets::TargetArgs, units};
+use super::{print, table, targets::TargetArgs, units, whatif};
 use clap::Args;
 use serde_json::json;
 use tidemark_rules::{CongestionControl, Interval, Measured, Options, advise};
@@ -38,6 +38,9 @@ pub struct SizeArgs {
     congestion_control: Option<Cc>,
     #[command(flatten)]
     targets: TargetArgs,
+    /// Predicted utilisation, loss and delay over the limit, as CSV, instead.
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
     /// As JSON.
     #[arg(long)]
     json: bool,
@@ -99,6 +102,13 @@ impl SizeArgs {
 pub fn size(args: &SizeArgs) -> anyhow::Result<()> {
     let targets = args.targets.targets()?;
     let measured = args.measured()?;
+    if args.csv {
+        print(&whatif::COLUMNS.join(","))?;
+        for line in whatif::csv(None, &measured, &whatif::curve(&measured, 40)?) {
+            print(&line)?;
+        }
+        return Ok(());
+    }
     let advice = advise(&measured, &targets, &Options::default());
     if args.json {
         let all =

@@ -42,7 +42,7 @@ pub fn percent(v: f64) -> String {
     format!("{} %", number(v * 100.0))
 }
 
-fn percent_range(i: Interval) -> String {
+pub fn percent_range(i: Interval) -> String {
     format!(
         "{} ({} to {})",
         percent(i.value),

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `whatif`: predicted utilisation, loss and delay over the limit.
+
+use super::{analyze, print, table};
+use clap::Args;
+use serde_json::json;
+use std::path::PathBuf;
+use tidemark_estimators::LinkId;
+use tidemark_rules::{Measured, WhatIfPoint, what_if};
+
+#[derive(Debug, Args)]
+pub struct WhatIfArgs {
+    /// Capture directory.
+    capture: PathBuf,
+    /// Start, seconds after the link's first interval in the capture.
+    #[arg(long)]
+    from_s: Option<f64>,
+    /// End, the same.
+    #[arg(long)]
+    to_s: Option<f64>,
+    /// Only this node.
+    #[arg(long)]
+    node: Option<u32>,
+    /// Only this port.
+    #[arg(long)]
+    port: Option<u32>,
+    /// Limits to predict, spread geometrically.
+    #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u16).range(2..=1000))]
+    points: u16,
+    /// As CSV.
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub const COLUMNS: [&str; 15] = [
+    "node",
+    "port",
+    "limit_bytes",
+    "limit_packets",
+    "limit_ms",
+    "utilisation",
+    "utilisation_low",
+    "utilisation_high",
+    "loss_rate",
+    "loss_rate_low",
+    "loss_rate_high",
+    "delay_mean_ms",
+    "delay_mean_ms_low",
+    "delay_mean_ms_high",
+    "delay_full_ms",
+];
+
+/// Predictions from two packets to twice the limit in force, C·T or a delay of
+/// 10 ms, whatever is largest.
+pub fn curve(m: &Measured, points: u16) -> anyhow::Result<Vec<WhatIfPoint>> {
+    let drain = m.drain_bytes_per_s();
+    let least = 2.0 * m.segment_bytes.max(1.0);
+    let most = [
+        m.limit_bytes.unwrap_or(0.0),
+        drain * m.t_mean_s.value,
+        drain * 0.01,
+        4.0 * least,
+    ];
+    let most = 2.0 * most.into_iter().fold(0.0, f64::max);
+    let last = f64::from(points.max(2) - 1);
+    let limits = (0..points).map(|i| least * (most / least).powf(f64::from(i) / last));
+    Ok(what_if(m, limits)?)
+}
+
+/// One line of CSV for each point.
+pub fn csv(link: Option<LinkId>, m: &Measured, curve: &[WhatIfPoint]) -> Vec<String> {
+    let of = |f: fn(LinkId) -> u32| link.map_or(String::new(), |l| f(l).to_string());
+    curve
+        .iter()
+        .map(|p| {
+            let x = &p.predicted;
+            let mut cells = vec![of(|l| l.node_id), of(|l| l.port)];
+            cells.extend(
+                [
+                    p.buffer_bytes,
+                    p.buffer_bytes / m.segment_bytes,
+                    p.buffer_bytes / m.drain_bytes_per_s() * 1e3,
+                    x.utilisation.value,
+                    x.utilisation.low,
+                    x.utilisation.high,
+                    x.loss_rate.value,
+                    x.loss_rate.low,
+                    x.loss_rate.high,
+                    x.delay_mean_ms.value,
+                    x.delay_mean_ms.low,
+                    x.delay_mean_ms.high,
+                    x.delay_ms.value,
+                ]
+                .map(|v| v.to_string()),
+            );
+            cells.join(",")
+        })
+        .collect()
+}
+
+fn text(curve: &[WhatIfPoint], m: &Measured) -> String {
+    let heading = [
+        "bytes",
+        "packets",
+        "ms",
+        "utilisation",
+        "loss",
+        "mean delay ms",
+    ];
+    let mut rows = vec![heading.map(String::from).to_vec()];
+    for p in curve {
+        let x = &p.predicted;
+        rows.push(vec![
+            table::number(p.buffer_bytes),
+            table::number(p.buffer_bytes / m.segment_bytes),
+            table::number(p.buffer_bytes / m.drain_bytes_per_s() * 1e3),
+            table::percent_range(x.utilisation),
+            table::percent_range(x.loss_rate),
+            table::number(x.delay_mean_ms.value),
+        ]);
+    }
+    table::table(&rows)
+}
+
+pub fn whatif(args: &WhatIfArgs) -> anyhow::Result<()> {
+    let window = (args.from_s, args.to_s);
+    let links = analyze::links(&args.capture, window, (args.node, args.port))?;
+    let mut all = Vec::new();
+    if args.csv {
+        print(&COLUMNS.join(","))?;
+    }
+    for (id, estimate) in links {
+        let m = estimate.measured();
+        let points = curve(&m, args.points)
+            .map_err(|e| e.context(format!("link {id}: nothing can be predicted")))?;
+        if args.csv {
+            for line in csv(Some(id), &m, &points) {
+                print(&line)?;
+            }
+        } else if args.json {
+            all.push(json!({"node": id.node_id, "port": id.port, "curve": points}));
+        } else {
+            print(&format!("link {id}"))?;
+            print(&text(&points, &m))?;
+        }
+    }
+    if args.json {
+        print(&serde_json::to_string_pretty(&json!({"links": all}))?)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_curve_as_csv() {
+        let m = Measured::described(50e6, 0.06, 100.0, 1500.0);
+        let points = curve(&m, 40).unwrap();
+        assert_eq!(points.len(), 40);
+        assert!(points.is_sorted_by(|a, b| a.buffer_bytes < b.buffer_bytes));
+        assert!((points[39].buffer_bytes - 2.0 * 375_000.0).abs() < 1.0);
+        for line in csv(None, &m, &points) {
+            assert_eq!(line.split(',').count(), COLUMNS.len());
+            assert!(line.split(',').skip(2).all(|c| c.parse::<f64>().is_ok()));
+        }
+        assert!(curve(&Measured::described(50e6, 0.06, 1.0, 0.0), 10).is_err());
+    }
+}
