@@ -43,6 +43,14 @@ impl Limit {
         }
     }
 
+    /// The limit as a target that counts in units of so many bytes can hold it.
+    pub fn rounded(&self, unit_bytes: u32) -> Limit {
+        match self.bytes() {
+            Some(b) => self.with_bytes(b - b % u64::from(unit_bytes.max(1))),
+            None => *self,
+        }
+    }
+
     /// Name of the P4 action and of the REST field.
     pub fn action(&self) -> &'static str {
         match self {
@@ -173,7 +181,8 @@ pub struct Forward {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Watch {
-    /// Source, `10.0.0.0/8` or one address.
+    /// Source, `10.0.0.0/8`, `2001:db8::/32` or one address. An entry without
+    /// addresses holds for IPv4 and IPv6.
     #[serde(default)]
     pub src: Option<String>,
     /// Destination, the same.
@@ -194,7 +203,7 @@ pub struct Watch {
     /// Port of the switch that it leaves by.
     #[serde(default)]
     pub egress_port: Option<u32>,
-    /// One flow in 2^shift is reported; drops always are.
+    /// One packet in 2^shift is reported; drops always are.
     #[serde(default)]
     pub sampling_shift: u8,
     /// `false`: packets that match are not reported.

@@ -78,8 +78,9 @@ async fn provision_writes_everything_once() {
     let d = driver(&running, 1, 1);
     let done = d.provision(&plan()).await.unwrap();
     assert!(done.pushed);
-    // forward, group, session, report_to, limit, two watches
-    assert_eq!(done.entries, 7);
+    // forward, group, session, report_to, limit, two watches, the one without
+    // addresses for both families
+    assert_eq!(done.entries, 8);
     {
         let seen = running.switch.seen.lock().unwrap();
         assert_eq!(seen.loads, 1);
@@ -114,8 +115,40 @@ async fn provision_writes_everything_once() {
     assert_eq!(d.provision(&again).await.unwrap().entries, 5);
     assert_eq!(
         running.switch.seen.lock().unwrap().removed,
-        ["Ingress.watch"]
+        ["Ingress.watch", "Ingress.watch6"]
     );
+}
+
+#[tokio::test]
+async fn watches_go_to_the_table_of_their_family() {
+    let running = start().await;
+    let d = driver(&running, 1, 1);
+    let watch = |src: Option<&str>, dst: Option<&str>| Watch {
+        src: src.map(Into::into),
+        dst: dst.map(Into::into),
+        report: true,
+        ..Watch::default()
+    };
+    let mut plan = plan();
+    plan.watch = vec![
+        watch(Some("2001:db8::/32"), Some("2001:db8::2")),
+        watch(Some("::/0"), None),
+        watch(None, Some("10.0.0.2")),
+        watch(None, None),
+    ];
+    // The last one twice.
+    assert_eq!(d.provision(&plan).await.unwrap().entries, 5 + 5);
+    plan.watch.truncate(2);
+    d.provision(&plan).await.unwrap();
+    let mut removed = running.switch.seen.lock().unwrap().removed.clone();
+    removed.sort();
+    // Priorities follow the number of entries, so those that stay are new.
+    removed.dedup();
+    assert_eq!(removed, ["Ingress.watch", "Ingress.watch6"]);
+
+    plan.watch = vec![watch(Some("10.0.0.1"), Some("2001:db8::2"))];
+    let e = d.provision(&plan).await.unwrap_err().to_string();
+    assert!(e.contains("watch[0].dst") && e.contains("families"), "{e}");
 }
 
 #[tokio::test]

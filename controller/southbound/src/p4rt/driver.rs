@@ -3,7 +3,7 @@
 
 use super::client::{Client, Options};
 use super::entries::{self, Item};
-use super::program::Program;
+use super::program::{Program, Table};
 use crate::{
     Description, Error, Health, Limit, Provision, Provisioned, PushMode, Southbound, Watch,
 };
@@ -92,9 +92,17 @@ impl P4Runtime {
         Ok(true)
     }
 
-    /// Deletes the watch entries that are not in the plan: the table is ours.
+    /// Deletes the watch entries that are not in the plan: the tables are ours.
     async fn drop_other_watches(&self, program: &Program, keep: &[Item]) -> Result<(), Error> {
-        let t = program.table("watch")?;
+        for name in entries::WATCH_TABLES {
+            if let Ok(table) = program.table(name) {
+                self.drop_others(&table, keep).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn drop_others(&self, t: &Table<'_>, keep: &[Item]) -> Result<(), Error> {
         let all = p4::Entity {
             entity: Some(p4::entity::Entity::TableEntry(p4::TableEntry {
                 table_id: t.id(),
@@ -127,14 +135,15 @@ impl P4Runtime {
     }
 }
 
-/// Match fields (in order of their ids) and priority: what identifies an entry.
-fn key_of(entity: &p4::Entity) -> Option<(Vec<p4::FieldMatch>, i32)> {
+/// Table, match fields (in order of their ids) and priority: what identifies an
+/// entry.
+fn key_of(entity: &p4::Entity) -> Option<(u32, Vec<p4::FieldMatch>, i32)> {
     let Some(p4::entity::Entity::TableEntry(e)) = &entity.entity else {
         return None;
     };
     let mut fields = e.r#match.clone();
     fields.sort_by_key(|f| f.field_id);
-    Some((fields, e.priority))
+    Some((e.table_id, fields, e.priority))
 }
 
 fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
@@ -159,11 +168,12 @@ fn default_priority(index: usize, count: usize) -> i32 {
 
 fn watch_items(program: &Program, watches: &[Watch]) -> Result<Vec<Item>, Error> {
     let n = watches.len();
-    let items = watches
-        .iter()
-        .enumerate()
-        .map(|(i, w)| entries::watch(program, w, default_priority(i, n), &format!("watch[{i}]")));
-    items.collect()
+    let mut items = Vec::new();
+    for (i, w) in watches.iter().enumerate() {
+        let field = format!("watch[{i}]");
+        items.extend(entries::watch(program, w, default_priority(i, n), &field)?);
+    }
+    Ok(items)
 }
 
 #[async_trait]
@@ -209,7 +219,7 @@ impl Southbound for P4Runtime {
                 Some(have) => have,
                 None => {
                     items.push(entries::limit(&program, port, wanted, self.unit())?);
-                    rounded(wanted, self.unit())
+                    wanted.rounded(self.unit())
                 }
             };
             done.limits.insert(port, in_force);
@@ -241,7 +251,7 @@ impl Southbound for P4Runtime {
         let program = self.program().await?;
         let item = entries::limit(&program, port, limit, self.unit())?;
         self.client.put(&[item]).await?;
-        let wanted = rounded(limit, self.unit());
+        let wanted = limit.rounded(self.unit());
         let found = self.read_limit(port).await?;
         if found != wanted {
             return Err(Error::ReadBack {
@@ -295,13 +305,5 @@ impl Southbound for P4Runtime {
             }
         }
         health
-    }
-}
-
-/// The limit as the target can hold it.
-fn rounded(limit: Limit, unit: u32) -> Limit {
-    match limit.bytes() {
-        Some(b) => limit.with_bytes(b - b % u64::from(unit.max(1))),
-        None => limit,
     }
 }

@@ -2,7 +2,7 @@
 //! The entries of the Tidemark program, each with words for error messages.
 
 use super::program::{Program, Table};
-use super::values::{mac, number, prefix};
+use super::values::{address_prefix, mac, number};
 use crate::{Error, Forward, Limit, ReportDestination, Watch};
 use tidemark_proto::p4::v1 as p4;
 
@@ -99,18 +99,54 @@ pub fn read_limit(program: &Program, e: &p4::TableEntry, unit: u32) -> Result<Li
     }
 }
 
-/// Traffic to report (or not); `priority` where the entry gives none.
-pub fn watch(program: &Program, w: &Watch, priority: i32, field: &str) -> Result<Item, Error> {
-    let t = program.table("watch")?;
-    let mut key = Vec::new();
-    for (name, text) in [("ipv4_src", &w.src), ("ipv4_dst", &w.dst)] {
+/// Tables of watched traffic: IPv4, IPv6.
+pub const WATCH_TABLES: [&str; 2] = ["watch", "watch6"];
+
+/// Traffic to report (or not), in the table of its address family; in both where
+/// it names no address. `priority` where the entry gives none.
+pub fn watch(program: &Program, w: &Watch, priority: i32, field: &str) -> Result<Vec<Item>, Error> {
+    let mut ends = Vec::new();
+    for (name, text) in [("src", &w.src), ("dst", &w.dst)] {
         if let Some(text) = text {
-            let (value, mask) = prefix(text, &format!("{field}.{}", &name[5..]))?;
-            if mask != 0 {
-                key.push(t.ternary(name, value, Some(mask))?);
-            }
+            let field = format!("{field}.{name}");
+            ends.push((name, address_prefix(text, &field)?));
         }
     }
+    if let [(_, a), (_, b)] = ends[..]
+        && a.ipv6 != b.ipv6
+    {
+        return Err(Error::value(
+            format!("{field}.dst"),
+            "source and destination are of different address families",
+        ));
+    }
+    let mut items = Vec::new();
+    for (table, ipv6) in WATCH_TABLES.into_iter().zip([false, true]) {
+        let t = match (ends.first(), program.table(table)) {
+            (Some((_, end)), _) if end.ipv6 != ipv6 => continue,
+            // A program that knows no IPv6.
+            (None, Err(_)) if ipv6 => continue,
+            (_, t) => t?,
+        };
+        let mut key = Vec::new();
+        for (name, prefix) in &ends {
+            if prefix.mask != 0 {
+                let version = if ipv6 { 6 } else { 4 };
+                key.push(t.address(&format!("ipv{version}_{name}"), *prefix)?);
+            }
+        }
+        items.push(watch_item(&t, w, key, priority, field)?);
+    }
+    Ok(items)
+}
+
+fn watch_item(
+    t: &Table<'_>,
+    w: &Watch,
+    mut key: Vec<p4::FieldMatch>,
+    priority: i32,
+    field: &str,
+) -> Result<Item, Error> {
     let numbers = [
         ("protocol", w.protocol.map(u64::from)),
         ("src_port", w.src_port.map(u64::from)),
@@ -135,7 +171,7 @@ pub fn watch(program: &Program, w: &Watch, priority: i32, field: &str) -> Result
     } else {
         t.call("ignore", &[])?
     };
-    let mut e = entry(&t, key, action);
+    let mut e = entry(t, key, action);
     e.priority = priority;
     Ok(table_item(format!("{}[{field}]", t.name()), e))
 }

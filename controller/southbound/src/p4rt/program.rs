@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Finds ids by name in a P4Info, so that none is written into the driver.
 
-use super::values::fitted;
+use super::values::{AddressPrefix, canonical_wide, fitted};
 use crate::Error;
 use tidemark_proto::p4::config::v1 as cfg;
 use tidemark_proto::p4::v1 as p4;
@@ -193,6 +193,18 @@ impl<'a> Table<'a> {
                 p4::field_match::Ternary {
                     value: fitted(value & mask, f.bitwidth, name)?,
                     mask: fitted(mask, f.bitwidth, name)?,
+                },
+            )),
+        })
+    }
+    /// A ternary match on an address.
+    pub fn address(&self, name: &str, prefix: AddressPrefix) -> Result<p4::FieldMatch, Error> {
+        Ok(p4::FieldMatch {
+            field_id: self.field(name)?.id,
+            field_match_type: Some(p4::field_match::FieldMatchType::Ternary(
+                p4::field_match::Ternary {
+                    value: canonical_wide(prefix.value),
+                    mask: canonical_wide(prefix.mask),
                 },
             )),
         })

@@ -2,12 +2,19 @@
 //! P4Runtime byte strings and the addresses that go into them.
 
 use crate::Error;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// The shortest big-endian form: no leading zero bytes, `\0` for zero.
 pub fn canonical(value: u64) -> Vec<u8> {
     let bytes = value.to_be_bytes();
     let first = bytes.iter().position(|&b| b != 0).unwrap_or(7);
+    bytes[first..].to_vec()
+}
+
+/// The same for values of up to 128 bits.
+pub fn canonical_wide(value: u128) -> Vec<u8> {
+    let bytes = value.to_be_bytes();
+    let first = bytes.iter().position(|&b| b != 0).unwrap_or(15);
     bytes[first..].to_vec()
 }
 
@@ -74,6 +81,49 @@ pub fn prefix(text: &str, field: &str) -> Result<(u64, u64), Error> {
     Ok((u64::from(u32::from(address) & mask), u64::from(mask)))
 }
 
+/// An IPv4 or IPv6 prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AddressPrefix {
+    /// Which of the two families.
+    pub ipv6: bool,
+    /// The bits that must match.
+    pub value: u128,
+    /// Which bits must match; 0 for any address of the family.
+    pub mask: u128,
+}
+
+/// `10.0.0.0/8`, `2001:db8::/32`, or one address of either family.
+///
+/// # Errors
+/// What is neither.
+pub fn address_prefix(text: &str, field: &str) -> Result<AddressPrefix, Error> {
+    let (address, length) = match text.split_once('/') {
+        Some((a, l)) => (a, Some(l)),
+        None => (text, None),
+    };
+    let Ok(address) = address.parse::<Ipv6Addr>() else {
+        let (value, mask) = prefix(text, field)?;
+        return Ok(AddressPrefix {
+            ipv6: false,
+            value: value.into(),
+            mask: mask.into(),
+        });
+    };
+    let length = length.map_or(Ok(128), str::parse::<u32>);
+    let Some(host_bits) = length.ok().and_then(|l| 128u32.checked_sub(l)) else {
+        return Err(Error::value(
+            field,
+            format!("\"{text}\": the length of an IPv6 prefix is a number up to 128"),
+        ));
+    };
+    let mask = u128::MAX.checked_shl(host_bits).unwrap_or(0);
+    Ok(AddressPrefix {
+        ipv6: true,
+        value: u128::from(address) & mask,
+        mask,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,5 +162,25 @@ mod tests {
         assert_eq!(prefix("0.0.0.0/0", "p").unwrap(), (0, 0));
         assert!(prefix("10.0.0.0/33", "p").is_err());
         assert!(prefix("ten", "p").is_err());
+    }
+    #[test]
+    fn addresses_of_both_families() {
+        let p = address_prefix("2001:db8::1", "p").unwrap();
+        assert!(p.ipv6 && p.mask == u128::MAX);
+        assert_eq!(p.value, 0x2001_0db8 << 96 | 1);
+        let p = address_prefix("2001:db8:ff::/32", "p").unwrap();
+        assert_eq!(
+            (p.value, p.mask),
+            (0x2001_0db8 << 96, u128::from(u32::MAX) << 96)
+        );
+        let p = address_prefix("::/0", "p").unwrap();
+        assert!(p.ipv6 && p.mask == 0 && p.value == 0);
+        let p = address_prefix("10.1.2.3/8", "p").unwrap();
+        assert_eq!((p.ipv6, p.value, p.mask), (false, 0x0a00_0000, 0xff00_0000));
+        for bad in ["::/129", "::/x", "2001:db8::1::", "ten", ""] {
+            assert!(address_prefix(bad, "p").is_err(), "{bad}");
+        }
+        assert_eq!(canonical_wide(0), [0]);
+        assert_eq!(canonical_wide(1 << 64), [1, 0, 0, 0, 0, 0, 0, 0, 0]);
     }
 }
