@@ -2,7 +2,7 @@
 // Ties the controller's API to the views: one state, one draw per frame at most.
 
 import { adviceState, change, changes, curve as readCurve, links as readLinks, packets as readPackets, series as readSeries, status as readStatus } from './api/adapt';
-import { ApiError, API, get, post, token } from './api/client';
+import { ApiError, API, get, post, token, url } from './api/client';
 import { Events } from './api/events';
 import { number, object } from './api/json';
 import { h } from './dom';
@@ -468,6 +468,7 @@ export class App {
       targets: this.advice?.targets ?? null,
       unit: this.unit,
       context,
+      csv: link ? url('curve', { node: link.node, port: link.port, points: CURVE_POINTS, format: 'csv' }) : null,
     });
     this.adviceView.update({
       state: this.advice,

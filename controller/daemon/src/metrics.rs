@@ -160,6 +160,7 @@ impl Metrics {
             Outcome::DryRun => "dry_run",
             Outcome::Kept => "kept",
             Outcome::Worse => "worse",
+            Outcome::Unclear => "unclear",
         };
         self.changes.get_or_create(&OutcomeLabel { outcome }).inc();
     }

@@ -228,3 +228,153 @@ async fn targets_change_the_advice() {
     let (_, t) = lab.get("/targets").await;
     assert_eq!(t["links"][0]["targets"]["delay_ms"], 2.5);
 }
+
+#[tokio::test]
+async fn a_restarted_switch_clock_starts_everything_anew() {
+    let mut lab = Lab::new(|c| c.control.mode = Mode::Confirm);
+    lab.pass(16).await;
+    let (status, _) = lab.post("/advice/apply", json!({})).await;
+    assert_eq!(status, 200);
+    lab.post("/phases", json!({"name": "cut", "action": "start"}))
+        .await;
+    lab.pass(1).await;
+    let (_, link) = lab.get("/links/10/5").await;
+    assert!(link["watching"].is_object());
+
+    // Up again, its clock at 0; half the traffic than before.
+    lab.traffic.step = 0;
+    lab.traffic.load = 0.5;
+    lab.pass(1).await;
+    let (_, link) = lab.get("/links/10/5").await;
+    assert_eq!(link["now_ns"], 1_000_000_000);
+    assert_eq!(link["capture_start_ns"], 0);
+    assert!(link["watching"].is_null());
+    let estimate = &link["estimate"];
+    assert!(estimate["to_ns"].as_u64().unwrap() <= 1_000_000_000);
+    let utilisation = estimate["utilisation"]["mean"].as_f64().unwrap();
+    assert!((0.4..0.5).contains(&utilisation), "{utilisation}");
+    assert_eq!(
+        outcomes(&lab).await.last().unwrap(),
+        &("rollback".into(), "unclear".into())
+    );
+    // Its phase cannot be told any more, and says so.
+    lab.post("/phases", json!({"name": "cut", "action": "end"}))
+        .await;
+    lab.pass(2).await;
+    let (_, phase) = lab.get("/phases/cut").await;
+    assert_eq!(phase["state"], "complete");
+    let why = phase["links"][0]["incomplete"].as_str().unwrap();
+    assert!(why.contains("node 10 started anew"), "{why}");
+
+    lab.traffic.load = 1.0;
+    lab.pass(12).await;
+    let (_, link) = lab.get("/links/10/5").await;
+    assert_eq!(link["estimate"]["estimates"]["n_b"]["value"], 6.0);
+    let mean = link["estimate"]["utilisation"]["mean"].as_f64().unwrap();
+    assert!((0.9..=1.0).contains(&mean), "{mean}");
+}
+
+#[tokio::test]
+async fn the_advice_shown_is_held_and_applied_as_shown() {
+    let mut lab = Lab::new(|c| {
+        c.control.mode = Mode::Confirm;
+        // Six seconds: two or three swings, so that the raw advice jumps.
+        c.window_s = 4.0;
+    });
+    lab.pass(14).await;
+    let (mut shown, mut raw) = (Vec::new(), Vec::new());
+    for _ in 0..9 {
+        lab.pass(1).await;
+        let (_, link) = lab.get("/links/10/5").await;
+        shown.push(link["advice"]["limit_bytes"].as_u64().unwrap());
+        raw.push(link["steadiness"]["latest_bytes"].as_u64().unwrap());
+    }
+    let changes = |v: &[u64]| v.windows(2).filter(|w| w[0] != w[1]).count();
+    assert!(changes(&raw) > 4, "{raw:?}");
+    assert!(changes(&shown) <= 1, "{shown:?} of {raw:?}");
+    let seen = *shown.last().unwrap();
+    let (status, a) = lab.post("/advice/apply", json!({"bytes": seen})).await;
+    assert_eq!(status, 200, "{a}");
+    assert_eq!(a["limit"]["limit_bytes"], seen);
+    assert_eq!(a["advice"]["limit_bytes"], seen);
+    assert_eq!(in_force(&lab), seen);
+}
+
+#[tokio::test]
+async fn windows_do_not_mix_two_limits() {
+    let mut lab = Lab::new(|_| {});
+    lab.pass(14).await;
+    lab.post("/links/10/5/limit", json!({"bytes": 120_000}))
+        .await;
+    lab.obey();
+    lab.pass(7).await;
+    let (_, link) = lab.get("/links/10/5").await;
+    let from = link["estimate"]["from_ns"].as_u64().unwrap();
+    // Set at 14 s and settled for half a second.
+    assert!((14_500_000_000..16_000_000_000).contains(&from), "{from}");
+    let most = link["estimate"]["occupancy_bytes"]["max"].as_f64().unwrap();
+    assert!(most <= 120_000.0, "{most}");
+}
+
+#[tokio::test]
+async fn what_was_set_survives_the_controller() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("state.json");
+    let log = dir.path().join("audit.jsonl");
+    let configure = |c: &mut tidemark_controller::config::Config| {
+        c.state_file = Some(file.clone());
+        c.control.audit_log = Some(log.clone());
+    };
+    let mut lab = Lab::new(configure);
+    lab.pass(14).await;
+    assert_eq!(lab.get("/status").await.1["mode"], "recommend");
+    let (status, m) = lab.post("/mode", json!({"mode": "confirm"})).await;
+    assert_eq!((status, &m["mode"]), (200, &json!("confirm")));
+    let targets = json!({"node": 10, "port": 5, "delay_ms": 12.5});
+    lab.post("/targets", targets).await;
+    lab.post("/targets", json!({"loss_rate": 0.02})).await;
+    lab.post("/links/10/5/limit", json!({"bytes": 90_000}))
+        .await;
+    lab.pass(1).await;
+    let held = lab.get("/advice").await.1["advice"]["limit_bytes"].clone();
+    drop(lab);
+
+    let lab = Lab::new(configure);
+    assert_eq!(lab.get("/status").await.1["mode"], "confirm");
+    let (_, t) = lab.get("/targets").await;
+    assert_eq!(t["default"]["loss_rate"], 0.02);
+    assert_eq!(t["links"][0]["targets"]["delay_ms"], 12.5);
+    assert_eq!(outcomes(&lab).await, [("operator".into(), "set".into())]);
+    let ours = lab.core.switches[&10].state.lock().unwrap().ours.clone();
+    assert_eq!(ours[&PORT].bytes(), Some(90_000));
+    let saved = std::fs::read_to_string(&file).unwrap();
+    assert!(saved.contains(&held.to_string()), "{held} {saved}");
+
+    // A configuration that was edited wins over what was set before it.
+    let lab = Lab::new(|c| {
+        configure(c);
+        c.control.mode = Mode::Auto;
+    });
+    assert_eq!(lab.get("/status").await.1["mode"], "auto");
+    let (status, e) = lab.post("/mode", json!({"mode": "manual"})).await;
+    assert_eq!((status, &e["error"]["field"]), (400, &json!("mode")));
+}
+
+#[tokio::test]
+async fn a_change_is_not_judged_by_another_traffic() {
+    let mut lab = Lab::new(|c| {
+        c.control.mode = Mode::Confirm;
+        c.control.observe_s = 8.0;
+    });
+    lab.pass(16).await;
+    lab.post("/advice/apply", json!({})).await;
+    let applied = in_force(&lab);
+    lab.obey();
+    // Five of six flows leave, and what is left loses heavily.
+    lab.traffic.flows = 1;
+    lab.traffic.drops_per_flow = 300;
+    lab.pass(14).await;
+    assert_eq!(in_force(&lab), applied);
+    let last = outcomes(&lab).await;
+    assert_eq!(last.last().unwrap(), &("rollback".into(), "unclear".into()));
+}

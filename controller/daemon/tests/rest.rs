@@ -196,7 +196,7 @@ async fn writing_needs_the_token() {
             assert_eq!(status, 401, "{path} {header:?}");
         }
     }
-    assert_eq!(writes, 5);
+    assert_eq!(writes, 6);
     let limit = lab.switch.limits.lock().unwrap()[&5];
     assert_eq!(limit.bytes(), Some(250_000));
 }

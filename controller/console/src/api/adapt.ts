@@ -342,6 +342,7 @@ const OUTCOMES: Record<string, string> = {
   dry_run: 'dry run',
   kept: 'kept after observation',
   worse: 'worse than before',
+  unclear: 'not judged',
 };
 const ORIGINS: Record<string, string> = {
   operator: 'operator',

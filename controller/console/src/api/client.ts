@@ -37,14 +37,23 @@ async function request(path: string, init: RequestInit): Promise<unknown> {
 
 export type Query = Record<string, number | string | null | undefined>;
 
-export function get(path: string, query: Query = {}): Promise<unknown> {
+function withQuery(path: string, query: Query): string {
   const q = new URLSearchParams();
   for (const [k, v] of Object.entries(query)) {
     if (v === null || v === undefined) continue;
     q.set(k, number(v) === null ? String(v) : String(Math.round(number(v) ?? 0)));
   }
   const text = q.toString();
-  return request(text ? `${path}?${text}` : path, { headers: { accept: 'application/json' } });
+  return text ? `${path}?${text}` : path;
+}
+
+/** Address of an answer, for a link. */
+export function url(path: string, query: Query = {}): string {
+  return new URL(withQuery(path, query), API).href;
+}
+
+export function get(path: string, query: Query = {}): Promise<unknown> {
+  return request(withQuery(path, query), { headers: { accept: 'application/json' } });
 }
 
 export function post(path: string, body: unknown, token: string): Promise<unknown> {

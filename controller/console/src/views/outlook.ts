@@ -13,6 +13,8 @@ export interface OutlookState {
   targets: Targets | null;
   unit: SizeUnit;
   context: SizeContext;
+  /** Where the same curve is to be had as a file. */
+  csv: string | null;
 }
 
 /** Of the smallest buffers the loss is so high that the rest would be flat. */
@@ -24,6 +26,7 @@ export class Outlook {
   private readonly loss: CurveChart;
   private readonly empty = h('p', { class: 'empty' }, 'Nothing can be predicted yet.');
   private readonly grid: HTMLElement;
+  private readonly csv = h('a', { class: 'file', download: '' }, 'CSV');
   private state: OutlookState | null = null;
   private label = '';
 
@@ -33,7 +36,7 @@ export class Outlook {
     this.element = h(
       'section',
       { class: 'outlook-section', 'aria-labelledby': 'outlook-title' },
-      h('div', { class: 'bar' }, h('h2', { id: 'outlook-title' }, 'Predicted over buffer size')),
+      h('div', { class: 'bar' }, h('h2', { id: 'outlook-title' }, 'Predicted over buffer size'), this.csv),
       this.empty,
       this.grid,
     );
@@ -50,6 +53,8 @@ export class Outlook {
     const known = s.points.length > 1;
     attr(this.empty, 'hidden', known);
     attr(this.grid, 'hidden', !known);
+    attr(this.csv, 'hidden', !known || s.csv === null);
+    attr(this.csv, 'href', s.csv ?? '');
     if (!known) return;
     const label = `buffer, ${s.unit === 'bytes' ? 'kB' : s.unit === 'ms' ? 'ms at capacity' : 'packets'}`;
     if (label !== this.label) {

@@ -9,6 +9,7 @@ mod events;
 pub mod openapi;
 mod read;
 mod select;
+pub mod tls;
 pub mod view;
 mod write;
 
@@ -45,6 +46,7 @@ pub fn router(core: Arc<Core>, token: Token) -> Router {
         .route("/advice", get(read::advice))
         .route("/advice/apply", post(write::apply))
         .route("/curve", get(read::curve))
+        .route("/mode", post(write::mode))
         .route("/targets", get(read::targets).post(write::targets))
         .route("/phases", get(read::phases).post(write::phases))
         .route("/phases/{name}", get(read::phase))

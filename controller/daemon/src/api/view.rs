@@ -68,6 +68,14 @@ pub fn link(core: &Core, id: LinkId, full: bool) -> Value {
     let state = links.get(&id);
     v["estimate"] = json!(state.and_then(|s| s.estimate.as_deref()));
     let a = state.and_then(|s| s.advice.as_deref());
+    let range = state.and_then(|s| s.steady.range());
+    v["steadiness"] = json!({
+        "steady": state.is_some_and(|s| s.steady.is_steady(&core.config.control)),
+        "latest_bytes": state.and_then(|s| s.raw_bytes),
+        "low_bytes": range.map(|r| r.0), "high_bytes": range.map(|r| r.1),
+        "seconds": range.map_or(0, |r| r.2),
+        "since_ns": state.map(|s| s.conditions.since_ns()),
+    });
     v["advice"] = a.map_or(Value::Null, |a| advice(a, !full));
     v["watching"] = state.and_then(|s| s.watching.as_ref()).map_or(
         Value::Null,
@@ -123,7 +131,7 @@ pub fn status(core: &Core) -> Value {
     let targets = lock(&core.targets).0.clone();
     json!({
         "version": env!("CARGO_PKG_VERSION"),
-        "mode": core.config.control.mode,
+        "mode": core.mode(),
         "dry_run": core.config.control.dry_run,
         "uptime_s": core.started.elapsed().as_secs_f64(),
         "window_s": core.config.window_s,

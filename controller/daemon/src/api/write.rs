@@ -6,7 +6,7 @@ use super::auth::Authorised;
 use super::body::Body;
 use super::error::ApiError;
 use super::select;
-use crate::config::check_targets;
+use crate::config::{Mode, check_targets};
 use crate::core::audit::{Origin, lock};
 use crate::core::control;
 use crate::core::{phases as core_phases, tick};
@@ -176,9 +176,29 @@ pub async fn targets(
             None => targets.0 = new.clone(),
         }
     }
+    for (link, state) in lock(&app.core.links).iter_mut() {
+        if id.is_none_or(|id| id == *link) {
+            // What was held answered other targets.
+            state.steady.reset();
+        }
+    }
+    app.core.save();
     // The advice of the next answer follows these targets.
     tick::once(&app.core).await;
     Ok(Json(json!({ "targets": new })))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModeBody {
+    mode: Mode,
+}
+
+pub async fn mode(_: Authorised, State(app): State<App>, Body(body): Body<ModeBody>) -> Answer {
+    *lock(&app.core.mode) = body.mode;
+    tracing::info!(mode = ?body.mode, "mode set by an operator");
+    app.core.save();
+    Ok(Json(json!({"mode": body.mode})))
 }
 
 #[derive(Deserialize)]

@@ -15,9 +15,21 @@ struct Controller {
         default_value = "http://127.0.0.1:8080"
     )]
     controller: String,
+    /// Certificate to trust, PEM, where the controller listens with https.
+    #[arg(long, env = "TIDEMARK_CA")]
+    ca: Option<PathBuf>,
     /// As JSON.
     #[arg(long)]
     json: bool,
+}
+
+impl Controller {
+    fn at(&self) -> http::At<'_> {
+        http::At {
+            base: &self.controller,
+            ca: self.ca.as_deref(),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -70,11 +82,11 @@ impl SetArgs {
         }
     }
 
-    fn node(&self, base: &str) -> anyhow::Result<u64> {
+    fn node(&self, at: &http::At<'_>) -> anyhow::Result<u64> {
         if let Some(n) = self.node {
             return Ok(u64::from(n));
         }
-        let status = http::request(base, "/status", None, None)?;
+        let status = http::request(at, "/status", None, None)?;
         let switches = status["switches"].as_array().cloned().unwrap_or_default();
         match switches.as_slice() {
             [only] => Ok(only["node"].as_u64().unwrap_or_default()),
@@ -85,13 +97,13 @@ impl SetArgs {
 }
 
 pub fn set(args: &SetArgs) -> anyhow::Result<()> {
-    let base = &args.controller.controller;
+    let at = &args.controller.at();
     let token = args.token()?;
-    let node = args.node(base)?;
+    let node = args.node(at)?;
     let port = args.port;
     let answer = if args.advice {
         let body = json!({"node": node, "port": port});
-        http::request(base, "/advice/apply", token.as_deref(), Some(&body))?
+        http::request(at, "/advice/apply", token.as_deref(), Some(&body))?
     } else {
         let mut body = match args.action {
             Action::DropTail => json!({"action": "drop_tail", "bytes": args.limit}),
@@ -105,7 +117,7 @@ pub fn set(args: &SetArgs) -> anyhow::Result<()> {
             body["reason"] = json!(r);
         }
         let path = format!("/links/{node}/{port}/limit");
-        http::request(base, &path, token.as_deref(), Some(&body))?
+        http::request(at, &path, token.as_deref(), Some(&body))?
     };
     if args.controller.json {
         return print(&serde_json::to_string_pretty(&answer)?);
@@ -132,9 +144,9 @@ pub struct StatusArgs {
 }
 
 pub fn status(args: &StatusArgs) -> anyhow::Result<()> {
-    let base = &args.controller.controller;
-    let mut status = http::request(base, "/status", None, None)?;
-    let links = http::request(base, "/links", None, None)?;
+    let at = &args.controller.at();
+    let mut status = http::request(at, "/status", None, None)?;
+    let links = http::request(at, "/links", None, None)?;
     if args.controller.json {
         status["links"] = links["links"].clone();
         return print(&serde_json::to_string_pretty(&status)?);

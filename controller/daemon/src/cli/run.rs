@@ -2,6 +2,7 @@
 //! `run`, `validate`, `provision`.
 
 use super::{RunArgs, print};
+use crate::api::tls::TlsListener;
 use crate::api::{self, Token, TokenSource};
 use crate::config::Config;
 use crate::core::{Core, subscribe, switches, tick};
@@ -70,10 +71,11 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let address = listener.local_addr()?;
     let http = config.http.clone();
     let (token, source) = Token::obtain(http.token.as_deref(), http.token_file.as_deref())?;
+    let acceptor = http.tls.as_ref().map(api::tls::acceptor).transpose()?;
     let connected = switches::connect(&config)?;
     let core = Arc::new(Core::new(config, connected)?);
-    if !address.ip().is_loopback() {
-        tracing::warn!(%address, "listening beyond this machine, without encryption");
+    if !address.ip().is_loopback() && acceptor.is_none() {
+        tracing::warn!(%address, "listening beyond this machine, without encryption; set http.tls");
     }
 
     let mut tasks = JoinSet::new();
@@ -85,7 +87,8 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     }
     tasks.spawn(tick::run(Arc::clone(&core)));
 
-    print(&format!("console: http://{address}/"))?;
+    let scheme = if acceptor.is_some() { "https" } else { "http" };
+    print(&format!("console: {scheme}://{address}/"))?;
     if let TokenSource::Made(token) = source {
         match &http.token_file {
             Some(f) => print(&format!("token: in {}", f.display()))?,
@@ -93,7 +96,13 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         }
     }
     let app = api::router(Arc::clone(&core), token);
-    let served = tokio::spawn(async move { axum::serve(listener, app).await });
+    let served = match acceptor {
+        Some(acceptor) => {
+            let listener = TlsListener::new(listener, acceptor)?;
+            tokio::spawn(async move { axum::serve(listener, app).await })
+        }
+        None => tokio::spawn(async move { axum::serve(listener, app).await }),
+    };
     let (mut int, mut term) = (
         signal(SignalKind::interrupt())?,
         signal(SignalKind::terminate())?,
@@ -108,6 +117,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         },
     };
     tasks.abort_all();
+    core.save();
     tracing::info!("ended");
     ended
 }
@@ -118,6 +128,9 @@ pub fn validate(path: &Path, as_json: bool) -> anyhow::Result<()> {
     let rt = runtime()?;
     let _in_runtime = rt.enter();
     switches::connect(&config)?;
+    if let Some(tls) = &config.http.tls {
+        api::tls::acceptor(tls)?;
+    }
     for (i, s) in config.switches.iter().enumerate() {
         let Some(plan) = &s.provision else { continue };
         for (key, file) in [("p4info", &plan.p4info), ("program", &plan.program)] {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Every limit change, wanted or made: kept in memory and appended to a file.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
-use std::io::Write as _;
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -12,6 +12,8 @@ use tidemark_rules::{Observed, Prediction};
 use tidemark_southbound::Limit;
 
 const KEPT: usize = 1000;
+/// Read back of an existing log.
+const TAIL_BYTES: u64 = 4 << 20;
 
 /// Locks, whatever happened to another holder: the data are plain values.
 pub fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -25,7 +27,7 @@ pub fn unix_ms() -> u64 {
 }
 
 /// Who wanted a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
     /// `POST .../limit`.
@@ -41,7 +43,7 @@ pub enum Origin {
 }
 
 /// What became of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Written and read back.
@@ -56,10 +58,12 @@ pub enum Outcome {
     Kept,
     /// Watched after the change and found worse than bound and before.
     Worse,
+    /// Watched after the change, but there is nothing to tell.
+    Unclear,
 }
 
 /// One record of the audit log.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     pub unix_ms: u64,
     pub node: u32,
@@ -89,15 +93,21 @@ impl Audit {
     /// # Errors
     /// A file that cannot be opened.
     pub fn open(path: Option<&Path>) -> std::io::Result<Self> {
-        let file = match path {
-            Some(p) => Some(Mutex::new(
-                OpenOptions::new().create(true).append(true).open(p)?,
-            )),
-            None => None,
+        let Some(path) = path else {
+            return Ok(Self {
+                file: None,
+                recent: Mutex::default(),
+            });
         };
+        let mut file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .read(true)
+            .open(path)?;
+        let recent = last_records(&mut file)?;
         Ok(Self {
-            file,
-            recent: Mutex::new(VecDeque::new()),
+            file: Some(Mutex::new(file)),
+            recent: Mutex::new(recent),
         })
     }
 
@@ -131,5 +141,72 @@ impl Audit {
     /// The last records, oldest first.
     pub fn recent(&self) -> Vec<Change> {
         lock(&self.recent).iter().cloned().collect()
+    }
+}
+
+/// What a former run has left at the end of the file. A line cut short by a
+/// crash is ended, so that the next one stands alone.
+fn last_records(file: &mut File) -> std::io::Result<VecDeque<Change>> {
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
+    let mut tail = Vec::new();
+    file.read_to_end(&mut tail)?;
+    if tail.last().is_some_and(|&b| b != b'\n') {
+        file.write_all(b"\n")?;
+    }
+    let lines = tail.split(|&b| b == b'\n');
+    let mut all: VecDeque<Change> = lines
+        .filter_map(|l| serde_json::from_slice(l).ok())
+        .collect();
+    all.drain(..all.len().saturating_sub(KEPT));
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(reason: &str) -> Change {
+        Change {
+            unix_ms: 1,
+            node: 10,
+            port: 5,
+            origin: Origin::Auto,
+            outcome: Outcome::Set,
+            before: Some(Limit::Unlimited),
+            limit: Some(Limit::DropTail { limit_bytes: 9 }),
+            reason: reason.into(),
+            error: None,
+            expected: None,
+            measured_before: None,
+            measured_after: None,
+        }
+    }
+
+    #[test]
+    fn records_survive_and_a_torn_line_does_no_harm() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("audit.jsonl");
+        Audit::open(Some(&path)).unwrap().record(change("one"));
+        let mut f = OpenOptions::new().append(true).open(&path).unwrap();
+        f.write_all(b"{\"unix_ms\": 2, \"no").unwrap();
+        let again = Audit::open(Some(&path)).unwrap();
+        assert_eq!(again.recent(), [change("one")]);
+        again.record(change("two"));
+        let reasons: Vec<String> = Audit::open(Some(&path))
+            .unwrap()
+            .recent()
+            .into_iter()
+            .map(|c| c.reason)
+            .collect();
+        assert_eq!(reasons, ["one", "two"]);
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let audit = Audit::open(None).unwrap();
+        (0..KEPT + 5).for_each(|i| audit.record(change(&i.to_string())));
+        assert_eq!(audit.recent().len(), KEPT);
+        assert_eq!(audit.recent()[0].reason, "5");
     }
 }

@@ -2,12 +2,16 @@
 //! What is known through one collector: its nodes, the estimator it feeds, the
 //! series of its links and its counters.
 
+use super::audit::unix_ms;
 use super::clock::SwitchClock;
 use super::series::LinkSeries;
 use std::collections::BTreeMap;
 use std::time::Instant;
 use tidemark_estimators::{Estimator, EstimatorConfig, LinkEstimate, LinkId};
 use tidemark_proto::telemetry::{CollectorInfo, CollectorStatus, Port, Update};
+
+/// A record this much older than the last one is of a clock that started anew.
+const BACK_IN_TIME_NS: u64 = 1_000_000_000;
 
 /// One collector's telemetry.
 #[derive(Debug)]
@@ -81,11 +85,18 @@ impl Feed {
         self.problem = Some(problem);
     }
 
-    /// Takes one update.
-    pub fn push(&mut self, update: &Update, at: Instant) {
+    /// Takes one update; returns the nodes whose clocks started anew with it.
+    /// Everything dated by their old clocks is forgotten.
+    pub fn push(&mut self, update: &Update, at: Instant) -> Vec<u32> {
         self.updates += 1;
         self.updates_lost += update.updates_lost;
         self.last_update = Some(at);
+        let restarted = self.restarted(update);
+        for &node in &restarted {
+            self.estimator.forget_node(node);
+            self.series.retain(|id, _| id.node_id != node);
+            self.clocks.remove(&node);
+        }
         self.estimator.push(update);
         let interval_ms = self.info.interval_ms;
         for i in &update.link_intervals {
@@ -109,6 +120,27 @@ impl Feed {
             self.status = s;
             self.last_status = Some(at);
         }
+        restarted
+    }
+
+    /// Nodes that go back in time by more than what reports may be late.
+    fn restarted(&self, update: &Update) -> Vec<u32> {
+        let intervals = update.link_intervals.iter().filter_map(|i| {
+            let id = LinkId {
+                node_id: i.node_id,
+                port: i.port,
+            };
+            let last_ns = self.series.get(&id)?.last_ns;
+            (i.start_ns.saturating_add(BACK_IN_TIME_NS) < last_ns).then_some(i.node_id)
+        });
+        let watermarks = update.watermarks.iter().filter_map(|w| {
+            let before_ns = self.clocks.get(&w.node_id)?.watermark_ns();
+            (w.time_ns.saturating_add(BACK_IN_TIME_NS) < before_ns).then_some(w.node_id)
+        });
+        let mut nodes: Vec<u32> = intervals.chain(watermarks).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes
     }
 
     /// Links with data.
@@ -119,6 +151,21 @@ impl Feed {
     /// The estimate over `[from_ns, to_ns)` of the switch's clock.
     pub fn estimate(&self, link: LinkId, from_ns: u64, to_ns: u64) -> LinkEstimate {
         self.estimator.estimate(link, from_ns, to_ns)
+    }
+
+    /// Time of which records are kept of a link.
+    pub fn span(&self, link: LinkId) -> Option<(u64, u64)> {
+        self.estimator.span(link)
+    }
+
+    /// Now, on the clock of a link's node, as well as the telemetry tells.
+    pub fn now_ns(&self, link: LinkId) -> u64 {
+        let unix_ns = u128::from(unix_ms()) * 1_000_000;
+        self.clocks
+            .get(&link.node_id)
+            .map(|c| c.now_ns(Instant::now(), unix_ns))
+            .filter(|&now| now > 0)
+            .unwrap_or_else(|| self.series.get(&link).map_or(0, |s| s.last_ns))
     }
 
     /// Configuration of a port, where the collector has one.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What was last estimated and advised of a link, and where its limit stands.
 
+use super::conditions::Conditions;
+use super::steady::Steady;
 use std::sync::Arc;
 use std::time::Instant;
-use tidemark_estimators::LinkEstimate;
+use tidemark_estimators::{Estimate, LinkEstimate};
 use tidemark_rules::{Advice, Goal, Observed};
 use tidemark_southbound::Limit;
 
@@ -11,11 +13,17 @@ use tidemark_southbound::Limit;
 #[derive(Debug, Default)]
 pub struct LinkState {
     pub estimate: Option<Arc<LinkEstimate>>,
+    /// What is shown and applied: steadied.
     pub advice: Option<Arc<Advice>>,
+    /// The advice of the last second alone, bytes.
+    pub raw_bytes: Option<u64>,
+    pub steady: Steady,
+    pub conditions: Conditions,
     /// Last time its limit was changed by us.
     pub changed: Option<Instant>,
     pub watching: Option<Watching>,
-    pub auto: AutoState,
+    /// Auto mode changes nothing before this.
+    pub hold_until: Option<Instant>,
 }
 
 /// A change whose outcome is being measured.
@@ -25,6 +33,8 @@ pub struct Watching {
     pub before: Option<Limit>,
     pub limit: Limit,
     pub measured_before: Observed,
+    /// N_b before it.
+    pub n_b: Option<Estimate>,
     /// Goals that the advice gave up.
     pub given_up: Vec<Goal>,
     /// The outcome is measured over this span of the switch's clock.
@@ -32,15 +42,6 @@ pub struct Watching {
     pub to_ns: u64,
     /// Given up when the telemetry has not come by then.
     pub deadline: Instant,
-}
-
-/// What auto mode remembers of a link.
-#[derive(Debug, Default)]
-pub struct AutoState {
-    /// The advice of the last ticks, bytes, as long as it was alike.
-    pub agreeing: Vec<u64>,
-    /// No changes before this.
-    pub hold_until: Option<Instant>,
 }
 
 /// Utilisation, loss and delay out of an estimate; `None` without capacity or

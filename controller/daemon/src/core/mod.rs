@@ -8,28 +8,33 @@
 
 pub mod audit;
 pub mod clock;
+pub mod conditions;
 pub mod control;
 pub mod feed;
 pub mod guard;
 pub mod link;
 pub mod phases;
 pub mod series;
+pub mod state;
+pub mod steady;
 pub mod subscribe;
 pub mod switches;
 pub mod tick;
 
-use crate::config::Config;
+use crate::config::{Config, Mode};
 use crate::metrics::Metrics;
 use audit::{Audit, lock};
 use feed::Feed;
 use link::LinkState;
 use phases::Phases;
 use serde_json::Value;
+use state::StateFile;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Instant;
 use switches::Switch;
 use tidemark_estimators::LinkId;
+use tidemark_proto::telemetry::Update;
 use tidemark_rules::Targets;
 use tokio::sync::broadcast;
 
@@ -51,7 +56,10 @@ pub struct Core {
     pub links: Mutex<BTreeMap<LinkId, LinkState>>,
     /// Default targets and those of links, as changed since the start.
     pub targets: Mutex<(Targets, BTreeMap<LinkId, Targets>)>,
+    /// What may be done with advice, as set since the start.
+    pub mode: Mutex<Mode>,
     pub phases: Mutex<Phases>,
+    pub state_file: Option<StateFile>,
     pub audit: Audit,
     pub metrics: Metrics,
     pub events: broadcast::Sender<Event>,
@@ -60,10 +68,11 @@ pub struct Core {
 }
 
 impl Core {
-    /// The state at start. `switches` come from [`switches::connect`].
+    /// The state at start, with what a former run saved. `switches` come from
+    /// [`switches::connect`].
     ///
     /// # Errors
-    /// An audit log that cannot be opened.
+    /// An audit log that cannot be opened, a state file that makes no sense.
     pub fn new(config: Config, switches: BTreeMap<u32, Switch>) -> anyhow::Result<Self> {
         use anyhow::Context as _;
         let log = config.control.audit_log.as_deref();
@@ -80,7 +89,9 @@ impl Core {
             };
             Some((id, l.targets.clone()?))
         });
-        Ok(Self {
+        let state_file = config.state_file.as_deref().map(StateFile::new);
+        let saved = state_file.as_ref().map(StateFile::load).transpose()?;
+        let core = Self {
             feeds: feeds.collect(),
             switches,
             links: Mutex::default(),
@@ -90,9 +101,67 @@ impl Core {
             metrics: Metrics::default(),
             events: broadcast::channel(64).0,
             changing: tokio::sync::Mutex::default(),
+            mode: Mutex::new(config.control.mode),
+            state_file,
             started: Instant::now(),
             config,
-        })
+        };
+        if let Some(saved) = saved {
+            state::restore(&core, &saved);
+        }
+        Ok(core)
+    }
+
+    /// What may be done with advice now.
+    pub fn mode(&self) -> Mode {
+        *lock(&self.mode)
+    }
+
+    /// Saves what a restart must not lose. A file that cannot be written is
+    /// logged, not fatal.
+    pub fn save(&self) {
+        if let Some(file) = &self.state_file {
+            if let Err(e) = file.store(&state::snapshot(self)) {
+                tracing::error!("state_file: cannot be written: {e}");
+            }
+        }
+    }
+
+    /// Takes an update of the collector with this index.
+    pub fn take(&self, index: usize, update: &Update) {
+        let Some(feed) = self.feeds.get(index) else {
+            return;
+        };
+        let restarted = lock(feed).push(update, Instant::now());
+        for node in restarted {
+            self.node_restarted(node);
+        }
+        lock(&self.phases).account(update);
+    }
+
+    /// The clock of a node started anew (the switch was restarted): nothing
+    /// dated by the old one means anything now.
+    fn node_restarted(&self, node: u32) {
+        tracing::warn!(
+            node,
+            "switch: its clock started anew; series and estimates of the node start anew with it"
+        );
+        lock(&self.phases).node_restarted(node);
+        let ids: Vec<LinkId> = lock(&self.links)
+            .keys()
+            .filter(|id| id.node_id == node)
+            .copied()
+            .collect();
+        for id in ids {
+            control::abandon(self, id, "the clock of the switch started anew");
+            if let Some(state) = lock(&self.links).get_mut(&id) {
+                state.estimate = None;
+                state.advice = None;
+                state.raw_bytes = None;
+                state.conditions = conditions::Conditions::default();
+                state.steady.restart();
+            }
+        }
     }
 
     /// Targets in force at a link.

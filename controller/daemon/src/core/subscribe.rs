@@ -48,7 +48,7 @@ pub async fn run(core: Arc<Core>, index: usize) {
     let mut backoff = FIRST_BACKOFF;
     loop {
         let started = Instant::now();
-        let problem = match once(&core, feed, &address).await {
+        let problem = match once(&core, index, feed, &address).await {
             Ok(()) => "the collector ended the stream".to_string(),
             Err(status) => explain(&status),
         };
@@ -78,7 +78,7 @@ fn explain(status: &Status) -> String {
     }
 }
 
-async fn once(core: &Core, feed: &Mutex<Feed>, address: &str) -> Result<(), Status> {
+async fn once(core: &Core, index: usize, feed: &Mutex<Feed>, address: &str) -> Result<(), Status> {
     let mut rpc = client(address).map_err(Status::invalid_argument)?;
     let info = rpc.get_info(GetInfoRequest {}).await?.into_inner();
     let request = SubscribeRequest {
@@ -103,10 +103,7 @@ async fn once(core: &Core, feed: &Mutex<Feed>, address: &str) -> Result<(), Stat
         let Some(update) = next? else {
             return Ok(());
         };
-        let mut f = lock(feed);
-        f.push(&update, Instant::now());
-        let mut phases = lock(&core.phases);
-        phases.account(&update);
+        core.take(index, &update);
     }
 }
 

@@ -3,11 +3,12 @@
 
 use super::Core;
 use super::audit::{Change, Origin, Outcome, lock, unix_ms};
-use crate::config::{Config, SwitchConfig};
+use crate::config::{self, Config, SwitchConfig};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tidemark_southbound::bfrt::{self, Bfrt};
 use tidemark_southbound::p4rt::{Options, P4Runtime};
 use tidemark_southbound::{Error, Health, Limit, Provisioned, Southbound};
 
@@ -41,16 +42,38 @@ pub struct SwitchState {
 /// An address that makes no sense.
 pub fn connect(config: &Config) -> Result<BTreeMap<u32, Switch>, Error> {
     let all = config.switches.iter().map(|s| {
-        let driver = P4Runtime::new(Options {
-            address: s.address.clone(),
-            device_id: s.device_id,
-            election_id: s.election_id,
-            limit_unit_bytes: s.limit_unit_bytes,
-            ..Options::default()
-        })?;
-        Ok((s.node, Switch::new(s.clone(), Arc::new(driver))))
+        let driver: Arc<dyn Southbound> = match &s.bfrt {
+            None => Arc::new(P4Runtime::new(Options {
+                address: s.address.clone(),
+                device_id: s.device_id,
+                election_id: s.election_id,
+                limit_unit_bytes: s.limit_unit_bytes,
+                ..Options::default()
+            })?),
+            Some(b) => Arc::new(tofino(s, b)?),
+        };
+        Ok((s.node, Switch::new(s.clone(), driver)))
     });
     all.collect()
+}
+
+fn tofino(s: &SwitchConfig, b: &config::Bfrt) -> Result<Bfrt, Error> {
+    let wrong = |field: &str, problem: String| Error::Value {
+        field: field.into(),
+        problem,
+    };
+    let device_id = u32::try_from(s.device_id)
+        .map_err(|_| wrong("device_id", format!("{} is too large", s.device_id)))?;
+    let options = bfrt::Options {
+        address: s.address.clone(),
+        device_id,
+        client_id: b.client_id,
+        p4_name: b.p4_name.clone(),
+        cell_bytes: s.limit_unit_bytes,
+        ..bfrt::Options::default()
+    };
+    let queues = b.queue_ports().map_err(|e| wrong("bfrt", e))?;
+    Bfrt::new(options, queues)
 }
 
 impl Switch {
@@ -114,8 +137,9 @@ async fn poll(core: &Core, switch: &Switch) {
                     entries = done.entries,
                     "switch: provisioned"
                 );
-                if done.pushed {
-                    restore(core, switch).await;
+                // Over BFRT nothing is pushed: only the limits themselves tell.
+                if done.pushed || switch.config.bfrt.is_some() {
+                    restore(core, switch, done.pushed).await;
                 }
                 health = switch.driver.health().await;
             }
@@ -167,10 +191,15 @@ async fn read_limits(core: &Core, switch: &Switch) {
     }
 }
 
-async fn restore(core: &Core, switch: &Switch) {
+/// Gives the switch back the limits that we set: all of them when it has lost
+/// everything, else those of which nothing is left.
+async fn restore(core: &Core, switch: &Switch, all: bool) {
     let ours = lock(&switch.state).ours.clone();
     for (port, limit) in ours {
         let _changing = core.changing.lock().await;
+        if !all && !matches!(switch.driver.read_limit(port).await, Ok(Limit::Unlimited)) {
+            continue;
+        }
         let result = switch.driver.set_limit(port, limit).await;
         let (outcome, error) = match &result {
             Ok(found) => {

@@ -10,7 +10,6 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
 use tidemark_controller::api::{self, Token};
 use tidemark_controller::config::{Config, SwitchConfig};
 use tidemark_controller::core::Core;
@@ -122,6 +121,8 @@ pub struct Traffic {
     pub load: f64,
     /// Drops of every flow at the top of a swing.
     pub drops_per_flow: u32,
+    /// How many of the flows are there.
+    pub flows: u64,
     pub step: u64,
     received: u64,
 }
@@ -132,6 +133,7 @@ impl Traffic {
             limit_bytes,
             load: 1.0,
             drops_per_flow: 1,
+            flows: FLOWS,
             step: 0,
             received: 0,
         }
@@ -149,11 +151,11 @@ impl Traffic {
         let occupancy = self.limit_bytes / 2 + self.limit_bytes * phase / (2 * SWING);
         let occupancy = occupancy.saturating_sub(u64::from(!lossy) * 2000);
         // Bytes on the wire per interval and flow.
-        let per_flow = CAPACITY_BPS / 8 / 100 / FLOWS;
+        let per_flow = CAPACITY_BPS / 8 / 100 / self.flows;
         let packets = (per_flow as f64 * self.load / 1538.0) as u32;
         let drops = if lossy { self.drops_per_flow } else { 0 };
-        let all = packets * FLOWS as u32;
-        let all_drops = drops * FLOWS as u32;
+        let all = packets * self.flows as u32;
+        let all_drops = drops * self.flows as u32;
         let delay_ns = occupancy * 8 * 1_000_000_000 / CAPACITY_BPS;
         let histogram = |value: u64| {
             let mut c = Counts::new();
@@ -190,9 +192,9 @@ impl Traffic {
         });
         // Windows grow by one segment per RTT and are halved by the loss.
         let rtt_ns = 20_000_000 + delay_ns;
-        let top = (CAPACITY_BPS / 8 * 20 / 1000 + self.limit_bytes) / 1500 / FLOWS;
+        let top = (CAPACITY_BPS / 8 * 20 / 1000 + self.limit_bytes) / 1500 / self.flows;
         let cwnd = (top / 2 + top / 2 * phase / SWING) as u32;
-        for f in 0..FLOWS {
+        for f in 0..self.flows {
             u.flow_intervals.push(FlowInterval {
                 flow_id: f + 1,
                 node_id: NODE,
@@ -299,6 +301,7 @@ impl Lab {
             election_id: 1,
             limit_unit_bytes: 1,
             provision: None,
+            bfrt: None,
         };
         let driver: Arc<dyn Southbound> = switch.clone();
         let switches = [(NODE, Switch::new(described, driver))].into();
@@ -317,10 +320,7 @@ impl Lab {
         for _ in 0..seconds {
             for _ in 0..100 {
                 let update = self.traffic.next_update();
-                let mut feed = self.core.feeds[0].lock().unwrap();
-                feed.push(&update, Instant::now());
-                drop(feed);
-                self.core.phases.lock().unwrap().account(&update);
+                self.core.take(0, &update);
             }
             tidemark_controller::core::tick::once(&self.core).await;
         }

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The OpenAPI document. Written by hand; a test holds it against the routes.
+//! Every operation: path, parameters, fields of body and answer.
 
-use axum::Json;
-use serde_json::{Map, Value, json};
+use super::schemas;
 
 /// One operation: method, path, summary, query parameters, body fields.
-struct Operation {
-    method: &'static str,
-    path: &'static str,
-    summary: &'static str,
-    query: &'static [(&'static str, &'static str)],
-    body: &'static [Field],
+pub(super) struct Operation {
+    pub(super) method: &'static str,
+    pub(super) path: &'static str,
+    pub(super) summary: &'static str,
+    pub(super) query: &'static [(&'static str, &'static str)],
+    pub(super) body: &'static [Field],
+    /// Fields of a good answer.
+    pub(super) answer: &'static [(&'static str, &'static str)],
 }
 
 /// One field of a body: name, type, whether it must be there, description.
-type Field = (&'static str, &'static str, bool, &'static str);
+pub(super) type Field = (&'static str, &'static str, bool, &'static str);
 
 const LINK: &[(&str, &str)] = &[("node", "integer"), ("port", "integer")];
 const SPAN: &[(&str, &str)] = &[
@@ -41,6 +42,7 @@ const CURVE: &[(&str, &str)] = &[
 const fn get(
     path: &'static str,
     query: &'static [(&'static str, &'static str)],
+    answer: &'static [(&'static str, &'static str)],
     summary: &'static str,
 ) -> Operation {
     Operation {
@@ -49,71 +51,175 @@ const fn get(
         summary,
         query,
         body: &[],
+        answer,
     }
 }
 
-const fn post(path: &'static str, body: &'static [Field], summary: &'static str) -> Operation {
+const fn post(
+    path: &'static str,
+    body: &'static [Field],
+    answer: &'static [(&'static str, &'static str)],
+    summary: &'static str,
+) -> Operation {
     Operation {
         method: "post",
         path,
         summary,
         query: &[],
         body,
+        answer,
     }
 }
 
-const OPERATIONS: &[Operation] = &[
-    get("/status", &[], "Controller, collectors, switches"),
+const STATUS: &[(&str, &str)] = &[
+    ("version", "string"),
+    ("mode", "string"),
+    ("dry_run", "boolean"),
+    ("uptime_s", "number"),
+    ("window_s", "number"),
+    ("retention_s", "number"),
+    ("collectors", "array"),
+    ("switches", "array"),
+    ("targets", "Targets"),
+    ("links", "array"),
+];
+const SERIES: &[(&str, &str)] = &[
+    ("node", "integer"),
+    ("port", "integer"),
+    ("step_ns", "integer"),
+    ("time_ns", "array"),
+    ("occupancy_p50_bytes", "array"),
+    ("occupancy_p99_bytes", "array"),
+    ("occupancy_max_bytes", "array"),
+    ("delay_p50_ms", "array"),
+    ("delay_p99_ms", "array"),
+    ("delay_max_ms", "array"),
+    ("utilisation", "array"),
+    ("packets", "array"),
+    ("arrivals", "array"),
+    ("drops", "array"),
+    ("ce_marked", "array"),
+    ("limit_bytes", "array"),
+    ("reports_lost", "array"),
+];
+const PACKET_COLUMNS: &[(&str, &str)] = &[
+    ("node", "integer"),
+    ("port", "integer"),
+    ("from_ns", "integer"),
+    ("to_ns", "integer"),
+    ("ingress_ns", "array"),
+    ("egress_ns", "array"),
+    ("occupancy_bytes", "array"),
+    ("flow_id", "array"),
+    ("dropped", "array"),
+    ("ip_bytes", "array"),
+    ("cwnd", "array"),
+    ("truncated", "boolean"),
+];
+const ADVICE: &[(&str, &str)] = &[
+    ("node", "integer"),
+    ("port", "integer"),
+    ("targets", "Targets"),
+    ("advice", "object?"),
+    ("can_apply", "boolean"),
+    ("why_not", "string?"),
+];
+const CURVE_ANSWER: &[(&str, &str)] = &[
+    ("node", "integer"),
+    ("port", "integer"),
+    ("limit_bytes", "number?"),
+    ("points", "array"),
+];
+const CHANGED: &[(&str, &str)] = &[
+    ("node", "integer"),
+    ("port", "integer"),
+    ("before", "Limit?"),
+    ("limit", "Limit"),
+];
+const APPLIED: &[(&str, &str)] = &[
+    ("node", "integer"),
+    ("port", "integer"),
+    ("before", "Limit?"),
+    ("limit", "Limit"),
+    ("advice", "object?"),
+];
+
+pub(super) const OPERATIONS: &[Operation] = &[
+    get("/status", &[], STATUS, "Controller, collectors, switches"),
     get(
         "/links",
         &[],
+        &[("links", "array of Link")],
         "Every link: limit, last second, estimate, advice",
     ),
     get(
         "/links/{node}/{port}",
         &[],
+        schemas::LINK,
         "One link with every rule of its advice",
     ),
     get(
         "/links/{node}/{port}/series",
         SPAN,
+        SERIES,
         "Occupancy, delay, loss, utilisation over time, as columns",
     ),
     get(
         "/links/{node}/{port}/packets",
         PACKETS,
+        PACKET_COLUMNS,
         "Single packets from the collector's memory, as columns",
     ),
     get(
         "/flows",
         LINK,
+        &[("flows", "array")],
         "Flows of the window with class, rate, window, RTT",
     ),
     get(
         "/rules",
         LINK,
+        &[("node", "integer"), ("port", "integer"), ("rules", "array")],
         "Every sizing rule with buffer, inputs and assumptions",
     ),
     get(
         "/advice",
         LINK,
+        ADVICE,
         "The advice, and whether it could be applied now",
     ),
     get(
         "/curve",
         CURVE,
+        CURVE_ANSWER,
         "Predicted utilisation, loss and delay over the buffer size",
     ),
-    get("/targets", &[], "Targets in force"),
-    get("/phases", &[], "All phases with their estimates"),
-    get("/phases/{name}", &[], "One phase"),
-    get("/changes", &[], "The last limit changes"),
+    get(
+        "/targets",
+        &[],
+        &[("default", "Targets"), ("links", "array")],
+        "Targets in force",
+    ),
+    get(
+        "/phases",
+        &[],
+        &[("phases", "array of Phase")],
+        "All phases with their estimates",
+    ),
+    get("/phases/{name}", &[], schemas::PHASE, "One phase"),
+    get(
+        "/changes",
+        &[],
+        &[("changes", "array of Change")],
+        "The last limit changes",
+    ),
     get(
         "/events",
         &[],
+        &[],
         "Server-sent events: update, change, phase, collector",
     ),
-    get("/openapi.json", &[], "This document"),
+    get("/openapi.json", &[], &[], "This document"),
     post(
         "/links/{node}/{port}/limit",
         &[
@@ -131,6 +237,7 @@ const OPERATIONS: &[Operation] = &[
             ),
             ("reason", "string", false, "For the audit log"),
         ],
+        CHANGED,
         "Set a limit; the answer is read back from the switch",
     ),
     post(
@@ -141,6 +248,7 @@ const OPERATIONS: &[Operation] = &[
             true,
             "Whether packets leaving by this port are reported",
         )],
+        &[("node", "integer"), ("port", "integer"), ("on", "boolean")],
         "Turn the reports of a port on or off",
     ),
     post(
@@ -160,7 +268,19 @@ const OPERATIONS: &[Operation] = &[
                 "Refuse unless the advice is still this, within 5 %",
             ),
         ],
+        APPLIED,
         "Apply the present advice",
+    ),
+    post(
+        "/mode",
+        &[(
+            "mode",
+            "string",
+            true,
+            "recommend, confirm or auto; kept over restarts with a state_file",
+        )],
+        &[("mode", "string")],
+        "Set what may be done with advice",
     ),
     post(
         "/targets",
@@ -182,6 +302,7 @@ const OPERATIONS: &[Operation] = &[
                 "utilisation, loss, delay: kept in this order",
             ),
         ],
+        &[("targets", "Targets")],
         "Set targets",
     ),
     post(
@@ -195,97 +316,7 @@ const OPERATIONS: &[Operation] = &[
             ),
             ("action", "string", true, "start or end"),
         ],
+        schemas::PHASE_BRIEF,
         "Start or end a phase",
     ),
 ];
-
-fn operation(o: &Operation) -> Value {
-    let mut parameters: Vec<Value> = Vec::new();
-    for part in o.path.split('/') {
-        if let Some(name) = part.strip_prefix('{').and_then(|p| p.strip_suffix('}')) {
-            let kind = if name == "name" { "string" } else { "integer" };
-            parameters.push(json!({
-                "name": name, "in": "path", "required": true, "schema": {"type": kind},
-            }));
-        }
-    }
-    for (name, kind) in o.query {
-        parameters.push(json!({"name": name, "in": "query", "schema": {"type": kind}}));
-    }
-    let error = json!({
-        "description": "What is wrong, and the field at fault",
-        "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
-    });
-    let kind = match o.path {
-        "/events" => "text/event-stream",
-        _ => "application/json",
-    };
-    let mut v = json!({
-        "summary": o.summary, "parameters": parameters,
-        "responses": {
-            "200": {"description": o.summary, "content": {kind: {"schema": {}}}},
-            "4XX": error, "5XX": error,
-        },
-    });
-    if o.method == "post" {
-        let mut properties = Map::new();
-        for (name, kind, _, description) in o.body {
-            let mut property = json!({"type": kind, "description": description});
-            if *kind == "array" {
-                property["items"] = json!({"type": "string"});
-            }
-            properties.insert((*name).into(), property);
-        }
-        let required: Vec<&str> = o.body.iter().filter(|f| f.2).map(|f| f.0).collect();
-        let mut schema = json!({
-            "type": "object", "properties": properties, "additionalProperties": false,
-        });
-        if !required.is_empty() {
-            schema["required"] = json!(required);
-        }
-        v["requestBody"] = json!({
-            "required": true, "content": {"application/json": {"schema": schema}},
-        });
-        v["security"] = json!([{"token": []}]);
-    }
-    v
-}
-
-/// The document.
-pub fn build() -> Value {
-    let mut paths = Map::new();
-    for o in OPERATIONS {
-        let path = paths.entry(o.path).or_insert_with(|| json!({}));
-        path[o.method] = operation(o);
-    }
-    json!({
-        "openapi": "3.1.0",
-        "info": {
-            "title": "Tidemark controller", "version": env!("CARGO_PKG_VERSION"),
-            "description": "Buffer occupancy, estimates, sizing rules, advice and limits. See docs/api.md.",
-            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
-        },
-        "servers": [{"url": "/api/v1"}],
-        "paths": paths,
-        "components": {
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-            "schemas": {"Error": {
-                "type": "object",
-                "properties": {"error": {
-                    "type": "object",
-                    "properties": {
-                        "message": {"type": "string"},
-                        "field": {"type": ["string", "null"]},
-                    },
-                    "required": ["message", "field"],
-                }},
-                "required": ["error"],
-            }},
-        },
-    })
-}
-
-/// `GET /openapi.json`.
-pub async fn document() -> Json<Value> {
-    Json(build())
-}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the types of the configuration cannot check.
+
+use super::{Bfrt, Config, LinkConfig};
+use anyhow::bail;
+use tidemark_rules::{Goal, Targets};
+
+impl Config {
+    /// Checks what the types cannot.
+    ///
+    /// # Errors
+    /// The first key whose value makes no sense.
+    pub fn check(&self) -> anyhow::Result<()> {
+        if self.collectors.is_empty() {
+            bail!("collectors: give at least one, e.g. [\"127.0.0.1:9560\"]");
+        }
+        at_least("window_s", self.window_s, 1.0)?;
+        at_least("retention_s", self.retention_s, 2.0 * self.window_s)?;
+        if self.http.token.as_ref().is_some_and(|t| t.len() < 8) {
+            bail!("http.token: use at least 8 characters");
+        }
+        check_targets("targets", &self.targets)?;
+        let c = &self.control;
+        at_least("control.max_step_factor", c.max_step_factor, 1.01)?;
+        if c.advice_memory_s == 0 || c.advice_memory_s > 600 {
+            bail!(
+                "control.advice_memory_s: {} must be 1 to 600",
+                c.advice_memory_s
+            );
+        }
+        if c.headroom >= 1.0 {
+            bail!("control.headroom: {} must be below 1", c.headroom);
+        }
+        at_least("control.short_window_s", c.short_window_s, 0.5)?;
+        for (key, value) in [
+            ("control.hysteresis", c.hysteresis),
+            ("control.headroom", c.headroom),
+            ("control.min_change_interval_s", c.min_change_interval_s),
+            ("control.settle_s", c.settle_s),
+            ("control.deadband", c.deadband),
+            ("control.rollback_hold_s", c.rollback_hold_s),
+            ("control.max_report_loss", c.max_report_loss),
+        ] {
+            at_least(key, value, 0.0)?;
+        }
+        at_least("control.max_telemetry_age_s", c.max_telemetry_age_s, 0.1)?;
+        at_least("control.observe_s", c.observe_s, 1.0)?;
+        if c.min_limit_bytes > c.max_limit_bytes {
+            bail!(
+                "control.min_limit_bytes: {} is above control.max_limit_bytes, {}",
+                c.min_limit_bytes,
+                c.max_limit_bytes
+            );
+        }
+        for (i, l) in self.links.iter().enumerate() {
+            if let Some(t) = &l.targets {
+                check_targets(&format!("links[{i}].targets"), t)?;
+            }
+            let same = |o: &&LinkConfig| o.node == l.node && o.port == l.port;
+            if self.links.iter().filter(same).count() > 1 {
+                bail!("links[{i}]: node {} port {} is given twice", l.node, l.port);
+            }
+        }
+        for (i, s) in self.switches.iter().enumerate() {
+            if self.switches.iter().filter(|o| o.node == s.node).count() > 1 {
+                bail!("switches[{i}].node: {} is given twice", s.node);
+            }
+            if s.limit_unit_bytes == 0 {
+                bail!("switches[{i}].limit_unit_bytes: must be at least 1");
+            }
+            if let Some(Err(e)) = s.bfrt.as_ref().map(Bfrt::queue_ports) {
+                bail!("switches[{i}].bfrt.{e}");
+            }
+            if let Some(p) = &s.provision {
+                if let Err(e) = p.limit_ports() {
+                    bail!("switches[{i}].provision.{e}");
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn at_least(key: &str, value: f64, min: f64) -> anyhow::Result<()> {
+    // Written so that NaN fails.
+    if value >= min && value.is_finite() {
+        return Ok(());
+    }
+    bail!("{key}: {value} must be at least {min}")
+}
+
+/// Checks targets; `key` is put in front of the field at fault.
+///
+/// # Errors
+/// The field at fault and what it may be.
+pub fn check_targets(key: &str, t: &Targets) -> anyhow::Result<()> {
+    if !(t.utilisation > 0.0 && t.utilisation <= 1.0) {
+        bail!(
+            "{key}.utilisation: {} is not a fraction above 0 and at most 1",
+            t.utilisation
+        );
+    }
+    if let Some(p) = t.loss_rate {
+        if !(p > 0.0 && p < 1.0) {
+            bail!("{key}.loss_rate: {p} is not a fraction between 0 and 1");
+        }
+    }
+    if let Some(d) = t.delay_ms {
+        if !(d > 0.0 && d.is_finite()) {
+            bail!("{key}.delay_ms: {d} is not a time above 0");
+        }
+    }
+    let twice = |g: &Goal| t.priority.iter().filter(|o| *o == g).count() > 1;
+    if let Some(goal) = t.priority.iter().find(|g| twice(g)) {
+        bail!("{key}.priority: {} is named twice", goal.label());
+    }
+    Ok(())
+}

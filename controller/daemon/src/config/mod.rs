@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The controller's configuration: a TOML file, checked as a whole before
+//! anything starts. Unknown keys are errors.
+
+mod check;
+mod control;
+
+pub use check::check_targets;
+pub use control::{Control, Mode};
+
+use anyhow::Context as _;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use tidemark_rules::Targets;
+use tidemark_southbound::Provision;
+use tidemark_southbound::bfrt::Queue;
+
+/// Everything the controller is told.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// gRPC addresses of the collectors.
+    pub collectors: Vec<String>,
+    /// Sliding window of the estimates, s.
+    pub window_s: f64,
+    /// How far back phases and series can reach, s.
+    pub retention_s: f64,
+    /// Where targets, mode and what was set survive a restart; nowhere when
+    /// absent.
+    pub state_file: Option<PathBuf>,
+    pub http: Http,
+    /// Targets of links that have none of their own.
+    pub targets: Targets,
+    /// How the advisor works.
+    pub advisor: tidemark_rules::Options,
+    pub control: Control,
+    pub links: Vec<LinkConfig>,
+    pub switches: Vec<SwitchConfig>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            collectors: vec!["127.0.0.1:9560".into()],
+            window_s: 10.0,
+            retention_s: 120.0,
+            state_file: None,
+            http: Http::default(),
+            targets: Targets::default(),
+            advisor: tidemark_rules::Options::default(),
+            control: Control::default(),
+            links: Vec::new(),
+            switches: Vec::new(),
+        }
+    }
+}
+
+/// REST, console, metrics.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Http {
+    pub listen: SocketAddr,
+    /// Bearer token of everything that writes; one is made when absent.
+    #[serde(skip_serializing)]
+    pub token: Option<String>,
+    /// Where a token that was made is written (mode 0600).
+    pub token_file: Option<PathBuf>,
+    /// HTTPS instead of HTTP.
+    pub tls: Option<Tls>,
+}
+
+/// A certificate and its key, PEM.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tls {
+    /// The certificate, followed by those that lead to its root.
+    pub cert: PathBuf,
+    pub key: PathBuf,
+}
+
+impl Default for Http {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            token: None,
+            token_file: None,
+            tls: None,
+        }
+    }
+}
+
+/// What is particular to one link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkConfig {
+    pub node: u32,
+    pub port: u32,
+    #[serde(default)]
+    pub targets: Option<Targets>,
+    /// Depth of the target's own queue allows no more than this.
+    #[serde(default)]
+    pub max_limit_bytes: Option<u64>,
+}
+
+/// One switch, by the node id of its reports.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SwitchConfig {
+    pub node: u32,
+    /// Address of its P4Runtime server, or with `bfrt` of that, `host:port`.
+    pub address: String,
+    #[serde(default = "one")]
+    pub device_id: u64,
+    #[serde(default = "one")]
+    pub election_id: u64,
+    /// Bytes per unit of the limit (v1model 1, Tofino 80, Tofino 2 176).
+    #[serde(default = "one_u32")]
+    pub limit_unit_bytes: u32,
+    #[serde(default)]
+    pub provision: Option<Provision>,
+    /// It speaks BFRT (Tofino), not P4Runtime.
+    #[serde(default)]
+    pub bfrt: Option<Bfrt>,
+}
+
+/// What BFRT needs beside the address; `device_id` is usually 0 there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bfrt {
+    /// Name of the running program.
+    pub p4_name: String,
+    #[serde(default = "one_u32")]
+    pub client_id: u32,
+    /// Ports whose limit the traffic manager holds (`tm.queue.buffer`), by
+    /// number; the others have theirs in the program.
+    #[serde(default)]
+    pub queues: BTreeMap<String, Queue>,
+}
+
+impl Bfrt {
+    /// The queues with their ports as numbers.
+    ///
+    /// # Errors
+    /// The key that is not a port number.
+    pub fn queue_ports(&self) -> Result<BTreeMap<u32, Queue>, String> {
+        let ports = self.queues.iter().map(|(k, q)| match k.parse() {
+            Ok(port) => Ok((port, *q)),
+            Err(_) => Err(format!("queues.{k}: \"{k}\" is not a port number")),
+        });
+        ports.collect()
+    }
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn one_u32() -> u32 {
+    1
+}
+
+impl Config {
+    /// Reads and checks a file; paths in it are relative to its directory.
+    ///
+    /// # Errors
+    /// What is wrong, with file, line and key.
+    pub fn load(path: &Path) -> anyhow::Result<Self> {
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("{}: cannot be read", path.display()))?;
+        let mut config: Config =
+            toml::from_str(&text).with_context(|| format!("{}", path.display()))?;
+        let base = path.parent().unwrap_or(Path::new("."));
+        config.resolve_paths(base);
+        config
+            .check()
+            .with_context(|| format!("{}", path.display()))?;
+        Ok(config)
+    }
+
+    fn resolve_paths(&mut self, base: &Path) {
+        let fix = |p: &mut Option<PathBuf>| {
+            if let Some(p) = p {
+                *p = base.join(&*p);
+            }
+        };
+        fix(&mut self.http.token_file);
+        fix(&mut self.control.audit_log);
+        fix(&mut self.state_file);
+        if let Some(tls) = &mut self.http.tls {
+            tls.cert = base.join(&tls.cert);
+            tls.key = base.join(&tls.key);
+        }
+        for s in &mut self.switches {
+            if let Some(p) = &mut s.provision {
+                fix(&mut p.p4info);
+                fix(&mut p.program);
+            }
+        }
+    }
+
+    /// The particular settings of a link, if any.
+    pub fn link(&self, node: u32, port: u32) -> Option<&LinkConfig> {
+        self.links.iter().find(|l| l.node == node && l.port == port)
+    }
+
+    /// Largest limit allowed at a link, bytes.
+    pub fn max_limit_bytes(&self, node: u32, port: u32) -> u64 {
+        self.link(node, port)
+            .and_then(|l| l.max_limit_bytes)
+            .unwrap_or(self.control.max_limit_bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+use super::*;
+
+fn parse(text: &str) -> Result<Config, String> {
+    let c: Config = toml::from_str(text).map_err(|e| e.to_string())?;
+    c.check().map_err(|e| e.to_string())?;
+    Ok(c)
+}
+
+#[test]
+fn empty_file_is_the_default() {
+    assert_eq!(parse("").unwrap(), Config::default());
+}
+
+#[test]
+fn unknown_keys_name_line_and_key() {
+    let e = parse("[control]\nmod = \"auto\"").unwrap_err();
+    assert!(e.contains("line 2") && e.contains("`mod`"), "{e}");
+    assert!(parse("[switches]\n").is_err());
+    assert!(parse("[[switches]]\nnode = 1\naddress = \"x\"\nfoo = 1").is_err());
+}
+
+#[test]
+fn values_are_checked() {
+    for (text, key) in [
+        ("window_s = 0", "window_s"),
+        ("window_s = nan", "window_s"),
+        ("retention_s = 5", "retention_s"),
+        ("collectors = []", "collectors"),
+        ("[targets]\nutilisation = 98", "targets.utilisation"),
+        ("[targets]\nloss_rate = 1.5", "targets.loss_rate"),
+        ("[targets]\ndelay_ms = 0", "targets.delay_ms"),
+        ("[targets]\npriority = [\"loss\", \"loss\"]", "priority"),
+        ("[control]\nmax_step_factor = 1", "control.max_step_factor"),
+        ("[control]\nmin_limit_bytes = 100000000", "min_limit_bytes"),
+        ("[http]\ntoken = \"short\"", "http.token"),
+        (
+            "[[switches]]\nnode = 1\naddress = \"x\"\n[switches.provision.limits]\nfive = { action = \"unlimited\" }",
+            "limits.five",
+        ),
+    ] {
+        let e = parse(text).unwrap_err();
+        assert!(e.contains(key), "{text}: {e}");
+    }
+}
+
+#[test]
+fn documented_example_is_valid() {
+    let doc = include_str!("../../../../docs/api.md");
+    let start = doc.find("```toml\n").unwrap() + 8;
+    let end = start + doc[start..].find("```").unwrap();
+    let c = parse(&doc[start..end]).unwrap();
+    assert_eq!(c.switches[0].provision.as_ref().unwrap().watch.len(), 1);
+    assert_eq!(c.max_limit_bytes(10, 5), 6_000_000);
+    assert_eq!(c.max_limit_bytes(10, 6), 4_000_000);
+}

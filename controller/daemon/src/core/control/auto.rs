@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Auto mode: follows the advice once it is steady and away from the limit.
+
+use super::{apply_advice, limit_in_force};
+use crate::config::Mode;
+use crate::core::Core;
+use crate::core::audit::{Origin, lock};
+use std::time::Instant;
+use tidemark_estimators::LinkId;
+
+/// Applies steady advice that differs from the limit in force by more than the
+/// deadband. A change that is being watched is left alone, unless the traffic
+/// has changed since: then there is nothing left to judge it by.
+pub async fn follow(core: &Core) {
+    if core.mode() != Mode::Auto {
+        return;
+    }
+    for (link, advised) in ready(core) {
+        let now = limit_in_force(core, link).and_then(|l| l.bytes());
+        if let Some(now) = now {
+            let near = now.abs_diff(advised) as f64 <= core.config.control.deadband * now as f64;
+            let clear = lock(&core.links)
+                .get(&link)
+                .is_some_and(|s| s.steady.is_clear_of(now));
+            if near || !clear {
+                continue;
+            }
+        }
+        if let Err(e) = apply_advice(core, link, None, Origin::Auto).await {
+            tracing::debug!(%link, "auto: {e}");
+        }
+    }
+}
+
+fn ready(core: &Core) -> Vec<(LinkId, u64)> {
+    let links = lock(&core.links);
+    let ready = links.iter().filter_map(|(id, s)| {
+        let held = s.hold_until.is_some_and(|t| Instant::now() < t);
+        let steady = s.steady.is_steady(&core.config.control);
+        if held || !steady || s.watching.is_some() {
+            return None;
+        }
+        Some((*id, s.advice.as_ref()?.limit_bytes?))
+    });
+    ready.collect()
+}

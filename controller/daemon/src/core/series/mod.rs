@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the charts show of a link: link intervals at three resolutions, each
+//! within a bound of length, so that memory does not grow with time.
+
+mod columns;
+mod point;
+
+pub use columns::{Columns, utilisation};
+pub use point::Point;
+
+use point::{Step, merge};
+use std::collections::VecDeque;
+use tidemark_proto::telemetry::LinkInterval;
+
+const MID_NS: u64 = 100_000_000;
+const SLOW_NS: u64 = 1_000_000_000;
+const FINE_POINTS: usize = 60_000;
+const MID_POINTS: usize = 9_000;
+const SLOW_POINTS: usize = 6 * 3_600;
+
+#[derive(Debug)]
+struct Level {
+    step_ns: u64,
+    capacity: usize,
+    current: Option<(u64, Step)>,
+    points: VecDeque<Point>,
+}
+
+impl Level {
+    fn new(step_ns: u64, capacity: usize) -> Self {
+        Self {
+            step_ns,
+            capacity,
+            current: None,
+            points: VecDeque::new(),
+        }
+    }
+
+    fn push(&mut self, i: &LinkInterval) {
+        let number = i.start_ns / self.step_ns.max(1);
+        let (open, step) = self
+            .current
+            .get_or_insert_with(|| (number, Step::default()));
+        if *open != number {
+            let mut point = step.take();
+            point.start_ns = *open * self.step_ns;
+            *open = number;
+            self.points.push_back(point);
+            if self.points.len() > self.capacity {
+                self.points.pop_front();
+            }
+        }
+        step.add(i);
+    }
+
+    fn within(&self, from_ns: u64, to_ns: u64) -> impl ExactSizeIterator<Item = &Point> {
+        let a = self.points.partition_point(|p| p.start_ns < from_ns);
+        let b = self.points.partition_point(|p| p.start_ns < to_ns);
+        self.points.range(a..b.max(a))
+    }
+}
+
+/// The series of one link.
+#[derive(Debug)]
+pub struct LinkSeries {
+    levels: [Level; 3],
+    /// Start of the first interval that the collector had of it.
+    pub first_ns: u64,
+    /// End of the last interval seen.
+    pub last_ns: u64,
+    /// Limit as last reported, bytes; 0 when unlimited or not reported.
+    pub limit_bytes: u64,
+}
+
+impl LinkSeries {
+    /// A series of intervals of `interval_ms`.
+    pub fn new(interval_ms: u32) -> Self {
+        let fine_ns = u64::from(interval_ms.max(1)) * 1_000_000;
+        Self {
+            levels: [
+                Level::new(fine_ns, FINE_POINTS),
+                Level::new(MID_NS.max(fine_ns), MID_POINTS),
+                Level::new(SLOW_NS.max(fine_ns), SLOW_POINTS),
+            ],
+            first_ns: u64::MAX,
+            last_ns: 0,
+            limit_bytes: 0,
+        }
+    }
+
+    /// Adds an interval. When the node's clock starts anew, the series is
+    /// replaced as a whole ([`super::feed::Feed::push`]).
+    pub fn push(&mut self, i: &LinkInterval) {
+        // The collector may have seen more of the link than we have.
+        self.first_ns = match i.first_start_ns {
+            0 => self.first_ns.min(i.start_ns),
+            first => first,
+        };
+        self.last_ns = self.last_ns.max(i.start_ns + i.duration_ns);
+        if i.packets > 0 || i.limit_bytes != 0 {
+            self.limit_bytes = i.limit_bytes;
+        }
+        for level in &mut self.levels {
+            level.push(i);
+        }
+    }
+
+    /// The last complete second.
+    pub fn last_second(&self) -> Option<&Point> {
+        self.levels[2].points.back()
+    }
+
+    /// Steps that start in `[from_ns, to_ns)`, at the finest resolution that
+    /// reaches back to `from_ns`, merged to at most `max_points`.
+    pub fn query(&self, from_ns: u64, to_ns: u64, max_points: usize) -> (u64, Vec<Point>) {
+        let max_points = max_points.max(1);
+        let reaches = |l: &Level| {
+            let full = l.points.len() >= l.capacity;
+            !full || l.points.front().is_some_and(|p| p.start_ns <= from_ns)
+        };
+        let affordable = |l: &Level| l.within(from_ns, to_ns).len() <= 8 * max_points;
+        let fits = |l: &&Level| reaches(l) && affordable(l);
+        let level = self.levels.iter().find(fits).unwrap_or(&self.levels[2]);
+        let points: Vec<Point> = level.within(from_ns, to_ns).copied().collect();
+        let every = points.len().div_ceil(max_points).max(1);
+        let merged = points.chunks(every).map(merge).collect();
+        (level.step_ns * every as u64, merged)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tidemark_proto::histogram::Counts;
+
+    fn interval(ms: u64, occupancy: u64, drops: u32) -> LinkInterval {
+        let mut h = Counts::new();
+        for _ in 0..10 {
+            h.record(occupancy);
+        }
+        LinkInterval {
+            start_ns: ms * 1_000_000,
+            duration_ns: 1_000_000,
+            packets: 10,
+            wire_bytes: 1000,
+            arrivals: 10 + drops,
+            drops,
+            occupancy_bytes: Some(h.take()),
+            occupancy_max_bytes: occupancy,
+            limit_bytes: 5000,
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn steps_hold_what_went_into_them() {
+        let mut s = LinkSeries::new(1);
+        for ms in 0..2500 {
+            s.push(&interval(ms, ms, u32::from(ms == 1700)));
+        }
+        let (step, fine) = s.query(1_000_000_000, 1_100_000_000, 1000);
+        assert_eq!((step, fine.len()), (1_000_000, 100));
+        assert_eq!(fine[7].occupancy_max_bytes, 1007);
+        let last = s.last_second().unwrap();
+        assert_eq!(last.start_ns, 1_000_000_000);
+        assert_eq!(
+            (last.packets, last.drops, last.arrivals),
+            (10_000, 1, 10_001)
+        );
+        assert_eq!(last.occupancy_max_bytes, 1999);
+        assert!((last.occupancy_p50_bytes - 1500.0).abs() < 30.0);
+        assert_eq!(utilisation(last, 8_000_000), Some(1.0));
+        assert_eq!(utilisation(last, 0), None);
+        assert_eq!(s.limit_bytes, 5000);
+    }
+
+    #[test]
+    fn merging_keeps_sums_and_maxima() {
+        let mut s = LinkSeries::new(1);
+        for ms in 0..1001 {
+            s.push(&interval(ms, if ms == 333 { 9000 } else { 10 }, 1));
+        }
+        let (step, points) = s.query(0, 1_000_000_000, 10);
+        assert!(points.len() <= 10, "{}", points.len());
+        assert_eq!(step * points.len() as u64, 1_000_000_000);
+        assert_eq!(points.iter().map(|p| p.drops).sum::<u64>(), 1000);
+        assert_eq!(
+            points.iter().map(|p| p.occupancy_max_bytes).max(),
+            Some(9000)
+        );
+        let c = Columns::new(step, &points, 8_000_000);
+        assert_eq!(c.time_ns.len(), c.limit_bytes.len());
+        assert_eq!(c.limit_bytes[0], Some(5000));
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut s = LinkSeries::new(1);
+        for ms in 0..(FINE_POINTS as u64 + 5000) {
+            s.push(&interval(ms, 1, 0));
+        }
+        assert_eq!(s.levels[0].points.len(), FINE_POINTS);
+        // Too far back for the finest level.
+        let (step, _) = s.query(0, u64::MAX, 100_000);
+        assert_eq!(step, MID_NS);
+    }
+}

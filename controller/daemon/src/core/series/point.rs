@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One step of a series: sums of intervals, and of steps.
+
+use tidemark_proto::histogram::Counts;
+use tidemark_proto::telemetry::LinkInterval;
+
+/// One step of a series.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Point {
+    pub start_ns: u64,
+    pub duration_ns: u64,
+    pub occupancy_p50_bytes: f64,
+    pub occupancy_p99_bytes: f64,
+    pub occupancy_max_bytes: u64,
+    pub delay_p50_ns: f64,
+    pub delay_p99_ns: f64,
+    pub delay_max_ns: u64,
+    pub wire_bytes: u64,
+    pub packets: u64,
+    pub arrivals: u64,
+    pub drops: u64,
+    pub ce_marked: u64,
+    pub limit_bytes: u64,
+    pub reports_lost: u64,
+}
+
+/// Sums intervals into steps of equal length.
+#[derive(Debug, Default)]
+pub(super) struct Step {
+    pub(super) point: Point,
+    occupancy: Counts,
+    delay: Counts,
+}
+
+impl Step {
+    pub(super) fn add(&mut self, i: &LinkInterval) {
+        let p = &mut self.point;
+        p.duration_ns += i.duration_ns;
+        // Reports stand for several packets when sampled; drops for themselves.
+        let scale = 1u64 << i.sampling_shift.min(32);
+        p.wire_bytes += i.wire_bytes.saturating_mul(scale);
+        p.packets += u64::from(i.packets).saturating_mul(scale);
+        let left = u64::from(i.arrivals.saturating_sub(i.drops));
+        p.arrivals += left.saturating_mul(scale) + u64::from(i.drops);
+        p.drops += u64::from(i.drops);
+        p.ce_marked += u64::from(i.ce_marked);
+        p.reports_lost += u64::from(i.reports_lost);
+        p.occupancy_max_bytes = p.occupancy_max_bytes.max(i.occupancy_max_bytes);
+        p.delay_max_ns = p.delay_max_ns.max(i.delay_max_ns);
+        if i.limit_bytes != 0 {
+            p.limit_bytes = i.limit_bytes;
+        }
+        if let Some(h) = &i.occupancy_bytes {
+            self.occupancy.merge(h);
+        }
+        if let Some(h) = &i.delay_ns {
+            self.delay.merge(h);
+        }
+    }
+
+    pub(super) fn take(&mut self) -> Point {
+        let mut p = std::mem::take(&mut self.point);
+        let top = p.occupancy_max_bytes as f64;
+        p.occupancy_p50_bytes = self.occupancy.quantile(0.5).unwrap_or(0.0).min(top);
+        p.occupancy_p99_bytes = self.occupancy.quantile(0.99).unwrap_or(0.0).min(top);
+        let top = p.delay_max_ns as f64;
+        p.delay_p50_ns = self.delay.quantile(0.5).unwrap_or(0.0).min(top);
+        p.delay_p99_ns = self.delay.quantile(0.99).unwrap_or(0.0).min(top);
+        self.occupancy = Counts::new();
+        self.delay = Counts::new();
+        // A limit is known until another one is reported.
+        self.point.limit_bytes = p.limit_bytes;
+        p
+    }
+}
+
+/// One point for several: maxima stay maxima, p99 is the largest of them (an
+/// upper bound), p50 the mean weighted by arrivals.
+pub(super) fn merge(points: &[Point]) -> Point {
+    let Some(first) = points.first() else {
+        return Point::default();
+    };
+    if points.len() == 1 {
+        return *first;
+    }
+    let mut all = Point {
+        start_ns: first.start_ns,
+        ..Default::default()
+    };
+    for p in points {
+        let weight = p.arrivals as f64;
+        all.occupancy_p50_bytes += p.occupancy_p50_bytes * weight;
+        all.delay_p50_ns += p.delay_p50_ns * weight;
+        all.occupancy_p99_bytes = all.occupancy_p99_bytes.max(p.occupancy_p99_bytes);
+        all.delay_p99_ns = all.delay_p99_ns.max(p.delay_p99_ns);
+        all.occupancy_max_bytes = all.occupancy_max_bytes.max(p.occupancy_max_bytes);
+        all.delay_max_ns = all.delay_max_ns.max(p.delay_max_ns);
+        all.duration_ns += p.duration_ns;
+        all.wire_bytes += p.wire_bytes;
+        all.packets += p.packets;
+        all.arrivals += p.arrivals;
+        all.drops += p.drops;
+        all.ce_marked += p.ce_marked;
+        all.reports_lost += p.reports_lost;
+        all.limit_bytes = p.limit_bytes;
+    }
+    if all.arrivals > 0 {
+        all.occupancy_p50_bytes /= all.arrivals as f64;
+        all.delay_p50_ns /= all.arrivals as f64;
+    }
+    all
+}

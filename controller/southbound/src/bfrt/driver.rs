@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Southbound`] over BFRT.
+
+use super::client::{ALL_PIPES, Client, Options};
+use super::entries::{self, Queue};
+use super::info::Info;
+use crate::{Description, Error, Health, Limit, Provision, Provisioned, PushMode, Southbound};
+use async_trait::async_trait;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A Tofino switch.
+pub struct Bfrt {
+    client: Client,
+    /// Ports whose limit the traffic manager holds, instead of the program.
+    queues: BTreeMap<u32, Queue>,
+}
+
+impl Bfrt {
+    /// A driver; connects when first used. Needs a tokio runtime.
+    ///
+    /// # Errors
+    /// An address that makes no sense.
+    pub fn new(options: Options, queues: BTreeMap<u32, Queue>) -> Result<Self, Error> {
+        Ok(Self {
+            client: Client::new(options)?,
+            queues,
+        })
+    }
+
+    fn cell_bytes(&self) -> u32 {
+        self.client.options().cell_bytes.max(1)
+    }
+
+    /// Speed of a port as the switch has it, bits/s; `None` for a port that is
+    /// not set up.
+    ///
+    /// # Errors
+    /// What the switch said.
+    pub async fn port_capacity_bps(&self, port: u32) -> Result<Option<u64>, Error> {
+        let info = self.client.bound().await?;
+        let key = entries::port_key(&info, port)?;
+        let what = format!("the speed of port {port}");
+        match self.client.read(ALL_PIPES, &what, key, false).await? {
+            Some(entry) => entries::read_port_speed(&info, &entry),
+            None => Ok(None),
+        }
+    }
+
+    async fn stored_limit(&self, info: &Info, port: u32) -> Result<Option<Limit>, Error> {
+        let what = format!("the limit of port {port}");
+        let cells = self.cell_bytes();
+        if let Some(q) = self.queues.get(&port) {
+            let key = entries::queue_buffer_key(info, q)?;
+            let found = self.client.read(q.pipe, &what, key, true).await?;
+            let read = |e| entries::read_queue_buffer(info, &e, cells);
+            return found.map(read).transpose();
+        }
+        let key = entries::limit_key(info, port)?;
+        let found = self.client.read(ALL_PIPES, &what, key, false).await?;
+        found
+            .map(|e| entries::read_limit(info, &e, cells))
+            .transpose()
+    }
+
+    async fn write_limit(&self, info: &Info, port: u32, limit: Limit) -> Result<(), Error> {
+        let cells = self.cell_bytes();
+        match self.queues.get(&port) {
+            Some(q) => {
+                let item = entries::queue_buffer(info, q, limit, cells)?;
+                self.client.write(q.pipe, &[item]).await
+            }
+            None => {
+                let item = entries::limit(info, port, limit, cells)?;
+                self.client.write(ALL_PIPES, &[item]).await
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Southbound for Bfrt {
+    fn describe(&self) -> Description {
+        let o = self.client.options();
+        Description {
+            driver: "bfrt",
+            address: o.address.clone(),
+            device_id: u64::from(o.device_id),
+            limit_unit_bytes: self.cell_bytes(),
+        }
+    }
+
+    async fn provision(&self, plan: &Provision) -> Result<Provisioned, Error> {
+        if plan.push == PushMode::Always || plan.program.is_some() || plan.p4info.is_some() {
+            return Err(Error::value(
+                "provision.program",
+                "a program is not pushed over BFRT: start the switch daemon with it, and leave p4info and program out",
+            ));
+        }
+        if !plan.flood_ports.is_empty() {
+            return Err(Error::value(
+                "provision.flood_ports",
+                "the flood group is not written over BFRT: set $pre.node and $pre.mgid of group 1 on the switch, and leave flood_ports out",
+            ));
+        }
+        let limits = plan
+            .limit_ports()
+            .map_err(|m| Error::value("provision", m))?;
+        let info: Arc<Info> = self.client.bound().await?;
+        let mut items = Vec::new();
+        for (i, f) in plan.forward.iter().enumerate() {
+            items.push(entries::forward(&info, f, &format!("forward[{i}]"))?);
+        }
+        if let Some(reports) = &plan.reports {
+            items.extend(entries::mirror_sessions(&info, reports.port)?);
+            items.push(entries::report_to(&info, reports)?);
+        }
+        for &port in &plan.reports_off_ports {
+            items.push(entries::report_port(&info, port, false)?);
+        }
+        // Watch entries last: nothing is reported before it has a way to go.
+        for (i, w) in plan.watch.iter().enumerate() {
+            let field = format!("watch[{i}]");
+            items.push(entries::watch(&info, w, i as u64 + 1, &field)?);
+        }
+        let mut done = Provisioned::default();
+        for (port, wanted) in limits {
+            let held = self.stored_limit(&info, port).await?;
+            // The traffic manager's entries are always there.
+            let ours = held.filter(|_| !self.queues.contains_key(&port));
+            let in_force = match ours {
+                Some(have) => have,
+                None => {
+                    self.write_limit(&info, port, wanted).await?;
+                    done.entries += 1;
+                    wanted.rounded(self.cell_bytes())
+                }
+            };
+            done.limits.insert(port, in_force);
+        }
+        self.client.write(ALL_PIPES, &items).await?;
+        done.entries += items.len();
+        Ok(done)
+    }
+
+    async fn read_limit(&self, port: u32) -> Result<Limit, Error> {
+        let info = self.client.bound().await?;
+        let stored = self.stored_limit(&info, port).await?;
+        // The program's default action.
+        Ok(stored.unwrap_or(Limit::Unlimited))
+    }
+
+    async fn set_limit(&self, port: u32, limit: Limit) -> Result<Limit, Error> {
+        let info = self.client.bound().await?;
+        self.write_limit(&info, port, limit).await?;
+        let wanted = limit.rounded(self.cell_bytes());
+        let found = self.read_limit(port).await?;
+        if found != wanted {
+            return Err(Error::ReadBack {
+                address: self.client.options().address.clone(),
+                port,
+                wanted,
+                found,
+            });
+        }
+        Ok(found)
+    }
+
+    async fn report_port(&self, port: u32, on: bool) -> Result<(), Error> {
+        let info = self.client.bound().await?;
+        let item = entries::report_port(&info, port, on)?;
+        self.client.write(ALL_PIPES, &[item]).await
+    }
+
+    async fn health(&self) -> Health {
+        match self.client.bound().await {
+            Ok(_) => Health {
+                connected: true,
+                primary: true,
+                program_loaded: true,
+                ..Health::default()
+            },
+            Err(e) => Health {
+                connected: !matches!(e, Error::Connect { .. }),
+                primary: !matches!(e, Error::Connect { .. } | Error::NotPrimary { .. }),
+                problem: Some(e.to_string()),
+                ..Health::default()
+            },
+        }
+    }
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Tables, keys, actions and data fields by name, out of BFRT's JSON.
+
+use crate::Error;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use tidemark_proto::bfrt_proto as bf;
+
+/// All tables: those of the program and the device's fixed ones.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub struct Info {
+    tables: Vec<Table>,
+}
+
+/// A table.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Table {
+    pub name: String,
+    pub id: u32,
+    #[serde(default)]
+    key: Vec<Field>,
+    #[serde(default)]
+    action_specs: Vec<Action>,
+    #[serde(default)]
+    data: Vec<Data>,
+}
+
+/// A field of key or data.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Field {
+    pub id: u32,
+    pub name: String,
+    #[serde(default)]
+    match_type: String,
+    #[serde(rename = "type", default)]
+    kind: Kind,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+struct Kind {
+    #[serde(rename = "type", default)]
+    name: String,
+    #[serde(default)]
+    width: Option<u32>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Action {
+    id: u32,
+    name: String,
+    #[serde(default)]
+    data: Vec<Field>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Data {
+    singleton: Option<Field>,
+}
+
+/// A value for a field.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    Number(u64),
+    Text(String),
+    Flag(bool),
+}
+
+/// What an entry holds: its action's short name, and its fields by name.
+pub type Fields = BTreeMap<String, Value>;
+
+impl Info {
+    /// Reads the JSON of the program and of the device.
+    ///
+    /// # Errors
+    /// JSON of another form.
+    pub fn parse(parts: &[&[u8]]) -> Result<Self, Error> {
+        let mut all = Info::default();
+        for part in parts.iter().filter(|p| !p.is_empty()) {
+            let info: Info = serde_json::from_slice(part)
+                .map_err(|e| Error::value("bfruntime_info", format!("not understood: {e}")))?;
+            all.tables.extend(info.tables);
+        }
+        Ok(all)
+    }
+
+    /// The table of this name: the full one, or its last parts, so that
+    /// `queue_limit` finds `pipe.Egress.queue_limit` and `tm.queue.buffer`
+    /// finds `tf1.tm.queue.buffer`.
+    pub fn table(&self, name: &str) -> Result<&Table, Error> {
+        let tail = format!(".{name}");
+        let exact = self.tables.iter().find(|t| t.name == name);
+        let found = exact.or_else(|| self.tables.iter().find(|t| t.name.ends_with(&tail)));
+        found.ok_or_else(|| Error::Name {
+            kind: "table",
+            name: name.into(),
+            known: list(self.tables.iter().map(|t| &t.name)),
+        })
+    }
+}
+
+fn list<'a>(names: impl Iterator<Item = &'a String>) -> String {
+    names.cloned().collect::<Vec<_>>().join(", ")
+}
+
+fn short(name: &str) -> &str {
+    name.rsplit('.').next().unwrap_or(name)
+}
+
+fn find<'a>(fields: &'a [Field], name: &str, of: &str) -> Result<&'a Field, Error> {
+    let only = fields.len() == 1 && !name.starts_with('$');
+    fields
+        .iter()
+        .find(|f| f.name == name || short(&f.name) == name)
+        .or_else(|| fields.first().filter(|_| only))
+        .ok_or_else(|| Error::Name {
+            kind: "field",
+            name: format!("{name} of {of}"),
+            known: list(fields.iter().map(|f| &f.name)),
+        })
+}
+
+impl Field {
+    fn width(&self) -> u32 {
+        self.kind.width.unwrap_or(match self.kind.name.as_str() {
+            "uint8" => 8,
+            "uint16" => 16,
+            "uint64" => 64,
+            _ => 32,
+        })
+    }
+
+    /// A number as wide as the field, big-endian.
+    fn bytes(&self, value: u64) -> Result<Vec<u8>, Error> {
+        let width = self.width();
+        if width < 64 && value >> width != 0 {
+            return Err(Error::value(
+                &self.name,
+                format!("{value} does not fit {width} bits"),
+            ));
+        }
+        let length = width.div_ceil(8) as usize;
+        let number = value.to_be_bytes();
+        let mut bytes = vec![0; length.saturating_sub(number.len())];
+        bytes.extend(&number[number.len().saturating_sub(length)..]);
+        Ok(bytes)
+    }
+
+    fn data(&self, value: &Value) -> Result<bf::DataField, Error> {
+        use bf::data_field::Value as Wire;
+        let value = match (value, self.kind.name.as_str()) {
+            (Value::Number(n), "bytes" | "uint8" | "uint16" | "uint32" | "uint64") => {
+                Wire::Stream(self.bytes(*n)?)
+            }
+            (Value::Text(t), "string") => Wire::StrVal(t.clone()),
+            (Value::Flag(b), "bool") => Wire::BoolVal(*b),
+            (v, kind) => {
+                return Err(Error::value(&self.name, format!("takes {kind}, not {v:?}")));
+            }
+        };
+        Ok(bf::DataField {
+            field_id: self.id,
+            value: Some(value),
+        })
+    }
+
+    fn read(&self, field: &bf::DataField) -> Option<Value> {
+        use bf::data_field::Value as Wire;
+        match field.value.as_ref()? {
+            Wire::Stream(b) => crate::p4rt::values::number(b).ok().map(Value::Number),
+            Wire::StrVal(t) => Some(Value::Text(t.clone())),
+            Wire::BoolVal(b) => Some(Value::Flag(*b)),
+            Wire::FloatVal(_) => None,
+        }
+    }
+}
+
+impl Table {
+    /// The key of an entry: exact fields by value, ternary ones by value and
+    /// mask; ternary fields that are left out match anything.
+    pub fn key(&self, given: &[(&str, u64, Option<u64>)]) -> Result<bf::TableKey, Error> {
+        let mut fields = Vec::new();
+        for &(name, value, mask) in given {
+            let f = find(&self.key, name, &self.name)?;
+            let match_type = if f.match_type == "Ternary" {
+                let all = u64::MAX >> (64 - f.width().clamp(1, 64));
+                let mask = mask.unwrap_or(all);
+                bf::key_field::MatchType::Ternary(bf::key_field::Ternary {
+                    value: f.bytes(value & mask)?,
+                    mask: f.bytes(mask)?,
+                })
+            } else {
+                bf::key_field::MatchType::Exact(bf::key_field::Exact {
+                    value: f.bytes(value)?,
+                })
+            };
+            fields.push(bf::KeyField {
+                field_id: f.id,
+                match_type: Some(match_type),
+            });
+        }
+        Ok(bf::TableKey { fields })
+    }
+
+    /// The key field of the priority, where the table has ternary fields.
+    pub fn has_priority(&self) -> bool {
+        self.key.iter().any(|f| f.name == "$MATCH_PRIORITY")
+    }
+
+    /// An action with its arguments, by name; an action with one parameter
+    /// takes it whatever its name (`limit_bytes`, `limit_cells`).
+    pub fn action(&self, name: &str, args: &[(&str, Value)]) -> Result<bf::TableData, Error> {
+        let mut actions = self.action_specs.iter();
+        let found = actions.find(|a| a.name == name || short(&a.name) == name);
+        let action = found.ok_or_else(|| Error::Name {
+            kind: "action",
+            name: format!("{name} of table {}", self.name),
+            known: list(self.action_specs.iter().map(|a| &a.name)),
+        })?;
+        let fields = args
+            .iter()
+            .map(|(n, v)| find(&action.data, n, name)?.data(v));
+        Ok(bf::TableData {
+            action_id: action.id,
+            fields: fields.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Data of a table without actions, or beside them.
+    pub fn data(&self, values: &[(&str, Value)]) -> Result<bf::TableData, Error> {
+        let singles: Vec<Field> = self
+            .data
+            .iter()
+            .filter_map(|d| d.singleton.clone())
+            .collect();
+        let fields = values
+            .iter()
+            .map(|(n, v)| find(&singles, n, &self.name)?.data(v));
+        Ok(bf::TableData {
+            action_id: 0,
+            fields: fields.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Short name of the entry's action, and its fields.
+    pub fn read(&self, data: &bf::TableData) -> (Option<&str>, Fields) {
+        let action = self.action_specs.iter().find(|a| a.id == data.action_id);
+        let of_action = action.map_or(&[][..], |a| &a.data[..]);
+        let singles = self.data.iter().filter_map(|d| d.singleton.as_ref());
+        let known: Vec<&Field> = of_action.iter().chain(singles).collect();
+        let mut fields = Fields::new();
+        for f in &data.fields {
+            if let Some(field) = known.iter().find(|k| k.id == f.field_id) {
+                if let Some(value) = field.read(f) {
+                    fields.insert(short(&field.name).into(), value);
+                }
+            }
+        }
+        (action.map(|a| short(&a.name)), fields)
+    }
+}

@@ -1,0 +1,554 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A BFRT server in memory. It refuses what a switch would, and notes whatever
+//! is not as it should be: unknown ids, wrong widths, missing bindings.
+
+use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use tidemark_proto::bfrt_proto as bf;
+use tidemark_proto::bfrt_proto::bf_runtime_server::{BfRuntime, BfRuntimeServer};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream};
+use tokio_stream::{Stream, StreamExt as _};
+use tonic::{Request, Response, Status, Streaming};
+
+pub const P4_NAME: &str = "tidemark";
+
+/// What the server does wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fault {
+    #[default]
+    None,
+    /// Refuses updates in the body of an answer that is good.
+    RefuseInBody,
+    /// Says yes and changes nothing.
+    Lie,
+    ReadError,
+}
+
+#[derive(Default)]
+struct State {
+    /// By table and key; `None` as key is the default entry.
+    entries: BTreeMap<(u32, Option<Vec<u64>>), bf::TableData>,
+    problems: Vec<String>,
+    subscribed: Option<u32>,
+    bound: bool,
+    binds: usize,
+    last_pipe: u32,
+    fault: Fault,
+}
+
+/// The server; dropping it stops it.
+pub struct Server {
+    pub address: String,
+    state: Arc<Mutex<State>>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+fn field(id: u32, name: &str, kind: &str, width: Option<u32>) -> Json {
+    let mut t = json!({"type": kind});
+    if let Some(w) = width {
+        t["width"] = json!(w);
+    }
+    json!({"id": id, "name": name, "repeated": false, "mandatory": true, "type": t})
+}
+
+fn key(id: u32, name: &str, match_type: &str, width: u32) -> Json {
+    let mut f = field(id, name, "bytes", Some(width));
+    f["match_type"] = json!(match_type);
+    f
+}
+
+fn action(id: u32, name: &str, data: &[Json]) -> Json {
+    json!({"id": id, "name": name, "action_scope": "TableAndDefault", "data": data})
+}
+
+/// The Tidemark program's tables, in the form that p4c writes.
+fn program() -> Json {
+    let number = |id, name, width| field(id, name, "bytes", Some(width));
+    let limit = |id, name: &str| action(id, name, &[number(1, "limit_cells", 32)]);
+    json!({"schema_version": "1.0.0", "tables": [
+        {"name": "pipe.Ingress.queue_limit", "id": 100, "table_type": "MatchAction_Direct",
+         "size": 512, "key": [key(1, "egress_port", "Exact", 9)],
+         "action_specs": [limit(11, "Ingress.drop_tail"), limit(12, "Ingress.mark_ce"),
+                          action(13, "Ingress.unlimited", &[])], "data": []},
+        {"name": "pipe.Ingress.l2_forward", "id": 101, "size": 4096,
+         "key": [key(1, "hdr.ethernet.dst_addr", "Exact", 48)],
+         "action_specs": [action(21, "Ingress.forward", &[number(1, "port", 9)]),
+                          action(22, "Ingress.flood", &[])], "data": []},
+        {"name": "pipe.Ingress.watch", "id": 102, "size": 512,
+         "key": [key(1, "ipv4_src", "Ternary", 32), key(2, "ipv4_dst", "Ternary", 32),
+                 key(3, "protocol", "Ternary", 8), key(4, "src_port", "Ternary", 16),
+                 key(5, "dst_port", "Ternary", 16), key(6, "ingress_port", "Ternary", 9),
+                 key(7, "egress_port", "Ternary", 9),
+                 key(65537, "$MATCH_PRIORITY", "Exact", 32)],
+         "action_specs": [action(31, "Ingress.report", &[number(1, "sampling_shift", 4)]),
+                          action(32, "Ingress.ignore", &[])], "data": []},
+        {"name": "pipe.Ingress.report_port", "id": 103, "size": 512,
+         "key": [key(1, "egress_port", "Exact", 9)],
+         "action_specs": [action(41, "Ingress.report_on", &[]),
+                          action(42, "Ingress.report_off", &[])], "data": []},
+        {"name": "pipe.Egress.report_to", "id": 104, "size": 1, "key": [],
+         "action_specs": [action(51, "Egress.set_destination", &[
+             number(1, "src_mac", 48), number(2, "dst_mac", 48), number(3, "src_ip", 32),
+             number(4, "dst_ip", 32), number(5, "udp_dst_port", 16),
+             number(6, "src_port_mask", 16), number(7, "node_id", 32)]),
+             action(52, "Egress.none", &[])], "data": []},
+    ], "learn_filters": []})
+}
+
+/// Tables that every device has.
+fn device() -> Json {
+    let u32_ = |id: u32, name: &str| field(id, name, "uint32", None);
+    let number = |id, name, width| field(id, name, "bytes", Some(width));
+    let text = |id, name| field(id, name, "string", None);
+    let flag = |id, name| field(id, name, "bool", None);
+    let uint_key = |id, name: &str| {
+        let mut f = u32_(id, name);
+        f["match_type"] = json!("Exact");
+        f
+    };
+    json!({"schema_version": "1.0.0", "tables": [
+        {"name": "tf1.tm.queue.buffer", "id": 200,
+         "key": [uint_key(1, "pg_id"), uint_key(2, "pg_queue")],
+         "action_specs": [action(61, "shared_pool", &[
+             u32_(1, "guaranteed_cells"), text(2, "pool_id"), u32_(3, "pool_max_cells"),
+             text(4, "dynamic_baf"), flag(5, "tail_drop_enable")])], "data": []},
+        {"name": "$mirror.cfg", "id": 201, "key": [key(1, "$sid", "Exact", 16)],
+         "action_specs": [action(71, "$normal", &[
+             flag(1, "$session_enable"), text(2, "$direction"),
+             number(3, "$ucast_egress_port", 32), flag(4, "$ucast_egress_port_valid"),
+             number(5, "$max_pkt_len", 16)])], "data": []},
+        {"name": "$PORT", "id": 202, "key": [uint_key(1, "$DEV_PORT")],
+         "data": [{"mandatory": false, "read_only": false, "singleton": text(1, "$SPEED")}]},
+    ]})
+}
+
+fn tables() -> Vec<Json> {
+    let both = [program(), device()];
+    both.iter()
+        .flat_map(|p| p["tables"].as_array().unwrap().clone())
+        .collect()
+}
+
+fn table(id: u32) -> Option<Json> {
+    tables().into_iter().find(|t| t["id"] == id)
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |n, &b| n << 8 | u64::from(b))
+}
+
+fn width(f: &Json) -> u64 {
+    f["type"]["width"].as_u64().unwrap_or(32)
+}
+
+impl Server {
+    pub async fn start() -> Self {
+        Self::start_at("127.0.0.1:0").await
+    }
+
+    pub async fn start_at(address: &str) -> Self {
+        let address = address.trim_start_matches("http://");
+        let mut bound = TcpListener::bind(address).await;
+        for _ in 0..100 {
+            if bound.is_ok() {
+                break;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            bound = TcpListener::bind(address).await;
+        }
+        let listener = bound.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let state = Arc::new(Mutex::new(State::default()));
+        {
+            let mut s = state.lock().unwrap();
+            let speed = bf::DataField {
+                field_id: 1,
+                value: Some(bf::data_field::Value::StrVal("BF_SPEED_25G".into())),
+            };
+            let data = bf::TableData {
+                action_id: 0,
+                fields: vec![speed],
+            };
+            s.entries.insert((202, Some(vec![132])), data);
+        }
+        let service = Service(Arc::clone(&state));
+        let task = tokio::spawn(async move {
+            tonic::transport::Server::builder()
+                .add_service(BfRuntimeServer::new(service))
+                .serve_with_incoming(TcpListenerStream::new(listener))
+                .await
+                .unwrap();
+        });
+        let server = Self {
+            address,
+            state,
+            task,
+        };
+        server.put(
+            "tf1.tm.queue.buffer",
+            &[2, 8],
+            "shared_pool(100, EG_APP_POOL_0, 1000, 80%, true)",
+        );
+        server
+    }
+
+    pub async fn stop(mut self) {
+        self.task.abort();
+        let _ = (&mut self.task).await;
+    }
+
+    pub fn fault(&self, fault: Fault) {
+        self.state.lock().unwrap().fault = fault;
+    }
+
+    pub fn problems(&self) -> Vec<String> {
+        self.state.lock().unwrap().problems.clone()
+    }
+
+    pub fn binds(&self) -> usize {
+        self.state.lock().unwrap().binds
+    }
+
+    pub fn last_pipe(&self) -> u32 {
+        self.state.lock().unwrap().last_pipe
+    }
+
+    fn id(name: &str) -> u32 {
+        let t = tables().into_iter().find(|t| t["name"] == name).unwrap();
+        t["id"].as_u64().unwrap() as u32
+    }
+
+    pub fn count(&self, name: &str) -> usize {
+        let id = Self::id(name);
+        let state = self.state.lock().unwrap();
+        state.entries.keys().filter(|k| k.0 == id).count()
+    }
+
+    pub fn entry(&self, name: &str, key: &[u64]) -> Option<String> {
+        self.shown(name, Some(key.to_vec()))
+    }
+
+    pub fn default_of(&self, name: &str) -> Option<String> {
+        self.shown(name, None)
+    }
+
+    /// Like `action(argument, argument)`.
+    fn shown(&self, name: &str, key: Option<Vec<u64>>) -> Option<String> {
+        use bf::data_field::Value;
+        let id = Self::id(name);
+        let state = self.state.lock().unwrap();
+        let data = state.entries.get(&(id, key))?;
+        let t = table(id).unwrap();
+        let actions = t["action_specs"].as_array().unwrap();
+        let action = actions.iter().find(|a| a["id"] == data.action_id)?;
+        let args: Vec<String> = data
+            .fields
+            .iter()
+            .map(|f| match f.value.as_ref().unwrap() {
+                Value::Stream(b) => number(b).to_string(),
+                Value::StrVal(s) => s.clone(),
+                Value::BoolVal(b) => b.to_string(),
+                Value::FloatVal(f) => f.to_string(),
+            })
+            .collect();
+        Some(format!(
+            "{}({})",
+            action["name"].as_str().unwrap(),
+            args.join(", ")
+        ))
+    }
+
+    /// Puts an entry there as the device would have it.
+    pub fn put(&self, name: &str, key: &[u64], text: &str) {
+        use bf::data_field::Value;
+        let t = table(Self::id(name)).unwrap();
+        let (action, args) = text.trim_end_matches(')').split_once('(').unwrap();
+        let spec = t["action_specs"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|a| a["name"] == action)
+            .unwrap()
+            .clone();
+        let fields = spec["data"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .zip(args.split(", "));
+        let fields = fields.map(|(f, arg)| bf::DataField {
+            field_id: f["id"].as_u64().unwrap() as u32,
+            value: Some(match f["type"]["type"].as_str().unwrap() {
+                "string" => Value::StrVal(arg.into()),
+                "bool" => Value::BoolVal(arg == "true"),
+                _ => Value::Stream(arg.parse::<u32>().unwrap().to_be_bytes().to_vec()),
+            }),
+        });
+        let data = bf::TableData {
+            action_id: spec["id"].as_u64().unwrap() as u32,
+            fields: fields.collect(),
+        };
+        let id = Self::id(name);
+        let mut state = self.state.lock().unwrap();
+        state.entries.insert((id, Some(key.to_vec())), data);
+    }
+}
+
+struct Service(Arc<Mutex<State>>);
+
+impl State {
+    fn check(&mut self, ok: bool, what: impl Fn() -> String) {
+        if !ok {
+            self.problems.push(what());
+        }
+    }
+
+    fn check_target(&mut self, target: Option<&bf::TargetDevice>, client: u32, p4_name: &str) {
+        let t = target.cloned().unwrap_or_default();
+        self.check(target.is_some(), || "no target".into());
+        self.check(t.direction == 0xff && t.prsr_id == 0xff, || {
+            format!("target {t:?}")
+        });
+        self.check(t.pipe_id == 0xffff || t.pipe_id < 4, || {
+            format!("pipe {}", t.pipe_id)
+        });
+        self.last_pipe = t.pipe_id;
+        let subscribed = self.subscribed;
+        self.check(subscribed == Some(client), || {
+            format!("client {client}, subscribed {subscribed:?}")
+        });
+        self.check(p4_name == P4_NAME, || format!("p4_name {p4_name:?}"));
+    }
+
+    /// Ids, widths and types against the table; the key as numbers.
+    fn check_entry(&mut self, e: &bf::TableEntry) -> Option<Vec<u64>> {
+        let Some(t) = table(e.table_id) else {
+            self.problems.push(format!("table {}", e.table_id));
+            return None;
+        };
+        let name = t["name"].as_str().unwrap().to_string();
+        let mut numbers = Vec::new();
+        let keys = t["key"].as_array().cloned().unwrap_or_default();
+        let given = e.key.clone().unwrap_or_default().fields;
+        for f in &given {
+            let Some(k) = keys.iter().find(|k| k["id"] == f.field_id) else {
+                self.problems.push(format!("{name}: key {}", f.field_id));
+                continue;
+            };
+            let length = width(k).div_ceil(8) as usize;
+            let (kind, value) = match f.match_type.clone() {
+                Some(bf::key_field::MatchType::Exact(x)) => ("Exact", x.value),
+                Some(bf::key_field::MatchType::Ternary(x)) => {
+                    self.check(x.mask.len() == length, || format!("{name}: mask {x:?}"));
+                    ("Ternary", x.value)
+                }
+                None => ("", Vec::new()),
+            };
+            self.check(k["match_type"] == kind, || format!("{name}: {kind} {k}"));
+            self.check(value.len() == length, || {
+                format!("{name}: {} bytes for {k}", value.len())
+            });
+            numbers.push(number(&value));
+        }
+        for k in keys.iter().filter(|k| k["match_type"] == "Exact") {
+            let there = given.iter().any(|f| k["id"] == f.field_id);
+            self.check(there, || format!("{name}: no {k}"));
+        }
+        Some(numbers)
+    }
+
+    fn check_data(&mut self, e: &bf::TableEntry) {
+        use bf::data_field::Value;
+        let t = table(e.table_id).unwrap();
+        let name = t["name"].as_str().unwrap().to_string();
+        let data = e.data.clone().unwrap_or_default();
+        let actions = t["action_specs"].as_array().cloned().unwrap_or_default();
+        let Some(action) = actions.iter().find(|a| a["id"] == data.action_id) else {
+            self.problems
+                .push(format!("{name}: action {}", data.action_id));
+            return;
+        };
+        let fields = action["data"].as_array().unwrap();
+        self.check(fields.len() == data.fields.len(), || {
+            format!("{name}: {} fields of {action}", data.fields.len())
+        });
+        for f in &data.fields {
+            let Some(spec) = fields.iter().find(|s| s["id"] == f.field_id) else {
+                self.problems.push(format!("{name}: field {}", f.field_id));
+                continue;
+            };
+            let length = width(spec).div_ceil(8) as usize;
+            let kind = spec["type"]["type"].as_str().unwrap();
+            let right = match f.value.as_ref() {
+                Some(Value::Stream(b)) => matches!(kind, "bytes" | "uint32") && b.len() == length,
+                Some(Value::StrVal(_)) => kind == "string",
+                Some(Value::BoolVal(_)) => kind == "bool",
+                _ => false,
+            };
+            self.check(right, || format!("{name}: {f:?} for {spec}"));
+        }
+    }
+}
+
+fn refused(code: i32, message: &str) -> bf::Error {
+    bf::Error {
+        canonical_code: code,
+        message: message.into(),
+        space: "bfrt".into(),
+        code: 1,
+    }
+}
+
+type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
+
+#[tonic::async_trait]
+impl BfRuntime for Service {
+    async fn write(
+        &self,
+        r: Request<bf::WriteRequest>,
+    ) -> Result<Response<bf::WriteResponse>, Status> {
+        let r = r.into_inner();
+        let mut s = self.0.lock().unwrap();
+        if !s.bound {
+            return Err(Status::failed_precondition("client is not bound"));
+        }
+        s.check_target(r.target.as_ref(), r.client_id, &r.p4_name);
+        let mut status = Vec::new();
+        for u in r.updates {
+            let kind = u.r#type();
+            let Some(bf::entity::Entity::TableEntry(e)) = u.entity.and_then(|e| e.entity) else {
+                s.problems.push("an update without entry".into());
+                continue;
+            };
+            let key = s.check_entry(&e);
+            s.check_data(&e);
+            let fixed = e.table_id == 200;
+            s.check(
+                (kind == bf::update::Type::Modify) == (fixed || e.is_default_entry),
+                || format!("{kind:?} of table {}", e.table_id),
+            );
+            match s.fault {
+                Fault::RefuseInBody => {
+                    status.push(refused(8, "no space"));
+                    continue;
+                }
+                Fault::Lie => continue,
+                _ => {}
+            }
+            let key = key.filter(|_| !e.is_default_entry);
+            let place = (e.table_id, key);
+            if fixed && !s.entries.contains_key(&place) {
+                status.push(refused(5, "no such queue"));
+                continue;
+            }
+            s.entries.insert(place, e.data.unwrap_or_default());
+        }
+        Ok(Response::new(bf::WriteResponse { status }))
+    }
+
+    type ReadStream = Answers<bf::ReadResponse>;
+
+    async fn read(
+        &self,
+        r: Request<bf::ReadRequest>,
+    ) -> Result<Response<Self::ReadStream>, Status> {
+        let r = r.into_inner();
+        let mut s = self.0.lock().unwrap();
+        if !s.bound {
+            return Err(Status::failed_precondition("client is not bound"));
+        }
+        s.check_target(r.target.as_ref(), r.client_id, &r.p4_name);
+        let mut answer = bf::ReadResponse::default();
+        for e in r.entities {
+            let Some(bf::entity::Entity::TableEntry(mut e)) = e.entity else {
+                s.problems.push("a read without entry".into());
+                continue;
+            };
+            let key = s.check_entry(&e);
+            if s.fault == Fault::ReadError {
+                answer.status.push(refused(13, "hardware does not answer"));
+                continue;
+            }
+            match s.entries.get(&(e.table_id, key)) {
+                Some(data) => {
+                    e.data = Some(data.clone());
+                    answer.entities.push(bf::Entity {
+                        entity: Some(bf::entity::Entity::TableEntry(e)),
+                    });
+                }
+                None => return Err(Status::not_found("no such entry")),
+            }
+        }
+        Ok(Response::new(Box::pin(tokio_stream::iter([Ok(answer)]))))
+    }
+
+    async fn set_forwarding_pipeline_config(
+        &self,
+        r: Request<bf::SetForwardingPipelineConfigRequest>,
+    ) -> Result<Response<bf::SetForwardingPipelineConfigResponse>, Status> {
+        use bf::set_forwarding_pipeline_config_request::Action;
+        let r = r.into_inner();
+        let mut s = self.0.lock().unwrap();
+        if s.subscribed != Some(r.client_id) {
+            return Err(Status::failed_precondition("client has not subscribed"));
+        }
+        s.check(r.action() == Action::Bind, || format!("{:?}", r.action()));
+        let name = r.config.first().map_or("", |c| c.p4_name.as_str());
+        if name != P4_NAME {
+            return Err(Status::not_found(format!("no program {name}")));
+        }
+        s.bound = true;
+        s.binds += 1;
+        Ok(Response::new(Default::default()))
+    }
+
+    async fn get_forwarding_pipeline_config(
+        &self,
+        _: Request<bf::GetForwardingPipelineConfigRequest>,
+    ) -> Result<Response<bf::GetForwardingPipelineConfigResponse>, Status> {
+        Ok(Response::new(bf::GetForwardingPipelineConfigResponse {
+            config: vec![bf::ForwardingPipelineConfig {
+                p4_name: P4_NAME.into(),
+                bfruntime_info: program().to_string().into_bytes(),
+            }],
+            non_p4_config: Some(bf::NonP4Config {
+                bfruntime_info: device().to_string().into_bytes(),
+            }),
+        }))
+    }
+
+    type StreamChannelStream = Answers<bf::StreamMessageResponse>;
+
+    async fn stream_channel(
+        &self,
+        r: Request<Streaming<bf::StreamMessageRequest>>,
+    ) -> Result<Response<Self::StreamChannelStream>, Status> {
+        let mut requests = r.into_inner();
+        let (tx, rx) = tokio::sync::mpsc::channel(4);
+        let state = Arc::clone(&self.0);
+        tokio::spawn(async move {
+            while let Some(Ok(m)) = requests.next().await {
+                let Some(bf::stream_message_request::Update::Subscribe(mut s)) = m.update else {
+                    continue;
+                };
+                state.lock().unwrap().subscribed = Some(m.client_id);
+                s.status = Some(Default::default());
+                let update = bf::stream_message_response::Update::Subscribe(s);
+                let answer = bf::StreamMessageResponse {
+                    update: Some(update),
+                };
+                let _ = tx.send(Ok(answer)).await;
+            }
+        });
+        Ok(Response::new(Box::pin(ReceiverStream::new(rx))))
+    }
+}

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A lab whose controller is told how to control, and whose programs may be
+restarted one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import tomli_w
+
+from . import configs, signals
+from .api import Controller
+from .errors import LabError
+from .preflight import Paths, Ports
+from .scenario import Scenario
+from .session import START_TIMEOUT_S, Session
+
+
+class ControlSession(Session):
+    """`settings`: replaces keys of the controller's configuration, section by
+    section."""
+
+    def __init__(
+        self, scenario: Scenario, ports: Ports, paths: Paths, run_dir: Path, settings: dict
+    ):
+        super().__init__(scenario, ports, paths, run_dir)
+        self.settings = settings
+
+    def start_controller(self, observe_s: float) -> None:
+        document = configs.controller(
+            self.scenario, self.ports, self.paths, self.run_dir, observe_s
+        )
+        document["state_file"] = str(self.run_dir / "controller.state.json")
+        for key, value in self.settings.items():
+            if isinstance(value, dict):
+                document[key] = {**document.get(key, {}), **value}
+            else:
+                document[key] = value
+        config = self.run_dir / "controller.toml"
+        config.write_text(tomli_w.dumps(document))
+        token_file = Path(document["http"]["token_file"])
+        token_file.unlink(missing_ok=True)
+        child = self.supervisor.start(
+            "controller", [self.paths.binary("tidemark-controller"), "run", "--config", config]
+        )
+        self.supervisor.wait_until(
+            lambda: token_file.exists() and token_file.read_text().strip(),
+            "the controller's token",
+            START_TIMEOUT_S,
+            child,
+        )
+        self.controller = Controller(self.url, token_file.read_text().strip())
+        self.supervisor.wait_until(
+            self.limit_bytes, "the controller to know the limit", START_TIMEOUT_S, child
+        )
+
+
+@contextmanager
+def running(session: Session) -> Iterator[Session]:
+    """Whatever happens inside, nothing of the session is left."""
+    try:
+        yield session
+    finally:
+        with signals.ignored():
+            left = session.clean()
+    if left:
+        raise LabError("not everything could be removed: " + "; ".join(left))
