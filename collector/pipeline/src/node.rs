@@ -8,6 +8,8 @@ use int_report::Report;
 
 /// Reports may be this much older than the youngest.
 const MAX_BACKWARD_NS: u64 = 2_000_000_000;
+/// No clock counts further (146 years): sums of times stay within 64 bits.
+pub(crate) const MAX_TIME_NS: u64 = 1 << 62;
 /// So many reports in a row that agree on another time make a restart.
 const RESTART_CONFIRMATIONS: u32 = 8;
 
@@ -100,6 +102,9 @@ impl NodeState {
         let raw = latest.ok_or(TimeError::Missing)?;
         let mut ticks = self.unwrap(raw);
         let mut time_ns = ticks.saturating_mul(unit);
+        if time_ns > MAX_TIME_NS {
+            return Err(TimeError::Implausible);
+        }
         let mut restarted = false;
         if self.last_ticks.is_some() {
             let back = self.max_ns.saturating_sub(time_ns);

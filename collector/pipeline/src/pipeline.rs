@@ -50,6 +50,8 @@ struct Held {
     due_rx_ns: u64,
     host: u16,
     event: tcp_probe::Event,
+    /// Its flow, if that was known when it was fetched ahead.
+    slot: Option<u32>,
 }
 
 struct Node {

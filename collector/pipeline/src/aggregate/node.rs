@@ -4,6 +4,7 @@
 use super::flow::FlowTotals;
 use super::link::{LinkState, LinkTotals};
 use super::{AggregateConfig, Misfits};
+use crate::node::MAX_TIME_NS;
 use crate::rows::{PostcardRow, ProbeRow};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -115,7 +116,7 @@ impl NodeIntervals {
         if (start..end).contains(&time_ns) {
             return number;
         }
-        let number = time_ns / self.config.interval_ns;
+        let number = time_ns.min(MAX_TIME_NS) / self.config.interval_ns;
         let start = number * self.config.interval_ns;
         let end = start.saturating_add(self.config.interval_ns);
         self.last_number = (number, start, end);
@@ -247,7 +248,8 @@ impl NodeIntervals {
         let Some(base) = self.base else { return false };
         // A watermark far beyond the data must not make endless empty records.
         let max_open = (MAX_OPEN_NS / self.config.interval_ns).max(2);
-        let end = (to_ns / self.config.interval_ns).min(base.saturating_add(max_open));
+        let end =
+            (to_ns.min(MAX_TIME_NS) / self.config.interval_ns).min(base.saturating_add(max_open));
         if end <= base {
             return false;
         }
@@ -268,7 +270,7 @@ impl NodeIntervals {
     pub fn end(&mut self, update: &mut Update) -> bool {
         let Some(base) = self.base else { return false };
         let end = base + self.open.len() as u64;
-        self.close(end * self.config.interval_ns, update)
+        self.close(end.saturating_mul(self.config.interval_ns), update)
     }
 
     fn emit(&mut self, number: u64, mut interval: Interval, update: &mut Update) {

@@ -7,6 +7,8 @@ use crate::rows::{Event, ProbeRow, Sink};
 use int_report::FlowKey;
 use tcp_probe::Sample;
 
+/// Samples whose flows are fetched before their turn.
+const AHEAD: usize = 4;
 /// How far back an event is sorted in by its time (CPUs are read in turn).
 const SORT_DEPTH: usize = 256;
 /// More data in flight than this is no valid pair of sequence numbers.
@@ -24,6 +26,7 @@ impl<S: Sink> Pipeline<S> {
             due_rx_ns: self.now_rx_ns.saturating_add(hold_ns),
             host,
             event,
+            slot: None,
         });
         // Into the order of their times; due times stay ascending.
         let mut i = self.held.len() - 1;
@@ -46,8 +49,9 @@ impl<S: Sink> Pipeline<S> {
             let Some(held) = self.held.pop_front() else {
                 break;
             };
+            self.fetch_ahead();
             match held.event {
-                tcp_probe::Event::Probe(s) => self.sample(held.host, &s),
+                tcp_probe::Event::Probe(s) => self.sample(held.host, &s, held.slot),
                 tcp_probe::Event::Retransmit(e) => {
                     self.stats.retransmit_events += 1;
                     if let Some((flow_id, node_id, time_ns)) =
@@ -96,9 +100,25 @@ impl<S: Sink> Pipeline<S> {
         Some((flow.id, node.state.node_id, time_ns))
     }
 
-    fn sample(&mut self, host: u16, s: &Sample) {
+    /// Has the flow of a sample that comes soon brought near.
+    #[inline]
+    fn fetch_ahead(&mut self) {
+        if let Some(held) = self.held.get_mut(AHEAD)
+            && let tcp_probe::Event::Probe(s) = &held.event
+        {
+            held.slot = self.flows.find(&s.flow);
+            if let Some(slot) = held.slot {
+                self.flows.prefetch(slot);
+            }
+        }
+    }
+
+    #[inline]
+    fn sample(&mut self, host: u16, s: &Sample, found: Option<u32>) {
         self.stats.samples += 1;
-        let Some(slot) = self.flows.find(&s.flow) else {
+        // The table may have changed since the flow was looked up.
+        let found = found.filter(|&slot| self.flows.get(slot).is_some_and(|f| f.key == s.flow));
+        let Some(slot) = found.or_else(|| self.flows.find(&s.flow)) else {
             self.stats.samples_unknown_flow += 1;
             return;
         };

@@ -133,7 +133,8 @@ impl<S: Sink> Pipeline<S> {
             // A number with an impossible time is no evidence of anything.
             if times != Err(TimeError::Implausible) {
                 let lost = self.account(exporter, report, times.ok());
-                self.nodes[usize::from(index)].lost_before += lost;
+                let before = &mut self.nodes[usize::from(index)].lost_before;
+                *before = before.saturating_add(lost);
             }
         }
         if self.skip_datagram {
