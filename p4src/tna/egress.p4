@@ -118,14 +118,34 @@ control Egress(inout egress_headers_t hdr,
         meta.occupancy_cells = recall_depth.execute(hdr.bridge.egress_port[8:0]);
     }
 
+#if __TARGET_TOFINO__ >= 2
+    @hidden
+    action take_ghost_depth() {
+        meta.occupancy_cells = hdr.bridge.depth_cells;
+    }
+#endif
+
     @hidden
     table depth {
-        key = { eg_intr_md.deflection_flag: exact; }
-        actions = { note_depth; recall; @defaultonly NoAction; }
+        key = {
+            eg_intr_md.deflection_flag: exact;
+            hdr.bridge.depth_known: exact;
+        }
+        actions = {
+            note_depth; recall;
+#if __TARGET_TOFINO__ >= 2
+            take_ghost_depth;
+#endif
+            @defaultonly NoAction;
+        }
         const default_action = NoAction();
         const entries = {
-            0: note_depth();
-            1: recall();
+            (0, 0): note_depth();
+            (0, 1): note_depth();
+            (1, 0): recall();
+#if __TARGET_TOFINO__ >= 2
+            (1, 1): take_ghost_depth();
+#endif
         }
     }
 

@@ -11,7 +11,11 @@ control Ingress(inout ingress_headers_t hdr,
                 in ingress_intrinsic_metadata_t ig_intr_md,
                 in ingress_intrinsic_metadata_from_parser_t ig_prsr_md,
                 inout ingress_intrinsic_metadata_for_deparser_t ig_dprsr_md,
-                inout ingress_intrinsic_metadata_for_tm_t ig_tm_md) {
+                inout ingress_intrinsic_metadata_for_tm_t ig_tm_md
+#if __TARGET_TOFINO__ >= 2
+                , in ghost_intrinsic_metadata_t gh_intr_md
+#endif
+                ) {
     Hash<bit<16>>(HashAlgorithm_t.CRC32) sample_hash_ipv4;
     Hash<bit<16>>(HashAlgorithm_t.CRC32) sample_hash_ipv6;
 
@@ -210,6 +214,45 @@ control Ingress(inout ingress_headers_t hdr,
         size = 1;
     }
 
+#if __TARGET_TOFINO__ >= 2
+    // The depth that the ghost thread keeps. Which queue of the pipe belongs to a
+    // port is known to the traffic manager (tm.port.cfg), so it is told here.
+    RegisterAction<bit<32>, bit<11>, bit<32>>(queue_depth) read_depth = {
+        void apply(inout bit<32> value, out bit<32> result) {
+            result = value;
+        }
+    };
+
+    action use_queue(bit<11> queue) {
+        meta.queue = queue;
+        hdr.bridge.depth_known = 1;
+    }
+
+    action depth_unknown() {
+        hdr.bridge.depth_known = 0;
+    }
+
+    table ghost_queue {
+        key = { hdr.bridge.egress_port[8:0]: exact @name("egress_port"); }
+        actions = { use_queue; depth_unknown; }
+        default_action = depth_unknown();
+        size = PORT_COUNT;
+    }
+
+    // Apart from ghost_queue, because the compiler makes two of this table.
+    @hidden
+    action look_up_depth() {
+        hdr.bridge.depth_cells = read_depth.execute(meta.queue);
+    }
+
+    @hidden
+    table ghost_depth {
+        actions = { look_up_depth; }
+        const default_action = look_up_depth();
+        size = 1;
+    }
+#endif
+
     @hidden
     action start_bridge() {
         hdr.bridge.setValid();
@@ -217,11 +260,15 @@ control Ingress(inout ingress_headers_t hdr,
         hdr.bridge.watched = 0;
         hdr.bridge.sampled = 0;
         hdr.bridge.flooded = 0;
+        hdr.bridge.depth_known = 0;
         hdr.bridge.pad = 0;
         hdr.bridge.ingress_port = (bit<16>)ig_intr_md.ingress_port;
         hdr.bridge.sampling_shift = 0;
         hdr.bridge.egress_port = 0;
         hdr.bridge.ingress_time = ig_intr_md.ingress_mac_tstamp;
+#if __TARGET_TOFINO__ >= 2
+        hdr.bridge.depth_cells = 0;
+#endif
     }
 
     apply {
@@ -229,6 +276,12 @@ control Ingress(inout ingress_headers_t hdr,
         missing_bytes.apply();
         l2_forward.apply();
         if (hdr.bridge.flooded == 0) {
+#if __TARGET_TOFINO__ >= 2
+            ghost_queue.apply();
+            if (hdr.bridge.depth_known == 1) {
+                ghost_depth.apply();
+            }
+#endif
             if (meta.reportable == 1 && meta.missing_bytes == 0) {
                 report_port.apply();
                 packet_hash.apply();

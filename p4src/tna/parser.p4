@@ -23,6 +23,7 @@ parser IngressParser(packet_in packet,
         meta.reportable = 0;
         meta.missing_bytes = 0;
         meta.sample_hash = 0;
+        meta.queue = 0;
         transition parse_ethernet;
     }
 

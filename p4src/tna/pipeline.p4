@@ -4,11 +4,18 @@
 // those of the v1model program, with cells for bytes.
 #include "types.p4"
 #include "parser.p4"
+#if __TARGET_TOFINO__ >= 2
+#include "ghost.p4"
+#endif
 #include "ingress.p4"
 #include "egress.p4"
 #include "deparser.p4"
 
 Pipeline(IngressParser(), Ingress(), IngressDeparser(),
-         EgressParser(), Egress(), EgressDeparser()) pipe;
+         EgressParser(), Egress(), EgressDeparser()
+#if __TARGET_TOFINO__ >= 2
+         , Ghost()
+#endif
+         ) pipe;
 
 Switch(pipe) main;

@@ -48,7 +48,9 @@ header bridge_h {
     bit<1>   watched;
     bit<1>   sampled;
     bit<1>   flooded;
-    bit<2>   pad;
+    // Whether depth_cells says anything.
+    bit<1>   depth_known;
+    bit<1>   pad;
     bit<8>   sampling_shift;
     // Ports in the width of the report, so that the copy's pass need not put
     // them together.
@@ -57,6 +59,10 @@ header bridge_h {
     // seen at another port.
     bit<16>  egress_port;
     bit<48>  ingress_time;
+#if __TARGET_TOFINO__ >= 2
+    // Of the queue, when ingress saw the packet (from the ghost thread).
+    bit<32>  depth_cells;
+#endif
 }
 
 // In front of the mirrored headers: what the report says. 30 bytes, so that
@@ -102,6 +108,8 @@ struct ingress_metadata_t {
     // Bytes missing in the IP packet for the headers that were parsed.
     bit<16>  missing_bytes;
     bit<16>  sample_hash;
+    // In the ghost thread's numbering.
+    bit<11>  queue;
 }
 
 struct egress_headers_t {
