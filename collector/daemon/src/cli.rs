@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The command line.
 
-use crate::agent::AgentOptions;
 use crate::config::{self, Config};
 use crate::import::{Cards, ImportOptions, ImportReport, import};
 use anyhow::{Context, Result, bail};
@@ -10,7 +9,6 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use tcp_probe::perf::{AddressRange, Clock, Filter};
 
 /// Receives INT reports and tcp_probe samples, joins, stores and streams them.
 #[derive(Debug, Parser)]
@@ -35,7 +33,7 @@ enum Command {
         json: bool,
     },
     /// Read this host's TCP tracepoints and send them to a collector elsewhere.
-    Agent(AgentArgs),
+    Agent(crate::agent::AgentArgs),
     /// Write a table of a capture as text.
     Export(crate::export::ExportArgs),
     /// Send a capture or a pcap to a running collector.
@@ -103,75 +101,6 @@ impl Settings {
 }
 
 #[derive(Debug, Args)]
-struct AgentArgs {
-    /// HOST:PORT of the collector's telemetry address.
-    #[arg(long, env = "TIDEMARK_TO")]
-    to: String,
-    /// Name of this host; default its own.
-    #[arg(long, env = "TIDEMARK_HOST")]
-    host: Option<String>,
-    /// Clock of the samples: mono_raw, mono, tai, boot, real.
-    #[arg(long, default_value = "mono_raw", value_parser = clock)]
-    clock: Clock,
-    /// Only connections with one of these ports.
-    #[arg(long, value_delimiter = ',')]
-    port: Vec<u16>,
-    /// Only connections with an address in one of these ranges.
-    #[arg(long, value_delimiter = ',')]
-    address: Vec<AddressRange>,
-    /// Ring buffer per CPU, bytes.
-    #[arg(long, default_value_t = 4 << 20)]
-    ring_bytes: usize,
-    /// Events kept while the collector does not answer.
-    #[arg(long, default_value_t = 1_000_000)]
-    buffer_events: usize,
-    /// Print what was done as JSON at the end.
-    #[arg(long)]
-    json: bool,
-}
-
-fn clock(text: &str) -> Result<Clock, String> {
-    serde_json::from_value(serde_json::Value::from(text)).map_err(|e| e.to_string())
-}
-
-fn agent(args: &AgentArgs) -> Result<()> {
-    let own_name = || {
-        nix::sys::utsname::uname().map_or_else(
-            |_| "host".to_owned(),
-            |u| u.nodename().to_string_lossy().into_owned(),
-        )
-    };
-    let report = crate::agent::run(&AgentOptions {
-        to: args.to.clone(),
-        host: args.host.clone().unwrap_or_else(own_name),
-        buffer_events: args.buffer_events,
-        probe: tcp_probe::perf::Options {
-            clock: args.clock,
-            ring_bytes: args.ring_bytes,
-            wakeup_bytes: (args.ring_bytes / 4).min(64 << 10) as u32,
-            filter: Filter {
-                ports: args.port.clone(),
-                addresses: args.address.clone(),
-            },
-            ..tcp_probe::perf::Options::default()
-        },
-    })?;
-    if args.json {
-        println!("{}", serde_json::to_string_pretty(&report)?);
-    } else {
-        println!(
-            "{} events read, {} delivered, {} lost in the kernel's rings, {} for lack of room, {} not delivered",
-            report.events,
-            report.delivered,
-            report.ring_lost,
-            report.buffer_lost,
-            report.undelivered
-        );
-    }
-    Ok(())
-}
-
-#[derive(Debug, Args)]
 struct ImportArgs {
     /// Reports as UDP datagrams in a pcap file (.gz allowed).
     #[arg(long)]
@@ -223,7 +152,7 @@ pub fn main() -> Result<()> {
             Ok(())
         }
         Command::Status { settings, json } => status(settings.load()?.http.listen, json),
-        Command::Agent(args) => agent(&args),
+        Command::Agent(args) => crate::agent::run_args(&args),
         Command::Export(args) => crate::export::run(&args),
         Command::Replay(args) => crate::replay::run(&args),
         Command::Load(args) => crate::load::run(&args),

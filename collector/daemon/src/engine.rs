@@ -17,6 +17,8 @@ use tidemark_proto::telemetry::{CollectorStatus, Update};
 
 /// How often time is told to the pipeline when nothing comes.
 const TICK: Duration = Duration::from_millis(20);
+/// Packets put into the packet memory at once: few enough to stay in the cache.
+const GATHER: usize = 1024;
 /// How often counters are made visible.
 const SNAPSHOT: Duration = Duration::from_millis(200);
 /// How often `capture.json` is renewed.
@@ -122,6 +124,10 @@ impl EngineSink {
 impl Sink for EngineSink {
     fn postcard(&mut self, row: &PostcardRow) {
         self.gathered.push(*row);
+        if self.gathered.len() >= GATHER {
+            self.packets.add(&self.gathered);
+            self.gathered.clear();
+        }
         if let Some(c) = &mut self.capture {
             c.postcard(row);
         }

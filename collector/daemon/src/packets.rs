@@ -18,9 +18,61 @@ struct Packet {
     dropped: bool,
 }
 
+/// Packets per piece of memory.
+const CHUNK: usize = 4096;
+
+/// The packets of a port, in pieces: one large ring would need twice its memory
+/// while it grows.
+#[derive(Default)]
+struct Port {
+    chunks: VecDeque<Vec<Packet>>,
+    /// Packets of the first chunk that are gone.
+    gone: usize,
+    length: usize,
+}
+
+impl Port {
+    #[inline]
+    fn push_back(&mut self, packet: Packet) {
+        match self.chunks.back_mut() {
+            Some(chunk) if chunk.len() < CHUNK => chunk.push(packet),
+            _ => {
+                let mut chunk = Vec::with_capacity(CHUNK);
+                chunk.push(packet);
+                self.chunks.push_back(chunk);
+            }
+        }
+        self.length += 1;
+    }
+
+    #[inline]
+    fn front(&self) -> Option<&Packet> {
+        self.chunks.front()?.get(self.gone)
+    }
+
+    /// True when there was one.
+    #[inline]
+    fn pop_front(&mut self) -> bool {
+        let Some(first) = self.chunks.front().map(Vec::len) else {
+            return false;
+        };
+        self.gone += 1;
+        self.length -= 1;
+        if self.gone == first {
+            self.chunks.pop_front();
+            self.gone = 0;
+        }
+        true
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Packet> {
+        self.chunks.iter().flatten().skip(self.gone)
+    }
+}
+
 #[derive(Default)]
 struct State {
-    ports: FxHashMap<(u32, u32), VecDeque<Packet>>,
+    ports: FxHashMap<(u32, u32), Port>,
     packets: usize,
 }
 
@@ -50,29 +102,32 @@ impl PacketMemory {
     pub fn add(&self, rows: &[PostcardRow]) {
         let mut guard = self.state();
         let state = &mut *guard;
-        for row in rows {
-            let port = state.ports.entry((row.node_id, row.port)).or_default();
-            port.push_back(Packet {
-                ingress_ns: row.ingress_ns,
-                egress_ns: row.egress_ns,
-                occupancy_bytes: row.occupancy_bytes,
-                flow_id: row.flow_id,
-                ip_bytes: row.ip_bytes,
-                cwnd: row.cwnd,
-                dropped: row.dropped,
-            });
-            state.packets += 1;
-            let newest = row.time_ns();
-            while port.front().is_some_and(|p| {
-                // A clock that started anew leaves its past behind as well.
-                p.ingress_ns.abs_diff(newest) > self.keep_ns
-            }) {
-                port.pop_front();
-                state.packets -= 1;
+        for run in rows.chunk_by(|a, b| (a.node_id, a.port) == (b.node_id, b.port)) {
+            let Some(first) = run.first() else { continue };
+            let port = state.ports.entry((first.node_id, first.port)).or_default();
+            for row in run {
+                port.push_back(Packet {
+                    ingress_ns: row.ingress_ns,
+                    egress_ns: row.egress_ns,
+                    occupancy_bytes: row.occupancy_bytes,
+                    flow_id: row.flow_id,
+                    ip_bytes: row.ip_bytes,
+                    cwnd: row.cwnd,
+                    dropped: row.dropped,
+                });
+                state.packets += 1;
+                let newest = row.time_ns();
+                while port.front().is_some_and(|p| {
+                    // A clock that started anew leaves its past behind as well.
+                    p.ingress_ns.abs_diff(newest) > self.keep_ns
+                }) {
+                    port.pop_front();
+                    state.packets -= 1;
+                }
             }
-            if state.packets > self.max_packets
-                && let Some(longest) = state.ports.values_mut().max_by_key(|p| p.len())
-                && longest.pop_front().is_some()
+            while state.packets > self.max_packets
+                && let Some(longest) = state.ports.values_mut().max_by_key(|p| p.length)
+                && longest.pop_front()
             {
                 state.packets -= 1;
             }
@@ -97,7 +152,7 @@ impl PacketMemory {
                 .ports
                 .get(&(request.node_id, request.port))
                 .into_iter()
-                .flatten()
+                .flat_map(Port::iter)
                 .filter(|p| range.contains(&p.ingress_ns))
                 .copied()
                 .collect()
@@ -156,6 +211,22 @@ mod tests {
         assert_eq!(b.ingress_ns, [800_000_000, 900_000_000]);
         assert!(b.truncated);
         assert_eq!(m.len(), 3);
+    }
+
+    #[test]
+    fn pieces_are_one_row() {
+        let m = PacketMemory::new(1000, 10_000, 100_000);
+        let rows: Vec<_> = (0..25_000).map(row).collect();
+        m.add(&rows);
+        assert_eq!(m.len(), 10_000);
+        let b = m.read(&ReadPacketsRequest {
+            node_id: 1,
+            port: 2,
+            from_ns: 0,
+            to_ns: u64::MAX,
+            max_packets: 0,
+        });
+        assert_eq!(b.ingress_ns, (15_000..25_000).collect::<Vec<u64>>());
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::hub::Hub;
 use crate::open::{Opened, open};
 use crate::packets::PacketMemory;
 use crate::receive;
-use crate::source::{Batch, SourceCounters};
+use crate::source::{Batch, Pool, SourceCounters};
 use anyhow::{Context, Result, anyhow};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,8 +27,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio_stream::wrappers::TcpListenerStream;
 
-/// Batches that may wait for the engine.
-const CHANNEL: usize = 256;
+/// Batches that may wait for the engine: at most 4 MiB each, when the kernel
+/// has coalesced as much as it can. What does not fit waits in the sockets.
+const CHANNEL: usize = 32;
 /// How long streams may take to end.
 const GRACE: Duration = Duration::from_secs(2);
 /// A batch of an agent: more than 4096 events of 100 bytes.
@@ -176,9 +177,10 @@ async fn serve(config: &Config, instance: String, opened: Opened) -> Result<()> 
         .reports
         .start(|_| {
             let sender = sender.clone();
+            let pool = Arc::new(Pool::default());
             // Without an engine there is nobody to receive for.
             move |batch: &receive::Batch<'_>| {
-                let _ = sender.send(Input::Reports(Batch::copy_of(batch)));
+                let _ = sender.send(Input::Reports(Batch::copy_of(batch, &pool)));
             }
         })
         .context("cannot start the receiving threads")?;

@@ -4,13 +4,43 @@
 use crate::receive;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// Buffers that wait to be filled again.
+#[derive(Debug, Default)]
+pub struct Pool(Mutex<Vec<Buffers>>);
+
+/// Buffers that are kept at most.
+const MAX_POOL: usize = 64;
+
+impl Pool {
+    fn buffers(&self) -> MutexGuard<'_, Vec<Buffers>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[derive(Debug, Default)]
+struct Buffers {
+    bytes: Vec<u8>,
+    messages: Vec<Message>,
+}
+
+/// Datagrams of one exporter, each but the last of the same length.
+#[derive(Clone, Copy, Debug)]
+struct Message {
+    exporter: IpAddr,
+    rx_unix_ns: u64,
+    segment_bytes: usize,
+    end: usize,
+}
 
 /// Datagrams received together.
 #[derive(Debug, Default)]
 pub struct Batch {
-    bytes: Vec<u8>,
-    entries: Vec<(IpAddr, u64, usize)>,
+    buffers: Buffers,
+    datagrams: usize,
+    /// Where the buffers go in the end.
+    home: Option<Arc<Pool>>,
 }
 
 /// One datagram of a [`Batch`].
@@ -24,23 +54,45 @@ pub struct Datagram<'a> {
 
 impl Batch {
     pub fn push(&mut self, exporter: IpAddr, rx_unix_ns: u64, payload: &[u8]) {
-        self.bytes.extend_from_slice(payload);
-        self.entries.push((exporter, rx_unix_ns, self.bytes.len()));
+        self.add(exporter, rx_unix_ns, payload, payload.len(), 1);
+    }
+
+    fn add(
+        &mut self,
+        exporter: IpAddr,
+        rx_unix_ns: u64,
+        bytes: &[u8],
+        segment_bytes: usize,
+        datagrams: usize,
+    ) {
+        self.buffers.bytes.extend_from_slice(bytes);
+        self.buffers.messages.push(Message {
+            exporter,
+            rx_unix_ns,
+            segment_bytes: segment_bytes.max(1),
+            end: self.buffers.bytes.len(),
+        });
+        self.datagrams += datagrams;
     }
 
     pub fn len(&self) -> usize {
-        self.entries.len()
+        self.datagrams
     }
 
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.datagrams == 0
     }
 
-    /// Copies what a receiving thread has got.
-    pub fn copy_of(received: &receive::Batch<'_>) -> Self {
-        let mut batch = Self::default();
-        for (exporter, payload) in received.datagrams() {
-            batch.push(exporter, received.rx_unix_ns, payload);
+    /// Copies what a receiving thread has got, into buffers of the pool.
+    pub fn copy_of(received: &receive::Batch<'_>, pool: &Arc<Pool>) -> Self {
+        let mut batch = Self {
+            buffers: pool.buffers().pop().unwrap_or_default(),
+            datagrams: 0,
+            home: Some(Arc::clone(pool)),
+        };
+        for m in received.messages() {
+            let at = received.rx_unix_ns;
+            batch.add(m.exporter, at, m.bytes, m.segment_bytes(), m.count());
         }
         batch
     }
@@ -48,17 +100,34 @@ impl Batch {
     /// The datagrams in order of reception.
     pub fn datagrams(&self) -> impl Iterator<Item = Datagram<'_>> {
         let mut start = 0;
-        self.entries
-            .iter()
-            .map(move |&(exporter, rx_unix_ns, end)| {
-                let payload = self.bytes.get(start..end).unwrap_or_default();
-                start = end;
-                Datagram {
-                    exporter,
-                    rx_unix_ns,
+        self.buffers.messages.iter().flat_map(move |m| {
+            let bytes = self.buffers.bytes.get(start..m.end).unwrap_or_default();
+            start = m.end;
+            // An empty datagram has arrived too.
+            let empty: Option<&[u8]> = bytes.is_empty().then_some(&[]);
+            empty
+                .into_iter()
+                .chain(bytes.chunks(m.segment_bytes))
+                .map(|payload| Datagram {
+                    exporter: m.exporter,
+                    rx_unix_ns: m.rx_unix_ns,
                     payload,
-                }
-            })
+                })
+        })
+    }
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        if let Some(pool) = self.home.take() {
+            let mut buffers = std::mem::take(&mut self.buffers);
+            buffers.bytes.clear();
+            buffers.messages.clear();
+            let mut free = pool.buffers();
+            if free.len() < MAX_POOL {
+                free.push(buffers);
+            }
+        }
     }
 }
 
@@ -128,5 +197,10 @@ mod tests {
         b.push(a, 3, b"de");
         let all: Vec<_> = b.datagrams().map(|d| (d.rx_unix_ns, d.payload)).collect();
         assert_eq!(all, [(1, &b"abc"[..]), (2, b""), (3, b"de")]);
+        assert_eq!(b.len(), 3);
+        b.add(a, 4, b"1122334", 2, 4);
+        let last: Vec<_> = b.datagrams().skip(3).map(|d| d.payload).collect();
+        assert_eq!(last, [&b"11"[..], b"22", b"33", b"4"]);
+        assert_eq!(b.len(), 7);
     }
 }

@@ -1,28 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The agent: reads this host's tracepoints and sends them on.
 
-use super::convert::message_of;
+use super::buffer::{AgentReport, Buffer};
 use anyhow::{Context, Result, bail};
-use serde::Serialize;
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tcp_probe::Event;
 use tcp_probe::perf::{Options, PerfReader};
-use tidemark_proto::telemetry::AgentBatch;
 use tidemark_proto::telemetry::agent_client::AgentClient;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Endpoint;
 
-/// Events of one batch.
-const BATCH_EVENTS: usize = 4096;
 /// Batches on their way without an acknowledgement.
-const WINDOW: usize = 64;
+pub(super) const WINDOW: usize = 64;
 const POLL: Duration = Duration::from_millis(5);
-const CONNECT: Duration = Duration::from_secs(3);
+pub(super) const CONNECT: Duration = Duration::from_secs(3);
 const RETRY_LEAST: Duration = Duration::from_millis(100);
 const RETRY_MOST: Duration = Duration::from_secs(5);
 /// How long the end may take to deliver what is left.
@@ -37,63 +31,6 @@ pub struct AgentOptions {
     /// Events kept while the collector does not answer.
     pub buffer_events: usize,
     pub probe: Options,
-}
-
-/// What an agent has done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct AgentReport {
-    /// Read from the kernel.
-    pub events: u64,
-    pub ring_lost: u64,
-    /// Read, but there was no room to keep them.
-    pub buffer_lost: u64,
-    /// Acknowledged by the collector.
-    pub delivered: u64,
-    /// Kept, but not acknowledged before the end.
-    pub undelivered: u64,
-    pub connections: u64,
-}
-
-/// Batches from the reader to the sender.
-#[derive(Default)]
-struct Buffer {
-    batches: VecDeque<AgentBatch>,
-    events: usize,
-    next_sequence: u64,
-    ended: bool,
-    report: AgentReport,
-}
-
-impl Buffer {
-    fn put(&mut self, events: &[Event], ring_lost: u64, options: &AgentOptions, instance: &str) {
-        self.report.events += events.len() as u64;
-        self.report.ring_lost = ring_lost;
-        for part in events.chunks(BATCH_EVENTS) {
-            if self.events + part.len() > options.buffer_events {
-                self.report.buffer_lost += part.len() as u64;
-                continue;
-            }
-            self.events += part.len();
-            self.next_sequence += 1;
-            self.batches.push_back(AgentBatch {
-                host: options.host.clone(),
-                instance: instance.to_owned(),
-                sequence: self.next_sequence,
-                events: part.iter().map(message_of).collect(),
-                ring_lost,
-                buffer_lost: self.report.buffer_lost,
-            });
-        }
-    }
-
-    /// Forgets what has been taken.
-    fn acknowledged(&mut self, sequence: u64) {
-        while self.batches.front().is_some_and(|b| b.sequence <= sequence) {
-            let events = self.batches.pop_front().map_or(0, |b| b.events.len());
-            self.events -= events;
-            self.report.delivered += events as u64;
-        }
-    }
 }
 
 #[derive(Default)]
@@ -272,141 +209,4 @@ pub fn run(options: &AgentOptions) -> Result<AgentReport> {
         undelivered: buffer.events as u64,
         ..buffer.report
     })
-}
-
-/// Sends events of any origin as an agent does, and waits for the collector.
-pub struct Pusher {
-    runtime: tokio::runtime::Runtime,
-    sender: mpsc::Sender<AgentBatch>,
-    acks: tokio::task::JoinHandle<Result<u64, tonic::Status>>,
-    host: String,
-    instance: String,
-    sequence: u64,
-}
-
-impl Pusher {
-    /// # Errors
-    /// When no collector answers, or it takes nothing of agents.
-    pub fn connect(to: &str, host: &str) -> Result<Self> {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()
-            .context("cannot start the runtime")?;
-        let endpoint = Endpoint::from_shared(format!("http://{to}"))
-            .with_context(|| format!("{to}: HOST:PORT is needed"))?
-            .connect_timeout(CONNECT);
-        let channel = runtime
-            .block_on(endpoint.connect())
-            .with_context(|| format!("no collector answers on {to}; is it its grpc.listen?"))?;
-        let (sender, batches) = mpsc::channel(WINDOW);
-        let acks = runtime.spawn(async move {
-            let mut stream = AgentClient::new(channel)
-                .push(ReceiverStream::new(batches))
-                .await?
-                .into_inner();
-            let mut last = 0;
-            while let Some(ack) = stream.message().await? {
-                last = ack.sequence;
-            }
-            Ok(last)
-        });
-        Ok(Self {
-            runtime,
-            sender,
-            acks,
-            host: host.to_owned(),
-            instance: crate::run::instance(),
-            sequence: 0,
-        })
-    }
-
-    /// # Errors
-    /// When the collector is gone.
-    pub fn push(&mut self, events: &[Event]) -> Result<()> {
-        self.sequence += 1;
-        let batch = AgentBatch {
-            host: self.host.clone(),
-            instance: self.instance.clone(),
-            sequence: self.sequence,
-            events: events.iter().map(message_of).collect(),
-            ..AgentBatch::default()
-        };
-        if self.sender.blocking_send(batch).is_err() {
-            return Err(self.why());
-        }
-        Ok(())
-    }
-
-    fn why(&mut self) -> anyhow::Error {
-        match self.runtime.block_on(&mut self.acks) {
-            Ok(Err(status)) if status.code() == tonic::Code::Unimplemented => anyhow::anyhow!(
-                "the collector takes no samples of agents; start it with agents.accept = true"
-            ),
-            Ok(Err(status)) => anyhow::anyhow!("the collector refused samples: {status}"),
-            _ => anyhow::anyhow!("the collector ended the stream"),
-        }
-    }
-
-    /// Waits until everything has been taken.
-    ///
-    /// # Errors
-    /// When something has not.
-    pub fn finish(self) -> Result<()> {
-        let Self {
-            runtime,
-            sender,
-            acks,
-            sequence,
-            ..
-        } = self;
-        drop(sender);
-        let last = runtime
-            .block_on(acks)
-            .context("the sender panicked")?
-            .context("the collector refused samples")?;
-        if last != sequence {
-            bail!("the collector took {last} of {sequence} batches of samples");
-        }
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use int_report::FlowKey;
-    use tcp_probe::RetransmitEvent;
-
-    #[test]
-    fn the_buffer_is_bounded_and_counts() {
-        let options = AgentOptions {
-            to: "localhost:1".into(),
-            host: "h".into(),
-            buffer_events: 100,
-            probe: Options::default(),
-        };
-        let event = Event::Retransmit(RetransmitEvent {
-            time_ns: 1,
-            flow: FlowKey {
-                src: "10.0.0.1".parse().unwrap(),
-                dst: "10.0.0.2".parse().unwrap(),
-                src_port: 1,
-                dst_port: 2,
-                protocol: 6,
-            },
-        });
-        let mut b = Buffer::default();
-        for _ in 0..4 {
-            b.put(&[event; 40], 3, &options, "i");
-        }
-        assert_eq!((b.events, b.batches.len()), (80, 2));
-        assert_eq!((b.report.events, b.report.buffer_lost), (160, 80));
-        b.acknowledged(1);
-        b.put(&[event; 40], 3, &options, "i");
-        let sequences: Vec<u64> = b.batches.iter().map(|b| b.sequence).collect();
-        assert_eq!(sequences, [2, 3], "numbers of lost batches are not used");
-        assert_eq!(b.batches[1].buffer_lost, 80);
-        assert_eq!(b.report.delivered, 40);
-    }
 }

@@ -5,10 +5,16 @@
 //! to a bound beyond which new ones are lost and counted. The service takes
 //! every number once.
 
+mod args;
+mod buffer;
 mod client;
 mod convert;
+mod pusher;
 mod service;
 
-pub use client::{AgentOptions, AgentReport, Pusher, run};
+pub use args::{AgentArgs, run_args};
+pub use buffer::AgentReport;
+pub use client::{AgentOptions, run};
 pub use convert::{event_of, message_of};
+pub use pusher::Pusher;
 pub use service::{AgentService, AgentStatus, Agents};

@@ -50,6 +50,13 @@ impl<'a> Message<'a> {
             .chain(self.bytes.chunks(self.segment_bytes.max(1)))
     }
 
+    /// Length of each datagram but the last.
+    #[must_use]
+    #[inline]
+    pub fn segment_bytes(&self) -> usize {
+        self.segment_bytes.max(1)
+    }
+
     /// Number of datagrams.
     #[must_use]
     #[inline]

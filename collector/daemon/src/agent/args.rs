@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `tidemark-collector agent`.
+
+use super::client::{AgentOptions, run};
+use anyhow::Result;
+use clap::Args;
+use tcp_probe::perf::{AddressRange, Clock, Filter, Options};
+
+#[derive(Debug, Args)]
+pub struct AgentArgs {
+    /// HOST:PORT of the collector's telemetry address.
+    #[arg(long, env = "TIDEMARK_TO")]
+    to: String,
+    /// Name of this host; default its own.
+    #[arg(long, env = "TIDEMARK_HOST")]
+    host: Option<String>,
+    /// Clock of the samples: mono_raw, mono, tai, boot, real.
+    #[arg(long, default_value = "mono_raw", value_parser = clock)]
+    clock: Clock,
+    /// Only connections with one of these ports.
+    #[arg(long, value_delimiter = ',')]
+    port: Vec<u16>,
+    /// Only connections with an address in one of these ranges.
+    #[arg(long, value_delimiter = ',')]
+    address: Vec<AddressRange>,
+    /// Ring buffer per CPU, bytes.
+    #[arg(long, default_value_t = 4 << 20)]
+    ring_bytes: usize,
+    /// Events kept while the collector does not answer.
+    #[arg(long, default_value_t = 1_000_000)]
+    buffer_events: usize,
+    /// Print what was done as JSON at the end.
+    #[arg(long)]
+    json: bool,
+}
+
+fn clock(text: &str) -> Result<Clock, String> {
+    serde_json::from_value(serde_json::Value::from(text)).map_err(|e| e.to_string())
+}
+
+/// # Errors
+/// As [`run`].
+pub fn run_args(args: &AgentArgs) -> Result<()> {
+    let own_name = || {
+        nix::sys::utsname::uname().map_or_else(
+            |_| "host".to_owned(),
+            |u| u.nodename().to_string_lossy().into_owned(),
+        )
+    };
+    let report = run(&AgentOptions {
+        to: args.to.clone(),
+        host: args.host.clone().unwrap_or_else(own_name),
+        buffer_events: args.buffer_events,
+        probe: Options {
+            clock: args.clock,
+            ring_bytes: args.ring_bytes,
+            wakeup_bytes: (args.ring_bytes / 4).min(64 << 10) as u32,
+            filter: Filter {
+                ports: args.port.clone(),
+                addresses: args.address.clone(),
+            },
+            ..Options::default()
+        },
+    })?;
+    if args.json {
+        println!("{}", serde_json::to_string_pretty(&report)?);
+    } else {
+        println!(
+            "{} events read, {} delivered, {} lost in the kernel's rings, {} for lack of room, {} not delivered",
+            report.events,
+            report.delivered,
+            report.ring_lost,
+            report.buffer_lost,
+            report.undelivered
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Events of any origin to a collector's agent service.
+
+use super::client::{CONNECT, WINDOW};
+use super::convert::message_of;
+use anyhow::{Context, Result, bail};
+use tcp_probe::Event;
+use tidemark_proto::telemetry::AgentBatch;
+use tidemark_proto::telemetry::agent_client::AgentClient;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::transport::Endpoint;
+
+/// Sends events of any origin as an agent does, and waits for the collector.
+pub struct Pusher {
+    runtime: tokio::runtime::Runtime,
+    sender: mpsc::Sender<AgentBatch>,
+    acks: tokio::task::JoinHandle<Result<u64, tonic::Status>>,
+    host: String,
+    instance: String,
+    sequence: u64,
+}
+
+impl Pusher {
+    /// # Errors
+    /// When no collector answers, or it takes nothing of agents.
+    pub fn connect(to: &str, host: &str) -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .context("cannot start the runtime")?;
+        let endpoint = Endpoint::from_shared(format!("http://{to}"))
+            .with_context(|| format!("{to}: HOST:PORT is needed"))?
+            .connect_timeout(CONNECT);
+        let channel = runtime
+            .block_on(endpoint.connect())
+            .with_context(|| format!("no collector answers on {to}; is it its grpc.listen?"))?;
+        let (sender, batches) = mpsc::channel(WINDOW);
+        let acks = runtime.spawn(async move {
+            let mut stream = AgentClient::new(channel)
+                .push(ReceiverStream::new(batches))
+                .await?
+                .into_inner();
+            let mut last = 0;
+            while let Some(ack) = stream.message().await? {
+                last = ack.sequence;
+            }
+            Ok(last)
+        });
+        Ok(Self {
+            runtime,
+            sender,
+            acks,
+            host: host.to_owned(),
+            instance: crate::run::instance(),
+            sequence: 0,
+        })
+    }
+
+    /// # Errors
+    /// When the collector is gone.
+    pub fn push(&mut self, events: &[Event]) -> Result<()> {
+        self.sequence += 1;
+        let batch = AgentBatch {
+            host: self.host.clone(),
+            instance: self.instance.clone(),
+            sequence: self.sequence,
+            events: events.iter().map(message_of).collect(),
+            ..AgentBatch::default()
+        };
+        if self.sender.blocking_send(batch).is_err() {
+            return Err(self.why());
+        }
+        Ok(())
+    }
+
+    fn why(&mut self) -> anyhow::Error {
+        match self.runtime.block_on(&mut self.acks) {
+            Ok(Err(status)) => refused(&status),
+            _ => anyhow::anyhow!("the collector ended the stream"),
+        }
+    }
+
+    /// Waits until everything has been taken.
+    ///
+    /// # Errors
+    /// When something has not.
+    pub fn finish(self) -> Result<()> {
+        let Self {
+            runtime,
+            sender,
+            acks,
+            sequence,
+            ..
+        } = self;
+        drop(sender);
+        let last = runtime
+            .block_on(acks)
+            .context("the sender panicked")?
+            .map_err(|status| refused(&status))?;
+        if last != sequence {
+            bail!("the collector took {last} of {sequence} batches of samples");
+        }
+        Ok(())
+    }
+}
+
+fn refused(status: &tonic::Status) -> anyhow::Error {
+    if status.code() == tonic::Code::Unimplemented {
+        return anyhow::anyhow!(
+            "the collector takes no samples of agents; start it with agents.accept = true"
+        );
+    }
+    anyhow::anyhow!("the collector refused samples: {status}")
+}
