@@ -32,6 +32,12 @@ class WriteErrors(Tidemark):
         no_params = c.entry(l2, key, forward)
         no_match = c.entry(l2, {}, forward, port)
         no_match.table_entry.is_default_action = False
+        too_wide = c.entry(
+            "Ingress.watch6", {"ipv6_dst": (1 << 128, 1 << 128)}, "Ingress.ignore", priority=1
+        )
+        bits_outside_the_mask = c.entry(
+            "Ingress.watch6", {"ipv6_dst": (3, 1)}, "Ingress.ignore", priority=1
+        )
         default = c.entry(l2, action="Ingress.flood")
         cases = {
             "insert twice": (INSERT, present, code_pb2.ALREADY_EXISTS),
@@ -42,6 +48,17 @@ class WriteErrors(Tidemark):
             "foreign action": (INSERT, wrong_action, code_pb2.INVALID_ARGUMENT),
             "no parameters": (INSERT, no_params, code_pb2.INVALID_ARGUMENT),
             "no match": (INSERT, no_match, code_pb2.INVALID_ARGUMENT),
+            # By the specification; BMv2 says that it is invalid.
+            "value too wide": (
+                INSERT,
+                too_wide,
+                code_pb2.INVALID_ARGUMENT if self.switch == "bmv2" else code_pb2.OUT_OF_RANGE,
+            ),
+            "bits outside the mask": (
+                INSERT,
+                bits_outside_the_mask,
+                code_pb2.INVALID_ARGUMENT,
+            ),
             "default inserted": (INSERT, default, code_pb2.INVALID_ARGUMENT),
             "default deleted": (DELETE, default, code_pb2.INVALID_ARGUMENT),
             "session 0": (INSERT, c.clone_session(0, 1), code_pb2.INVALID_ARGUMENT),
@@ -87,6 +104,10 @@ class WhatIsWrittenIsRead(Tidemark):
         self.assertEqual(found, written, "canonical form")
         (found,) = c.read(watch)
         self.assertEqual(found, watch)
+        # Values wider than 64 bits.
+        wide = self.watch6({"ipv6_src": (0x20010DB8 << 96, 0xFFFFFFFF << 96), "ipv6_dst": 1})
+        (found,) = c.read(wide)
+        self.assertEqual(found, wide)
         (group,) = c.read(c.multicast_group(FLOOD_GROUP, []))
         replicas = group.packet_replication_engine_entry.multicast_group_entry.replicas
         self.assertEqual(sorted(r.instance for r in replicas), [1, 2, 3, 4])

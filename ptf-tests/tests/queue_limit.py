@@ -18,7 +18,7 @@ from tidemark_ptf.report import TelemetryReport
 
 FRAME = 500
 # Far above what sending a burst takes, so that nothing leaves meanwhile.
-SERVICE_S = 0.5
+SERVICE_S = 0.4
 # The frame in transmission must have left the queue before the others come.
 SETTLE_S = 0.1
 
