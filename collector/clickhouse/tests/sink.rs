@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The sink against servers that fail in every way: rows counted to the last.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
 mod common;
 
 use common::{Fate, Server, config, eventually, row};
