@@ -111,6 +111,28 @@ def test_every_mirror_cut_is_a_multiple_of_4():
                 assert (mirror_bytes + 14 + tag + ip + transport) % 4 == 0
 
 
+def test_the_checksum_follows_the_mark():
+    """lower_checksum against the header sum computed anew, for every checksum."""
+    text = code(SOURCE_DIR / "tna" / "egress.p4")
+    table = re.search(r"table lower_checksum {(.*?)^    }", text, re.S | re.M)[1]
+    entries = re.findall(r"\((\d), (\w+)\): (\w+)\((\w*)\);", table)
+    assert len(entries) == 5
+
+    def lowered(ecn: int, checksum: int) -> int:
+        for key_ecn, key_checksum, action, value in entries:
+            if int(key_ecn) == ecn and key_checksum in ("_", str(checksum)):
+                if action == "set_checksum":
+                    return int(value, 16)
+                return checksum - int(action.removeprefix("lower_checksum_"))
+        raise AssertionError(f"no entry for ECN {ecn}, checksum {checksum}")
+
+    for ecn in (1, 2):
+        for checksum in range(0x10000):
+            total = (~checksum & 0xFFFF) + (3 - ecn)
+            total = (total & 0xFFFF) + (total >> 16)
+            assert lowered(ecn, checksum) == ~total & 0xFFFF, (ecn, checksum)
+
+
 # --- what is committed ------------------------------------------------------------
 
 
