@@ -37,6 +37,10 @@ build: console ## Every binary, with the console inside
 p4: ## Compile p4src into p4src/build (needs p4c; the result is committed)
 	$(PYTHON) p4src/compile.py
 
+.PHONY: p4-tofino
+p4-tofino: ## Compile p4src/tna for Tofino 1 and 2 (needs p4c's Tofino backend; the result is committed)
+	$(PYTHON) p4src/compile_tofino.py
+
 ##@ Test
 
 # With the tests among the targets, dependencies get the features that the tests
