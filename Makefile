@@ -55,8 +55,8 @@ test-rust: console require-root tracefs ## Unit, property and integration tests 
 	cargo test $(CARGO_FLAGS) --workspace
 
 .PHONY: test-p4
-test-p4: venv ## Compiled P4 artifacts are those of the sources
-	$(VENV_PYTHON) -m pytest -q p4src/tests
+test-p4: venv ## P4 artifacts and report layout; Scapy layer; Wireshark dissector (where tshark is)
+	$(VENV_PYTHON) -m pytest -q p4src/tests ptf-tests/unit tools/wireshark/tests
 
 .PHONY: test-lab
 test-lab: build venv require-root tracefs ## The lab: topology, cleanup, summary, report
