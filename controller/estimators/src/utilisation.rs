@@ -75,23 +75,31 @@ pub(crate) fn utilisation(window: &LinkWindow<'_>, t: &Totals, rtt_s: Option<f64
     }
 }
 
-/// Utilisation of consecutive windows of at least `length_ns`, whole intervals.
+/// However long the window and short the RTT, no more parts than this.
+const MAX_PARTS: u64 = 1_000_000;
+
+/// Utilisation of the consecutive windows of `length_ns` that lie wholly inside;
+/// what left in an interval is spread evenly over it.
 fn per_window(window: &LinkWindow<'_>, capacity: f64, length_ns: u64) -> Vec<f64> {
-    let mut parts = Vec::new();
-    let (mut start, mut bytes) = (window.from_ns, 0u64);
+    let length = length_ns.max(1);
+    let count = window.to_ns.saturating_sub(window.from_ns) / length;
+    let mut parts = vec![0.0; count.min(MAX_PARTS) as usize];
     for r in &window.intervals {
-        if r.start_ns.saturating_sub(start) >= length_ns.max(1) {
-            let seconds = (r.start_ns - start) as f64 / 1e9;
-            parts.push(bytes as f64 / (capacity * seconds));
-            (start, bytes) = (r.start_ns, 0);
+        let start = r.start_ns.saturating_sub(window.from_ns);
+        let end = start + r.duration_ns;
+        let per_ns = (r.wire_bytes * scale(r)) as f64 / r.duration_ns.max(1) as f64;
+        let mut at = start;
+        while at < end {
+            let part = at / length;
+            let until = end.min((part + 1) * length);
+            if let Some(bytes) = parts.get_mut(part as usize) {
+                *bytes += per_ns * (until - at) as f64;
+            }
+            at = until;
         }
-        bytes += r.wire_bytes * scale(r);
     }
-    let seconds = window.to_ns.saturating_sub(start) as f64 / 1e9;
-    if window.to_ns.saturating_sub(start) >= length_ns.max(1) {
-        parts.push(bytes as f64 / (capacity * seconds));
-    }
-    parts
+    let full = capacity * length as f64 / 1e9;
+    parts.into_iter().map(|bytes| bytes / full).collect()
 }
 
 /// Queueing delay of packets that left, ms.

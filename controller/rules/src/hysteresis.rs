@@ -2,7 +2,7 @@
 //! Whether an advice is worth a change of the limit in force.
 
 use crate::advise::Advice;
-use crate::measured::Targets;
+use crate::measured::{Regime, Targets};
 use serde::{Deserialize, Serialize};
 
 /// An answer with its reason.
@@ -54,10 +54,16 @@ pub fn worth_changing(advice: &Advice, targets: &Targets, least_change: f64) -> 
     let Some(there) = present.predicted else {
         return Change::new(true, "the limit in force cannot be judged");
     };
+    // What was measured there decides, where something could fill the link.
+    let measured = present
+        .measured
+        .filter(|_| advice.regime == Regime::Elastic);
+    let utilisation = measured.map_or(there.utilisation.value, |m| m.utilisation);
+    let loss_rate = measured.map_or(there.loss_rate.value, |m| m.loss_rate);
     let misses_loss = targets
         .loss_rate
-        .is_some_and(|p| there.loss_rate.value > p * (1.0 + BOUND_SLACK));
-    let misses_utilisation = there.utilisation.value < targets.utilisation - UTILISATION_SLACK;
+        .is_some_and(|p| loss_rate > p * (1.0 + BOUND_SLACK));
+    let misses_utilisation = utilisation < targets.utilisation - UTILISATION_SLACK;
     let misses_delay = targets
         .delay_ms
         .is_some_and(|d| there.delay_ms.value > d * (1.0 + BOUND_SLACK));
@@ -85,7 +91,7 @@ pub fn worth_changing(advice: &Advice, targets: &Targets, least_change: f64) -> 
 mod tests {
     use super::*;
     use crate::advise::Present;
-    use crate::measured::{Interval, Measured, Options};
+    use crate::measured::{Interval, Measured, Observed, Options};
     use crate::predict::Prediction;
 
     fn advice(present: f64, advised: u64, utilisation: f64, loss: f64, delay_ms: f64) -> Advice {
@@ -131,6 +137,26 @@ mod tests {
         assert!(worth(&advice(1e5, 60_000, 0.99, 0.001, 10.0)));
         let mut a = advice(1e5, 60_000, 0.99, 0.001, 10.0);
         a.feasible = false;
+        assert!(!worth(&a));
+    }
+
+    #[test]
+    fn what_was_measured_decides() {
+        let mut a = advice(1e5, 150_000, 0.99, 0.001, 10.0);
+        if let Some(p) = &mut a.present {
+            p.measured = Some(Observed {
+                utilisation: 0.94,
+                loss_rate: 0.001,
+                drops: 50,
+                delay_mean_ms: 5.0,
+                delay_p50_ms: 5.0,
+                delay_p99_ms: 10.0,
+                delay_max_ms: 10.0,
+            });
+        }
+        assert!(worth(&a));
+        // Without a flow that could fill it, the link is used as little as that.
+        a.regime = Regime::Transparent;
         assert!(!worth(&a));
     }
 

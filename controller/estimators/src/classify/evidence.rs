@@ -45,7 +45,15 @@ impl Odds {
             log_odds: 0.0,
             reasons: Vec::new(),
         };
-        if recognised.cc == CongestionControl::Bbr {
+        let packets = flow
+            .history
+            .iter()
+            .map(|r| f64::from(r.packets))
+            .sum::<f64>();
+        let packets = packets * flow.sampling;
+        let model_based =
+            recognised.cc == CongestionControl::Bbr || defies_loss(facts, reductions, packets);
+        if model_based {
             odds.model_based(flow, link);
         } else {
             let most = if flow.probed() || facts.shape.is_none() {
@@ -56,10 +64,9 @@ impl Odds {
             odds.reductions(reductions, link, config, most);
         }
         odds.waiting(facts);
-        let in_history: u64 = flow.history.iter().map(|r| u64::from(r.packets)).sum();
-        odds.window(facts, link, (in_history as f64 * flow.sampling) as u64);
-        if recognised.cc != CongestionControl::Bbr {
-            odds.shape(facts, flow);
+        odds.window(facts, link, packets);
+        if !model_based {
+            odds.shape(facts, flow, takes_most(facts, link));
         }
         odds.spacing(facts);
         odds.rate(facts, link);
@@ -150,7 +157,7 @@ impl Odds {
     /// Flows that share a bottleneck have about the same window whatever their
     /// RTT (BSCL eq. 8), that which the loss here allows (eq. 2). Counts the more
     /// the more losses the flow would have had.
-    fn window(&mut self, facts: &Facts, link: &LinkContext, packets: u64) {
+    fn window(&mut self, facts: &Facts, link: &LinkContext, packets: f64) {
         let Some(window) = facts.in_flight_pkts else {
             return;
         };
@@ -159,7 +166,7 @@ impl Odds {
         }
         let allowed = (SQRT_CONSTANT / link.loss_rate.sqrt()).max(2.0);
         let share = (window / allowed).max(1e-3);
-        let losses = packets as f64 * link.loss_rate;
+        let losses = packets * link.loss_rate;
         let weight = losses / (losses + 1.0);
         let log_odds = if share < 0.5 {
             (3.0 * (2.0 * share).log2()).max(-4.0)
@@ -180,10 +187,15 @@ impl Odds {
     /// Between losses the window of a flow that is limited here grows, by half a
     /// segment per RTT or more; one with another limit stays. That it grows does
     /// not tell where it is limited, the less so if it never lost here.
-    fn shape(&mut self, facts: &Facts, flow: &FlowWindow<'_>) {
+    fn shape(&mut self, facts: &Facts, flow: &FlowWindow<'_>, takes_most: bool) {
         let Some(shape) = facts.shape else { return };
-        // Where the window itself is seen this is a second look at it.
-        let weight = if flow.probed() { 0.4 } else { 1.0 };
+        // Where the window itself is seen this is a second look at it. One flow
+        // that fills the link by a model of it keeps its window too.
+        let weight = if flow.probed() || takes_most {
+            0.4
+        } else {
+            1.0
+        };
         let most = if flow.drops_ns.is_empty() { 0.0 } else { 0.8 };
         if let Some(growth) = shape.growth {
             let enough = (shape.growth_rtts / ENOUGH_RTTS).min(1.0);
@@ -222,11 +234,10 @@ impl Odds {
 
     /// Who takes most of a busy link is bottlenecked there.
     fn rate(&mut self, facts: &Facts, link: &LinkContext) {
-        let Some(c) = link.capacity_bytes_per_s else {
-            return;
-        };
-        let share = facts.bytes_per_s / c;
-        if share > 0.5 && link.busy() {
+        if takes_most(facts, link) {
+            let share = link
+                .capacity_bytes_per_s
+                .map_or(0.0, |c| facts.bytes_per_s / c);
             self.add(3.0, format!("takes {:.0} % of a busy link", share * 100.0));
         }
     }
@@ -240,4 +251,25 @@ impl Odds {
             );
         }
     }
+}
+
+fn takes_most(facts: &Facts, link: &LinkContext) -> bool {
+    link.busy()
+        && link
+            .capacity_bytes_per_s
+            .is_some_and(|c| facts.bytes_per_s > 0.5 * c)
+}
+
+/// Loss events of a flow needed to see whether it heeds them.
+const EVENTS_HEEDED: usize = 4;
+
+/// Whether an unprobed flow keeps more in flight than any that reduces on loss
+/// could after the losses it had here (BSCL eq. 2): BBR and its like.
+fn defies_loss(facts: &Facts, reductions: &[Reduction], packets: f64) -> bool {
+    let (Some(shape), None) = (facts.shape, facts.initial_slow_start) else {
+        return false;
+    };
+    let events = reductions.iter().filter(|r| r.counts && r.local).count();
+    let allowed = SQRT_CONSTANT * (packets / events.max(1) as f64).sqrt();
+    events >= EVENTS_HEEDED && shape.mean > 2.0 * allowed
 }
