@@ -33,6 +33,8 @@ pub struct Feed {
     pub last_status: Option<Instant>,
     pub series: BTreeMap<LinkId, LinkSeries>,
     pub clocks: BTreeMap<u32, SwitchClock>,
+    /// Where the collector says that the records of a link begin.
+    firsts: BTreeMap<LinkId, u64>,
     estimator: Estimator,
     config: EstimatorConfig,
 }
@@ -57,6 +59,7 @@ impl Feed {
             last_status: None,
             series: BTreeMap::new(),
             clocks: BTreeMap::new(),
+            firsts: BTreeMap::new(),
             estimator: Estimator::new(config.clone()),
             config,
         }
@@ -70,6 +73,7 @@ impl Feed {
         if restarted {
             self.estimator = Estimator::new(self.config.clone());
             self.status = CollectorStatus::default();
+            self.firsts.clear();
         }
         self.estimator.set_nodes(&info.nodes);
         self.info = info;
@@ -96,6 +100,7 @@ impl Feed {
             self.estimator.forget_node(node);
             self.series.retain(|id, _| id.node_id != node);
             self.clocks.remove(&node);
+            self.firsts.retain(|id, _| id.node_id != node);
         }
         self.estimator.push(update);
         let interval_ms = self.info.interval_ms;
@@ -104,6 +109,9 @@ impl Feed {
                 node_id: i.node_id,
                 port: i.port,
             };
+            if i.first_start_ns > 0 {
+                self.firsts.insert(id, i.first_start_ns);
+            }
             self.series
                 .entry(id)
                 .or_insert_with(|| LinkSeries::new(interval_ms))
@@ -123,7 +131,8 @@ impl Feed {
         restarted
     }
 
-    /// Nodes that go back in time by more than what reports may be late.
+    /// Nodes that go back in time by more than what reports may be late, or
+    /// whose records the collector lets begin anew.
     fn restarted(&self, update: &Update) -> Vec<u32> {
         let intervals = update.link_intervals.iter().filter_map(|i| {
             let id = LinkId {
@@ -131,7 +140,12 @@ impl Feed {
                 port: i.port,
             };
             let last_ns = self.series.get(&id)?.last_ns;
-            (i.start_ns.saturating_add(BACK_IN_TIME_NS) < last_ns).then_some(i.node_id)
+            let back = i.start_ns.saturating_add(BACK_IN_TIME_NS) < last_ns;
+            let anew = self
+                .firsts
+                .get(&id)
+                .is_some_and(|&f| i.first_start_ns > 0 && f != i.first_start_ns);
+            (back || anew).then_some(i.node_id)
         });
         let watermarks = update.watermarks.iter().filter_map(|w| {
             let before_ns = self.clocks.get(&w.node_id)?.watermark_ns();
@@ -203,5 +217,59 @@ impl Feed {
     pub fn age_s(&self, at: Instant) -> Option<f64> {
         let last = self.last_update?;
         Some(at.saturating_duration_since(last).as_secs_f64())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tidemark_proto::telemetry::LinkInterval;
+
+    fn update(start_ms: u64, first_ms: u64) -> Update {
+        Update {
+            link_intervals: vec![LinkInterval {
+                node_id: 10,
+                port: 5,
+                start_ns: start_ms * 1_000_000,
+                duration_ns: 1_000_000,
+                first_start_ns: first_ms * 1_000_000,
+                packets: 1,
+                ..LinkInterval::default()
+            }],
+            ..Update::default()
+        }
+    }
+
+    #[test]
+    fn a_clock_that_starts_anew_is_noticed() {
+        let mut feed = Feed::new("x", 60.0);
+        let mut push = |start_ms, first_ms| feed.push(&update(start_ms, first_ms), Instant::now());
+        assert!(push(5000, 5000).is_empty());
+        // A little late is not another clock.
+        assert!(push(5600, 5000).is_empty());
+        assert!(push(4900, 5000).is_empty());
+        // Back by less than reports may be late, but begun anew.
+        assert_eq!(push(4800, 4800), [10]);
+        assert!(push(7000, 4800).is_empty());
+        assert_eq!(push(100, 100), [10]);
+        let id = LinkId {
+            node_id: 10,
+            port: 5,
+        };
+        assert_eq!(feed.span(id), Some((100_000_000, 101_000_000)));
+        assert_eq!(feed.series[&id].last_ns, 101_000_000);
+    }
+
+    #[test]
+    fn another_collector_is_not_another_clock() {
+        let mut feed = Feed::new("x", 60.0);
+        let info = |instance: &str| CollectorInfo {
+            instance: instance.into(),
+            ..CollectorInfo::default()
+        };
+        assert!(!feed.connected(info("one")));
+        feed.push(&update(5000, 5000), Instant::now());
+        assert!(feed.connected(info("two")));
+        assert!(feed.push(&update(6000, 6000), Instant::now()).is_empty());
     }
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use tidemark_proto::bfrt_proto as bf;
 use tidemark_proto::bfrt_proto::bf_runtime_server::{BfRuntime, BfRuntimeServer};
 use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
+use tokio::runtime::Runtime;
 use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream};
 use tokio_stream::{Stream, StreamExt as _};
 use tonic::{Request, Response, Status, Streaming};
@@ -44,12 +44,15 @@ struct State {
 pub struct Server {
     pub address: String,
     state: Arc<Mutex<State>>,
-    task: JoinHandle<()>,
+    /// Of its own, so that ending it ends its connections as well.
+    runtime: Option<Runtime>,
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.task.abort();
+        if let Some(r) = self.runtime.take() {
+            r.shutdown_background();
+        }
     }
 }
 
@@ -182,7 +185,15 @@ impl Server {
             s.entries.insert((202, Some(vec![132])), data);
         }
         let service = Service(Arc::clone(&state));
-        let task = tokio::spawn(async move {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
+        // A listener belongs to the runtime that made it.
+        let listener = listener.into_std().unwrap();
+        runtime.spawn(async move {
+            let listener = TcpListener::from_std(listener).unwrap();
             tonic::transport::Server::builder()
                 .add_service(BfRuntimeServer::new(service))
                 .serve_with_incoming(TcpListenerStream::new(listener))
@@ -192,7 +203,7 @@ impl Server {
         let server = Self {
             address,
             state,
-            task,
+            runtime: Some(runtime),
         };
         server.put(
             "tf1.tm.queue.buffer",
@@ -202,9 +213,8 @@ impl Server {
         server
     }
 
-    pub async fn stop(mut self) {
-        self.task.abort();
-        let _ = (&mut self.task).await;
+    pub fn stop(self) {
+        drop(self);
     }
 
     pub fn fault(&self, fault: Fault) {

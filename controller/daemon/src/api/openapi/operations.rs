@@ -120,6 +120,7 @@ const ADVICE: &[(&str, &str)] = &[
     ("node", "integer"),
     ("port", "integer"),
     ("targets", "Targets"),
+    ("limit", "Limit?"),
     ("advice", "object?"),
     ("can_apply", "boolean"),
     ("why_not", "string?"),
