@@ -102,6 +102,14 @@ impl Server {
             .await
     }
 
+    /// Applies updates from inside the process, without arbitration.
+    ///
+    /// # Errors
+    /// As the Write RPC: details say which update was refused and why.
+    pub async fn write(&self, updates: &[p4::Update]) -> Result<(), Status> {
+        self.inner.device.write().await.write(updates).await
+    }
+
     /// Packet-ins that no primary client took in time.
     pub fn packets_dropped(&self) -> u64 {
         self.inner.streams().packets_dropped

@@ -31,6 +31,9 @@ pub enum Command {
         /// p4c's BMv2 JSON.
         program: PathBuf,
     },
+    /// Run captures through the switch in virtual time: the same input gives the
+    /// same output, queueing included, however long it takes to compute.
+    Pcap(PcapArgs),
     /// Run a packet test (p4c's .stf) in virtual time.
     Stf {
         /// p4c's BMv2 JSON.
@@ -45,6 +48,11 @@ pub struct RunArgs {
     /// p4c's BMv2 JSON. Without it the switch waits for one over P4Runtime.
     #[arg(long, env = "TIDEMARK_SWITCH_PROGRAM")]
     pub program: Option<PathBuf>,
+    /// P4Info of the program (text or binary). Default: FILE.p4info.txtpb beside
+    /// FILE.json, if there is one. With it, clients can use the program without
+    /// pushing it again.
+    #[arg(long, requires = "program")]
+    pub p4info: Option<PathBuf>,
     /// P4Runtime and SwitchControl.
     #[arg(long, default_value = "127.0.0.1:9559", env = "TIDEMARK_SWITCH_GRPC")]
     pub grpc: SocketAddr,
@@ -60,6 +68,82 @@ pub struct RunArgs {
     /// Prometheus metrics over HTTP.
     #[arg(long, value_name = "ADDR")]
     pub metrics: Option<SocketAddr>,
+}
+
+#[derive(Debug, Args)]
+pub struct PcapArgs {
+    /// p4c's BMv2 JSON.
+    #[arg(long)]
+    pub program: PathBuf,
+    /// P4Info of the program. Default: FILE.p4info.txtpb beside FILE.json.
+    #[arg(long)]
+    pub p4info: Option<PathBuf>,
+    /// What the controller would write: p4.v1.WriteRequest, protobuf text or
+    /// binary. Repeat for several, applied in order before the first frame.
+    #[arg(long, value_name = "FILE")]
+    pub entries: Vec<PathBuf>,
+    /// PORT=FILE.pcap[.gz]: frames that arrive on a port, at their times. Repeat.
+    #[arg(long = "in", value_name = "PORT=FILE", required = true)]
+    pub inputs: Vec<PcapInput>,
+    /// Folder for port-N.pcap (nanosecond times), one for each port that sent.
+    #[arg(long)]
+    pub out: PathBuf,
+    /// N=rate=100mbit,delay=5ms,queue=4096p: what a port is like; each setting is
+    /// optional. Repeat.
+    #[arg(long = "port", value_name = "SPEC")]
+    pub ports: Vec<PortSettings>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PcapInput {
+    pub port: u32,
+    pub file: PathBuf,
+}
+
+impl FromStr for PcapInput {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        let (port, file) = s
+            .split_once('=')
+            .filter(|(_, f)| !f.is_empty())
+            .ok_or_else(|| format!("\"{s}\": write PORT=FILE.pcap"))?;
+        Ok(Self {
+            port: port_number(port)?,
+            file: file.into(),
+        })
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PortSettings {
+    pub number: u32,
+    pub config: PortConfig,
+}
+
+impl FromStr for PortSettings {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        let (number, settings) = s
+            .split_once('=')
+            .ok_or_else(|| format!("\"{s}\": write N=rate=…,delay=…,queue=…"))?;
+        let mut config = PortConfig::default();
+        for p in settings.split(',') {
+            p.parse::<Setting>()?.apply(&mut config);
+        }
+        Ok(Self {
+            number: port_number(number)?,
+            config,
+        })
+    }
+}
+
+fn port_number(s: &str) -> Result<u32, String> {
+    s.parse()
+        .ok()
+        .filter(|n| *n <= MAX_PORT)
+        .ok_or_else(|| format!("port number \"{s}\": 0 to {MAX_PORT}"))
 }
 
 #[derive(Debug, Subcommand)]
@@ -96,6 +180,16 @@ pub enum Setting {
     Queue(u32),
 }
 
+impl Setting {
+    fn apply(self, config: &mut PortConfig) {
+        match self {
+            Self::Rate(v) => config.rate_bps = v,
+            Self::Delay(v) => config.delay_ns = v,
+            Self::Queue(v) => config.depth_packets = v,
+        }
+    }
+}
+
 impl FromStr for Setting {
     type Err = String;
 
@@ -129,11 +223,7 @@ impl FromStr for PortSpec {
         let (number, interface) = head.split_once('=').ok_or_else(|| {
             format!("\"{s}\": write N=IFACE[@NETNS][,rate=…][,delay=…][,queue=…]")
         })?;
-        let number: u32 = number
-            .parse()
-            .ok()
-            .filter(|n| *n <= MAX_PORT)
-            .ok_or_else(|| format!("port number \"{number}\": 0 to {MAX_PORT}"))?;
+        let number = port_number(number)?;
         let (interface, netns) = match interface.split_once('@') {
             Some((i, n)) => (i, Some(n.to_owned())),
             None => (interface, None),
@@ -143,11 +233,7 @@ impl FromStr for PortSpec {
         }
         let mut config = PortConfig::default();
         for p in parts {
-            match p.parse()? {
-                Setting::Rate(v) => config.rate_bps = v,
-                Setting::Delay(v) => config.delay_ns = v,
-                Setting::Queue(v) => config.depth_packets = v,
-            }
+            p.parse::<Setting>()?.apply(&mut config);
         }
         Ok(Self {
             number,
@@ -188,6 +274,18 @@ mod tests {
         ] {
             assert!(bad.parse::<PortSpec>().is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn pcap_arguments() {
+        let p: PortSettings = "2=rate=10mbit,queue=8p".parse().unwrap();
+        assert_eq!((p.number, p.config.rate_bps), (2, 10_000_000));
+        assert_eq!(p.config.depth_packets, 8);
+        assert!("2=".parse::<PortSettings>().is_err());
+        let i: PcapInput = "1=a=b.pcap".parse().unwrap();
+        assert_eq!((i.port, i.file.to_str()), (1, Some("a=b.pcap")));
+        assert!("511=a".parse::<PcapInput>().is_err());
+        assert!("1=".parse::<PcapInput>().is_err());
     }
 
     #[test]

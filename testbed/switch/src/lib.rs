@@ -5,6 +5,7 @@
 //! * [`engine`]: that program on one packet.
 //! * [`tm`]: queues, rates, delays and the order of events, in logical time.
 //! * [`io`]: packet sockets and the real-time loop.
+//! * [`offline`]: captures through the switch in virtual time.
 //! * [`target`], [`control`]: P4Runtime and port control on top.
 
 pub mod bmv2;
@@ -14,6 +15,7 @@ pub mod control;
 pub mod engine;
 pub mod io;
 pub mod metrics;
+pub mod offline;
 pub mod run;
 pub mod stf;
 pub mod target;

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use tidemark_switch::bmv2;
 use tidemark_switch::cli::{Cli, Command};
-use tidemark_switch::{client, run, stf};
+use tidemark_switch::{client, offline, run, stf};
 
 fn main() -> ExitCode {
     tracing_subscriber::fmt()
@@ -30,6 +30,7 @@ fn main() -> ExitCode {
 fn dispatch(cli: Cli) -> Result<()> {
     match cli.command {
         Command::Run(args) => run::run(args),
+        Command::Pcap(args) => offline::run(&args),
         Command::Port(command) => client::run(command),
         Command::Stf { program, test } => {
             let text = std::fs::read_to_string(&test)

@@ -2,10 +2,12 @@
 //! `tidemark-switch run`.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use p4runtime_server::{Options, Server};
+use tidemark_proto::p4::v1::ForwardingPipelineConfig;
 use tidemark_proto::switch::switch_control_server::SwitchControlServer;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -31,6 +33,10 @@ pub fn run(args: RunArgs) -> Result<()> {
             .with_context(|| format!("program {}: cannot read", path.display()))?;
         switch.load(load(&bytes).with_context(|| format!("program {}", path.display()))?);
     }
+    let config = match &args.program {
+        Some(path) => pipeline_config(path, args.p4info.as_deref())?,
+        None => None,
+    };
     let mut interfaces = BTreeMap::new();
     for p in &args.ports {
         if args.cpu_port == Some(p.number) {
@@ -51,10 +57,40 @@ pub fn run(args: RunArgs) -> Result<()> {
         .enable_all()
         .build()
         .context("tokio runtime")?;
-    runtime.block_on(serve(args, switch, interfaces))
+    runtime.block_on(serve(args, switch, config, interfaces))
 }
 
-async fn serve(args: RunArgs, switch: Switch, interfaces: BTreeMap<u32, Interface>) -> Result<()> {
+/// Program and P4Info as P4Runtime has them. The P4Info is `given`, or lies
+/// beside the program; `None` when there is none.
+///
+/// # Errors
+/// A file that cannot be read or is not what it should be.
+pub fn pipeline_config(
+    program: &Path,
+    given: Option<&Path>,
+) -> Result<Option<ForwardingPipelineConfig>> {
+    let beside = program.with_extension("p4info.txtpb");
+    let path = match given {
+        Some(p) => p,
+        None if beside.exists() => &beside,
+        None => return Ok(None),
+    };
+    let read = |p: &Path| std::fs::read(p).with_context(|| format!("{}: cannot read", p.display()));
+    let info = tidemark_proto::p4info::parse(&read(path)?)
+        .with_context(|| format!("P4Info {}", path.display()))?;
+    Ok(Some(ForwardingPipelineConfig {
+        p4info: Some(info),
+        p4_device_config: read(program)?,
+        cookie: None,
+    }))
+}
+
+async fn serve(
+    args: RunArgs,
+    switch: Switch,
+    config: Option<ForwardingPipelineConfig>,
+    interfaces: BTreeMap<u32, Interface>,
+) -> Result<()> {
     let listener = TcpListener::bind(args.grpc).await.with_context(|| {
         format!(
             "gRPC address {}: cannot listen; is another switch running? choose another with --grpc",
@@ -79,6 +115,12 @@ async fn serve(args: RunArgs, switch: Switch, interfaces: BTreeMap<u32, Interfac
             ..Options::default()
         },
     );
+    if let Some(c) = config {
+        server
+            .load(c)
+            .await
+            .map_err(|e| anyhow::anyhow!("program and P4Info: {e}"))?;
+    }
     let address = listener.local_addr().context("gRPC address")?;
     if let Some(l) = metrics_listener {
         tokio::spawn(metrics::serve(l, handle.clone()));

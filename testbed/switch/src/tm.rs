@@ -182,6 +182,13 @@ impl Switch {
         }
     }
 
+    /// Starts time anew at 0, which is possible while nothing is under way.
+    pub fn restart_clock(&mut self) {
+        if self.events.is_empty() && self.immediate.is_empty() {
+            self.now_ns = 0;
+        }
+    }
+
     pub fn now_ns(&self) -> u64 {
         self.now_ns
     }

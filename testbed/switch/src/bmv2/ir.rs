@@ -170,9 +170,10 @@ pub enum ParseOp {
         header: u32,
         bits: Compiled,
     },
-    Set {
+    SetLookahead {
         dst: FieldRef,
-        src: ParseValue,
+        offset_bits: u32,
+        width_bits: u32,
     },
     Verify {
         condition: Compiled,
@@ -181,13 +182,8 @@ pub enum ParseOp {
     Advance {
         bits: Compiled,
     },
+    /// Assignments and other primitives.
     Primitive(Vec<Insn>),
-}
-
-#[derive(Debug)]
-pub enum ParseValue {
-    Expr(Compiled),
-    Lookahead { offset_bits: u32, width_bits: u32 },
 }
 
 /// One part of a parser's select key, padded to whole bytes.
@@ -459,6 +455,12 @@ pub struct Profile {
 #[derive(Debug)]
 pub enum Node {
     Table(u32),
+    /// A table without keys whose default action is constant: what p4c makes of
+    /// plain statements.
+    Always {
+        call: ActionCall,
+        next: u32,
+    },
     If {
         condition: Compiled,
         yes: u32,

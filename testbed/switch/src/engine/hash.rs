@@ -134,19 +134,10 @@ impl OnesSum {
         }
     }
 
-    /// Joins fields into words first: fewer additions.
     fn add_run(&mut self, words: &[u64], pieces: &[Piece]) {
-        let (mut joined, mut bits) = (0u64, 0u32);
         for p in pieces {
-            let width = u32::from(p.width);
-            if bits + width > 64 {
-                self.add(joined, bits);
-                (joined, bits) = (0, 0);
-            }
-            joined = joined.checked_shl(width).unwrap_or(0) | p.get(words);
-            bits += width;
+            self.add(p.get(words), u32::from(p.width));
         }
-        self.add(joined, bits);
     }
 
     fn add_field(&mut self, words: &[u64], f: FieldRef) {

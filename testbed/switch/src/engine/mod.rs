@@ -232,6 +232,18 @@ impl Engine {
                     };
                     if truth(condition, env) { *yes } else { *no }
                 }
+                Some(Node::Always { call, next }) => {
+                    if let Some(a) = self.program.actions.get(call.action as usize) {
+                        Exec {
+                            program: &self.program,
+                            cells: &mut self.cells,
+                            drop_port: self.drop_port,
+                            now_us,
+                        }
+                        .run(&a.insns, &call.args, p);
+                    }
+                    *next
+                }
                 Some(Node::Table(t)) => {
                     let t = *t as usize;
                     self.apply(t, p, now_us)

@@ -2,11 +2,11 @@
 //! The parser: frame to header vector.
 
 use super::eval::{self, Env, set_word, stack_last, word};
-use super::exec::{Exec, store};
+use super::exec::Exec;
 use super::packet::Packet;
 use crate::bmv2::bits::{read_wide, read64, words_for};
 use crate::bmv2::expr::FieldRef;
-use crate::bmv2::ir::{Case, END, Header, KeySource, ParseOp, ParseState, ParseValue, Program};
+use crate::bmv2::ir::{Case, END, Header, KeySource, ParseOp, ParseState, Program};
 
 /// States one packet may pass: ends a loop that consumes nothing.
 const MAX_STATES: u32 = 4096;
@@ -81,19 +81,17 @@ impl Exec<'_> {
                         extract_variable(program, h, n, &mut p.words, data, at)?;
                     }
                 }
-                ParseOp::Set { dst, src } => match src {
-                    ParseValue::Expr(e) => store(program, e, &[], *dst, p),
-                    ParseValue::Lookahead {
-                        offset_bits,
-                        width_bits,
-                    } => {
-                        let from = *at * 8 + *offset_bits as usize;
-                        if from + *width_bits as usize > data.len() * 8 {
-                            return Err(Stop(errors.packet_too_short));
-                        }
-                        set_from_packet(&mut p.words, *dst, data, from, *width_bits);
+                ParseOp::SetLookahead {
+                    dst,
+                    offset_bits,
+                    width_bits,
+                } => {
+                    let from = *at * 8 + *offset_bits as usize;
+                    if from + *width_bits as usize > data.len() * 8 {
+                        return Err(Stop(errors.packet_too_short));
                     }
-                },
+                    set_from_packet(&mut p.words, *dst, data, from, *width_bits);
+                }
                 ParseOp::Verify { condition, error } => {
                     if !eval::truth(condition, env(program, p)) {
                         return Err(Stop(eval::low64(error, env(program, p))));

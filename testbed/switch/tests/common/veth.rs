@@ -178,6 +178,50 @@ impl Host {
         );
     }
 
+    /// Frames skip the queueing discipline.
+    pub fn bypass_qdisc(&self) {
+        let one = 1i32;
+        let r = unsafe {
+            libc::setsockopt(
+                self.0.as_raw_fd(),
+                libc::SOL_PACKET,
+                libc::PACKET_QDISC_BYPASS,
+                (&raw const one).cast(),
+                4,
+            )
+        };
+        assert_eq!(r, 0);
+    }
+
+    /// Sends all in one call; how many the interface took.
+    pub fn send_all(&self, frames: &[Vec<u8>]) -> usize {
+        let mut vectors: Vec<libc::iovec> = frames
+            .iter()
+            .map(|f| libc::iovec {
+                iov_base: f.as_ptr().cast_mut().cast(),
+                iov_len: f.len(),
+            })
+            .collect();
+        let mut messages: Vec<libc::mmsghdr> = vectors
+            .iter_mut()
+            .map(|v| unsafe {
+                let mut m: libc::mmsghdr = zeroed();
+                m.msg_hdr.msg_iov = v;
+                m.msg_hdr.msg_iovlen = 1;
+                m
+            })
+            .collect();
+        let n = unsafe {
+            libc::sendmmsg(
+                self.0.as_raw_fd(),
+                messages.as_mut_ptr(),
+                messages.len() as u32,
+                0,
+            )
+        };
+        usize::try_from(n).unwrap_or(0)
+    }
+
     /// As a stack with offloads: checksum (of TCP over IPv4) and, unless
     /// `segment_bytes` is 0, segmentation are left to the device.
     pub fn send_unsegmented(&self, frame: &[u8], segment_bytes: u16) {

@@ -9,9 +9,7 @@ use super::{Loader, Result};
 use crate::bmv2::LoadError;
 use crate::bmv2::bits::{words_for, words_from_big};
 use crate::bmv2::expr::{Compiled, Expr};
-use crate::bmv2::ir::{
-    Case, END, KeyPiece, KeySource, ParseOp, ParseState, ParseValue, Transition,
-};
+use crate::bmv2::ir::{Case, END, Insn, KeyPiece, KeySource, ParseOp, ParseState, Transition};
 
 impl<'a> Loader<'a> {
     pub fn parser(&mut self) -> Result<()> {
@@ -45,7 +43,21 @@ impl<'a> Loader<'a> {
     fn state(&self, s: &'a Value, ids: &FxHashMap<&'a str, u32>) -> Result<ParseState> {
         let mut ops = Vec::new();
         for op in array(s, "parser_ops")? {
-            ops.push(self.parse_op(op).map_err(|e| e.at(op))?);
+            let op = self.parse_op(op).map_err(|e| e.at(op))?;
+            // Neighbouring assignments run as one list.
+            match (ops.last_mut(), op) {
+                (Some(ParseOp::Primitive(list)), ParseOp::Primitive(more))
+                    if !jumps(list) && !jumps(&more) =>
+                {
+                    list.extend(more);
+                }
+                (_, op) => ops.push(op),
+            }
+        }
+        for op in &mut ops {
+            if let ParseOp::Primitive(list) = op {
+                *list = super::merge::merge(std::mem::take(list));
+            }
         }
         let mut key = Vec::new();
         let mut key_bits = 0u32;
@@ -139,23 +151,15 @@ impl<'a> Loader<'a> {
     fn parse_set(&self, left: &Value, right: &Value) -> Result<ParseOp> {
         if opt_str(right, "type") == Some("lookahead") {
             let (offset_bits, width_bits) = lookahead(right)?;
-            return Ok(ParseOp::Set {
+            return Ok(ParseOp::SetLookahead {
                 dst: self.destination(left)?,
-                src: ParseValue::Lookahead {
-                    offset_bits,
-                    width_bits,
-                },
+                offset_bits,
+                width_bits,
             });
         }
         let dst = self.destination(left)?;
         let value = self.operand(right, 0)?;
-        if dst.variable {
-            return Ok(ParseOp::Primitive(vec![self.assignment(dst, value)?]));
-        }
-        Ok(ParseOp::Set {
-            dst,
-            src: ParseValue::Expr(Compiled::new(value, Some(dst.width), &self.program)),
-        })
+        Ok(ParseOp::Primitive(vec![self.assignment(dst, value)?]))
     }
 
     fn key_piece(&self, k: &Value) -> Result<KeyPiece> {
@@ -239,6 +243,11 @@ impl<'a> Loader<'a> {
         };
         Ok(Transition { case, next })
     }
+}
+
+fn jumps(list: &[Insn]) -> bool {
+    list.iter()
+        .any(|i| matches!(i, Insn::Jump(_) | Insn::JumpIfZero { .. }))
 }
 
 /// `value: [offset, width]`, in bits.

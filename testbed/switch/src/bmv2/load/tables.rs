@@ -56,9 +56,10 @@ impl<'a> Loader<'a> {
             let table = self
                 .table(t, &nodes)
                 .map_err(|e| e.at(t).inside(&format!("table {name}")))?;
-            self.program
-                .nodes
-                .push(Node::Table(self.program.tables.len() as u32));
+            self.program.nodes.push(match always(&table) {
+                Some(n) => n,
+                None => Node::Table(self.program.tables.len() as u32),
+            });
             self.program.tables.push(table);
         }
         for c in conditionals {
@@ -283,6 +284,22 @@ impl<'a> Loader<'a> {
         }
         Ok(())
     }
+}
+
+/// The node for a table that does the same for every packet.
+fn always(t: &Table) -> Option<Node> {
+    if !t.keys.is_empty() || !t.default_is_const {
+        return None;
+    }
+    let call = t.default.clone()?;
+    let next = match &t.next {
+        NextNode::HitMiss { miss, .. } => *miss,
+        NextNode::ByAction { nodes, base } => nodes
+            .iter()
+            .find(|(a, _)| *a == call.action)
+            .map_or(*base, |(_, n)| *n),
+    };
+    Some(Node::Always { call, next })
 }
 
 fn strongest(keys: &[TableKey]) -> MatchKind {

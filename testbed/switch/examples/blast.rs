@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Sends frames into an interface as fast as it takes them, and prints how many
+//! went. `blast INTERFACE SECONDS FRAME_BYTES`; TCP from host 1 to host 2.
+
+#[path = "../tests/common/mod.rs"]
+mod common;
+#[path = "../tests/common/veth.rs"]
+mod veth;
+
+use std::time::{Duration, Instant};
+
+#[allow(clippy::unwrap_used)]
+fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    let [_, interface, seconds, bytes] = args.as_slice() else {
+        eprintln!("usage: blast INTERFACE SECONDS FRAME_BYTES");
+        std::process::exit(2);
+    };
+    // As urgent as the switch's data plane, so that it is not starved of work.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -15) };
+    let host = veth::Host::open(interface);
+    host.bypass_qdisc();
+    let bytes = bytes.parse().unwrap();
+    let frames: Vec<_> = (0..64).map(|i| common::tcp(1, 2, i, bytes)).collect();
+    let end = Instant::now() + Duration::from_secs_f64(seconds.parse().unwrap());
+    let mut sent = 0u64;
+    while Instant::now() < end {
+        sent += host.send_all(&frames) as u64;
+    }
+    println!("{sent}");
+}
