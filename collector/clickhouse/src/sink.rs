@@ -47,6 +47,8 @@ pub struct ClickHouseSink {
     postcards: Vec<PostcardRow>,
     probes: Vec<Probe>,
     events: Vec<FlatEvent>,
+    /// Names by index, for events and for samples.
+    host_names: Vec<String>,
     hosts: Vec<Arc<str>>,
 }
 
@@ -133,6 +135,7 @@ impl ClickHouseSink {
             postcards: Vec::new(),
             probes: Vec::new(),
             events: Vec::new(),
+            host_names: Vec::new(),
             hosts: Vec::new(),
         })
     }
@@ -171,11 +174,12 @@ impl ClickHouseSink {
             let i = usize::from(*host);
             if self.hosts.len() <= i {
                 self.hosts.resize(i + 1, Arc::default());
+                self.host_names.resize(i + 1, String::new());
             }
-            self.hosts[i] = name.as_str().into();
+            self.hosts[i] = Arc::from(&**name);
+            self.host_names[i] = name.to_string();
         }
-        let names: Vec<String> = self.hosts.iter().map(|h| h.to_string()).collect();
-        self.events.push(FlatEvent::new(row, &names));
+        self.events.push(FlatEvent::new(row, &self.host_names));
         if self.events.len() >= CHUNK_ROWS {
             self.flush();
         }
