@@ -29,6 +29,11 @@ help: ## This list
 demo: build venv ## Real TCP through the switch, estimated, advised, measured (KEEP=1 leaves it running)
 	@$(VENV_PYTHON) -m tidemark_lab demo $(if $(KEEP),--keep) $(DEMO_FLAGS)
 
+REPRODUCE_DATA ?= ../shared/data/ifip21
+.PHONY: reproduce
+reproduce: venv ## Figures of Updating the Theory of Buffer Sizing from its authors' tables (REPRODUCE_DATA=DIR)
+	$(VENV_PYTHON) testbed/reproduce/ifip21.py --data $(REPRODUCE_DATA) --out runs/ifip21
+
 .PHONY: build
 build: console ## Every binary, with the console inside
 	cargo build $(CARGO_FLAGS) --workspace $(BUILD_TARGETS)
@@ -60,7 +65,7 @@ test-p4: venv ## P4 artifacts and report layout; Scapy layer; Wireshark dissecto
 
 .PHONY: test-lab
 test-lab: build venv require-root tracefs ## The lab: topology, cleanup, summary, report
-	$(VENV_PYTHON) -m pytest -q testbed/lab/tests --ignore=testbed/lab/tests/test_demo.py
+	$(VENV_PYTHON) -m pytest -q testbed/reproduce/tests testbed/lab/tests --ignore=testbed/lab/tests/test_demo.py
 
 .PHONY: test-demo
 test-demo: build venv require-root tracefs ## The demo, shortened, judged by its summary
