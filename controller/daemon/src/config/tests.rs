@@ -54,3 +54,16 @@ fn documented_example_is_valid() {
     assert_eq!(c.max_limit_bytes(10, 5), 6_000_000);
     assert_eq!(c.max_limit_bytes(10, 6), 4_000_000);
 }
+
+#[test]
+fn documented_tofino_switch_is_valid() {
+    let doc = include_str!("../../../../docs/control.md");
+    let start = doc.find("```toml\n").unwrap() + 8;
+    let text = &doc[start..start + doc[start..].find("```").unwrap()];
+    let c = parse(text).unwrap();
+    let bfrt = c.switches[0].bfrt.as_ref().unwrap();
+    assert_eq!(bfrt.queue_ports().unwrap()[&5].pg_queue, 8);
+    let wrong = text.replace("\n5 = {", "\nfive = {");
+    let e = parse(&wrong).unwrap_err();
+    assert!(e.contains("switches[0].bfrt.queues.five"), "{e}");
+}
