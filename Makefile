@@ -38,6 +38,10 @@ reproduce: venv ## Figures of Updating the Theory of Buffer Sizing from its auth
 build: console ## Every binary, with the console inside
 	cargo build $(CARGO_FLAGS) --workspace $(BUILD_TARGETS)
 
+.PHONY: clickhouse
+clickhouse: venv-clickhouse ## ClickHouse's engine (chDB) with Tidemark's tables on http://127.0.0.1:8123
+	@$(VENV_PYTHON) -m tidemark_clickhouse --path runs/clickhouse --schema deploy/clickhouse/schema.sql $(CLICKHOUSE_FLAGS)
+
 .PHONY: p4
 p4: ## Compile p4src into p4src/build (needs p4c; the result is committed)
 	$(PYTHON) p4src/compile.py
@@ -52,7 +56,7 @@ p4-tofino: ## Compile p4src/tna for Tofino 1 and 2 (needs p4c's Tofino backend; 
 # ask for: those of `cargo test`, so that nothing is compiled twice.
 .PHONY: test
 test: BUILD_TARGETS = --lib --bins --tests
-test: test-rust test-p4 test-lab test-console ptf test-demo ## Everything (root; about 15 minutes on 2 cores)
+test: test-rust test-p4 test-lab test-console test-clickhouse ptf test-demo ## Everything (root; about 20 minutes on 2 cores)
 	@echo "all tests passed"
 
 .PHONY: test-rust
@@ -66,6 +70,10 @@ test-p4: venv ## P4 artifacts and report layout; Scapy layer; Wireshark dissecto
 .PHONY: test-lab
 test-lab: build venv require-root tracefs ## The lab: topology, cleanup, summary, report
 	$(VENV_PYTHON) -m pytest -q testbed/reproduce/tests testbed/lab/tests --ignore=testbed/lab/tests/test_demo.py
+
+.PHONY: test-clickhouse
+test-clickhouse: build venv-clickhouse ## ClickHouse: front, sink, queries, kills of both ends
+	$(VENV_PYTHON) -m pytest -q testbed/clickhouse/tests
 
 .PHONY: test-demo
 test-demo: build venv require-root tracefs ## The demo, shortened, judged by its summary
@@ -99,6 +107,10 @@ bench: ## Benchmarks; each compares two things in one run
 bench-collector: require-root ## The collector's speed, figure by figure (4 minutes on a quiet machine)
 	cargo bench --locked -p tidemark-collector --bench collector
 
+.PHONY: bench-clickhouse
+bench-clickhouse: ## The inserting client beside the official one
+	cargo bench --locked -p tidemark-clickhouse --features official-client
+
 .PHONY: soak
 soak: ## The collector for 10 minutes at 1 M reports/s (SOAK="SECONDS RATE")
 	cargo bench --locked -p tidemark-collector --bench soak -- $(or $(SOAK),600)
@@ -115,6 +127,13 @@ venv: $(VENV)/.installed ## Python environment of lab and tests
 $(VENV)/.installed: testbed/lab/pyproject.toml ptf-tests/requirements.txt
 	$(PYTHON) -m venv $(VENV) || { echo "python3 -m venv failed: install python3-venv" >&2; exit 1; }
 	$(VENV_PYTHON) -m pip install -q --disable-pip-version-check -e 'testbed/lab[dev]' -r ptf-tests/requirements.txt
+	touch $@
+
+.PHONY: venv-clickhouse
+venv-clickhouse: $(VENV)/.installed-clickhouse ## chDB, 180 MB
+
+$(VENV)/.installed-clickhouse: $(VENV)/.installed testbed/clickhouse/pyproject.toml
+	$(VENV_PYTHON) -m pip install -q --disable-pip-version-check -e testbed/clickhouse
 	touch $@
 
 .PHONY: console
