@@ -104,7 +104,9 @@ fn place(words: &[Run], mut widths: impl Iterator<Item = u32>) -> Packed {
 mod tests {
     use super::*;
 
-    fn packed(widths: &[u32]) -> Option<(Vec<(u32, u8)>, Vec<u8>)> {
+    type Places = Vec<(u32, u8)>;
+
+    fn packed(widths: &[u32]) -> Option<(Places, Vec<u8>)> {
         let p = pack(widths.iter().map(|w| (*w, false)))?;
         let places = p.places.iter().map(|p| (p.word, p.shift)).collect();
         Some((places, p.word_bytes))
