@@ -16,8 +16,6 @@ fn main() {
         eprintln!("usage: blast INTERFACE SECONDS FRAME_BYTES");
         std::process::exit(2);
     };
-    // As urgent as the switch's data plane, so that it is not starved of work.
-    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -15) };
     let host = veth::Host::open(interface);
     host.bypass_qdisc();
     let bytes = bytes.parse().unwrap();
