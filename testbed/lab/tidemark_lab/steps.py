@@ -75,7 +75,7 @@ class Options:
                 "short_window_s": 2.0,
                 "stable_s": 3,
                 "advice_memory_s": 4,
-                "deadband": 0.2,
+                "deadband": 0.25,
                 "max_step_factor": 4.0,
             },
             "window_s": 8.0,
