@@ -56,7 +56,7 @@ p4-tofino: ## Compile p4src/tna for Tofino 1 and 2 (needs p4c's Tofino backend; 
 # ask for: those of `cargo test`, so that nothing is compiled twice.
 .PHONY: test
 test: BUILD_TARGETS = --lib --bins --tests
-test: test-rust test-p4 test-lab test-console test-clickhouse ptf test-demo ## Everything (root; about 20 minutes on 2 cores)
+test: test-rust test-p4 test-lab test-console test-clickhouse test-shell ptf test-demo ## Everything (root; about 20 minutes on 2 cores)
 	@echo "all tests passed"
 
 .PHONY: test-rust
@@ -74,6 +74,20 @@ test-lab: build venv require-root tracefs ## The lab: topology, cleanup, summary
 .PHONY: test-clickhouse
 test-clickhouse: build venv-clickhouse ## ClickHouse: front, sink, queries, kills of both ends
 	$(VENV_PYTHON) -m pytest -q testbed/clickhouse/tests
+
+.PHONY: test-shell
+test-shell: build .venv-shell/.installed ## p4runtime-shell against the embedded switch
+	.venv-shell/bin/python -m pytest -q testbed/p4runtime-server/tests_python
+
+# p4runtime-shell pins old releases of protobuf and p4runtime.
+.venv-shell/.installed: testbed/p4runtime-server/tests_python/requirements.txt
+	$(PYTHON) -m venv .venv-shell
+	.venv-shell/bin/python -m pip install -q --disable-pip-version-check -r $<
+	touch $@
+
+.PHONY: test-differential
+test-differential: build venv require-root ## Embedded switch against BMv2, frame by frame (needs simple_switch_grpc)
+	$(VENV_PYTHON) testbed/switch/tests/differential/run.py
 
 .PHONY: test-demo
 test-demo: build venv require-root tracefs ## The demo, shortened, judged by its summary
@@ -102,6 +116,16 @@ lint: venv console ## Formatting, clippy, ruff, TypeScript
 .PHONY: bench
 bench: ## Benchmarks; each compares two things in one run
 	cargo bench --locked --workspace
+
+.PHONY: bench-switch
+bench-switch: venv require-root ## The switch's pipeline alone, then through veth against BMv2 where it is
+	cargo build $(CARGO_FLAGS) -p tidemark-switch --bins --examples
+	$(VENV_PYTHON) testbed/switch/bench/run.py
+
+.PHONY: fuzz-switch
+fuzz-switch: ## Hostile programs, frames and P4Runtime writes (SECONDS_EACH=600)
+	cargo build $(CARGO_FLAGS) -p tidemark-switch --examples
+	for t in program frame write; do $(BIN_DIR)/examples/fuzz $$t $(or $(SECONDS_EACH),600); done
 
 .PHONY: bench-collector
 bench-collector: require-root ## The collector's speed, figure by figure (4 minutes on a quiet machine)

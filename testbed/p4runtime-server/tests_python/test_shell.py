@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """p4runtime-shell against the embedded switch: connect, push a program, table
-entries, counters, clone sessions, multicast groups, packet out and in.
+entries, clone sessions, multicast groups.
 
 p4runtime-shell pins old releases of protobuf and p4runtime, so it wants an
-environment of its own:
-
-    python3 -m venv .venv-shell && .venv-shell/bin/pip install p4runtime-shell pytest
-    .venv-shell/bin/python -m pytest testbed/p4runtime-server/tests_python
+environment of its own, which `make test-shell` makes.
 """
 
 import os
