@@ -29,6 +29,10 @@ help: ## This list
 demo: build venv ## Real TCP through the switch, estimated, advised, measured (KEEP=1 leaves it running)
 	@$(VENV_PYTHON) -m tidemark_lab demo $(if $(KEEP),--keep) $(DEMO_FLAGS)
 
+.PHONY: steps
+steps: build venv require-root tracefs ## Auto mode under N_b 4, 40, 8: limit over time, bounds judged
+	@$(VENV_PYTHON) -m tidemark_lab steps $(STEPS_FLAGS)
+
 REPRODUCE_DATA ?= ../shared/data/ifip21
 .PHONY: reproduce
 reproduce: venv ## Figures of Updating the Theory of Buffer Sizing from its authors' tables (REPRODUCE_DATA=DIR)

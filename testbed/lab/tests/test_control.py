@@ -36,12 +36,16 @@ def test_flows_of_steps_are_there_when_they_should_be():
 
 
 def test_auto_mode_follows_changing_traffic_without_oscillation(tmp_path):
-    """The steps of `python -m tidemark_lab.steps`, shortened."""
+    """The steps of `make steps`, shortened. Real TCP in real time: a machine that is
+    busy elsewhere may spoil one run, so one is repeated."""
     options = steps.Options(flows=(4, 40, 8), seconds=18, ports=PORTS)
     before = netns.names()
-    measured = steps.measure(options, Paths.find(), tmp_path, Progress())
-    print(steps.table(measured))
-    problems = [(s.n_b, p) for s in measured for p in s.problems(options)]
+    for _ in range(2):
+        measured = steps.measure(options, Paths.find(), tmp_path, Progress())
+        print(steps.table(measured))
+        problems = [(s.n_b, p) for s in measured for p in s.problems(options)]
+        if not problems:
+            break
     assert not problems
     few, many, some = measured
     # More flows need more buffer for the same loss.

@@ -7,7 +7,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from . import __version__, demo, preflight
+from . import __version__, demo, preflight, steps
 from .errors import PreflightError
 from .preflight import Paths, Ports
 from .progress import Progress
@@ -19,6 +19,8 @@ def main(argv: list[str] | None = None) -> int:
     progress = Progress()
     if options.command == "clean":
         return _notes(progress, preflight.check_root, preflight.clean_stale)
+    if options.command == "steps":
+        return steps.from_arguments(options)
     ports = Ports(
         console=options.console_port,
         switch=options.switch_port,
@@ -72,6 +74,9 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--warmup", type=_positive, default=5.0, metavar="SECONDS")
     run.add_argument("--settle", type=_positive, default=5.0, metavar="SECONDS")
     run.add_argument("--no-report", action="store_true", help="draw no figures")
+    steps.add_arguments(
+        commands.add_parser("steps", help="auto mode while the number of flows changes")
+    )
     return top
 
 
