@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Actions of entries and default entries: checked, and put in the order of
-//! the action's parameters.
+//! Action calls: checked, and put in the order of the action's parameters.
 
 use crate::bytestring;
 use crate::errors::{Failure, Outcome};
-use crate::pipeline::{Pipeline, Table};
+use crate::pipeline::Pipeline;
 use crate::target::ActionCall;
 use tidemark_proto::p4::config::v1::action_ref::Scope;
 use tidemark_proto::p4::v1 as p4;
-use tidemark_proto::p4::v1::table_action::Type;
 
 /// Where an action is to stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,37 +15,21 @@ pub enum Place {
     Default,
 }
 
-/// What the target runs, and its canonical form for clients.
+/// What the target runs, and its canonical form for clients. `allowed` are the
+/// actions of the table or action profile.
 pub fn parse(
     pipeline: &Pipeline,
-    table: &Table,
-    action: Option<&p4::TableAction>,
-    place: Place,
-) -> Outcome<(ActionCall, p4::Action)> {
-    let at = |f: Failure| f.at(format!("table {}", table.name));
-    match action.and_then(|a| a.r#type.as_ref()) {
-        Some(Type::Action(a)) => direct(pipeline, table, a, place).map_err(at),
-        Some(_) => Err(at(Failure::unsupported(
-            "action profiles and selectors are not supported",
-        ))),
-        None => Err(at(Failure::invalid("the entry has no action"))),
-    }
-}
-
-fn direct(
-    pipeline: &Pipeline,
-    table: &Table,
+    allowed: &[(u32, Scope)],
     given: &p4::Action,
     place: Place,
 ) -> Outcome<(ActionCall, p4::Action)> {
-    let scope = table
-        .actions
+    let scope = allowed
         .iter()
         .find(|(id, _)| *id == given.action_id)
         .map(|(_, scope)| *scope);
     let (Some(scope), Some(action)) = (scope, pipeline.actions.get(&given.action_id)) else {
         return Err(Failure::invalid(format!(
-            "no action with id {} in this table",
+            "no action with id {} here",
             given.action_id
         )));
     };
@@ -102,4 +84,11 @@ fn direct(
             params: canonical,
         },
     ))
+}
+
+/// The way a table entry holds an action.
+pub fn of_entry(action: p4::Action) -> p4::TableAction {
+    p4::TableAction {
+        r#type: Some(p4::table_action::Type::Action(action)),
+    }
 }

@@ -8,6 +8,7 @@ use crate::read::Reader;
 use crate::store::Store;
 use crate::target::Target;
 use crate::write::Writer;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
@@ -66,6 +67,11 @@ impl Device {
             .or(self.pipeline())
     }
 
+    /// Configurations of the digests that packets cause.
+    pub fn digests(&self) -> Option<&BTreeMap<u32, p4::digest_entry::Config>> {
+        self.committed.as_ref().map(|c| &c.store.digests)
+    }
+
     pub async fn set_pipeline(
         &mut self,
         action: Action,
@@ -73,9 +79,12 @@ impl Device {
     ) -> Outcome<()> {
         match action {
             Action::Unspecified => Err(Failure::invalid("the action is not set")),
-            Action::ReconcileAndCommit => Err(Failure::unsupported(
-                "RECONCILE_AND_COMMIT is not supported; use VERIFY_AND_COMMIT",
-            )),
+            Action::ReconcileAndCommit => {
+                let configured = self.verified(config).await?;
+                self.reconcile(configured).await?;
+                self.saved = None;
+                Ok(())
+            }
             Action::Commit if config.is_some() => Err(Failure::invalid(
                 "COMMIT takes no config, it uses the saved",
             )),
@@ -112,6 +121,45 @@ impl Device {
             .load(&configured.pipeline.config.p4_device_config)
             .await?;
         self.committed = Some(configured);
+        Ok(())
+    }
+
+    /// Commits with the entries and all else that was written so far. Nothing
+    /// changes unless all of it has a place in the new pipeline.
+    async fn reconcile(&mut self, new: Configured) -> Outcome<()> {
+        let Some(old) = &mut self.committed else {
+            return self.load(new).await;
+        };
+        let (a, b) = (&old.pipeline.config, &new.pipeline.config);
+        if a.p4_device_config == b.p4_device_config && a.p4info == b.p4info {
+            // The same program goes on without a break, counters included.
+            old.pipeline = new.pipeline;
+            return Ok(());
+        }
+        let updates = old.store.replay(&old.pipeline, &new.store)?;
+        let mut tried = Store::new(&new.pipeline)?;
+        let mut writer = Writer {
+            pipeline: &new.pipeline,
+            store: &mut tried,
+            target: None,
+        };
+        for update in &updates {
+            writer.apply(update).await.map_err(|f| {
+                Failure::invalid(format!(
+                    "what was written before has no place in the new pipeline: {f}"
+                ))
+            })?;
+        }
+        self.load(new).await?;
+        self.saved = None;
+        for update in &updates {
+            self.apply(update).await.map_err(|f| {
+                Failure::new(
+                    tonic::Code::Internal,
+                    format!("committed, but not all of what was written before: {f}"),
+                )
+            })?;
+        }
         Ok(())
     }
 

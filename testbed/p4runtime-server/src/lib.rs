@@ -6,16 +6,20 @@
 //! written ([`store`]) and has the [`target`] carry it out ([`write`], [`read`]).
 //! [`arbitration`] decides who may write; [`errors`] is the error model.
 //!
-//! Supported: table entries with default entries, direct and indirect counters,
-//! registers, multicast groups, clone sessions, packet-in and packet-out.
-//! Answered with `UNIMPLEMENTED`: action profiles, meters, digests, value sets,
-//! idle timeouts, role configurations, atomic batches, RECONCILE_AND_COMMIT.
+//! Supported: table entries with default entries, action profiles and selectors
+//! (members, groups, action sets), direct and indirect counters and meters,
+//! registers, value sets, digests, multicast groups, clone sessions, packet-in
+//! and packet-out, all actions of SetForwardingPipelineConfig.
+//! Answered with `UNIMPLEMENTED`: watch ports, idle timeouts, counters per
+//! colour of a meter, role configurations, atomic batches, externs.
 
 pub mod actions;
 pub mod arbitration;
 pub mod bytestring;
 pub mod device;
+pub mod digests;
 pub mod errors;
+mod inner;
 pub mod matchfields;
 pub mod packetio;
 pub mod pipeline;
@@ -25,7 +29,9 @@ pub mod replication;
 mod service;
 pub mod store;
 pub mod stream;
+mod streaming;
 pub mod target;
+mod tasks;
 pub mod write;
 
 pub use service::{Options, Server};

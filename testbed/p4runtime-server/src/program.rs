@@ -18,6 +18,24 @@ pub struct Program {
     pub counter_arrays: Vec<Array>,
     #[serde(default)]
     pub register_arrays: Vec<Array>,
+    #[serde(default)]
+    pub meter_arrays: Vec<Array>,
+    #[serde(default)]
+    learn_lists: Vec<Named>,
+    #[serde(default)]
+    parse_vsets: Vec<Named>,
+}
+
+/// An object of which only the existence matters.
+#[derive(Debug, Deserialize)]
+struct Named {
+    name: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct ActionProfile {
+    pub name: String,
+    pub selector: Option<serde::de::IgnoredAny>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -38,6 +56,8 @@ struct Header {
 struct PipelineJson {
     #[serde(default)]
     tables: Vec<Table>,
+    #[serde(default)]
+    action_profiles: Vec<ActionProfile>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -54,6 +74,10 @@ pub struct Table {
     #[serde(default)]
     pub entries: Vec<Entry>,
     pub default_entry: Option<ActionEntry>,
+    /// Name of its direct meter.
+    pub direct_meters: Option<String>,
+    /// Where its actions come from, if not from its entries.
+    pub action_profile: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -120,6 +144,21 @@ impl Program {
             .iter()
             .flat_map(|p| &p.tables)
             .find(|t| t.name == name)
+    }
+
+    pub fn action_profile(&self, name: &str) -> Option<&ActionProfile> {
+        self.pipelines
+            .iter()
+            .flat_map(|p| &p.action_profiles)
+            .find(|p| p.name == name)
+    }
+
+    pub fn has_digest(&self, name: &str) -> bool {
+        self.learn_lists.iter().any(|l| l.name == name)
+    }
+
+    pub fn has_value_set(&self, name: &str) -> bool {
+        self.parse_vsets.iter().any(|s| s.name == name)
     }
 
     /// The action of this name that the table can run.

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The gRPC service: order of checks, and the wiring of the other modules.
 
-use crate::arbitration::{Arbitration, StreamId, unknown_device};
-use crate::device::Device;
 use crate::errors::{Failure, Outcome};
-use crate::stream::{self, Outgoing, Streams};
+use crate::inner::Inner;
+use crate::stream::Outgoing;
+use crate::streaming::serve_stream;
 use crate::target::Target;
+use crate::tasks;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::p4_runtime_server::{P4Runtime, P4RuntimeServer};
-use tidemark_proto::p4::v1::stream_error::Details;
-use tidemark_proto::p4::v1::stream_message_request::Update;
-use tokio::sync::{RwLock, broadcast};
+use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
-use tokio_stream::{Stream, StreamExt as _};
 use tonic::{Request, Response, Status, Streaming};
 
 /// Programs with their P4Info can be large; the specification asks for 64 MB.
@@ -44,51 +42,17 @@ pub struct Server {
     inner: Arc<Inner>,
 }
 
-struct Inner {
-    device_id: u64,
-    target: Arc<dyn Target>,
-    device: RwLock<Device>,
-    streams: Mutex<Streams>,
-}
-
-impl Inner {
-    fn streams(&self) -> MutexGuard<'_, Streams> {
-        // Each change of the streams is complete in itself.
-        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn check_device(&self, id: u64) -> Outcome<()> {
-        if id == self.device_id {
-            return Ok(());
-        }
-        Err(unknown_device(id, self.device_id))
-    }
-
-    fn check_primary(&self, role: &str, role_id: u64, id: Option<&p4::Uint128>) -> Outcome<()> {
-        if role_id != 0 && role.is_empty() {
-            return Err(Failure::invalid(
-                "numeric role ids are not supported; use role",
-            ));
-        }
-        self.streams().arbitration().check_primary(role, id)
-    }
-}
-
 impl Server {
-    /// Must be called within a tokio runtime.
+    /// Must be called within a tokio runtime that has time enabled.
     pub fn new(target: Arc<dyn Target>, options: Options) -> Self {
-        let inner = Arc::new(Inner {
-            device_id: options.device_id,
-            device: RwLock::new(Device::new(target.clone())),
-            streams: Mutex::new(Streams::new(Arbitration::new(
-                options.device_id,
-                options.max_streams,
-            ))),
-            target,
-        });
-        tokio::spawn(forward_packets(
+        let inner = Arc::new(Inner::new(target, &options));
+        tokio::spawn(tasks::forward_packets(
             Arc::downgrade(&inner),
             inner.target.packet_in(),
+        ));
+        tokio::spawn(tasks::forward_digests(
+            Arc::downgrade(&inner),
+            inner.target.digests(),
         ));
         Self { inner }
     }
@@ -99,7 +63,9 @@ impl Server {
         let mut device = self.inner.device.write().await;
         device
             .set_pipeline(Action::VerifyAndCommit, Some(config))
-            .await
+            .await?;
+        self.inner.restart_digests(&device);
+        Ok(())
     }
 
     /// Applies updates from inside the process, without arbitration.
@@ -107,7 +73,10 @@ impl Server {
     /// # Errors
     /// As the Write RPC: details say which update was refused and why.
     pub async fn write(&self, updates: &[p4::Update]) -> Result<(), Status> {
-        self.inner.device.write().await.write(updates).await
+        let mut device = self.inner.device.write().await;
+        let result = device.write(updates).await;
+        self.inner.configure_digests(&device);
+        result
     }
 
     /// Packet-ins that no primary client took in time.
@@ -119,33 +88,6 @@ impl Server {
         P4RuntimeServer::new(self)
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(MAX_MESSAGE_BYTES)
-    }
-}
-
-/// Ends when the server or the target is gone.
-async fn forward_packets(
-    server: std::sync::Weak<Inner>,
-    mut packets: broadcast::Receiver<bytes::Bytes>,
-) {
-    loop {
-        let frame = match packets.recv().await {
-            Ok(frame) => frame,
-            Err(broadcast::error::RecvError::Lagged(n)) => {
-                if let Some(inner) = server.upgrade() {
-                    inner.streams().packets_dropped += n;
-                }
-                continue;
-            }
-            Err(broadcast::error::RecvError::Closed) => return,
-        };
-        let Some(inner) = server.upgrade() else {
-            return;
-        };
-        let pipeline = inner.device.read().await.pipeline().cloned();
-        match pipeline.and_then(|p| p.packet_in.unpack(&frame)) {
-            Some(packet) => inner.streams().packet_in(&packet),
-            None => inner.streams().packets_dropped += 1,
-        }
     }
 }
 
@@ -180,8 +122,9 @@ impl P4Runtime for Server {
                     Failure::unsupported("only atomicity CONTINUE_ON_ERROR is supported").into(),
                 );
             }
-            device.write(&r.updates).await?;
-            Ok(p4::WriteResponse {})
+            let result = device.write(&r.updates).await;
+            inner.configure_digests(&device);
+            result.map(|()| p4::WriteResponse {})
         })
         .await
     }
@@ -207,7 +150,17 @@ impl P4Runtime for Server {
             let mut device = inner.device.write().await;
             inner.check_primary(&r.role, r.role_id, r.election_id.as_ref())?;
             let action = r.action();
-            device.set_pipeline(action, r.config).await?;
+            let before = device.pipeline().cloned();
+            let result = device.set_pipeline(action, r.config).await;
+            let same = match (&before, device.pipeline()) {
+                (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+                (None, None) => true,
+                _ => false,
+            };
+            if !same {
+                inner.restart_digests(&device);
+            }
+            result?;
             Ok(p4::SetForwardingPipelineConfigResponse {})
         })
         .await
@@ -250,75 +203,4 @@ impl P4Runtime for Server {
             experimental: None,
         }))
     }
-}
-
-async fn serve_stream(
-    inner: Arc<Inner>,
-    id: StreamId,
-    mut requests: Streaming<p4::StreamMessageRequest>,
-) {
-    let mut arbitrated = false;
-    let mut reason = None;
-    while let Some(Ok(message)) = requests.next().await {
-        let result = match message.update {
-            Some(Update::Arbitration(m)) => {
-                // Waits for a write in progress: its client is primary until then.
-                let _no_write = inner.device.read().await;
-                arbitrated = true;
-                inner.streams().arbitrate(id, &m)
-            }
-            _ if !arbitrated => Err(Failure::precondition(
-                "the first message of a stream must be an arbitration update",
-            )),
-            Some(other) => {
-                if let Some(answer) = handle(&inner, id, other).await {
-                    inner.streams().send(id, answer);
-                }
-                Ok(())
-            }
-            None => Err(Failure::invalid("empty stream message")),
-        };
-        if let Err(f) = result {
-            reason = Some(f);
-            break;
-        }
-    }
-    inner.streams().close(id, reason);
-}
-
-/// Everything but arbitration; returns what to answer, if anything.
-async fn handle(
-    inner: &Inner,
-    id: StreamId,
-    update: Update,
-) -> Option<p4::stream_message_response::Update> {
-    match update {
-        Update::Packet(packet) => match send_packet(inner, id, &packet).await {
-            Ok(()) => None,
-            Err(f) => Some(stream::packet_out_error(&f, packet)),
-        },
-        Update::DigestAck(ack) => Some(stream::unsupported(
-            "digests",
-            Details::DigestListAck(p4::DigestListAckError {
-                digest_list_ack: Some(ack),
-            }),
-        )),
-        Update::Other(any) => Some(stream::unsupported(
-            "this kind of stream message",
-            Details::Other(p4::StreamOtherError { other: Some(any) }),
-        )),
-        Update::Arbitration(_) => None,
-    }
-}
-
-async fn send_packet(inner: &Inner, id: StreamId, packet: &p4::PacketOut) -> Outcome<()> {
-    if !inner.streams().arbitration().is_primary(id) {
-        return Err(Failure::denied("only the primary client may send packets"));
-    }
-    let pipeline = inner.device.read().await.pipeline().cloned();
-    let frame = pipeline
-        .ok_or_else(|| Failure::precondition("no forwarding pipeline is committed"))?
-        .packet_out
-        .pack(packet)?;
-    Ok(inner.target.packet_out(frame).await?)
 }

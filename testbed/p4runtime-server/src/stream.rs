@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::stream_message_response::Update;
 use tokio::sync::mpsc;
-use tonic::{Code, Status};
+use tonic::Status;
 
 /// Messages waiting for a slow client; beyond it packets are dropped.
 const OUTBOX: usize = 4_096;
@@ -79,6 +79,15 @@ impl Streams {
         }
     }
 
+    /// A list of digests goes to every primary client.
+    pub fn digest(&mut self, list: &p4::DigestList) {
+        let primaries: Vec<_> = self.arbitration.primaries().collect();
+        for to in primaries {
+            // A client that is too slow loses lists.
+            self.send(to, Update::Digest(list.clone()));
+        }
+    }
+
     fn send_notices(&mut self, notices: Vec<Notice>) {
         let mut stuck = Vec::new();
         for n in notices {
@@ -96,23 +105,11 @@ impl Streams {
     }
 }
 
-/// Tells a client that its packet was refused.
-pub fn packet_out_error(f: &Failure, packet: p4::PacketOut) -> Update {
+/// Tells a client that a message of its own was refused.
+pub fn error(f: &Failure, details: p4::stream_error::Details) -> Update {
     Update::Error(p4::StreamError {
         canonical_code: f.code as i32,
         message: f.message.clone(),
-        details: Some(p4::stream_error::Details::PacketOut(p4::PacketOutError {
-            packet_out: Some(packet),
-        })),
-        ..Default::default()
-    })
-}
-
-/// Tells a client that a message is of an unsupported kind.
-pub fn unsupported(what: &str, details: p4::stream_error::Details) -> Update {
-    Update::Error(p4::StreamError {
-        canonical_code: Code::Unimplemented as i32,
-        message: format!("{what}: not supported"),
         details: Some(details),
         ..Default::default()
     })

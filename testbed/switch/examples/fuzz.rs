@@ -110,19 +110,49 @@ fn feed(r: &mut Random, s: &mut Switch, time_ns: &mut u64) {
     s.run_until(*time_ns, &mut Nowhere);
 }
 
+/// A program, its P4Info, and what to write to it.
+struct Case {
+    json: Vec<u8>,
+    info: &'static str,
+    writes: &'static str,
+}
+
+fn cases() -> [Case; 2] {
+    [
+        Case {
+            json: common::program(),
+            info: include_str!("../../../p4src/build/tidemark.p4info.txtpb"),
+            writes: include_str!("../tests/data/forward-and-report.txtpb"),
+        },
+        Case {
+            json: include_bytes!("../tests/data/entities/entities.json").to_vec(),
+            info: include_str!("../tests/data/entities/entities.p4info.txtpb"),
+            writes: include_str!("../tests/data/entities/writes.txtpb"),
+        },
+    ]
+}
+
 fn program(r: &mut Random, until: Instant) -> u64 {
-    let root: Value = serde_json::from_slice(&common::program()).unwrap_or_default();
-    let values = count(&root);
+    let roots: Vec<(Value, usize)> = cases()
+        .iter()
+        .map(|c| {
+            let root: Value = serde_json::from_slice(&c.json).unwrap_or_default();
+            let values = count(&root);
+            (root, values)
+        })
+        .collect();
     let (mut executions, mut loaded) = (0, 0u64);
     while Instant::now() < until {
         executions += 1;
+        let (root, values) = &roots[r.below(roots.len())];
         let mut v = root.clone();
-        mutate(r, &mut v, values);
+        mutate(r, &mut v, *values);
         let bytes = v.to_string().into_bytes();
         if let Ok(p) = load(&bytes) {
             loaded += 1;
             let mut s = Switch::new();
             s.load(p);
+            populate(&mut s);
             let mut time_ns = 0;
             for _ in 0..20 {
                 feed(r, &mut s, &mut time_ns);
@@ -131,6 +161,36 @@ fn program(r: &mut Random, until: Instant) -> u64 {
     }
     println!("{loaded} of them loaded and ran 20 frames each");
     executions
+}
+
+/// Members, a group and an entry, as far as the program still has a place for
+/// them.
+fn populate(s: &mut Switch) {
+    use p4runtime_server::target as t;
+    use tidemark_switch::target::{insert, set_default, set_group, set_member};
+    let Some(e) = s.engine.as_mut() else { return };
+    let forward = common::call("Switch.forward", &[&[0, 1], &[0, 7]]);
+    let members = [t::WeightedMember {
+        member: 1,
+        weight: 3,
+    }];
+    let _ = set_member(e, "Switch.paths", 1, Some(&forward));
+    let _ = set_group(e, "Switch.paths", 1, Some(&members));
+    let entry = t::TableEntry {
+        matches: vec![t::KeyMatch {
+            name: "h.ethernet.dst".into(),
+            bits: 48,
+            value: t::MatchValue::Exact(common::mac(2).to_vec()),
+        }],
+        priority: 0,
+        action: t::EntryAction::Group(1),
+    };
+    let _ = insert(e, "Switch.l2", t::EntryId(1), &entry);
+    let _ = set_default(
+        e,
+        "Switch.sources",
+        Some(&common::call("Switch.learn", &[])),
+    );
 }
 
 fn frame(r: &mut Random, until: Instant) -> u64 {
@@ -147,15 +207,17 @@ fn frame(r: &mut Random, until: Instant) -> u64 {
 
 #[allow(clippy::unwrap_used)]
 fn write(r: &mut Random, until: Instant) -> u64 {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../p4src/build/");
-    let info = std::fs::read(format!("{folder}tidemark.p4info.txtpb")).unwrap();
-    let entries = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/tests/data/forward-and-report.txtpb"
-    );
-    let whole = tidemark_switch::offline::entries::parse(&std::fs::read(entries).unwrap()).unwrap();
+    let half = until.duration_since(Instant::now()) / 2;
+    let [one, other] = cases();
+    write_case(r, &one, Instant::now() + half) + write_case(r, &other, until)
+}
+
+#[allow(clippy::unwrap_used)]
+fn write_case(r: &mut Random, case: &Case, until: Instant) -> u64 {
+    let whole = tidemark_switch::offline::entries::parse(case.writes.as_bytes()).unwrap();
     let seed = whole.encode_to_vec();
     let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
         .build()
         .unwrap();
     let (handle, thread) = plane::start(Switch::new(), BTreeMap::new(), None).unwrap();
@@ -165,16 +227,23 @@ fn write(r: &mut Random, until: Instant) -> u64 {
             Options::default(),
         );
         let config = ForwardingPipelineConfig {
-            p4info: Some(tidemark_proto::p4info::parse(&info).unwrap()),
-            p4_device_config: common::program(),
+            p4info: Some(tidemark_proto::p4info::parse(case.info.as_bytes()).unwrap()),
+            p4_device_config: case.json.clone(),
             cookie: None,
         };
         server.load(config).await.unwrap();
+        server.write(&whole.updates).await.unwrap();
         let mut executions = 0u64;
         while Instant::now() < until {
             let mut bytes = seed.clone();
             damage(r, &mut bytes);
-            if let Ok(request) = WriteRequest::decode(bytes.as_slice()) {
+            if let Ok(mut request) = WriteRequest::decode(bytes.as_slice()) {
+                for u in &mut request.updates {
+                    // Each of INSERT, MODIFY, DELETE now and then.
+                    if r.below(3) == 0 {
+                        u.r#type = r.below(4) as i32;
+                    }
+                }
                 let _ = server.write(&request.updates).await;
             }
             executions += 1;

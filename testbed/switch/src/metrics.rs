@@ -96,6 +96,7 @@ fn text(ports: &[PortState], s: &Stats, no_interface: u64) -> String {
         ("dropped_egress_packets_total", s.dropped_egress),
         ("dropped_priority_packets_total", s.dropped_priority),
         ("dropped_reinject_packets_total", s.dropped_reinject),
+        ("dropped_digests_total", s.dropped_digests),
         ("no_interface_packets_total", no_interface),
     ] {
         let _ = writeln!(

@@ -14,7 +14,9 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::sync::Arc;
 
+use bytes::Bytes;
 use rustc_hash::FxHashMap;
 
 use crate::bmv2::ir::Program;
@@ -35,6 +37,8 @@ const MAX_REINJECTED: usize = 1024;
 const REINJECT_NS: u64 = 1_000;
 /// Output buffers kept for reuse.
 const POOL: usize = 8192;
+/// Digests that wait to be fetched.
+const MAX_DIGESTS: usize = 1024;
 
 /// Where frames go at the end of their propagation delay.
 pub trait Wire {
@@ -131,6 +135,8 @@ pub struct Stats {
     pub dropped_priority: u64,
     /// Too many packets were waiting for another pass.
     pub dropped_reinject: u64,
+    /// Digests that nobody fetched.
+    pub dropped_digests: u64,
 }
 
 pub struct Switch {
@@ -142,6 +148,8 @@ pub struct Switch {
     immediate: VecDeque<Due>,
     sequence: u64,
     reinjected: VecDeque<Packet>,
+    /// Names and fields of digests, to be fetched.
+    pub digests: VecDeque<(Arc<str>, Bytes)>,
     pub groups: FxHashMap<u32, Vec<Replica>>,
     pub sessions: FxHashMap<u32, CloneSession>,
     free_frames: Vec<Vec<u8>>,
@@ -160,6 +168,7 @@ impl Switch {
             immediate: VecDeque::new(),
             sequence: 0,
             reinjected: VecDeque::new(),
+            digests: VecDeque::new(),
             groups: FxHashMap::default(),
             sessions: FxHashMap::default(),
             free_frames: Vec::new(),
@@ -176,6 +185,7 @@ impl Switch {
         self.groups.clear();
         self.sessions.clear();
         self.reinjected.clear();
+        self.digests.clear();
         for p in self.ports.values_mut() {
             p.queue.clear();
             p.queue_bytes = 0;
@@ -288,6 +298,9 @@ impl Switch {
         if let Some((session, list)) = p.requests.clone.take() {
             self.clone_ingress(&p, session, list, t);
         }
+        if let Some(list) = p.requests.digest.take() {
+            self.digest(&p, list);
+        }
         if let Some(list) = p.requests.resubmit.take() {
             self.resubmit(p, list, t);
             return;
@@ -320,6 +333,17 @@ impl Switch {
         let f = std.instance_type;
         put(&mut p, f, instance_type::NORMAL);
         self.enqueue(port, p, t);
+    }
+
+    fn digest(&mut self, p: &Packet, list: u32) {
+        let Some(message) = self.engine.as_ref().and_then(|e| e.digest(list, p)) else {
+            return;
+        };
+        if self.digests.len() >= MAX_DIGESTS {
+            self.digests.pop_front();
+            self.stats.dropped_digests += 1;
+        }
+        self.digests.push_back(message);
     }
 
     /// The clone is the frame as received, parsed anew.

@@ -29,7 +29,8 @@ fn table() -> Table {
         const_entries: false,
         size: 10,
         direct_counter: None,
-        indirect: false,
+        direct_meter: None,
+        profile: None,
         initial_default: None,
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 use super::*;
+use tidemark_proto::p4::config::v1::match_field::{Match, MatchType};
 use tonic::Code;
 
 const JSON: &str = include_str!("../../../../p4src/build/tidemark.json");

@@ -40,6 +40,8 @@ pub struct Program {
     /// By id; entry 0 is the empty list.
     pub field_lists: FxHashMap<u32, FieldList>,
     pub profiles: Vec<Profile>,
+    /// By id, from 1 on.
+    pub learn_lists: FxHashMap<u32, LearnList>,
 }
 
 impl Widths for Program {
@@ -330,6 +332,9 @@ pub enum Insn {
     Truncate {
         bytes: Compiled,
     },
+    Digest {
+        list: Compiled,
+    },
     Hash {
         dst: FieldRef,
         base: Compiled,
@@ -408,6 +413,8 @@ pub struct Table {
     pub default_is_const: bool,
     pub const_entries: Vec<ConstEntry>,
     pub profile: Option<u32>,
+    /// The table's own actions for those of its profile, in their order.
+    pub profile_actions: Vec<u32>,
 }
 
 #[derive(Debug)]
@@ -450,6 +457,22 @@ pub struct Profile {
     pub name: String,
     pub max_size: usize,
     pub selector: Option<Calculation>,
+    /// Actions of its tables, each once.
+    pub actions: Vec<ProfileAction>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProfileAction {
+    pub name: String,
+    /// Widths of its parameters in bits.
+    pub widths: Vec<u32>,
+}
+
+/// What one `digest()` sends to the controller.
+#[derive(Debug)]
+pub struct LearnList {
+    pub name: std::sync::Arc<str>,
+    pub fields: Vec<FieldRef>,
 }
 
 #[derive(Debug)]

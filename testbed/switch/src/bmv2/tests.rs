@@ -189,11 +189,11 @@ fn unsupported_is_named_with_its_line() {
             .unwrap_err()
             .to_string()
     };
-    let mut digest = assign(["h", "a"], hex("0x1"));
-    digest["op"] = json!("generate_digest");
-    let text = e(digest);
+    let mut union = assign(["h", "a"], hex("0x1"));
+    union["op"] = json!("assign_union");
+    let text = e(union);
     assert!(
-        text.contains("action act: digest() is not supported"),
+        text.contains("action act: assign_union: header unions are not supported"),
         "{text}"
     );
     assert!(text.ends_with("at x.p4(42): x = y"), "{text}");

@@ -138,6 +138,9 @@ impl Exec<'_> {
                 let present = p.requests.truncate_bytes.unwrap_or(u32::MAX);
                 p.requests.truncate_bytes = Some(n.min(present));
             }
+            Insn::Digest { list } => {
+                p.requests.digest = Some(eval::low64(list, self.env(p, args)) as u32);
+            }
             Insn::Hash {
                 dst,
                 base,

@@ -6,8 +6,10 @@ mod deparse;
 pub mod eval;
 mod exec;
 mod hash;
+mod indirect;
 pub mod packet;
 mod parse;
+pub mod profiles;
 pub mod state;
 pub mod tables;
 
@@ -30,6 +32,7 @@ pub struct Engine {
     pub program: Program,
     pub cells: Cells,
     pub tables: Vec<TableState>,
+    profiles: Vec<profiles::ProfileState>,
     value_sets: parse::ValueSets,
     /// Metadata of a fresh packet: all zero but the validity bits.
     metadata: Box<[u64]>,
@@ -49,6 +52,11 @@ impl Engine {
         let mut e = Self {
             cells: Cells::new(&program),
             tables: program.tables.iter().map(TableState::new).collect(),
+            profiles: program
+                .profiles
+                .iter()
+                .map(|_| Default::default())
+                .collect(),
             value_sets: vec![Vec::new(); program.value_sets.len()],
             metadata: metadata.into(),
             drop_port: DEFAULT_DROP_PORT,
@@ -271,6 +279,9 @@ impl Engine {
             };
             let colour = state.meter(s).map_or(0, |m| m.colour(now_us, amount));
             put(p, Some(target), colour);
+        }
+        if let (Some(profile), Some(s)) = (table.profile, slot) {
+            return self.apply_choice(t, profile, s, p, now_us);
         }
         let outcome = state.outcome(slot);
         if let Some(a) = outcome

@@ -47,6 +47,8 @@ pub struct Requests {
     pub recirculate: Option<u32>,
     /// Frame length to cut to on transmission.
     pub truncate_bytes: Option<u32>,
+    /// List of the fields that the controller is told.
+    pub digest: Option<u32>,
     /// `exit` was executed.
     pub exit: bool,
     /// An assertion of the program failed: the packet is dropped.

@@ -4,6 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use super::eval::own_words;
+use super::profiles::Choice;
 use super::state::{Count, Meter};
 use crate::bmv2::bits::{mask64, words_for};
 use crate::bmv2::ir::{ActionCall, END, MatchKind, MatchValue, NextNode, Table, TableKey};
@@ -32,6 +33,8 @@ pub struct Entry {
     next: u32,
     pub count: Count,
     pub meter: Meter,
+    /// What a table with an action profile does in place of `action`.
+    pub choice: Option<Choice>,
     value: Box<[u64]>,
     mask: Box<[u64]>,
     ranges: Vec<RangeTest>,
@@ -177,6 +180,7 @@ impl TableState {
             next: next_for(t, call.action),
             count: Count::default(),
             meter: Meter::default(),
+            choice: None,
             value,
             mask,
             ranges,
@@ -375,6 +379,11 @@ impl TableState {
         Some(slot)
     }
 
+    /// What the entry has its action profile do.
+    pub fn choice(&self, slot: u32) -> Option<Choice> {
+        self.entries.get(slot as usize)?.as_ref()?.choice
+    }
+
     pub fn meter(&mut self, slot: u32) -> Option<&mut Meter> {
         let e = self.entries.get_mut(slot as usize)?.as_mut()?;
         Some(&mut e.meter)
@@ -428,7 +437,7 @@ fn insert_new(map: &mut FxHashMap<Box<[u64]>, u32>, key: &[u64], slot: u32) -> b
     false
 }
 
-fn next_for(t: &Table, action: u32) -> u32 {
+pub fn next_for(t: &Table, action: u32) -> u32 {
     match &t.next {
         NextNode::HitMiss { hit, .. } => *hit,
         NextNode::ByAction { nodes, base } => nodes

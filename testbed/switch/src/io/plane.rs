@@ -12,6 +12,7 @@ use anyhow::{Context, Result, anyhow};
 use bytes::Bytes;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use nix::time::{ClockId, clock_gettime};
+use p4runtime_server::target::DigestSample;
 use tokio::sync::{broadcast, oneshot};
 
 use super::afpacket::Interface;
@@ -25,6 +26,8 @@ const SPIN_NS: u64 = 20_000;
 const OLDEST_STAMP_NS: u64 = 1_000_000_000;
 /// Frames to the controller that a slow reader may lag behind.
 const PACKET_IN_QUEUE: usize = 1024;
+/// Digests that the server may lag behind.
+const DIGEST_QUEUE: usize = 4096;
 
 type Operation = Box<dyn FnOnce(&mut Plane) + Send>;
 
@@ -44,6 +47,7 @@ pub struct PortIo {
     pub interfaces: BTreeMap<u32, Interface>,
     pub cpu_port: Option<u32>,
     packet_in: broadcast::Sender<Bytes>,
+    digests: broadcast::Sender<DigestSample>,
     /// Frames for ports that have no interface.
     pub no_interface: u64,
 }
@@ -91,6 +95,7 @@ pub struct Handle {
     commands: Sender<Command>,
     wake: Arc<EventFd>,
     packet_in: broadcast::Sender<Bytes>,
+    digests: broadcast::Sender<DigestSample>,
 }
 
 impl Handle {
@@ -122,6 +127,10 @@ impl Handle {
         self.packet_in.subscribe()
     }
 
+    pub fn digests(&self) -> broadcast::Receiver<DigestSample> {
+        self.digests.subscribe()
+    }
+
     pub fn stop(&self) {
         let _ = self.post(Command::Stop);
     }
@@ -145,10 +154,12 @@ pub fn start(
     );
     let (commands, inbox) = channel();
     let (packet_in, _) = broadcast::channel(PACKET_IN_QUEUE);
+    let (digests, _) = broadcast::channel(DIGEST_QUEUE);
     let handle = Handle {
         commands,
         wake: Arc::clone(&wake),
         packet_in: packet_in.clone(),
+        digests: digests.clone(),
     };
     let plane = Plane {
         switch,
@@ -156,6 +167,7 @@ pub fn start(
             interfaces,
             cpu_port,
             packet_in,
+            digests,
             no_interface: 0,
         },
         clock: Clock::new(),
@@ -198,6 +210,10 @@ impl Plane {
             let received = self.receive(now);
             self.switch.run_until(now, &mut self.io);
             self.flush();
+            while let Some((digest, data)) = self.switch.digests.pop_front() {
+                // An error means that nobody listens.
+                let _ = self.io.digests.send(DigestSample { digest, data });
+            }
             if received == 0 {
                 self.sleep(wake);
             }

@@ -110,6 +110,7 @@ fn configured(args: &PcapArgs) -> Result<Switch> {
         return Ok(switch);
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
         .build()
         .context("tokio runtime")?;
     // The same server as live, on a data plane without interfaces.

@@ -53,7 +53,7 @@ pub fn tidemark() -> Switch {
                 value: MatchValue::Exact(mac(host).to_vec()),
             }],
             priority: 0,
-            action: call("Ingress.forward", &[&[0, host]]),
+            action: call("Ingress.forward", &[&[0, host]]).into(),
         };
         insert(e, "Ingress.l2_forward", EntryId(u64::from(host)), &entry).unwrap();
     }
@@ -76,7 +76,7 @@ pub fn tidemark() -> Switch {
             any("egress_port", 9),
         ],
         priority: 1,
-        action: call("Ingress.report", &[&[0]]),
+        action: call("Ingress.report", &[&[0]]).into(),
     };
     insert(e, "Ingress.watch", EntryId(1), &watch).unwrap();
     let to = call(
@@ -122,7 +122,7 @@ pub fn limit(s: &mut Switch, port: u16, bytes: u32) {
             value: MatchValue::Exact(port.to_be_bytes().to_vec()),
         }],
         priority: 0,
-        action: call("Ingress.drop_tail", &[&bytes.to_be_bytes()]),
+        action: call("Ingress.drop_tail", &[&bytes.to_be_bytes()]).into(),
     };
     let e = s.engine.as_mut().unwrap();
     insert(e, "Ingress.queue_limit", EntryId(u64::from(port)), &entry).unwrap();

@@ -172,11 +172,10 @@ impl<'a> Loader<'a> {
                     "{op}: header unions are not supported"
                 )));
             }
-            "generate_digest" => {
-                return Err(LoadError::new(
-                    "digest() is not supported; send the packet to the CPU port instead",
-                ));
-            }
+            // The receiver means nothing: there is one controller.
+            "generate_digest" => Insn::Digest {
+                list: self.exact(p(1)?)?,
+            },
             other => {
                 return Err(LoadError::new(format!(
                     "primitive \"{other}\" is not supported"

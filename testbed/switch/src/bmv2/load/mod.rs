@@ -7,6 +7,7 @@ mod exprs;
 mod headers;
 mod json;
 mod layout;
+mod learn;
 mod merge;
 mod parser;
 mod tables;
@@ -39,6 +40,7 @@ pub fn load(bytes: &[u8]) -> Result<Program> {
     l.headers()?;
     l.arrays()?;
     l.calculations()?;
+    l.learn_lists()?;
     l.actions()?;
     l.parser()?;
     l.pipelines()?;

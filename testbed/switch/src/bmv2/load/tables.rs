@@ -9,7 +9,8 @@ use super::{Loader, Result};
 use crate::bmv2::LoadError;
 use crate::bmv2::bits::{mask64, words_for};
 use crate::bmv2::ir::{
-    ActionCall, ConstEntry, END, MatchKind, MatchValue, NextNode, Node, Profile, Table, TableKey,
+    ActionCall, ConstEntry, END, MatchKind, MatchValue, NextNode, Node, Profile, ProfileAction,
+    Table, TableKey,
 };
 
 type Names<'a> = FxHashMap<&'a str, u32>;
@@ -32,6 +33,7 @@ impl<'a> Loader<'a> {
         }
         self.program.ingress_start = ingress;
         self.program.egress_start = egress;
+        self.profile_actions()?;
         self.bind_direct("counter_arrays")?;
         self.bind_direct("meter_arrays")
     }
@@ -73,6 +75,46 @@ impl<'a> Loader<'a> {
         next(p, "init_table", &nodes)
     }
 
+    /// Tables that share a profile have the same actions, but each has numbers
+    /// of its own for them.
+    fn profile_actions(&mut self) -> Result<()> {
+        let program = &mut self.program;
+        for table in &mut program.tables {
+            let Some(profile) = table
+                .profile
+                .and_then(|id| program.profiles.get_mut(id as usize))
+            else {
+                continue;
+            };
+            let own = |id: &u32| {
+                let a = program.actions.get(*id as usize)?;
+                let widths = a.params.iter().map(|p| p.width).collect();
+                let name = a.name.clone();
+                Some((*id, ProfileAction { name, widths }))
+            };
+            let own: Vec<(u32, ProfileAction)> = table.action_ids.iter().filter_map(own).collect();
+            if profile.actions.is_empty() {
+                profile.actions = own.iter().map(|(_, a)| a.clone()).collect();
+            }
+            for a in &profile.actions {
+                let Some((id, _)) = own.iter().find(|(_, o)| o == a) else {
+                    return Err(LoadError::new(format!(
+                        "table {}: action profile {} has action {}, the table does not",
+                        table.name, profile.name, a.name
+                    )));
+                };
+                table.profile_actions.push(*id);
+            }
+            if own.len() != profile.actions.len() {
+                return Err(LoadError::new(format!(
+                    "table {}: has other actions than its action profile {}",
+                    table.name, profile.name
+                )));
+            }
+        }
+        Ok(())
+    }
+
     fn profile(&mut self, a: &'a Value) -> Result<()> {
         let name = string(a, "name")?;
         let selector = match a.get("selector") {
@@ -85,6 +127,7 @@ impl<'a> Loader<'a> {
             name: name.to_owned(),
             max_size: small(a, "max_size").unwrap_or(1024) as usize,
             selector,
+            actions: Vec::new(),
         });
         Ok(())
     }
@@ -94,9 +137,9 @@ impl<'a> Loader<'a> {
         let profile = match string(t, "type")? {
             "simple" => None,
             "indirect" | "indirect_ws" => {
-                return Err(LoadError::new(
-                    "action profiles and selectors are not supported yet; use a plain table",
-                ));
+                let name = string(t, "action_profile")?;
+                let id = self.profile_ids.get(name).copied();
+                Some(id.ok_or_else(|| LoadError::new(format!("no action profile \"{name}\"")))?)
             }
             other => return Err(LoadError::new(format!("type \"{other}\" is not supported"))),
         };
@@ -151,6 +194,7 @@ impl<'a> Loader<'a> {
                 .is_some_and(|d| flag(d, "action_const")),
             const_entries,
             profile,
+            profile_actions: Vec::new(),
             keys,
         })
     }

@@ -11,6 +11,13 @@
 //! of counters and registers may run beside them. Every call may come from any
 //! thread of a tokio runtime and must not block it for long.
 
+mod types;
+
+pub use types::{
+    ActionCall, CloneSession, CounterValue, DigestSample, EntryAction, EntryId, KeyMatch,
+    MatchValue, MeterConfig, Replica, TableEntry, TargetError, TargetErrorKind, WeightedMember,
+};
+
 use async_trait::async_trait;
 use bytes::Bytes;
 use std::ops::Range;
@@ -38,12 +45,12 @@ pub trait Target: Send + Sync + 'static {
         entry: &TableEntry,
     ) -> Result<(), TargetError>;
 
-    /// Replaces the action of an entry; its counter stays as it is.
+    /// Replaces the action of an entry; its counter and meter stay as they are.
     async fn modify_entry(
         &self,
         table: &str,
         id: EntryId,
-        action: &ActionCall,
+        action: &EntryAction,
     ) -> Result<(), TargetError>;
 
     async fn remove_entry(&self, table: &str, id: EntryId) -> Result<(), TargetError>;
@@ -53,6 +60,25 @@ pub trait Target: Send + Sync + 'static {
         &self,
         table: &str,
         action: Option<&ActionCall>,
+    ) -> Result<(), TargetError>;
+
+    /// Creates or replaces a member of an action profile; `None` removes it.
+    /// A member that a group or an entry refers to is never removed.
+    async fn set_member(
+        &self,
+        profile: &str,
+        member: u64,
+        action: Option<&ActionCall>,
+    ) -> Result<(), TargetError>;
+
+    /// Creates or replaces a group of an action selector, its members in the
+    /// order of their ids; `None` removes it. All members exist; a group that
+    /// an entry refers to is never removed.
+    async fn set_group(
+        &self,
+        profile: &str,
+        group: u64,
+        members: Option<&[WeightedMember]>,
     ) -> Result<(), TargetError>;
 
     /// Hits of one entry of a table with a direct counter.
@@ -98,6 +124,26 @@ pub trait Target: Send + Sync + 'static {
         value: &[u8],
     ) -> Result<(), TargetError>;
 
+    /// Configures cells of an indexed meter; `None`: all packets are green.
+    async fn set_meter(
+        &self,
+        meter: &str,
+        cells: Range<usize>,
+        config: Option<MeterConfig>,
+    ) -> Result<(), TargetError>;
+
+    /// Configures the meter of one entry of a table with a direct meter.
+    async fn set_direct_meter(
+        &self,
+        table: &str,
+        id: EntryId,
+        config: Option<MeterConfig>,
+    ) -> Result<(), TargetError>;
+
+    /// Replaces the values of a parser value set. Each is the concatenation of
+    /// its fields, each big-endian in `ceil(bits / 8)` bytes.
+    async fn set_value_set(&self, value_set: &str, values: &[Vec<u8>]) -> Result<(), TargetError>;
+
     /// Creates or replaces a multicast group; `None` removes it.
     async fn set_multicast_group(
         &self,
@@ -119,128 +165,7 @@ pub trait Target: Send + Sync + 'static {
     /// Frames the program sent to the CPU port from now on, beginning with its
     /// packet-in header, if it has one. A receiver that lags loses the oldest.
     fn packet_in(&self) -> broadcast::Receiver<Bytes>;
-}
 
-/// Names an entry within its table.
-///
-/// Entries compiled into the program are `compiled(0)`, `compiled(1)`, ... in
-/// the order of the table's `entries` in the JSON; the server numbers the
-/// others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct EntryId(pub u64);
-
-impl EntryId {
-    const COMPILED: u64 = 1 << 63;
-
-    pub const fn compiled(index: u32) -> Self {
-        Self(Self::COMPILED | index as u64)
-    }
-
-    pub const fn is_compiled(self) -> bool {
-        self.0 & Self::COMPILED != 0
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TableEntry {
-    /// One per key of the table, in the order of the keys.
-    pub matches: Vec<KeyMatch>,
-    /// **Larger wins** (P4Runtime; the `priority` in BMv2's JSON is the other
-    /// way round). Among equals the older entry wins. Zero in tables of only
-    /// exact and LPM keys.
-    pub priority: i32,
-    pub action: ActionCall,
-}
-
-/// One key of an entry. Values and masks are big-endian in exactly
-/// `ceil(bits / 8)` bytes, unused top bits zero.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeyMatch {
-    /// Key name of the P4Info, e.g. `hdr.ethernet.dst_addr`.
-    pub name: String,
-    pub bits: u32,
-    pub value: MatchValue,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum MatchValue {
-    Exact(Vec<u8>),
-    /// Prefix length in bits from the top of the field; 0 matches everything.
-    /// Bits below the prefix are zero.
-    Lpm {
-        value: Vec<u8>,
-        prefix_bits: u32,
-    },
-    /// Bits outside the mask are zero in the value; a zero mask matches
-    /// everything. `optional` keys arrive as this, with all or no bits set.
-    Ternary {
-        value: Vec<u8>,
-        mask: Vec<u8>,
-    },
-    /// Both ends included.
-    Range {
-        low: Vec<u8>,
-        high: Vec<u8>,
-    },
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ActionCall {
-    /// Name of the P4Info, e.g. `Ingress.drop_tail`. Not unique in the JSON:
-    /// it is the one among the table's actions that is meant.
-    pub name: String,
-    /// In the order of the action's parameters, each big-endian in
-    /// `ceil(bits / 8)` bytes.
-    pub params: Vec<Vec<u8>>,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CounterValue {
-    pub packets: u64,
-    pub bytes: u64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Replica {
-    pub port: u32,
-    /// Becomes `egress_rid`.
-    pub instance: u16,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CloneSession {
-    pub replicas: Vec<Replica>,
-    /// Clones are cut to this many bytes of the original frame; `None` leaves
-    /// them whole.
-    pub packet_length_bytes: Option<u32>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TargetErrorKind {
-    /// The program cannot be run: malformed or with an unsupported construct.
-    InvalidProgram,
-    /// No such table, action, counter, entry, port ... in the running program.
-    NotFound,
-    InvalidArgument,
-    /// No room for another entry.
-    ResourceExhausted,
-    Unsupported,
-    Internal,
-}
-
-/// Why the switch refused. The message says what and what to do.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{message}")]
-pub struct TargetError {
-    pub kind: TargetErrorKind,
-    pub message: String,
-}
-
-impl TargetError {
-    pub fn new(kind: TargetErrorKind, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            message: message.into(),
-        }
-    }
+    /// Samples of digests from now on. A receiver that lags loses the oldest.
+    fn digests(&self) -> broadcast::Receiver<DigestSample>;
 }

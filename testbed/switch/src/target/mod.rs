@@ -6,19 +6,23 @@ use std::ops::Range;
 use async_trait::async_trait;
 use bytes::Bytes;
 use p4runtime_server::target::{
-    ActionCall, CloneSession, CounterValue, EntryId, KeyMatch, MatchValue, Replica, TableEntry,
-    Target, TargetError, TargetErrorKind as Kind,
+    ActionCall, CloneSession, CounterValue, DigestSample, EntryAction, EntryId, MeterConfig,
+    Replica, TableEntry, Target, TargetError, TargetErrorKind as Kind, WeightedMember,
 };
 use tokio::sync::broadcast;
 
 use crate::bmv2::bits::words_from_bytes;
-use crate::bmv2::ir::{self, Program, Table};
+use crate::bmv2::ir::Program;
 use crate::bmv2::load;
 use crate::engine::Engine;
-use crate::engine::state::Count;
+use crate::engine::state::{Count, MeterRates};
 use crate::engine::tables::TableError;
 use crate::io::plane::{Handle, Plane};
 use crate::tm;
+
+mod entries;
+
+pub use entries::{insert, modify, set_default, set_group, set_member};
 
 type Result<T> = std::result::Result<T, TargetError>;
 
@@ -75,103 +79,6 @@ fn table_error(e: TableError, table: &str) -> TargetError {
     TargetError::new(kind, format!("table {table}: {e}"))
 }
 
-fn convert_match(k: &KeyMatch) -> ir::MatchValue {
-    let words = |b: &[u8]| words_from_bytes(b, k.bits);
-    match &k.value {
-        MatchValue::Exact(v) => ir::MatchValue::Exact(words(v)),
-        MatchValue::Lpm { value, prefix_bits } => ir::MatchValue::Lpm {
-            value: words(value),
-            prefix_bits: *prefix_bits,
-        },
-        MatchValue::Ternary { value, mask } => ir::MatchValue::Ternary {
-            value: words(value),
-            mask: words(mask),
-        },
-        MatchValue::Range { low, high } => ir::MatchValue::Range {
-            low: words(low),
-            high: words(high),
-        },
-    }
-}
-
-/// The action of that name among the table's own.
-pub fn convert_action(p: &Program, t: &Table, call: &ActionCall) -> Result<ir::ActionCall> {
-    let found = t.action_ids.iter().find_map(|id| {
-        let a = p.actions.get(*id as usize)?;
-        (a.name == call.name).then_some((*id, a))
-    });
-    let Some((action, a)) = found else {
-        return Err(TargetError::new(
-            Kind::NotFound,
-            format!(
-                "table {} has no action {} in the running program",
-                t.name, call.name
-            ),
-        ));
-    };
-    if a.params.len() != call.params.len() {
-        return Err(TargetError::new(
-            Kind::InvalidArgument,
-            format!(
-                "action {} takes {} parameters, got {}",
-                a.name,
-                a.params.len(),
-                call.params.len()
-            ),
-        ));
-    }
-    let args = a
-        .params
-        .iter()
-        .zip(&call.params)
-        .flat_map(|(p, v)| words_from_bytes(v, p.width))
-        .collect();
-    Ok(ir::ActionCall { action, args })
-}
-
-/// Adds an entry as P4Runtime means it: a larger priority wins.
-pub fn insert(e: &mut Engine, table: &str, id: EntryId, entry: &TableEntry) -> Result<()> {
-    let call = {
-        let t = find_table(e, table)?;
-        convert_action(&e.program, t, &entry.action)?
-    };
-    let (t, state) = e
-        .table_mut(table)
-        .ok_or_else(|| not_found("table", table))?;
-    if t.keys.len() != entry.matches.len() {
-        return Err(table_error(TableError::BadKey, table));
-    }
-    let matches = entry.matches.iter().map(convert_match).collect();
-    // BMv2's order is the other way round; compiled entries use it.
-    let rank = i64::from(i32::MAX) - i64::from(entry.priority);
-    state
-        .insert(t, id.0, matches, rank, call, true)
-        .map_err(|x| table_error(x, table))
-}
-
-fn find_table<'e>(e: &'e Engine, table: &str) -> Result<&'e Table> {
-    e.program
-        .tables
-        .iter()
-        .find(|t| t.name == table)
-        .ok_or_else(|| not_found("table", table))
-}
-
-pub fn set_default(e: &mut Engine, table: &str, action: Option<&ActionCall>) -> Result<()> {
-    let call = {
-        let t = find_table(e, table)?;
-        match action {
-            Some(a) => Some(convert_action(&e.program, t, a)?),
-            None => t.default.clone(),
-        }
-    };
-    let (t, state) = e
-        .table_mut(table)
-        .ok_or_else(|| not_found("table", table))?;
-    state.set_default(t, call);
-    Ok(())
-}
-
 fn replicas(list: &[Replica]) -> Vec<tm::Replica> {
     list.iter()
         .map(|r| tm::Replica {
@@ -179,6 +86,16 @@ fn replicas(list: &[Replica]) -> Vec<tm::Replica> {
             rid: r.instance,
         })
         .collect()
+}
+
+/// BMv2 keeps rates per microsecond, too.
+fn rates(c: MeterConfig) -> MeterRates {
+    MeterRates {
+        committed_rate: c.committed_rate as f64 / 1e6,
+        committed_burst: c.committed_burst as f64,
+        peak_rate: c.peak_rate as f64 / 1e6,
+        peak_burst: c.peak_burst as f64,
+    }
 }
 
 fn counter_value(c: Count) -> CounterValue {
@@ -213,21 +130,14 @@ impl Target for EmbeddedTarget {
 
     async fn insert_entry(&self, table: &str, id: EntryId, entry: &TableEntry) -> Result<()> {
         let (table, entry) = (table.to_owned(), entry.clone());
-        self.on_engine(move |e| insert(e, &table, id, &entry)).await
+        self.on_engine(move |e| entries::insert(e, &table, id, &entry))
+            .await
     }
 
-    async fn modify_entry(&self, table: &str, id: EntryId, action: &ActionCall) -> Result<()> {
+    async fn modify_entry(&self, table: &str, id: EntryId, action: &EntryAction) -> Result<()> {
         let (table, action) = (table.to_owned(), action.clone());
-        self.on_engine(move |e| {
-            let call = convert_action(&e.program, find_table(e, &table)?, &action)?;
-            let (t, state) = e
-                .table_mut(&table)
-                .ok_or_else(|| not_found("table", &table))?;
-            state
-                .modify(t, id.0, call)
-                .map_err(|x| table_error(x, &table))
-        })
-        .await
+        self.on_engine(move |e| entries::modify(e, &table, id, &action))
+            .await
     }
 
     async fn remove_entry(&self, table: &str, id: EntryId) -> Result<()> {
@@ -243,7 +153,29 @@ impl Target for EmbeddedTarget {
 
     async fn set_default_action(&self, table: &str, action: Option<&ActionCall>) -> Result<()> {
         let (table, action) = (table.to_owned(), action.cloned());
-        self.on_engine(move |e| set_default(e, &table, action.as_ref()))
+        self.on_engine(move |e| entries::set_default(e, &table, action.as_ref()))
+            .await
+    }
+
+    async fn set_member(
+        &self,
+        profile: &str,
+        member: u64,
+        action: Option<&ActionCall>,
+    ) -> Result<()> {
+        let (profile, action) = (profile.to_owned(), action.cloned());
+        self.on_engine(move |e| entries::set_member(e, &profile, member, action.as_ref()))
+            .await
+    }
+
+    async fn set_group(
+        &self,
+        profile: &str,
+        group: u64,
+        members: Option<&[WeightedMember]>,
+    ) -> Result<()> {
+        let (profile, members) = (profile.to_owned(), members.map(<[_]>::to_vec));
+        self.on_engine(move |e| entries::set_group(e, &profile, group, members.as_deref()))
             .await
     }
 
@@ -358,6 +290,62 @@ impl Target for EmbeddedTarget {
         .await
     }
 
+    async fn set_meter(
+        &self,
+        meter: &str,
+        cells: Range<usize>,
+        config: Option<MeterConfig>,
+    ) -> Result<()> {
+        let meter = meter.to_owned();
+        self.on_engine(move |e| {
+            let m = e
+                .meter_mut(&meter)
+                .ok_or_else(|| not_found("meter", &meter))?;
+            let list = m
+                .get_mut(cells)
+                .ok_or_else(|| out_of_range("meter", &meter))?;
+            list.iter_mut().for_each(|m| m.set(config.map(rates)));
+            Ok(())
+        })
+        .await
+    }
+
+    async fn set_direct_meter(
+        &self,
+        table: &str,
+        id: EntryId,
+        config: Option<MeterConfig>,
+    ) -> Result<()> {
+        let table = table.to_owned();
+        self.on_engine(move |e| {
+            let (_, state) = e
+                .table_mut(&table)
+                .ok_or_else(|| not_found("table", &table))?;
+            let entry = state
+                .entry_mut(id.0)
+                .ok_or_else(|| table_error(TableError::NoEntry, &table))?;
+            entry.meter.set(config.map(rates));
+            Ok(())
+        })
+        .await
+    }
+
+    async fn set_value_set(&self, value_set: &str, values: &[Vec<u8>]) -> Result<()> {
+        let name = value_set.to_owned();
+        let values = values
+            .iter()
+            .map(|v| words_from_bytes(v, v.len() as u32 * 8))
+            .collect();
+        self.on_engine(move |e| {
+            let set = e
+                .value_set_mut(&name)
+                .ok_or_else(|| not_found("value set", &name))?;
+            *set = values;
+            Ok(())
+        })
+        .await
+    }
+
     async fn set_multicast_group(&self, id: u32, list: Option<&[Replica]>) -> Result<()> {
         let list = list.map(replicas);
         self.on_plane(move |p| {
@@ -401,5 +389,9 @@ impl Target for EmbeddedTarget {
 
     fn packet_in(&self) -> broadcast::Receiver<Bytes> {
         self.plane.packet_in()
+    }
+
+    fn digests(&self) -> broadcast::Receiver<DigestSample> {
+        self.plane.digests()
     }
 }

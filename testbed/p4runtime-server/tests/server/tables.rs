@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Writes and reads of every entity over a real connection.
+//! Table entries and default entries over a real connection.
 
-// Helpers outside of #[test] functions, which clippy does not see as tests.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
-mod common;
-
-use common::{Peer, acl, action, server};
-use p4runtime_server::target::{CounterValue, MatchValue, Replica, TargetErrorKind};
+use crate::common::{Peer, acl, action, server};
+use p4runtime_server::target::{ActionCall, EntryAction, MatchValue, TableEntry, TargetErrorKind};
 use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::entity::Entity;
-use tidemark_proto::p4::v1::packet_replication_engine_entry::Type as Pre;
 use tidemark_proto::p4::v1::update::Type;
 use tonic::Code;
 
 fn entry(e: p4::TableEntry) -> Entity {
     Entity::TableEntry(e)
+}
+
+fn call_of(e: &TableEntry) -> &ActionCall {
+    match &e.action {
+        EntryAction::Call(c) => c,
+        other => panic!("{other:?}"),
+    }
 }
 
 fn default_of(table_id: u32, action: Option<p4::TableAction>) -> Entity {
@@ -55,7 +56,7 @@ async fn life_of_an_entry() {
         let s = target.state();
         let (_, held) = s.entries.iter().next().unwrap();
         assert_eq!(held.priority, 10);
-        assert_eq!(held.action.params, [vec![0, 5]]);
+        assert_eq!(call_of(held).params, [vec![0, 5]]);
         assert_eq!(held.matches[1].name, "port");
         assert_eq!(
             held.matches[1].value,
@@ -79,7 +80,7 @@ async fn life_of_an_entry() {
     p.write(Type::Modify, entry(e.clone())).await.unwrap();
     assert_eq!(target.state().entries.len(), 1);
     assert_eq!(
-        target.state().entries.values().next().unwrap().action.name,
+        call_of(target.state().entries.values().next().unwrap()).name,
         "drop"
     );
     assert_eq!(
@@ -311,238 +312,4 @@ async fn filters_of_reads() {
         );
     }
     assert_eq!(p.read(all_of(99)).await, Err(Code::NotFound));
-}
-
-#[tokio::test]
-async fn direct_counters() {
-    let (target, client) = server().await;
-    let mut p = Peer::primary(client).await;
-    let mut e = acl(1, 10);
-    e.counter_data = Some(p4::CounterData {
-        packet_count: 3,
-        byte_count: 300,
-    });
-    p.write(Type::Insert, entry(e.clone())).await.unwrap();
-    assert_eq!(
-        target.state().hits.values().next(),
-        Some(&CounterValue {
-            packets: 3,
-            bytes: 300
-        })
-    );
-    // MODIFY without counter data leaves the counter.
-    p.write(Type::Modify, entry(acl(1, 10))).await.unwrap();
-    let mut with = p4::TableEntry {
-        table_id: 1,
-        ..Default::default()
-    };
-    let found = entries(p.read(entry(with.clone())).await.unwrap());
-    assert_eq!(found[0].counter_data, None, "not asked for");
-    with.counter_data = Some(p4::CounterData::default());
-    let found = entries(p.read(entry(with)).await.unwrap());
-    assert_eq!(found[0].counter_data, e.counter_data);
-
-    let direct = |e: p4::TableEntry, packets| {
-        Entity::DirectCounterEntry(p4::DirectCounterEntry {
-            table_entry: Some(e),
-            data: Some(p4::CounterData {
-                packet_count: packets,
-                byte_count: 1,
-            }),
-        })
-    };
-    p.write(Type::Modify, direct(acl(1, 10), 8)).await.unwrap();
-    match &p.read(direct(acl(1, 10), 0)).await.unwrap()[..] {
-        [Entity::DirectCounterEntry(d)] => {
-            assert_eq!(d.data.as_ref().unwrap().packet_count, 8);
-        }
-        other => panic!("{other:?}"),
-    }
-    let everything = Entity::DirectCounterEntry(p4::DirectCounterEntry::default());
-    assert_eq!(p.read(everything).await.unwrap().len(), 1);
-    for (kind, e, code) in [
-        (Type::Modify, direct(acl(2, 10), 1), Code::NotFound),
-        (Type::Insert, direct(acl(1, 10), 1), Code::InvalidArgument),
-        (Type::Modify, direct(acl(1, 10), -1), Code::InvalidArgument),
-    ] {
-        assert_eq!(p.write(kind, e).await, Err(code));
-    }
-}
-
-fn counter(id: u32, index: Option<i64>, packets: i64) -> Entity {
-    Entity::CounterEntry(p4::CounterEntry {
-        counter_id: id,
-        index: index.map(|index| p4::Index { index }),
-        data: Some(p4::CounterData {
-            packet_count: packets,
-            byte_count: 0,
-        }),
-    })
-}
-
-#[tokio::test]
-async fn indexed_counters() {
-    let (target, client) = server().await;
-    let mut p = Peer::primary(client).await;
-    p.write(Type::Modify, counter(201, Some(2), 5))
-        .await
-        .unwrap();
-    assert_eq!(target.state().counters[&("rx".to_owned(), 2)].packets, 5);
-    assert_eq!(
-        p.read(counter(201, Some(2), 0)).await.unwrap(),
-        [counter(201, Some(2), 5)]
-    );
-    assert_eq!(p.read(counter(0, None, 0)).await.unwrap().len(), 4);
-    p.write(Type::Modify, counter(201, None, 1)).await.unwrap();
-    assert_eq!(target.state().counters.len(), 4, "no index writes all");
-    for (kind, e, code) in [
-        (
-            Type::Insert,
-            counter(201, Some(0), 1),
-            Code::InvalidArgument,
-        ),
-        (Type::Modify, counter(201, Some(4), 1), Code::OutOfRange),
-        (Type::Modify, counter(201, Some(-1), 1), Code::OutOfRange),
-        (Type::Modify, counter(202, Some(0), 1), Code::NotFound),
-    ] {
-        assert_eq!(p.write(kind, e).await, Err(code));
-    }
-    assert_eq!(
-        p.read(counter(201, Some(4), 0)).await,
-        Err(Code::OutOfRange)
-    );
-}
-
-fn register(index: Option<i64>, value: &[u8]) -> Entity {
-    Entity::RegisterEntry(p4::RegisterEntry {
-        register_id: 401,
-        index: index.map(|index| p4::Index { index }),
-        data: Some(p4::P4Data {
-            data: Some(p4::p4_data::Data::Bitstring(value.to_vec())),
-        }),
-    })
-}
-
-#[tokio::test]
-async fn registers() {
-    let (target, client) = server().await;
-    let mut p = Peer::primary(client).await;
-    p.write(Type::Modify, register(Some(1), &[0, 9]))
-        .await
-        .unwrap();
-    assert_eq!(target.state().registers[&("last".to_owned(), 1)], [0, 9]);
-    assert_eq!(
-        p.read(register(None, &[0])).await.unwrap(),
-        [
-            register(Some(0), &[0]),
-            register(Some(1), &[9]),
-            register(Some(2), &[0])
-        ]
-    );
-    p.write(Type::Modify, register(None, &[0x0f, 0xff]))
-        .await
-        .unwrap();
-    assert_eq!(target.state().registers.len(), 3);
-    for (kind, e, code) in [
-        (Type::Modify, register(Some(3), &[1]), Code::OutOfRange),
-        (
-            Type::Modify,
-            register(Some(0), &[0x10, 0]),
-            Code::OutOfRange,
-        ),
-        (Type::Delete, register(Some(0), &[1]), Code::InvalidArgument),
-    ] {
-        assert_eq!(p.write(kind, e).await, Err(code));
-    }
-}
-
-fn pre(e: Pre) -> Entity {
-    Entity::PacketReplicationEngineEntry(p4::PacketReplicationEngineEntry { r#type: Some(e) })
-}
-
-fn group(id: u32, ports: &[u32]) -> Entity {
-    pre(Pre::MulticastGroupEntry(p4::MulticastGroupEntry {
-        multicast_group_id: id,
-        replicas: replicas(ports),
-        ..Default::default()
-    }))
-}
-
-fn session(id: u32, ports: &[u32], packet_length_bytes: i32) -> Entity {
-    pre(Pre::CloneSessionEntry(p4::CloneSessionEntry {
-        session_id: id,
-        replicas: replicas(ports),
-        packet_length_bytes,
-        ..Default::default()
-    }))
-}
-
-fn replicas(ports: &[u32]) -> Vec<p4::Replica> {
-    ports
-        .iter()
-        .map(|&p| p4::Replica {
-            port_kind: Some(p4::replica::PortKind::EgressPort(p)),
-            instance: 1,
-            ..Default::default()
-        })
-        .collect()
-}
-
-#[tokio::test]
-async fn groups_and_sessions() {
-    let (target, client) = server().await;
-    let mut p = Peer::primary(client).await;
-    p.write(Type::Insert, group(1, &[1, 2])).await.unwrap();
-    p.write(Type::Insert, session(1, &[4], 128)).await.unwrap();
-    {
-        let s = target.state();
-        assert_eq!(
-            s.groups[&1],
-            [1, 2].map(|port| Replica { port, instance: 1 })
-        );
-        assert_eq!(s.sessions[&1].packet_length_bytes, Some(128));
-    }
-    assert_eq!(
-        p.read(group(0, &[])).await.unwrap(),
-        [group(1, &[1, 2])],
-        "0 reads all"
-    );
-    assert_eq!(
-        p.read(session(1, &[], 0)).await.unwrap(),
-        [session(1, &[4], 128)]
-    );
-    p.write(Type::Modify, group(1, &[3])).await.unwrap();
-    assert_eq!(target.state().groups[&1].len(), 1);
-    for (kind, e, code) in [
-        (Type::Insert, group(1, &[]), Code::AlreadyExists),
-        (Type::Modify, group(2, &[]), Code::NotFound),
-        (Type::Delete, session(2, &[], 0), Code::NotFound),
-        (Type::Insert, group(0, &[]), Code::InvalidArgument),
-        (Type::Insert, session(0, &[], 0), Code::InvalidArgument),
-    ] {
-        assert_eq!(p.write(kind, e).await, Err(code));
-    }
-    assert_eq!(p.read(group(2, &[])).await, Err(Code::NotFound));
-    p.write(Type::Delete, group(1, &[])).await.unwrap();
-    p.write(Type::Delete, session(1, &[], 0)).await.unwrap();
-    assert!(target.state().groups.is_empty() && target.state().sessions.is_empty());
-}
-
-#[tokio::test]
-async fn entities_that_are_not_supported() {
-    let (_, client) = server().await;
-    let mut p = Peer::primary(client).await;
-    for e in [
-        Entity::MeterEntry(p4::MeterEntry { meter_id: 1 }),
-        Entity::DigestEntry(p4::DigestEntry { digest_id: 1 }),
-        Entity::ActionProfileMember(p4::ActionProfileMember::default()),
-        Entity::ValueSetEntry(p4::ValueSetEntry::default()),
-        Entity::ExternEntry(p4::ExternEntry::default()),
-    ] {
-        assert_eq!(
-            p.write(Type::Insert, e.clone()).await,
-            Err(Code::Unimplemented)
-        );
-        assert_eq!(p.read(e).await, Err(Code::Unimplemented));
-    }
 }

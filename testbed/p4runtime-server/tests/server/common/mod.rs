@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A switch that only remembers what it was told, and a client on loopback.
-#![allow(dead_code)] // each test file uses its part
+//! A server of a switch that only remembers, and a client on loopback.
 
-use bytes::Bytes;
-use p4runtime_server::target::{
-    ActionCall, CloneSession, CounterValue, EntryId, Replica, TableEntry, Target, TargetError,
-    TargetErrorKind,
-};
+mod mock;
+
+pub use mock::Mock;
 use p4runtime_server::{Options, Server, errors};
-use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::{Arc, Mutex};
 use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::p4_runtime_client::P4RuntimeClient;
@@ -23,198 +18,12 @@ use tonic::{Code, Status, Streaming};
 
 pub const DEVICE: u64 = 9;
 
-#[derive(Default)]
-pub struct State {
-    pub programs: Vec<Vec<u8>>,
-    pub entries: HashMap<(String, EntryId), TableEntry>,
-    pub defaults: HashMap<String, Option<ActionCall>>,
-    pub hits: HashMap<EntryId, CounterValue>,
-    pub counters: HashMap<(String, usize), CounterValue>,
-    pub registers: HashMap<(String, usize), Vec<u8>>,
-    pub groups: HashMap<u32, Vec<Replica>>,
-    pub sessions: HashMap<u32, CloneSession>,
-    pub sent: Vec<Bytes>,
-    pub refuse: Option<TargetErrorKind>,
-}
-
-pub struct Mock {
-    pub state: Mutex<State>,
-    pub packets: broadcast::Sender<Bytes>,
-}
-
-impl Mock {
-    pub fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap()
-    }
-
-    fn check(&self) -> Result<std::sync::MutexGuard<'_, State>, TargetError> {
-        let state = self.state();
-        match state.refuse {
-            Some(kind) => Err(TargetError::new(kind, "refused by the target")),
-            None => Ok(state),
-        }
-    }
-}
-
-#[async_trait::async_trait]
-impl Target for Mock {
-    async fn verify(&self, program: &[u8]) -> Result<(), TargetError> {
-        drop(self.check()?);
-        if program.windows(7).any(|w| w == b"exotic!") {
-            let message = "no such primitive: exotic!";
-            return Err(TargetError::new(TargetErrorKind::InvalidProgram, message));
-        }
-        Ok(())
-    }
-    async fn load(&self, program: &[u8]) -> Result<(), TargetError> {
-        let mut s = self.check()?;
-        let mut programs = std::mem::take(&mut s.programs);
-        programs.push(program.to_vec());
-        *s = State {
-            programs,
-            ..State::default()
-        };
-        Ok(())
-    }
-    async fn insert_entry(
-        &self,
-        table: &str,
-        id: EntryId,
-        entry: &TableEntry,
-    ) -> Result<(), TargetError> {
-        let old = self
-            .check()?
-            .entries
-            .insert((table.into(), id), entry.clone());
-        assert!(old.is_none(), "id used twice");
-        Ok(())
-    }
-    async fn modify_entry(
-        &self,
-        table: &str,
-        id: EntryId,
-        action: &ActionCall,
-    ) -> Result<(), TargetError> {
-        let mut s = self.check()?;
-        s.entries.get_mut(&(table.into(), id)).unwrap().action = action.clone();
-        Ok(())
-    }
-    async fn remove_entry(&self, table: &str, id: EntryId) -> Result<(), TargetError> {
-        self.check()?.entries.remove(&(table.into(), id)).unwrap();
-        Ok(())
-    }
-    async fn set_default_action(
-        &self,
-        table: &str,
-        action: Option<&ActionCall>,
-    ) -> Result<(), TargetError> {
-        self.check()?.defaults.insert(table.into(), action.cloned());
-        Ok(())
-    }
-    async fn read_direct_counter(&self, _: &str, id: EntryId) -> Result<CounterValue, TargetError> {
-        Ok(self.check()?.hits.get(&id).copied().unwrap_or_default())
-    }
-    async fn write_direct_counter(
-        &self,
-        _: &str,
-        id: EntryId,
-        value: CounterValue,
-    ) -> Result<(), TargetError> {
-        self.check()?.hits.insert(id, value);
-        Ok(())
-    }
-    async fn read_counter(
-        &self,
-        counter: &str,
-        cells: Range<usize>,
-    ) -> Result<Vec<CounterValue>, TargetError> {
-        let s = self.check()?;
-        Ok(cells
-            .map(|i| {
-                s.counters
-                    .get(&(counter.into(), i))
-                    .copied()
-                    .unwrap_or_default()
-            })
-            .collect())
-    }
-    async fn write_counter(
-        &self,
-        counter: &str,
-        cells: Range<usize>,
-        value: CounterValue,
-    ) -> Result<(), TargetError> {
-        let mut s = self.check()?;
-        for i in cells {
-            s.counters.insert((counter.into(), i), value);
-        }
-        Ok(())
-    }
-    async fn read_register(
-        &self,
-        register: &str,
-        cells: Range<usize>,
-    ) -> Result<Vec<Vec<u8>>, TargetError> {
-        let s = self.check()?;
-        Ok(cells
-            .map(|i| {
-                s.registers
-                    .get(&(register.into(), i))
-                    .cloned()
-                    .unwrap_or(vec![0, 0])
-            })
-            .collect())
-    }
-    async fn write_register(
-        &self,
-        register: &str,
-        cells: Range<usize>,
-        value: &[u8],
-    ) -> Result<(), TargetError> {
-        let mut s = self.check()?;
-        for i in cells {
-            s.registers.insert((register.into(), i), value.to_vec());
-        }
-        Ok(())
-    }
-    async fn set_multicast_group(
-        &self,
-        id: u32,
-        replicas: Option<&[Replica]>,
-    ) -> Result<(), TargetError> {
-        let mut s = self.check()?;
-        match replicas {
-            Some(r) => s.groups.insert(id, r.to_vec()),
-            None => s.groups.remove(&id),
-        };
-        Ok(())
-    }
-    async fn set_clone_session(
-        &self,
-        id: u32,
-        session: Option<&CloneSession>,
-    ) -> Result<(), TargetError> {
-        let mut s = self.check()?;
-        match session {
-            Some(c) => s.sessions.insert(id, c.clone()),
-            None => s.sessions.remove(&id),
-        };
-        Ok(())
-    }
-    async fn packet_out(&self, frame: Bytes) -> Result<(), TargetError> {
-        self.check()?.sent.push(frame);
-        Ok(())
-    }
-    fn packet_in(&self) -> broadcast::Receiver<Bytes> {
-        self.packets.subscribe()
-    }
-}
-
 /// A server on a free loopback port; ends with the test's runtime.
 pub async fn server() -> (Arc<Mock>, P4RuntimeClient<Channel>) {
     let target = Arc::new(Mock {
         state: Mutex::default(),
         packets: broadcast::channel(100).0,
+        digests: broadcast::channel(100).0,
     });
     let server = Server::new(
         target.clone(),
@@ -267,9 +76,17 @@ impl Peer {
 
     /// With a pipeline pushed.
     pub async fn primary(client: P4RuntimeClient<Channel>) -> Self {
+        Self::primary_of(client, config()).await
+    }
+
+    pub async fn primary_of(
+        client: P4RuntimeClient<Channel>,
+        config: p4::ForwardingPipelineConfig,
+    ) -> Self {
+        use p4::set_forwarding_pipeline_config_request::Action;
         let mut p = Self::open(client, 1).await;
         assert_eq!(p.arbitration().await, Code::Ok);
-        p.push(p4::set_forwarding_pipeline_config_request::Action::VerifyAndCommit)
+        p.push_config(Action::VerifyAndCommit, Some(config))
             .await
             .unwrap();
         p
@@ -376,11 +193,22 @@ pub fn arbitration(device_id: u64, id: p4::Uint128) -> p4::StreamMessageRequest 
 }
 
 pub fn config() -> p4::ForwardingPipelineConfig {
-    let info = include_str!("../data/mixed.p4info.txtpb");
+    let info = include_str!("../../data/mixed.p4info.txtpb");
     p4::ForwardingPipelineConfig {
         p4info: Some(tidemark_proto::p4info::parse_text(info).unwrap()),
-        p4_device_config: include_bytes!("../data/mixed.json").to_vec(),
+        p4_device_config: include_bytes!("../../data/mixed.json").to_vec(),
         cookie: Some(p4::forwarding_pipeline_config::Cookie { cookie: 77 }),
+    }
+}
+
+/// The program with every kind of entity.
+pub fn entities() -> p4::ForwardingPipelineConfig {
+    let info = include_str!("../../../../switch/tests/data/entities/entities.p4info.txtpb");
+    p4::ForwardingPipelineConfig {
+        p4info: Some(tidemark_proto::p4info::parse_text(info).unwrap()),
+        p4_device_config: include_bytes!("../../../../switch/tests/data/entities/entities.json")
+            .to_vec(),
+        cookie: None,
     }
 }
 

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Digest messages gathered into lists, and those not yet acknowledged kept
+//! back. Pure bookkeeping: lists are returned, not sent.
+
+use crate::pipeline::{Layout, Pipeline};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::time::{Duration, Instant};
+use tidemark_proto::p4::v1 as p4;
+use tidemark_proto::p4::v1::digest_entry::Config;
+
+/// Messages in a list where the client sets no bound, as in BMv2.
+const DEFAULT_LIST_SIZE: usize = 1024;
+/// Lists that wait for an acknowledgement; the oldest give way.
+const MAX_UNACKED: usize = 4096;
+
+/// All digests of the running pipeline.
+#[derive(Default)]
+pub struct Digests {
+    by_name: HashMap<String, Gatherer>,
+    /// Messages whose data were not of the digest's type.
+    pub malformed: u64,
+}
+
+struct Gatherer {
+    id: u32,
+    layout: Option<Layout>,
+    config: Option<Config>,
+    pending: Vec<Vec<u8>>,
+    pending_since: Option<Instant>,
+    /// Data in `pending` or in a list that waits for its acknowledgement.
+    known: HashSet<Vec<u8>>,
+    unacked: VecDeque<(u64, Instant, Vec<Vec<u8>>)>,
+    next_list: u64,
+}
+
+impl Digests {
+    /// Begins anew with the digests of a pipeline, none configured.
+    pub fn new(pipeline: &Pipeline) -> Self {
+        let by_name = pipeline.digests.values().map(|d| {
+            let gatherer = Gatherer {
+                id: d.id,
+                layout: d.layout.clone().ok(),
+                config: None,
+                pending: Vec::new(),
+                pending_since: None,
+                known: HashSet::new(),
+                unacked: VecDeque::new(),
+                next_list: 1,
+            };
+            (d.name.clone(), gatherer)
+        });
+        Self {
+            by_name: by_name.collect(),
+            malformed: 0,
+        }
+    }
+
+    /// Takes over what clients have written.
+    pub fn configure(&mut self, configs: &BTreeMap<u32, Config>) {
+        for g in self.by_name.values_mut() {
+            let config = configs.get(&g.id).copied();
+            if config.is_none() {
+                g.forget();
+            }
+            g.config = config;
+        }
+    }
+
+    /// A message of the data plane; returns a list if that completes one.
+    pub fn message(&mut self, digest: &str, data: &[u8], now: Instant) -> Option<p4::DigestList> {
+        let g = self.by_name.get_mut(digest)?;
+        let config = g.config?;
+        if g.layout.as_ref().and_then(|l| l.decode(data)).is_none() {
+            self.malformed += 1;
+            return None;
+        }
+        g.expire(now);
+        if !g.known.insert(data.to_vec()) {
+            return None;
+        }
+        g.pending.push(data.to_vec());
+        g.pending_since.get_or_insert(now);
+        let most = match usize::try_from(config.max_list_size) {
+            Ok(n) if n > 0 => n,
+            _ => DEFAULT_LIST_SIZE,
+        };
+        (config.max_timeout_ns <= 0 || g.pending.len() >= most)
+            .then(|| g.list(now))
+            .flatten()
+    }
+
+    /// Lists whose oldest message has waited long enough.
+    pub fn due(&mut self, now: Instant) -> Vec<p4::DigestList> {
+        self.by_name
+            .values_mut()
+            .filter(|g| g.deadline().is_some_and(|d| d <= now))
+            .filter_map(|g| g.list(now))
+            .collect()
+    }
+
+    /// When [`due`](Self::due) will have something next.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.by_name.values().filter_map(Gatherer::deadline).min()
+    }
+
+    /// A client has acted on a list: the same data are news again. False when
+    /// there is no such digest.
+    pub fn ack(&mut self, ack: &p4::DigestListAck) -> bool {
+        let Some(g) = self.by_name.values_mut().find(|g| g.id == ack.digest_id) else {
+            return false;
+        };
+        if let Some(i) = g.unacked.iter().position(|(id, _, _)| *id == ack.list_id)
+            && let Some((_, _, data)) = g.unacked.remove(i)
+        {
+            g.release(&data);
+        }
+        true
+    }
+}
+
+impl Gatherer {
+    fn deadline(&self) -> Option<Instant> {
+        let wait = u64::try_from(self.config?.max_timeout_ns).unwrap_or(0);
+        self.pending_since?.checked_add(Duration::from_nanos(wait))
+    }
+
+    fn list(&mut self, now: Instant) -> Option<p4::DigestList> {
+        let config = self.config?;
+        let layout = self.layout.as_ref()?;
+        let sent = std::mem::take(&mut self.pending);
+        self.pending_since = None;
+        let out = p4::DigestList {
+            digest_id: self.id,
+            list_id: self.next_list,
+            data: sent.iter().filter_map(|d| layout.decode(d)).collect(),
+            timestamp: unix_ns(),
+        };
+        if config.ack_timeout_ns > 0 {
+            self.unacked.push_back((self.next_list, now, sent));
+            if self.unacked.len() > MAX_UNACKED
+                && let Some((_, _, data)) = self.unacked.pop_front()
+            {
+                self.release(&data);
+            }
+        } else {
+            self.release(&sent);
+        }
+        self.next_list += 1;
+        Some(out)
+    }
+
+    /// Lists that nobody acknowledged in time count as acknowledged.
+    fn expire(&mut self, now: Instant) {
+        let wait = self.config.map_or(0, |c| c.ack_timeout_ns);
+        let wait = Duration::from_nanos(u64::try_from(wait).unwrap_or(0));
+        while self
+            .unacked
+            .front()
+            .is_some_and(|(_, sent, _)| now.saturating_duration_since(*sent) >= wait)
+        {
+            if let Some((_, _, data)) = self.unacked.pop_front() {
+                self.release(&data);
+            }
+        }
+    }
+
+    fn release(&mut self, data: &[Vec<u8>]) {
+        for d in data {
+            self.known.remove(d);
+        }
+    }
+
+    fn forget(&mut self) {
+        self.pending.clear();
+        self.pending_since = None;
+        self.known.clear();
+        self.unacked.clear();
+    }
+}
+
+fn unix_ns() -> i64 {
+    std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .ok()
+        .and_then(|d| i64::try_from(d.as_nanos()).ok())
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+#[path = "tests/digests.rs"]
+mod tests;

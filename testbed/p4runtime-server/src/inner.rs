@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What all requests to a server share.
+
+use crate::arbitration::{Arbitration, unknown_device};
+use crate::device::Device;
+use crate::digests::Digests;
+use crate::errors::{Failure, Outcome};
+use crate::service::Options;
+use crate::stream::Streams;
+use crate::target::Target;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tidemark_proto::p4::v1 as p4;
+use tokio::sync::{Notify, RwLock};
+
+pub struct Inner {
+    device_id: u64,
+    pub target: Arc<dyn Target>,
+    pub device: RwLock<Device>,
+    streams: Mutex<Streams>,
+    digests: Mutex<Digests>,
+    /// Their deadlines may have moved.
+    pub digests_changed: Arc<Notify>,
+}
+
+impl Inner {
+    pub fn new(target: Arc<dyn Target>, options: &Options) -> Self {
+        Self {
+            device_id: options.device_id,
+            device: RwLock::new(Device::new(target.clone())),
+            streams: Mutex::new(Streams::new(Arbitration::new(
+                options.device_id,
+                options.max_streams,
+            ))),
+            target,
+            digests: Mutex::default(),
+            digests_changed: Arc::default(),
+        }
+    }
+
+    pub fn digests(&self) -> MutexGuard<'_, Digests> {
+        self.digests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// After a Write. Follows the committed pipeline.
+    pub fn configure_digests(&self, device: &Device) {
+        if let Some(configs) = device.digests() {
+            self.digests().configure(configs);
+            self.digests_changed.notify_one();
+        }
+    }
+
+    /// After a change of the pipeline.
+    pub fn restart_digests(&self, device: &Device) {
+        if let Some(p) = device.pipeline() {
+            *self.digests() = Digests::new(p);
+        }
+        self.configure_digests(device);
+    }
+
+    pub fn streams(&self) -> MutexGuard<'_, Streams> {
+        // Each change of the streams is complete in itself.
+        self.streams.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn check_device(&self, id: u64) -> Outcome<()> {
+        if id == self.device_id {
+            return Ok(());
+        }
+        Err(unknown_device(id, self.device_id))
+    }
+
+    pub fn check_primary(&self, role: &str, role_id: u64, id: Option<&p4::Uint128>) -> Outcome<()> {
+        if role_id != 0 && role.is_empty() {
+            return Err(Failure::invalid(
+                "numeric role ids are not supported; use role",
+            ));
+        }
+        self.streams().arbitration().check_primary(role, id)
+    }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Actions of a P4Info.
+
+use super::{preamble, width};
+use crate::errors::Outcome;
+use std::collections::BTreeMap;
+use tidemark_proto::p4::config::v1 as p4info;
+
+pub struct Action {
+    pub id: u32,
+    pub name: String,
+    pub params: Vec<Param>,
+}
+
+pub struct Param {
+    pub id: u32,
+    pub name: String,
+    pub bits: u32,
+}
+
+pub fn index(info: &p4info::P4Info) -> Outcome<BTreeMap<u32, Action>> {
+    let mut out = BTreeMap::new();
+    for a in &info.actions {
+        let p = preamble(&a.preamble)?;
+        let params = a
+            .params
+            .iter()
+            .map(|x| {
+                Ok(Param {
+                    id: x.id,
+                    name: x.name.clone(),
+                    bits: width(x.bitwidth, format!("{} of {}", x.name, p.name))?,
+                })
+            })
+            .collect::<Outcome<_>>()?;
+        out.insert(
+            p.id,
+            Action {
+                id: p.id,
+                name: p.name.clone(),
+                params,
+            },
+        );
+    }
+    Ok(out)
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Tables of a P4Info, checked against the program.
+
+use super::actions::Action;
+use super::{preamble, width};
+use crate::bytestring;
+use crate::errors::{Failure, Outcome};
+use crate::program::{self, Program};
+use std::collections::BTreeMap;
+use tidemark_proto::p4::config::v1 as p4info;
+use tidemark_proto::p4::config::v1::action_ref::Scope;
+use tidemark_proto::p4::config::v1::match_field::{Match, MatchType};
+use tidemark_proto::p4::v1 as p4;
+
+pub struct Table {
+    pub id: u32,
+    pub name: String,
+    pub keys: Vec<Key>,
+    pub actions: Vec<(u32, Scope)>,
+    pub const_default: bool,
+    pub const_entries: bool,
+    /// Entries it can hold.
+    pub size: usize,
+    /// Id of its direct counter.
+    pub direct_counter: Option<u32>,
+    /// Id of its direct meter.
+    pub direct_meter: Option<u32>,
+    /// Id of the action profile its actions come from.
+    pub profile: Option<u32>,
+    /// The default action of the program, if P4Info names it.
+    pub initial_default: Option<p4::Action>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyKind {
+    Exact,
+    Lpm,
+    Ternary,
+    Range,
+    Optional,
+}
+
+pub struct Key {
+    pub id: u32,
+    pub name: String,
+    pub bits: u32,
+    pub kind: KeyKind,
+}
+
+impl Table {
+    /// Overlapping entries are possible, so each needs a priority.
+    pub fn needs_priority(&self) -> bool {
+        self.keys
+            .iter()
+            .any(|k| !matches!(k.kind, KeyKind::Exact | KeyKind::Lpm))
+    }
+}
+
+pub fn index(
+    info: &p4info::P4Info,
+    program: &Program,
+    actions: &BTreeMap<u32, Action>,
+) -> Outcome<BTreeMap<u32, Table>> {
+    let mut out = BTreeMap::new();
+    for t in &info.tables {
+        let p = preamble(&t.preamble)?;
+        let table = index_table(info, t, p).map_err(|f| f.at(format!("table {}", p.name)))?;
+        check_table(&table, program, actions).map_err(|f| {
+            f.at(format!(
+                "table {}: P4Info and program do not belong together",
+                p.name
+            ))
+        })?;
+        out.insert(p.id, table);
+    }
+    Ok(out)
+}
+
+/// A match field of a table or value set.
+pub fn key(m: &p4info::MatchField) -> Outcome<Key> {
+    let kind = match &m.r#match {
+        Some(Match::MatchType(k)) => match MatchType::try_from(*k) {
+            Ok(MatchType::Exact) => KeyKind::Exact,
+            Ok(MatchType::Lpm) => KeyKind::Lpm,
+            Ok(MatchType::Ternary) => KeyKind::Ternary,
+            Ok(MatchType::Range) => KeyKind::Range,
+            Ok(MatchType::Optional) => KeyKind::Optional,
+            _ => {
+                return Err(Failure::invalid(format!(
+                    "key {} has no match type",
+                    m.name
+                )));
+            }
+        },
+        other => {
+            return Err(Failure::unsupported(format!(
+                "key {} has match type {other:?}, which is not supported",
+                m.name
+            )));
+        }
+    };
+    Ok(Key {
+        id: m.id,
+        name: m.name.clone(),
+        bits: width(m.bitwidth, format!("key {}", m.name))?,
+        kind,
+    })
+}
+
+fn index_table(info: &p4info::P4Info, t: &p4info::Table, p: &p4info::Preamble) -> Outcome<Table> {
+    let keys = t
+        .match_fields
+        .iter()
+        .map(key)
+        .collect::<Outcome<Vec<_>>>()?;
+    let direct_counter = info
+        .direct_counters
+        .iter()
+        .find(|c| c.direct_table_id == p.id)
+        .and_then(|c| c.preamble.as_ref())
+        .map(|c| c.id);
+    let initial_default = match &t.initial_default_action {
+        Some(call) => Some(p4::Action {
+            action_id: call.action_id,
+            params: call
+                .arguments
+                .iter()
+                .map(|a| p4::action::Param {
+                    param_id: a.param_id,
+                    value: bytestring::canonical(&a.value),
+                })
+                .collect(),
+        }),
+        None if t.const_default_action_id != 0 => Some(p4::Action {
+            action_id: t.const_default_action_id,
+            params: Vec::new(),
+        }),
+        None => None,
+    };
+    Ok(Table {
+        id: p.id,
+        name: p.name.clone(),
+        keys,
+        actions: t
+            .action_refs
+            .iter()
+            .map(|r| (r.id, Scope::try_from(r.scope).unwrap_or_default()))
+            .collect(),
+        const_default: t.const_default_action_id != 0,
+        const_entries: t.is_const_table,
+        size: usize::try_from(t.size).unwrap_or(0),
+        direct_counter,
+        direct_meter: info
+            .direct_meters
+            .iter()
+            .find(|m| m.direct_table_id == p.id)
+            .and_then(|m| m.preamble.as_ref())
+            .map(|m| m.id),
+        profile: (t.implementation_id != 0).then_some(t.implementation_id),
+        initial_default,
+    })
+}
+
+fn check_table(table: &Table, program: &Program, actions: &BTreeMap<u32, Action>) -> Outcome<()> {
+    let json = program
+        .table(&table.name)
+        .ok_or_else(|| Failure::invalid("the program has no such table"))?;
+    if json.key.len() != table.keys.len() {
+        return Err(Failure::invalid(format!(
+            "{} keys in P4Info, {} in the program",
+            table.keys.len(),
+            json.key.len()
+        )));
+    }
+    for (key, in_json) in table.keys.iter().zip(&json.key) {
+        let kinds: &[&str] = match key.kind {
+            KeyKind::Exact => &["exact", "valid"],
+            KeyKind::Lpm => &["lpm"],
+            KeyKind::Ternary => &["ternary"],
+            KeyKind::Range => &["range"],
+            KeyKind::Optional => &["ternary", "optional"],
+        };
+        if !kinds.contains(&in_json.match_type.as_str()) {
+            return Err(Failure::invalid(format!(
+                "key {} is {:?} in P4Info, {} in the program",
+                key.name, key.kind, in_json.match_type
+            )));
+        }
+        if let Some(bits) = program.key_bits(in_json)
+            && bits != key.bits
+        {
+            return Err(Failure::invalid(format!(
+                "key {} has {} bits in P4Info, {bits} in the program",
+                key.name, key.bits
+            )));
+        }
+    }
+    for (id, _) in &table.actions {
+        let action = actions.get(id).ok_or_else(|| {
+            Failure::invalid(format!("it refers to action {id}, which P4Info lacks"))
+        })?;
+        let in_json = program.action_of(json, &action.name).ok_or_else(|| {
+            Failure::invalid(format!("in the program it has no action {}", action.name))
+        })?;
+        let widths = |a: &program::Action| -> Vec<u32> {
+            a.runtime_data.iter().map(|d| d.bitwidth).collect()
+        };
+        let ours: Vec<u32> = action.params.iter().map(|p| p.bits).collect();
+        if ours != widths(in_json) {
+            return Err(Failure::invalid(format!(
+                "parameters of {} are {ours:?} bits wide in P4Info, {:?} in the program",
+                action.name,
+                widths(in_json)
+            )));
+        }
+    }
+    if table.direct_counter.is_some() && !json.with_counters {
+        return Err(Failure::invalid("in the program it has no direct counter"));
+    }
+    if table.direct_meter.is_some() && json.direct_meters.is_none() {
+        return Err(Failure::invalid("in the program it has no direct meter"));
+    }
+    if table.profile.is_some() != json.action_profile.is_some() {
+        return Err(Failure::invalid(
+            "only one of them takes its actions from an action profile",
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Parser value sets of a P4Info, checked against the program.
+
+use super::preamble;
+use super::tables::{Key, key};
+use crate::errors::{Failure, Outcome};
+use crate::program::Program;
+use std::collections::BTreeMap;
+use tidemark_proto::p4::config::v1 as p4info;
+
+pub struct ValueSet {
+    pub name: String,
+    /// Values it can hold.
+    pub size: usize,
+    pub keys: Vec<Key>,
+}
+
+pub fn index(info: &p4info::P4Info, program: &Program) -> Outcome<BTreeMap<u32, ValueSet>> {
+    let mut out = BTreeMap::new();
+    for s in &info.value_sets {
+        let p = preamble(&s.preamble)?;
+        let at = |f: Failure| f.at(format!("value set {}", p.name));
+        if !program.has_value_set(&p.name) {
+            return Err(at(Failure::invalid(
+                "P4Info and program do not belong together: the program has no such value set",
+            )));
+        }
+        let keys = s.r#match.iter().map(key).collect::<Outcome<_>>();
+        out.insert(
+            p.id,
+            ValueSet {
+                name: p.name.clone(),
+                size: usize::try_from(s.size).unwrap_or(0),
+                keys: keys.map_err(at)?,
+            },
+        );
+    }
+    Ok(out)
+}

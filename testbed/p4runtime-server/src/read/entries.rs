@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Table entries and default entries.
+
+use super::Reader;
+use super::arrays::counter_data;
+use crate::actions::of_entry;
+use crate::errors::{Failure, Outcome};
+use crate::matchfields;
+use crate::pipeline::Table;
+use crate::store::{Entry, Labels, compiled};
+use crate::target::EntryId;
+use crate::write::no_colour_counters;
+use tidemark_proto::p4::v1 as p4;
+use tidemark_proto::p4::v1::entity::Entity as Kind;
+use tidemark_proto::p4::v1::table_action::Type as ActionType;
+
+impl<'a> Reader<'a> {
+    pub(super) async fn table_entries(&self, filter: &p4::TableEntry) -> Outcome<Vec<Kind>> {
+        if filter.table_id == 0 && (!filter.r#match.is_empty() || filter.action.is_some()) {
+            return Err(Failure::invalid(
+                "match and action select nothing without a table id",
+            ));
+        }
+        no_colour_counters(filter.meter_counter_data.as_ref())?;
+        let mut out = Vec::new();
+        for table in self.tables(filter.table_id)? {
+            if filter.is_default_action {
+                out.extend(self.default_entry(table, filter)?.map(Kind::TableEntry));
+                continue;
+            }
+            for (id, entry) in self.selected(table, filter)? {
+                let mut e = to_proto(table, id, entry);
+                if filter.counter_data.is_some() && table.direct_counter.is_some() {
+                    let value = self.target()?.read_direct_counter(&table.name, id).await?;
+                    e.counter_data = Some(counter_data(value));
+                }
+                if filter.meter_config.is_some() {
+                    e.meter_config = entry.meter;
+                }
+                out.push(Kind::TableEntry(e));
+            }
+        }
+        Ok(out)
+    }
+
+    /// Entries that pass every field set in the filter.
+    pub(super) fn selected(
+        &self,
+        table: &Table,
+        filter: &p4::TableEntry,
+    ) -> Outcome<Vec<(EntryId, &'a Entry)>> {
+        let state = self.store.table(table.id)?;
+        let matches = match filter.r#match.as_slice() {
+            [] => None,
+            fields => Some(matchfields::parse(table, fields)?),
+        };
+        let action = match filter.action.as_ref().and_then(|a| a.r#type.as_ref()) {
+            None => None,
+            Some(ActionType::ActionProfileActionSet(_)) => {
+                return Err(Failure::unsupported(
+                    "selecting entries by their action sets is not supported",
+                ));
+            }
+            Some(a) => Some(a),
+        };
+        Ok(state
+            .iter()
+            .filter(|(_, e)| matches.as_ref().is_none_or(|m| *m == e.matches))
+            .filter(|(_, e)| filter.priority == 0 || filter.priority == e.priority)
+            .filter(|(_, e)| action.is_none_or(|a| same_action(a, &e.action)))
+            .filter(|(_, e)| passes(&e.labels, filter))
+            .collect())
+    }
+
+    fn default_entry(
+        &self,
+        table: &Table,
+        filter: &p4::TableEntry,
+    ) -> Outcome<Option<p4::TableEntry>> {
+        if !filter.r#match.is_empty() || filter.priority != 0 {
+            return Err(Failure::invalid(format!(
+                "default entry of table {}: it has no match fields and no priority",
+                table.name
+            )));
+        }
+        let (action, labels) = match &self.store.table(table.id)?.default {
+            Some((action, labels)) => (Some(action.clone()), labels.clone()),
+            None => (
+                compiled::default_action(self.pipeline, table),
+                Labels::default(),
+            ),
+        };
+        Ok(passes(&labels, filter).then(|| p4::TableEntry {
+            table_id: table.id,
+            action: action.map(of_entry),
+            is_default_action: true,
+            is_const: table.const_default,
+            metadata: labels.metadata,
+            controller_metadata: labels.controller_metadata,
+            ..Default::default()
+        }))
+    }
+}
+
+/// Of an action only its id counts.
+fn same_action(filter: &ActionType, held: &p4::TableAction) -> bool {
+    match (filter, &held.r#type) {
+        (ActionType::Action(a), Some(ActionType::Action(b))) => a.action_id == b.action_id,
+        (a, Some(b)) => a == b,
+        (_, None) => false,
+    }
+}
+
+fn passes(labels: &Labels, filter: &p4::TableEntry) -> bool {
+    (filter.metadata.is_empty() || filter.metadata == labels.metadata)
+        && (filter.controller_metadata == 0
+            || filter.controller_metadata == labels.controller_metadata)
+}
+
+fn to_proto(table: &Table, id: EntryId, entry: &Entry) -> p4::TableEntry {
+    p4::TableEntry {
+        table_id: table.id,
+        r#match: matchfields::to_proto(table, &entry.matches),
+        action: Some(entry.action.clone()),
+        priority: entry.priority,
+        metadata: entry.labels.metadata.clone(),
+        controller_metadata: entry.labels.controller_metadata,
+        is_const: table.const_entries && id.is_compiled(),
+        ..Default::default()
+    }
+}

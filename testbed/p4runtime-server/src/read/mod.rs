@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One entity of a Read: a filter, and the entities that pass it.
+
+mod arrays;
+mod direct;
+mod entries;
+mod others;
+mod profiles;
+
+use crate::errors::{Failure, Outcome};
+use crate::pipeline::{Pipeline, Table};
+use crate::store::Store;
+use crate::target::Target;
+use crate::write::no_externs;
+use tidemark_proto::p4::v1 as p4;
+use tidemark_proto::p4::v1::entity::Entity as Kind;
+use tidemark_proto::p4::v1::packet_replication_engine_entry::Type as Pre;
+
+pub struct Reader<'a> {
+    pub pipeline: &'a Pipeline,
+    pub store: &'a Store,
+    /// `None` while the pipeline is saved but not committed.
+    pub target: Option<&'a dyn Target>,
+}
+
+impl<'a> Reader<'a> {
+    pub async fn read(&self, filter: &p4::Entity) -> Outcome<Vec<p4::Entity>> {
+        let found = match &filter.entity {
+            Some(Kind::TableEntry(e)) => self.table_entries(e).await?,
+            Some(Kind::ActionProfileMember(m)) => self.members(m)?,
+            Some(Kind::ActionProfileGroup(g)) => self.selector_groups(g)?,
+            Some(Kind::DirectCounterEntry(e)) => self.direct_counters(e).await?,
+            Some(Kind::CounterEntry(e)) => self.counters(e).await?,
+            Some(Kind::MeterEntry(e)) => self.meters(e)?,
+            Some(Kind::DirectMeterEntry(e)) => self.direct_meters(e)?,
+            Some(Kind::RegisterEntry(e)) => self.registers(e).await?,
+            Some(Kind::DigestEntry(e)) => self.digests(e.digest_id)?,
+            Some(Kind::ValueSetEntry(e)) => self.value_sets(e)?,
+            Some(Kind::PacketReplicationEngineEntry(e)) => match &e.r#type {
+                Some(Pre::MulticastGroupEntry(g)) => self.groups(g.multicast_group_id)?,
+                Some(Pre::CloneSessionEntry(s)) => self.sessions(s.session_id)?,
+                None => {
+                    return Err(Failure::invalid(
+                        "neither a multicast group nor a clone session",
+                    ));
+                }
+            },
+            Some(Kind::ExternEntry(_)) => return Err(no_externs()),
+            None => return Err(Failure::invalid("the entity is empty")),
+        };
+        Ok(found
+            .into_iter()
+            .map(|e| p4::Entity { entity: Some(e) })
+            .collect())
+    }
+
+    /// The table of this id, or all for 0.
+    fn tables(&self, id: u32) -> Outcome<Vec<&'a Table>> {
+        if id == 0 {
+            return Ok(self.pipeline.tables.values().collect());
+        }
+        Ok(vec![self.pipeline.table(id)?])
+    }
+
+    fn target(&self) -> Outcome<&'a dyn Target> {
+        self.target.ok_or_else(|| {
+            Failure::precondition("the pipeline is saved but not committed: nothing counts yet")
+        })
+    }
+}

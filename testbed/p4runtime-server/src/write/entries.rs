@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Table entries.
+
+use super::Writer;
+use super::arrays::counter_value;
+use super::meters::{self, no_colour_counters};
+use crate::errors::{Failure, Outcome};
+use crate::matchfields;
+use crate::pipeline::{Pipeline, Table};
+use crate::store::{Entry, EntryKey, Labels, Store};
+use crate::target::{EntryId, KeyMatch, TableEntry};
+use tidemark_proto::p4::v1 as p4;
+use tidemark_proto::p4::v1::update::Type;
+use tonic::Code;
+
+impl Writer<'_> {
+    pub(super) async fn table_entry(&mut self, kind: Type, e: &p4::TableEntry) -> Outcome<()> {
+        let pipeline = self.pipeline;
+        let table = pipeline.table(e.table_id)?;
+        let at = |f: Failure| f.at(format!("table {}", table.name));
+        if table.keys.is_empty() {
+            return Err(at(Failure::invalid(
+                "it has no keys; set is_default_action to change its action",
+            )));
+        }
+        if table.const_entries {
+            return Err(at(Failure::denied("its entries are constant")));
+        }
+        let key = entry_key(table, e)?;
+        let present = self.store.table(table.id)?.id_of(&key);
+        match (kind, present) {
+            (Type::Insert, Some(_)) => Err(at(Failure::new(
+                Code::AlreadyExists,
+                "there is an entry with this match and priority; use MODIFY",
+            ))),
+            (Type::Insert, None) => self.insert(table, e, key).await.map_err(at),
+            (_, None) => Err(at(Failure::not_found(
+                "no entry with this match and priority",
+            ))),
+            (Type::Delete, Some(id)) => self.delete(table, id).await,
+            (_, Some(id)) => self.modify(table, e, key, id).await.map_err(at),
+        }
+    }
+
+    async fn insert(&mut self, table: &Table, e: &p4::TableEntry, key: EntryKey) -> Outcome<()> {
+        check_extras(table, e)?;
+        let config = meters::checked(self.pipeline, table, e.meter_config.as_ref())?;
+        let (wanted, canonical) = self.wanted(table, e.action.as_ref())?;
+        if self.store.table(table.id)?.len() >= table.size {
+            return Err(Failure::new(
+                Code::ResourceExhausted,
+                format!("it is full: it holds {}", table.size),
+            ));
+        }
+        let id = self.store.fresh_id();
+        let (action, one_shot) = self.prepare(table, wanted).await?;
+        if let Some(t) = self.target {
+            let entry = TableEntry {
+                matches: table
+                    .keys
+                    .iter()
+                    .zip(&key.0)
+                    .map(|(k, v)| KeyMatch {
+                        name: k.name.clone(),
+                        bits: k.bits,
+                        value: v.clone(),
+                    })
+                    .collect(),
+                priority: key.1,
+                action,
+            };
+            if let Err(refused) = t.insert_entry(&table.name, id, &entry).await {
+                self.discard(table, &canonical, one_shot).await?;
+                return Err(refused.into());
+            }
+        }
+        // The entry exists from here on, whatever becomes of counter and meter.
+        self.store.table_mut(table.id)?.put(
+            id,
+            Entry {
+                matches: key.0,
+                priority: key.1,
+                action: canonical,
+                one_shot,
+                meter: e.meter_config,
+                labels: labels(e),
+            },
+        );
+        if config.is_some() {
+            self.set_direct_meter(table, id, config).await?;
+        }
+        self.set_counter(table, id, e.counter_data.as_ref()).await
+    }
+
+    async fn modify(
+        &mut self,
+        table: &Table,
+        e: &p4::TableEntry,
+        key: EntryKey,
+        id: EntryId,
+    ) -> Outcome<()> {
+        check_extras(table, e)?;
+        let config = meters::checked(self.pipeline, table, e.meter_config.as_ref())?;
+        let (wanted, canonical) = self.wanted(table, e.action.as_ref())?;
+        let (action, one_shot) = self.prepare(table, wanted).await?;
+        if let Some(t) = self.target
+            && let Err(refused) = t.modify_entry(&table.name, id, &action).await
+        {
+            self.discard(table, &canonical, one_shot).await?;
+            return Err(refused.into());
+        }
+        let entry = Entry {
+            matches: key.0,
+            priority: key.1,
+            action: canonical,
+            one_shot,
+            meter: e.meter_config,
+            labels: labels(e),
+        };
+        let before = self.store.table_mut(table.id)?.put(id, entry);
+        if let Some(b) = before {
+            self.discard(table, &b.action, b.one_shot).await?;
+        }
+        // Left out, a meter's configuration becomes the default one.
+        if table.direct_meter.is_some() {
+            self.set_direct_meter(table, id, config).await?;
+        }
+        self.set_counter(table, id, e.counter_data.as_ref()).await
+    }
+
+    async fn delete(&mut self, table: &Table, id: EntryId) -> Outcome<()> {
+        if let Some(t) = self.target {
+            t.remove_entry(&table.name, id).await?;
+        }
+        if let Some(e) = self.store.table_mut(table.id)?.remove(id) {
+            self.discard(table, &e.action, e.one_shot).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Match and priority of an entry, checked.
+pub fn entry_key(table: &Table, e: &p4::TableEntry) -> Outcome<EntryKey> {
+    let matches = matchfields::parse(table, &e.r#match)?;
+    matchfields::check_priority(table, e.priority)?;
+    Ok((matches, e.priority))
+}
+
+/// The entry whose direct counter or meter (`what`) is meant.
+pub fn direct_entry<'p>(
+    pipeline: &'p Pipeline,
+    store: &Store,
+    e: &p4::TableEntry,
+    what: &str,
+) -> Outcome<(&'p Table, EntryId)> {
+    let table = pipeline.table(e.table_id)?;
+    let at = |f: Failure| f.at(format!("table {}", table.name));
+    let resource = match what {
+        "counter" => table.direct_counter,
+        _ => table.direct_meter,
+    };
+    if resource.is_none() {
+        return Err(at(Failure::invalid(format!("it has no direct {what}"))));
+    }
+    if e.is_default_action {
+        return Err(at(Failure::unsupported(format!(
+            "misses have no direct {what}"
+        ))));
+    }
+    let key = entry_key(table, e)?;
+    let id = store
+        .table(table.id)?
+        .id_of(&key)
+        .ok_or_else(|| at(Failure::not_found("no entry with this match and priority")))?;
+    Ok((table, id))
+}
+
+pub(super) fn labels(e: &p4::TableEntry) -> Labels {
+    Labels {
+        metadata: e.metadata.clone(),
+        controller_metadata: e.controller_metadata,
+    }
+}
+
+pub(super) fn check_extras(table: &Table, e: &p4::TableEntry) -> Outcome<()> {
+    no_colour_counters(e.meter_counter_data.as_ref())?;
+    if e.idle_timeout_ns != 0 {
+        return Err(Failure::unsupported("idle timeouts are not supported"));
+    }
+    if e.time_since_last_hit.is_some() {
+        return Err(Failure::invalid("time_since_last_hit cannot be written"));
+    }
+    match &e.counter_data {
+        Some(_) if table.direct_counter.is_none() => Err(Failure::invalid(
+            "counter_data is set, but it has no direct counter",
+        )),
+        Some(data) => counter_value(data).map(|_| ()),
+        None => Ok(()),
+    }
+}

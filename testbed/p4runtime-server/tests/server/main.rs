@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The server over a real connection, with a switch that only remembers.
+
+// Helpers outside of #[test] functions, which clippy does not see as tests.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+mod arrays;
+mod digests;
+mod meters;
+mod others;
+mod packets;
+mod profiles;
+mod reconcile;
+mod rpcs;
+mod tables;
