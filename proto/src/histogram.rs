@@ -10,6 +10,7 @@ const LINEAR: u64 = 128;
 const SUB_BITS: u32 = 6;
 
 /// Bucket number of a value.
+#[inline]
 pub fn bucket_of(value: u64) -> u32 {
     if value < LINEAR {
         return value as u32;

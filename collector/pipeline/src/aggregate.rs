@@ -3,6 +3,7 @@
 //! alone, so that a replayed capture gives what was sent live.
 
 mod flow;
+mod flows;
 mod histogram;
 mod link;
 mod node;
@@ -98,6 +99,17 @@ impl Aggregator {
     fn node(&mut self, node_id: u32) -> &mut NodeIntervals {
         let i = self.position(node_id);
         &mut self.nodes[i]
+    }
+
+    /// Has the totals brought near that a packet or sample at a node's time will
+    /// be counted in.
+    #[inline]
+    pub fn foresee(&self, (node_id, time_ns): (u32, u64), flow_id: u64, port: u32) {
+        if let Some(node) = self.nodes.get(self.last_node)
+            && node.node_id() == node_id
+        {
+            node.foresee(time_ns, flow_id, port);
+        }
     }
 
     /// Takes a packet; gives the update that became complete by it.

@@ -2,7 +2,9 @@
 //! What is remembered of one flow: its sequence space, the sender's recent
 //! states, and its packets at each port that reports it.
 
+use crate::index::Packed;
 use crate::point::Point;
+use crate::prefetch;
 use int_report::FlowKey;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
@@ -11,7 +13,7 @@ use std::collections::VecDeque;
 const MAX_SAMPLES: usize = 32;
 
 /// The sender's state as a sample showed it, sequence numbers unwrapped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SampleState {
     /// Host clock.
     pub time_ns: u64,
@@ -67,32 +69,40 @@ impl Syn {
     }
 }
 
-/// One flow.
+/// One flow. In the order in which packets, then samples, need it, from the
+/// start of a cache line.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Flow {
-    pub key: FlowKey,
+    pub packed: Packed,
     pub id: u64,
-    pub created_rx_ns: u64,
     pub last_rx_ns: u64,
+    pub created_rx_ns: u64,
+    /// Highest sequence number so far, unwrapped; 0 before the first.
+    reference: u64,
+    pub mss_bytes: u32,
+    pub host: u16,
     pub first_node: u16,
-    pub first_seen_ns: u64,
     pub probed: bool,
     pub has_data: bool,
     pub fin: bool,
-    pub mss_bytes: u32,
-    pub handshake_rtt_ns: u64,
-    pub syn: Option<Syn>,
-    pub cookie: Option<u64>,
-    pub host: u16,
+    has_sample: bool,
+    awaits_answer: bool,
     /// Nearly always one: it lies beside the rest.
     pub points: SmallVec<[Point; 1]>,
-    reference: Option<u64>,
+    last: SampleState,
     samples: VecDeque<SampleState>,
+    pub cookie: Option<u64>,
+    pub syn: Option<Syn>,
+    pub handshake_rtt_ns: u64,
+    pub first_seen_ns: u64,
+    pub key: FlowKey,
 }
 
 impl Flow {
     pub fn new(key: FlowKey, id: u64, rx_ns: u64, node: u16, time_ns: u64) -> Self {
         Self {
+            packed: Packed::of(&key),
             key,
             id,
             created_rx_ns: rx_ns,
@@ -108,23 +118,38 @@ impl Flow {
             cookie: None,
             host: 0,
             points: SmallVec::new(),
-            reference: None,
+            reference: 0,
+            has_sample: false,
+            awaits_answer: false,
+            last: SampleState::default(),
             samples: VecDeque::new(),
         }
+    }
+
+    /// Remembers a SYN.
+    pub fn set_syn(&mut self, syn: Syn) {
+        self.syn = Some(syn);
+        self.awaits_answer = self.handshake_rtt_ns == 0;
+    }
+
+    /// A SYN has passed and its round trip is not known.
+    #[inline]
+    pub fn awaits_answer(&self) -> bool {
+        self.awaits_answer
     }
 
     /// A sequence number without its wraps.
     #[inline]
     pub fn unwrap(&mut self, seq: u32) -> u64 {
-        let Some(reference) = self.reference else {
+        let reference = self.reference;
+        if reference == 0 {
             // Room below for numbers before the first one seen.
-            let first = (1 << 32) | u64::from(seq);
-            self.reference = Some(first);
-            return first;
-        };
+            self.reference = (1 << 32) | u64::from(seq);
+            return self.reference;
+        }
         let value =
             reference.saturating_add_signed(i64::from(seq.wrapping_sub(reference as u32) as i32));
-        self.reference = Some(reference.max(value));
+        self.reference = reference.max(value);
         value
     }
 
@@ -142,20 +167,28 @@ impl Flow {
         self.points.len() - 1
     }
 
+    /// Asks for the place of the next sample.
+    #[inline]
+    pub fn prefetch_samples(&self) {
+        prefetch::end(self.samples.back());
+    }
+
     /// The newest sample.
     #[inline]
     pub fn last_sample(&self) -> Option<&SampleState> {
-        self.samples.back()
+        self.has_sample.then_some(&self.last)
     }
 
     /// Remembers a sample; `snd_nxt` is raised to the highest before, which
     /// keeps the search by sequence number valid.
     #[inline]
     pub fn remember(&mut self, mut sample: SampleState) -> SampleState {
-        if let Some(last) = self.samples.back() {
+        if let Some(last) = self.last_sample() {
             sample.snd_nxt = sample.snd_nxt.max(last.snd_nxt);
             sample.snd_una = sample.snd_una.max(last.snd_una);
         }
+        self.last = sample;
+        self.has_sample = true;
         if self.samples.len() == MAX_SAMPLES {
             self.samples.pop_front();
         }
@@ -168,7 +201,7 @@ impl Flow {
     pub fn sample_beyond(&self, seq: u64) -> Option<(SampleState, Option<SampleState>)> {
         // Nearly always the packet is reported before its sample: no search,
         // which would touch many cache lines.
-        if self.samples.back()?.snd_nxt <= seq {
+        if self.last_sample()?.snd_nxt <= seq {
             return None;
         }
         let i = self.samples.partition_point(|s| s.snd_nxt <= seq);
@@ -179,7 +212,7 @@ impl Flow {
     /// The first sample at or after a host time.
     #[inline]
     pub fn sample_after(&self, host_ns: u64) -> Option<SampleState> {
-        if self.samples.back()?.time_ns < host_ns {
+        if self.last_sample()?.time_ns < host_ns {
             return None;
         }
         let i = self.samples.partition_point(|s| s.time_ns < host_ns);
@@ -188,7 +221,8 @@ impl Flow {
 
     /// Forgets the sequence space: another connection has the same ports.
     pub fn forget_sequences(&mut self) {
-        self.reference = None;
+        self.reference = 0;
+        self.has_sample = false;
         self.samples.clear();
         self.points.clear();
     }

@@ -43,6 +43,8 @@ pub struct NodeState {
     suspects: u32,
     suspect_ns: u64,
     max_forward_ns: u64,
+    /// Port and wire overhead looked up last.
+    last_overhead: Option<(u32, u32)>,
     /// Reports whose egress timestamp is before their ingress timestamp.
     pub negative_delays: u64,
 }
@@ -63,6 +65,7 @@ impl NodeState {
             suspects: 0,
             suspect_ns: 0,
             max_forward_ns: u64::from(max_clock_step_ms) * 1_000_000,
+            last_overhead: None,
             negative_delays: 0,
         }
     }
@@ -167,9 +170,17 @@ impl NodeState {
 
     /// Bytes beyond the IP length that a packet takes on the wire of a port.
     #[inline]
-    pub fn wire_overhead_bytes(&self, port: u32) -> u32 {
-        self.port(port)
-            .map_or(DEFAULT_WIRE_OVERHEAD_BYTES, |p| p.wire_overhead_bytes)
+    pub fn wire_overhead_bytes(&mut self, port: u32) -> u32 {
+        if let Some((last, bytes)) = self.last_overhead
+            && last == port
+        {
+            return bytes;
+        }
+        let bytes = self
+            .port(port)
+            .map_or(DEFAULT_WIRE_OVERHEAD_BYTES, |p| p.wire_overhead_bytes);
+        self.last_overhead = Some((port, bytes));
+        bytes
     }
 
     /// Bytes beyond the IP length that a packet counts in the queue of a port.

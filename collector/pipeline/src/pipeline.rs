@@ -12,9 +12,10 @@ use crate::clock::NodeClock;
 use crate::config::{Config, ConfigError};
 use crate::flow::Flow;
 use crate::node::NodeState;
-use crate::rows::{Event, EventRow, FlowRow, PostcardRow, Sink};
+use crate::queue::Queue;
+use crate::rows::{Event, EventRow, FlowRow, Sink};
 use crate::stats::Stats;
-use crate::table::FlowTable;
+use crate::table::{FlowTable, Found};
 use int_report::sequence::{StreamConfig, StreamTable};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -37,21 +38,12 @@ const IDLE_MARGIN_NS: u64 = 300_000_000;
 /// And are at least this far apart.
 const IDLE_STEP_NS: u64 = 50_000_000;
 
-/// A packet on its way to the sink, perhaps waiting for a sample.
-struct Pending {
-    row: PostcardRow,
-    node: u16,
-    slot: u32,
-    deadline_rx_ns: u64,
-    resolved: bool,
-}
-
 struct Held {
     due_rx_ns: u64,
     host: u16,
     event: tcp_probe::Event,
     /// Its flow, if that was known when it was fetched ahead.
-    slot: Option<u32>,
+    slot: Option<Found>,
 }
 
 struct Node {
@@ -79,8 +71,8 @@ pub struct Pipeline<S> {
     streams: StreamTable,
     skip_datagram: bool,
     flows: FlowTable,
-    queue: VecDeque<Pending>,
-    first_position: u64,
+    queue: Queue,
+    join_wait_ns: u64,
     held: VecDeque<Held>,
     aggregator: Aggregator,
     now_rx_ns: u64,
@@ -107,8 +99,8 @@ impl<S: Sink> Pipeline<S> {
             streams: StreamTable::new(StreamConfig::default(), MAX_STREAMS),
             skip_datagram: false,
             flows: FlowTable::new(config.max_flows),
-            queue: VecDeque::new(),
-            first_position: 0,
+            queue: Queue::default(),
+            join_wait_ns: u64::from(config.join_wait_ms) * 1_000_000,
             held: VecDeque::new(),
             aggregator: Aggregator::new(AggregateConfig::from(&config)),
             now_rx_ns: 0,

@@ -2,6 +2,7 @@
 //! One flow at one egress port: which of its sequence numbers came by, which
 //! of its packets wait for a sample, and the queueing delay its ACKs tell of.
 
+use crate::prefetch;
 use std::collections::VecDeque;
 
 /// Unacknowledged segments remembered per flow and port.
@@ -22,31 +23,62 @@ pub struct Waiting {
     pub key: u64,
     /// Position in the pipeline's queue.
     pub position: u64,
+    /// When it came to the switch.
+    pub ingress_ns: u64,
 }
 
+/// 24 bytes: of these there are as many as packets in flight, and not all fit
+/// the core's caches.
 #[derive(Clone, Copy, Debug)]
 struct Unacked {
     seq: u64,
-    end: u64,
     egress_ns: u64,
-    delay_ns: u64,
+    /// Length in the lower bits, delay in ns (up to three days) above.
+    length_delay: u64,
 }
 
-/// The flow at one egress port.
+const LENGTH_BITS: u32 = 16;
+
+impl Unacked {
+    #[inline]
+    fn new(seq: u64, end: u64, egress_ns: u64, delay_ns: u64) -> Self {
+        // An IP packet holds no more.
+        let length = end.saturating_sub(seq).min((1 << LENGTH_BITS) - 1);
+        let delay_ns = delay_ns.min((1 << (64 - LENGTH_BITS)) - 1);
+        Self {
+            seq,
+            egress_ns,
+            length_delay: delay_ns << LENGTH_BITS | length,
+        }
+    }
+
+    #[inline]
+    fn end(&self) -> u64 {
+        self.seq + (self.length_delay & ((1 << LENGTH_BITS) - 1))
+    }
+
+    #[inline]
+    fn delay_ns(&self) -> u64 {
+        self.length_delay >> LENGTH_BITS
+    }
+}
+
+/// The flow at one egress port. In the order in which a packet needs it.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Point {
-    pub node: u16,
     pub port: u32,
-    /// One beyond the highest sequence number seen; `None` before the first.
-    max_end: Option<u64>,
+    pub node: u16,
+    /// One beyond the highest sequence number seen; 0 before the first.
+    max_end: u64,
     /// Never seen ranges below `max_end`.
     holes: Vec<Hole>,
+    settle: u32,
+    delays: u32,
+    smoothed_delay_ns: f64,
     unacked: VecDeque<Unacked>,
     pub wait_sequence: VecDeque<Waiting>,
     pub wait_time: VecDeque<Waiting>,
-    smoothed_delay_ns: f64,
-    delays: u32,
-    settle: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +113,7 @@ impl Point {
         Self {
             node,
             port,
-            max_end: None,
+            max_end: 0,
             holes: Vec::new(),
             unacked: VecDeque::new(),
             wait_sequence: VecDeque::new(),
@@ -102,12 +134,9 @@ impl Point {
     /// Notes that a segment `[seq, end)` came to the switch at `ingress_ns`.
     #[inline]
     pub fn arrival(&mut self, seq: u64, end: u64, ingress_ns: u64) -> Arrival {
-        let Some(max_end) = self.max_end else {
-            self.max_end = Some(end);
-            return Arrival::New;
-        };
+        let max_end = self.max_end;
         if seq >= max_end {
-            if seq > max_end {
+            if seq > max_end && max_end > 0 {
                 if self.holes.len() == MAX_HOLES {
                     self.holes.remove(0);
                 }
@@ -117,10 +146,10 @@ impl Point {
                     ingress_ns,
                 });
             }
-            self.max_end = Some(end);
+            self.max_end = end;
             return Arrival::New;
         }
-        self.max_end = Some(max_end.max(end));
+        self.max_end = max_end.max(end);
         let Some(i) = self.holes.iter().position(|h| seq < h.end && h.start < end) else {
             return Arrival::Again;
         };
@@ -160,15 +189,28 @@ impl Point {
         }
     }
 
-    /// Where the next packet will be noted.
+    /// Asks for where the next packet will be noted.
     #[inline]
-    pub fn ends(&self) -> [Option<*const u8>; 2] {
-        [
-            self.unacked.back().map(|u| std::ptr::from_ref(u).cast()),
-            self.wait_sequence
-                .back()
-                .map(|w| std::ptr::from_ref(w).cast()),
-        ]
+    pub fn prefetch_ends(&self) {
+        prefetch::end(self.unacked.back());
+        prefetch::end(self.wait_sequence.back());
+    }
+
+    /// Asks for what the next sample looks at first.
+    #[inline]
+    pub fn prefetch_fronts(&self) {
+        if let Some(u) = self.unacked.front() {
+            prefetch::start(u);
+        }
+        if let Some(w) = self.wait_sequence.front() {
+            prefetch::start(w);
+        }
+    }
+
+    /// Position of the packet that waits longest.
+    #[inline]
+    pub fn oldest_waiting(&self) -> Option<u64> {
+        self.wait_sequence.front().map(|w| w.position)
     }
 
     /// Forgets waiting packets that have been handed on meanwhile.
@@ -187,12 +229,8 @@ impl Point {
         if self.unacked.len() == MAX_UNACKED {
             self.unacked.pop_front();
         }
-        self.unacked.push_back(Unacked {
-            seq,
-            end,
-            egress_ns,
-            delay_ns,
-        });
+        self.unacked
+            .push_back(Unacked::new(seq, end, egress_ns, delay_ns));
         let mut i = self.unacked.len() - 1;
         while i > 0 && self.unacked[i - 1].seq > self.unacked[i].seq {
             self.unacked.swap(i, i - 1);
@@ -212,12 +250,12 @@ impl Point {
         let mut oldest = None;
         let mut result: Option<Acked> = None;
         while let Some(u) = self.unacked.front() {
-            if u.end > una {
+            if u.end() > una {
                 break;
             }
             // The kernel measures on the oldest segment newly acknowledged.
             if oldest.is_none() && u.seq == before {
-                oldest = Some(u.delay_ns);
+                oldest = Some(u.delay_ns());
             }
             let egress_ns = result.map_or(u.egress_ns, |r| r.egress_ns.max(u.egress_ns));
             result = Some(Acked { egress_ns });
@@ -244,7 +282,12 @@ impl Point {
             return 0;
         }
         let base = f64::from(srtt_us) - self.smoothed_delay_ns / 1000.0;
-        if base >= 1.0 { base.round() as u32 } else { 0 }
+        if base < 1.0 {
+            return 0;
+        }
+        // To the nearest; `round` would be a call.
+        let whole = base as u32;
+        whole.saturating_add(u32::from(base - f64::from(whole) >= 0.5))
     }
 }
 

@@ -2,72 +2,21 @@
 //! All flows, bounded in number.
 
 use crate::flow::Flow;
+use crate::index::{Index, Packed};
+use crate::prefetch;
 use int_report::FlowKey;
-use rustc_hash::FxHashMap;
-use std::net::IpAddr;
 
 /// How many flows are looked at to find one to evict.
 const SCAN: usize = 64;
 
-/// A five-tuple packed so that it is hashed and compared in a few words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct V4Key(u64, u64);
+/// The part of a flow that each packet and sample needs.
+const FETCHED_BYTES: usize = 320;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct V6Key(u128, u128, u64);
-
-/// Slots by five-tuple, a table for each length of key.
-#[derive(Debug, Default)]
-struct Index {
-    v4: FxHashMap<V4Key, u32>,
-    v6: FxHashMap<V6Key, u32>,
-}
-
-#[inline]
-fn ports(key: &FlowKey) -> u64 {
-    u64::from(key.src_port) << 32 | u64::from(key.dst_port) << 16 | u64::from(key.protocol)
-}
-
-#[inline]
-fn v6(key: &FlowKey) -> V6Key {
-    let bits = |address: IpAddr| match address {
-        IpAddr::V4(a) => a.to_ipv6_mapped().to_bits(),
-        IpAddr::V6(a) => a.to_bits(),
-    };
-    V6Key(bits(key.src), bits(key.dst), ports(key))
-}
-
-#[inline]
-fn v4(key: &FlowKey) -> Option<V4Key> {
-    let (IpAddr::V4(src), IpAddr::V4(dst)) = (key.src, key.dst) else {
-        return None;
-    };
-    let addresses = u64::from(src.to_bits()) << 32 | u64::from(dst.to_bits());
-    Some(V4Key(addresses, ports(key)))
-}
-
-impl Index {
-    #[inline]
-    fn get(&self, key: &FlowKey) -> Option<u32> {
-        match v4(key) {
-            Some(packed) => self.v4.get(&packed).copied(),
-            None => self.v6.get(&v6(key)).copied(),
-        }
-    }
-
-    fn insert(&mut self, key: &FlowKey, slot: u32) {
-        match v4(key) {
-            Some(packed) => self.v4.insert(packed, slot),
-            None => self.v6.insert(v6(key), slot),
-        };
-    }
-
-    fn remove(&mut self, key: &FlowKey) {
-        match v4(key) {
-            Some(packed) => self.v4.remove(&packed),
-            None => self.v6.remove(&v6(key)),
-        };
-    }
+/// A slot that is probably the flow's.
+#[derive(Clone, Copy, Debug)]
+pub struct Found {
+    pub slot: u32,
+    key: Packed,
 }
 
 /// Flows by five-tuple. When full, the longest idle of the next few goes.
@@ -104,7 +53,27 @@ impl FlowTable {
 
     #[inline]
     pub fn find(&self, key: &FlowKey) -> Option<u32> {
-        self.index.get(key)
+        self.index.find(Packed::of(key), |slot| {
+            self.slots.get(slot as usize).is_some_and(|f| f.key == *key)
+        })
+    }
+
+    /// Finds a flow ahead of its use and has it brought near. Whether it is the
+    /// one sought is not looked at yet.
+    #[inline]
+    pub fn find_ahead(&self, key: &FlowKey) -> Option<Found> {
+        let key = Packed::of(key);
+        let slot = self.index.find(key, |_| true)?;
+        self.prefetch(slot);
+        Some(Found { slot, key })
+    }
+
+    /// The slot of a flow found before, if it is its.
+    #[inline]
+    pub fn still(&self, found: Option<Found>) -> Option<u32> {
+        let found = found?;
+        let flow = self.slots.get(found.slot as usize)?;
+        (flow.packed == found.key && found.key.is_whole()).then_some(found.slot)
     }
 
     #[inline]
@@ -117,11 +86,12 @@ impl FlowTable {
         self.slots.get_mut(slot as usize)
     }
 
-    /// Has a flow brought near to the core while something else is done.
+    /// Has a flow brought near to the core while something else is done: the
+    /// part that packets and samples need.
     #[inline]
     pub fn prefetch(&self, slot: u32) {
         if let Some(flow) = self.slots.get(slot as usize) {
-            near(flow);
+            prefetch::lines(flow, FETCHED_BYTES);
         }
     }
 
@@ -129,8 +99,17 @@ impl FlowTable {
     #[inline]
     pub fn prefetch_packets(&self, slot: u32) {
         if let Some(point) = self.slots.get(slot as usize).and_then(|f| f.points.first()) {
-            for place in point.ends().into_iter().flatten() {
-                line(place);
+            point.prefetch_ends();
+        }
+    }
+
+    /// The same for the packets that a flow's next sample tells of.
+    #[inline]
+    pub fn prefetch_oldest(&self, slot: u32) {
+        if let Some(flow) = self.slots.get(slot as usize) {
+            flow.prefetch_samples();
+            if let Some(point) = flow.points.first() {
+                point.prefetch_fronts();
             }
         }
     }
@@ -146,10 +125,10 @@ impl FlowTable {
             let victim = self.victim();
             self.evicted += 1;
             let old = std::mem::replace(&mut self.slots[victim], flow);
-            self.index.remove(&old.key);
+            self.index.remove(old.packed, victim as u32);
             victim
         };
-        self.index.insert(&key, slot as u32);
+        self.index.insert(Packed::of(&key), slot as u32);
         slot as u32
     }
 
@@ -173,29 +152,6 @@ impl FlowTable {
         self.hand = (self.hand + SCAN) % self.slots.len();
         best
     }
-}
-
-/// Asks for every cache line of a value.
-#[inline]
-fn near<T>(value: &T) {
-    let start = std::ptr::from_ref(value).cast::<u8>();
-    for offset in (0..size_of::<T>()).step_by(64) {
-        line(start.wrapping_add(offset));
-    }
-}
-
-/// Asks for a cache line; a hint, without effect on any result.
-#[inline]
-fn line(address: *const u8) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch reads nothing that a program could see, and never
-    // faults, whatever the address.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(address.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = address;
 }
 
 #[cfg(test)]

@@ -4,38 +4,73 @@
 use crate::rows::{Join, PostcardRow, ProbeRow};
 use tidemark_proto::telemetry::{FlowInterval, ProbeInterval};
 
-const FIN_OR_RST: u8 = 0x05;
-const SYN: u8 = 0x02;
-
-/// Running totals of a [`FlowInterval`].
+/// Running totals of a [`FlowInterval`]: two cache lines, the first for packets,
+/// the second for samples.
 #[derive(Debug, Default)]
+#[repr(C, align(64))]
 pub struct FlowTotals {
-    record: FlowInterval,
+    flow_id: u64,
+    ip_bytes: u64,
+    wire_bytes: u64,
+    payload_bytes: u64,
+    delay_sum_ns: u64,
+    port: u32,
+    packets: u32,
+    joined: u32,
+    unjoined: u32,
+    drops: u32,
+    retransmitted: u32,
+    ce_marked: u32,
+    samples: u32,
+    acked_bytes: u64,
+    cwnd_first: u32,
+    cwnd_last: u32,
+    cwnd_min: u32,
+    cwnd_max: u32,
+    ssthresh_last: u32,
+    snd_wnd_last_bytes: u32,
+    inflight_min_bytes: u32,
+    inflight_max_bytes: u32,
+    inflight_last_bytes: u32,
+    srtt_min_us: u32,
+    srtt_last_us: u32,
+    base_rtt_min_us: u32,
 }
 
+const _: () = assert!(size_of::<FlowTotals>() == 128);
+
 impl FlowTotals {
+    pub fn new(flow_id: u64, port: u32) -> Self {
+        Self {
+            flow_id,
+            port,
+            ..Self::default()
+        }
+    }
+
     /// A packet of the flow left, or was dropped, in this interval.
     #[inline]
     pub fn packet(&mut self, row: &PostcardRow) {
-        let r = &mut self.record;
         if row.dropped {
-            r.drops += 1;
+            self.drops += 1;
         } else {
-            r.packets += 1;
-            r.ip_bytes += u64::from(row.ip_bytes);
-            r.wire_bytes += u64::from(row.ip_bytes + row.wire_overhead_bytes);
-            r.payload_bytes += u64::from(row.payload_bytes);
-            r.delay_sum_ns += row.egress_ns.saturating_sub(row.ingress_ns);
+            self.packets += 1;
+            self.ip_bytes += u64::from(row.ip_bytes);
+            self.wire_bytes += u64::from(row.ip_bytes + row.wire_overhead_bytes);
+            self.payload_bytes += u64::from(row.payload_bytes);
+            self.delay_sum_ns += row.egress_ns.saturating_sub(row.ingress_ns);
         }
-        r.ce_marked += u32::from(row.ce_marked);
-        r.retransmitted_packets += u32::from(row.retransmitted);
+        if row.ce_marked {
+            self.ce_marked += 1;
+        }
+        if row.retransmitted {
+            self.retransmitted += 1;
+        }
         match row.join {
             Join::None => {}
-            Join::Unmatched => r.unjoined += 1,
-            Join::Sequence | Join::Time => r.joined += 1,
+            Join::Unmatched => self.unjoined += 1,
+            Join::Sequence | Join::Time => self.joined += 1,
         }
-        r.syn |= row.tcp_flags & SYN != 0;
-        r.fin_or_rst |= row.tcp_flags & FIN_OR_RST != 0;
     }
 
     /// A sample of the flow's sender fell into this interval.
@@ -43,60 +78,69 @@ impl FlowTotals {
     pub fn sample(&mut self, row: &ProbeRow) {
         let inflight = row.snd_nxt.wrapping_sub(row.snd_una);
         let base = row.base_rtt_us;
-        match &mut self.record.probe {
-            None => {
-                self.record.probe = Some(ProbeInterval {
-                    samples: 1,
-                    cwnd_first: row.cwnd,
-                    cwnd_last: row.cwnd,
-                    cwnd_min: row.cwnd,
-                    cwnd_max: row.cwnd,
-                    ssthresh_last: row.ssthresh,
-                    snd_wnd_last_bytes: row.snd_wnd_bytes,
-                    inflight_min_bytes: inflight,
-                    inflight_max_bytes: inflight,
-                    inflight_last_bytes: inflight,
-                    srtt_min_us: row.srtt_us,
-                    srtt_last_us: row.srtt_us,
-                    base_rtt_min_us: base,
-                    acked_bytes: row.acked_bytes.into(),
-                });
-            }
-            Some(p) => {
-                p.samples += 1;
-                p.cwnd_last = row.cwnd;
-                p.cwnd_min = p.cwnd_min.min(row.cwnd);
-                p.cwnd_max = p.cwnd_max.max(row.cwnd);
-                p.ssthresh_last = row.ssthresh;
-                p.snd_wnd_last_bytes = row.snd_wnd_bytes;
-                p.inflight_min_bytes = p.inflight_min_bytes.min(inflight);
-                p.inflight_max_bytes = p.inflight_max_bytes.max(inflight);
-                p.inflight_last_bytes = inflight;
-                p.srtt_min_us = p.srtt_min_us.min(row.srtt_us);
-                p.srtt_last_us = row.srtt_us;
-                if base > 0 && (p.base_rtt_min_us == 0 || base < p.base_rtt_min_us) {
-                    p.base_rtt_min_us = base;
-                }
-                p.acked_bytes += u64::from(row.acked_bytes);
+        if self.samples == 0 {
+            self.cwnd_first = row.cwnd;
+            self.cwnd_min = row.cwnd;
+            self.cwnd_max = row.cwnd;
+            self.inflight_min_bytes = inflight;
+            self.inflight_max_bytes = inflight;
+            self.srtt_min_us = row.srtt_us;
+            self.base_rtt_min_us = base;
+        } else {
+            self.cwnd_min = self.cwnd_min.min(row.cwnd);
+            self.cwnd_max = self.cwnd_max.max(row.cwnd);
+            self.inflight_min_bytes = self.inflight_min_bytes.min(inflight);
+            self.inflight_max_bytes = self.inflight_max_bytes.max(inflight);
+            self.srtt_min_us = self.srtt_min_us.min(row.srtt_us);
+            if base > 0 && (self.base_rtt_min_us == 0 || base < self.base_rtt_min_us) {
+                self.base_rtt_min_us = base;
             }
         }
+        self.samples += 1;
+        self.cwnd_last = row.cwnd;
+        self.ssthresh_last = row.ssthresh;
+        self.snd_wnd_last_bytes = row.snd_wnd_bytes;
+        self.inflight_last_bytes = inflight;
+        self.srtt_last_us = row.srtt_us;
+        self.acked_bytes += u64::from(row.acked_bytes);
     }
 
     /// The finished record.
-    pub fn record(
-        self,
-        flow_id: u64,
-        (node_id, port): (u32, u32),
-        start_ns: u64,
-        duration_ns: u64,
-    ) -> FlowInterval {
+    pub fn record(&self, node_id: u32, start_ns: u64, duration_ns: u64) -> FlowInterval {
         FlowInterval {
-            flow_id,
+            flow_id: self.flow_id,
             node_id,
-            port,
+            port: self.port,
             start_ns,
             duration_ns,
-            ..self.record
+            packets: self.packets,
+            ip_bytes: self.ip_bytes,
+            wire_bytes: self.wire_bytes,
+            payload_bytes: self.payload_bytes,
+            drops: self.drops,
+            ce_marked: self.ce_marked,
+            retransmitted_packets: self.retransmitted,
+            delay_sum_ns: self.delay_sum_ns,
+            joined: self.joined,
+            unjoined: self.unjoined,
+            probe: (self.samples > 0).then_some(ProbeInterval {
+                samples: self.samples,
+                cwnd_first: self.cwnd_first,
+                cwnd_last: self.cwnd_last,
+                cwnd_min: self.cwnd_min,
+                cwnd_max: self.cwnd_max,
+                ssthresh_last: self.ssthresh_last,
+                snd_wnd_last_bytes: self.snd_wnd_last_bytes,
+                inflight_min_bytes: self.inflight_min_bytes,
+                inflight_max_bytes: self.inflight_max_bytes,
+                inflight_last_bytes: self.inflight_last_bytes,
+                srtt_min_us: self.srtt_min_us,
+                srtt_last_us: self.srtt_last_us,
+                base_rtt_min_us: self.base_rtt_min_us,
+                acked_bytes: self.acked_bytes,
+            }),
+            syn: false,
+            fin_or_rst: false,
         }
     }
 }

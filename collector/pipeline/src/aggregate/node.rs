@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The open intervals of one node.
 
-use super::flow::FlowTotals;
+use super::flows::Flows;
 use super::link::{LinkState, LinkTotals};
 use super::{AggregateConfig, Misfits};
 use crate::node::MAX_TIME_NS;
@@ -26,8 +26,7 @@ type LinkIndex = usize;
 struct Interval {
     /// By [`LinkIndex`].
     links: Vec<Option<Box<LinkTotals>>>,
-    flow_index: FxHashMap<(u64, u32), u32>,
-    flows: Vec<((u64, u32), FlowTotals)>,
+    flows: Flows,
     drops: Vec<Drop>,
 }
 
@@ -38,16 +37,6 @@ impl Interval {
             self.links.resize_with(link + 1, || None);
         }
         self.links[link].get_or_insert_default()
-    }
-
-    #[inline]
-    fn flow(&mut self, flow_id: u64, port: u32) -> &mut FlowTotals {
-        let key = (flow_id, port);
-        let i = *self.flow_index.entry(key).or_insert_with(|| {
-            self.flows.push((key, FlowTotals::default()));
-            (self.flows.len() - 1) as u32
-        });
-        &mut self.flows[i as usize].1
     }
 }
 
@@ -186,6 +175,22 @@ impl NodeIntervals {
         Some(i)
     }
 
+    /// See [`super::Aggregator::foresee`].
+    #[inline]
+    pub fn foresee(&self, time_ns: u64, flow_id: u64, port: u32) {
+        let (number, start, end) = self.last_number;
+        let number = if (start..end).contains(&time_ns) {
+            number
+        } else {
+            time_ns / self.config.interval_ns
+        };
+        if let Some(offset) = self.base.and_then(|base| number.checked_sub(base))
+            && let Some(interval) = self.open.get(offset as usize)
+        {
+            interval.flows.prefetch(flow_id, port);
+        }
+    }
+
     #[inline]
     pub fn postcard(&mut self, row: &PostcardRow, misfits: &mut Misfits) {
         let Some(link) = self.link((row.port, row.queue)) else {
@@ -198,7 +203,7 @@ impl NodeIntervals {
         let ended = self.number(row.time_ns());
         let end = self.position(ended, misfits);
         let at_end = &mut self.open[end];
-        at_end.flow(row.flow_id, row.port).packet(row);
+        at_end.flows.packet(row);
         let totals = at_end.link(link);
         totals.lost(row.lost_before);
         if row.dropped {
@@ -230,7 +235,7 @@ impl NodeIntervals {
         }
         let number = self.number(row.time_ns);
         let i = self.position(number, misfits);
-        self.open[i].flow(row.flow_id, row.port).sample(row);
+        self.open[i].flows.sample(row);
     }
 
     /// Up to where intervals can be closed, once that is worth an update.
@@ -288,13 +293,10 @@ impl NodeIntervals {
                 duration_ns,
             ));
         }
-        interval.flow_index.clear();
-        interval.flows.sort_unstable_by_key(|(key, _)| *key);
-        update
-            .flow_intervals
-            .extend(interval.flows.drain(..).map(|((flow_id, port), totals)| {
-                totals.record(flow_id, (self.node_id, port), start_ns, duration_ns)
-            }));
+        let records = &mut update.flow_intervals;
+        interval
+            .flows
+            .drain(self.node_id, start_ns, duration_ns, records);
         interval.drops.sort_by_key(|d| d.time_ns);
         update.drops.append(&mut interval.drops);
         if self.spare.len() < MAX_SPARE {

@@ -4,11 +4,16 @@
 use super::{Held, Pipeline};
 use crate::flow::SampleState;
 use crate::rows::{Event, ProbeRow, Sink};
+use crate::table::Found;
 use int_report::FlowKey;
 use tcp_probe::Sample;
 
-/// Samples whose flows are fetched before their turn.
-const AHEAD: usize = 4;
+/// Samples whose flows are fetched before their turn, and those of them whose
+/// packets are.
+const FLOWS_AHEAD: usize = 8;
+const PACKETS_AHEAD: usize = 5;
+/// And those whose totals and packets' marks are.
+const TOTALS_AHEAD: usize = 2;
 /// How far back an event is sorted in by its time (CPUs are read in turn).
 const SORT_DEPTH: usize = 256;
 /// More data in flight than this is no valid pair of sequence numbers.
@@ -103,21 +108,41 @@ impl<S: Sink> Pipeline<S> {
     /// Has the flow of a sample that comes soon brought near.
     #[inline]
     fn fetch_ahead(&mut self) {
-        if let Some(held) = self.held.get_mut(AHEAD)
+        if let Some(held) = self.held.get_mut(FLOWS_AHEAD)
             && let tcp_probe::Event::Probe(s) = &held.event
         {
-            held.slot = self.flows.find(&s.flow);
-            if let Some(slot) = held.slot {
-                self.flows.prefetch(slot);
+            held.slot = self.flows.find_ahead(&s.flow);
+        }
+        if let Some(Held {
+            slot: Some(found), ..
+        }) = self.held.get(PACKETS_AHEAD)
+        {
+            self.flows.prefetch_oldest(found.slot);
+        }
+        if let Some(Held {
+            slot: Some(found),
+            event: tcp_probe::Event::Probe(s),
+            host,
+            ..
+        }) = self.held.get(TOTALS_AHEAD)
+            && let Some(flow) = self.flows.get(found.slot)
+            && let Some(point) = flow.points.first()
+        {
+            let node = &self.nodes[usize::from(point.node)];
+            if let Some(m) = node.clock.mapping(*host) {
+                let at = (node.state.node_id, m.to_node(s.time_ns));
+                self.aggregator.foresee(at, flow.id, point.port);
+            }
+            if let Some(position) = point.oldest_waiting() {
+                self.queue.prefetch(position);
             }
         }
     }
 
     #[inline]
-    fn sample(&mut self, host: u16, s: &Sample, found: Option<u32>) {
+    fn sample(&mut self, host: u16, s: &Sample, found: Option<Found>) {
         self.stats.samples += 1;
-        // The table may have changed since the flow was looked up.
-        let found = found.filter(|&slot| self.flows.get(slot).is_some_and(|f| f.key == s.flow));
+        let found = self.flows.still(found);
         let Some(slot) = found.or_else(|| self.flows.find(&s.flow)) else {
             self.stats.samples_unknown_flow += 1;
             return;

@@ -7,61 +7,74 @@
 //! sequence number says nothing, so the first sample after they left is taken,
 //! through the clock mapping.
 
-use super::{Node, Pending, Pipeline};
+use super::{Node, Pipeline};
 use crate::flow::SampleState;
 use crate::point::{Arrival, Waiting};
+use crate::queue::Mark;
 use crate::rows::{Join, PostcardRow, Sink};
 use crate::table::FlowTable;
 
+/// Rows whose totals are fetched before their turn.
+const ROWS_AHEAD: usize = 8;
 /// A last sample may stand in for a missing one for this long.
 const MAX_STALE_NS: u64 = 5_000_000_000;
 
 #[inline]
-fn fill(row: &mut PostcardRow, sample: &SampleState, join: Join) {
-    row.join = join;
-    row.cwnd = sample.cwnd;
-    row.ssthresh = sample.ssthresh;
-    row.srtt_us = sample.srtt_us;
+fn fill(mark: &mut Mark, sample: &SampleState, join: Join) {
+    mark.join = join;
+    mark.cwnd = sample.cwnd;
+    mark.ssthresh = sample.ssthresh;
+    mark.srtt_us = sample.srtt_us;
+    mark.resolved = true;
 }
 
 impl<S: Sink> Pipeline<S> {
-    /// Joins a data packet or puts it among the waiting.
+    /// Joins the data packet that was put into the queue last, or puts it among
+    /// the waiting.
     #[inline]
-    pub(super) fn join(&mut self, pending: &mut Pending) {
-        let position = self.first_position + self.queue.len() as u64;
-        let wait_ns = u64::from(self.config.join_wait_ms) * 1_000_000;
-        let row = &mut pending.row;
-        let Some(flow) = self.flows.get_mut(pending.slot) else {
+    pub(super) fn join(&mut self) {
+        let first = self.queue.first_position();
+        let position = self.queue.next_position() - 1;
+        let wait_ns = self.join_wait_ns;
+        let Some((row, mark)) = self.queue.back() else {
             return;
         };
-        let clock = &mut self.nodes[usize::from(pending.node)].clock;
+        let Some(flow) = self.flows.get_mut(mark.slot) else {
+            return;
+        };
         let seq = flow.unwrap(row.tcp_seq);
         let end = seq + u64::from(row.payload_bytes);
-        let p = flow.point(pending.node, row.port);
-        let arrival = flow.points[p].arrival(seq, end, row.ingress_ns);
-        row.retransmitted = arrival == Arrival::Again;
-        if arrival != Arrival::New || row.dropped {
-            flow.points[p].disturbed();
-        } else {
-            let delay_ns = row.egress_ns.saturating_sub(row.ingress_ns);
-            flow.points[p].passed(seq, end, row.egress_ns, delay_ns);
-        }
+        let p = flow.point(mark.node, row.port);
+        let beyond = flow.sample_beyond(seq);
         let waits =
             flow.probed || row.rx_ns.saturating_sub(flow.created_rx_ns) < wait_ns.saturating_mul(2);
-        let beyond = flow.sample_beyond(seq);
+        let host = flow.host;
+        let point = &mut flow.points[p];
+        let arrival = point.arrival(seq, end, row.ingress_ns);
+        row.retransmitted = arrival == Arrival::Again;
+        if arrival != Arrival::New || row.dropped {
+            point.disturbed();
+        } else {
+            let delay_ns = row.egress_ns.saturating_sub(row.ingress_ns);
+            point.passed(seq, end, row.egress_ns, delay_ns);
+        }
+        let mut waiting = Waiting {
+            key: seq,
+            position,
+            ingress_ns: row.ingress_ns,
+        };
         if arrival == Arrival::New && beyond.is_none() {
             if waits {
-                pending.resolved = false;
-                pending.deadline_rx_ns = row.rx_ns.saturating_add(wait_ns);
-                let point = &mut flow.points[p];
-                point.forget_waiting(self.first_position);
-                point.wait_for_sequence(Waiting { key: seq, position });
+                mark.resolved = false;
+                point.forget_waiting(first);
+                point.wait_for_sequence(waiting);
             }
             return;
         }
         // When it came here stands for when it left: a little late, but never
         // before the ACK that caused it.
-        let left_host_ns = clock.mapping(flow.host).map(|m| m.to_host(row.ingress_ns));
+        let clock = &mut self.nodes[usize::from(mark.node)].clock;
+        let left_host_ns = clock.mapping(host).map(|m| m.to_host(row.ingress_ns));
         let by_sequence = match (arrival, beyond) {
             (Arrival::New, Some((sample, before))) => Some((sample, before)),
             // Reordered, not sent again: it was here before that sample.
@@ -74,30 +87,29 @@ impl<S: Sink> Pipeline<S> {
         };
         if let Some((sample, before)) = by_sequence {
             if let Some(before) = before {
-                clock.sent_after(flow.host, row.ingress_ns, before.time_ns);
+                clock.sent_after(host, row.ingress_ns, before.time_ns);
             }
-            fill(row, &sample, Join::Sequence);
+            fill(mark, &sample, Join::Sequence);
             return;
         }
         let waits_for_sequence =
             arrival == Arrival::New || (arrival == Arrival::Hole && beyond.is_none());
         if !waits_for_sequence && let Some(sample) = left_host_ns.and_then(|t| flow.sample_after(t))
         {
-            fill(row, &sample, Join::Time);
+            fill(mark, &sample, Join::Time);
             return;
         }
         if !waits {
             return;
         }
-        pending.resolved = false;
-        pending.deadline_rx_ns = row.rx_ns.saturating_add(wait_ns);
+        mark.resolved = false;
         let point = &mut flow.points[p];
-        point.forget_waiting(self.first_position);
+        point.forget_waiting(first);
         if waits_for_sequence {
-            point.wait_for_sequence(Waiting { key: seq, position });
+            point.wait_for_sequence(waiting);
         } else {
-            let key = left_host_ns.unwrap_or(0);
-            point.wait_time.push_back(Waiting { key, position });
+            waiting.key = left_host_ns.unwrap_or(0);
+            point.wait_time.push_back(waiting);
         }
     }
 
@@ -108,11 +120,10 @@ impl<S: Sink> Pipeline<S> {
         sample: SampleState,
         before: Option<SampleState>,
     ) {
-        let first = self.first_position;
         let Some(flow) = self.flows.get_mut(slot) else {
             return;
         };
-        let (id, host) = (flow.id, flow.host);
+        let host = flow.host;
         for point in &mut flow.points {
             let clock = &mut self.nodes[usize::from(point.node)].clock;
             while let Some(w) = point.wait_sequence.front().copied() {
@@ -120,13 +131,12 @@ impl<S: Sink> Pipeline<S> {
                     break;
                 }
                 point.wait_sequence.pop_front();
-                let Some(pending) = waiting(&mut self.queue, first, w.position, id) else {
+                let Some(mark) = self.queue.waiting(w.position) else {
                     continue;
                 };
-                fill(&mut pending.row, &sample, Join::Sequence);
-                pending.resolved = true;
+                fill(mark, &sample, Join::Sequence);
                 if let Some(before) = before {
-                    clock.sent_after(host, pending.row.ingress_ns, before.time_ns);
+                    clock.sent_after(host, w.ingress_ns, before.time_ns);
                 }
             }
             while let Some(w) = point.wait_time.front().copied() {
@@ -134,9 +144,8 @@ impl<S: Sink> Pipeline<S> {
                     break;
                 }
                 point.wait_time.pop_front();
-                if let Some(pending) = waiting(&mut self.queue, first, w.position, id) {
-                    fill(&mut pending.row, &sample, Join::Time);
-                    pending.resolved = true;
+                if let Some(mark) = self.queue.waiting(w.position) {
+                    fill(mark, &sample, Join::Time);
                 }
             }
         }
@@ -147,18 +156,21 @@ impl<S: Sink> Pipeline<S> {
     pub(super) fn emit_ready(&mut self, now_rx_ns: u64) {
         loop {
             let forced = self.queue.len() > self.config.max_pending;
-            let Some(front) = self.queue.front_mut() else {
+            let Some((row, mark)) = self.queue.front() else {
                 return;
             };
-            if !front.resolved {
-                if front.deadline_rx_ns > now_rx_ns && !forced {
+            if !mark.resolved {
+                if row.rx_ns.saturating_add(self.join_wait_ns) > now_rx_ns && !forced {
                     return;
                 }
                 self.stats.join_forced += u64::from(forced);
-                join_late(&self.flows, &self.nodes, front);
+                join_late(&self.flows, &self.nodes, row, mark);
             }
-            self.nodes[usize::from(front.node)].pending -= 1;
-            let row = &mut front.row;
+            self.nodes[usize::from(mark.node)].pending -= 1;
+            row.join = mark.join;
+            row.cwnd = mark.cwnd;
+            row.ssthresh = mark.ssthresh;
+            row.srtt_us = mark.srtt_us;
             match row.join {
                 Join::None => {}
                 Join::Unmatched => self.stats.join_candidates += 1,
@@ -179,7 +191,10 @@ impl<S: Sink> Pipeline<S> {
                 self.sink.update(update);
             }
             self.queue.pop_front();
-            self.first_position += 1;
+            if let Some(row) = self.queue.row(ROWS_AHEAD) {
+                let at = (row.node_id, row.time_ns());
+                self.aggregator.foresee(at, row.flow_id, row.port);
+            }
         }
     }
 }
@@ -187,33 +202,19 @@ impl<S: Sink> Pipeline<S> {
 /// No sample came: the last segments of a connection left under the state
 /// after the last sample.
 #[cold]
-fn join_late(flows: &FlowTable, nodes: &[Node], pending: &mut Pending) {
-    let Some(flow) = flows.get(pending.slot) else {
+fn join_late(flows: &FlowTable, nodes: &[Node], row: &PostcardRow, mark: &mut Mark) {
+    let Some(flow) = flows.get(mark.slot) else {
         return;
     };
-    if flow.id != pending.row.flow_id || !flow.probed {
+    if flow.id != row.flow_id || !flow.probed {
         return;
     }
-    let clock = &nodes[usize::from(pending.node)].clock;
-    let left_host_ns = clock
-        .mapping(flow.host)
-        .map(|m| m.to_host(pending.row.ingress_ns));
+    let clock = &nodes[usize::from(mark.node)].clock;
+    let left_host_ns = clock.mapping(flow.host).map(|m| m.to_host(row.ingress_ns));
     match (flow.last_sample(), left_host_ns) {
         (Some(sample), Some(t)) if t.saturating_sub(sample.time_ns) <= MAX_STALE_NS => {
-            fill(&mut pending.row, sample, Join::Time);
+            fill(mark, sample, Join::Time);
         }
-        _ => pending.row.join = Join::Unmatched,
+        _ => mark.join = Join::Unmatched,
     }
-}
-
-#[inline]
-fn waiting(
-    queue: &mut std::collections::VecDeque<Pending>,
-    first: u64,
-    position: u64,
-    flow_id: u64,
-) -> Option<&mut Pending> {
-    let i = position.checked_sub(first)?;
-    let pending = queue.get_mut(usize::try_from(i).ok()?)?;
-    (!pending.resolved && pending.row.flow_id == flow_id).then_some(pending)
 }

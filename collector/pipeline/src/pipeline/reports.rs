@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! From a decoded report to a row in the queue.
 
-use super::{Pending, Pipeline};
-use crate::flow::Syn;
+use super::Pipeline;
+use crate::flow::{Flow, Syn};
 use crate::node::{TimeError, Times};
-use crate::rows::{Event, PostcardRow, Sink};
+use crate::queue::Mark;
+use crate::rows::{Event, Join, Sink};
+use crate::table::Found;
 use int_report::drop_reason::{DropClass, describe};
 use int_report::sequence::{Outcome, StreamKey};
 use int_report::{DecodeError, InnerError, InnerPacket, Report, parse_inner};
@@ -13,6 +15,8 @@ use std::net::IpAddr;
 
 /// Reports decoded before the first of them is taken.
 const STAGE: usize = 16;
+/// Of them, those whose flows' packets are fetched before their turn.
+const PACKETS_AHEAD: usize = 4;
 
 /// A UDP payload and where it came from.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +34,7 @@ struct Staged<'a> {
     report: Report<'a>,
     inner: Result<InnerPacket, InnerError>,
     /// Its flow, if it was known when the report was decoded.
-    slot: Option<u32>,
+    found: Option<Found>,
 }
 
 const TCP: u8 = 6;
@@ -49,7 +53,7 @@ impl<S: Sink> Pipeline<S> {
             rx_ns,
             report: *report,
             inner: parse_inner(&report.inner),
-            slot: None,
+            found: None,
         });
     }
 
@@ -69,19 +73,16 @@ impl<S: Sink> Pipeline<S> {
                     self.take_staged(&mut staged);
                 }
                 let inner = parse_inner(&report.inner);
-                let slot = match &inner {
-                    Ok(inner) => self.flows.find(&inner.flow_key()),
+                let found = match &inner {
+                    Ok(inner) => self.flows.find_ahead(&inner.flow_key()),
                     Err(_) => None,
                 };
-                if let Some(slot) = slot {
-                    self.flows.prefetch(slot);
-                }
                 staged.push(Staged {
                     exporter: d.exporter,
                     rx_ns: d.rx_ns,
                     report,
                     inner,
-                    slot,
+                    found,
                 });
             });
             if let Err(e) = result {
@@ -93,12 +94,16 @@ impl<S: Sink> Pipeline<S> {
 
     #[inline]
     fn take_staged(&mut self, staged: &mut SmallVec<[Staged<'_>; STAGE]>) {
-        for s in staged.iter() {
-            if let Some(slot) = s.slot {
-                self.flows.prefetch_packets(slot);
+        let fetch = |pipeline: &Self, s: Option<&Staged<'_>>| {
+            if let Some(found) = s.and_then(|s| s.found) {
+                pipeline.flows.prefetch_packets(found.slot);
             }
+        };
+        for s in staged.iter().take(PACKETS_AHEAD) {
+            fetch(self, Some(s));
         }
-        for s in staged.iter() {
+        for (i, s) in staged.iter().enumerate() {
+            fetch(self, staged.get(i + PACKETS_AHEAD));
             self.take(s);
         }
         staged.clear();
@@ -181,8 +186,15 @@ impl<S: Sink> Pipeline<S> {
                 node.clock.update();
             }
         }
-        let row = self.row(index, report, inner, times, rx_ns);
-        self.flow_packet(index, row, inner, staged.slot);
+        let slot = self.flow_packet(index, staged, inner, times);
+        self.enqueue(index, slot, report, inner, times, rx_ns);
+        let joins = inner.protocol == TCP
+            && !inner.fragment
+            && inner.tcp_flags & SYN == 0
+            && inner.payload_bytes > 0;
+        if joins && self.config.join {
+            self.join();
+        }
     }
 
     /// Accounts for a datagram; the number of reports found missing by it.
@@ -217,75 +229,82 @@ impl<S: Sink> Pipeline<S> {
         self.emit_event(Event::Restart { node_id, time_ns });
     }
 
+    /// Puts the row of a packet of a flow into the queue.
     #[inline(always)]
-    fn row(
-        &self,
+    fn enqueue(
+        &mut self,
         index: u16,
+        slot: u32,
         report: &Report<'_>,
         inner: &InnerPacket,
         times: Times,
         rx_ns: u64,
-    ) -> PostcardRow {
-        let node = &self.nodes[usize::from(index)].state;
+    ) {
+        let node = &mut self.nodes[usize::from(index)];
+        let Some((row, _)) = self.queue.push(Mark {
+            slot,
+            cwnd: 0,
+            ssthresh: 0,
+            srtt_us: 0,
+            node: index,
+            join: Join::None,
+            resolved: true,
+        }) else {
+            return;
+        };
         let port = report.egress_port.unwrap_or(0);
-        PostcardRow {
-            order: 0,
-            rx_ns,
-            node_id: report.node_id,
-            hw_id: report.hw_id,
-            sequence: report.sequence,
-            flow_id: 0,
-            ingress_port: report.ingress_port.unwrap_or(0),
-            port,
-            queue: report.queue_id.unwrap_or(0),
-            ingress_ns: times.ingress_ns,
-            egress_ns: times.egress_ns,
-            occupancy_bytes: node.depth_bytes(report.queue_occupancy.unwrap_or(0)),
-            limit_bytes: match report.limit {
-                None | Some(u32::MAX) => 0,
-                Some(limit) => node.depth_bytes(limit),
-            },
-            ip_bytes: inner.ip_bytes,
-            wire_overhead_bytes: node.wire_overhead_bytes(port),
-            payload_bytes: inner.payload_bytes,
-            tcp_seq: inner.tcp_seq,
-            tcp_ack: inner.tcp_ack,
-            tcp_flags: inner.tcp_flags,
-            ecn: inner.ecn,
-            ce_marked: report.ce_marked(),
-            dropped: report.dropped,
-            drop_reason: report.drop_reason.unwrap_or(0),
-            sampling_shift: report.sampling_shift.unwrap_or(0),
-            ..PostcardRow::default()
-        }
+        row.rx_ns = rx_ns;
+        row.node_id = report.node_id;
+        row.hw_id = report.hw_id;
+        row.sequence = report.sequence;
+        row.flow_id = self.flows.get(slot).map_or(0, |f| f.id);
+        row.ingress_port = report.ingress_port.unwrap_or(0);
+        row.port = port;
+        row.queue = report.queue_id.unwrap_or(0);
+        row.ingress_ns = times.ingress_ns;
+        row.egress_ns = times.egress_ns;
+        row.occupancy_bytes = node.state.depth_bytes(report.queue_occupancy.unwrap_or(0));
+        row.limit_bytes = match report.limit {
+            None | Some(u32::MAX) => 0,
+            Some(limit) => node.state.depth_bytes(limit),
+        };
+        row.ip_bytes = inner.ip_bytes;
+        row.wire_overhead_bytes = node.state.wire_overhead_bytes(port);
+        row.payload_bytes = inner.payload_bytes;
+        row.tcp_seq = inner.tcp_seq;
+        row.tcp_ack = inner.tcp_ack;
+        row.tcp_flags = inner.tcp_flags;
+        row.ecn = inner.ecn;
+        row.ce_marked = report.ce_marked();
+        row.dropped = report.dropped;
+        row.drop_reason = report.drop_reason.unwrap_or(0);
+        row.sampling_shift = report.sampling_shift.unwrap_or(0);
+        row.lost_before = std::mem::take(&mut node.lost_before);
+        node.pending += 1;
     }
 
+    /// The flow of a packet, which learns from it.
     #[inline(always)]
     fn flow_packet(
         &mut self,
         index: u16,
-        mut row: PostcardRow,
+        staged: &Staged<'_>,
         inner: &InnerPacket,
-        found: Option<u32>,
-    ) {
-        let rx_ns = row.rx_ns;
-        let time_ns = row.ingress_ns;
-        let key = inner.flow_key();
-        let is_tcp = key.protocol == TCP && !inner.fragment;
+        times: Times,
+    ) -> u32 {
+        let rx_ns = staged.rx_ns;
+        let is_tcp = inner.protocol == TCP && !inner.fragment;
         let is_syn = is_tcp && inner.tcp_flags & SYN != 0;
         let mut changed = false;
-        // The table may have changed since the flow was looked up.
-        let found = found.filter(|&slot| self.flows.get(slot).is_some_and(|f| f.key == key));
-        let slot = match found.or_else(|| self.flows.find(&key)) {
+        let found = self.flows.still(staged.found);
+        let slot = match found.or_else(|| self.flows.find(&inner.flow_key())) {
             Some(slot) => {
-                let ended = self.flows.get(slot).is_some_and(|f| {
-                    is_syn
-                        && (f.fin
-                            || f.has_data
-                            || f.syn.is_some_and(|syn| syn.seq != inner.tcp_seq))
-                });
+                let ended = is_syn
+                    && self.flows.get(slot).is_some_and(|f| {
+                        f.fin || f.has_data || f.syn.is_some_and(|syn| syn.seq != inner.tcp_seq)
+                    });
                 if ended {
-                    self.flows.renew(slot, rx_ns, index, time_ns);
+                    self.flows.renew(slot, rx_ns, index, times.ingress_ns);
                     self.stats.flows += 1;
                     changed = true;
                 }
@@ -294,49 +313,18 @@ impl<S: Sink> Pipeline<S> {
             None => {
                 changed = true;
                 self.stats.flows += 1;
-                self.flows.insert(key, rx_ns, index, time_ns)
+                let key = inner.flow_key();
+                self.flows.insert(key, rx_ns, index, times.ingress_ns)
             }
         };
-        let mut joins = false;
         if let Some(flow) = self.flows.get_mut(slot) {
             flow.last_rx_ns = flow.last_rx_ns.max(rx_ns);
-            row.flow_id = flow.id;
             if is_tcp {
-                flow.fin |= inner.tcp_flags & (FIN | RST) != 0;
-                if is_syn {
-                    let seq = flow.unwrap(inner.tcp_seq);
-                    let p = flow.point(index, row.port);
-                    flow.points[p].arrival(seq, seq + 1, row.ingress_ns);
-                    if !row.dropped {
-                        flow.points[p].syn(row.egress_ns.saturating_sub(row.ingress_ns));
-                    }
-                    if inner.tcp_flags & ACK == 0 {
-                        // Whether one that passed before is being answered cannot
-                        // be told; one dropped here is not.
-                        let repeated = flow.syn.is_some_and(|s| s.repeated || !s.dropped);
-                        flow.syn = Some(Syn {
-                            seq: inner.tcp_seq,
-                            egress_ns: row.egress_ns,
-                            node: index,
-                            repeated,
-                            dropped: row.dropped,
-                            first_drop_ns: u64::MAX,
-                        });
-                    }
-                } else if let Some(syn) = flow.syn
-                    && flow.handshake_rtt_ns == 0
-                {
-                    let rtt_ns = syn.answered_ns(
-                        index,
-                        inner.tcp_seq,
-                        row.dropped && inner.payload_bytes > 0,
-                        row.ingress_ns,
-                    );
-                    if let Some(rtt_ns) = rtt_ns {
-                        flow.handshake_rtt_ns = rtt_ns;
-                        changed = true;
-                    }
-                    flow.syn = Some(syn.followed_by(row.dropped, row.ingress_ns));
+                if inner.tcp_flags & (FIN | RST) != 0 {
+                    flow.fin = true;
+                }
+                if is_syn || flow.awaits_answer() {
+                    changed |= handshake(flow, index, &staged.report, inner, times);
                 }
                 if inner.payload_bytes > 0 && !is_syn {
                     flow.has_data = true;
@@ -344,28 +332,60 @@ impl<S: Sink> Pipeline<S> {
                         flow.mss_bytes = inner.payload_bytes;
                         changed = true;
                     }
-                    joins = self.config.join;
                 }
             }
         }
         if changed {
             self.announce(slot);
         }
-        let node = &mut self.nodes[usize::from(index)];
-        row.lost_before = std::mem::take(&mut node.lost_before);
-        node.pending += 1;
-        let mut pending = Pending {
-            row,
-            node: index,
-            slot,
-            deadline_rx_ns: rx_ns,
-            resolved: true,
-        };
-        if joins {
-            self.join(&mut pending);
-        }
-        self.queue.push_back(pending);
+        slot
     }
+}
+
+/// A SYN, or a packet while the round trip of the handshake is not known; true
+/// when it is known now.
+#[cold]
+fn handshake(
+    flow: &mut Flow,
+    node: u16,
+    report: &Report<'_>,
+    inner: &InnerPacket,
+    times: Times,
+) -> bool {
+    if inner.tcp_flags & SYN == 0 {
+        let Some(syn) = flow.syn else { return false };
+        let rtt_ns = syn.answered_ns(
+            node,
+            inner.tcp_seq,
+            report.dropped && inner.payload_bytes > 0,
+            times.ingress_ns,
+        );
+        if let Some(rtt_ns) = rtt_ns {
+            flow.handshake_rtt_ns = rtt_ns;
+        }
+        flow.set_syn(syn.followed_by(report.dropped, times.ingress_ns));
+        return rtt_ns.is_some();
+    }
+    let seq = flow.unwrap(inner.tcp_seq);
+    let p = flow.point(node, report.egress_port.unwrap_or(0));
+    flow.points[p].arrival(seq, seq + 1, times.ingress_ns);
+    if !report.dropped {
+        flow.points[p].syn(times.egress_ns.saturating_sub(times.ingress_ns));
+    }
+    if inner.tcp_flags & ACK == 0 {
+        // Whether one that passed before is being answered cannot be told; one
+        // dropped here is not.
+        let repeated = flow.syn.is_some_and(|s| s.repeated || !s.dropped);
+        flow.set_syn(Syn {
+            seq: inner.tcp_seq,
+            egress_ns: times.egress_ns,
+            node,
+            repeated,
+            dropped: report.dropped,
+            first_drop_ns: u64::MAX,
+        });
+    }
+    false
 }
 
 /// Reports that give no reason are taken for queue losses: v1 and v0.5

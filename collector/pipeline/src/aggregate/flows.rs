@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The flows of one interval.
+
+use super::flow::FlowTotals;
+use crate::prefetch;
+use crate::rows::{PostcardRow, ProbeRow};
+use tidemark_proto::telemetry::FlowInterval;
+
+const FIN_OR_RST: u8 = 0x05;
+const SYN: u8 = 0x02;
+const LEAST: usize = 64;
+
+/// Totals by flow and port, behind an open hash table of their places.
+#[derive(Debug, Default)]
+pub struct Flows {
+    totals: Vec<FlowTotals>,
+    /// Flow, port and place in `totals`, for the order of the records.
+    order: Vec<(u64, u32, u32)>,
+    /// Place in `totals` plus one, 0 where free; a power of two long.
+    places: Vec<u32>,
+    /// TCP flags of packets that begin or end a connection, by place.
+    flags: Vec<u8>,
+}
+
+#[inline]
+fn hash(flow_id: u64, port: u32) -> usize {
+    // Numbers of flows are consecutive.
+    let mixed = (flow_id ^ u64::from(port) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> 32) as usize
+}
+
+impl Flows {
+    #[inline]
+    fn place(&mut self, flow_id: u64, port: u32) -> usize {
+        let mask = self.places.len().wrapping_sub(1);
+        let mut at = hash(flow_id, port) & mask;
+        while let Some(&place) = self.places.get(at)
+            && place != 0
+        {
+            let i = place as usize - 1;
+            if self
+                .order
+                .get(i)
+                .is_some_and(|o| (o.0, o.1) == (flow_id, port))
+            {
+                return i;
+            }
+            at = (at + 1) & mask;
+        }
+        self.add(flow_id, port)
+    }
+
+    #[cold]
+    fn add(&mut self, flow_id: u64, port: u32) -> usize {
+        let i = self.totals.len();
+        self.totals.push(FlowTotals::new(flow_id, port));
+        self.order.push((flow_id, port, i as u32));
+        self.flags.push(0);
+        if self.places.len() < 2 * self.totals.len() {
+            let length = (self.places.len() * 2).max(LEAST);
+            self.places.clear();
+            self.places.resize(length, 0);
+            for (i, &(flow_id, port, _)) in self.order.iter().enumerate() {
+                enter(&mut self.places, hash(flow_id, port), i);
+            }
+        } else {
+            enter(&mut self.places, hash(flow_id, port), i);
+        }
+        i
+    }
+
+    /// Asks for the totals of a flow.
+    #[inline]
+    pub fn prefetch(&self, flow_id: u64, port: u32) {
+        let mask = self.places.len().wrapping_sub(1);
+        if let Some(&place) = self.places.get(hash(flow_id, port) & mask)
+            && let Some(i) = (place as usize).checked_sub(1)
+            && let (Some(totals), Some(order)) = (self.totals.get(i), self.order.get(i))
+        {
+            prefetch::lines(totals, size_of::<FlowTotals>());
+            prefetch::start(order);
+        }
+    }
+
+    /// A packet of a flow left, or was dropped, in this interval.
+    #[inline]
+    pub fn packet(&mut self, row: &PostcardRow) {
+        let i = self.place(row.flow_id, row.port);
+        if let Some(totals) = self.totals.get_mut(i) {
+            totals.packet(row);
+        }
+        if row.tcp_flags & (SYN | FIN_OR_RST) != 0
+            && let Some(flags) = self.flags.get_mut(i)
+        {
+            *flags |= row.tcp_flags;
+        }
+    }
+
+    /// A sample of a flow's sender fell into this interval.
+    #[inline]
+    pub fn sample(&mut self, row: &ProbeRow) {
+        let i = self.place(row.flow_id, row.port);
+        if let Some(totals) = self.totals.get_mut(i) {
+            totals.sample(row);
+        }
+    }
+
+    /// Hands on the records in the order of flows and ports and forgets them; the
+    /// memory stays.
+    pub fn drain(
+        &mut self,
+        node_id: u32,
+        start_ns: u64,
+        duration_ns: u64,
+        to: &mut Vec<FlowInterval>,
+    ) {
+        to.reserve(self.totals.len());
+        self.order.sort_unstable();
+        for &(_, _, i) in &self.order {
+            let i = i as usize;
+            if let (Some(totals), Some(flags)) = (self.totals.get(i), self.flags.get(i)) {
+                to.push(FlowInterval {
+                    syn: flags & SYN != 0,
+                    fin_or_rst: flags & FIN_OR_RST != 0,
+                    ..totals.record(node_id, start_ns, duration_ns)
+                });
+            }
+        }
+        self.totals.clear();
+        self.order.clear();
+        self.flags.clear();
+        self.places.fill(0);
+    }
+}
+
+fn enter(places: &mut [u32], hash: usize, i: usize) {
+    let mask = places.len().wrapping_sub(1);
+    let mut at = hash & mask;
+    while let Some(place) = places.get_mut(at) {
+        if *place == 0 {
+            *place = i as u32 + 1;
+            return;
+        }
+        at = (at + 1) & mask;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_are_in_order_and_complete() {
+        let mut f = Flows::default();
+        for round in 0..2 {
+            for n in 0..3000u64 {
+                let row = PostcardRow {
+                    flow_id: 1 + n * 7 % 500,
+                    port: (n % 3) as u32,
+                    ip_bytes: 10,
+                    tcp_flags: if n == 1234 { SYN } else { 0 },
+                    ..PostcardRow::default()
+                };
+                f.packet(&row);
+            }
+            let mut out = vec![FlowInterval::default()];
+            f.drain(9, 100, 50, &mut out);
+            let out = &out[1..];
+            assert_eq!(out.len(), 1500, "{round}");
+            assert!(out.is_sorted_by_key(|r| (r.flow_id, r.port)));
+            assert!(out.iter().all(|r| r.packets == 2 && r.ip_bytes == 20));
+            let syn: Vec<_> = out.iter().filter(|r| r.syn).collect();
+            assert_eq!(syn.len(), 1);
+            assert_eq!((syn[0].flow_id, syn[0].port), (1 + 1234 * 7 % 500, 1));
+        }
+    }
+}
