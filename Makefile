@@ -65,7 +65,8 @@ test: test-rust test-p4 test-lab test-console test-clickhouse test-shell ptf tes
 
 .PHONY: test-rust
 test-rust: console require-root tracefs ## Unit, property and integration tests of the Rust crates
-	cargo test $(CARGO_FLAGS) --workspace
+	cargo test $(CARGO_FLAGS) --workspace --lib --bins --tests
+	cargo test $(CARGO_FLAGS) --workspace --doc
 
 .PHONY: test-p4
 test-p4: venv ## P4 artifacts and report layout; Scapy layer; Wireshark dissector (where tshark is)

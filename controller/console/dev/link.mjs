@@ -139,6 +139,35 @@ export class SimulatedLink {
     return out;
   }
 
+  distribution(fromMs, toMs) {
+    const counts = new Map();
+    let limit = null;
+    let from = null;
+    const end = Math.min(toMs, this.now);
+    for (let t = Math.floor(end) - 1; t >= Math.max(fromMs, this.now - STEPS_KEPT + 1, 0); t -= 1) {
+      const k = t % STEPS_KEPT;
+      limit ??= this.limitAt[k];
+      if (this.limitAt[k] !== limit) break;
+      from = t;
+      const bin = Math.floor(this.queueAt[k] / FRAME);
+      const n = Math.round(this.outAt[k] / FRAME) + this.dropsAt[k];
+      if (n > 0) counts.set(bin, (counts.get(bin) ?? 0) + n);
+    }
+    const bins = [...counts.keys()].sort((a, b) => a - b);
+    const total = [...counts.values()].reduce((a, b) => a + b, 0);
+    const quantile = (q) => {
+      let seen = 0;
+      for (const b of bins) if ((seen += counts.get(b)) >= q * total) return b * FRAME;
+      return null;
+    };
+    const max = (bins.at(-1) ?? 0) * FRAME;
+    return {
+      node: this.node, port: this.port, from_ns: (from ?? 0) * 1e6, to_ns: Math.floor(end) * 1e6, limit_bytes: limit ?? 0,
+      arrivals: total, p50_bytes: quantile(0.5), p99_bytes: quantile(0.99), max_bytes: max,
+      low_bytes: bins.map((b) => b * FRAME), high_bytes: bins.map((b) => (b + 1) * FRAME), count: bins.map((b) => counts.get(b)),
+    };
+  }
+
   packets(fromMs, toMs, most) {
     const out = { node: this.node, port: this.port, ingress_ns: [], egress_ns: [], occupancy_bytes: [], flow_id: [], dropped: [], ip_bytes: [], cwnd: [], truncated: false };
     // Only the last twenty seconds are remembered, as in the collector.

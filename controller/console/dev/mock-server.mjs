@@ -90,6 +90,7 @@ export async function startMock({ port = 0, speed = 1, warmSeconds = 40 } = {}) 
       const fine = (to - from) / 10 <= 8 * points;
       const level = fine ? 10 : 100;
       if (m[3] === 'series') return link.series(from, to, level * Math.max(1, Math.ceil((to - from) / level / points)));
+      if (m[3] === 'distribution') return link.distribution(from, to);
       if (m[3] === 'packets') return link.packets(from, to, Number(q.get('max_packets') ?? 20_000));
       return answers.link(link, true, age);
     }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ties the controller's API to the views: one state, one draw per frame at most.
 
-import { adviceState, change, changes, curve as readCurve, links as readLinks, packets as readPackets, series as readSeries, status as readStatus } from './api/adapt';
+import { adviceState, change, changes, curve as readCurve, distribution as readDistribution, links as readLinks, packets as readPackets, series as readSeries, status as readStatus } from './api/adapt';
 import { ApiError, API, get, post, token, url } from './api/client';
 import { Events } from './api/events';
 import { number, object } from './api/json';
 import { h } from './dom';
 import type { SizeUnit } from './format/units';
-import { distributionOfPackets, OccupancySampler } from './model/sampler';
+import { distributionOfPackets } from './model/distribution';
 import { freshness, type Freshness } from './model/freshness';
 import { limitBytes, linkKey, linkTitle, sizeContext } from './model/links';
 import { Recording } from './model/recording';
@@ -34,6 +34,8 @@ const MOST_CHANGES = 100;
 /** Longest span shown packet by packet, seconds. */
 const PACKET_SPAN = 2.5;
 const MAX_PACKETS = 20_000;
+/** How far back the distribution beside the live chart reaches, seconds. */
+const DISTRIBUTION_S = 60;
 const CURVE_POINTS = 60;
 const UNIT = 'tidemark.unit';
 
@@ -54,7 +56,9 @@ export class App {
   private packets: Packets | null = null;
   private packetsDistribution: Distribution | null = null;
   private packetsNote = '';
-  private sampler = new OccupancySampler();
+  /** Of the last while, or of the held span. */
+  private distribution: Distribution | null = null;
+  private heldDistribution: Distribution | null = null;
   private readonly events: Events;
   private readonly header: Header;
   private readonly health = new Health();
@@ -171,7 +175,7 @@ export class App {
       s.clear();
       if (key === this.selected) {
         this.recording = new Recording(this.window);
-        this.sampler = new OccupancySampler();
+        this.distribution = null;
         this.follow();
       }
     }
@@ -193,12 +197,13 @@ export class App {
   private select(key: string): void {
     this.selected = key;
     this.recording = new Recording(this.window);
-    this.sampler = new OccupancySampler();
+    this.distribution = null;
     this.advice = null;
     this.rules = [];
     this.curve = [];
     this.held = null;
     this.heldRecording = null;
+    this.heldDistribution = null;
     this.packets = null;
     this.recorder.reset();
     this.estimatesView.reset();
@@ -245,10 +250,16 @@ export class App {
   private async loadHeld(link: Link, from: number, to: number, request: number): Promise<void> {
     const recording = new Recording(0); // takes any step
     try {
-      const query = { from_ns: link.startNs + from * 1e9, to_ns: link.startNs + to * 1e9, max_points: 2000 };
-      recording.add(readSeries(await get(`links/${link.node}/${link.port}/series`, { ...query }), link.startNs));
+      const span = { from_ns: link.startNs + from * 1e9, to_ns: link.startNs + to * 1e9 };
+      const path = `links/${link.node}/${link.port}`;
+      const [series, occupancy] = await Promise.all([
+        get(`${path}/series`, { ...span, max_points: 2000 }),
+        get(`${path}/distribution`, span),
+      ]);
+      recording.add(readSeries(series, link.startNs));
       if (request !== this.holdRequest || !this.held || recording.series.length === 0) return;
       this.heldRecording = recording;
+      this.heldDistribution = readDistribution(occupancy);
       this.draw();
     } catch {
       // What is already there stays.
@@ -286,7 +297,11 @@ export class App {
             if (linkKey(link) === this.selected) this.curve = readCurve(c);
           }),
         );
-        if (!this.held) jobs.push(this.sampleOccupancy(link));
+        jobs.push(
+          get(`links/${link.node}/${link.port}/distribution`, { last_s: DISTRIBUTION_S }).then((d) => {
+            if (linkKey(link) === this.selected) this.distribution = readDistribution(d);
+          }),
+        );
       }
       await Promise.allSettled(jobs);
       this.draw();
@@ -297,22 +312,6 @@ export class App {
         void this.poll();
       }
     }
-  }
-
-  private async sampleOccupancy(link: Link): Promise<void> {
-    const sampler = this.sampler;
-    sampler.under(limitBytes(link));
-    const slice = sampler.nextSlice(link.now);
-    if (!slice) return;
-    const p = readPackets(
-      await get(`links/${link.node}/${link.port}/packets`, {
-        from_ns: link.startNs + slice.from * 1e9,
-        to_ns: link.startNs + slice.to * 1e9,
-        max_packets: 4000,
-      }),
-      link.startNs,
-    );
-    sampler.add(p, slice);
   }
 
   private async hold(from: number, to: number): Promise<void> {
@@ -359,6 +358,7 @@ export class App {
   private follow(): void {
     this.held = null;
     this.heldRecording = null;
+    this.heldDistribution = null;
     void this.loadSeries();
     this.packets = null;
     this.holdRequest += 1;
@@ -443,7 +443,7 @@ export class App {
       held: this.held !== null,
       packets: this.packets,
       packetsNote: this.packetsNote,
-      distribution: this.packets ? this.packetsDistribution : this.sampler.distribution(),
+      distribution: this.packets ? this.packetsDistribution : this.held ? this.heldDistribution : this.distribution,
       limit,
       advised: advice?.advisedBytes ?? null,
       targets: link?.targets ?? null,

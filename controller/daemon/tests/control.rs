@@ -8,6 +8,7 @@ use common::{Lab, PORT};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 use tidemark_controller::config::Mode;
+use tidemark_rules::Goal;
 use tidemark_southbound::Limit;
 
 fn in_force(lab: &Lab) -> u64 {
@@ -182,6 +183,58 @@ async fn a_step_that_is_too_wide_is_refused_when_confirmed_and_cut_when_auto() {
     lab.pass(16).await;
     let limit = in_force(&lab);
     assert!(limit == 200_000 || limit == 312_500, "{limit}");
+}
+
+#[tokio::test]
+async fn auto_halves_a_limit_at_most() {
+    let mut lab = Lab::new(|c| {
+        c.control.mode = Mode::Auto;
+        c.control.max_decrease_factor = 1.1;
+        c.control.deadband = 0.05;
+        c.targets.delay_ms = Some(5.0);
+        c.targets.priority = vec![Goal::Delay];
+    });
+    lab.pass(12).await;
+    assert_eq!(in_force(&lab), 227_273);
+    let (_, all) = lab.get("/changes").await;
+    let reason = all["changes"][0]["reason"].as_str().unwrap();
+    assert!(reason.contains("not further than 227273 bytes"), "{reason}");
+}
+
+#[tokio::test]
+async fn auto_does_not_go_back_to_a_limit_that_failed() {
+    let hold_s = 1.0;
+    let mut lab = Lab::new(|c| {
+        c.control.mode = Mode::Auto;
+        c.control.deadband = 0.02;
+        c.control.min_change_interval_s = 0.0;
+        c.control.rollback_hold_s = hold_s;
+        // 160 kB.
+        c.targets.delay_ms = Some(12.8);
+        c.targets.priority = vec![Goal::Delay];
+    });
+    lab.traffic.drops_per_flow = 1;
+    lab.pass(8).await;
+    let failed = in_force(&lab);
+    assert!((125_000..=160_000).contains(&failed), "{failed}");
+    lab.obey();
+    // More delay there than at the limit before: a switch that does not obey.
+    lab.traffic.limit_bytes = 400_000;
+    lab.traffic.drops_per_flow = 300;
+    let mut passed = 0;
+    while in_force(&lab) == failed && passed < 12 {
+        lab.pass(1).await;
+        passed += 1;
+    }
+    assert_eq!(in_force(&lab), 250_000, "{:?}", outcomes(&lab).await);
+    lab.obey();
+    lab.traffic.drops_per_flow = 1;
+    lab.pass(6).await;
+    assert_eq!(in_force(&lab), 250_000, "rests");
+    tokio::time::sleep(std::time::Duration::from_secs_f64(hold_s)).await;
+    lab.pass(6).await;
+    let between = ((failed * 250_000) as f64).sqrt() as u64;
+    assert_eq!(in_force(&lab), between, "{failed}");
 }
 
 #[tokio::test]

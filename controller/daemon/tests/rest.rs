@@ -69,6 +69,24 @@ async fn series_rules_advice_curve() {
     let (_, s) = lab.get("/links/10/5/series?last_s=10&max_points=50").await;
     assert!(s["time_ns"].as_array().unwrap().len() <= 50);
 
+    let (_, d) = lab.get("/links/10/5/distribution?last_s=3").await;
+    let column = |name: &str| -> Vec<u64> {
+        let all = d[name].as_array().unwrap().iter();
+        all.map(|v| v.as_u64().unwrap()).collect()
+    };
+    let (low, high, count) = (column("low_bytes"), column("high_bytes"), column("count"));
+    assert!(low.iter().zip(&high).all(|(l, h)| l < h));
+    assert!(high.iter().zip(low.iter().skip(1)).all(|(h, l)| h <= l));
+    // One swing: from half the limit to the limit; 78 packets per 10 ms, and the drops.
+    assert!(low[0] > 120_000 && *low.last().unwrap() <= 250_000, "{d}");
+    assert_eq!(d["arrivals"], count.iter().sum::<u64>());
+    assert_eq!(d["limit_bytes"], 250_000);
+    assert_eq!(
+        d["to_ns"].as_u64().unwrap() - d["from_ns"].as_u64().unwrap(),
+        3_000_000_000
+    );
+    assert_eq!(lab.get("/links/10/9/distribution").await.0, 404);
+
     let (_, rules) = lab.get("/rules").await;
     let rules = rules["rules"].as_array().unwrap();
     assert!(rules.iter().any(|r| r["id"] == "bscl"));

@@ -8,7 +8,7 @@ use crate::store::Store;
 use crate::types::{LinkEstimate, LinkId};
 use crate::window::LinkWindow;
 use rustc_hash::FxHashMap;
-use tidemark_proto::telemetry::{Node, Update};
+use tidemark_proto::telemetry::{LinkInterval, Node, Update};
 
 /// What is configured of a link.
 #[derive(Clone, Debug, PartialEq)]
@@ -179,6 +179,15 @@ impl Estimator {
     pub fn span(&self, link: LinkId) -> Option<(u64, u64)> {
         let store = self.store.links.get(&link)?;
         Some((store.intervals.front()?.start_ns, store.latest_ns))
+    }
+
+    /// Interval records kept of a link, oldest first.
+    pub(crate) fn link_intervals(
+        &self,
+        link: LinkId,
+    ) -> impl DoubleEndedIterator<Item = &LinkInterval> {
+        let kept = self.store.links.get(&link);
+        kept.into_iter().flat_map(|l| l.intervals.iter())
     }
 
     /// Estimates a link over the intervals that lie within `[from_ns, to_ns)`

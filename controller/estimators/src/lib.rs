@@ -14,6 +14,7 @@ mod assemble;
 mod classify;
 mod config;
 mod congestion_control;
+mod distribution;
 mod estimator;
 mod fairness;
 mod in_flight;
@@ -30,5 +31,6 @@ mod utilisation;
 mod window;
 
 pub use config::EstimatorConfig;
+pub use distribution::OccupancyDistribution;
 pub use estimator::{Estimator, Evicted, LinkInfo};
 pub use types::*;

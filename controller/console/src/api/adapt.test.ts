@@ -3,7 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { adviceState, change, changes, curve, interval, link, links, packets, series, status } from './adapt';
+import { adviceState, change, changes, curve, distribution, interval, link, links, packets, series, status } from './adapt';
 
 function fixture(name: string): unknown {
   return JSON.parse(readFileSync(new URL(`../../dev/fixtures/${name}.json`, import.meta.url), 'utf8'));
@@ -98,6 +98,22 @@ describe('recorded answers', () => {
     const [entry] = changes(fixture('changes'));
     expect(entry).toMatchObject({ link: '10:5', what: '312500 B → 74599 B', origin: 'advice, confirmed', outcome: 'set', ok: true });
     expect(entry?.why).toContain('BSCL');
+  });
+});
+
+describe('distribution', () => {
+  it('gives shares of all arrivals', () => {
+    const d = distribution({
+      from_ns: 1e9, to_ns: 4e9, arrivals: 4, p50_bytes: 100, p99_bytes: 6400, max_bytes: 6400,
+      low_bytes: [0, 100, 6400], high_bytes: [1, 101, 6464], count: [1, 2, 1],
+    });
+    expect(d?.total).toBe(4);
+    expect(d?.bins[1]).toEqual({ lowBytes: 100, highBytes: 101, share: 0.5 });
+    expect(d?.spanSeconds).toBe(3);
+  });
+
+  it('is nothing where nothing arrived', () => {
+    expect(distribution({ low_bytes: [], high_bytes: [], count: [] })).toBeNull();
   });
 });
 

@@ -7,6 +7,7 @@ import type {
   AuditEntry,
   Collector,
   CurvePoint,
+  Distribution,
   Estimate,
   Flow,
   FlowClass,
@@ -285,6 +286,17 @@ export function curve(v: unknown): CurvePoint[] {
     const predicted = prediction(o.predicted);
     return bufferBytes === null || !predicted ? [] : [{ bufferBytes, predicted }];
   });
+}
+
+/** Null where nothing has arrived. */
+export function distribution(v: unknown): Distribution | null {
+  const o = object(v);
+  const [low, high, count] = [numbers(o.low_bytes), numbers(o.high_bytes), numbers(o.count)];
+  const total = count.reduce<number>((a, b) => a + (b ?? 0), 0);
+  if (!(total > 0)) return null;
+  const bins = count.map((c, i) => ({ lowBytes: low[i] ?? 0, highBytes: high[i] ?? low[i] ?? 0, share: (c ?? 0) / total }));
+  const span = ((number(o.to_ns) ?? 0) - (number(o.from_ns) ?? 0)) / NS;
+  return { bins, total, p50: number(o.p50_bytes), p99: number(o.p99_bytes), max: number(o.max_bytes), spanSeconds: span };
 }
 
 function peer(v: unknown): Collector {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import { quantile, rebin } from './distribution';
+import { distributionOfPackets, quantile, rebin } from './distribution';
+import type { Packets } from './types';
 
 describe('distribution', () => {
   it('keeps the total when rebinning', () => {
@@ -27,5 +28,21 @@ describe('distribution', () => {
     expect(quantile(bins, 0.75)).toBeCloseTo(20.51);
     expect(quantile(bins, 1)).toBeCloseTo(31);
     expect(quantile([], 0.5)).toBeNull();
+  });
+});
+
+describe('distributionOfPackets', () => {
+  const packets = (occupancy: number[]): Packets => {
+    const n = occupancy.length;
+    return { time: occupancy.map((_, i) => i), occupancy, dropped: new Array(n).fill(false), flow: [], cwnd: [], truncated: false };
+  };
+
+  it('gives shares and quantiles', () => {
+    const d = distributionOfPackets(packets([0, 0, 100, 200]));
+    expect(d.total).toBe(4);
+    expect(d.bins.reduce((a, b) => a + b.share, 0)).toBeCloseTo(1);
+    expect(d.max).toBe(200);
+    expect(d.p50).toBeLessThanOrEqual(1);
+    expect(d.spanSeconds).toBe(3);
   });
 });

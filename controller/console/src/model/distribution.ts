@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Distributions as bins with shares.
 
-import type { DistributionBin } from './types';
+import type { Distribution, DistributionBin, Packets } from './types';
 
 /**
  * Spreads fine bins over `rows` equal bins up to `maxBytes`. A fine bin that
@@ -41,4 +41,22 @@ export function quantile(bins: readonly DistributionBin[], q: number): number | 
     seen += b.share;
   }
   return bins.at(-1)?.highBytes ?? null;
+}
+
+const FINE_BINS = 400;
+
+/** Distribution of the occupancy met by the packets of a held span. */
+export function distributionOfPackets(p: Packets): Distribution {
+  let max = 0;
+  for (const v of p.occupancy) max = Math.max(max, v);
+  const total = p.occupancy.length;
+  const width = Math.max(1, (max + 1) / FINE_BINS);
+  const counts = new Array<number>(FINE_BINS).fill(0);
+  for (const v of p.occupancy) {
+    const i = Math.min(FINE_BINS - 1, Math.floor(v / width));
+    counts[i] = (counts[i] ?? 0) + 1;
+  }
+  const bins = counts.map((c, i) => ({ lowBytes: i * width, highBytes: (i + 1) * width, share: c / total }));
+  const spanSeconds = (p.time.at(-1) ?? 0) - (p.time[0] ?? 0);
+  return { bins, total, p50: quantile(bins, 0.5), p99: quantile(bins, 0.99), max, spanSeconds };
 }

@@ -94,6 +94,7 @@ describe('console', () => {
       expect(await hasColour('.plot-occupancy', '--limit')).toBe(true);
       expect(await hasColour('.plot-occupancy', '--drop')).toBe(true);
     }
+    expect(await page.locator('.marginal-box').textContent()).toMatch(/median \d/);
     expect(problems).toEqual([]);
     expect(foreign).toEqual([]);
   });

@@ -38,6 +38,7 @@ pub fn router(core: Arc<Core>, token: Token) -> Router {
         .route("/links", get(read::links))
         .route("/links/{node}/{port}", get(read::link))
         .route("/links/{node}/{port}/series", get(read::series))
+        .route("/links/{node}/{port}/distribution", get(read::distribution))
         .route("/links/{node}/{port}/packets", get(read::packets))
         .route("/links/{node}/{port}/limit", post(write::limit))
         .route("/links/{node}/{port}/reports", post(write::reports))

@@ -14,7 +14,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tidemark_estimators::LinkId;
+use tidemark_estimators::{LinkId, OccupancyDistribution};
 use tidemark_proto::telemetry::ReadPacketsRequest;
 use tidemark_rules::{Measured, WhatIfPoint, what_if};
 
@@ -95,6 +95,36 @@ pub async fn series(
         Ok(Columns::new(step_ns, &points, capacity))
     });
     let mut v = json!(columns.unwrap_or_else(|| Ok(Columns::default()))?);
+    (v["node"], v["port"]) = (json!(node), json!(port));
+    Ok(Json(v))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlainSpan {
+    from_ns: Option<u64>,
+    to_ns: Option<u64>,
+    last_s: Option<f64>,
+}
+
+pub async fn distribution(
+    State(app): State<App>,
+    Path((node, port)): Path<(u32, u32)>,
+    Query(q): Query<PlainSpan>,
+) -> Answer {
+    let id = select::known(&app.core, node, port)?;
+    let span = Span {
+        from_ns: q.from_ns,
+        to_ns: q.to_ns,
+        last_s: q.last_s,
+        max_points: None,
+        max_packets: None,
+    };
+    let answer = app.core.with_feed(id, |f| -> Result<_, ApiError> {
+        let (from_ns, to_ns) = span.resolve(f.complete_ns(id), 60.0)?;
+        Ok(f.occupancy(id, from_ns, to_ns))
+    });
+    let mut v = json!(answer.unwrap_or_else(|| Ok(OccupancyDistribution::default()))?);
     (v["node"], v["port"]) = (json!(node), json!(port));
     Ok(Json(v))
 }

@@ -180,6 +180,7 @@ pub async fn targets(
         if id.is_none_or(|id| id == *link) {
             // What was held answered other targets.
             state.steady.reset();
+            state.forget_rollback();
         }
     }
     app.core.save();

@@ -22,6 +22,7 @@ impl Config {
         check_targets("targets", &self.targets)?;
         let c = &self.control;
         at_least("control.max_step_factor", c.max_step_factor, 1.01)?;
+        at_least("control.max_decrease_factor", c.max_decrease_factor, 1.01)?;
         if c.advice_memory_s == 0 || c.advice_memory_s > 600 {
             bail!(
                 "control.advice_memory_s: {} must be 1 to 600",
@@ -42,6 +43,15 @@ impl Config {
             ("control.max_report_loss", c.max_report_loss),
         ] {
             at_least(key, value, 0.0)?;
+        }
+        for (key, value) in [
+            ("control.settle_s", c.settle_s),
+            ("control.observe_s", c.observe_s),
+            ("control.rollback_hold_s", c.rollback_hold_s),
+        ] {
+            if value > LONGEST_S {
+                bail!("{key}: {value} must be at most {LONGEST_S} (a day)");
+            }
         }
         at_least("control.max_telemetry_age_s", c.max_telemetry_age_s, 0.1)?;
         at_least("control.observe_s", c.observe_s, 1.0)?;
@@ -80,6 +90,9 @@ impl Config {
         Ok(())
     }
 }
+
+/// Longest span of time that makes sense in the guard rails, s.
+const LONGEST_S: f64 = 86_400.0;
 
 fn at_least(key: &str, value: f64, min: f64) -> anyhow::Result<()> {
     // Written so that NaN fails.

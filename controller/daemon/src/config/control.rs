@@ -30,6 +30,9 @@ pub struct Control {
     pub max_limit_bytes: u64,
     /// One change multiplies or divides the limit by at most this.
     pub max_step_factor: f64,
+    /// Auto: one change divides the limit by at most this. What is measured with
+    /// a large buffer says less of a small one than the other way round.
+    pub max_decrease_factor: f64,
     /// Time between two changes of a link by advice, s.
     pub min_change_interval_s: f64,
     /// Advice is not applied when the newest telemetry is older, s.
@@ -55,7 +58,8 @@ pub struct Control {
     pub deadband: f64,
     /// Auto: advice must agree this many seconds in a row.
     pub stable_s: u32,
-    /// Auto: no change for this long after a rollback, s.
+    /// Auto: no change for this long after a rollback, s, unless the traffic
+    /// changes; the limit that failed is remembered ten times as long.
     pub rollback_hold_s: f64,
     /// Write nothing to any switch; log what would have been written.
     pub dry_run: bool,
@@ -69,6 +73,7 @@ impl Default for Control {
             min_limit_bytes: 15_140,
             max_limit_bytes: 16 << 20,
             max_step_factor: 8.0,
+            max_decrease_factor: 2.0,
             min_change_interval_s: 10.0,
             max_telemetry_age_s: 3.0,
             max_report_loss: 0.01,

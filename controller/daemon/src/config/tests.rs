@@ -32,6 +32,14 @@ fn values_are_checked() {
         ("[targets]\ndelay_ms = 0", "targets.delay_ms"),
         ("[targets]\npriority = [\"loss\", \"loss\"]", "priority"),
         ("[control]\nmax_step_factor = 1", "control.max_step_factor"),
+        (
+            "[control]\nmax_decrease_factor = 0.5",
+            "control.max_decrease_factor",
+        ),
+        (
+            "[control]\nrollback_hold_s = 1e300",
+            "control.rollback_hold_s",
+        ),
         ("[control]\nmin_limit_bytes = 100000000", "min_limit_bytes"),
         ("[http]\ntoken = \"short\"", "http.token"),
         (

@@ -7,7 +7,9 @@ use super::clock::SwitchClock;
 use super::series::LinkSeries;
 use std::collections::BTreeMap;
 use std::time::Instant;
-use tidemark_estimators::{Estimator, EstimatorConfig, LinkEstimate, LinkId};
+use tidemark_estimators::{
+    Estimator, EstimatorConfig, LinkEstimate, LinkId, OccupancyDistribution,
+};
 use tidemark_proto::telemetry::{CollectorInfo, CollectorStatus, Port, Update};
 
 /// A record this much older than the last one is of a clock that started anew.
@@ -165,6 +167,12 @@ impl Feed {
     /// The estimate over `[from_ns, to_ns)` of the switch's clock.
     pub fn estimate(&self, link: LinkId, from_ns: u64, to_ns: u64) -> LinkEstimate {
         self.estimator.estimate(link, from_ns, to_ns)
+    }
+
+    /// The occupancy met by arrivals within `[from_ns, to_ns)` of the switch's
+    /// clock, at the last limit there.
+    pub fn occupancy(&self, link: LinkId, from_ns: u64, to_ns: u64) -> OccupancyDistribution {
+        self.estimator.occupancy_distribution(link, from_ns, to_ns)
     }
 
     /// Time of which records are kept of a link.

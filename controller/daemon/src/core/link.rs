@@ -3,6 +3,7 @@
 
 use super::conditions::Conditions;
 use super::steady::Steady;
+use super::tried::Tried;
 use std::sync::Arc;
 use std::time::Instant;
 use tidemark_estimators::{Estimate, LinkEstimate};
@@ -24,6 +25,17 @@ pub struct LinkState {
     pub watching: Option<Watching>,
     /// Auto mode changes nothing before this.
     pub hold_until: Option<Instant>,
+    /// What the last rollback taught.
+    pub tried: Option<Tried>,
+}
+
+impl LinkState {
+    /// The traffic or the targets are others now: what was learnt from a
+    /// rollback says nothing of them.
+    pub fn forget_rollback(&mut self) {
+        self.hold_until = None;
+        self.tried = None;
+    }
 }
 
 /// A change whose outcome is being measured.

@@ -20,6 +20,7 @@ pub mod steady;
 pub mod subscribe;
 pub mod switches;
 pub mod tick;
+pub mod tried;
 
 use crate::config::{Config, Mode};
 use crate::metrics::Metrics;

@@ -80,6 +80,9 @@ fn estimate_all(core: &Core) {
         if let Some(why) = seen.traffic_changed {
             tracing::info!(link = %id, "traffic changed: {why}; advice starts anew");
             control::abandon(core, id, &format!("the traffic changed meanwhile: {why}"));
+            if let Some(state) = lock(&core.links).get_mut(&id) {
+                state.forget_rollback();
+            }
         }
         let measured = seen.estimate.measured();
         let targets = advisor_targets(core, id);

@@ -24,6 +24,11 @@ const SPAN: &[(&str, &str)] = &[
     ("last_s", "number"),
     ("max_points", "integer"),
 ];
+const PLAIN_SPAN: &[(&str, &str)] = &[
+    ("from_ns", "integer"),
+    ("to_ns", "integer"),
+    ("last_s", "number"),
+];
 const PACKETS: &[(&str, &str)] = &[
     ("from_ns", "integer"),
     ("to_ns", "integer"),
@@ -102,6 +107,20 @@ const SERIES: &[(&str, &str)] = &[
     ("limit_bytes", "array"),
     ("reports_lost", "array"),
 ];
+const DISTRIBUTION: &[(&str, &str)] = &[
+    ("node", "integer"),
+    ("port", "integer"),
+    ("from_ns", "integer"),
+    ("to_ns", "integer"),
+    ("limit_bytes", "integer"),
+    ("arrivals", "integer"),
+    ("p50_bytes", "number?"),
+    ("p99_bytes", "number?"),
+    ("max_bytes", "integer"),
+    ("low_bytes", "array"),
+    ("high_bytes", "array"),
+    ("count", "array"),
+];
 const PACKET_COLUMNS: &[(&str, &str)] = &[
     ("node", "integer"),
     ("port", "integer"),
@@ -164,6 +183,12 @@ pub(super) const OPERATIONS: &[Operation] = &[
         SPAN,
         SERIES,
         "Occupancy, delay, loss, utilisation over time, as columns",
+    ),
+    get(
+        "/links/{node}/{port}/distribution",
+        PLAIN_SPAN,
+        DISTRIBUTION,
+        "Occupancy met by every arrival at the last limit, as bins",
     ),
     get(
         "/links/{node}/{port}/packets",

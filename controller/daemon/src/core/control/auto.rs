@@ -5,6 +5,7 @@ use super::{apply_advice, limit_in_force};
 use crate::config::Mode;
 use crate::core::Core;
 use crate::core::audit::{Origin, lock};
+use crate::core::guard;
 use std::time::Instant;
 use tidemark_estimators::LinkId;
 
@@ -18,6 +19,7 @@ pub async fn follow(core: &Core) {
     for (link, advised) in ready(core) {
         let now = limit_in_force(core, link).and_then(|l| l.bytes());
         if let Some(now) = now {
+            let advised = step(core, link, now, advised);
             let near = now.abs_diff(advised) as f64 <= core.config.control.deadband * now as f64;
             let clear = lock(&core.links)
                 .get(&link)
@@ -30,6 +32,15 @@ pub async fn follow(core: &Core) {
             tracing::debug!(%link, "auto: {e}");
         }
     }
+}
+
+/// How far one change of auto mode goes towards the advice.
+pub(super) fn step(core: &Core, link: LinkId, in_force: u64, advised: u64) -> u64 {
+    let control = &core.config.control;
+    let tried = lock(&core.links).get(&link).and_then(|s| s.tried);
+    let bounded = tried.map_or(advised, |t| t.bounded(in_force, advised));
+    let least = (in_force as f64 / control.max_decrease_factor).ceil() as u64;
+    guard::clamp_step(control, in_force, bounded.max(least))
 }
 
 fn ready(core: &Core) -> Vec<(LinkId, u64)> {

@@ -7,9 +7,13 @@ use crate::core::audit::{Change, Origin, Outcome, lock, unix_ms};
 use crate::core::conditions::differs;
 use crate::core::guard;
 use crate::core::link::{Watching, observed};
+use crate::core::tried::Tried;
 use serde_json::json;
 use std::time::{Duration, Instant};
 use tidemark_estimators::LinkId;
+
+/// A limit that failed is remembered so many times as long as auto mode rests.
+const MEMORY_OVER_HOLD: u32 = 10;
 
 /// Judges the watched changes whose time of observation has passed; rolls back
 /// those that made things worse than their bound and than before.
@@ -122,6 +126,8 @@ async fn roll_back(core: &Core, link: LinkId, w: &Watching, why: &str) {
     if let Some(state) = lock(&core.links).get_mut(&link) {
         let hold = Duration::from_secs_f64(core.config.control.rollback_hold_s);
         state.hold_until = Some(Instant::now() + hold);
+        let failed = w.limit.bytes();
+        state.tried = failed.map(|bytes| Tried::failed(bytes, MEMORY_OVER_HOLD * hold));
         state.steady.restart();
     }
 }

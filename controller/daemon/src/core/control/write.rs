@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Limits written to a switch, whoever wants them.
 
-use super::{Changed, ControlError, known, limit_in_force, may_apply};
+use super::{Changed, ControlError, auto, known, limit_in_force, may_apply};
 use crate::core::Core;
 use crate::core::audit::{Change, Origin, Outcome, lock, unix_ms};
 use crate::core::guard::{self, Refusal};
@@ -33,6 +33,7 @@ pub async fn set_by_operator(
     if let Some(state) = lock(&core.links).get_mut(&link) {
         // Judging an operator is not ours.
         state.watching = None;
+        state.forget_rollback();
     }
     Ok(changed)
 }
@@ -64,7 +65,7 @@ pub async fn apply_advice(
     let before = limit_in_force(core, link);
     if let Some(old) = before.and_then(|l| l.bytes()) {
         if origin == Origin::Auto {
-            bytes = guard::clamp_step(&core.config.control, old, bytes);
+            bytes = auto::step(core, link, old, bytes);
         } else if let Err(r) = guard::step(&core.config.control, old, bytes) {
             let e = ControlError::Refused(r);
             refused(core, link, origin, &e);
@@ -74,7 +75,10 @@ pub async fn apply_advice(
     let limit = before.unwrap_or(Limit::Unlimited).with_bytes(bytes);
     let estimate = known(core, link).estimate;
     let rule = advice.rule.as_deref().unwrap_or("none");
-    let reason = format!("advice, rule {rule}: {}", advice.reasons.join("; "));
+    let mut reason = format!("advice, rule {rule}: {}", advice.reasons.join("; "));
+    if advice.limit_bytes.is_some_and(|advised| advised != bytes) {
+        reason += &format!("; not further than {bytes} bytes in one step");
+    }
     let before_measured = estimate.as_deref().and_then(observed);
     let advised = Some(Arc::clone(&advice));
     let mut changed = write(core, link, limit, origin, reason, advised).await?;
