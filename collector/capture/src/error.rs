@@ -40,7 +40,7 @@ pub enum CaptureError {
         source: parquet::errors::ParquetError,
     },
     #[error("arrow: {0}")]
-    Arrow(#[from] arrow::error::ArrowError),
+    Arrow(#[from] arrow_schema::ArrowError),
     #[error("the capture writer stopped: {0}")]
     Stopped(String),
 }

@@ -5,9 +5,12 @@
 use crate::error::CaptureError;
 use crate::meta::CaptureMeta;
 use crate::reader::files;
-use arrow::array::{Array, RecordBatch};
-use arrow::datatypes::DataType;
-use arrow::util::display::{ArrayFormatter, FormatOptions};
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::{
+    Float64Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, RecordBatch, StringArray};
+use arrow_schema::{ArrowError, DataType};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fmt::Write as _;
 use std::fs::File;
@@ -70,26 +73,76 @@ pub fn export(
     Ok(rows)
 }
 
+/// Writes the value of a row.
+type WriteNumber<'a> = Box<dyn Fn(usize, &mut String) + 'a>;
+
+/// The values of a column as text.
+enum Values<'a> {
+    Number(WriteNumber<'a>),
+    Text(Box<dyn Fn(usize) -> &'a str + 'a>),
+}
+
+impl<'a> Values<'a> {
+    /// `None` for a type that no table of a capture has.
+    fn of(array: &'a dyn Array) -> Option<Self> {
+        macro_rules! number {
+            ($kind:ty) => {{
+                let values = array.as_primitive_opt::<$kind>()?;
+                Values::Number(Box::new(move |row, out| {
+                    // Writing to a string does not fail.
+                    let _ = write!(out, "{}", values.value(row));
+                }))
+            }};
+        }
+        Some(match array.data_type() {
+            DataType::UInt8 => number!(UInt8Type),
+            DataType::UInt16 => number!(UInt16Type),
+            DataType::UInt32 => number!(UInt32Type),
+            DataType::UInt64 => number!(UInt64Type),
+            DataType::Int32 => number!(Int32Type),
+            DataType::Int64 => number!(Int64Type),
+            DataType::Float64 => number!(Float64Type),
+            DataType::Boolean => {
+                let values = array.as_boolean_opt()?;
+                Values::Number(Box::new(move |row, out| {
+                    out.push_str(if values.value(row) { "true" } else { "false" });
+                }))
+            }
+            DataType::Utf8 => {
+                let values = array.as_string_opt::<i32>()?;
+                Values::Text(Box::new(move |row| values.value(row)))
+            }
+            DataType::Dictionary(_, _) => {
+                let all = array.as_dictionary_opt::<Int32Type>()?;
+                let values = all.downcast_dict::<StringArray>()?;
+                Values::Text(Box::new(move |row| {
+                    use arrow_array::ArrayAccessor as _;
+                    values.value(row)
+                }))
+            }
+            _ => return None,
+        })
+    }
+}
+
 struct Cells<'a> {
     name: String,
     array: &'a dyn Array,
-    formatter: ArrayFormatter<'a>,
-    text: bool,
+    values: Values<'a>,
 }
 
 fn lines(batch: &RecordBatch, format: TextFormat, out: &mut String) -> Result<(), CaptureError> {
-    let options = FormatOptions::default();
     let schema = batch.schema();
     let mut columns = Vec::new();
     for (field, array) in schema.fields().iter().zip(batch.columns()) {
+        let unknown = || {
+            let kind = field.data_type();
+            ArrowError::SchemaError(format!("column {}: no capture has {kind}", field.name()))
+        };
         columns.push(Cells {
             name: field.name().clone(),
             array: array.as_ref(),
-            formatter: ArrayFormatter::try_new(array.as_ref(), &options)?,
-            text: matches!(
-                field.data_type(),
-                DataType::Utf8 | DataType::Dictionary(_, _)
-            ),
+            values: Values::of(array.as_ref()).ok_or_else(unknown)?,
         });
     }
     for row in 0..batch.num_rows() {
@@ -110,19 +163,18 @@ fn csv(columns: &[Cells<'_>], row: usize, out: &mut String) {
         if c.array.is_null(row) {
             continue;
         }
-        let value = c.formatter.value(row);
-        if c.text {
-            let value = value.to_string();
-            if value.contains([',', '"', '\n', '\r']) {
-                out.push('"');
-                out.push_str(&value.replace('"', "\"\""));
-                out.push('"');
-            } else {
-                out.push_str(&value);
+        match &c.values {
+            Values::Number(write) => write(row, out),
+            Values::Text(value) => {
+                let value = value(row);
+                if value.contains([',', '"', '\n', '\r']) {
+                    out.push('"');
+                    out.push_str(&value.replace('"', "\"\""));
+                    out.push('"');
+                } else {
+                    out.push_str(value);
+                }
             }
-        } else {
-            // Writing to a string does not fail.
-            let _ = write!(out, "{value}");
         }
     }
 }
@@ -132,14 +184,14 @@ fn json(columns: &[Cells<'_>], row: usize, out: &mut String) {
     for c in columns.iter().filter(|c| !c.array.is_null(row)) {
         out.push(between);
         between = ',';
-        let value = c.formatter.value(row);
-        // As above.
-        let _ = if c.text {
-            let quoted = serde_json::Value::from(value.to_string());
-            write!(out, "\"{}\":{quoted}", c.name)
-        } else {
-            write!(out, "\"{}\":{value}", c.name)
-        };
+        // Writing to a string does not fail.
+        let _ = write!(out, "\"{}\":", c.name);
+        match &c.values {
+            Values::Number(write) => write(row, out),
+            Values::Text(value) => {
+                let _ = write!(out, "{}", serde_json::Value::from(value(row)));
+            }
+        }
     }
     if between == '{' {
         out.push('{');

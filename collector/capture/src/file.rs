@@ -4,64 +4,78 @@
 //! The open file has the suffix `.open` and gets its name when it is complete
 //! and on disk: a file with a proper name is never half written.
 
+use crate::chunk::Chunk;
 use crate::error::CaptureError;
-use crate::table::{Layout, Stored, schema, to_batch};
-use arrow::datatypes::Schema;
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, Encoding, ZstdLevel};
-use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
-use parquet::schema::types::ColumnPath;
+use crate::press::Press;
+use crate::table::{Column, Stored, schema};
+use parquet::arrow::{ArrowSchemaConverter, add_encoded_arrow_schema_to_metadata};
+use parquet::errors::ParquetError;
+use parquet::file::properties::{WriterProperties, WriterVersion};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::SchemaDescriptor;
 use std::fs::File;
-use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Rows whose columns are gathered one after the other: few enough to stay in
+/// the core's first cache.
+const BLOCK_ROWS: usize = 128;
+/// Rows of a page.
+const PAGE_ROWS: usize = 8192;
+/// Rows of a row group.
+const GROUP_ROWS: usize = 1 << 20;
 
 /// Writes the files of table `R`.
 pub struct TableWriter<R> {
     dir: PathBuf,
-    schema: Arc<Schema>,
-    properties: WriterProperties,
+    columns: Vec<Column<R>>,
+    schema: SchemaDescriptor,
+    properties: Arc<WriterProperties>,
+    press: Press,
+    chunks: Vec<Chunk>,
+    page_rows: usize,
+    group_rows: usize,
     next: u32,
     open: Option<Open>,
-    rows: PhantomData<R>,
 }
 
 struct Open {
-    writer: ArrowWriter<File>,
+    writer: SerializedFileWriter<File>,
     rows: usize,
     temporary: PathBuf,
     path: PathBuf,
 }
 
-fn properties<R: Stored>(zstd_level: i32) -> Result<WriterProperties, CaptureError> {
-    let level = ZstdLevel::try_new(zstd_level).map_err(CaptureError::parquet("zstd level"))?;
-    let mut builder = WriterProperties::builder()
-        .set_writer_version(WriterVersion::PARQUET_2_0)
-        .set_compression(Compression::ZSTD(level))
-        .set_statistics_enabled(EnabledStatistics::Chunk)
-        .set_created_by(format!("tidemark {}", env!("CARGO_PKG_VERSION")));
-    for column in R::columns() {
-        let path = ColumnPath::from(column.name);
-        builder = match column.layout {
-            Layout::Dictionary => builder.set_column_dictionary_enabled(path, true),
-            Layout::Delta => builder
-                .set_column_dictionary_enabled(path.clone(), false)
-                .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED),
-            Layout::Plain => builder.set_column_dictionary_enabled(path, false),
-        };
-    }
-    Ok(builder.build())
-}
-
 impl<R: Stored> TableWriter<R> {
     pub fn new(dir: &Path, zstd_level: i32) -> Result<Self, CaptureError> {
+        Self::prepare(dir, zstd_level).map_err(CaptureError::parquet(dir))
+    }
+
+    fn prepare(dir: &Path, zstd_level: i32) -> Result<Self, ParquetError> {
+        let arrow = schema::<R>();
+        let schema = ArrowSchemaConverter::new().convert(&arrow)?;
+        let mut properties = WriterProperties::builder()
+            .set_writer_version(WriterVersion::PARQUET_2_0)
+            .set_created_by(format!("tidemark {}", env!("CARGO_PKG_VERSION")))
+            .build();
+        add_encoded_arrow_schema_to_metadata(&arrow, &mut properties);
+        let columns = R::columns();
+        let chunks = columns
+            .iter()
+            .zip(schema.columns())
+            .map(|(c, descr)| Chunk::new(descr.clone(), c.layout, c.nullable))
+            .collect();
         Ok(Self {
             dir: dir.to_path_buf(),
-            schema: schema::<R>(),
-            properties: properties::<R>(zstd_level)?,
+            columns,
+            schema,
+            properties: Arc::new(properties),
+            press: Press::new(zstd_level)?,
+            chunks,
+            page_rows: 0,
+            group_rows: 0,
             next: 0,
             open: None,
-            rows: PhantomData,
         })
     }
 
@@ -71,34 +85,77 @@ impl<R: Stored> TableWriter<R> {
     }
 
     pub fn write(&mut self, rows: &[R]) -> Result<(), CaptureError> {
-        let batch = to_batch(rows, &self.schema)?;
-        let open = match &mut self.open {
-            Some(open) => open,
-            none => {
-                let name = format!("{}-{:04}.parquet", R::TABLE, self.next);
-                let path = self.dir.join(&name);
-                let temporary = self.dir.join(format!("{name}.open"));
-                let file = File::create(&temporary).map_err(CaptureError::io(&temporary))?;
-                let writer =
-                    ArrowWriter::try_new(file, self.schema.clone(), Some(self.properties.clone()))
-                        .map_err(CaptureError::parquet(&temporary))?;
-                self.next += 1;
-                none.insert(Open {
-                    writer,
-                    rows: 0,
-                    temporary,
-                    path,
-                })
+        if self.open.is_none() {
+            self.open = Some(self.start()?);
+        }
+        for block in rows.chunks(BLOCK_ROWS) {
+            for (column, chunk) in self.columns.iter().zip(&mut self.chunks) {
+                (column.gather)(block, &mut chunk.values);
             }
+            self.page_rows += block.len();
+            if self.page_rows >= PAGE_ROWS {
+                self.end_page()?;
+            }
+        }
+        if let Some(open) = &mut self.open {
+            open.rows += rows.len();
+        }
+        Ok(())
+    }
+
+    fn start(&mut self) -> Result<Open, CaptureError> {
+        let name = format!("{}-{:04}.parquet", R::TABLE, self.next);
+        let path = self.dir.join(&name);
+        let temporary = self.dir.join(format!("{name}.open"));
+        let file = File::create(&temporary).map_err(CaptureError::io(&temporary))?;
+        let schema = self.schema.root_schema_ptr();
+        let writer = SerializedFileWriter::new(file, schema, self.properties.clone())
+            .map_err(CaptureError::parquet(&temporary))?;
+        self.next += 1;
+        Ok(Open {
+            writer,
+            rows: 0,
+            temporary,
+            path,
+        })
+    }
+
+    fn end_page(&mut self) -> Result<(), CaptureError> {
+        for chunk in &mut self.chunks {
+            chunk
+                .end_page(&mut self.press)
+                .map_err(CaptureError::parquet(&self.dir))?;
+        }
+        self.group_rows += std::mem::take(&mut self.page_rows);
+        if self.group_rows >= GROUP_ROWS || self.chunks.iter().any(Chunk::is_full) {
+            self.end_group()?;
+        }
+        Ok(())
+    }
+
+    fn end_group(&mut self) -> Result<(), CaptureError> {
+        let Some(open) = &mut self.open else {
+            return Ok(());
         };
-        open.rows += rows.len();
-        open.writer
-            .write(&batch)
-            .map_err(CaptureError::parquet(&open.temporary))
+        let (chunks, press) = (&mut self.chunks, &mut self.press);
+        let write = || {
+            let mut group = open.writer.next_row_group()?;
+            for chunk in chunks {
+                let (bytes, close) = chunk.finish(press)?;
+                group.append_column(&bytes, close)?;
+            }
+            group.close()
+        };
+        write().map_err(CaptureError::parquet(&open.temporary))?;
+        (self.page_rows, self.group_rows) = (0, 0);
+        Ok(())
     }
 
     /// Completes the open file and gives it its name.
     pub fn close(&mut self) -> Result<(), CaptureError> {
+        if self.page_rows + self.group_rows > 0 {
+            self.end_group()?;
+        }
         let Some(open) = self.open.take() else {
             return Ok(());
         };

@@ -2,11 +2,15 @@
 //! Captures: a directory of Parquet files and `capture.json`, their writer,
 //! reader and replay. `docs/capture-format.md` describes the tables.
 
+mod chunk;
+mod dictionary;
+mod encode;
 pub mod error;
 pub mod event;
 pub mod export;
 mod file;
 pub mod meta;
+mod press;
 pub mod reader;
 pub mod replay;
 mod schema;

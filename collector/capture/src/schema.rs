@@ -66,7 +66,7 @@ impl Stored for NamedProbe {
     fn columns() -> Vec<Column<Self>> {
         columns! { NamedProbe;
             "order" U64 Delta |r| Some(r.row.order), |w, v| w.row.order = v.unwrap_or(0);
-            "host" Text Dictionary |r| Some(r.host.clone()), |w, v| w.host = v.unwrap_or_default();
+            "host" Text Dictionary |r| Some(&*r.host), |w, v| w.host = v.unwrap_or_default();
             "host_ns" U64 Delta |r| Some(r.row.host_ns), |w, v| w.row.host_ns = v.unwrap_or(0);
             "node_id" U32 Delta |r| Some(r.row.node_id), |w, v| w.row.node_id = v.unwrap_or(0);
             "egress_port" U32 Delta |r| Some(r.row.port), |w, v| w.row.port = v.unwrap_or(0);
@@ -100,16 +100,16 @@ impl Stored for FlatEvent {
     fn columns() -> Vec<Column<Self>> {
         columns! { FlatEvent;
             "order" U64 Delta |r| Some(r.order), |w, v| w.order = v.unwrap_or(0);
-            "kind" Text Dictionary |r| Some(Arc::from(r.kind.as_str())), |w, v| w.kind = text(v).unwrap_or_default();
+            "kind" Text Dictionary |r| Some(r.kind.as_str()), |w, v| w.kind = text(v).unwrap_or_default();
             "node_id" U32 Dictionary ?null |r| r.node_id, |w, v| w.node_id = v;
             "time_ns" U64 Delta ?null |r| r.time_ns, |w, v| w.time_ns = v;
             "flow_id" U64 Dictionary ?null |r| r.flow_id, |w, v| w.flow_id = v;
-            "host" Text Dictionary ?null |r| r.host.as_deref().map(Arc::from), |w, v| w.host = text(v);
+            "host" Text Dictionary ?null |r| r.host.as_deref(), |w, v| w.host = text(v);
             "host_index" U16 Dictionary ?null |r| r.host_index, |w, v| w.host_index = v;
             "host_ns" U64 Delta ?null |r| r.host_ns, |w, v| w.host_ns = v;
             "congestion_state" U8 Dictionary ?null |r| r.congestion_state, |w, v| w.congestion_state = v;
-            "src" Text Dictionary ?null |r| r.src.as_deref().map(Arc::from), |w, v| w.src = text(v);
-            "dst" Text Dictionary ?null |r| r.dst.as_deref().map(Arc::from), |w, v| w.dst = text(v);
+            "src" Text Dictionary ?null |r| r.src.as_deref(), |w, v| w.src = text(v);
+            "dst" Text Dictionary ?null |r| r.dst.as_deref(), |w, v| w.dst = text(v);
             "src_port" U16 Dictionary ?null |r| r.src_port, |w, v| w.src_port = v;
             "dst_port" U16 Dictionary ?null |r| r.dst_port, |w, v| w.dst_port = v;
             "protocol" U8 Dictionary ?null |r| r.protocol, |w, v| w.protocol = v;

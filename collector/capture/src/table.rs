@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rows to record batches and back, from one list of columns per table.
+//! Rows to columns of values and back from record batches, by one list of columns
+//! per table.
 
+use crate::chunk::Values;
 use crate::error::CaptureError;
-use arrow::array::{
-    Array, ArrayRef, ArrowPrimitiveType, BooleanArray, DictionaryArray, Int32Array, PrimitiveArray,
-    RecordBatch, StringArray,
+use arrow_array::types::{
+    Float64Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
-use arrow::buffer::{BooleanBuffer, NullBuffer};
-use arrow::datatypes::{
-    DataType, Field, Float64Type, Int32Type, Int64Type, Schema, UInt8Type, UInt16Type, UInt32Type,
-    UInt64Type,
+use arrow_array::{
+    Array, ArrowPrimitiveType, BooleanArray, DictionaryArray, PrimitiveArray, RecordBatch,
+    StringArray,
 };
-use std::collections::HashMap;
+use arrow_schema::{DataType, Field, Schema};
 use std::sync::Arc;
 
 /// How a column is laid out in Parquet.
@@ -28,31 +28,81 @@ pub enum Layout {
 /// A column's type.
 pub trait Kind {
     type Value;
+    /// What a row gives; of text, a part of it.
+    type Given<'a>;
     fn data_type() -> DataType;
-    /// The column of `rows`; a column that is not `nullable` has every value.
-    fn build<R>(rows: &[R], nullable: bool, get: impl Fn(&R) -> Option<Self::Value>) -> ArrayRef;
+    /// Adds the column of `rows`; one that is not `nullable` has every value.
+    fn gather<R>(
+        rows: &[R],
+        nullable: bool,
+        get: impl for<'a> Fn(&'a R) -> Option<Self::Given<'a>>,
+        to: &mut Values,
+    );
     fn get(array: &dyn Array) -> Option<Vec<Option<Self::Value>>>;
 }
 
-fn nulls<R, V>(rows: &[R], get: &impl Fn(&R) -> Option<V>) -> NullBuffer {
-    let valid = BooleanBuffer::collect_bool(rows.len(), |i| {
-        rows.get(i).is_some_and(|r| get(r).is_some())
-    });
-    NullBuffer::new(valid)
+/// Gathers what is a number of some kind.
+#[inline(always)]
+fn gather<R, V>(
+    rows: &[R],
+    nullable: bool,
+    get: impl Fn(&R) -> Option<V>,
+    bits: impl Fn(V) -> u64,
+    to: &mut Values,
+) {
+    if nullable {
+        for row in rows {
+            let value = get(row);
+            to.valid.push(value.is_some());
+            to.bits.extend(value.map(&bits));
+        }
+    } else {
+        let value = |row| get(row).map_or(0, &bits);
+        to.bits.extend(rows.iter().map(value));
+    }
+}
+
+/// Numbers as 64 bits: unsigned ones filled with zeros, signed with their sign.
+pub trait Bits {
+    fn bits(self) -> u64;
+}
+
+macro_rules! bits {
+    ($($number:ty: $as:expr;)*) => {$(
+        impl Bits for $number {
+            #[inline(always)]
+            fn bits(self) -> u64 {
+                $as(self)
+            }
+        }
+    )*};
+}
+bits! {
+    u8: u64::from;
+    u16: u64::from;
+    u32: u64::from;
+    u64: |v| v;
+    i32: |v| i64::from(v) as u64;
+    i64: |v| v as u64;
+    f64: f64::to_bits;
 }
 
 /// Numbers.
 pub struct Number<T>(T);
 
-impl<T: ArrowPrimitiveType> Kind for Number<T> {
+impl<T: ArrowPrimitiveType<Native: Bits>> Kind for Number<T> {
     type Value = T::Native;
+    type Given<'a> = T::Native;
     fn data_type() -> DataType {
         T::DATA_TYPE
     }
-    fn build<R>(rows: &[R], nullable: bool, get: impl Fn(&R) -> Option<T::Native>) -> ArrayRef {
-        let values: Vec<T::Native> = rows.iter().map(|r| get(r).unwrap_or_default()).collect();
-        let nulls = nullable.then(|| nulls(rows, &get));
-        Arc::new(PrimitiveArray::<T>::new(values.into(), nulls))
+    fn gather<R>(
+        rows: &[R],
+        nullable: bool,
+        get: impl Fn(&R) -> Option<T::Native>,
+        to: &mut Values,
+    ) {
+        gather(rows, nullable, get, Bits::bits, to);
     }
     fn get(array: &dyn Array) -> Option<Vec<Option<T::Native>>> {
         let array = array.as_any().downcast_ref::<PrimitiveArray<T>>()?;
@@ -73,15 +123,12 @@ pub struct Bool;
 
 impl Kind for Bool {
     type Value = bool;
+    type Given<'a> = bool;
     fn data_type() -> DataType {
         DataType::Boolean
     }
-    fn build<R>(rows: &[R], nullable: bool, get: impl Fn(&R) -> Option<bool>) -> ArrayRef {
-        let values = BooleanBuffer::collect_bool(rows.len(), |i| {
-            rows.get(i).and_then(&get).unwrap_or(false)
-        });
-        let nulls = nullable.then(|| nulls(rows, &get));
-        Arc::new(BooleanArray::new(values, nulls))
+    fn gather<R>(rows: &[R], nullable: bool, get: impl Fn(&R) -> Option<bool>, to: &mut Values) {
+        gather(rows, nullable, get, u64::from, to);
     }
     fn get(array: &dyn Array) -> Option<Vec<Option<bool>>> {
         let array = array.as_any().downcast_ref::<BooleanArray>()?;
@@ -94,33 +141,25 @@ pub struct Text;
 
 impl Kind for Text {
     type Value = Arc<str>;
+    type Given<'a> = &'a str;
     fn data_type() -> DataType {
         DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
     }
-    fn build<R>(rows: &[R], _: bool, get: impl Fn(&R) -> Option<Arc<str>>) -> ArrayRef {
-        let mut words: Vec<Arc<str>> = Vec::new();
-        let mut known: HashMap<Arc<str>, i32> = HashMap::new();
-        // Mostly the same word again and again.
-        let mut last: Option<(Arc<str>, i32)> = None;
-        let keys: Int32Array = rows
-            .iter()
-            .map(|r| {
-                let word = get(r)?;
-                if let Some((same, key)) = &last
-                    && (Arc::ptr_eq(same, &word) || *same == word)
-                {
-                    return Some(*key);
-                }
-                let key = *known.entry(word.clone()).or_insert_with(|| {
-                    words.push(word.clone());
-                    (words.len() - 1) as i32
-                });
-                last = Some((word, key));
-                Some(key)
-            })
-            .collect();
-        let words: StringArray = words.iter().map(|w| Some(&**w)).collect();
-        Arc::new(DictionaryArray::<Int32Type>::new(keys, Arc::new(words)))
+    fn gather<R>(
+        rows: &[R],
+        nullable: bool,
+        get: impl for<'a> Fn(&'a R) -> Option<&'a str>,
+        to: &mut Values,
+    ) {
+        for row in rows {
+            let word = get(row);
+            if nullable {
+                to.valid.push(word.is_some());
+            }
+            if word.is_some() || !nullable {
+                to.word(word.unwrap_or_default());
+            }
+        }
     }
     fn get(array: &dyn Array) -> Option<Vec<Option<Arc<str>>>> {
         let own = |v: Option<&str>| v.map(Arc::from);
@@ -139,7 +178,8 @@ pub struct Column<R> {
     pub layout: Layout,
     pub nullable: bool,
     data_type: fn() -> DataType,
-    build: fn(&[R]) -> ArrayRef,
+    /// Adds the column of some rows to its values.
+    pub gather: fn(&[R], &mut Values),
     read: fn(&dyn Array, &mut [R]) -> bool,
 }
 
@@ -149,7 +189,7 @@ impl<R> Column<R> {
         layout: Layout,
         nullable: bool,
         data_type: fn() -> DataType,
-        build: fn(&[R]) -> ArrayRef,
+        gather: fn(&[R], &mut Values),
         read: fn(&dyn Array, &mut [R]) -> bool,
     ) -> Self {
         Self {
@@ -157,7 +197,7 @@ impl<R> Column<R> {
             layout,
             nullable,
             data_type,
-            build,
+            gather,
             read,
         }
     }
@@ -176,10 +216,10 @@ macro_rules! columns {
                 $crate::table::Layout::$layout,
                 nullable,
                 <$crate::table::$kind as $crate::table::Kind>::data_type,
-                |rows| {
+                |rows, to| {
                     let nullable = [$(columns!(@null $null))?].contains(&true);
-                    <$crate::table::$kind as $crate::table::Kind>::build(
-                        rows, nullable, |$r| $get)
+                    <$crate::table::$kind as $crate::table::Kind>::gather(
+                        rows, nullable, |$r| $get, to);
                 },
                 |array, rows| {
                     let Some(values) = <$crate::table::$kind as $crate::table::Kind>::get(array)
@@ -210,13 +250,6 @@ pub fn schema<R: Stored>() -> Arc<Schema> {
         .map(|c| Field::new(c.name, (c.data_type)(), c.nullable))
         .collect();
     Arc::new(Schema::new(fields))
-}
-
-/// # Errors
-/// When arrow refuses the columns, which would be a bug.
-pub fn to_batch<R: Stored>(rows: &[R], schema: &Arc<Schema>) -> Result<RecordBatch, CaptureError> {
-    let arrays = R::columns().iter().map(|c| (c.build)(rows)).collect();
-    Ok(RecordBatch::try_new(schema.clone(), arrays)?)
 }
 
 /// # Errors

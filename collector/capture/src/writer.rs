@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Writes a capture on a thread of its own, behind a bounded queue.
 
+mod thread;
+
 use crate::error::CaptureError;
 use crate::event::FlatEvent;
-use crate::file::TableWriter;
 use crate::meta::{CaptureMeta, FILE};
-use crate::schema::NamedProbe;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use thread::WriterThread;
 use tidemark_pipeline::{Event, EventRow, PostcardRow, ProbeRow};
 
 /// Rows handed to the thread at once.
 const BATCH_ROWS: usize = 8192;
 /// Batches that may wait for the thread.
-const QUEUE_BATCHES: usize = 128;
+const QUEUE_BATCHES: usize = 64;
 
 /// How files are cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +45,9 @@ impl Default for WriterOptions {
 
 enum Message {
     Postcards(Vec<PostcardRow>),
-    Probes(Vec<NamedProbe>),
+    Probes(Vec<ProbeRow>),
+    /// Names of hosts by their index; of the samples that follow.
+    Hosts(Vec<Arc<str>>),
     Events(Vec<FlatEvent>),
     Meta(Box<CaptureMeta>),
 }
@@ -55,7 +58,7 @@ impl Message {
             Self::Postcards(r) => r.len(),
             Self::Probes(r) => r.len(),
             Self::Events(r) => r.len(),
-            Self::Meta(_) => 0,
+            Self::Meta(_) | Self::Hosts(_) => 0,
         }) as u64
     }
 }
@@ -104,10 +107,9 @@ pub struct CaptureWriter {
     stats: WriterStats,
     options: WriterOptions,
     postcards: Vec<PostcardRow>,
-    probes: Vec<NamedProbe>,
+    probes: Vec<ProbeRow>,
     events: Vec<FlatEvent>,
     hosts: Vec<String>,
-    host_words: Vec<Arc<str>>,
     /// Emptied lists that come back from the thread.
     spare: Receiver<Vec<PostcardRow>>,
 }
@@ -128,24 +130,15 @@ impl CaptureWriter {
         }
         meta.write(dir)?;
         let (give_back, spare) = sync_channel(QUEUE_BATCHES);
-        let mut thread = WriterThread {
-            give_back,
-            dir: dir.to_path_buf(),
-            postcards: TableWriter::new(dir, options.zstd_level)?,
-            probes: TableWriter::new(dir, options.zstd_level)?,
-            events: TableWriter::new(dir, options.zstd_level)?,
-            options,
-            stats: WriterStats::default(),
-            opened: Instant::now(),
-        };
-        let stats = thread.stats.clone();
+        let mut thread = WriterThread::new(dir, options, give_back)?;
+        let stats = thread.stats().clone();
         let (sender, receiver) = sync_channel(QUEUE_BATCHES);
         let handle = std::thread::Builder::new()
             .name("capture".into())
             .spawn(move || {
                 let result = thread.run(&receiver);
                 if let Err(e) = &result {
-                    thread.stats.fail(e);
+                    thread.stats().fail(e);
                 }
                 result
             })
@@ -161,7 +154,6 @@ impl CaptureWriter {
             probes: Vec::new(),
             events: Vec::new(),
             hosts: Vec::new(),
-            host_words: Vec::new(),
             spare,
         })
     }
@@ -191,12 +183,9 @@ impl CaptureWriter {
         }
     }
 
+    #[inline]
     pub fn probe(&mut self, row: &ProbeRow) {
-        let host = self.host_words.get(usize::from(row.host)).cloned();
-        self.probes.push(NamedProbe {
-            row: *row,
-            host: host.unwrap_or_default(),
-        });
+        self.probes.push(*row);
         if self.probes.len() >= BATCH_ROWS {
             self.flush();
         }
@@ -209,7 +198,10 @@ impl CaptureWriter {
                 self.hosts.resize(i + 1, String::new());
             }
             self.hosts[i].clone_from(name);
-            self.host_words = self.hosts.iter().map(|h| h.as_str().into()).collect();
+            // After the samples of hosts with their names before.
+            self.flush();
+            let names = self.hosts.iter().map(|h| h.as_str().into()).collect();
+            self.send(Message::Hosts(names));
         }
         self.events.push(FlatEvent::new(row, &self.hosts));
         if self.events.len() >= BATCH_ROWS {
@@ -288,71 +280,5 @@ impl Drop for CaptureWriter {
             // Its error has been logged and kept in the counters.
             let _ = thread.join();
         }
-    }
-}
-
-struct WriterThread {
-    give_back: SyncSender<Vec<PostcardRow>>,
-    dir: PathBuf,
-    postcards: TableWriter<PostcardRow>,
-    probes: TableWriter<NamedProbe>,
-    events: TableWriter<FlatEvent>,
-    options: WriterOptions,
-    stats: WriterStats,
-    opened: Instant,
-}
-
-impl WriterThread {
-    fn run(&mut self, receiver: &Receiver<Message>) -> Result<(), CaptureError> {
-        self.opened = Instant::now();
-        loop {
-            let left = self
-                .options
-                .rotate_after
-                .saturating_sub(self.opened.elapsed());
-            match receiver.recv_timeout(left) {
-                Ok(message) => {
-                    let rows = message.rows();
-                    let result = match message {
-                        Message::Postcards(mut rows) => {
-                            let result = self.postcards.write(&rows);
-                            rows.clear();
-                            // Nobody may be left to use it.
-                            let _ = self.give_back.try_send(rows);
-                            result
-                        }
-                        Message::Probes(rows) => self.probes.write(&rows),
-                        Message::Events(rows) => self.events.write(&rows),
-                        Message::Meta(meta) => meta.write(&self.dir),
-                    };
-                    if let Err(e) = result {
-                        self.stats.0.lost.fetch_add(rows, Ordering::Relaxed);
-                        return Err(e);
-                    }
-                    self.stats.0.written.fetch_add(rows, Ordering::Relaxed);
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-            let open = self
-                .postcards
-                .open_rows()
-                .max(self.probes.open_rows())
-                .max(self.events.open_rows());
-            if open >= self.options.rotate_rows
-                || self.opened.elapsed() >= self.options.rotate_after
-            {
-                self.rotate()?;
-            }
-        }
-        self.rotate()
-    }
-
-    /// All tables at once, so that a kill loses the same time of each.
-    fn rotate(&mut self) -> Result<(), CaptureError> {
-        self.opened = Instant::now();
-        self.postcards.close()?;
-        self.probes.close()?;
-        self.events.close()
     }
 }

@@ -7,15 +7,22 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tidemark_pipeline::PostcardRow;
 use tidemark_proto::telemetry::{PacketBatch, ReadPacketsRequest};
 
+/// 40 bytes: there are millions.
 #[derive(Clone, Copy)]
 struct Packet {
     ingress_ns: u64,
+    /// 0 when dropped.
     egress_ns: u64,
     occupancy_bytes: u64,
     flow_id: u64,
     ip_bytes: u32,
     cwnd: u32,
-    dropped: bool,
+}
+
+impl Packet {
+    fn dropped(&self) -> bool {
+        self.egress_ns == 0
+    }
 }
 
 /// Packets per piece of memory.
@@ -108,12 +115,11 @@ impl PacketMemory {
             for row in run {
                 port.push_back(Packet {
                     ingress_ns: row.ingress_ns,
-                    egress_ns: row.egress_ns,
+                    egress_ns: if row.dropped { 0 } else { row.egress_ns },
                     occupancy_bytes: row.occupancy_bytes,
                     flow_id: row.flow_id,
                     ip_bytes: row.ip_bytes,
                     cwnd: row.cwnd,
-                    dropped: row.dropped,
                 });
                 state.packets += 1;
                 let newest = row.time_ns();
@@ -169,7 +175,7 @@ impl PacketMemory {
             egress_ns: found.iter().map(|p| p.egress_ns).collect(),
             occupancy_bytes: found.iter().map(|p| p.occupancy_bytes).collect(),
             flow_id: found.iter().map(|p| p.flow_id).collect(),
-            dropped: found.iter().map(|p| p.dropped).collect(),
+            dropped: found.iter().map(Packet::dropped).collect(),
             ip_bytes: found.iter().map(|p| p.ip_bytes).collect(),
             cwnd: found.iter().map(|p| p.cwnd).collect(),
             truncated,

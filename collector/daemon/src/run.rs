@@ -11,7 +11,7 @@ use crate::hub::Hub;
 use crate::open::{Opened, open};
 use crate::packets::PacketMemory;
 use crate::receive;
-use crate::source::{Batch, Pool, SourceCounters};
+use crate::source::{Gatherer, SourceCounters};
 use anyhow::{Context, Result, anyhow};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -177,10 +177,12 @@ async fn serve(config: &Config, instance: String, opened: Opened) -> Result<()> 
         .reports
         .start(|_| {
             let sender = sender.clone();
-            let pool = Arc::new(Pool::default());
-            // Without an engine there is nobody to receive for.
+            let mut gatherer = Gatherer::default();
             move |batch: &receive::Batch<'_>| {
-                let _ = sender.send(Input::Reports(Batch::copy_of(batch, &pool)));
+                if let Some(batch) = gatherer.add(batch) {
+                    // Without an engine there is nobody to receive for.
+                    let _ = sender.send(Input::Reports(batch));
+                }
             }
         })
         .context("cannot start the receiving threads")?;

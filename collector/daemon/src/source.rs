@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Buffers that wait to be filled again.
 #[derive(Debug, Default)]
-pub struct Pool(Mutex<Vec<Buffers>>);
+struct Pool(Mutex<Vec<Buffers>>);
 
 /// Buffers that are kept at most.
 const MAX_POOL: usize = 64;
@@ -41,6 +41,42 @@ pub struct Batch {
     datagrams: usize,
     /// Where the buffers go in the end.
     home: Option<Arc<Pool>>,
+}
+
+/// Datagrams and bytes gathered before the engine is called, which wakes a
+/// thread.
+const GATHERED: usize = 1024;
+const GATHERED_BYTES: usize = 128 << 10;
+
+/// Copies what a receiving thread has got into batches for the engine.
+#[derive(Debug, Default)]
+pub struct Gatherer {
+    pool: Arc<Pool>,
+    batch: Batch,
+}
+
+impl Gatherer {
+    /// Adds what was received; gives the batch when nothing more is there at the
+    /// moment, or enough has gathered.
+    pub fn add(&mut self, received: &receive::Batch<'_>) -> Option<Batch> {
+        if self.batch.home.is_none() {
+            self.batch = Batch {
+                buffers: self.pool.buffers().pop().unwrap_or_default(),
+                datagrams: 0,
+                home: Some(Arc::clone(&self.pool)),
+            };
+        }
+        for m in received.messages() {
+            let at = received.rx_unix_ns;
+            self.batch
+                .add(m.exporter, at, m.bytes, m.segment_bytes(), m.count());
+        }
+        let room = self.batch.len() < GATHERED && self.batch.buffers.bytes.len() < GATHERED_BYTES;
+        if self.batch.is_empty() || (received.more() && room) {
+            return None;
+        }
+        Some(std::mem::take(&mut self.batch))
+    }
 }
 
 /// One datagram of a [`Batch`].
@@ -81,20 +117,6 @@ impl Batch {
 
     pub fn is_empty(&self) -> bool {
         self.datagrams == 0
-    }
-
-    /// Copies what a receiving thread has got, into buffers of the pool.
-    pub fn copy_of(received: &receive::Batch<'_>, pool: &Arc<Pool>) -> Self {
-        let mut batch = Self {
-            buffers: pool.buffers().pop().unwrap_or_default(),
-            datagrams: 0,
-            home: Some(Arc::clone(pool)),
-        };
-        for m in received.messages() {
-            let at = received.rx_unix_ns;
-            batch.add(m.exporter, at, m.bytes, m.segment_bytes(), m.count());
-        }
-        batch
     }
 
     /// The datagrams in order of reception.

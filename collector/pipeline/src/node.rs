@@ -38,6 +38,8 @@ pub struct NodeState {
     pub node_id: u32,
     pub config: NodeConfig,
     mask: u64,
+    /// Timestamps are 64 bits of ns.
+    is_plain: bool,
     last_ticks: Option<u64>,
     max_ns: u64,
     suspects: u32,
@@ -58,6 +60,7 @@ impl NodeState {
         };
         Self {
             node_id,
+            is_plain: mask == u64::MAX && config.time_unit.ns() == 1,
             config,
             mask,
             last_ticks: None,
@@ -96,6 +99,29 @@ impl NodeState {
     /// When the report has no timestamp or one that contradicts the others.
     #[inline]
     pub fn times(&mut self, report: &Report<'_>) -> Result<Times, TimeError> {
+        if let (Some(ingress_ns), Some(egress_ns)) = (report.ingress_ts, report.egress_ts)
+            && self.is_plain
+            && !report.dropped
+            && self.last_ticks.is_some()
+            && (self.max_ns..=MAX_TIME_NS).contains(&egress_ns)
+            && egress_ns - self.max_ns <= self.max_forward_ns
+            && ingress_ns <= egress_ns
+            && egress_ns > 0
+        {
+            // A packet that left after all others: nothing to work out.
+            self.suspects = 0;
+            self.last_ticks = Some(egress_ns);
+            self.max_ns = egress_ns;
+            return Ok(Times {
+                ingress_ns,
+                egress_ns,
+                restarted: false,
+            });
+        }
+        self.times_of_any(report)
+    }
+
+    fn times_of_any(&mut self, report: &Report<'_>) -> Result<Times, TimeError> {
         let unit = self.config.time_unit.ns();
         let latest = if report.dropped {
             report.ingress_ts.or(report.egress_ts)

@@ -20,7 +20,7 @@ use tidemark_collector::engine::{Engine, EngineSink, Input, SharedSnapshot};
 use tidemark_collector::hub::Hub;
 use tidemark_collector::packets::PacketMemory;
 use tidemark_collector::receive::{Batch, Options, ReportReceiver};
-use tidemark_collector::source::{self, Pool, SourceCounters};
+use tidemark_collector::source::{Gatherer, SourceCounters};
 use tidemark_pipeline::Pipeline;
 
 const FLOWS: u32 = 1000;
@@ -170,9 +170,11 @@ fn whole_path(coalesce: bool) -> f64 {
     let running = receiver
         .start(|_| {
             let sender = sender.clone();
-            let pool = Arc::new(Pool::default());
+            let mut gatherer = Gatherer::default();
             move |batch: &Batch<'_>| {
-                let _ = sender.send(Input::Reports(source::Batch::copy_of(batch, &pool)));
+                if let Some(batch) = gatherer.add(batch) {
+                    let _ = sender.send(Input::Reports(batch));
+                }
             }
         })
         .unwrap();

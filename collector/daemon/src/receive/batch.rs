@@ -3,15 +3,31 @@
 
 use std::net::IpAddr;
 
-/// Messages received together, borrowed from the thread's buffers.
+/// Messages received together, borrowed from the thread's buffers. An empty one
+/// says that after all nothing followed a batch with [`Batch::more`].
 #[derive(Debug)]
 pub struct Batch<'a> {
     /// When the batch was taken from the kernel, Unix time.
     pub rx_unix_ns: u64,
     pub(super) messages: &'a [Message<'a>],
+    pub(super) more: bool,
 }
 
 impl<'a> Batch<'a> {
+    pub(super) fn nothing() -> Self {
+        Self {
+            rx_unix_ns: 0,
+            messages: &[],
+            more: false,
+        }
+    }
+
+    /// Another batch, perhaps an empty one, follows at once.
+    #[must_use]
+    pub fn more(&self) -> bool {
+        self.more
+    }
+
     /// The messages in order of reception.
     pub fn messages(&self) -> impl Iterator<Item = &Message<'a>> {
         self.messages.iter()

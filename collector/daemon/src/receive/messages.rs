@@ -23,25 +23,50 @@ const BUFFER_BYTES: usize = 65_536 + 5 * 64;
 #[derive(Clone, Copy)]
 struct Control([u8; 64]);
 
-/// Buffers of one thread.
+/// Buffers of one thread, and the kernel's description of them.
 pub(super) struct Messages {
-    names: Vec<libc::sockaddr_storage>,
-    controls: Vec<Control>,
-    buffers: Vec<u8>,
+    names: Box<[libc::sockaddr_storage]>,
+    controls: Box<[Control]>,
+    buffers: Box<[u8]>,
+    vectors: Box<[libc::iovec]>,
+    /// Point to all of the above, which never move.
+    headers: Box<[libc::mmsghdr]>,
 }
 
 impl Messages {
     pub(super) fn new() -> Self {
-        Self {
-            // SAFETY: all zeros is a value of this C structure.
-            names: vec![unsafe { std::mem::zeroed() }; COUNT],
-            controls: vec![Control([0; 64]); COUNT],
-            buffers: vec![0; COUNT * BUFFER_BYTES],
+        let mut this = Self {
+            // SAFETY: all zeros is a value of these C structures.
+            names: vec![unsafe { std::mem::zeroed() }; COUNT].into(),
+            controls: vec![Control([0; 64]); COUNT].into(),
+            buffers: vec![0; COUNT * BUFFER_BYTES].into(),
+            // SAFETY: as above.
+            vectors: vec![unsafe { std::mem::zeroed() }; COUNT].into(),
+            // SAFETY: as above.
+            headers: vec![unsafe { std::mem::zeroed() }; COUNT].into(),
+        };
+        for ((((header, vector), name), control), buffer) in this
+            .headers
+            .iter_mut()
+            .zip(&mut this.vectors)
+            .zip(&mut this.names)
+            .zip(&mut this.controls)
+            .zip(this.buffers.chunks_mut(BUFFER_BYTES))
+        {
+            vector.iov_base = buffer.as_mut_ptr().cast();
+            vector.iov_len = buffer.len();
+            let message = &mut header.msg_hdr;
+            message.msg_iov = vector;
+            message.msg_iovlen = 1;
+            message.msg_name = std::ptr::from_mut(name).cast();
+            message.msg_control = std::ptr::from_mut(control).cast();
+            prepare(header);
         }
+        this
     }
 
     /// Gives `f` what there is; when `wait`, waits for the first message as
-    /// long as the socket's time limit allows.
+    /// long as the socket's time limit allows. True when there may be more.
     ///
     /// # Errors
     /// `WouldBlock` when there is nothing, else that of the system call.
@@ -50,38 +75,18 @@ impl Messages {
         socket: &Socket,
         wait: bool,
         f: impl FnOnce(&Batch<'_>),
-    ) -> io::Result<()> {
-        // SAFETY: all zeros is a value of these C structures.
-        let mut headers: [libc::mmsghdr; COUNT] = unsafe { std::mem::zeroed() };
-        let mut vectors: [libc::iovec; COUNT] = unsafe { std::mem::zeroed() };
-        for ((((header, vector), name), control), buffer) in headers
-            .iter_mut()
-            .zip(&mut vectors)
-            .zip(&mut self.names)
-            .zip(&mut self.controls)
-            .zip(self.buffers.chunks_mut(BUFFER_BYTES))
-        {
-            vector.iov_base = buffer.as_mut_ptr().cast();
-            vector.iov_len = buffer.len();
-            let message = &mut header.msg_hdr;
-            message.msg_iov = vector;
-            message.msg_iovlen = 1;
-            message.msg_name = std::ptr::from_mut(name).cast();
-            message.msg_namelen = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
-            message.msg_control = std::ptr::from_mut(control).cast();
-            message.msg_controllen = size_of::<Control>();
-        }
+    ) -> io::Result<bool> {
         let flags = if wait {
             libc::MSG_WAITFORONE
         } else {
             libc::MSG_DONTWAIT
         };
         // SAFETY: every header points to a name, a control area, a vector and
-        // through it to a buffer that live until the call returns.
+        // through it to a buffer, all of which live as long as `self`.
         let received = unsafe {
             libc::recvmmsg(
                 socket.as_raw_fd(),
-                headers.as_mut_ptr(),
+                self.headers.as_mut_ptr(),
                 COUNT as libc::c_uint,
                 flags,
                 std::ptr::null_mut(),
@@ -102,8 +107,8 @@ impl Messages {
         }; COUNT];
         for (((entry, header), name), buffer) in list
             .iter_mut()
-            .zip(headers.iter().take(received))
-            .zip(&self.names)
+            .zip(self.headers.iter().take(received))
+            .zip(self.names.iter())
             .zip(self.buffers.chunks(BUFFER_BYTES))
         {
             let length = header.msg_len as usize;
@@ -114,9 +119,18 @@ impl Messages {
         f(&Batch {
             rx_unix_ns,
             messages: list.get(..received).unwrap_or_default(),
+            more: received == COUNT,
         });
-        Ok(())
+        // The kernel has put in their places what it used of them.
+        self.headers.iter_mut().take(received).for_each(prepare);
+        Ok(received == COUNT)
     }
+}
+
+/// Makes a header as it has to be before a call.
+fn prepare(header: &mut libc::mmsghdr) {
+    header.msg_hdr.msg_namelen = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
+    header.msg_hdr.msg_controllen = size_of::<Control>();
 }
 
 /// Length of the coalesced datagrams, when the kernel says that they are.

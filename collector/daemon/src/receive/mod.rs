@@ -188,18 +188,26 @@ fn run(
     let mut messages = Messages::new();
     let mut checked = Instant::now();
     let count = counters.shard(shard);
+    // The call before has filled all buffers: more is probably there.
+    let mut more = false;
     loop {
         // Before the call: what had arrived by then is still delivered.
         let stopping = stop.load(Ordering::Relaxed);
-        let received = messages.receive(&socket.socket, !stopping, |batch| {
+        let received = messages.receive(&socket.socket, !stopping && !more, |batch| {
             count.add(batch);
             handler(batch);
         });
         match received {
-            Ok(()) => {
+            Ok(full) => {
+                more = full;
                 if checked.elapsed() < DROP_CHECK {
                     continue;
                 }
+            }
+            Err(_) if more => {
+                more = false;
+                handler(&Batch::nothing());
+                continue;
             }
             Err(error) => match error.kind() {
                 io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {

@@ -199,12 +199,22 @@ impl NodeIntervals {
         };
         let arrived = self.number(row.ingress_ns);
         let arrival = self.position(arrived, misfits);
-        self.open[arrival].link(link).arrival(row);
         let ended = self.number(row.time_ns());
-        let end = self.position(ended, misfits);
+        let regular = self.base.is_some_and(|b| b + arrival as u64 == arrived);
+        // Nearly always the interval it came in.
+        let end = if ended == arrived && regular {
+            arrival
+        } else {
+            let end = self.position(ended, misfits);
+            self.open[arrival].link(link).arrival(row);
+            end
+        };
         let at_end = &mut self.open[end];
         at_end.flows.packet(row);
         let totals = at_end.link(link);
+        if ended == arrived && regular {
+            totals.arrival(row);
+        }
         totals.lost(row.lost_before);
         if row.dropped {
             at_end.drops.push(Drop {

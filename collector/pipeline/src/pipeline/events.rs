@@ -203,18 +203,14 @@ impl<S: Sink> Pipeline<S> {
         before: Option<SampleState>,
         acked_bytes: u32,
     ) {
-        let points = self.flows.get(slot).map_or(0, |f| f.points.len());
-        for i in 0..points {
-            let Some(flow) = self.flows.get_mut(slot) else {
-                return;
-            };
-            let flow_id = flow.id;
-            let Some(point) = flow.points.get_mut(i) else {
-                return;
-            };
+        let Some(flow) = self.flows.get_mut(slot) else {
+            return;
+        };
+        let flow_id = flow.id;
+        // What the first sample acknowledges began with the first segment.
+        let una_before = before.map_or(sample.snd_una, |b| b.snd_una);
+        for point in &mut flow.points {
             let node = &mut self.nodes[usize::from(point.node)];
-            // What the first sample acknowledges began with the first segment.
-            let una_before = before.map_or(sample.snd_una, |b| b.snd_una);
             if before.is_some_and(|b| b.snd_una == sample.snd_una) {
                 // A duplicate ACK: srtt now follows what SACK shows.
                 point.disturbed();
@@ -224,7 +220,7 @@ impl<S: Sink> Pipeline<S> {
                     .acked_before(host, acked.egress_ns, sample.time_ns);
             }
             let row = ProbeRow {
-                order: 0,
+                order: self.order,
                 host,
                 host_ns: s.time_ns,
                 node_id: node.state.node_id,
@@ -245,10 +241,7 @@ impl<S: Sink> Pipeline<S> {
                 base_rtt_us: point.base_rtt_us(s.srtt_us),
                 acked_bytes,
             };
-            let row = ProbeRow {
-                order: self.next_order(),
-                ..row
-            };
+            self.order += 1;
             self.stats.probe_rows += 1;
             self.sink.probe(&row);
             self.aggregator.probe(&row);

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One column of a row group: values gather, become pages, become a chunk.
+//!
+//! A column that does not change, as most of a capture's do not, costs a few
+//! bytes per page and no compression.
+
+use crate::dictionary::{Numbers, Words};
+use crate::encode::{delta, hybrid, indexes, plain};
+use crate::press::Press;
+use crate::table::Layout;
+use bytes::Bytes;
+use parquet::basic::{Compression, Encoding, Type};
+use parquet::column::page::{CompressedPage, Page, PageWriter};
+use parquet::column::writer::ColumnCloseResult;
+use parquet::errors::Result;
+use parquet::file::metadata::ColumnChunkMetaData;
+use parquet::file::statistics::Statistics;
+use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
+use parquet::schema::types::ColumnDescPtr;
+use std::io::Write;
+
+/// Distinct values of a chunk beyond which a dictionary is given up.
+const MAX_DICTIONARY: usize = 1 << 16;
+/// Shorter pages are not compressed.
+const LEAST_COMPRESSED: usize = 64;
+/// Pages stored as they are after one that hardly became smaller.
+const PAGES_UNCOMPRESSED: u32 = 7;
+
+/// The values of a column that have not become a page yet.
+#[derive(Debug, Default)]
+pub struct Values {
+    /// Bits of the values there are; of words, their numbers.
+    pub bits: Vec<u64>,
+    /// Whether each row has a value; empty in columns where all have.
+    pub valid: Vec<bool>,
+    words: Words,
+}
+
+impl Values {
+    /// Adds a word.
+    pub fn word(&mut self, word: &str) {
+        let i = self.words.index(word);
+        self.bits.push(i.into());
+    }
+}
+
+/// See the module.
+pub struct Chunk {
+    descr: ColumnDescPtr,
+    layout: Layout,
+    nullable: bool,
+    pub values: Values,
+    dictionary: Numbers,
+    dictionary_given_up: bool,
+    pages: TrackedWrite<Vec<u8>>,
+    encodings: Vec<Encoding>,
+    rows: u64,
+    nulls: u64,
+    uncompressed: usize,
+    compressed: usize,
+    least: u64,
+    most: u64,
+    uncompressed_pages: u32,
+}
+
+impl Chunk {
+    pub fn new(descr: ColumnDescPtr, layout: Layout, nullable: bool) -> Self {
+        Self {
+            descr,
+            layout,
+            nullable,
+            values: Values::default(),
+            dictionary: Numbers::default(),
+            dictionary_given_up: false,
+            pages: TrackedWrite::new(Vec::new()),
+            encodings: Vec::new(),
+            rows: 0,
+            nulls: 0,
+            uncompressed: 0,
+            compressed: 0,
+            least: u64::MAX,
+            most: 0,
+            uncompressed_pages: 0,
+        }
+    }
+
+    /// True when it should not grow: words have no other form than a dictionary.
+    pub fn is_full(&self) -> bool {
+        self.values.words.entries().len() > MAX_DICTIONARY
+    }
+
+    /// Makes a page of the values that have gathered.
+    pub fn end_page(&mut self, press: &mut Press) -> Result<()> {
+        let present = self.values.bits.len();
+        let rows = if self.nullable {
+            self.values.valid.len()
+        } else {
+            present
+        };
+        if rows == 0 {
+            return Ok(());
+        }
+        press.plain.clear();
+        if self.nullable {
+            press.numbers.clear();
+            let valid = self.values.valid.iter();
+            press.numbers.extend(valid.map(|&v| u32::from(v)));
+            hybrid(&press.numbers, 1, &mut press.plain);
+        }
+        let levels = press.plain.len();
+        let encoding = self.encode(press);
+        let body = press.plain.len() - levels;
+        let mut is_compressed = false;
+        if body >= LEAST_COMPRESSED {
+            if self.uncompressed_pages == 0 {
+                press.compress(levels)?;
+                is_compressed = press.packed.len() < body;
+                if press.packed.len() > body - body / 32 {
+                    self.uncompressed_pages = PAGES_UNCOMPRESSED;
+                }
+            } else {
+                self.uncompressed_pages -= 1;
+            }
+        }
+        let uncompressed = press.plain.len();
+        let mut buf = Vec::with_capacity(uncompressed);
+        if is_compressed {
+            buf.extend_from_slice(press.plain.get(..levels).unwrap_or_default());
+            buf.extend_from_slice(&press.packed);
+        } else {
+            buf.extend_from_slice(&press.plain);
+        }
+        let page = Page::DataPageV2 {
+            buf: buf.into(),
+            num_values: rows as u32,
+            encoding,
+            num_nulls: (rows - present) as u32,
+            num_rows: rows as u32,
+            def_levels_byte_len: levels as u32,
+            rep_levels_byte_len: 0,
+            is_compressed,
+            statistics: None,
+        };
+        let page = CompressedPage::new(page, uncompressed);
+        let spec = SerializedPageWriter::new(&mut self.pages).write_page(page)?;
+        self.uncompressed += spec.uncompressed_size;
+        self.compressed += spec.compressed_size;
+        self.rows += rows as u64;
+        self.nulls += (rows - present) as u64;
+        self.note_encoding(encoding);
+        self.values.bits.clear();
+        self.values.valid.clear();
+        Ok(())
+    }
+
+    fn note_encoding(&mut self, encoding: Encoding) {
+        if !self.encodings.contains(&encoding) {
+            self.encodings.push(encoding);
+        }
+    }
+
+    /// Puts the values behind the levels in `press.plain`.
+    fn encode(&mut self, press: &mut Press) -> Encoding {
+        let bits = &self.values.bits;
+        let out = &mut press.plain;
+        let Some(&first) = bits.first() else {
+            return Encoding::PLAIN;
+        };
+        let physical = self.descr.physical_type();
+        if physical == Type::BOOLEAN {
+            press.numbers.clear();
+            press.numbers.extend(bits.iter().map(|&b| b as u32));
+            let start = out.len();
+            out.extend_from_slice(&[0; 4]);
+            hybrid(&press.numbers, 1, out);
+            let length = (out.len() - start - 4) as u32;
+            if let Some(place) = out.get_mut(start..start + 4) {
+                place.copy_from_slice(&length.to_le_bytes());
+            }
+            return Encoding::RLE;
+        }
+        press.numbers.clear();
+        if physical == Type::BYTE_ARRAY {
+            press.numbers.extend(bits.iter().map(|&b| b as u32));
+            let entries = self.values.words.entries().len();
+            return indexes(&press.numbers, entries, out);
+        }
+        let same = bits.iter().fold(0, |all, b| all | (b ^ first)) == 0;
+        if same {
+            let i = self.dictionary.index(first);
+            press.numbers.resize(bits.len(), i);
+        } else if self.layout == Layout::Dictionary && !self.dictionary_given_up {
+            let before = self.dictionary.entries().len();
+            press
+                .numbers
+                .extend(bits.iter().map(|&b| self.dictionary.index(b)));
+            let entries = self.dictionary.entries().len();
+            // Hardly a value twice: the dictionary would be the page.
+            self.dictionary_given_up =
+                entries > MAX_DICTIONARY || (entries - before) * 2 > bits.len().max(1024);
+        }
+        let is_signed = self.descr.sort_order().is_signed();
+        let key = |b: u64| if is_signed { b ^ 1 << 63 } else { b };
+        if !press.numbers.is_empty() {
+            if same || physical == Type::DOUBLE {
+                self.least = self.least.min(key(first));
+                self.most = self.most.max(key(first));
+            }
+            let entries = self.dictionary.entries().len();
+            return indexes(&press.numbers, entries, out);
+        }
+        let narrow = physical == Type::INT32;
+        if self.layout == Layout::Plain || physical == Type::DOUBLE {
+            plain(bits, narrow, out);
+            return Encoding::PLAIN;
+        }
+        (self.least, self.most) = bits
+            .iter()
+            .map(|&b| key(b))
+            .fold((self.least, self.most), |(l, m), k| (l.min(k), m.max(k)));
+        delta(bits, narrow, out);
+        Encoding::DELTA_BINARY_PACKED
+    }
+
+    /// Ends the chunk and begins the next: its bytes and their description.
+    pub fn finish(&mut self, press: &mut Press) -> Result<(Bytes, ColumnCloseResult)> {
+        self.end_page(press)?;
+        let statistics = self.statistics();
+        let mut out = TrackedWrite::new(Vec::new());
+        self.dictionary_page(press, &mut out)?;
+        let dictionary = out.bytes_written();
+        let pages = std::mem::replace(&mut self.pages, TrackedWrite::new(Vec::new()));
+        out.write_all(&pages.into_inner()?)?;
+        let encodings = std::mem::take(&mut self.encodings);
+        let mut metadata = ColumnChunkMetaData::builder(self.descr.clone())
+            .set_compression(Compression::ZSTD(press.level))
+            .set_encodings(encodings)
+            .set_total_compressed_size(std::mem::take(&mut self.compressed) as i64)
+            .set_total_uncompressed_size(std::mem::take(&mut self.uncompressed) as i64)
+            .set_num_values(self.rows as i64)
+            .set_data_page_offset(dictionary as i64)
+            .set_dictionary_page_offset((dictionary > 0).then_some(0));
+        if let Some(statistics) = statistics {
+            metadata = metadata.set_statistics(statistics);
+        }
+        let close = ColumnCloseResult {
+            bytes_written: out.bytes_written() as u64,
+            rows_written: std::mem::take(&mut self.rows),
+            metadata: metadata.build()?,
+            bloom_filter: None,
+            column_index: None,
+            offset_index: None,
+        };
+        self.dictionary.clear();
+        self.values.words.clear();
+        self.dictionary_given_up = false;
+        (self.nulls, self.least, self.most) = (0, u64::MAX, 0);
+        Ok((out.into_inner()?.into(), close))
+    }
+
+    fn dictionary_page(
+        &mut self,
+        press: &mut Press,
+        out: &mut TrackedWrite<Vec<u8>>,
+    ) -> Result<()> {
+        let numbers = self.dictionary.entries();
+        let words = self.values.words.entries();
+        let entries = numbers.len().max(words.len());
+        if entries == 0 {
+            return Ok(());
+        }
+        press.plain.clear();
+        for word in words {
+            press
+                .plain
+                .extend_from_slice(&(word.len() as u32).to_le_bytes());
+            press.plain.extend_from_slice(word.as_bytes());
+        }
+        plain(
+            numbers,
+            self.descr.physical_type() == Type::INT32,
+            &mut press.plain,
+        );
+        press.compress(0)?;
+        let page = Page::DictionaryPage {
+            buf: Bytes::copy_from_slice(&press.packed),
+            num_values: entries as u32,
+            encoding: Encoding::PLAIN,
+            is_sorted: false,
+        };
+        let page = CompressedPage::new(page, press.plain.len());
+        let spec = SerializedPageWriter::new(out).write_page(page)?;
+        self.uncompressed += spec.uncompressed_size;
+        self.compressed += spec.compressed_size;
+        self.note_encoding(Encoding::PLAIN);
+        Ok(())
+    }
+
+    /// Least and greatest value of whole numbers.
+    fn statistics(&self) -> Option<Statistics> {
+        let is_signed = self.descr.sort_order().is_signed();
+        let key = |b: u64| if is_signed { b ^ 1 << 63 } else { b };
+        let entries = self.dictionary.entries().iter().map(|&b| key(b));
+        let (least, most) = entries.fold((self.least, self.most), |(l, m), k| (l.min(k), m.max(k)));
+        let nulls = Some(self.nulls);
+        if least > most {
+            return None;
+        }
+        let (least, most) = (key(least), key(most));
+        match self.descr.physical_type() {
+            Type::INT32 => Some(Statistics::int32(
+                Some(least as i32),
+                Some(most as i32),
+                None,
+                nulls,
+                false,
+            )),
+            Type::INT64 => Some(Statistics::int64(
+                Some(least as i64),
+                Some(most as i64),
+                None,
+                nulls,
+                false,
+            )),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Parquet's encodings of integers, from the numbers of a whole page at once.
+//!
+//! The parquet crate takes one value after the other through its encoders, which
+//! costs more than everything before the capture; a page at a time, most of the
+//! work is on registers.
+
+use parquet::basic::Encoding;
+
+/// Values per block and per miniblock of DELTA_BINARY_PACKED: what every writer
+/// uses and every reader takes.
+const BLOCK: usize = 128;
+const MINIBLOCK: usize = 32;
+/// Shorter runs of equal values are not worth a run of their own.
+const LEAST_RUN: usize = 16;
+
+fn varint(mut value: u64, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+fn zigzag(value: i64, out: &mut Vec<u8>) {
+    varint(((value << 1) ^ (value >> 63)) as u64, out);
+}
+
+/// Bits that a value takes.
+#[inline]
+fn width_of(value: u64) -> u32 {
+    64 - value.leading_zeros()
+}
+
+/// DELTA_BINARY_PACKED. `narrow`: of 32 bits, of which only the lower half of
+/// each value counts; differences wrap at the width, as the format says.
+pub fn delta(values: &[u64], narrow: bool, out: &mut Vec<u8>) {
+    if narrow {
+        delta_of(values, |v| i64::from(v as i32), out);
+    } else {
+        delta_of(values, |v| v as i64, out);
+    }
+}
+
+#[inline(always)]
+fn delta_of(values: &[u64], signed: impl Fn(u64) -> i64, out: &mut Vec<u8>) {
+    varint(BLOCK as u64, out);
+    varint((BLOCK / MINIBLOCK) as u64, out);
+    varint(values.len() as u64, out);
+    let first = values.first().copied().unwrap_or(0);
+    zigzag(signed(first), out);
+    let rest = values.get(1..).unwrap_or_default();
+    let mut differences = [0i64; BLOCK];
+    for (block, before) in rest.chunks(BLOCK).zip(values.chunks(BLOCK)) {
+        for ((d, &v), &b) in differences.iter_mut().zip(block).zip(before) {
+            *d = signed(v.wrapping_sub(b));
+        }
+        let used = differences.get(..block.len()).unwrap_or_default();
+        let least = used.iter().copied().min().unwrap_or(0);
+        zigzag(least, out);
+        // A miniblock is packed whole; what lies behind the last value is not read.
+        let mut above = [0u64; BLOCK];
+        for (a, &d) in above.iter_mut().zip(used) {
+            *a = d.wrapping_sub(least) as u64;
+        }
+        let mut widths = [0u8; BLOCK / MINIBLOCK];
+        for (w, mini) in widths.iter_mut().zip(above.chunks_exact(MINIBLOCK)) {
+            *w = width_of(mini.iter().fold(0, |all, v| all | v)) as u8;
+        }
+        out.extend_from_slice(&widths);
+        let minis = block.len().div_ceil(MINIBLOCK);
+        for (w, mini) in widths.iter().zip(above.chunks_exact(MINIBLOCK)).take(minis) {
+            pack(mini, u32::from(*w), out);
+        }
+    }
+}
+
+/// Packs values of up to `width` bits, the lowest bit first; their number must
+/// be a multiple of 8.
+#[inline]
+fn pack(values: &[u64], width: u32, out: &mut Vec<u8>) {
+    match width {
+        0 => {}
+        1..=32 => pack_narrow(values.iter().copied(), width, out),
+        _ => pack_wide(values, width, out),
+    }
+}
+
+#[inline(always)]
+fn pack_narrow(values: impl ExactSizeIterator<Item = u64>, width: u32, out: &mut Vec<u8>) {
+    let bytes = values.len() * width as usize / 8;
+    let start = out.len();
+    // Whole words are stored; what is beyond is cut off in the end.
+    out.resize(start + bytes + 8, 0);
+    let mut words = out.get_mut(start..).unwrap_or_default().chunks_exact_mut(4);
+    let (mut gathered, mut bits) = (0u64, 0u32);
+    for value in values {
+        gathered |= value << bits;
+        bits += width;
+        if bits >= 32 {
+            if let Some(word) = words.next() {
+                word.copy_from_slice(&(gathered as u32).to_le_bytes());
+            }
+            gathered >>= 32;
+            bits -= 32;
+        }
+    }
+    if let Some(word) = words.next() {
+        word.copy_from_slice(&(gathered as u32).to_le_bytes());
+    }
+    out.truncate(start + bytes);
+}
+
+fn pack_wide(values: &[u64], width: u32, out: &mut Vec<u8>) {
+    let (mut gathered, mut bits) = (0u128, 0u32);
+    for &value in values {
+        gathered |= u128::from(value) << bits;
+        bits += width;
+        if bits >= 64 {
+            out.extend_from_slice(&(gathered as u64).to_le_bytes());
+            gathered >>= 64;
+            bits -= 64;
+        }
+    }
+    // A multiple of 8 values ends at a byte.
+    let left = bits.div_ceil(8) as usize;
+    let last = (gathered as u64).to_le_bytes();
+    out.extend_from_slice(last.get(..left).unwrap_or_default());
+}
+
+/// The hybrid of runs and packed groups that levels, truth values and numbers of
+/// dictionary entries are stored in.
+pub fn hybrid(values: &[u32], width: u32, out: &mut Vec<u8>) {
+    let mut packed_from = 0;
+    let mut at = 0;
+    while let Some(&value) = values.get(at) {
+        let run = run_length(values.get(at..).unwrap_or_default(), value);
+        // Groups of eight are completed from the run.
+        let fill = (8 - (at - packed_from) % 8) % 8;
+        if run >= fill + LEAST_RUN {
+            packed(
+                values.get(packed_from..at + fill).unwrap_or_default(),
+                width,
+                out,
+            );
+            varint(((run - fill) as u64) << 1, out);
+            let bytes = value.to_le_bytes();
+            let used = width.div_ceil(8) as usize;
+            out.extend_from_slice(bytes.get(..used).unwrap_or_default());
+            packed_from = at + run;
+        }
+        at += run;
+    }
+    packed(values.get(packed_from..).unwrap_or_default(), width, out);
+}
+
+#[inline]
+fn run_length(values: &[u32], value: u32) -> usize {
+    values.iter().take_while(|&&v| v == value).count()
+}
+
+/// Packed groups; the last may be filled up with zeros.
+fn packed(values: &[u32], width: u32, out: &mut Vec<u8>) {
+    if values.is_empty() {
+        return;
+    }
+    let groups = values.len().div_ceil(8);
+    varint((groups as u64) << 1 | 1, out);
+    let whole = values.len() / 8 * 8;
+    let (body, tail) = values.split_at_checked(whole).unwrap_or((values, &[]));
+    pack_narrow(body.iter().map(|&v| u64::from(v)), width, out);
+    if !tail.is_empty() {
+        let mut last = [0u32; 8];
+        for (l, &v) in last.iter_mut().zip(tail) {
+            *l = v;
+        }
+        pack_narrow(last.iter().map(|&v| u64::from(v)), width, out);
+    }
+}
+
+/// Numbers of dictionary entries, behind the width of each.
+pub fn indexes(numbers: &[u32], entries: usize, out: &mut Vec<u8>) -> Encoding {
+    let width = width_of(entries.saturating_sub(1) as u64).max(1);
+    out.push(width as u8);
+    hybrid(numbers, width, out);
+    Encoding::RLE_DICTIONARY
+}
+
+/// PLAIN: one value behind the other, `narrow` ones in four bytes.
+pub fn plain(bits: &[u64], narrow: bool, out: &mut Vec<u8>) {
+    for b in bits {
+        let bytes = b.to_le_bytes();
+        let used = if narrow { 4 } else { 8 };
+        out.extend_from_slice(bytes.get(..used).unwrap_or_default());
+    }
+}

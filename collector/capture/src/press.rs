@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Buffers and compressor for the pages of all columns.
+
+use parquet::basic::ZstdLevel;
+use parquet::errors::{ParquetError, Result};
+use zstd::bulk::Compressor;
+
+/// What pages are made with; one for all columns.
+pub struct Press {
+    zstd: Compressor<'static>,
+    pub level: ZstdLevel,
+    /// The page as it is encoded.
+    pub plain: Vec<u8>,
+    /// And compressed.
+    pub packed: Vec<u8>,
+    /// Values on the way to a hybrid.
+    pub numbers: Vec<u32>,
+}
+
+impl Press {
+    pub fn new(level: i32) -> Result<Self> {
+        Ok(Self {
+            zstd: Compressor::new(level).map_err(external)?,
+            level: ZstdLevel::try_new(level)?,
+            plain: Vec::new(),
+            packed: Vec::new(),
+            numbers: Vec::new(),
+        })
+    }
+
+    /// Compresses `plain` from a place on into `packed`.
+    pub fn compress(&mut self, from: usize) -> Result<()> {
+        let body = self.plain.get(from..).unwrap_or_default();
+        self.packed.clear();
+        self.packed
+            .reserve(zstd::zstd_safe::compress_bound(body.len()));
+        self.zstd
+            .compress_to_buffer(body, &mut self.packed)
+            .map_err(external)?;
+        Ok(())
+    }
+}
+
+fn external(e: std::io::Error) -> ParquetError {
+    ParquetError::External(Box::new(e))
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One node: its units and ports.
+
+use super::ConfigError;
+use int_report::drop_reason::DropTable;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Unit of a node's timestamps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TimeUnit {
+    #[default]
+    Ns,
+    Us,
+    Ms,
+}
+
+impl TimeUnit {
+    /// Nanoseconds of one unit.
+    pub fn ns(self) -> u64 {
+        match self {
+            Self::Ns => 1,
+            Self::Us => 1_000,
+            Self::Ms => 1_000_000,
+        }
+    }
+}
+
+/// Unit of a node's queue occupancy and limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DepthUnit {
+    #[default]
+    Bytes,
+    Packets,
+    Cells,
+}
+
+/// How to read one node's reports.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "crate::profile::NodeText")]
+pub struct NodeConfig {
+    /// Shown to people; empty = `node<id>`.
+    pub name: String,
+    pub time_unit: TimeUnit,
+    /// Width of the clock behind the timestamps; it wraps there.
+    pub time_bits: u8,
+    pub depth_unit: DepthUnit,
+    /// Bytes of a packet where occupancy is in packets.
+    pub packet_bytes: u32,
+    /// Bytes of a cell where occupancy is in cells (Tofino 80, Tofino 2 176).
+    pub cell_bytes: Option<u32>,
+    pub drop_codes: DropTable,
+    /// Egress port to its description.
+    pub ports: BTreeMap<u32, PortConfig>,
+}
+
+impl Default for NodeConfig {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            time_unit: TimeUnit::Ns,
+            time_bits: 64,
+            depth_unit: DepthUnit::Bytes,
+            packet_bytes: DEFAULT_PACKET_BYTES,
+            cell_bytes: None,
+            drop_codes: DropTable::SwitchP416,
+            ports: BTreeMap::new(),
+        }
+    }
+}
+
+impl NodeConfig {
+    /// Bytes of one unit of occupancy.
+    pub fn depth_unit_bytes(&self) -> u32 {
+        match self.depth_unit {
+            DepthUnit::Bytes => 1,
+            DepthUnit::Packets => self.packet_bytes,
+            DepthUnit::Cells => self.cell_bytes.unwrap_or(1),
+        }
+    }
+
+    pub(super) fn validate(&self, at: &str) -> Result<(), ConfigError> {
+        if !(16..=64).contains(&self.time_bits) {
+            return Err(ConfigError::new(
+                format!("{at}.time_bits"),
+                format!(
+                    "{} is not a clock width; use 32, 48 or 64 (16..=64)",
+                    self.time_bits
+                ),
+            ));
+        }
+        match self.depth_unit {
+            DepthUnit::Cells if self.cell_bytes.is_none_or(|b| b == 0) => {
+                return Err(ConfigError::new(
+                    format!("{at}.cell_bytes"),
+                    "needed because depth_unit = \"cells\" (Tofino 80, Tofino 2 176, Tofino 3 256)",
+                ));
+            }
+            DepthUnit::Packets if self.packet_bytes == 0 => {
+                return Err(ConfigError::new(
+                    format!("{at}.packet_bytes"),
+                    "must not be 0 when depth_unit = \"packets\"",
+                ));
+            }
+            _ => {}
+        }
+        for (port, config) in &self.ports {
+            if config.capacity_bps == 0 {
+                return Err(ConfigError::new(
+                    format!("{at}.ports.{port}.capacity_bps"),
+                    "must be the bit rate of the port, not 0",
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One egress port.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PortConfig {
+    /// Shown to people; empty = `port<number>`.
+    #[serde(default)]
+    pub name: String,
+    /// Bit rate at which the port serialises, including all overhead.
+    pub capacity_bps: u64,
+    /// Bytes a packet occupies on the wire beyond its IP length.
+    #[serde(default = "default_wire_overhead")]
+    pub wire_overhead_bytes: u32,
+    /// Bytes a packet counts in the queue beyond its IP length.
+    #[serde(default = "default_queue_overhead")]
+    pub queue_overhead_bytes: u32,
+}
+
+/// IP packet of a full segment.
+const DEFAULT_PACKET_BYTES: u32 = 1500;
+/// Ethernet: 14 header + 4 FCS + 8 preamble + 12 gap.
+pub const DEFAULT_WIRE_OVERHEAD_BYTES: u32 = 38;
+/// Ethernet header.
+pub const DEFAULT_QUEUE_OVERHEAD_BYTES: u32 = 14;
+
+fn default_wire_overhead() -> u32 {
+    DEFAULT_WIRE_OVERHEAD_BYTES
+}
+
+fn default_queue_overhead() -> u32 {
+    DEFAULT_QUEUE_OVERHEAD_BYTES
+}
+
+/// The nodes as the telemetry contract describes them.
+pub fn proto_nodes(nodes: &BTreeMap<u32, NodeConfig>) -> Vec<tidemark_proto::telemetry::Node> {
+    nodes
+        .iter()
+        .map(|(&node_id, n)| tidemark_proto::telemetry::Node {
+            node_id,
+            name: if n.name.is_empty() {
+                format!("node{node_id}")
+            } else {
+                n.name.clone()
+            },
+            ports: n
+                .ports
+                .iter()
+                .map(|(&port, p)| tidemark_proto::telemetry::Port {
+                    port,
+                    name: if p.name.is_empty() {
+                        format!("port{port}")
+                    } else {
+                        p.name.clone()
+                    },
+                    capacity_bps: p.capacity_bps,
+                    wire_overhead_bytes: p.wire_overhead_bytes,
+                    queue_overhead_bytes: p.queue_overhead_bytes,
+                })
+                .collect(),
+            depth_unit_bytes: n.depth_unit_bytes(),
+        })
+        .collect()
+}
