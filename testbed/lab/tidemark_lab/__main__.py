@@ -7,7 +7,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from . import __version__, demo, preflight, steps
+from . import __version__, demo, preflight, steps, sweep
 from .errors import PreflightError
 from .preflight import Paths, Ports
 from .progress import Progress
@@ -21,6 +21,8 @@ def main(argv: list[str] | None = None) -> int:
         return _notes(progress, preflight.check_root, preflight.clean_stale)
     if options.command == "steps":
         return steps.from_arguments(options)
+    if options.command == "sweep":
+        return sweep.from_arguments(options)
     ports = Ports(
         console=options.console_port,
         switch=options.switch_port,
@@ -76,6 +78,9 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--no-report", action="store_true", help="draw no figures")
     steps.add_arguments(
         commands.add_parser("steps", help="auto mode while the number of flows changes")
+    )
+    sweep.add_arguments(
+        commands.add_parser("sweep", help="many scenarios: truth, estimates, predictions")
     )
     return top
 

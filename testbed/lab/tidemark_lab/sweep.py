@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many scenarios, each at several limits: truth, estimates, predictions side by side.
+
+Every case is a lab of its own with real TCP. Its limits are set one after the other;
+each is let settle and then measured. Afterwards the capture is estimated twice, with
+the senders' windows (probed) and without (passive), and what was measured at each
+limit foretells the others. Written to the run directory: `sweep.json`, `sweep.md`,
+and a capture for each case.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from pyroute2.netlink.exceptions import NetlinkError
+
+from . import kernel, preflight, signals, sweep_table
+from .api import ApiError
+from .control_session import ControlSession, running
+from .demo import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_PREFLIGHT, new_run_dir, write_json
+from .errors import LabError, PreflightError
+from .preflight import Paths, Ports
+from .progress import Progress
+from .scenario import Scenario
+from .traffic import Truth
+
+# A queue's own room: a limit beyond it would not be the one that drops.
+LEAST_LIMIT_BYTES = 8 * 1514
+# How often a lab that somebody else runs is waited for, and how long.
+BUSY_RETRY_S = 5.0
+
+
+@dataclass(frozen=True)
+class Case:
+    """A scenario and the limits it is measured at, in C·T̄."""
+
+    name: str
+    about: str
+    scenario: Scenario
+    limits_bdp: tuple[float, ...] = (1.0, 0.5, 0.25)
+
+    def limits_bytes(self) -> list[int]:
+        bdp = self.scenario.bdp_limit_bytes
+        return [max(LEAST_LIMIT_BYTES, round(bdp * part)) for part in self.limits_bdp]
+
+    def lacks(self) -> str | None:
+        """A congestion control that this kernel has not."""
+        known = kernel.get_sysctl("net.ipv4.tcp_available_congestion_control").split()
+        for name in self.scenario.congestion_controls:
+            if name not in known:
+                return name
+        return None
+
+
+def _only(flows: int, *controls: str, **more: object) -> Scenario:
+    """LBP flows alone."""
+    return Scenario(
+        lbp_flows=flows,
+        congestion_controls=controls,
+        rbp_senders=(),
+        wl_senders=(),
+        **{"short_share": 0.01, **more},
+    )
+
+
+CASES = (
+    Case("demo", "the demo's mix", Scenario()),
+    Case("one", "a single Reno flow", _only(1, "reno", short_share=0.0)),
+    Case("three", "three CUBIC flows", _only(3, "cubic")),
+    Case(
+        "eight",
+        "half Reno, half CUBIC, 24 to 42 ms",
+        _only(8, "reno", "cubic", base_rtts_ms=(24.0, 30.0, 36.0, 42.0)),
+        (1.15, 0.5, 0.25),
+    ),
+    Case("cubic30", "30 CUBIC flows", _only(30, "cubic")),
+    Case("reno30", "30 Reno flows", _only(30, "reno")),
+    Case("bbr", "BBR, Reno and CUBIC", _only(9, "bbr", "reno", "cubic")),
+    Case("large", "twice the BDP", _only(12, "reno", "cubic"), (2.0, 1.0)),
+    Case("tiny", "a tenth of the BDP", _only(12, "reno", "cubic"), (0.1, 0.3)),
+    Case(
+        "spread",
+        "RTTs of 5 to 100 ms",
+        _only(16, "reno", "cubic", base_rtts_ms=(5.0, 15.0, 40.0, 100.0)),
+    ),
+    Case(
+        "others",
+        "more flows with another limit than LBP flows",
+        Scenario(
+            lbp_flows=8,
+            rbp_senders=(0, 1, 2, 3),
+            wl_senders=(0, 0, 1, 1, 2, 2, 3, 3),
+            wl_receive_buffer_bytes=12_288,
+        ),
+    ),
+    Case(
+        "lossy",
+        "window-limited flows that lose often",
+        Scenario(
+            lbp_flows=40,
+            rbp_senders=(0, 2),
+            wl_senders=(0, 1, 2, 3),
+        ),
+        (0.5, 0.25),
+    ),
+)
+
+
+@dataclass
+class Options:
+    cases: tuple[Case, ...] = CASES
+    seconds: float = 15.0
+    settle_s: float = 5.0
+    warmup_s: float = 6.0
+    out: Path = Path("runs")
+    ports: Ports = field(default_factory=Ports)
+    # Waits this long for another lab on this machine to end.
+    wait_s: float = 0.0
+
+
+def run(options: Options, progress: Progress) -> int:
+    """Runs the cases; the exit code."""
+    paths = Paths.find()
+    run_dir = None
+    documents = []
+    failed = False
+    with signals.as_exception():
+        for case in options.cases:
+            if missing := case.lacks():
+                progress.say(
+                    f"{case.name}: LEFT OUT, the kernel has no congestion control {missing}"
+                )
+                continue
+            try:
+                _ready(case, options, paths, progress)
+            except PreflightError as error:
+                progress.say(f"sweep: {error}")
+                return EXIT_PREFLIGHT
+            run_dir = run_dir or new_run_dir(options.out)
+            try:
+                documents.append(measure(case, options, paths, run_dir / case.name, progress))
+            except signals.Interrupted:
+                progress.say("interrupted; everything was removed")
+                return EXIT_INTERRUPTED
+            except (LabError, ApiError, OSError, NetlinkError) as error:
+                progress.say(f"{case.name}: {error}")
+                failed = True
+                continue
+            write_json(run_dir / "sweep.json", {"cases": documents})
+            (run_dir / "sweep.md").write_text(sweep_table.markdown(documents))
+    if documents:
+        progress.say("")
+        progress.say(sweep_table.markdown(documents))
+        progress.say(f"sweep: {run_dir}")
+    return EXIT_FAILED if failed or not documents else EXIT_OK
+
+
+def _ready(case: Case, options: Options, paths: Paths, progress: Progress) -> None:
+    deadline = time.monotonic() + options.wait_s
+    while True:
+        try:
+            preflight.run(case.scenario, options.ports, paths, options.out)
+            return
+        except PreflightError as error:
+            if time.monotonic() > deadline:
+                raise
+            progress.show(f"waiting: {error}")
+        time.sleep(BUSY_RETRY_S)
+
+
+def measure(case: Case, options: Options, paths: Paths, run_dir: Path, progress: Progress) -> dict:
+    """One case, from an empty network to its record; leaves nothing but files."""
+    run_dir.mkdir()
+    with signals.deferred():
+        session = ControlSession(
+            case.scenario, options.ports, paths, run_dir, {"control": {"mode": "confirm"}}
+        )
+    phases = []
+    with running(session):
+        session.start_network()
+        session.start_switch()
+        session.start_collector()
+        session.start_controller(observe_s=60.0)
+        session.controller.post(
+            f"{session.link_path}/limit", {"bytes": case.limits_bytes()[0], "reason": "sweep"}
+        )
+        session.start_traffic()
+        _pass(session, progress, f"{case.name}: warm-up", options.warmup_s)
+        for k, limit in enumerate(case.limits_bytes()):
+            if k > 0:
+                session.controller.post(
+                    f"{session.link_path}/limit", {"bytes": limit, "reason": "sweep"}
+                )
+                _pass(session, progress, f"{case.name}: settling", options.settle_s)
+            start = (session.link()["now_ns"], time.time_ns())
+            _pass(session, progress, f"{case.name}: {limit} bytes", options.seconds)
+            end = (session.link()["now_ns"], time.time_ns())
+            phases.append({"limit_bytes": limit, "start": start, "end": end})
+        session.finish()
+    truth = Truth.read(session.truth_path)
+    document = {
+        "name": case.name,
+        "about": case.about,
+        "scenario": asdict(case.scenario),
+        "phases": sweep_table.judge(
+            paths.binary("tidemark-controller"), session.capture_dir, truth, phases
+        ),
+    }
+    progress.say(sweep_table.line(document))
+    return document
+
+
+def _pass(session: ControlSession, progress: Progress, what: str, seconds: float) -> None:
+    """Lets time pass and notices dead programs."""
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        session.supervisor.check()
+        progress.show(f"{what}, {left:.0f} s")
+        time.sleep(min(0.5, left))
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", type=Path, default=Path("runs"), help="where run directories go")
+    parser.add_argument(
+        "--only",
+        type=lambda text: tuple(text.split(",")),
+        metavar="NAME,...",
+        help="these cases: " + ", ".join(c.name for c in CASES),
+    )
+    parser.add_argument("--list", action="store_true", help="the cases, nothing is run")
+    parser.add_argument("--seconds", type=float, default=15.0, help="of each limit")
+    parser.add_argument(
+        "--wait", type=float, default=0.0, metavar="SECONDS", help="for another lab to end"
+    )
+    for option, value in Ports().by_option().items():
+        parser.add_argument(option, type=int, default=value, metavar="PORT")
+
+
+def from_arguments(arguments: argparse.Namespace) -> int:
+    if arguments.list:
+        for case in CASES:
+            print(f"{case.name:<8} {case.about}; limits {case.limits_bdp} C*T_mean")
+        return EXIT_OK
+    names = arguments.only or tuple(c.name for c in CASES)
+    unknown = set(names) - {c.name for c in CASES}
+    if unknown or arguments.seconds < 2:
+        print(
+            f"sweep: no case {', '.join(sorted(unknown))}" if unknown else "--seconds: at least 2"
+        )
+        return EXIT_PREFLIGHT
+    ports = Ports(
+        console=arguments.console_port,
+        switch=arguments.switch_port,
+        collector=arguments.collector_port,
+        collector_metrics=arguments.metrics_port,
+    )
+    options = Options(
+        cases=tuple(c for c in CASES if c.name in names),
+        seconds=arguments.seconds,
+        out=arguments.out,
+        ports=ports,
+        wait_s=arguments.wait,
+    )
+    return run(options, Progress())

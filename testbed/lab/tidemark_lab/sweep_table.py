@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a sweep measured beside what was true: N_b, classes, Tₑ, and what each limit
+foretold of the others."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import subprocess
+from itertools import pairwise
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from . import offline
+from .errors import LabError
+from .summary import class_check
+from .traffic import Truth
+
+# Of rows in the table `events`: what the senders' kernels told.
+PROBED_KINDS = ("retransmit", "congestion_state")
+PREDICTED = ("utilisation", "loss_rate")
+
+
+def passive_view(capture: Path, out: Path) -> Path:
+    """The same capture as it would be had no sender been probed."""
+    out.mkdir()
+    for path in capture.iterdir():
+        if path.name.startswith("tcp_probe-"):
+            continue
+        if path.name.startswith("events-"):
+            # The compression that captures have: analyze reads no other.
+            events = _without_probes(pq.read_table(path))
+            pq.write_table(events, out / path.name, compression="zstd")
+        else:
+            (out / path.name).symlink_to(path.resolve())
+    return out
+
+
+def _without_probes(events: pa.Table) -> pa.Table:
+    kind = events["kind"].cast(pa.string())
+    events = events.filter(pc.invert(pc.is_in(kind, pa.array(PROBED_KINDS))))
+    at = events.schema.get_field_index("probed")
+    field = events.schema.field(at)
+    never = pc.if_else(pc.is_valid(events["probed"]), False, events["probed"])
+    return events.set_column(at, field, never)
+
+
+def judge(program: Path, capture: Path, truth: Truth, phases: list[dict]) -> list[dict]:
+    """Each phase's truth, estimates and what it foretells of the other limits."""
+    passive = passive_view(capture, capture.with_name("passive"))
+    out = []
+    for phase in phases:
+        (start_ns, start_unix_ns), (end_ns, end_unix_ns) = phase["start"], phase["end"]
+        there = [
+            f
+            for kind in ("lbp", "rbp", "wl")
+            for f in truth.during(kind, start_unix_ns, end_unix_ns)
+        ]
+        window = {"start_ns": start_ns, "end_ns": end_ns}
+        record = {
+            "limit_bytes": phase["limit_bytes"],
+            "window": window,
+            "truth": truth.phase(start_unix_ns, end_unix_ns),
+        }
+        for name, directory in (("probed", capture), ("passive", passive)):
+            link = offline.analyze(program, directory, window)
+            record[name] = _estimates(link, there)
+        record["utilisation"] = link["utilisation"]
+        record["loss_rate"] = link["loss_rate"]
+        record["drops"] = link["drops"]
+        record["delay_ms"] = link["delay_ms"]
+        record["advice"] = {key: record["probed"].pop(key) for key in ("advised_bytes", "rule")}
+        for key in ("advised_bytes", "rule"):
+            record["passive"].pop(key)
+        curve = _curve(program, capture, window, link["capture_start_ns"])
+        record["foretold"] = [
+            {"limit_bytes": other["limit_bytes"], **_at(curve, other["limit_bytes"])}
+            for other in phases
+            if other is not phase
+        ]
+        out.append(record)
+    return out
+
+
+def _estimates(link: dict, there: list[dict]) -> dict:
+    estimates = link["estimates"]
+    classes = class_check(link["flows"], there)
+
+    def interval(name: str) -> dict | None:
+        value = estimates.get(name)
+        return value and {k: value[k] for k in ("value", "low", "high", "evidence")}
+
+    return {
+        "n_b": interval("n_b"),
+        "t_e_ms": interval("t_e_ms"),
+        "alpha": interval("alpha"),
+        "c_e_share": interval("c_e_share"),
+        "classes_right": classes["right"],
+        "classes_wrong": classes["wrong"],
+        "advised_bytes": link["advice"]["limit_bytes"],
+        "rule": link["advice"]["rule"],
+    }
+
+
+def _curve(program: Path, capture: Path, window: dict, zero_ns: int) -> list[dict]:
+    argv = [program, "whatif", capture, "--csv", "--points", "120"]
+    argv += ["--from-s", (window["start_ns"] - zero_ns) / 1e9]
+    argv += ["--to-s", (window["end_ns"] - zero_ns) / 1e9]
+    done = subprocess.run(
+        [str(a) for a in argv], capture_output=True, text=True, timeout=300, check=False
+    )
+    if done.returncode != 0:
+        raise LabError(f"whatif {capture} failed: {done.stderr.strip()[-500:]}")
+    return [
+        {k: float(v) if v else math.nan for k, v in row.items()}
+        for row in csv.DictReader(io.StringIO(done.stdout))
+    ]
+
+
+def _at(curve: list[dict], limit_bytes: float) -> dict:
+    """Predictions at a limit, between the two points of the curve around it."""
+
+    def value(name: str) -> float | None:
+        for a, b in pairwise(curve):
+            if a["limit_bytes"] <= limit_bytes <= b["limit_bytes"]:
+                width = b["limit_bytes"] - a["limit_bytes"]
+                part = (limit_bytes - a["limit_bytes"]) / width if width else 0.0
+                return a[name] + part * (b[name] - a[name])
+        return None
+
+    return {
+        name: {"value": value(name), "low": value(f"{name}_low"), "high": value(f"{name}_high")}
+        for name in PREDICTED
+    }
+
+
+def line(document: dict) -> str:
+    """A case in one line, for the terminal."""
+    parts = []
+    for p in document["phases"]:
+        parts.append(
+            f"{p['limit_bytes'] / 1e3:.0f} kB: N_b {p['truth']['n_b']} as "
+            f"{p['probed']['n_b']['value']:.0f}/{p['passive']['n_b']['value']:.0f}"
+        )
+    return f"{document['name']}: " + ", ".join(parts)
+
+
+def markdown(documents: list[dict]) -> str:
+    """Two tables: estimates beside the truth, measurements beside what was foretold."""
+    rows = [
+        "| case | limit kB | N_b true | probed | passive | T_e ms true | probed | passive "
+        "| classes right | passive | utilisation | loss % | advised kB |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for d in documents:
+        for p in d["phases"]:
+            n = p["truth"]["n_b"] + p["truth"]["rbp"] + p["truth"]["wl"]
+            rows.append(
+                f"| {d['name']} | {p['limit_bytes'] / 1e3:.0f} | {p['truth']['n_b']} "
+                f"| {_interval(p['probed']['n_b'])} | {_interval(p['passive']['n_b'])} "
+                f"| {_number(p['truth']['t_e_ms'])} "
+                f"| {_interval(p['probed']['t_e_ms'])} | {_interval(p['passive']['t_e_ms'])} "
+                f"| {p['probed']['classes_right']}/{n} | {p['passive']['classes_right']}/{n} "
+                f"| {p['utilisation']:.4f} | {100 * p['loss_rate']:.3f} "
+                f"| {_number((p['advice']['advised_bytes'] or math.nan) / 1e3)} "
+                f"({p['advice']['rule']}) |"
+            )
+    rows += [
+        "",
+        "| case | measured at kB | for kB | utilisation foretold | was | loss % foretold | was |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for d in documents:
+        was = {p["limit_bytes"]: p for p in d["phases"]}
+        for p in d["phases"]:
+            for f in p["foretold"]:
+                then = was[f["limit_bytes"]]
+                rows.append(
+                    f"| {d['name']} | {p['limit_bytes'] / 1e3:.0f} | {f['limit_bytes'] / 1e3:.0f} "
+                    f"| {_interval(f['utilisation'], 4)} | {then['utilisation']:.4f} "
+                    f"| {_interval(f['loss_rate'], 3, 100)} | {100 * then['loss_rate']:.3f} |"
+                )
+    return "\n".join(rows) + "\n"
+
+
+def _number(value: float | None, digits: int = 1, scale: float = 1.0) -> str:
+    missing = value is None or math.isnan(value)
+    return "-" if missing else f"{value * scale:.{digits}f}"
+
+
+def _interval(value: dict | None, digits: int = 1, scale: float = 1.0) -> str:
+    if not value or value["value"] is None:
+        return "-"
+    ends = "-".join(_number(value[k], digits, scale) for k in ("low", "high"))
+    return f"{_number(value['value'], digits, scale)} ({ends})"
