@@ -163,7 +163,8 @@ def register(shell, index: int, value: int | None = None):
     """The shell has no words for registers, but its client does."""
     entity = p4runtime_pb2.Entity()
     entry = entity.register_entry
-    entry.register_id = shell.P4Objects(shell.P4Type.register)["Switch.seen"].id
+    all_of_them = shell.client.get_p4info().registers
+    entry.register_id = next(r.preamble.id for r in all_of_them if r.preamble.alias == "seen")
     entry.index.index = index
     if value is not None:
         entry.data.bitstring = value.to_bytes(4, "big")

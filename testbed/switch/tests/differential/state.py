@@ -36,6 +36,11 @@ class Thrift:
             return list(struct.unpack(f"!{count}q", stream.read(8 * count)))
 
 
+def value(bytestring: bytes) -> int:
+    """Leading zeros mean nothing."""
+    return int.from_bytes(bytestring, "big")
+
+
 def register_sizes(program: Path) -> dict[str, int]:
     arrays = json.loads(program.read_text())["register_arrays"]
     return {r["name"]: r["size"] for r in arrays}
@@ -47,8 +52,7 @@ def registers(side: Side) -> dict[str, list[int]]:
     out: dict[str, list[int]] = {}
     for e in side.client.read(p4runtime_pb2.Entity(register_entry={"register_id": 0})):
         r = e.register_entry
-        value = int.from_bytes(r.data.bitstring, "big")
-        out.setdefault(names[r.register_id], []).append(value)
+        out.setdefault(names[r.register_id], []).append(value(r.data.bitstring))
     return out
 
 
@@ -67,12 +71,12 @@ def counters(side: Side) -> dict[tuple, tuple[int, int]]:
         entity = p4runtime_pb2.Entity(direct_counter_entry={"table_entry": table})
         for e in side.client.read(entity):
             d = e.direct_counter_entry
-            match = tuple(m.SerializeToString() for m in d.table_entry.match)
+            match = tuple(value(m.exact.value) for m in d.table_entry.match)
             out[(c.preamble.name, match)] = (d.data.packet_count, d.data.byte_count)
     return out
 
 
-def streamed(side: Side) -> tuple[list[bytes], set[tuple[bytes, ...]]]:
+def streamed(side: Side) -> tuple[list[tuple], set[tuple]]:
     """Packet-ins in their order, and what digests told."""
     packets, digests = [], set()
     while True:
@@ -83,11 +87,11 @@ def streamed(side: Side) -> tuple[list[bytes], set[tuple[bytes, ...]]]:
         if isinstance(message, Exception):
             raise message
         if message.HasField("packet"):
-            metadata = b"".join(m.value for m in message.packet.metadata)
-            packets.append(metadata + b"|" + message.packet.payload)
+            metadata = tuple(value(m.value) for m in message.packet.metadata)
+            packets.append((metadata, message.packet.payload.hex()))
         elif message.HasField("digest"):
             for d in message.digest.data:
-                digests.add(tuple(m.bitstring for m in d.struct.members))
+                digests.add(tuple(value(m.bitstring) for m in d.struct.members))
 
 
 def differences(ours: Side, theirs: Side, thrift: Thrift) -> tuple[str, int]:
@@ -110,12 +114,12 @@ def differences(ours: Side, theirs: Side, thrift: Thrift) -> tuple[str, int]:
         cells += size
     mine, other = counters(ours), counters(theirs)
     compare("counters there are", sorted(map(str, mine)), sorted(map(str, other)))
-    for key, value in other.items():
-        compare(f"counter {key}", mine.get(key), value)
+    for key, count in other.items():
+        compare(f"counter {key}", mine.get(key), count)
     (packets, digests), (packets_b, digests_b) = streamed(ours), streamed(theirs)
     compare("number of packet-ins", len(packets), len(packets_b))
     for i, (a, b) in enumerate(zip(packets, packets_b, strict=False)):
-        compare(f"packet-in {i}", a.hex(), b.hex())
+        compare(f"packet-in {i}", a, b)
     compare("digests", sorted(digests), sorted(digests_b))
     nonzero = sum(1 for v in other.values() if v != (0, 0))
     set_cells = sum(1 for list_ in ours_registers.values() for v in list_ if v)
