@@ -168,3 +168,6 @@ impl<R: Stored> TableWriter<R> {
         std::fs::rename(&open.temporary, &open.path).map_err(CaptureError::io(&open.path))
     }
 }
+
+#[cfg(test)]
+mod tests;

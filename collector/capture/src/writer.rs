@@ -15,10 +15,10 @@ use std::time::Duration;
 use thread::WriterThread;
 use tidemark_pipeline::{Event, EventRow, PostcardRow, ProbeRow};
 
-/// Rows handed to the thread at once.
-const BATCH_ROWS: usize = 8192;
+/// Rows handed to the thread at once: few enough to be read from the cache still.
+const BATCH_ROWS: usize = 2048;
 /// Batches that may wait for the thread.
-const QUEUE_BATCHES: usize = 64;
+const QUEUE_BATCHES: usize = 256;
 
 /// How files are cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
