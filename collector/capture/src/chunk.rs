@@ -4,10 +4,11 @@
 //! A column that does not change, as most of a capture's do not, costs a few
 //! bytes per page and no compression.
 
-use crate::dictionary::{Numbers, Words};
+use crate::dictionary::Numbers;
 use crate::encode::{delta, hybrid, indexes, plain};
 use crate::press::Press;
 use crate::table::Layout;
+use crate::values::Values;
 use bytes::Bytes;
 use parquet::basic::{Compression, Encoding, Type};
 use parquet::column::page::{CompressedPage, Page, PageWriter};
@@ -25,24 +26,6 @@ const MAX_DICTIONARY: usize = 1 << 16;
 const LEAST_COMPRESSED: usize = 64;
 /// Pages stored as they are after one that hardly became smaller.
 const PAGES_UNCOMPRESSED: u32 = 7;
-
-/// The values of a column that have not become a page yet.
-#[derive(Debug, Default)]
-pub struct Values {
-    /// Bits of the values there are; of words, their numbers.
-    pub bits: Vec<u64>,
-    /// Whether each row has a value; empty in columns where all have.
-    pub valid: Vec<bool>,
-    words: Words,
-}
-
-impl Values {
-    /// Adds a word.
-    pub fn word(&mut self, word: &str) {
-        let i = self.words.index(word);
-        self.bits.push(i.into());
-    }
-}
 
 /// See the module.
 pub struct Chunk {

@@ -15,6 +15,7 @@ pub mod reader;
 pub mod replay;
 mod schema;
 pub mod table;
+mod values;
 pub mod writer;
 
 pub use error::CaptureError;

@@ -2,8 +2,8 @@
 //! Rows to columns of values and back from record batches, by one list of columns
 //! per table.
 
-use crate::chunk::Values;
 use crate::error::CaptureError;
+use crate::values::Values;
 use arrow_array::types::{
     Float64Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The collector's configuration file.
 
+mod parts;
+
+pub use parts::{
+    AgentsConfig, CaptureConfig, ListenConfig, PacketsConfig, PipelineConfig, ProbeConfig,
+    ReceiveConfig,
+};
+
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use tcp_probe::perf::{Clock, Filter};
 use thiserror::Error;
 use tidemark_pipeline::NodeConfig;
 
@@ -47,147 +53,6 @@ impl Default for Config {
             pipeline: PipelineConfig::default(),
             packets: PacketsConfig::default(),
             nodes: BTreeMap::new(),
-        }
-    }
-}
-
-/// Sockets of the report receiver.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ReceiveConfig {
-    /// Sockets, and threads, per listening address.
-    pub shards: usize,
-    /// Receive buffer of each socket.
-    pub buffer_bytes: usize,
-    /// Let the kernel hand over coalesced datagrams in one piece.
-    pub gro: bool,
-}
-
-impl Default for ReceiveConfig {
-    fn default() -> Self {
-        Self {
-            shards: 1,
-            buffer_bytes: 32 << 20,
-            gro: true,
-        }
-    }
-}
-
-/// Address of a server.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ListenConfig {
-    pub listen: SocketAddr,
-}
-
-/// Where rows are stored.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct CaptureConfig {
-    /// Directory of the capture; none = nothing is stored.
-    pub dir: Option<PathBuf>,
-    /// Files are completed after this time: what a kill can lose at most.
-    pub rotate_s: u32,
-    /// Files are completed after so many rows of one table.
-    pub rotate_rows: usize,
-    pub zstd_level: i32,
-}
-
-impl Default for CaptureConfig {
-    fn default() -> Self {
-        Self {
-            dir: None,
-            rotate_s: 5,
-            rotate_rows: 4_000_000,
-            zstd_level: 3,
-        }
-    }
-}
-
-/// The reader of this machine's TCP tracepoints.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ProbeConfig {
-    pub enabled: bool,
-    pub clock: Clock,
-    /// Name of this host in clock mappings and captures.
-    pub host: String,
-    /// Ring buffer per CPU.
-    pub ring_bytes: usize,
-    pub retransmits: bool,
-    pub cong_states: bool,
-    pub filter: Filter,
-}
-
-impl Default for ProbeConfig {
-    fn default() -> Self {
-        Self {
-            enabled: false,
-            clock: Clock::MonoRaw,
-            host: "local".to_owned(),
-            ring_bytes: 4 << 20,
-            retransmits: true,
-            cong_states: true,
-            filter: Filter::default(),
-        }
-    }
-}
-
-/// tcp_probe of other hosts (`tidemark-collector agent`).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct AgentsConfig {
-    /// Take events of agents on the gRPC address: whoever reaches it can send.
-    pub accept: bool,
-}
-
-/// Bounds and times of the pipeline; see [`tidemark_pipeline::Config`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct PipelineConfig {
-    pub interval_ms: u32,
-    pub reorder_ms: u32,
-    pub publish_ms: u32,
-    pub join_wait_ms: u32,
-    pub probe_hold_ms: u32,
-    pub max_flows: usize,
-    pub max_pending: usize,
-    pub max_clock_step_ms: u32,
-}
-
-impl Default for PipelineConfig {
-    fn default() -> Self {
-        let p = tidemark_pipeline::Config::default();
-        Self {
-            interval_ms: p.interval_ms,
-            reorder_ms: p.reorder_ms,
-            publish_ms: p.publish_ms,
-            join_wait_ms: p.join_wait_ms,
-            probe_hold_ms: p.probe_hold_ms,
-            max_flows: p.max_flows,
-            max_pending: p.max_pending,
-            max_clock_step_ms: p.max_clock_step_ms,
-        }
-    }
-}
-
-/// Single packets kept in memory for the console's zoom.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct PacketsConfig {
-    pub keep_s: u32,
-    /// Over all ports.
-    pub max_packets: usize,
-    /// Most in one answer.
-    pub max_answer: u32,
-}
-
-impl Default for PacketsConfig {
-    fn default() -> Self {
-        Self {
-            keep_s: 10,
-            max_packets: 4_000_000,
-            max_answer: 200_000,
         }
     }
 }

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The one thread between receivers and everything that takes results.
 
-use crate::hub::Hub;
-use crate::packets::PacketMemory;
-use crate::source::{Batch, SourceCounters};
+mod sink;
+
+pub use sink::EngineSink;
+
+use crate::source::Batch;
 use crate::time::{clock_minus_unix_ns, unix_ns};
 use int_report::DecodeError;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tcp_probe::perf::Clock;
-use tidemark_capture::{CaptureError, CaptureWriter, ClockMeta, WriterStats};
-use tidemark_clickhouse::ClickHouseSink;
-use tidemark_pipeline::{Datagram, EventRow, Pipeline, PostcardRow, ProbeRow, Sink, Stats};
-use tidemark_proto::telemetry::{CollectorStatus, Update};
+use tidemark_capture::{CaptureError, ClockMeta};
+use tidemark_pipeline::{Datagram, Pipeline, Stats};
 
 /// How often time is told to the pipeline when nothing comes.
 const TICK: Duration = Duration::from_millis(20);
-/// Packets put into the packet memory at once: few enough to stay in the cache.
-const GATHER: usize = 1024;
 /// How often counters are made visible.
 const SNAPSHOT: Duration = Duration::from_millis(200);
 /// How often `capture.json` is renewed.
@@ -68,105 +66,6 @@ impl SharedSnapshot {
 
     fn set(&self, snapshot: Snapshot) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = snapshot;
-    }
-}
-
-/// Where rows and updates go.
-pub struct EngineSink {
-    pub capture: Option<CaptureWriter>,
-    pub clickhouse: Option<ClickHouseSink>,
-    pub hub: Arc<Hub>,
-    pub packets: Arc<PacketMemory>,
-    pub counters: Arc<SourceCounters>,
-    gathered: Vec<PostcardRow>,
-    datagrams: u64,
-    malformed: [u64; DecodeError::LABELS.len()],
-}
-
-impl EngineSink {
-    pub fn new(
-        capture: Option<CaptureWriter>,
-        hub: Arc<Hub>,
-        packets: Arc<PacketMemory>,
-        counters: Arc<SourceCounters>,
-    ) -> Self {
-        Self {
-            capture,
-            clickhouse: None,
-            hub,
-            packets,
-            counters,
-            gathered: Vec::new(),
-            datagrams: 0,
-            malformed: [0; DecodeError::LABELS.len()],
-        }
-    }
-
-    fn capture_stats(&self) -> Option<WriterStats> {
-        self.capture.as_ref().map(CaptureWriter::stats)
-    }
-
-    /// Hands on what has gathered.
-    pub fn flush(&mut self) {
-        if !self.gathered.is_empty() {
-            self.packets.add(&self.gathered);
-            self.gathered.clear();
-        }
-        if let Some(c) = &mut self.capture {
-            c.flush();
-        }
-        if let Some(c) = &mut self.clickhouse {
-            c.flush();
-        }
-    }
-}
-
-impl Sink for EngineSink {
-    fn postcard(&mut self, row: &PostcardRow) {
-        self.gathered.push(*row);
-        if self.gathered.len() >= GATHER {
-            self.packets.add(&self.gathered);
-            self.gathered.clear();
-        }
-        if let Some(c) = &mut self.capture {
-            c.postcard(row);
-        }
-        if let Some(c) = &mut self.clickhouse {
-            c.postcard(row);
-        }
-    }
-
-    fn probe(&mut self, row: &ProbeRow) {
-        if let Some(c) = &mut self.capture {
-            c.probe(row);
-        }
-        if let Some(c) = &mut self.clickhouse {
-            c.probe(row);
-        }
-    }
-
-    fn event(&mut self, row: &EventRow) {
-        if let Some(c) = &mut self.capture {
-            c.event(row);
-        }
-        if let Some(c) = &mut self.clickhouse {
-            c.event(row);
-        }
-    }
-
-    fn update(&mut self, update: Update) {
-        self.hub.publish(&update);
-    }
-
-    fn status(&mut self, status: &mut CollectorStatus) {
-        status.datagrams_received = self.datagrams;
-        status.datagrams_malformed = self.malformed.iter().sum();
-        status.kernel_drops = self.counters.kernel_drops();
-        status.probe_lost = self.counters.probe_lost();
-        if let Some(s) = self.capture_stats() {
-            status.capture_rows = s.written();
-            status.capture_rows_lost = s.lost();
-        }
     }
 }
 

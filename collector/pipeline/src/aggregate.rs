@@ -5,6 +5,7 @@
 mod flow;
 mod flows;
 mod histogram;
+mod interval;
 mod link;
 mod node;
 

@@ -26,6 +26,7 @@ mod queue;
 pub mod rows;
 pub mod stats;
 pub mod table;
+mod unacked;
 
 pub use aggregate::{AggregateConfig, Aggregator};
 pub use config::{Config, ConfigError, DepthUnit, NodeConfig, PortConfig, TimeUnit, proto_nodes};

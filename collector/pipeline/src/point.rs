@@ -3,6 +3,7 @@
 //! of its packets wait for a sample, and the queueing delay its ACKs tell of.
 
 use crate::prefetch;
+use crate::unacked::Unacked;
 use std::collections::VecDeque;
 
 /// Unacknowledged segments remembered per flow and port.
@@ -25,42 +26,6 @@ pub struct Waiting {
     pub position: u64,
     /// When it came to the switch.
     pub ingress_ns: u64,
-}
-
-/// 24 bytes: of these there are as many as packets in flight, and not all fit
-/// the core's caches.
-#[derive(Clone, Copy, Debug)]
-struct Unacked {
-    seq: u64,
-    egress_ns: u64,
-    /// Length in the lower bits, delay in ns (up to three days) above.
-    length_delay: u64,
-}
-
-const LENGTH_BITS: u32 = 16;
-
-impl Unacked {
-    #[inline]
-    fn new(seq: u64, end: u64, egress_ns: u64, delay_ns: u64) -> Self {
-        // An IP packet holds no more.
-        let length = end.saturating_sub(seq).min((1 << LENGTH_BITS) - 1);
-        let delay_ns = delay_ns.min((1 << (64 - LENGTH_BITS)) - 1);
-        Self {
-            seq,
-            egress_ns,
-            length_delay: delay_ns << LENGTH_BITS | length,
-        }
-    }
-
-    #[inline]
-    fn end(&self) -> u64 {
-        self.seq + (self.length_delay & ((1 << LENGTH_BITS) - 1))
-    }
-
-    #[inline]
-    fn delay_ns(&self) -> u64 {
-        self.length_delay >> LENGTH_BITS
-    }
 }
 
 /// The flow at one egress port. In the order in which a packet needs it.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The open intervals of one node.
 
-use super::flows::Flows;
-use super::link::{LinkState, LinkTotals};
+use super::interval::{Interval, LinkIndex};
+use super::link::LinkState;
 use super::{AggregateConfig, Misfits};
 use crate::node::MAX_TIME_NS;
 use crate::rows::{PostcardRow, ProbeRow};
@@ -18,27 +18,6 @@ const MAX_DELAY_NS: u64 = 10_000_000_000;
 const MAX_SPARE: usize = 64;
 /// Egress queues per node.
 const MAX_LINKS: usize = 4096;
-
-/// Number of an egress queue among those of its node.
-type LinkIndex = usize;
-
-#[derive(Debug, Default)]
-struct Interval {
-    /// By [`LinkIndex`].
-    links: Vec<Option<Box<LinkTotals>>>,
-    flows: Flows,
-    drops: Vec<Drop>,
-}
-
-impl Interval {
-    #[inline]
-    fn link(&mut self, link: LinkIndex) -> &mut LinkTotals {
-        if self.links.len() <= link {
-            self.links.resize_with(link + 1, || None);
-        }
-        self.links[link].get_or_insert_default()
-    }
-}
 
 /// See the module.
 #[derive(Debug)]

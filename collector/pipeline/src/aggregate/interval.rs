@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What is counted at one node over one interval.
+
+use super::flows::Flows;
+use super::link::LinkTotals;
+use tidemark_proto::telemetry::Drop;
+
+/// Number of an egress queue among those of its node.
+pub type LinkIndex = usize;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Interval {
+    /// By [`LinkIndex`].
+    pub links: Vec<Option<Box<LinkTotals>>>,
+    pub flows: Flows,
+    pub drops: Vec<Drop>,
+}
+
+impl Interval {
+    /// Totals of an egress queue.
+    #[inline]
+    pub fn link(&mut self, link: LinkIndex) -> &mut LinkTotals {
+        if self.links.len() <= link {
+            self.links.resize_with(link + 1, || None);
+        }
+        self.links[link].get_or_insert_default()
+    }
+}
