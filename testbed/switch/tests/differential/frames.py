@@ -77,7 +77,10 @@ def marked(r: random.Random) -> bytes:
     """A frame for the program with all entities."""
     to = r.choice([1, 1, 2, 2, 2, 3, 3, 0x77])
     kind = r.choice([MARK] * 8 + [PUNT, 0x0800, 0x88B9])
-    source = 0x020000001000 | r.randrange(64)
+    # Some known to the program, the others spread, so that hashes differ.
+    source = 0x020000001000 | r.randrange(4)
+    if r.random() < 0.8:
+        source = 0x020000000000 | (r.randrange(256) * 0x9E3779B1) & 0xFFFFFFFF
     body = r.randbytes(MARK_BYTES) if kind == MARK else b""
     address = bytes.fromhex(mac(to).replace(":", ""))
     return address + source.to_bytes(6, "big") + kind.to_bytes(2, "big") + body + payload(r)

@@ -7,6 +7,7 @@ from pathlib import Path
 from random import Random
 
 import frames
+from p4.config.v1 import p4info_pb2
 from p4.v1 import p4runtime_pb2
 from tidemark_ptf.p4rt import INSERT, MODIFY, Client, Info, number
 
@@ -15,6 +16,14 @@ HOSTS = [1, 2, 3]
 REPORT_PORT = 5
 PORTS = [*HOSTS, REPORT_PORT]
 REPORT_UDP_PORT = 32766
+
+
+class BinaryInfo(Info):
+    """With types, whose maps the text parser of protobuf cannot fill in classes
+    generated for an older one."""
+
+    def __init__(self, path: Path):
+        self.message = p4info_pb2.P4Info.FromString(path.read_bytes())
 
 
 @dataclass
@@ -27,6 +36,9 @@ class Program:
 
     @property
     def info(self) -> Info:
+        binary = self.json.with_name(self.json.stem + ".p4info.bin")
+        if binary.exists():
+            return BinaryInfo(binary)
         return Info(str(self.json.with_name(self.json.stem + ".p4info.txtpb")))
 
 

@@ -20,6 +20,7 @@ Needs root; prints SKIPPED and ends with 0 where simple_switch_grpc is not on PA
 """
 
 import argparse
+import multiprocessing
 import os
 import random
 import sys
@@ -32,7 +33,7 @@ REPOSITORY = Path(__file__).resolve().parents[4]
 sys.path.insert(0, str(REPOSITORY / "ptf-tests"))
 
 from frames import damaged  # noqa: E402
-from programs import ENTITIES, HOSTS, PORTS, REPORT_PORT, TIDEMARK, Program  # noqa: E402
+from programs import ENTITIES, HOSTS, PORTS, REPORT_PORT, TIDEMARK  # noqa: E402
 from runner import SetupError, network, switches  # noqa: E402
 from side import CPU_PORT, Side, links  # noqa: E402
 from state import Thrift, differences  # noqa: E402
@@ -93,12 +94,15 @@ def compare_frames(args: argparse.Namespace, ours: Side, theirs: Side) -> tuple[
     return summary, found
 
 
-def run(args: argparse.Namespace, bmv2: Path, program: Program) -> int:
+def run(args: argparse.Namespace, bmv2: Path, name: str) -> int:
+    program = next(p for p in (TIDEMARK, ENTITIES) if p.name == name)
     sides: list[Side] = []
     with tempfile.TemporaryDirectory() as logs:
         try:
-            for name, command in commands(bmv2, Path(logs)).items():
-                sides.append(Side(name, command, GRPC[name], Path(logs), program))
+            for side_name, command in commands(bmv2, Path(logs)).items():
+                sides.append(Side(side_name, command, GRPC[side_name], Path(logs), program))
+            for side in sides:
+                side.connect()
             frames_summary, found = compare_frames(args, *sides)
             state_summary, more = differences(*sides, Thrift(THRIFT_PORT))
         finally:
@@ -126,8 +130,13 @@ def main() -> int:
     try:
         network.enter_new_namespace()
         links(["e", "b"])
-        programs = [p for p in (TIDEMARK, ENTITIES) if args.program in (None, p.name)]
-        return 1 if sum(run(args, bmv2, p) for p in programs) else 0
+        # Each in a process of its own, forked before it has anything of gRPC.
+        found = 0
+        for p in (TIDEMARK, ENTITIES):
+            if args.program in (None, p.name):
+                with multiprocessing.Pool(1) as pool:
+                    found += pool.apply(run, (args, bmv2, p.name))
+        return 1 if found else 0
     except SetupError as e:
         print(f"error: {e}", file=sys.stderr)
         return 2

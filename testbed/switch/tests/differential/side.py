@@ -37,17 +37,14 @@ class Side:
                 stdin=subprocess.DEVNULL,
                 preexec_fn=network.die_with_parent,
             )
+        self.grpc = grpc
         self.sockets: dict[int, socket.socket] = {}
         self.client: Client | None = None
-        try:
-            self._connect(grpc)
-        except BaseException:
-            self.stop()
-            raise
 
-    def _connect(self, grpc: int) -> None:
+    def connect(self) -> None:
+        """When both switches are started: a process with gRPC in it cannot fork."""
         deadline = time.monotonic() + switches.START_TIMEOUT_S
-        while socket.socket().connect_ex(("127.0.0.1", grpc)) != 0:
+        while socket.socket().connect_ex(("127.0.0.1", self.grpc)) != 0:
             if self.process.poll() is not None or time.monotonic() > deadline:
                 raise SetupError(f"{self.name} does not start:\n{switches.tail(self.log)}")
             time.sleep(0.05)
@@ -56,7 +53,7 @@ class Side:
             s.bind((f"{self.name}h{port}", 0))
             s.setblocking(False)
             self.sockets[port] = s
-        address = f"127.0.0.1:{grpc}"
+        address = f"127.0.0.1:{self.grpc}"
         self.client = Client(address, switches.DEVICE_ID, self.program.info)
         if self.client.arbitration() != 0:
             raise SetupError(f"{self.name}: not primary")

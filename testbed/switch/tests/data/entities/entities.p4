@@ -2,7 +2,7 @@
 // Every kind of P4Runtime entity in one small program, for tests. What the
 // program saw is written into a `mark` header, so that frames tell of it.
 // Compiled by `p4c-bm2-ss --Wdisable=unsupported entities.p4 -o entities.json
-// --p4runtime-files entities.p4info.txtpb`, run in this folder.
+// --p4runtime-files entities.p4info.txtpb,entities.p4info.bin`, run in this folder.
 #include <core.p4>
 #include <v1model.p4>
 
