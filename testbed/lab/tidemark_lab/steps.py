@@ -97,6 +97,8 @@ class Step:
     end_s: float
     limits_bytes: list[int]
     changes: int
+    # In force when it ended.
+    last_limit_bytes: float
     n_b_estimated: float | None
     utilisation: float
     loss_rate: float
@@ -332,6 +334,7 @@ class Record:
             end_s=end_s,
             limits_bytes=changed,
             changes=len(changed),
+            last_limit_bytes=float(self.limit_bytes[judged][-1]),
             n_b_estimated=float(np.median(estimates)) if estimates else None,
             utilisation=float(self.columns["utilisation"][judged].mean()),
             loss_rate=self._loss(judged),
