@@ -310,8 +310,9 @@ async fn action_sets() {
     target.state().refuse = None;
     assert_eq!(target.state().members.len(), 1);
     p.write(Type::Delete, e).await.unwrap();
-    let s = target.state();
-    assert!(s.members.is_empty() && s.selector_groups.is_empty());
-    drop(s);
+    {
+        let s = target.state();
+        assert!(s.members.is_empty() && s.selector_groups.is_empty());
+    }
     p.write(Type::Insert, member(1, 1)).await.unwrap();
 }

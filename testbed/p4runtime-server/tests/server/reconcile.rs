@@ -108,9 +108,10 @@ async fn what_has_no_place_is_refused() {
         .unwrap_err();
     assert_eq!(status.code(), Code::InvalidArgument, "{status:?}");
     assert!(status.message().contains("acl"), "{status:?}");
-    let s = target.state();
-    assert_eq!((s.programs.len(), s.entries.len()), (1, 1), "as it was");
-    drop(s);
+    {
+        let s = target.state();
+        assert_eq!((s.programs.len(), s.entries.len()), (1, 1), "as it was");
+    }
     let none = p.push_config(Action::ReconcileAndCommit, None).await;
     assert_eq!(none.unwrap_err().code(), Code::InvalidArgument);
 }
