@@ -1,24 +1,151 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Truth and estimate of every run in `../shared/data/ns3`, as a Markdown table:
-//! `cargo run --release -p tidemark-estimators --example truth_table`.
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
+//! `cargo run --release -p tidemark-estimators --example truth_table`. With
+//! `TIDEMARK_RUNS=DIR` the runs in that directory; `-- --wrong` lists the flows
+//! that are classed wrong, `-- --sampled` adds a passive view of one packet in 8,
+//! `-- --spans` has the worst of all spans of 20 s instead, `-- --advice` what is
+//! advised, and foretold for the limits (packets) that follow.
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
 
 #[path = "../tests/truth/mod.rs"]
 mod truth;
 
+use tidemark_estimators::LinkEstimate;
 use truth::reference::{mean, reference};
-use truth::{View, judge, run, runs};
+use truth::{Run, View, judge, run, runs};
+
+fn asked(what: &str) -> bool {
+    std::env::args().any(|a| a == what)
+}
+
+fn label(view: View) -> &'static str {
+    match (view.probed, view.sampling_shift) {
+        (true, _) => "probed",
+        (false, 0) => "passive",
+        (false, _) => "passive 1:8",
+    }
+}
+
+/// The worst that any 20 s after the warm-up give.
+fn spans(name: &str, view: View, r: &Run) {
+    let (mut worst_n, mut least_right, mut worst_t) = (0.0f64, 1.0f64, 0.0f64);
+    let (mut n_low, mut n_high) = (f64::INFINITY, 0.0f64);
+    let (_, end) = r.estimator.span(truth::LINK).unwrap();
+    let last_s = (end - r.zero_ns) as f64 / 1e9;
+    let mut from_s = (r.from_ns - r.zero_ns) as f64 / 1e9;
+    let mut held = (0, 0);
+    while from_s + 20.0 <= last_s {
+        let e = r.between(from_s, from_s + 20.0);
+        let j = judge(r, &e);
+        let n = e.estimates.n_b;
+        worst_n = worst_n.max((n.value - j.n_b).abs());
+        (n_low, n_high) = (n_low.min(n.value), n_high.max(n.value));
+        held.1 += 1;
+        held.0 += u32::from(n.low <= j.n_b && j.n_b <= n.high);
+        least_right = least_right.min(j.long_right as f64 / j.long.max(1) as f64);
+        if let Some(t) = e.estimates.t_e_ms {
+            worst_t = worst_t.max((t.value / j.t_e_ms - 1.0).abs());
+        }
+        from_s += 2.5;
+    }
+    println!(
+        "| {name} | {} | {} | {n_low:.1}-{n_high:.1} | {worst_n:.1} | {:.0} % | {:.1} % | {}/{} |",
+        label(view),
+        r.truth["n_flows"]["lbp"],
+        least_right * 100.0,
+        worst_t * 100.0,
+        held.0,
+        held.1
+    );
+}
+
+/// What is advised, and what is foretold of other limits.
+fn advice(name: &str, view: View, e: &LinkEstimate) {
+    let m = e.measured();
+    let packets: Vec<f64> = std::env::args().filter_map(|a| a.parse().ok()).collect();
+    let a = tidemark_rules::advise(&m, &Default::default(), &Default::default());
+    eprintln!(
+        "{name} {}: in force {:.0} packets, u {:.4}, loss {:.3} % ({} drops, {} of overshoots, {} events); advised {:.0} ({:?})",
+        label(view),
+        m.limit_bytes.unwrap_or(0.0) / m.segment_bytes,
+        e.utilisation.mean.unwrap_or(0.0),
+        e.loss_rate * 100.0,
+        e.drops,
+        e.overshoot_drops,
+        e.loss_events,
+        a.limit_packets.unwrap_or(0.0),
+        a.rule
+    );
+    for p in packets {
+        let Ok(f) = tidemark_rules::predict(&m, p * m.segment_bytes) else {
+            eprintln!("    at {p}: no prediction");
+            continue;
+        };
+        let (u, l) = (f.utilisation, f.loss_rate);
+        eprintln!(
+            "    at {p}: u {:.4} ({:.4}-{:.4}), loss {:.3} % ({:.3}-{:.3})",
+            u.value,
+            u.low,
+            u.high,
+            l.value * 100.0,
+            l.low * 100.0,
+            l.high * 100.0
+        );
+    }
+}
 
 fn main() {
-    println!(
-        "| run | evidence | N_b | classes right | T_e ms | L̄ | α | Δ | utilisation | p01 | loss |"
-    );
-    println!("|---|---|---|---|---|---|---|---|---|---|---|");
+    let mut views = vec![View::PROBED, View::PASSIVE];
+    if asked("--sampled") {
+        views.push(View {
+            sampling_shift: 3,
+            ..View::PASSIVE
+        });
+    }
+    if asked("--spans") {
+        println!(
+            "| run | evidence | N_b | estimates | worst error | least classes right | worst T_e | N_b in interval |"
+        );
+    } else {
+        println!(
+            "| run | evidence | N_b | classes right | T_e ms | L̄ | α | Δ | utilisation | p01 | loss |"
+        );
+    }
+    let columns = if asked("--spans") { 8 } else { 11 };
+    println!("{}|", "|---".repeat(columns));
     for name in runs() {
-        for view in [View::PROBED, View::PASSIVE] {
-            let Some(r) = run(&name, view) else { return };
+        for view in &views {
+            let Some(r) = run(&name, *view) else { return };
+            if asked("--spans") {
+                spans(&name, *view, &r);
+                continue;
+            }
             let e = r.estimate();
             let j = judge(&r, &e);
+            if asked("--advice") {
+                advice(&name, *view, &e);
+            }
+            if asked("--wrong") {
+                for w in &j.wrong {
+                    eprintln!("{name} {}: {w}", label(*view));
+                }
+            }
+            if e.estimates.t_e_ms.is_none() {
+                // Nothing is bottlenecked here: no T_e, and none of what rests on it.
+                let (n, right) = (e.estimates.n_b, j.long_right);
+                println!(
+                    "| {name} | {} | {:.0} / {:.1} ({:.1}-{:.1}) | {right}/{} | - | - | - | - | {:.4} | - | {:.6} |",
+                    label(*view),
+                    j.n_b,
+                    n.value,
+                    n.low,
+                    n.high,
+                    j.long,
+                    e.utilisation.mean.unwrap_or(0.0),
+                    e.loss_rate
+                );
+                continue;
+            }
             let exact = reference(&r, &e);
             let x = &e.estimates;
             let delta = exact.delta_low.max(exact.delta_high).max(1.0);
@@ -32,7 +159,7 @@ fn main() {
             };
             println!(
                 "| {name} | {} | {:.0} / {:.1} ({:.1}-{:.1}) | {}/{} | {} | {} | {} | {} | {} | {} | {} |",
-                if view.probed { "probed" } else { "passive" },
+                label(*view),
                 j.n_b,
                 x.n_b.value,
                 x.n_b.low,

@@ -3,6 +3,7 @@
 
 mod estimates;
 mod flows;
+mod load;
 
 use crate::classify::LinkContext;
 use crate::config::EstimatorConfig;
@@ -52,6 +53,7 @@ pub(crate) fn link(window: &LinkWindow<'_>, config: &EstimatorConfig) -> LinkEst
         occupancy: utilisation::occupancy(window),
         reports_lost: t.reports_lost,
         loss_events: parts.loss_events,
+        overshoot_drops: parts.overshoot_drops,
         classes: counts(flows.iter().map(|f| f.class)),
         caveats: caveats(window, &t, &parts.estimates),
         estimates: parts.estimates,
@@ -121,8 +123,9 @@ fn caveats(
     if t.sampled {
         all.push(format!(
             "one packet in {:.0} was reported: drops are counted exactly, the rest is scaled; \
-             the utilisation's 1st percentile is unknown, delta needs the senders' windows, classes of unprobed flows rest on drops and \
-             retransmissions alone",
+             the utilisation's 1st percentile is unknown, delta needs the senders' windows, classes \
+             of unprobed flows rest on drops alone, which every flow has whatever limits it: their \
+             N_b counts flows with other limits too",
             window.sampling
         ));
     }
@@ -135,7 +138,10 @@ fn caveats(
         ));
     }
     if estimates.n_b.value >= 1.0 && estimates.t_e_ms.is_none() {
-        all.push("no base RTT of an LBP flow is known: no T_e, delta or D".to_owned());
+        all.push(
+            "no base RTT of an LBP flow is known, or of too few of them: no T_e, delta or D"
+                .to_owned(),
+        );
     }
     all
 }

@@ -57,6 +57,10 @@ const PERSISTENT_S: f64 = 5.0;
 /// Share of the samples at the receiver's window that makes a flow WL: what is
 /// left are its recoveries from losses.
 const WINDOW_LIMITED: f64 = 0.5;
+/// The same where losses keep it below: the receiver's window ended its growth
+/// this often, and holds it for this part of the time.
+const GROWTH_ENDED: f64 = 0.5;
+const WINDOW_LIMITED_OFTEN: f64 = 0.15;
 /// An unprobed flow with another limit is WL when its packets in flight are at
 /// their top for this share of the time.
 const AT_TOP: f64 = 0.55;
@@ -120,7 +124,7 @@ pub(crate) fn classify(
         if is_probed {
             recognised = recognise(&reductions);
         }
-        let f = facts(flow, base, config);
+        let f = facts(flow, base, &reductions, config);
         persistent(flow, link, config, &reductions, &recognised, &f)
     };
     Classified {
@@ -192,6 +196,22 @@ fn persistent(
             ),
         );
     }
+    if facts.grown_to_receiver_window >= GROWTH_ENDED
+        && facts.at_receiver_window >= WINDOW_LIMITED_OFTEN
+    {
+        // Without its losses it would be at the receiver's window for longer yet.
+        let confidence = 0.5 + 0.4 * (facts.grown_to_receiver_window - GROWTH_ENDED);
+        return verdict(
+            FlowClass::Wl,
+            confidence,
+            0.5 * (1.0 - facts.grown_to_receiver_window),
+            format!(
+                "grows to the receiver's window in {:.0} % of the times between its reductions, sits there in {:.0} % of the samples",
+                facts.grown_to_receiver_window * 100.0,
+                facts.at_receiver_window * 100.0
+            ),
+        );
+    }
     let reduced = reductions.iter().any(|r| r.counts);
     let slow_start = facts.initial_slow_start.unwrap_or(!reduced) && !reduced;
     let young = ended(flow, link) || flow.life.span_s() < PERSISTENT_S;
@@ -212,22 +232,50 @@ fn persistent(
     if p >= 0.5 {
         return verdict(FlowClass::Lbp, p, p, odds.why());
     }
-    if window_limited(facts, reductions) {
+    if window_limited(flow, link, facts, reductions) {
         verdict(FlowClass::Wl, 0.8 * (1.0 - p), p, odds.why())
     } else {
         verdict(FlowClass::Rbp, 1.0 - p, p, odds.why())
     }
 }
 
+/// Losses that a flow would have had by now, needed to compare.
+const LOSSES_COMPARED: f64 = 10.0;
+/// A flow with this part of the losses of others comes in singles, one with that
+/// part does not.
+const LOSSES_OF_SINGLES: f64 = 0.5;
+const LOSSES_OF_BURSTS: f64 = 0.7;
+
 /// Which other limit an unprobed flow has: a window keeps the packets in flight
-/// at its size, a bottleneck elsewhere spaces them evenly or drops them.
-fn window_limited(facts: &Facts, reductions: &[Reduction]) -> bool {
+/// at its size, a bottleneck elsewhere spaces them evenly or drops them. Packets
+/// that come singly meet a full queue less often than those that come in bursts.
+fn window_limited(
+    flow: &FlowWindow<'_>,
+    link: &LinkContext,
+    facts: &Facts,
+    reductions: &[Reduction],
+) -> bool {
     let (Some(shape), None) = (facts.shape, facts.initial_slow_start) else {
         return false;
     };
     let remote = reductions.iter().filter(|r| r.counts && !r.local).count();
     let local = reductions.iter().filter(|r| r.counts && r.local).count();
-    !facts.spacing.is_some_and(|s| s.evenly())
-        && shape.at_top >= AT_TOP
-        && (remote < REMOTE_LOSSES || remote <= 2 * local)
+    if facts.spacing.is_some_and(|s| s.evenly()) || (remote >= REMOTE_LOSSES && remote > 2 * local)
+    {
+        return false;
+    }
+    let drops: u32 = flow.window().iter().map(|r| r.drops).sum();
+    let packets: u32 = flow.window().iter().map(|r| r.packets).sum();
+    let expected = f64::from(packets + drops) * link.loss_rate;
+    // A window of two packets comes in singles too.
+    if expected >= LOSSES_COMPARED && shape.mean >= 3.0 {
+        let part = f64::from(drops) / expected;
+        if part <= LOSSES_OF_SINGLES {
+            return false;
+        }
+        if part >= LOSSES_OF_BURSTS {
+            return true;
+        }
+    }
+    shape.at_top >= AT_TOP
 }

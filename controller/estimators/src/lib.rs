@@ -23,6 +23,7 @@ mod loss_events;
 mod measured;
 mod reductions;
 mod rtt;
+mod spacing;
 mod stats;
 mod store;
 mod synchrony;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Loss events: drops closer than Tₑ belong together (BSCL §III-C).
+//! Loss events: drops closer than Tₑ belong together (BSCL §III-C); and what
+//! single flows lose at once.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// One loss event.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,9 +45,53 @@ pub(crate) fn loss_events(
     events
 }
 
+/// Fewer drops at once are bursts, whatever the window.
+const LEAST_OVERSHOOT: u64 = 5;
+
+/// Drops of flows that lost half of their mean window or more within a round
+/// trip. A flow in congestion avoidance sends a segment too many per RTT and its
+/// own bursts; one in slow start has doubled its window when the first loss shows.
+/// `of` has round trip (ns) and mean window (segments) of the flows looked at.
+pub(crate) fn overshoot_drops(drops: &[(u64, u64)], of: &FxHashMap<u64, (u64, f64)>) -> u64 {
+    let mut open: FxHashMap<u64, (u64, u64)> = FxHashMap::default();
+    let mut total = 0;
+    let counted = |flow: u64, lost: u64| match of.get(&flow) {
+        Some(&(_, window)) if lost >= LEAST_OVERSHOOT && lost as f64 >= 0.5 * window => lost,
+        _ => 0,
+    };
+    for &(time, flow) in drops {
+        let Some(&(rtt_ns, _)) = of.get(&flow) else {
+            continue;
+        };
+        let episode = open.entry(flow).or_insert((time, 0));
+        if time.saturating_sub(episode.0) > rtt_ns {
+            total += counted(flow, episode.1);
+            *episode = (time, 0);
+        }
+        episode.1 += 1;
+    }
+    total + open.iter().map(|(&f, e)| counted(f, e.1)).sum::<u64>()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn half_a_window_at_once_is_an_overshoot() {
+        let of: FxHashMap<u64, (u64, f64)> = [(1, (10, 12.0)), (2, (10, 12.0)), (3, (10, 4.0))]
+            .into_iter()
+            .collect();
+        // Flow 1 loses 6 of 12 at once, flow 2 loses 6 in two round trips, flow 3
+        // a burst of 4, flow 9 is another's.
+        let mut drops: Vec<(u64, u64)> = (0..6).map(|i| (100 + i, 1)).collect();
+        drops.extend((0..6).map(|i| (100 + 4 * i, 2)));
+        drops.extend((0..4).map(|i| (100 + i, 3)));
+        drops.extend((0..40).map(|i| (100 + i, 9)));
+        drops.extend((0..3).map(|i| (200 + i, 1)));
+        drops.sort_unstable();
+        assert_eq!(overshoot_drops(&drops, &of), 6);
+    }
 
     #[test]
     fn a_gap_of_the_rtt_parts_events() {

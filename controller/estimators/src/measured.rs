@@ -53,6 +53,7 @@ impl LinkEstimate {
             synchrony,
             t_e_s: seconds(e.t_e_ms),
             t_mean_s: seconds(e.t_mean_ms),
+            base_rtts_s: base_rtts_s(&lbp),
             c_e_share: e.c_e_share.into(),
             rho: e.rho.value,
             rho_other: e.rho_other.value,
@@ -69,9 +70,29 @@ impl LinkEstimate {
                 delay_p99_ms: self.delay_ms.p99.unwrap_or(0.0),
                 delay_max_ms: self.delay_ms.max.unwrap_or(0.0),
             }),
+            overshoot_drops: self.overshoot_drops,
             occupancy: self.occupancy.clone(),
         }
     }
+}
+
+/// Base RTTs enough to tell how those of all flows are spread.
+const BASE_RTTS: usize = 100;
+
+/// Base RTTs of the LBP flows; of many, quantiles.
+fn base_rtts_s(lbp: &[&FlowEstimate]) -> Vec<f64> {
+    let mut all: Vec<f64> = lbp
+        .iter()
+        .filter_map(|f| f.base_rtt_ms)
+        .map(|ms| ms / 1e3)
+        .collect();
+    all.sort_unstable_by(f64::total_cmp);
+    if all.len() <= BASE_RTTS {
+        return all;
+    }
+    (0..BASE_RTTS)
+        .filter_map(|i| all.get((2 * i + 1) * all.len() / (2 * BASE_RTTS)).copied())
+        .collect()
 }
 
 /// Loss events of the literature's α that count with those seen: a handful of

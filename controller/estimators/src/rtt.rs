@@ -153,13 +153,41 @@ fn retransmission(flow: &FlowWindow<'_>) -> Option<(f64, f64)> {
     (repairs >= LEAST_REPAIRS).then_some((least, 0.5))
 }
 
-/// Tₑ and T̄ in ms over the flows of which a base RTT is known.
-pub(crate) fn t_e_and_mean_ms(rtts: &[BaseRtt]) -> Option<(Estimate, Estimate)> {
+/// Fewer base RTTs than this, of less than half of the flows, are too few to
+/// stand for all: Tₑ is ruled by the shortest.
+const LEAST_BASE_RTTS: usize = 5;
+/// Normal quantile of a two-sided 90 % interval.
+const Z90: f64 = 1.645;
+
+/// Whether the base RTTs of `known` flows out of `all` say enough of all.
+pub(crate) fn enough(known: usize, all: usize) -> bool {
+    known > 0 && (known >= LEAST_BASE_RTTS || 2 * known >= all)
+}
+
+/// Relative error of the mean of 1/T over `all` flows when it is that of a part
+/// of them.
+fn error_of_a_part(seconds: &[f64], all: usize) -> f64 {
+    let known = seconds.len() as f64;
+    let rates: Vec<f64> = seconds.iter().map(|t| 1.0 / t).collect();
+    let (Some(m), true) = (mean(&rates), seconds.len() < all) else {
+        return 0.0;
+    };
+    let square = rates.iter().map(|r| (r - m).powi(2)).sum::<f64>() / (known - 1.0).max(1.0);
+    Z90 * square.sqrt() / m * ((1.0 - known / all as f64) / known).sqrt()
+}
+
+/// Tₑ and T̄ in ms over the flows of which a base RTT is known, of `all` that
+/// count. `None` when those say too little of the others.
+pub(crate) fn t_e_and_mean_ms(rtts: &[BaseRtt], all: usize) -> Option<(Estimate, Estimate)> {
+    if !enough(rtts.len(), all) {
+        return None;
+    }
     let seconds: Vec<f64> = rtts.iter().map(|r| r.seconds).collect();
     let t_e = effective_rtt_s(&seconds).ok()?;
     let t_mean = mean(&seconds)?;
     let errors: Vec<f64> = rtts.iter().map(|r| r.error).collect();
     let error = mean(&errors)?;
+    let part = error_of_a_part(&seconds, all);
     let evidence = match (
         rtts.iter().any(|r| r.evidence == Evidence::Probed),
         rtts.iter().any(|r| r.evidence == Evidence::Passive),
@@ -171,8 +199,8 @@ pub(crate) fn t_e_and_mean_ms(rtts: &[BaseRtt]) -> Option<(Estimate, Estimate)> 
     let around = |s: f64| {
         Estimate::new(
             s * 1e3,
-            s * 1e3 * (1.0 - error),
-            s * 1e3 * (1.0 + error),
+            s * 1e3 * (1.0 - error) / (1.0 + part),
+            s * 1e3 * (1.0 + error) * (1.0 + part),
             evidence,
             rtts.len() as u64,
         )
@@ -191,10 +219,15 @@ mod tests {
             error: 0.05,
             evidence: Evidence::Probed,
         });
-        let (t_e, t_mean) = t_e_and_mean_ms(&rtts).unwrap();
+        let (t_e, t_mean) = t_e_and_mean_ms(&rtts, 4).unwrap();
         assert!((t_e.value - 19.2).abs() < 1e-9);
         assert!((t_mean.value - 25.0).abs() < 1e-9);
         assert!((t_e.low - 18.24).abs() < 1e-9 && (t_e.high - 20.16).abs() < 1e-9);
-        assert!(t_e_and_mean_ms(&[]).is_none());
+        assert!(t_e_and_mean_ms(&[], 0).is_none());
+        // Of half of the flows: as good a value, a wider range. Of a few of many: none.
+        let (of_part, _) = t_e_and_mean_ms(&rtts, 8).unwrap();
+        assert_eq!(of_part.value, t_e.value);
+        assert!(of_part.low < 0.8 * t_e.low && of_part.high > 1.2 * t_e.high);
+        assert!(t_e_and_mean_ms(&rtts, 9).is_none());
     }
 }

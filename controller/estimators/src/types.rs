@@ -242,6 +242,10 @@ pub struct LinkEstimate {
     pub occupancy: Option<Occupancy>,
     pub reports_lost: u64,
     pub loss_events: u64,
+    /// Of `drops`, those of LBP flows that lost half of their window or more at
+    /// once.
+    #[serde(default)]
+    pub overshoot_drops: u64,
     pub estimates: Estimates,
     pub classes: ClassCounts,
     /// Flows of the window, the largest rates first.

@@ -247,6 +247,9 @@ fn sampled_reports() {
                 assert!((a.estimates.c_e_share.value - b.estimates.c_e_share.value).abs() < 0.05);
             } else {
                 assert!(b.estimates.delta.is_none());
+                // Nothing tells the classes apart, and the interval says so.
+                let n = b.estimates.n_b;
+                assert!(n.low <= j.n_b && j.n_b <= n.high, "{n:?} {}", j.n_b);
             }
         }
     }

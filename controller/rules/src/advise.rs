@@ -2,6 +2,8 @@
 //! From the measured traffic and the operator's targets to one limit.
 
 mod goals;
+mod smallest;
+mod unseen;
 mod words;
 
 use crate::catalog::evaluate;

@@ -130,6 +130,10 @@ pub struct Measured {
     pub t_e_s: Interval,
     /// Arithmetic mean of the base RTTs, s.
     pub t_mean_s: Interval,
+    /// Base RTTs of the LBP flows, s, or as many that are spread like them; empty
+    /// when not known.
+    #[serde(default)]
+    pub base_rtts_s: Vec<f64>,
     /// C_e/C.
     pub c_e_share: Interval,
     /// Offered load over capacity.
@@ -145,6 +149,11 @@ pub struct Measured {
     /// as their congestion control was recognised; `None` is taken for Reno.
     pub beta: Option<f64>,
     pub observed: Option<Observed>,
+    /// Of the drops behind `observed`, those of flows that lost half of their
+    /// window and more at once: what follows slow start, and not what sets the
+    /// windows.
+    #[serde(default)]
+    pub overshoot_drops: u64,
     /// Occupancy behind `observed`; `None` when not known, or when the limit
     /// changed in between.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -175,6 +184,7 @@ impl Measured {
             synchrony: None,
             t_e_s: Interval::exact(rtt_s),
             t_mean_s: Interval::exact(rtt_s),
+            base_rtts_s: Vec::new(),
             c_e_share: Interval::exact(1.0),
             rho: 1.0,
             rho_other: 0.0,
@@ -187,6 +197,7 @@ impl Measured {
             congestion_control: CongestionControl::Unknown,
             beta: None,
             observed: None,
+            overshoot_drops: 0,
             occupancy: None,
         }
     }

@@ -9,12 +9,16 @@
 //! in force goes before both where it can be scaled ([`crate::observed`]).
 //! Transparent regime: NGI §IV-A.
 
-use crate::bscl::{self, Link};
+mod outcome;
+mod swing;
+
 use crate::error::{RuleError, positive};
 use crate::measured::{CongestionControl, Interval, Measured, Regime, Synchrony};
 use crate::observed::{LEAST_DROPS, LossScaling, WindowScaling};
-use crate::{ngi, single_flow, utb};
+use crate::{single_flow, utb};
+use outcome::{Choice, Outcome, lbp_present, outcome};
 use serde::{Deserialize, Serialize};
+pub use swing::{Swing, swing};
 
 /// The expected outcome at one limit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,63 +52,6 @@ pub struct WhatIfPoint {
     pub predicted: Prediction,
 }
 
-/// Means over one swing of the aggregate window.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Swing {
-    /// Share of the LBP flows' capacity that they use.
-    pub utilisation: f64,
-    /// Mean queue over C·T.
-    pub mean_queue_bdp: f64,
-}
-
-/// Means over a swing of the aggregate window between `lowest` and `highest`,
-/// both over C·T. One round takes T while the link is not full and W/C after.
-///
-/// # Errors
-/// `highest` not above 0.
-pub fn swing(lowest: f64, highest: f64) -> Result<Swing, RuleError> {
-    let x = positive("largest window over C*T", highest)?;
-    let r = lowest.clamp(0.0, x);
-    if x - r < 1e-9 {
-        return Ok(Swing {
-            utilisation: x.min(1.0),
-            mean_queue_bdp: (x - 1.0).max(0.0),
-        });
-    }
-    let (empty_to, full_from) = (x.min(1.0), r.max(1.0));
-    let empty_time = (empty_to - r).max(0.0);
-    let empty_work = ((empty_to * empty_to - r * r) / 2.0).max(0.0);
-    let full_time = ((x * x - full_from * full_from) / 2.0).max(0.0);
-    let queue = |w: f64| w * w * w / 3.0 - w * w / 2.0;
-    let backlog = if x > full_from {
-        queue(x) - queue(full_from)
-    } else {
-        0.0
-    };
-    let time = empty_time + full_time;
-    Ok(Swing {
-        utilisation: ((empty_work + full_time) / time).min(1.0),
-        mean_queue_bdp: backlog / time,
-    })
-}
-
-/// One choice of the uncertain quantities.
-#[derive(Clone, Copy)]
-struct Choice {
-    n_b: f64,
-    alpha: f64,
-    t_e_s: f64,
-    share: f64,
-}
-
-#[derive(Clone, Copy)]
-struct Outcome {
-    utilisation: f64,
-    loss_rate: f64,
-    delay_ms: f64,
-    delay_mean_ms: f64,
-}
-
 /// Prediction at a limit of `buffer_bytes`, with the range that the uncertainty
 /// of N_b, α, Tₑ, Cₑ (every combination of their bounds) and Δ (UTB Theorem 7
 /// as a floor where its condition holds) leaves. It is widened by how far the
@@ -122,12 +69,7 @@ pub fn predict(measured: &Measured, buffer_bytes: f64) -> Result<Prediction, Rul
     positive("queue drain rate (bits/s)", measured.queue_drain_bps)?;
     positive("M (bytes)", measured.segment_bytes)?;
     let at = |choice| outcome(measured, choice, buffer_bytes);
-    let central = at(Choice {
-        n_b: measured.n_b.value,
-        alpha: measured.alpha.value,
-        t_e_s: measured.t_e_s.value,
-        share: measured.c_e_share.value,
-    })?;
+    let central = at(Choice::central(measured))?;
     let mut prediction = Prediction {
         utilisation: Interval::exact(central.utilisation),
         loss_rate: Interval::exact(central.loss_rate),
@@ -147,6 +89,7 @@ pub fn predict(measured: &Measured, buffer_bytes: f64) -> Result<Prediction, Rul
                         alpha,
                         t_e_s,
                         share,
+                        together: false,
                     })?;
                     widen(&mut prediction.utilisation, o.utilisation);
                     widen(&mut prediction.loss_rate, o.loss_rate);
@@ -157,6 +100,9 @@ pub fn predict(measured: &Measured, buffer_bytes: f64) -> Result<Prediction, Rul
         }
     }
     floor_of_theorem_7(measured, &mut prediction.utilisation)?;
+    if losses_unseen(measured) {
+        widen_for_unseen_losses(measured, buffer_bytes, &mut prediction)?;
+    }
     if let Some(there) = at_limit_in_force(measured)? {
         widen_by_observation(measured, &there, &central, &mut prediction);
     }
@@ -191,6 +137,55 @@ fn widen(interval: &mut Interval, value: f64) {
     );
 }
 
+/// Whether flows bottlenecked here were watched that hardly lost: nothing is
+/// known then of how many lose together, nor of how much each loses.
+pub fn losses_unseen(measured: &Measured) -> bool {
+    lbp_present(measured)
+        && measured.observed.is_some_and(|o| o.drops < LEAST_DROPS)
+        && measured.congestion_control != CongestionControl::Bbr
+}
+
+/// How far loss may be above BSCL eq. 18 while no loss was seen: its constant is
+/// 0.87 with an acknowledgement for every other segment and 1.22 where every
+/// segment counts (as in Linux), and eq. 2 has one drop per reduction where
+/// bursts make it two or three.
+const UNSEEN_LOSS_FACTOR: f64 = (1.22 / 0.87) * (1.22 / 0.87) * 2.5;
+
+/// Without losses the worst end is that all flows lose at once (q = 1), and for a
+/// single flow what its window leaves right after a decrease (UTB §3.5): a burst
+/// of losses keeps it there.
+fn widen_for_unseen_losses(
+    measured: &Measured,
+    buffer_bytes: f64,
+    prediction: &mut Prediction,
+) -> Result<(), RuleError> {
+    for t_e_s in [measured.t_e_s.value, measured.t_e_s.high] {
+        for share in [measured.c_e_share.low, measured.c_e_share.high] {
+            let choice = Choice {
+                t_e_s,
+                share,
+                together: true,
+                ..Choice::central(measured)
+            };
+            let o = outcome(measured, choice, buffer_bytes)?;
+            widen(&mut prediction.utilisation, o.utilisation);
+            if measured.n_b.value < 2.0 {
+                let bdp_bytes = measured.drain_bytes_per_s() * t_e_s * share;
+                let beta = single_flow::beta_of(measured.congestion_control)
+                    .unwrap_or(single_flow::BETA_RENO);
+                let left = single_flow::utilisation(bdp_bytes, beta, buffer_bytes)?;
+                widen(
+                    &mut prediction.utilisation,
+                    1.0 - share.min(1.0) * (1.0 - left),
+                );
+            }
+        }
+    }
+    let high = (prediction.loss_rate.value * UNSEEN_LOSS_FACTOR).min(1.0);
+    widen(&mut prediction.loss_rate, high);
+    Ok(())
+}
+
 fn floor_of_theorem_7(measured: &Measured, utilisation: &mut Interval) -> Result<(), RuleError> {
     let (
         Some(delta),
@@ -216,13 +211,7 @@ fn at_limit_in_force(measured: &Measured) -> Result<Option<Outcome>, RuleError> 
     if !lbp_present(measured) {
         return Ok(None);
     }
-    let choice = Choice {
-        n_b: measured.n_b.value,
-        alpha: measured.alpha.value,
-        t_e_s: measured.t_e_s.value,
-        share: measured.c_e_share.value,
-    };
-    outcome(measured, choice, limit).map(Some)
+    outcome(measured, Choice::central(measured), limit).map(Some)
 }
 
 fn widen_by_observation(
@@ -278,88 +267,6 @@ fn put_measurement_first(
         );
     }
     Ok(())
-}
-
-fn lbp_present(measured: &Measured) -> bool {
-    measured.n_b.value >= 1.0
-        && measured.regime != Regime::Transparent
-        && measured.saturable != Some(false)
-}
-
-fn outcome(m: &Measured, c: Choice, buffer_bytes: f64) -> Result<Outcome, RuleError> {
-    let drain = m.drain_bytes_per_s();
-    // A packet is admitted while the occupancy is below the limit, and waits
-    // for the one in transmission too.
-    let full_ms = (buffer_bytes + m.segment_bytes) / drain * 1e3;
-    if !lbp_present(m) || c.n_b < 1.0 || c.share <= 0.0 {
-        return without_lbp(m, buffer_bytes, full_ms);
-    }
-    let link = Link {
-        lbp_bytes_per_s: drain * c.share.min(1.0),
-        t_e_s: c.t_e_s,
-        segment_bytes: m.segment_bytes,
-        n_b: c.n_b,
-    };
-    let q = if c.n_b < 5.0 {
-        1.0
-    } else {
-        bscl::loss_fraction(c.n_b, (c.alpha * c.n_b).max(1.0))?
-    };
-    let beta = m.beta.unwrap_or(single_flow::BETA_RENO);
-    let bdp = link.bdp_bytes();
-    let highest = (bdp + buffer_bytes) / bdp;
-    let step = (1.0 - q) * m.segment_bytes * c.n_b / bdp;
-    let lowest = highest * (1.0 - q * (1.0 - beta)) + step;
-    let s = swing(lowest, highest)?;
-    let share = c.share.min(1.0);
-    let others = m.rho_other.min(1.0 - share).max(0.0);
-    let overload = m.regime == Regime::Overload;
-    let utilisation = if overload {
-        1.0
-    } else if m.congestion_control == CongestionControl::Bbr {
-        // One of the eight phases of its cycle drains at 3/4 (UTB §3.5).
-        let lowest = single_flow::bbr_utilisation(bdp, buffer_bytes)?;
-        (1.0 - share * (1.0 - lowest) / 8.0).min(1.0)
-    } else {
-        // What the LBP flows leave unused of their part stays unused.
-        (share * s.utilisation + others.max(1.0 - share)).min(1.0)
-    };
-    let mut loss_rate = bscl::loss_rate_at(link, buffer_bytes)?;
-    if overload && m.rho_other > 1.0 {
-        loss_rate = loss_rate.max(1.0 - 1.0 / m.rho_other);
-    }
-    let mean_ms = (s.mean_queue_bdp * bdp / drain * 1e3).min(full_ms);
-    Ok(Outcome {
-        utilisation,
-        loss_rate,
-        delay_ms: full_ms,
-        delay_mean_ms: if overload { full_ms } else { mean_ms },
-    })
-}
-
-fn without_lbp(m: &Measured, buffer_bytes: f64, full_ms: f64) -> Result<Outcome, RuleError> {
-    let load = m.rho.max(0.0);
-    let packets = buffer_bytes / m.segment_bytes;
-    let packet_ms = m.segment_bytes / m.drain_bytes_per_s() * 1e3;
-    if load >= 1.0 {
-        return Ok(Outcome {
-            utilisation: 1.0,
-            loss_rate: 1.0 - 1.0 / load,
-            delay_ms: full_ms,
-            delay_mean_ms: full_ms,
-        });
-    }
-    let loss_rate = if load > 0.0 {
-        ngi::transparent_loss(load, packets)?
-    } else {
-        0.0
-    };
-    Ok(Outcome {
-        utilisation: load,
-        loss_rate,
-        delay_ms: full_ms,
-        delay_mean_ms: (load / (1.0 - load) * packet_ms).min(full_ms),
-    })
 }
 
 #[cfg(test)]

@@ -2,23 +2,25 @@
 //! The link's estimates from its classified flows.
 
 use super::flows::Flow;
+use super::load::load;
 use crate::config::EstimatorConfig;
 use crate::fairness::{Fairness, fairness, windows};
 use crate::load::{LoadFacts, regime, saturable};
-use crate::loss_events::{LossEvent, loss_events};
+use crate::loss_events::{LossEvent, loss_events, overshoot_drops};
 use crate::rtt::{BaseRtt, t_e_and_mean_ms};
 use crate::stats::{mean, mean_error, quantile};
 use crate::synchrony::{Synchronised, distinct_per_rtt, synchronised};
 use crate::types::{Estimate, Estimates, Evidence, FlowClass};
 use crate::utilisation::Totals;
 use crate::window::LinkWindow;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use tidemark_rules::bscl::DEFAULT_ALPHA;
 
 pub(super) struct Parts {
     pub estimates: Estimates,
     pub segment_queue_bytes: f64,
     pub loss_events: u64,
+    pub overshoot_drops: u64,
 }
 
 pub(super) fn estimates(
@@ -35,7 +37,7 @@ pub(super) fn estimates(
     let evidence = evidence(&lbp, flows);
     let n_b = n_b(flows, evidence);
     let base: Vec<BaseRtt> = lbp.iter().filter_map(|f| f.base_rtt).collect();
-    let rtts = t_e_and_mean_ms(&base);
+    let rtts = t_e_and_mean_ms(&base, lbp.len());
     let t_e_s = rtts.map(|(t_e, _)| t_e.value / 1e3);
     let drops: Vec<(u64, u64)> = window
         .drops
@@ -89,6 +91,7 @@ pub(super) fn estimates(
     });
     Parts {
         loss_events: events.len() as u64,
+        overshoot_drops: overshoot_drops(&drops, &windows_at_once(window, &lbp, &per_flow)),
         segment_queue_bytes: if ip_bytes > 0.0 {
             ip_bytes + f64::from(window.info.queue_overhead_bytes)
         } else {
@@ -133,6 +136,27 @@ pub(super) fn estimates(
     }
 }
 
+/// Longest round trip and mean window of each LBP flow of which both are known.
+fn windows_at_once(
+    window: &LinkWindow<'_>,
+    lbp: &[&Flow<'_, '_>],
+    per_flow: &[Vec<f64>],
+) -> FxHashMap<u64, (u64, f64)> {
+    let delay_ns = window
+        .intervals
+        .iter()
+        .map(|r| r.delay_max_ns)
+        .max()
+        .unwrap_or(0);
+    lbp.iter()
+        .zip(per_flow)
+        .filter_map(|(f, w)| {
+            let base_ns = (f.base_rtt?.seconds * 1e9) as u64;
+            Some((f.estimate.flow, (base_ns + delay_ns, mean(w)?)))
+        })
+        .collect()
+}
+
 fn s_estimate(s: Synchronised) -> Estimate {
     Estimate::new(s.s_mean, s.s_mean, s.s_max, Evidence::Passive, s.rtts)
 }
@@ -155,9 +179,11 @@ fn evidence(lbp: &[&Flow<'_, '_>], flows: &[Flow<'_, '_>]) -> Evidence {
 
 /// N_b: the LBP flows, each counted by the part of the window it was active.
 /// The interval is that of the sum of independent flows that are LBP with
-/// probability `p_lbp` (90 %), and holds the count.
+/// probability `p_lbp` (90 %), and holds the count. Of unprobed flows of which a
+/// part of the packets was reported nothing but drops is known, which come to
+/// every flow whatever limits it: an error in one is an error in all.
 fn n_b(flows: &[Flow<'_, '_>], evidence: Evidence) -> Estimate {
-    let (mut value, mut expected, mut variance) = (0.0, 0.0, 0.0);
+    let (mut value, mut expected, mut variance, mut shared) = (0.0, 0.0, 0.0, 0.0);
     for f in flows {
         let weight = f.estimate.active_fraction.min(1.0);
         if f.estimate.class == FlowClass::Lbp {
@@ -165,9 +191,13 @@ fn n_b(flows: &[Flow<'_, '_>], evidence: Evidence) -> Estimate {
         }
         let p = f.estimate.p_lbp;
         expected += weight * p;
-        variance += weight * weight * p * (1.0 - p);
+        if f.window.sampling > 1.0 && f.estimate.evidence == Evidence::Passive {
+            shared += weight * (p * (1.0 - p)).sqrt();
+        } else {
+            variance += weight * weight * p * (1.0 - p);
+        }
     }
-    let spread = 1.645 * variance.sqrt();
+    let spread = 1.645 * (variance.sqrt() + shared);
     Estimate::new(
         value,
         (expected - spread).max(0.0),
@@ -240,92 +270,6 @@ fn delta(f: &Fairness, n_b: Estimate, evidence: Evidence) -> Estimate {
     };
     let (a, b) = (at(n_b.low.max(1.0)), at(n_b.high.max(1.0)));
     Estimate::new(f.delta, a.min(b), a.max(b), evidence, f.samples)
-}
-
-struct Load {
-    known: bool,
-    rho: Estimate,
-    rho_other: Estimate,
-    c_e_share: Estimate,
-    bounded_bytes_per_s: f64,
-}
-
-fn load(window: &LinkWindow<'_>, t: &Totals, flows: &[Flow<'_, '_>], evidence: Evidence) -> Load {
-    let seconds = window.seconds();
-    let bounded_bytes_per_s: f64 = flows
-        .iter()
-        .filter(|f| f.estimate.class != FlowClass::Lbp)
-        .map(|f| largest_rate(f) * f.estimate.active_fraction.min(1.0))
-        .sum();
-    let Some(c) = window.capacity_bytes_per_s().filter(|_| seconds > 0.0) else {
-        let none = Estimate::exact(0.0, evidence, 0);
-        return Load {
-            known: false,
-            rho: none,
-            rho_other: none,
-            c_e_share: none,
-            bounded_bytes_per_s,
-        };
-    };
-    let full = c * seconds;
-    let overhead = f64::from(window.info.wire_overhead_bytes);
-    let offered = t.arrival_ip_bytes as f64 + t.arrivals as f64 * overhead;
-    let n = flows.len() as u64;
-    let (mut lbp, mut low, mut high) = (0.0, 0.0, 0.0);
-    let mut lbp_offered = 0.0;
-    for f in flows {
-        let bytes = f.wire_bytes as f64;
-        if f.estimate.class == FlowClass::Lbp {
-            lbp += bytes;
-            lbp_offered += f.offered_bytes;
-            low += if f.estimate.p_lbp >= 0.6 { bytes } else { 0.0 };
-            high += bytes;
-        } else if f.estimate.p_lbp >= 0.4 {
-            high += bytes;
-        }
-    }
-    let scale = sampling_scale(t, flows);
-    let share = |bytes: f64| (bytes * scale / full).min(1.0);
-    let rho = offered / full;
-    let other = (rho - lbp_offered * scale / full).max(0.0);
-    Load {
-        known: true,
-        rho: Estimate::exact(rho, Evidence::Passive, t.arrivals),
-        rho_other: Estimate::exact(other, evidence, t.arrivals),
-        c_e_share: Estimate::new(share(lbp), share(low), share(high), evidence, n),
-        bounded_bytes_per_s,
-    }
-}
-
-/// Flow records count reported packets only: what the link carried over what
-/// they add up to.
-fn sampling_scale(t: &Totals, flows: &[Flow<'_, '_>]) -> f64 {
-    let sum: u64 = flows.iter().map(|f| f.wire_bytes).sum();
-    if t.sampled && sum > 0 {
-        t.wire_bytes as f64 / sum as f64
-    } else {
-        1.0
-    }
-}
-
-/// Largest rate of a flow that is limited elsewhere, bytes/s: its receiver's
-/// window per base RTT, else the rate it has.
-fn largest_rate(f: &Flow<'_, '_>) -> f64 {
-    let rate = f.estimate.rate_bps / 8.0;
-    if f.estimate.class != FlowClass::Wl {
-        return rate;
-    }
-    let window_bytes = f
-        .window
-        .history
-        .iter()
-        .rev()
-        .find_map(|r| r.probe.as_ref())
-        .map(|p| f64::from(p.snd_wnd_last_bytes));
-    match (window_bytes, f.base_rtt) {
-        (Some(w), Some(b)) if b.seconds > 0.0 => rate.max(w / b.seconds),
-        _ => rate,
-    }
 }
 
 /// IP length of a full segment of the LBP flows: the largest among packets of

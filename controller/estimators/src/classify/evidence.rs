@@ -56,7 +56,8 @@ impl Odds {
         if model_based {
             odds.model_based(flow, link);
         } else {
-            let most = if flow.probed() || facts.shape.is_none() {
+            let seen_whole = facts.shape.is_none() && flow.sampling <= 1.0;
+            let most = if flow.probed() || seen_whole {
                 MOST_BY_REDUCTIONS
             } else {
                 MOST_BY_DROPS

@@ -2,9 +2,10 @@
 //! What a flow's records say about its limits.
 
 use crate::config::EstimatorConfig;
-use crate::in_flight::{Shape, Spacing, losses_ns, moments, shape, spacing};
-use crate::reductions::rtt_ns;
+use crate::in_flight::{Shape, losses_ns, moments, shape};
+use crate::reductions::{Reduction, rtt_ns};
 use crate::rtt::BaseRtt;
+use crate::spacing::{Spacing, spacing};
 use crate::stats::quantile;
 use crate::window::FlowWindow;
 
@@ -26,6 +27,10 @@ pub(super) struct Facts {
     /// Share of samples with the bytes in flight at the receiver's window, and
     /// that the smaller of the two windows.
     pub at_receiver_window: f64,
+    /// Of the stretches between two reductions, the share in which the bytes in
+    /// flight came up to the receiver's window: it, and not a loss, ended their
+    /// growth.
+    pub grown_to_receiver_window: f64,
     /// Share of samples with the bytes in flight well below both windows.
     pub held_back: f64,
     /// Its slow-start threshold was never set; `None` when not probed.
@@ -45,10 +50,11 @@ pub(super) struct Facts {
 pub(super) fn facts(
     flow: &FlowWindow<'_>,
     base: Option<BaseRtt>,
+    reductions: &[Reduction],
     config: &EstimatorConfig,
 ) -> Facts {
     let mut facts = if flow.probed() {
-        from_probe(flow)
+        from_probe(flow, reductions)
     } else {
         Facts::default()
     };
@@ -90,10 +96,41 @@ pub(super) fn facts(
     facts
 }
 
-fn from_probe(flow: &FlowWindow<'_>) -> Facts {
+/// Stretches of growth and how they ended.
+#[derive(Default)]
+struct Stretches {
+    all: u32,
+    at_receiver_window: u32,
+    seen: bool,
+    reached: bool,
+}
+
+impl Stretches {
+    fn end(&mut self) {
+        self.all += u32::from(self.seen);
+        self.at_receiver_window += u32::from(self.reached);
+        (self.seen, self.reached) = (false, false);
+    }
+
+    /// The one that goes on counts once it has reached its end.
+    fn share(mut self) -> f64 {
+        if self.reached || self.all == 0 {
+            self.end();
+        }
+        f64::from(self.at_receiver_window) / f64::from(self.all.max(1))
+    }
+}
+
+fn from_probe(flow: &FlowWindow<'_>, reductions: &[Reduction]) -> Facts {
     let mss = f64::from(flow.mss_bytes());
     let (mut samples, mut limited, mut held) = (0.0, 0.0, 0.0);
     let mut slow_start = true;
+    let mut growth = Stretches::default();
+    let mut ends = reductions
+        .iter()
+        .filter(|r| r.counts)
+        .map(|r| r.time_ns)
+        .peekable();
     let (mut srtt_us, mut here_us) = (Vec::new(), Vec::new());
     let mut base_us = flow
         .info
@@ -107,6 +144,9 @@ fn from_probe(flow: &FlowWindow<'_>) -> Facts {
         let Some(p) = record.probe.as_ref().filter(|p| p.samples > 0) else {
             continue;
         };
+        while ends.next_if(|&end| end <= record.start_ns).is_some() {
+            growth.end();
+        }
         let weight = f64::from(p.samples);
         let in_flight = f64::from(p.inflight_max_bytes);
         let receiver = f64::from(p.snd_wnd_last_bytes);
@@ -115,7 +155,9 @@ fn from_probe(flow: &FlowWindow<'_>) -> Facts {
         // A window that is no multiple of the segment leaves a part unused.
         if receiver <= congestion && in_flight + mss > 0.9 * receiver {
             limited += weight;
+            growth.reached = true;
         }
+        growth.seen = true;
         if in_flight + mss < 0.75 * receiver.min(congestion) {
             held += weight;
         }
@@ -134,6 +176,7 @@ fn from_probe(flow: &FlowWindow<'_>) -> Facts {
     if samples > 0.0 {
         facts.at_receiver_window = limited / samples;
         facts.held_back = held / samples;
+        facts.grown_to_receiver_window = growth.share();
     }
     if let (Some(srtt), Some(here)) = (quantile(&srtt_us, 0.5), quantile(&here_us, 0.5))
         && base_us.is_finite()
@@ -145,4 +188,28 @@ fn from_probe(flow: &FlowWindow<'_>) -> Facts {
         });
     }
     facts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ends_the_growth() {
+        let mut s = Stretches::default();
+        // Reached, not reached, nothing seen, reached and going on.
+        for (seen, reached) in [(true, true), (true, false), (false, false)] {
+            (s.seen, s.reached) = (seen, reached);
+            s.end();
+        }
+        (s.seen, s.reached) = (true, true);
+        assert!((s.share() - 2.0 / 3.0).abs() < 1e-9);
+        // One that goes on and has not got there yet does not count.
+        let mut s = Stretches::default();
+        (s.seen, s.reached) = (true, true);
+        s.end();
+        s.seen = true;
+        assert_eq!(s.share(), 1.0);
+        assert_eq!(Stretches::default().share(), 0.0);
+    }
 }

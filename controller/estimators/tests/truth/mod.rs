@@ -35,7 +35,11 @@ pub fn runs() -> Vec<String> {
     names
 }
 
+/// Runs of one's own, in the same form, are looked for in `TIDEMARK_RUNS`.
 pub fn data() -> Option<PathBuf> {
+    if let Some(dir) = std::env::var_os("TIDEMARK_RUNS") {
+        return Some(dir.into());
+    }
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/ns3");
     if dir.is_dir() {
         return Some(dir);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The bound each target puts on the limit, and the choice between them.
 
-use super::words;
+use super::smallest::smallest;
+use super::{unseen, words};
 use crate::measured::{Goal, Measured, Options, Regime, Targets};
-use crate::predict::predict;
+use crate::predict::{losses_unseen, predict};
 use crate::rule::Rule;
 
 /// Short of the target by less than this still meets it.
-const UTILISATION_TOLERANCE: f64 = 0.001;
+pub(super) const UTILISATION_TOLERANCE: f64 = 0.001;
 
 /// The limit one target asks for, and the rule that says so.
 #[derive(Clone, Debug)]
@@ -93,6 +94,11 @@ fn for_utilisation(
             rule: rule.id.clone(),
         });
     }
+    if losses_unseen(m)
+        && let Some(wanted) = unseen::for_utilisation(m, targets, reasons)
+    {
+        return Some(wanted);
+    }
     let mut candidates: Vec<(&Rule, f64)> = rules
         .iter()
         .filter(|r| r.applies && r.goals == [Goal::Utilisation])
@@ -148,6 +154,11 @@ fn for_loss(
     rules: &[Rule],
     reasons: &mut Vec<String>,
 ) -> Option<Wanted> {
+    if losses_unseen(m)
+        && let Some(wanted) = unseen::for_loss(m, bound, reasons)
+    {
+        return Some(wanted);
+    }
     // What was measured goes before what a formula expects.
     let measured = applying(rules, "measured_loss");
     let best = measured.or_else(|| {
@@ -209,25 +220,7 @@ fn for_loss(
 /// Smallest buffer whose expected loss rate is within `bound`, up to 100 times
 /// C·T̄, or 2 s where that is less.
 fn smallest_for_loss(m: &Measured, bound: f64) -> Option<f64> {
-    let meets =
-        |bytes: f64| predict(m, bytes).is_ok_and(|p| p.loss_rate.value <= bound * (1.0 + 1e-9));
-    if meets(0.0) {
-        return Some(0.0);
-    }
-    let mut high = m.drain_bytes_per_s() * (100.0 * m.t_mean_s.value).max(2.0);
-    if !meets(high) {
-        return None;
-    }
-    let mut low = 0.0;
-    for _ in 0..60 {
-        let middle = 0.5 * (low + high);
-        if meets(middle) {
-            high = middle;
-        } else {
-            low = middle;
-        }
-    }
-    Some(high)
+    smallest(m, |p| p.loss_rate.value <= bound * (1.0 + 1e-9))
 }
 
 /// Keeps the targets in the operator's order; one that contradicts those kept

@@ -23,7 +23,7 @@ fn loss(m: &Measured, targets: &Targets, options: &Options) -> Rule {
         m,
         "measured_loss",
         "loss, measured scaling",
-        "B = K*M*N_b/sqrt(p) - C*T_e, K = sqrt(p_now)*(C*T_e + B_now)/(M*N_b)",
+        "B = K*M*N_b/sqrt(p - p_o) - C*T_e, K = sqrt(p_now - p_o)*(C*T_e + B_now)/(M*N_b), p_o: overshoots of slow start (0 where p < p_now)",
         "Tidemark; BSCL eq. 21 with its constant measured",
     )
     .goals(&[Goal::Loss])
@@ -31,6 +31,13 @@ fn loss(m: &Measured, targets: &Targets, options: &Options) -> Rule {
     .input(
         "p_now",
         m.observed.map_or(f64::NAN, |o| o.loss_rate),
+        "fraction",
+    )
+    .input(
+        "p_o",
+        scaling
+            .as_ref()
+            .map_or(f64::NAN, LossScaling::overshoot_rate),
         "fraction",
     )
     .input("B_now", m.limit_bytes.unwrap_or(f64::NAN), "bytes")
@@ -55,7 +62,7 @@ fn utilisation(m: &Measured, targets: &Targets) -> Rule {
         m,
         "measured_utilisation",
         "utilisation, measured scaling",
-        "smallest B with k²*mean(min(1, W*k)) + (1 - k²)*synchronised(B) >= target, k = (C*T_e + B)/(C*T_e + B_now)",
+        "smallest B with u*mean(min(1, W*k)) + (1 - u)*synchronised(B) >= target, k = (C*T_e + B)/(C*T_e + B_now), u = k^(2*(1 + 4/events))",
         "Tidemark",
     )
     .goals(&[Goal::Utilisation])

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 use super::*;
 use crate::advise::advise;
-use crate::measured::{Goal, Observed, Occupancy, Options, Targets};
+use crate::measured::{Goal, Interval, Observed, Occupancy, Options, Targets};
 use crate::predict::predict;
 use proptest::prelude::*;
 
@@ -190,6 +190,72 @@ fn one_synchronised_reno_flow() {
     assert!((s.lowest_over_peak() - 0.525).abs() < 0.01);
 }
 
+/// Drops of slow start's overshoots say nothing of a smaller buffer.
+#[test]
+fn overshoots_do_not_grow() {
+    let mut m = phase_1();
+    let all = predict(&m, 73_852.0).unwrap().loss_rate;
+    m.overshoot_drops = 474;
+    let p = predict(&m, 73_852.0).unwrap().loss_rate;
+    // Half of 0.575 % goes with 1/k², half stays.
+    let k =
+        (m.drain_bytes_per_s() * 0.0193 + 73_852.0) / (m.drain_bytes_per_s() * 0.0193 + 312_500.0);
+    assert!(
+        (p.value - 0.002875 * (1.0 + 1.0 / (k * k))).abs() < 1e-6,
+        "{p:?}"
+    );
+    assert!(p.high >= all.value);
+    // Upwards nothing changes.
+    m.overshoot_drops = 900;
+    let up = predict(&m, 600_000.0).unwrap().loss_rate.value;
+    m.overshoot_drops = 0;
+    assert_eq!(predict(&m, 600_000.0).unwrap().loss_rate.value, up);
+}
+
+/// Rates of equal windows add up to the capacity, whatever the RTTs.
+#[test]
+fn windows_of_different_base_rtts() {
+    let mut m = phase_1();
+    let limit = m.limit_bytes.unwrap();
+    let alike = predict(&m, 100_000.0).unwrap().loss_rate.value;
+    m.base_rtts_s = vec![m.t_e_s.value; 3];
+    let same = predict(&m, 100_000.0).unwrap().loss_rate.value;
+    assert!((same / alike - 1.0).abs() < 1e-9);
+    // Two flows of harmonic mean T_e.
+    let t_e = m.t_e_s.value;
+    m.base_rtts_s = vec![t_e * 0.6, t_e * 3.0];
+    let drain = m.drain_bytes_per_s();
+    let sum = |b: f64| {
+        m.base_rtts_s
+            .iter()
+            .map(|t| 1.0 / (t + b / drain))
+            .sum::<f64>()
+    };
+    let k = sum(limit) / sum(100_000.0);
+    let p = LossScaling::of(&m).unwrap();
+    assert!((p.loss_at(100_000.0).unwrap() * k * k / 0.00575 - 1.0).abs() < 1e-9);
+    assert!((p.loss_at(limit).unwrap() - 0.00575).abs() < 1e-12);
+    let b = p.buffer_for(0.01, false).unwrap();
+    assert!((p.loss_at(b).unwrap() - 0.01).abs() < 1e-6);
+    assert!(p.buffer_for(0.2, false).unwrap() < 0.0);
+}
+
+/// One loss event of 25 drops is no measure of how flows lose together.
+#[test]
+fn a_single_event_is_not_trusted_far_away() {
+    let mut m = phase_1();
+    let many = predict(&m, 150_000.0).unwrap().utilisation;
+    m.observed.as_mut().unwrap().drops = 25;
+    let one = predict(&m, 150_000.0).unwrap().utilisation;
+    assert!(one.value < many.value, "{one:?} {many:?}");
+    let targets = Targets {
+        loss_rate: None,
+        ..demo_targets()
+    };
+    let a = advise(&m, &targets, &Options::default()).limit_bytes;
+    assert!(a > advise(&phase_1(), &targets, &Options::default()).limit_bytes);
+}
+
 #[test]
 fn old_json_still_parses() {
     let mut m = phase_1();
@@ -220,8 +286,9 @@ fn fewer_events_leave_a_wider_range() {
 prop_compose! {
     fn situations()(rtt_ms in 2.0f64..200.0, n in 1.0f64..200.0, share in 0.5f64..1.0,
                     bdps in 0.02f64..3.0, p in 0.0005f64..0.05, empty in 0.0f64..0.7,
-                    idle in 0.0f64..1.0, shape in 0.1f64..3.0) -> Measured {
+                    idle in 0.0f64..1.0, shape in 0.1f64..3.0, overshoots in 0u64..948) -> Measured {
         let mut m = phase_1();
+        m.overshoot_drops = overshoots;
         m.t_e_s = Interval::relative(rtt_ms / 1e3, 0.05);
         m.t_mean_s = m.t_e_s;
         m.n_b = Interval::exact(n);
