@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What was sent live and what a replay gives.
 
-use crate::{CaptureMeta, CaptureWriter, FORMAT, Merged, Replay, WriterOptions};
+use crate::{CaptureMeta, CaptureWriter, FORMAT, Merged, NamedProbe, Replay, Rows, WriterOptions};
 use int_report::{FlowKey, Inner, InnerKind, Report};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -303,13 +303,30 @@ fn a_full_queue_loses_rows_and_counts_them() {
         },
     )
     .unwrap();
-    let pushed = 8_000_000;
+    let mut pushed = 0;
     let row = PostcardRow::default();
-    for order in 0..pushed {
+    for order in 0..8_000_000 {
         w.postcard(&PostcardRow { order, ..row });
+        pushed += 1;
+        if order == 4_000_000 {
+            // A name that finds the queue full is given again.
+            let (host, name) = (0, "a".to_owned());
+            let event = Event::Host { host, name };
+            w.event(&EventRow { order, event });
+            pushed += 1;
+        }
+        if order > 4_000_000 && order % 500 == 0 {
+            w.probe(&ProbeRow::default());
+            pushed += 1;
+        }
     }
     let stats = w.finish(0).unwrap();
     assert_eq!(stats.written() + stats.lost(), pushed);
+    let mut probes = Rows::<NamedProbe>::open(dir.path()).unwrap();
+    while let Some(probe) = probes.peek().unwrap() {
+        assert_eq!(&*probe.host, "a");
+        probes.take();
+    }
     let replay = Replay::open(dir.path()).unwrap();
     assert_eq!(replay.meta().rows_lost, stats.lost());
 }

@@ -8,7 +8,7 @@ use crate::event::FlatEvent;
 use crate::meta::{CaptureMeta, FILE};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -110,6 +110,8 @@ pub struct CaptureWriter {
     probes: Vec<ProbeRow>,
     events: Vec<FlatEvent>,
     hosts: Vec<String>,
+    /// The thread knows their names.
+    hosts_sent: bool,
     /// Emptied lists that come back from the thread.
     spare: Receiver<Vec<PostcardRow>>,
 }
@@ -154,6 +156,7 @@ impl CaptureWriter {
             probes: Vec::new(),
             events: Vec::new(),
             hosts: Vec::new(),
+            hosts_sent: false,
             spare,
         })
     }
@@ -193,15 +196,14 @@ impl CaptureWriter {
 
     pub fn event(&mut self, row: &EventRow) {
         if let Event::Host { host, name } = &row.event {
+            // The samples before are of hosts with their names before.
+            self.flush();
+            self.hosts_sent = false;
             let i = usize::from(*host);
             if self.hosts.len() <= i {
                 self.hosts.resize(i + 1, String::new());
             }
             self.hosts[i].clone_from(name);
-            // After the samples of hosts with their names before.
-            self.flush();
-            let names = self.hosts.iter().map(|h| h.as_str().into()).collect();
-            self.send(Message::Hosts(names));
         }
         self.events.push(FlatEvent::new(row, &self.hosts));
         if self.events.len() >= BATCH_ROWS {
@@ -217,7 +219,16 @@ impl CaptureWriter {
         }
         if !self.probes.is_empty() {
             let rows = std::mem::take(&mut self.probes);
-            self.send(Message::Probes(rows));
+            if !self.hosts_sent {
+                let names = self.hosts.iter().map(|h| h.as_str().into()).collect();
+                self.hosts_sent = self.send(Message::Hosts(names));
+            }
+            // Without their hosts' names samples would be worth nothing.
+            if self.hosts_sent {
+                self.send(Message::Probes(rows));
+            } else {
+                self.lose(rows.len() as u64);
+            }
         }
         if !self.events.is_empty() {
             let rows = std::mem::take(&mut self.events);
@@ -231,24 +242,22 @@ impl CaptureWriter {
         self.send(Message::Meta(meta));
     }
 
-    fn send(&self, message: Message) {
+    fn lose(&self, rows: u64) {
+        self.stats.0.lost.fetch_add(rows, Ordering::Relaxed);
+    }
+
+    /// False when there was no room or nobody to take it; its rows are counted.
+    fn send(&self, message: Message) -> bool {
         let rows = message.rows();
-        let lose = || {
-            self.stats.0.lost.fetch_add(rows, Ordering::Relaxed);
+        let sent = match &self.sender {
+            None => false,
+            Some(sender) if self.options.wait_when_full => sender.send(message).is_ok(),
+            Some(sender) => sender.try_send(message).is_ok(),
         };
-        let Some(sender) = &self.sender else {
-            lose();
-            return;
-        };
-        if self.options.wait_when_full {
-            if sender.send(message).is_err() {
-                lose();
-            }
-        } else if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) =
-            sender.try_send(message)
-        {
-            lose();
+        if !sent {
+            self.lose(rows);
         }
+        sent
     }
 
     /// Completes all files and `capture.json`.
