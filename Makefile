@@ -33,6 +33,10 @@ demo: build venv ## Real TCP through the switch, estimated, advised, measured (K
 steps: build venv require-root tracefs ## Auto mode under N_b 4, 40, 8: limit over time, bounds judged
 	@$(VENV_PYTHON) -m tidemark_lab steps $(STEPS_FLAGS)
 
+.PHONY: sweep
+sweep: build venv require-root tracefs ## Twelve scenarios at several limits: truth, estimates, predictions (about 15 minutes)
+	@$(VENV_PYTHON) -m tidemark_lab sweep $(SWEEP_FLAGS)
+
 REPRODUCE_DATA ?= ../shared/data/ifip21
 .PHONY: reproduce
 reproduce: venv ## Figures of Updating the Theory of Buffer Sizing from its authors' tables (REPRODUCE_DATA=DIR)
