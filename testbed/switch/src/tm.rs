@@ -12,8 +12,10 @@
 //! Order of clone, resubmit, multicast, drop and recirculation, and what each
 //! sets in `standard_metadata`, are those of BMv2's simple_switch.
 
+mod port;
+
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -22,14 +24,9 @@ use rustc_hash::FxHashMap;
 use crate::bmv2::ir::Program;
 use crate::engine::packet::{Packet, instance_type};
 use crate::engine::{Engine, get, put};
+use port::Ports;
+pub use port::{DEFAULT_DEPTH_PACKETS, MIN_FRAME_BYTES, Port, PortConfig, WIRE_OVERHEAD_BYTES};
 
-/// Preamble, FCS and inter-frame gap: what a frame takes on an Ethernet wire
-/// beside its bytes.
-pub const WIRE_OVERHEAD_BYTES: u64 = 24;
-/// Shorter frames are padded on the wire.
-pub const MIN_FRAME_BYTES: u64 = 60;
-/// Depth of a port's queue unless set otherwise.
-pub const DEFAULT_DEPTH_PACKETS: u32 = 4096;
 /// Packets that may wait for another pass.
 const MAX_REINJECTED: usize = 1024;
 /// Logical time of a resubmission or recirculation, so that a packet that
@@ -43,62 +40,6 @@ const MAX_DIGESTS: usize = 1024;
 /// Where frames go at the end of their propagation delay.
 pub trait Wire {
     fn transmit(&mut self, port: u32, frame: Vec<u8>, time_ns: u64);
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PortConfig {
-    /// 0: no serialisation time.
-    pub rate_bps: u64,
-    pub delay_ns: u64,
-    /// 0: unlimited.
-    pub depth_packets: u32,
-}
-
-impl Default for PortConfig {
-    fn default() -> Self {
-        Self {
-            rate_bps: 0,
-            delay_ns: 0,
-            depth_packets: DEFAULT_DEPTH_PACKETS,
-        }
-    }
-}
-
-#[derive(Debug, Default)]
-pub struct Port {
-    pub config: PortConfig,
-    queue: VecDeque<Packet>,
-    /// Bytes of the frames in the queue, as the program counts them.
-    pub queue_bytes: u64,
-    /// When the service of the last frame ends.
-    free_at_ns: u64,
-    /// Rest of the last division, so that rates hold exactly over time.
-    carry: u64,
-    /// A `Serve` event is under way.
-    serving: bool,
-    flying: VecDeque<(u64, Vec<u8>)>,
-    pub tail_dropped_packets: u64,
-    pub tail_dropped_bytes: u64,
-    pub tx_packets: u64,
-    pub tx_bytes: u64,
-}
-
-impl Port {
-    pub fn queue_packets(&self) -> usize {
-        self.queue.len()
-    }
-
-    /// Time on the wire of a frame, in ns; the remainder is carried on.
-    fn service_ns(&mut self, frame_bytes: usize) -> u64 {
-        let rate = self.config.rate_bps;
-        if rate == 0 {
-            return 0;
-        }
-        let bytes = (frame_bytes as u64).max(MIN_FRAME_BYTES) + WIRE_OVERHEAD_BYTES;
-        let total = u128::from(bytes) * 8 * 1_000_000_000 + u128::from(self.carry);
-        self.carry = (total % u128::from(rate)) as u64;
-        (total / u128::from(rate)) as u64
-    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -141,7 +82,7 @@ pub struct Stats {
 
 pub struct Switch {
     pub engine: Option<Engine>,
-    ports: BTreeMap<u32, Port>,
+    ports: Ports,
     events: BinaryHeap<Reverse<Due>>,
     /// Events due as soon as they arise, in order of time: most of them, where
     /// no port has a rate or delay.
@@ -163,7 +104,7 @@ impl Switch {
     pub fn new() -> Self {
         Self {
             engine: None,
-            ports: BTreeMap::new(),
+            ports: Ports::default(),
             events: BinaryHeap::new(),
             immediate: VecDeque::new(),
             sequence: 0,
@@ -204,11 +145,11 @@ impl Switch {
     }
 
     pub fn port_mut(&mut self, port: u32) -> &mut Port {
-        self.ports.entry(port).or_default()
+        self.ports.entry(port)
     }
 
     pub fn ports(&self) -> impl Iterator<Item = (u32, &Port)> {
-        self.ports.iter().map(|(n, p)| (*n, p))
+        self.ports.iter()
     }
 
     /// A change of rate takes effect with the next frame.
@@ -371,8 +312,7 @@ impl Switch {
             return;
         }
         let Some(e) = &mut self.engine else { return };
-        let mut c = e.duplicate(p);
-        e.reset_metadata(&mut c);
+        let mut c = e.duplicate_headers(p);
         e.copy_field_list(list, &mut c, p);
         put(
             &mut c,
@@ -442,7 +382,7 @@ impl Switch {
 
     fn enqueue(&mut self, number: u32, mut p: Packet, t: u64) {
         let Some(e) = &mut self.engine else { return };
-        let port = self.ports.entry(number).or_default();
+        let port = self.ports.entry(number);
         let std = &e.program.std;
         if get(&p, std.priority) != 0 {
             self.stats.dropped_priority += 1;
@@ -473,7 +413,7 @@ impl Switch {
     /// the egress pipeline drops takes no time.
     fn serve(&mut self, number: u32, t: u64) {
         loop {
-            let Some(port) = self.ports.get_mut(&number) else {
+            let Some(port) = self.ports.get_mut(number) else {
                 return;
             };
             let Some(mut p) = port.queue.pop_front() else {
@@ -487,7 +427,7 @@ impl Switch {
                 continue;
             };
             self.finish(p);
-            let Some(port) = self.ports.get_mut(&number) else {
+            let Some(port) = self.ports.get_mut(number) else {
                 return;
             };
             port.free_at_ns = t + port.service_ns(frame.len());
@@ -561,7 +501,7 @@ impl Switch {
     }
 
     fn arrive(&mut self, number: u32, t: u64, wire: &mut dyn Wire) {
-        let Some(port) = self.ports.get_mut(&number) else {
+        let Some(port) = self.ports.get_mut(number) else {
             return;
         };
         if let Some((_, frame)) = port.flying.pop_front() {

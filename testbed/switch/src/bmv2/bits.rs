@@ -38,6 +38,7 @@ pub const fn sign_extend64(v: u64, width_bits: u32) -> i64 {
 
 /// Reads `width_bits` (at most 64) bits at `bit_offset`, big-endian; bits
 /// beyond the end of `data` read as 0.
+#[inline]
 pub fn read64(data: &[u8], bit_offset: usize, width_bits: u32) -> u64 {
     let first = bit_offset / 8;
     let lead = (bit_offset % 8) as u32;

@@ -45,7 +45,7 @@ pub enum Test {
     Any(Box<[Test]>),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Relation {
     Eq,
     Ne,
@@ -53,6 +53,31 @@ pub enum Relation {
     Ge,
     Gt,
     Le,
+}
+
+impl Relation {
+    pub fn negated(self) -> Self {
+        match self {
+            Self::Eq => Self::Ne,
+            Self::Ne => Self::Eq,
+            Self::Lt => Self::Ge,
+            Self::Ge => Self::Lt,
+            Self::Gt => Self::Le,
+            Self::Le => Self::Gt,
+        }
+    }
+
+    #[inline(always)]
+    pub fn holds(self, l: u64, r: u64) -> bool {
+        match self {
+            Self::Eq => l == r,
+            Self::Ne => l != r,
+            Self::Lt => l < r,
+            Self::Ge => l >= r,
+            Self::Gt => l > r,
+            Self::Le => l <= r,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -74,6 +99,20 @@ impl Fast {
                 (None, Some(c)) => Self::Chain(c.done()),
                 (None, None) => Self::Tree,
             },
+        }
+    }
+}
+
+impl Fast {
+    /// The slot of a whole word that must not be 0, if that is all.
+    pub fn nonzero(&self) -> Option<u32> {
+        match self {
+            Self::Field(f) | Self::Test(Test::Compare(f, Relation::Ne, Right::Const(0)))
+                if f.shift == 0 =>
+            {
+                Some(f.slot)
+            }
+            _ => None,
         }
     }
 }
@@ -130,34 +169,17 @@ impl Test {
                     Right::Field(f) => f.get(words),
                     Right::Arg(f) => f.get(args),
                 };
-                match relation {
-                    Relation::Eq => l == r,
-                    Relation::Ne => l != r,
-                    Relation::Lt => l < r,
-                    Relation::Ge => l >= r,
-                    Relation::Gt => l > r,
-                    Relation::Le => l <= r,
-                }
+                relation.holds(l, r)
             }
             Self::All(list) => list.iter().all(|t| t.holds(words, args)),
             Self::Any(list) => list.iter().any(|t| t.holds(words, args)),
         }
     }
 
-    fn not(self) -> Self {
-        let each = |list: Box<[Self]>| list.into_vec().into_iter().map(Self::not).collect();
+    fn negated(self) -> Self {
+        let each = |list: Box<[Self]>| list.into_vec().into_iter().map(Self::negated).collect();
         match self {
-            Self::Compare(f, r, x) => {
-                let r = match r {
-                    Relation::Eq => Relation::Ne,
-                    Relation::Ne => Relation::Eq,
-                    Relation::Lt => Relation::Ge,
-                    Relation::Ge => Relation::Lt,
-                    Relation::Gt => Relation::Le,
-                    Relation::Le => Relation::Gt,
-                };
-                Self::Compare(f, r, x)
-            }
+            Self::Compare(f, r, x) => Self::Compare(f, r.negated(), x),
             Self::All(list) => Self::Any(each(list)),
             Self::Any(list) => Self::All(each(list)),
         }
@@ -192,7 +214,7 @@ fn test(e: &Expr) -> Option<Test> {
                 Some(f) => Test::Compare(f, Relation::Ne, Right::Const(0)),
                 None => test(x)?,
             };
-            Some(if *op == UnOp::Bool { t } else { t.not() })
+            Some(if *op == UnOp::Bool { t } else { t.negated() })
         }
         Expr::Bin(op, p) => {
             let relation = match op {

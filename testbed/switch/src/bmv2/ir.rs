@@ -6,6 +6,13 @@ use std::ops::Range;
 use rustc_hash::FxHashMap;
 
 use super::expr::{Compiled, FieldRef, Widths};
+use super::op::{Flow, Op};
+use super::packed::Packed;
+
+pub use super::calculation::{Algorithm, CalcInput, Calculation, Checksum, Piece};
+pub use super::parse_graph::{
+    Case, KeyPiece, KeySource, ParseOp, ParseState, ParserErrors, Transition, ValueSet,
+};
 
 /// "Ends here" as the next node of a pipeline or the next parse state.
 pub const END: u32 = u32::MAX;
@@ -30,8 +37,12 @@ pub struct Program {
     pub nodes: Vec<Node>,
     pub ingress_start: u32,
     pub egress_start: u32,
-    pub deparse_order: Vec<u32>,
+    /// The nodes from each of these on, as they are executed.
+    pub ingress: Flow,
+    pub egress: Flow,
+    pub emit: Vec<Emit>,
     pub deparse_prims: Vec<Insn>,
+    pub deparse_code: Box<[Op]>,
     pub calculations: Vec<Calculation>,
     pub checksums: Vec<Checksum>,
     pub registers: Vec<RegisterArray>,
@@ -93,22 +104,11 @@ pub struct HeaderField {
     pub bit_offset: u32,
 }
 
-/// Neighbouring bits of one word, of one field or of several: these lists are
-/// walked for every packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Piece {
-    pub slot: u32,
-    pub shift: u8,
-    /// At most 64.
-    pub width: u8,
-}
-
-impl Piece {
-    #[inline(always)]
-    pub fn get(self, words: &[u64]) -> u64 {
-        (words.get(self.slot as usize).copied().unwrap_or(0) >> (self.shift & 63))
-            & super::bits::mask64(u32::from(self.width))
-    }
+/// Next in the deparser's order, if it is valid.
+#[derive(Debug)]
+pub enum Emit {
+    Packed(Packed),
+    Header(u32),
 }
 
 #[derive(Debug, Clone)]
@@ -141,92 +141,6 @@ pub struct StandardMetadata {
     pub qid: Option<FieldRef>,
 }
 
-/// Numbers that the program gives to the architecture's parser errors.
-#[derive(Debug, Default, Clone)]
-pub struct ParserErrors {
-    pub packet_too_short: u64,
-    pub header_too_short: u64,
-    pub stack_out_of_bounds: u64,
-    pub invalid_argument: u64,
-}
-
-#[derive(Debug, Default)]
-pub struct ParseState {
-    pub name: String,
-    pub ops: Vec<ParseOp>,
-    pub key: Vec<KeyPiece>,
-    /// Words of the key.
-    pub key_words: usize,
-    pub transitions: Vec<Transition>,
-}
-
-#[derive(Debug)]
-pub enum ParseOp {
-    Extract(u32),
-    ExtractNext(u32),
-    ExtractNextVariable {
-        stack: u32,
-        bits: Compiled,
-    },
-    ExtractVariable {
-        header: u32,
-        bits: Compiled,
-    },
-    SetLookahead {
-        dst: FieldRef,
-        offset_bits: u32,
-        width_bits: u32,
-    },
-    Verify {
-        condition: Compiled,
-        error: Compiled,
-    },
-    Advance {
-        bits: Compiled,
-    },
-    /// Assignments and other primitives.
-    Primitive(Vec<Insn>),
-}
-
-/// One part of a parser's select key, padded to whole bytes.
-#[derive(Debug)]
-pub struct KeyPiece {
-    pub source: KeySource,
-    pub width_bits: u32,
-    /// Bytes of the whole key in front of this piece, for packing.
-    pub padded_bits: u32,
-}
-
-#[derive(Debug)]
-pub enum KeySource {
-    Field(FieldRef),
-    StackLast { stack: u32, field: u32 },
-    Lookahead { offset_bits: u32 },
-}
-
-#[derive(Debug)]
-pub struct Transition {
-    pub case: Case,
-    pub next: u32,
-}
-
-#[derive(Debug)]
-pub enum Case {
-    Default,
-    /// (key & mask) == value, words of the packed key.
-    Value {
-        value: Vec<u64>,
-        mask: Vec<u64>,
-    },
-    Set(u32),
-}
-
-#[derive(Debug)]
-pub struct ValueSet {
-    pub name: String,
-    pub width_bits: u32,
-}
-
 #[derive(Debug, Default)]
 pub struct Action {
     pub name: String,
@@ -234,6 +148,8 @@ pub struct Action {
     /// Words of the action's data.
     pub arg_words: usize,
     pub insns: Vec<Insn>,
+    /// What is executed for them.
+    pub code: Box<[Op]>,
 }
 
 #[derive(Debug, Clone)]
@@ -251,11 +167,9 @@ pub struct Constant {
     pub value: u64,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Insn {
     SetConst(Constant),
-    /// What was a run of them.
-    SetConsts(Box<[Constant]>),
     /// Both at most 64 bits wide.
     Copy {
         dst: FieldRef,
@@ -489,55 +403,6 @@ pub enum Node {
         yes: u32,
         no: u32,
     },
-}
-
-#[derive(Debug)]
-pub struct Calculation {
-    pub name: String,
-    pub algorithm: Algorithm,
-    pub input: Vec<CalcInput>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Algorithm {
-    Csum16,
-    Crc16,
-    Crc32,
-    CrcCcitt,
-    Xor16,
-    Xor32,
-    Identity,
-    RoundRobin,
-}
-
-#[derive(Debug)]
-pub enum CalcInput {
-    /// Fields of at most 64 bits that share `valid`.
-    Run {
-        pieces: Vec<Piece>,
-        valid: Option<u32>,
-    },
-    /// Skipped when the header of slot `valid` is invalid.
-    Field {
-        field: FieldRef,
-        valid: Option<u32>,
-    },
-    Const {
-        words: Vec<u64>,
-        width_bits: u32,
-    },
-    Header(u32),
-    Payload,
-}
-
-#[derive(Debug)]
-pub struct Checksum {
-    pub target: FieldRef,
-    pub target_valid: Option<u32>,
-    pub calculation: u32,
-    pub verify: bool,
-    pub update: bool,
-    pub condition: Option<Compiled>,
 }
 
 #[derive(Debug)]

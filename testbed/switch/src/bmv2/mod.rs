@@ -7,11 +7,18 @@
 //! line of the P4 source it came from.
 
 pub mod bits;
+mod calculation;
 mod error;
 pub mod expr;
 pub mod fast;
 pub mod ir;
 mod load;
+pub mod lower;
+pub mod op;
+pub mod packed;
+mod parse_graph;
+pub mod select;
+pub mod sum;
 
 pub use error::LoadError;
 pub use load::load;

@@ -2,11 +2,12 @@
 //! Checksums and the deparser: header vector to frame.
 
 use super::eval::{self, Env, field_bits, own_words, word};
-use super::exec::{Exec, store_number};
+use super::exec::Exec;
+use super::fields::store_number;
 use super::hash::calculate;
 use super::packet::Packet;
 use crate::bmv2::bits::BitWriter;
-use crate::bmv2::ir::{Checksum, Header};
+use crate::bmv2::ir::{Checksum, Emit, Header};
 
 impl Exec<'_> {
     /// False when a checksum that the program verifies is wrong.
@@ -62,16 +63,35 @@ impl Exec<'_> {
     pub fn deparse(&mut self, p: &mut Packet, out: &mut Vec<u8>) {
         self.update_checksums(p);
         let program = self.program;
-        if !program.deparse_prims.is_empty() {
-            self.run(&program.deparse_prims, &[], p);
+        if !program.deparse_code.is_empty() {
+            self.run_list(&program.deparse_code, &[], p);
         }
         // What the buffer held is overwritten; it only grows the first time.
         let mut at = 0;
-        for h in &program.deparse_order {
-            if let Some(h) = program.headers.get(*h as usize)
-                && word(&p.words, h.valid) != 0
-            {
-                at = emit(h, &p.words, out, at);
+        for e in &program.emit {
+            match e {
+                Emit::Packed(h) => {
+                    if word(&p.words, h.valid) == 0 {
+                        continue;
+                    }
+                    let end = at + usize::from(h.bytes);
+                    if out.len() < end + 8 {
+                        out.resize(end + 8, 0);
+                    }
+                    if let Some(out) = out.get_mut(at..) {
+                        h.write(&p.words, out);
+                    }
+                    at = end;
+                }
+                Emit::Header(h) => {
+                    if let Some(h) = program.headers.get(*h as usize)
+                        && word(&p.words, h.valid) != 0
+                    {
+                        out.truncate(at);
+                        emit(h, &p.words, out);
+                        at = out.len();
+                    }
+                }
             }
         }
         out.truncate(at);
@@ -88,34 +108,15 @@ impl Exec<'_> {
     }
 }
 
-/// Writes the header at `at`, replacing what `out` holds there; returns its end.
-/// `out` may be longer afterwards.
-fn emit(h: &Header, words: &[u64], out: &mut Vec<u8>, mut at: usize) -> usize {
-    if h.word_bytes.is_empty() {
-        out.truncate(at);
-        let mut w = BitWriter::default();
-        for f in &h.fields {
-            if f.field.width <= 64 && !f.field.variable {
-                w.push(out, f.field.get(words), f.field.width);
-            } else {
-                w.push_wide(out, own_words(words, f.field), field_bits(words, f.field));
-            }
+/// Appends the header field by field.
+fn emit(h: &Header, words: &[u64], out: &mut Vec<u8>) {
+    let mut w = BitWriter::default();
+    for f in &h.fields {
+        if f.field.width <= 64 && !f.field.variable {
+            w.push(out, f.field.get(words), f.field.width);
+        } else {
+            w.push_wide(out, own_words(words, f.field), field_bits(words, f.field));
         }
-        w.finish(out);
-        return out.len();
     }
-    // Eight bytes are written always: cheaper than copying few.
-    let room = at + h.fixed_bits as usize / 8 + 8;
-    if out.len() < room {
-        out.resize(room, 0);
-    }
-    let words = words.get(h.words.clone()).unwrap_or_default();
-    for (w, n) in words.iter().zip(&h.word_bytes) {
-        let left = w << (64 - 8 * u32::from(*n).clamp(1, 8));
-        if let Some(b) = out.get_mut(at..at + 8) {
-            b.copy_from_slice(&left.to_be_bytes());
-        }
-        at += usize::from(*n);
-    }
-    at
+    w.finish(out);
 }

@@ -23,7 +23,10 @@ pub fn calculate(
     round_robin: &mut u64,
 ) -> u64 {
     if c.algorithm == Algorithm::Csum16 {
-        return csum16(c, program, words, payload);
+        return match &c.sum {
+            Some(s) => s.checksum(words),
+            None => csum16(c, program, words, payload),
+        };
     }
     scratch.clear();
     let mut w = BitWriter::default();

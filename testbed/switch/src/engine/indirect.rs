@@ -63,7 +63,7 @@ impl Engine {
                 drop_port: self.drop_port,
                 now_us,
             }
-            .run(&a.insns, &member.args, p);
+            .run_list(&a.code, &member.args, p);
         }
         next_for(t, action)
     }

@@ -5,19 +5,23 @@
 mod deparse;
 pub mod eval;
 mod exec;
+mod fields;
 mod hash;
+mod headers;
 mod indirect;
 pub mod packet;
 mod parse;
 pub mod profiles;
+mod run;
 pub mod state;
 pub mod tables;
+mod transition;
 
 use std::sync::Arc;
 
 use crate::bmv2::expr::FieldRef;
-use crate::bmv2::ir::{ActionCall, END, Node, Program};
-use eval::{Env, set_word, truth};
+use crate::bmv2::ir::{ActionCall, END, Program};
+use eval::set_word;
 use exec::Exec;
 use packet::Packet;
 use state::{Cells, Count};
@@ -34,8 +38,8 @@ pub struct Engine {
     pub tables: Vec<TableState>,
     profiles: Vec<profiles::ProfileState>,
     value_sets: parse::ValueSets,
-    /// Metadata of a fresh packet: all zero but the validity bits.
-    metadata: Box<[u64]>,
+    /// Words of a fresh packet: all zero but the validity of metadata.
+    fresh: Box<[u64]>,
     drop_port: u32,
     free_words: Vec<Box<[u64]>>,
     free_frames: Vec<Arc<Vec<u8>>>,
@@ -43,11 +47,17 @@ pub struct Engine {
     max_nodes: usize,
 }
 
+#[derive(Clone, Copy)]
+enum Gress {
+    In,
+    Out,
+}
+
 impl Engine {
     pub fn new(program: Program) -> Self {
-        let mut metadata = vec![0u64; program.metadata_words.end];
+        let mut fresh = vec![0u64; program.words];
         for h in program.headers.iter().filter(|h| h.metadata) {
-            set_word(&mut metadata, h.valid, 1);
+            set_word(&mut fresh, h.valid, 1);
         }
         let mut e = Self {
             cells: Cells::new(&program),
@@ -58,7 +68,7 @@ impl Engine {
                 .map(|_| Default::default())
                 .collect(),
             value_sets: vec![Vec::new(); program.value_sets.len()],
-            metadata: metadata.into(),
+            fresh: fresh.into(),
             drop_port: DEFAULT_DROP_PORT,
             free_words: Vec::new(),
             free_frames: Vec::new(),
@@ -121,15 +131,13 @@ impl Engine {
         p
     }
 
+    fn free_words(&mut self) -> Box<[u64]> {
+        self.free_words.pop().unwrap_or_else(|| self.fresh.clone())
+    }
+
     fn fresh_words(&mut self) -> Box<[u64]> {
-        let mut words = self
-            .free_words
-            .pop()
-            .unwrap_or_else(|| vec![0; self.program.words].into());
-        words.fill(0);
-        if let Some(m) = words.get_mut(..self.metadata.len()) {
-            m.copy_from_slice(&self.metadata);
-        }
+        let mut words = self.free_words();
+        words.copy_from_slice(&self.fresh);
         words
     }
 
@@ -146,27 +154,29 @@ impl Engine {
 
     /// Zeroes all metadata.
     pub fn reset_metadata(&self, p: &mut Packet) {
-        if let Some(m) = p.words.get_mut(..self.metadata.len()) {
-            m.copy_from_slice(&self.metadata);
+        let metadata = ..self.program.metadata_words.end;
+        if let (Some(m), Some(fresh)) = (p.words.get_mut(metadata), self.fresh.get(metadata)) {
+            m.copy_from_slice(fresh);
         }
     }
 
     /// A copy that shares the frame; requests are not copied.
     pub fn duplicate(&mut self, p: &Packet) -> Packet {
-        let mut words = self
-            .free_words
-            .pop()
-            .unwrap_or_else(|| vec![0; self.program.words].into());
+        let mut words = self.free_words();
         words.copy_from_slice(&p.words);
-        Packet {
-            words,
-            frame: Arc::clone(&p.frame),
-            payload: p.payload.clone(),
-            requests: packet::Requests::default(),
-            length_bytes: p.length_bytes,
-            ingress_bytes: p.ingress_bytes,
-            ingress_port: p.ingress_port,
+        copy_with(p, words)
+    }
+
+    /// A copy with metadata as a fresh packet has.
+    pub fn duplicate_headers(&mut self, p: &Packet) -> Packet {
+        let mut words = self.free_words();
+        let n = self.program.metadata_words.end;
+        for (range, from) in [(0..n, &self.fresh), (n..words.len(), &p.words)] {
+            if let (Some(to), Some(from)) = (words.get_mut(range.clone()), from.get(range)) {
+                to.copy_from_slice(from);
+            }
         }
+        copy_with(p, words)
     }
 
     /// Copies the fields of a field list between header vectors.
@@ -208,14 +218,12 @@ impl Engine {
         put(p, self.program.std.parser_error, error);
         let good = self.exec(now_us).verify_checksums(p);
         put(p, self.program.std.checksum_error, u64::from(!good));
-        let start = self.program.ingress_start;
-        self.pipeline(start, p, now_us);
+        self.pipeline(Gress::In, p, now_us);
         p.requests.exit = false;
     }
 
     pub fn egress(&mut self, p: &mut Packet, now_us: u64) {
-        let start = self.program.egress_start;
-        self.pipeline(start, p, now_us);
+        self.pipeline(Gress::Out, p, now_us);
         p.requests.exit = false;
     }
 
@@ -224,39 +232,34 @@ impl Engine {
         self.exec(0).deparse(p, out);
     }
 
-    fn pipeline(&mut self, start: u32, p: &mut Packet, now_us: u64) {
-        let mut node = start;
+    fn pipeline(&mut self, gress: Gress, p: &mut Packet, now_us: u64) {
+        let mut pc = 0;
         for _ in 0..self.max_nodes {
-            if node == END || p.requests.exit {
+            let flow = match gress {
+                Gress::In => &self.program.ingress,
+                Gress::Out => &self.program.egress,
+            };
+            let mut exec = Exec {
+                program: &self.program,
+                cells: &mut self.cells,
+                drop_port: self.drop_port,
+                now_us,
+            };
+            let Some(t) = exec.run(&flow.ops, pc, &[], p) else {
+                return;
+            };
+            let node = self.apply(t as usize, p, now_us);
+            if p.requests.exit {
                 return;
             }
-            node = match self.program.nodes.get(node as usize) {
-                None => return,
-                Some(Node::If { condition, yes, no }) => {
-                    let env = Env {
-                        program: &self.program,
-                        words: &p.words,
-                        args: &[],
-                    };
-                    if truth(condition, env) { *yes } else { *no }
-                }
-                Some(Node::Always { call, next }) => {
-                    if let Some(a) = self.program.actions.get(call.action as usize) {
-                        Exec {
-                            program: &self.program,
-                            cells: &mut self.cells,
-                            drop_port: self.drop_port,
-                            now_us,
-                        }
-                        .run(&a.insns, &call.args, p);
-                    }
-                    *next
-                }
-                Some(Node::Table(t)) => {
-                    let t = *t as usize;
-                    self.apply(t, p, now_us)
-                }
+            let flow = match gress {
+                Gress::In => &self.program.ingress,
+                Gress::Out => &self.program.egress,
             };
+            match flow.starts.get(node as usize) {
+                Some(start) => pc = *start as usize,
+                None => return,
+            }
         }
     }
 
@@ -294,7 +297,7 @@ impl Engine {
                 drop_port: self.drop_port,
                 now_us,
             }
-            .run(&a.insns, outcome.args, p);
+            .run_list(&a.code, outcome.args, p);
         }
         outcome.next
     }
@@ -313,6 +316,18 @@ impl Engine {
     pub fn table_mut(&mut self, name: &str) -> Option<(&crate::bmv2::ir::Table, &mut TableState)> {
         let i = self.program.tables.iter().position(|t| t.name == name)?;
         Some((self.program.tables.get(i)?, self.tables.get_mut(i)?))
+    }
+}
+
+fn copy_with(p: &Packet, words: Box<[u64]>) -> Packet {
+    Packet {
+        words,
+        frame: Arc::clone(&p.frame),
+        payload: p.payload.clone(),
+        requests: packet::Requests::default(),
+        length_bytes: p.length_bytes,
+        ingress_bytes: p.ingress_bytes,
+        ingress_port: p.ingress_port,
     }
 }
 

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The parser: frame to header vector.
 
-use super::eval::{self, Env, set_word, stack_last, word};
+use super::eval::{self, Env, set_word, word};
 use super::exec::Exec;
 use super::packet::Packet;
+use super::transition::next_state;
 use crate::bmv2::bits::{read_wide, read64, words_for};
 use crate::bmv2::expr::FieldRef;
-use crate::bmv2::ir::{Case, END, Header, KeySource, ParseOp, ParseState, Program};
+use crate::bmv2::ir::{END, Header, ParseOp, ParseState, Program};
 
 /// States one packet may pass: ends a loop that consumes nothing.
 const MAX_STATES: u32 = 4096;
 
 /// Why parsing stopped: a value of the program's `error` type.
-struct Stop(u64);
+pub struct Stop(pub u64);
 
 /// Values of the parser's value sets: per set, packed keys.
 pub type ValueSets = Vec<Vec<Vec<u64>>>;
@@ -35,7 +36,11 @@ impl Exec<'_> {
                 error = e;
                 break;
             }
-            match next_state(program, s, p, data, at, sets) {
+            let next = match &s.select {
+                Some(select) => Ok(select.next(&p.words)),
+                None => next_state(program, s, p, data, at, sets),
+            };
+            match next {
                 Ok(END) => break,
                 Ok(n) => state = n,
                 Err(Stop(e)) => {
@@ -63,6 +68,15 @@ impl Exec<'_> {
                     if let Some(h) = program.headers.get(*h as usize) {
                         extract(program, h, &mut p.words, data, at)?;
                     }
+                }
+                ParseOp::ExtractPacked(h) => {
+                    let bytes = usize::from(h.bytes);
+                    if data.len().saturating_sub(*at) < bytes {
+                        return Err(Stop(errors.packet_too_short));
+                    }
+                    h.read(&mut p.words, data, *at);
+                    set_word(&mut p.words, h.valid, 1);
+                    *at += bytes;
                 }
                 ParseOp::ExtractNext(stack) => {
                     let (h, next, slot) = next_element(program, *stack, &p.words)?;
@@ -107,14 +121,16 @@ impl Exec<'_> {
                     }
                     *at += n / 8;
                 }
-                ParseOp::Primitive(insns) => self.run(insns, &[], p),
+                ParseOp::Run(code) => {
+                    self.run_list(code, &[], p);
+                }
             }
         }
         Ok(())
     }
 }
 
-fn env<'e>(program: &'e Program, p: &'e Packet) -> Env<'e> {
+pub fn env<'e>(program: &'e Program, p: &'e Packet) -> Env<'e> {
     Env {
         program,
         words: &p.words,
@@ -230,94 +246,4 @@ fn extract_variable(
     set_word(words, h.valid, 1);
     *at += total / 8;
     Ok(())
-}
-
-fn next_state(
-    program: &Program,
-    s: &ParseState,
-    p: &Packet,
-    data: &[u8],
-    at: usize,
-    sets: &ValueSets,
-) -> Result<u32, Stop> {
-    if s.key_words == 1 {
-        let mut key = 0u64;
-        for k in &s.key {
-            let v = match &k.source {
-                KeySource::Field(f) => f.get(&p.words),
-                KeySource::StackLast { stack, field } => {
-                    stack_last(env(program, p), *stack, *field).map_or(0, |f| f.get(&p.words))
-                }
-                KeySource::Lookahead { offset_bits } => {
-                    lookahead(program, data, at, *offset_bits, k.width_bits)?
-                }
-            };
-            key = (key.checked_shl(k.padded_bits).unwrap_or(0)) | v;
-        }
-        return Ok(pick(s, &[key], sets));
-    }
-    let mut bytes = Vec::new();
-    let mut w = crate::bmv2::bits::BitWriter::default();
-    for k in &s.key {
-        let mut value = vec![0u64; words_for(k.width_bits)];
-        match &k.source {
-            KeySource::Field(f) => field_value(&p.words, *f, &mut value),
-            KeySource::StackLast { stack, field } => {
-                if let Some(f) = stack_last(env(program, p), *stack, *field) {
-                    field_value(&p.words, f, &mut value);
-                }
-            }
-            KeySource::Lookahead { offset_bits } => {
-                let from = at * 8 + *offset_bits as usize;
-                if from + k.width_bits as usize > data.len() * 8 {
-                    return Err(Stop(program.errors.packet_too_short));
-                }
-                read_wide(data, from, k.width_bits, &mut value);
-            }
-        }
-        w.push(&mut bytes, 0, k.padded_bits - k.width_bits);
-        w.push_wide(&mut bytes, &value, k.width_bits);
-    }
-    let key = crate::bmv2::bits::words_from_bytes(&bytes, bytes.len() as u32 * 8);
-    Ok(pick(s, &key, sets))
-}
-
-fn field_value(words: &[u64], f: FieldRef, out: &mut [u64]) {
-    if let [one] = out {
-        *one = f.get(words);
-    } else {
-        let own = eval::own_words(words, f);
-        out.iter_mut().zip(own).for_each(|(o, w)| *o = *w);
-    }
-}
-
-fn lookahead(
-    program: &Program,
-    data: &[u8],
-    at: usize,
-    offset_bits: u32,
-    width_bits: u32,
-) -> Result<u64, Stop> {
-    let from = at * 8 + offset_bits as usize;
-    if from + width_bits as usize > data.len() * 8 {
-        return Err(Stop(program.errors.packet_too_short));
-    }
-    Ok(read64(data, from, width_bits))
-}
-
-/// The first matching transition; none is `accept`, as in BMv2.
-fn pick(s: &ParseState, key: &[u64], sets: &ValueSets) -> u32 {
-    s.transitions
-        .iter()
-        .find(|t| match &t.case {
-            Case::Default => true,
-            Case::Value { value, mask } => key
-                .iter()
-                .zip(value.iter().zip(mask))
-                .all(|(k, (v, m))| k & m == *v),
-            Case::Set(id) => sets
-                .get(*id as usize)
-                .is_some_and(|s| s.iter().any(|v| v == key)),
-        })
-        .map_or(END, |t| t.next)
 }

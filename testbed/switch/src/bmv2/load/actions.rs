@@ -5,7 +5,6 @@ use num_traits::ToPrimitive;
 use serde_json::Value;
 
 use super::json::{array, hex_u32, number, small, string};
-use super::merge::merge;
 use super::{Loader, Result};
 use crate::bmv2::LoadError;
 use crate::bmv2::bits::{mask64, words_for};
@@ -38,20 +37,19 @@ impl<'a> Loader<'a> {
                 params: std::mem::take(&mut self.params),
                 arg_words: offset as usize,
                 insns,
+                code: Box::default(),
             });
         }
         Ok(())
     }
 
     pub fn primitives(&self, list: &'a [Value]) -> Result<Vec<Insn>> {
-        let list: Result<Vec<Insn>> = list
-            .iter()
+        list.iter()
             .map(|p| {
                 let op = string(p, "op")?;
                 self.primitive(op, p, list.len()).map_err(|e| e.at(p))
             })
-            .collect();
-        list.map(merge)
+            .collect()
     }
 
     pub fn primitive(&self, op: &str, v: &Value, count: usize) -> Result<Insn> {

@@ -7,8 +7,11 @@ use super::json::{array, flag, get, opt_str, pair, small, string};
 use super::{Loader, Result};
 use crate::bmv2::LoadError;
 use crate::bmv2::ir::{
-    Algorithm, CalcInput, Calculation, Checksum, CounterArray, MeterArray, Piece, RegisterArray,
+    Algorithm, CalcInput, Calculation, Checksum, CounterArray, Emit, MeterArray, Piece,
+    RegisterArray,
 };
+use crate::bmv2::packed::Packed;
+use crate::bmv2::sum::Sum;
 
 impl Loader<'_> {
     pub fn arrays(&mut self) -> Result<()> {
@@ -148,6 +151,9 @@ impl Loader<'_> {
         Ok(Calculation {
             name: name.to_owned(),
             algorithm,
+            sum: (algorithm == Algorithm::Csum16)
+                .then(|| Sum::new(&out))
+                .flatten(),
             input: out,
         })
     }
@@ -168,19 +174,23 @@ impl Loader<'_> {
         let (h, f) = pair(get(c, "target")?)?;
         let name = string(c, "calculation")?;
         let header = self.program.headers.get(self.header_id(h)? as usize);
+        let target_valid = header.filter(|h| !h.metadata).map(|h| h.valid);
+        let condition = match c.get("if_cond") {
+            None | Some(Value::Null) => None,
+            Some(v) => Some(self.exact(v)?),
+        };
         Ok(Checksum {
             target: self.field(h, f)?,
-            target_valid: header.filter(|h| !h.metadata).map(|h| h.valid),
+            target_valid,
             calculation: *self
                 .calculation_ids
                 .get(name)
                 .ok_or_else(|| LoadError::new(format!("no calculation \"{name}\"")))?,
             verify: flag(c, "verify"),
             update: c.get("update").and_then(Value::as_bool).unwrap_or(true),
-            condition: match c.get("if_cond") {
-                None | Some(Value::Null) => None,
-                Some(v) => Some(self.exact(v)?),
-            },
+            // That the header is valid is asked anyway.
+            condition: condition
+                .filter(|c| target_valid.is_none() || c.fast.nonzero() != target_valid),
         })
     }
 
@@ -194,7 +204,11 @@ impl Loader<'_> {
                 .as_str()
                 .ok_or_else(|| LoadError::new("malformed BMv2 JSON: deparser order"))?;
             let id = self.header_id(name)?;
-            self.program.deparse_order.push(id);
+            let header = self.program.headers.get(id as usize);
+            let emit = header
+                .and_then(Packed::new)
+                .map_or(Emit::Header(id), Emit::Packed);
+            self.program.emit.push(emit);
         }
         if let Some(p) = d.get("primitives").and_then(Value::as_array) {
             self.program.deparse_prims = self.primitives(p).map_err(|e| e.inside("deparser"))?;

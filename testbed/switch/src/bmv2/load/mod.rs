@@ -8,7 +8,6 @@ mod headers;
 mod json;
 mod layout;
 mod learn;
-mod merge;
 mod parser;
 mod tables;
 
@@ -46,6 +45,7 @@ pub fn load(bytes: &[u8]) -> Result<Program> {
     l.pipelines()?;
     l.checksums()?;
     l.deparser()?;
+    super::lower::lower(&mut l.program);
     Ok(l.program)
 }
 

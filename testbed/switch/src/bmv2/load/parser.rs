@@ -10,6 +10,15 @@ use crate::bmv2::LoadError;
 use crate::bmv2::bits::{words_for, words_from_big};
 use crate::bmv2::expr::{Compiled, Expr};
 use crate::bmv2::ir::{Case, END, Insn, KeyPiece, KeySource, ParseOp, ParseState, Transition};
+use crate::bmv2::lower;
+use crate::bmv2::packed::Packed;
+use crate::bmv2::select::Select;
+
+/// A parser operation before assignments are joined.
+enum Part {
+    Op(ParseOp),
+    Insns(Vec<Insn>),
+}
 
 impl<'a> Loader<'a> {
     pub fn parser(&mut self) -> Result<()> {
@@ -41,24 +50,24 @@ impl<'a> Loader<'a> {
     }
 
     fn state(&self, s: &'a Value, ids: &FxHashMap<&'a str, u32>) -> Result<ParseState> {
-        let mut ops = Vec::new();
+        let mut ops: Vec<Part> = Vec::new();
         for op in array(s, "parser_ops")? {
             let op = self.parse_op(op).map_err(|e| e.at(op))?;
             // Neighbouring assignments run as one list.
             match (ops.last_mut(), op) {
-                (Some(ParseOp::Primitive(list)), ParseOp::Primitive(more))
-                    if !jumps(list) && !jumps(&more) =>
-                {
+                (Some(Part::Insns(list)), Part::Insns(more)) if !jumps(list) && !jumps(&more) => {
                     list.extend(more);
                 }
                 (_, op) => ops.push(op),
             }
         }
-        for op in &mut ops {
-            if let ParseOp::Primitive(list) = op {
-                *list = super::merge::merge(std::mem::take(list));
-            }
-        }
+        let ops = ops
+            .into_iter()
+            .map(|p| match p {
+                Part::Op(op) => op,
+                Part::Insns(list) => ParseOp::Run(lower::list(&list, &self.program)),
+            })
+            .collect();
         let mut key = Vec::new();
         let mut key_bits = 0u32;
         for k in array(s, "transition_key")? {
@@ -70,27 +79,37 @@ impl<'a> Loader<'a> {
         for t in array(s, "transitions")? {
             transitions.push(self.transition(t, key_bits, ids)?);
         }
-        Ok(ParseState {
+        let mut state = ParseState {
             name: string(s, "name")?.to_owned(),
             ops,
             key,
             key_words: words_for(key_bits),
             transitions,
-        })
+            select: None,
+        };
+        state.select = Select::new(&state);
+        Ok(state)
     }
 
-    fn parse_op(&self, v: &'a Value) -> Result<ParseOp> {
+    fn parse_op(&self, v: &'a Value) -> Result<Part> {
         let op = string(v, "op")?;
         let p = Self::params_of(v, 1)?;
         let param = |i: usize| -> Result<&'a Value> {
             p.get(i)
                 .ok_or_else(|| LoadError::new(format!("{op} lacks parameters")))
         };
-        Ok(match op {
+        Ok(Part::Op(match op {
             "extract" => {
                 let x = param(0)?;
                 match string(x, "type")? {
-                    "regular" => ParseOp::Extract(self.header_id(string(x, "value")?)?),
+                    "regular" => {
+                        let id = self.header_id(string(x, "value")?)?;
+                        let header = self.program.headers.get(id as usize);
+                        match header.and_then(Packed::new) {
+                            Some(p) => ParseOp::ExtractPacked(p),
+                            None => ParseOp::Extract(id),
+                        }
+                    }
                     "stack" => ParseOp::ExtractNext(self.stack_id(string(x, "value")?)?),
                     other => {
                         return Err(LoadError::new(format!(
@@ -119,7 +138,7 @@ impl<'a> Loader<'a> {
                     }
                 }
             }
-            "set" => self.parse_set(param(0)?, param(1)?)?,
+            "set" => return self.parse_set(param(0)?, param(1)?),
             "verify" => ParseOp::Verify {
                 condition: self.exact(param(0)?)?,
                 error: self.exact(param(1)?)?,
@@ -138,28 +157,28 @@ impl<'a> Loader<'a> {
             }
             "primitive" => {
                 let inner = param(0)?;
-                ParseOp::Primitive(self.primitives(std::slice::from_ref(inner))?)
+                return Ok(Part::Insns(self.primitives(std::slice::from_ref(inner))?));
             }
             other => {
                 return Err(LoadError::new(format!(
                     "parser operation \"{other}\" is not supported"
                 )));
             }
-        })
+        }))
     }
 
-    fn parse_set(&self, left: &Value, right: &Value) -> Result<ParseOp> {
+    fn parse_set(&self, left: &Value, right: &Value) -> Result<Part> {
         if opt_str(right, "type") == Some("lookahead") {
             let (offset_bits, width_bits) = lookahead(right)?;
-            return Ok(ParseOp::SetLookahead {
+            return Ok(Part::Op(ParseOp::SetLookahead {
                 dst: self.destination(left)?,
                 offset_bits,
                 width_bits,
-            });
+            }));
         }
         let dst = self.destination(left)?;
         let value = self.operand(right, 0)?;
-        Ok(ParseOp::Primitive(vec![self.assignment(dst, value)?]))
+        Ok(Part::Insns(vec![self.assignment(dst, value)?]))
     }
 
     fn key_piece(&self, k: &Value) -> Result<KeyPiece> {

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Expressions as steps on the accumulator, conditions as jumps.
+
+use super::asm::{Asm, Label};
+use crate::bmv2::bits::mask64;
+use crate::bmv2::expr::{BinOp, Compiled, Expr, FieldRef, Tier, UnOp, WrapOp};
+use crate::bmv2::fast::{Fast, Relation, Right, Test};
+use crate::bmv2::op::{Arith, Bits, Op};
+
+/// Steps that leave the value in the accumulator, and the words they read.
+pub struct Value {
+    pub ops: Vec<Op>,
+    /// `None`: any.
+    pub reads: Option<Vec<u32>>,
+}
+
+/// Exact where `c` is exact, else the low 64 bits.
+pub fn value(c: &Compiled) -> Value {
+    let mut v = Value {
+        ops: Vec::new(),
+        reads: Some(Vec::new()),
+    };
+    if c.tier == Tier::Wrap64 && steps(&c.expr, &mut v).is_some() {
+        return v;
+    }
+    Value {
+        ops: vec![Op::Eval(Box::new(c.clone()))],
+        reads: None,
+    }
+}
+
+fn narrow(f: &FieldRef) -> bool {
+    f.width <= 64 && !f.variable
+}
+
+fn argument(offset: u32, width: u32) -> Bits {
+    FieldRef::alone(offset, width).into()
+}
+
+fn read(v: &mut Value, f: &FieldRef) {
+    if let Some(r) = &mut v.reads {
+        r.push(f.slot);
+    }
+}
+
+/// `None` where steps cannot express it; `v` is worthless then.
+fn steps(e: &Expr, v: &mut Value) -> Option<()> {
+    let op = match e {
+        Expr::Const(c) => Op::Imm(*c),
+        Expr::BigConst(b) => Op::Imm(b.low as i64),
+        Expr::Field(f) if narrow(f) => {
+            read(v, f);
+            if f.signed {
+                Op::LoadSigned {
+                    bits: (*f).into(),
+                    width: f.width as u8,
+                }
+            } else {
+                Op::Load((*f).into())
+            }
+        }
+        Expr::Arg { offset, width } if *width <= 64 => Op::LoadArg(argument(*offset, *width)),
+        Expr::Un(UnOp::BitNot, x) => {
+            steps(x, v)?;
+            Op::Xor(-1)
+        }
+        Expr::Un(UnOp::Neg, x) => {
+            steps(x, v)?;
+            Op::Mul(-1)
+        }
+        Expr::Wrap(WrapOp::SaturateUnsigned, width, x) if *width < 63 => {
+            steps(x, v)?;
+            Op::Clamp {
+                low: 0,
+                high: mask64(*width) as i64,
+            }
+        }
+        Expr::Wrap(WrapOp::TwosComplement, width, x) if (1..=64).contains(width) => {
+            steps(x, v)?;
+            Op::SignExtend((64 - width) as u8)
+        }
+        Expr::Bin(op, p) => return operation(*op, &p.0, &p.1, v),
+        _ => return None,
+    };
+    v.ops.push(op);
+    Some(())
+}
+
+fn leaf(e: &Expr) -> bool {
+    match e {
+        Expr::Const(_) | Expr::BigConst(_) => true,
+        Expr::Field(f) => narrow(f) && !f.signed,
+        Expr::Arg { width, .. } => *width <= 64,
+        _ => false,
+    }
+}
+
+fn operation(op: BinOp, a: &Expr, b: &Expr, v: &mut Value) -> Option<()> {
+    if let (BinOp::Shl | BinOp::Shr, Expr::Const(n)) = (op, b) {
+        let n = u8::try_from(*n).ok().filter(|n| *n < 64)?;
+        steps(a, v)?;
+        v.ops.push(if op == BinOp::Shl {
+            Op::Shl(n)
+        } else {
+            Op::Shr(n)
+        });
+        return Some(());
+    }
+    let arith = match op {
+        BinOp::Add => Arith::Add,
+        BinOp::Sub => Arith::Sub,
+        BinOp::Mul => Arith::Mul,
+        BinOp::And => Arith::And,
+        BinOp::Or => Arith::Or,
+        BinOp::Xor => Arith::Xor,
+        _ => return None,
+    };
+    // The right side is one operand, or is computed first and kept.
+    let (a, b) = match (leaf(a), leaf(b)) {
+        (_, true) => (a, b),
+        (true, false) if arith != Arith::Sub => (b, a),
+        _ if v.ops.is_empty() => {
+            steps(b, v)?;
+            v.ops.push(Op::Hold);
+            // In here, nothing else is kept: `v` is not empty any more.
+            steps(a, v)?;
+            v.ops.push(Op::Held(arith));
+            return Some(());
+        }
+        _ => return None,
+    };
+    steps(a, v)?;
+    let constant = match b {
+        Expr::Const(c) => Some(*c),
+        Expr::BigConst(c) => Some(c.low as i64),
+        _ => None,
+    };
+    let next = match (constant, b) {
+        (Some(c), _) => match arith {
+            Arith::Add => Op::Add(c),
+            Arith::Sub => Op::Add(c.wrapping_neg()),
+            Arith::Mul => Op::Mul(c),
+            Arith::And => Op::And(c),
+            Arith::Or => Op::Or(c),
+            Arith::Xor => Op::Xor(c),
+        },
+        (None, Expr::Field(f)) => {
+            read(v, f);
+            Op::Field(arith, (*f).into())
+        }
+        (None, Expr::Arg { offset, width }) => Op::Arg(arith, argument(*offset, *width)),
+        _ => return None,
+    };
+    match (v.ops.last_mut(), next) {
+        (Some(Op::Add(x)), Op::Add(y)) => *x = x.wrapping_add(y),
+        (Some(Op::And(x)), Op::And(y)) => *x &= y,
+        (_, next) => v.ops.push(next),
+    }
+    Some(())
+}
+
+/// Steps that set the index.
+pub fn index(c: &Compiled) -> Value {
+    let mut v = value(c);
+    match v.ops.as_slice() {
+        [Op::Load(b)] => v.ops = vec![Op::IndexField(*b)],
+        [Op::Imm(n)] if (0..i64::from(u32::MAX)).contains(n) => {
+            v.ops = vec![Op::IndexImm(*n as u32)];
+        }
+        [Op::Eval(c)] => v.ops = vec![Op::IndexEval(c.clone())],
+        _ => v.ops.push(Op::Index),
+    }
+    v
+}
+
+/// Jumps to `target` when the condition is `when`, and else goes on.
+pub fn jump_when(c: &Compiled, when: bool, target: Label, asm: &mut Asm) {
+    let test = match &c.fast {
+        Fast::Const(v) => {
+            if (*v != 0) == when {
+                asm.push(Op::Jump(target.target()));
+            }
+            return;
+        }
+        Fast::Field(f) => Some(Test::Compare(*f, Relation::Ne, Right::Const(0))),
+        Fast::Test(t) => Some(t.clone()),
+        Fast::Chain(_) | Fast::Tree => None,
+    };
+    match test {
+        Some(t) => branch(&t, when, target, asm),
+        None if when => {
+            let over = asm.label();
+            jump_when(c, false, over, asm);
+            asm.push(Op::Jump(target.target()));
+            asm.place(over);
+        }
+        None => asm.push(Op::JumpIfFalse {
+            condition: Box::new(c.clone()),
+            target: target.target(),
+        }),
+    }
+}
+
+fn branch(t: &Test, when: bool, target: Label, asm: &mut Asm) {
+    match t {
+        Test::Compare(f, relation, right) => {
+            let relation = if when { *relation } else { relation.negated() };
+            compare(*f, relation, *right, target, asm);
+        }
+        // Of all that must hold one that does not decides, and the other way round.
+        Test::All(list) | Test::Any(list) => {
+            let decides = matches!(t, Test::Any(_));
+            if when == decides {
+                for t in list {
+                    branch(t, when, target, asm);
+                }
+                return;
+            }
+            let over = asm.label();
+            if let Some((last, rest)) = list.split_last() {
+                for t in rest {
+                    branch(t, decides, over, asm);
+                }
+                branch(last, when, target, asm);
+            }
+            asm.place(over);
+        }
+    }
+}
+
+fn compare(f: FieldRef, relation: Relation, right: Right, target: Label, asm: &mut Asm) {
+    let target = target.target();
+    match right {
+        Right::Const(c) if c > f.mask => {
+            if matches!(relation, Relation::Ne | Relation::Lt | Relation::Le) {
+                asm.push(Op::Jump(target));
+            }
+        }
+        Right::Const(c) => {
+            let (slot, mask, value) = (f.slot, f.mask << f.shift, c << f.shift);
+            asm.push(match (relation, value) {
+                (Relation::Eq, 0) => Op::JumpIfClear { slot, target, mask },
+                (Relation::Ne | Relation::Gt, 0) => Op::JumpIfSet { slot, target, mask },
+                (Relation::Eq, _) => Op::JumpIfEqual {
+                    slot,
+                    target,
+                    mask,
+                    value,
+                },
+                (Relation::Ne, _) => Op::JumpUnlessEqual {
+                    slot,
+                    target,
+                    mask,
+                    value,
+                },
+                _ => Op::JumpIf {
+                    relation,
+                    slot,
+                    target,
+                    mask,
+                    value,
+                },
+            });
+        }
+        Right::Field(g) => {
+            asm.push(Op::Load(f.into()));
+            asm.push(Op::JumpIfField {
+                relation,
+                target,
+                with: g.into(),
+            });
+        }
+        Right::Arg(g) => {
+            asm.push(Op::Load(f.into()));
+            asm.push(Op::JumpIfArg {
+                relation,
+                target,
+                with: g.into(),
+            });
+        }
+    }
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The nodes of a pipeline as one list: what lies between two tables runs
+//! without interruption, and assignments are gathered across nodes.
+
+use super::asm::{Asm, Label};
+use super::{expr, insn};
+use crate::bmv2::ir::{END, NextNode, Node, Program};
+use crate::bmv2::op::{Flow, Op};
+
+/// All nodes that can be reached from `start`.
+pub fn flow(start: u32, program: &Program) -> Flow {
+    let entered = entries(start, program);
+    let mut b = Builder {
+        program,
+        entered,
+        labels: vec![None; program.nodes.len()],
+        starts: vec![END; program.nodes.len()],
+        waiting: vec![start],
+        asm: Asm::default(),
+    };
+    while let Some(n) = b.waiting.pop() {
+        b.from(n);
+    }
+    Flow {
+        starts: b.starts.into(),
+        ops: b.asm.finish(),
+    }
+}
+
+struct Builder<'a> {
+    program: &'a Program,
+    /// Nodes that are jumped to.
+    entered: Vec<bool>,
+    labels: Vec<Option<Label>>,
+    starts: Vec<u32>,
+    waiting: Vec<u32>,
+    asm: Asm,
+}
+
+impl Builder<'_> {
+    fn label(&mut self, node: u32) -> Option<Label> {
+        let l = self.labels.get_mut(node as usize)?;
+        Some(*l.get_or_insert_with(|| self.asm.label()))
+    }
+
+    fn done(&self, node: u32) -> bool {
+        self.starts.get(node as usize).is_none_or(|s| *s != END)
+    }
+
+    /// Lays nodes out one behind the other until the way ends.
+    fn from(&mut self, mut node: u32) {
+        if self.done(node) {
+            return;
+        }
+        let program = self.program;
+        loop {
+            let Some(n) = program.nodes.get(node as usize) else {
+                return self.asm.push(Op::End);
+            };
+            if self.done(node) {
+                if let Some(l) = self.label(node) {
+                    self.asm.push(Op::Jump(l.target()));
+                }
+                return;
+            }
+            self.begin(node);
+            node = match n {
+                Node::Table(t) => {
+                    self.asm.push(Op::Table(*t));
+                    self.waiting.extend(after(program, *t));
+                    return;
+                }
+                Node::Always { call, next } => {
+                    if let Some(a) = program.actions.get(call.action as usize) {
+                        if call.args.is_empty() {
+                            insn::append(&a.insns, program, &mut self.asm);
+                        } else {
+                            self.asm.push(Op::Call(Box::new(call.clone())));
+                        }
+                        if insn::may_exit(&a.insns) {
+                            self.asm.push(Op::EndIfExit);
+                        }
+                    }
+                    *next
+                }
+                Node::If { condition, yes, no } => {
+                    match self.label(*no) {
+                        Some(l) => {
+                            expr::jump_when(condition, false, l, &mut self.asm);
+                            self.waiting.push(*no);
+                        }
+                        None => {
+                            let on = self.asm.label();
+                            expr::jump_when(condition, true, on, &mut self.asm);
+                            self.asm.push(Op::End);
+                            self.asm.place(on);
+                        }
+                    }
+                    *yes
+                }
+            };
+        }
+    }
+
+    fn begin(&mut self, node: u32) {
+        let i = node as usize;
+        if self.entered.get(i).copied().unwrap_or(true) {
+            if let Some(l) = self.label(node) {
+                self.asm.place(l);
+            }
+            let here = self.asm.here();
+            if let Some(s) = self.starts.get_mut(i) {
+                *s = here;
+            }
+        } else if let Some(s) = self.starts.get_mut(i) {
+            // Done, but nobody comes here except from in front.
+            *s = END - 1;
+        }
+    }
+}
+
+/// Nodes that a table may lead to.
+fn after(program: &Program, table: u32) -> Vec<u32> {
+    match program.tables.get(table as usize).map(|t| &t.next) {
+        Some(NextNode::HitMiss { hit, miss }) => vec![*hit, *miss],
+        Some(NextNode::ByAction { nodes, base }) => nodes
+            .iter()
+            .map(|(_, n)| *n)
+            .chain(std::iter::once(*base))
+            .collect(),
+        None => Vec::new(),
+    }
+}
+
+/// Which nodes are entered otherwise than from one node right in front.
+fn entries(start: u32, program: &Program) -> Vec<bool> {
+    let mut from = vec![0u32; program.nodes.len()];
+    let mut count = |n: u32, by: u32| {
+        if let Some(c) = from.get_mut(n as usize) {
+            *c += by;
+        }
+    };
+    count(start, 2);
+    for n in &program.nodes {
+        match n {
+            Node::Table(t) => after(program, *t).into_iter().for_each(|n| count(n, 2)),
+            Node::Always { next, .. } => count(*next, 1),
+            Node::If { yes, no, .. } => {
+                count(*yes, 1);
+                count(*no, 2);
+            }
+        }
+    }
+    from.into_iter().map(|c| c > 1).collect()
+}

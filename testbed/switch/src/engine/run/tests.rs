@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Lists of steps against the instructions they stand for, one at a time.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::bmv2::expr::{BinOp, Compiled, Expr, FieldRef, UnOp, WrapOp};
+use crate::bmv2::ir::{Constant, Header, Insn, Program, RegisterArray};
+use crate::bmv2::lower;
+use crate::engine::packet::Requests;
+use crate::engine::state::Cells;
+
+/// Words 0 to 7 hold fields, 8 to 11 two headers, each behind its validity bit.
+const FIELDS: u32 = 8;
+const WORDS: usize = 12;
+const ARGS: u32 = 3;
+
+fn header(valid: u32) -> Header {
+    Header {
+        name: String::new(),
+        type_name: String::new(),
+        metadata: false,
+        valid,
+        fields: Vec::new(),
+        words: valid as usize + 1..valid as usize + 2,
+        fixed_bits: 64,
+        variable: None,
+        word_bytes: vec![8],
+        stack: None,
+    }
+}
+
+fn program() -> Program {
+    let register = |width| RegisterArray {
+        name: String::new(),
+        size: 4,
+        width,
+    };
+    Program {
+        words: WORDS,
+        headers: vec![header(8), header(10)],
+        registers: vec![register(32), register(7)],
+        ..Program::default()
+    }
+}
+
+fn field() -> impl Strategy<Value = FieldRef> {
+    (0..WORDS as u32, 1u32..=64, 0u32..64).prop_map(|(slot, width, shift)| {
+        let width = if slot >= FIELDS && slot % 2 == 0 {
+            1
+        } else {
+            width
+        };
+        FieldRef {
+            shift: if slot < FIELDS {
+                (shift % (65 - width)) as u8
+            } else {
+                0
+            },
+            ..FieldRef::alone(slot, width)
+        }
+    })
+}
+
+fn expr() -> impl Strategy<Value = Expr> {
+    let leaf = prop_oneof![
+        field().prop_map(Expr::Field),
+        (0..70i64).prop_map(Expr::Const),
+        any::<i64>().prop_map(Expr::Const),
+        (0..ARGS, 1u32..=64).prop_map(|(offset, width)| Expr::Arg { offset, width }),
+    ];
+    let op = prop::sample::select(vec![
+        BinOp::Add,
+        BinOp::Sub,
+        BinOp::Mul,
+        BinOp::And,
+        BinOp::Or,
+        BinOp::Xor,
+        BinOp::Shl,
+        BinOp::Shr,
+        BinOp::Eq,
+        BinOp::Ne,
+        BinOp::Lt,
+        BinOp::Ge,
+        BinOp::BoolAnd,
+        BinOp::BoolOr,
+    ]);
+    leaf.prop_recursive(3, 12, 2, move |inner| {
+        prop_oneof![
+            6 => (op.clone(), inner.clone(), inner.clone())
+                .prop_map(|(op, a, b)| Expr::Bin(op, Box::new((a, b)))),
+            1 => inner.clone().prop_map(|x| Expr::Un(UnOp::BitNot, Box::new(x))),
+            1 => inner.clone().prop_map(|x| Expr::Un(UnOp::BoolNot, Box::new(x))),
+            1 => (1u32..60, inner.clone())
+                .prop_map(|(w, x)| Expr::Wrap(WrapOp::SaturateUnsigned, w, Box::new(x))),
+            1 => (1u32..=64, inner)
+                .prop_map(|(w, x)| Expr::Wrap(WrapOp::TwosComplement, w, Box::new(x))),
+        ]
+    })
+}
+
+fn compiled(e: Expr, low_bits: Option<u32>) -> Compiled {
+    Compiled::new(e, low_bits, &Program::default())
+}
+
+fn insn() -> impl Strategy<Value = Insn> {
+    prop_oneof![
+        4 => (field(), any::<u64>()).prop_map(|(f, v)| Insn::SetConst(Constant {
+            slot: f.slot,
+            keep: !(f.mask << f.shift),
+            value: (v & f.mask) << f.shift,
+        })),
+        4 => (field(), field()).prop_map(|(dst, src)| Insn::Copy { dst, src }),
+        2 => (field(), 0..ARGS).prop_map(|(dst, offset)| Insn::SetArg { dst, offset }),
+        2 => (field(), expr()).prop_map(|(dst, e)| Insn::Set64 {
+            dst,
+            value: compiled(e, Some(dst.width)),
+        }),
+        1 => (0u32..2).prop_map(Insn::AddHeader),
+        1 => (0u32..2).prop_map(Insn::RemoveHeader),
+        1 => (field(), 0u32..2, expr()).prop_map(|(dst, register, e)| Insn::RegisterRead {
+            dst,
+            register,
+            index: compiled(e, None),
+        }),
+        1 => (0u32..2, expr(), expr()).prop_map(|(register, i, v)| Insn::RegisterWrite {
+            register,
+            index: compiled(i, None),
+            value: compiled(v, Some(32)),
+        }),
+        1 => expr().prop_map(|e| Insn::Truncate { bytes: compiled(e, None) }),
+        2 => (expr(), 1u32..6).prop_map(|(e, target)| Insn::JumpIfZero {
+            condition: compiled(e, None),
+            target,
+        }),
+        1 => (1u32..6).prop_map(Insn::Jump),
+    ]
+}
+
+/// Jumps lead forward, as many instructions as they said.
+fn list() -> impl Strategy<Value = Vec<Insn>> {
+    prop::collection::vec(insn(), 1..16).prop_map(|mut list| {
+        let n = list.len() as u32;
+        for (i, x) in list.iter_mut().enumerate() {
+            if let Insn::Jump(t) | Insn::JumpIfZero { target: t, .. } = x {
+                *t = (i as u32 + *t).min(n);
+            }
+        }
+        list
+    })
+}
+
+fn packet(words: &[u64]) -> Packet {
+    Packet {
+        words: words.into(),
+        frame: Arc::new(vec![0; 100]),
+        payload: 0..100,
+        requests: Requests::default(),
+        length_bytes: 100,
+        ingress_bytes: 100,
+        ingress_port: 1,
+    }
+}
+
+/// Instruction by instruction.
+fn plainly(e: &mut Exec<'_>, list: &[Insn], args: &[u64], p: &mut Packet) {
+    let mut pc = 0;
+    while let Some(i) = list.get(pc) {
+        pc += 1;
+        match i {
+            Insn::Jump(t) => pc = *t as usize,
+            Insn::JumpIfZero { condition, target } => {
+                let env = Env {
+                    program: e.program,
+                    words: &p.words,
+                    args,
+                };
+                if !eval::truth(condition, env) {
+                    pc = *target as usize;
+                }
+            }
+            other => e.rare(other, args, p),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
+    #[test]
+    fn steps_do_what_the_instructions_say(
+        list in list(),
+        mut words in prop::collection::vec(prop_oneof![any::<u64>(), 0..5u64], WORDS),
+        args in prop::collection::vec(any::<u64>(), ARGS as usize),
+    ) {
+        words[8] &= 1;
+        words[10] &= 1;
+        let program = program();
+        let outcome = |by_steps: bool| {
+            let mut cells = Cells::new(&program);
+            let mut p = packet(&words);
+            let mut e = Exec { program: &program, cells: &mut cells, drop_port: 511, now_us: 0 };
+            if by_steps {
+                e.run_list(&lower::list(&list, &program), &args, &mut p);
+            } else {
+                plainly(&mut e, &list, &args, &mut p);
+            }
+            let kept: Vec<_> = (0..8)
+                .map(|i| cells.registers[i / 4].cell(i % 4).map(<[u64]>::to_vec))
+                .collect();
+            (p.words, p.length_bytes, p.requests.truncate_bytes, kept)
+        };
+        prop_assert_eq!(outcome(true), outcome(false));
+    }
+}
