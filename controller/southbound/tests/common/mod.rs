@@ -3,8 +3,8 @@
 
 use bytes::Bytes;
 use p4runtime_server::target::{
-    ActionCall, CloneSession, CounterValue, EntryId, Replica, TableEntry, Target, TargetError,
-    TargetErrorKind,
+    ActionCall, CloneSession, CounterValue, DigestSample, EntryAction, EntryId, MeterConfig,
+    Replica, TableEntry, Target, TargetError, TargetErrorKind, WeightedMember,
 };
 use p4runtime_server::{Options, Server};
 use std::net::SocketAddr;
@@ -28,6 +28,7 @@ pub struct Switch {
     pub seen: Mutex<Seen>,
     pub refuse: AtomicBool,
     packets: broadcast::Sender<Bytes>,
+    digests: broadcast::Sender<DigestSample>,
 }
 
 type Done = Result<(), TargetError>;
@@ -54,7 +55,7 @@ impl Target for Switch {
     async fn insert_entry(&self, _: &str, _: EntryId, _: &TableEntry) -> Done {
         self.answer()
     }
-    async fn modify_entry(&self, _: &str, _: EntryId, _: &ActionCall) -> Done {
+    async fn modify_entry(&self, _: &str, _: EntryId, _: &EntryAction) -> Done {
         self.answer()
     }
     async fn remove_entry(&self, table: &str, _: EntryId) -> Done {
@@ -65,6 +66,12 @@ impl Target for Switch {
         let mut seen = self.seen.lock().unwrap();
         seen.defaults.push((table.into(), action.cloned()));
         Ok(())
+    }
+    async fn set_member(&self, _: &str, _: u64, _: Option<&ActionCall>) -> Done {
+        self.answer()
+    }
+    async fn set_group(&self, _: &str, _: u64, _: Option<&[WeightedMember]>) -> Done {
+        self.answer()
     }
     async fn read_direct_counter(&self, _: &str, _: EntryId) -> Result<CounterValue, TargetError> {
         Ok(CounterValue::default())
@@ -92,6 +99,15 @@ impl Target for Switch {
     async fn write_register(&self, _: &str, _: Range<usize>, _: &[u8]) -> Done {
         self.answer()
     }
+    async fn set_meter(&self, _: &str, _: Range<usize>, _: Option<MeterConfig>) -> Done {
+        self.answer()
+    }
+    async fn set_direct_meter(&self, _: &str, _: EntryId, _: Option<MeterConfig>) -> Done {
+        self.answer()
+    }
+    async fn set_value_set(&self, _: &str, _: &[Vec<u8>]) -> Done {
+        self.answer()
+    }
     async fn set_multicast_group(&self, id: u32, replicas: Option<&[Replica]>) -> Done {
         let mut seen = self.seen.lock().unwrap();
         seen.groups.push((id, replicas.unwrap_or(&[]).to_vec()));
@@ -109,6 +125,9 @@ impl Target for Switch {
     fn packet_in(&self) -> broadcast::Receiver<Bytes> {
         self.packets.subscribe()
     }
+    fn digests(&self) -> broadcast::Receiver<DigestSample> {
+        self.digests.subscribe()
+    }
 }
 
 pub struct Running {
@@ -124,6 +143,7 @@ pub async fn serve(address: SocketAddr) -> Running {
         seen: Mutex::default(),
         refuse: AtomicBool::new(false),
         packets: broadcast::channel(4).0,
+        digests: broadcast::channel(4).0,
     });
     let options = Options {
         device_id: 1,
