@@ -33,15 +33,22 @@ pub(super) fn regime(m: &Measured) -> String {
     }
 }
 
+/// Lowest windows over their peak that differ by less are the same.
+const SAME_SWING: f64 = 0.05;
+
 /// What BSCL would ask for utilisation, and why that is not taken.
 pub(super) fn not_bscl_utilisation(m: &Measured, rules: &[Rule]) -> Option<String> {
     let bytes = buffer_of(rules, "bscl_utilisation")?;
     let low = WindowScaling::of(m)?.lowest_over_peak();
     let q = bscl::loss_fraction(m.n_b.value, (m.alpha.value * m.n_b.value).max(1.0)).ok()?;
     let assumed = 1.0 - q * (1.0 - m.beta.unwrap_or(single_flow::BETA_RENO));
-    let swing = if low < assumed { "larger" } else { "smaller" };
+    let swing = match low - assumed {
+        d if d < -SAME_SWING => "larger than",
+        d if d > SAME_SWING => "smaller than",
+        _ => "about what",
+    };
     Some(format!(
-        "BSCL B_ρ would ask for {bytes:.0} bytes; not taken: the measured window swing is {swing} than BSCL assumes (down to {:.0} % of its peak instead of {:.0} %)",
+        "BSCL B_ρ would ask for {bytes:.0} bytes; not taken: the distribution of the window was measured (its swing is {swing} BSCL assumes: down to {:.0} % of its peak, assumed {:.0} %)",
         low * 100.0,
         assumed * 100.0
     ))
