@@ -95,8 +95,8 @@ test-shell: build .venv-shell/.installed ## p4runtime-shell against the embedded
 	touch $@
 
 .PHONY: test-differential
-test-differential: build venv require-root ## Embedded switch against BMv2, frame by frame (needs simple_switch_grpc)
-	$(VENV_PYTHON) testbed/switch/tests/differential/run.py
+test-differential: build venv require-root ## Embedded switch against BMv2, frame by frame (needs simple_switch_grpc; DIFFERENTIAL_FLAGS="--packets 5000")
+	$(VENV_PYTHON) testbed/switch/tests/differential/run.py $(DIFFERENTIAL_FLAGS)
 
 .PHONY: test-demo
 test-demo: build venv require-root tracefs ## The demo, shortened, judged by its summary

@@ -9,7 +9,6 @@ import os
 import socket
 import subprocess
 import time
-import warnings
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,15 +21,8 @@ CPU_PORT = 510
 
 try:
     import p4runtime_sh.shell as sh
-except ImportError:
-    sh = None
-    warnings.warn("SKIPPED: p4runtime-shell is not installed here", stacklevel=1)
-
-
-def pytest_collection_modifyitems(items):
-    if sh is None:
-        for item in items:
-            item.add_marker(pytest.mark.skip("p4runtime-shell is not installed"))
+except ImportError as e:
+    raise pytest.UsageError("p4runtime-shell is missing: run `make test-shell`") from e
 
 
 def free_port() -> int:
