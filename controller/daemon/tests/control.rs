@@ -305,7 +305,7 @@ async fn a_restarted_switch_clock_starts_everything_anew() {
     let estimate = &link["estimate"];
     assert!(estimate["to_ns"].as_u64().unwrap() <= 1_000_000_000);
     let utilisation = estimate["utilisation"]["mean"].as_f64().unwrap();
-    assert!((0.4..0.5).contains(&utilisation), "{utilisation}");
+    assert!((0.45..0.55).contains(&utilisation), "{utilisation}");
     assert_eq!(
         outcomes(&lab).await.last().unwrap(),
         &("rollback".into(), "unclear".into())
@@ -334,6 +334,8 @@ async fn the_advice_shown_is_held_and_applied_as_shown() {
         // Six seconds: two or three swings, so that the raw advice jumps.
         c.window_s = 4.0;
     });
+    // Enough of them to scale from.
+    lab.traffic.drops_per_flow = 2;
     lab.pass(14).await;
     let (mut shown, mut raw) = (Vec::new(), Vec::new());
     for _ in 0..9 {

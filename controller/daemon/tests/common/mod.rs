@@ -176,7 +176,8 @@ impl Traffic {
             duration_ns: INTERVAL_NS,
             packets: all,
             ip_bytes: u64::from(all) * 1500,
-            wire_bytes: u64::from(all) * 1538,
+            // Full at load 1: a part of a packet left in the interval, too.
+            wire_bytes: ((CAPACITY_BPS / 8 / 100) as f64 * self.load) as u64,
             arrivals: all + all_drops,
             arrival_ip_bytes: u64::from(all + all_drops) * 1500,
             drops: all_drops,

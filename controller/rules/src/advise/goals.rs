@@ -46,7 +46,8 @@ pub(super) fn wanted(
     reasons: &mut Vec<String>,
 ) -> AllWanted {
     let mut all = AllWanted {
-        utilisation: for_utilisation(m, targets, rules, reasons),
+        utilisation: for_utilisation(m, targets, rules, reasons)
+            .map(|w| unseen::not_less_where_missed(w, m, targets, reasons)),
         delay: rules
             .iter()
             .find(|r| r.id == "delay")

@@ -6,6 +6,7 @@ use super::goals::{UTILISATION_TOLERANCE, Wanted};
 use super::smallest::smallest;
 use crate::measured::{Measured, Targets};
 use crate::observed::LEAST_DROPS;
+use crate::predict::losses_unseen;
 
 /// The rule's id: all flows lose at once (BSCL eq. 14 and 16 with q = 1).
 const TOGETHER: &str = "synchronised";
@@ -58,6 +59,33 @@ pub(super) fn for_loss(m: &Measured, bound: f64, reasons: &mut Vec<String>) -> O
         }
     ));
     Some(wanted)
+}
+
+/// Where utilisation is missed although hardly anything was lost, losses do not
+/// explain it, so that no model of them can say that less would be enough: not
+/// less than the limit in force.
+pub(super) fn not_less_where_missed(
+    wanted: Wanted,
+    m: &Measured,
+    targets: &Targets,
+    reasons: &mut Vec<String>,
+) -> Wanted {
+    let missed = m
+        .observed
+        .is_some_and(|o| o.utilisation < targets.utilisation - UTILISATION_TOLERANCE);
+    let present = m.limit_bytes.filter(|&b| b > wanted.bytes);
+    match present {
+        Some(bytes) if missed && losses_unseen(m) => {
+            reasons.push(format!(
+                "utilisation is missed at the limit in force although fewer than {LEAST_DROPS} drops were seen there: something else than losses keeps the link from being full, and not less than {bytes:.0} bytes are asked for"
+            ));
+            Wanted {
+                bytes,
+                rule: PRESENT.into(),
+            }
+        }
+        _ => wanted,
+    }
 }
 
 fn at_most(bytes: Option<f64>, enough: Option<f64>) -> Option<Wanted> {

@@ -87,3 +87,31 @@ fn many_flows_keep_what_they_have() {
     let a = advise(&m, &Targets::default(), &Options::default());
     assert_eq!(a.limit_bytes, Some(472_000), "{:#?}", a.reasons);
 }
+
+/// Less buffer cannot help where the link is not full for want of traffic.
+#[test]
+fn never_less_where_utilisation_is_missed_without_losses() {
+    for drops in [0, 19] {
+        let mut m = eight(472_000.0, drops);
+        if let Some(o) = &mut m.observed {
+            o.utilisation = 0.96;
+        }
+        let a = advise(&m, &Targets::default(), &Options::default());
+        assert!(a.limit_bytes.unwrap() >= 472_000, "{:#?}", a.reasons);
+        assert!(
+            a.reasons
+                .iter()
+                .any(|r| r.contains("something else than losses"))
+        );
+        // With losses, the models know.
+        if let Some(o) = &mut m.observed {
+            o.drops = 400;
+        }
+        let a = advise(&m, &Targets::default(), &Options::default());
+        assert!(
+            !a.reasons
+                .iter()
+                .any(|r| r.contains("something else than losses"))
+        );
+    }
+}
