@@ -16,7 +16,7 @@ use crate::bmv2::ir::Program;
 use crate::bmv2::load;
 use crate::engine::Engine;
 use crate::engine::state::{Count, MeterRates};
-use crate::engine::tables::TableError;
+use crate::engine::tables::{Entry, TableError};
 use crate::io::plane::{Handle, Plane};
 use crate::tm;
 
@@ -57,6 +57,25 @@ impl EmbeddedTarget {
                 Kind::NotFound,
                 "the switch runs no program; set a pipeline configuration first",
             )),
+        })
+        .await
+    }
+
+    async fn on_entry<T: Send + 'static>(
+        &self,
+        table: &str,
+        id: EntryId,
+        f: impl FnOnce(&mut Entry) -> T + Send + 'static,
+    ) -> Result<T> {
+        let table = table.to_owned();
+        self.on_engine(move |e| {
+            let (_, state) = e
+                .table_mut(&table)
+                .ok_or_else(|| not_found("table", &table))?;
+            let entry = state
+                .entry_mut(id.0)
+                .ok_or_else(|| table_error(TableError::NoEntry, &table))?;
+            Ok(f(entry))
         })
         .await
     }
@@ -180,17 +199,8 @@ impl Target for EmbeddedTarget {
     }
 
     async fn read_direct_counter(&self, table: &str, id: EntryId) -> Result<CounterValue> {
-        let table = table.to_owned();
-        self.on_engine(move |e| {
-            let (_, state) = e
-                .table_mut(&table)
-                .ok_or_else(|| not_found("table", &table))?;
-            let entry = state.entry(id.0);
-            entry
-                .map(|x| counter_value(x.count))
-                .ok_or_else(|| table_error(TableError::NoEntry, &table))
-        })
-        .await
+        self.on_entry(table, id, |entry| counter_value(entry.count))
+            .await
     }
 
     async fn write_direct_counter(
@@ -199,21 +209,12 @@ impl Target for EmbeddedTarget {
         id: EntryId,
         value: CounterValue,
     ) -> Result<()> {
-        let table = table.to_owned();
-        self.on_engine(move |e| {
-            let (_, state) = e
-                .table_mut(&table)
-                .ok_or_else(|| not_found("table", &table))?;
-            let entry = state
-                .entry_mut(id.0)
-                .ok_or_else(|| table_error(TableError::NoEntry, &table))?;
-            entry.count = Count {
-                packets: value.packets,
-                bytes: value.bytes,
-            };
-            Ok(())
-        })
-        .await
+        let count = Count {
+            packets: value.packets,
+            bytes: value.bytes,
+        };
+        self.on_entry(table, id, move |entry| entry.count = count)
+            .await
     }
 
     async fn read_counter(&self, counter: &str, cells: Range<usize>) -> Result<Vec<CounterValue>> {
@@ -316,18 +317,8 @@ impl Target for EmbeddedTarget {
         id: EntryId,
         config: Option<MeterConfig>,
     ) -> Result<()> {
-        let table = table.to_owned();
-        self.on_engine(move |e| {
-            let (_, state) = e
-                .table_mut(&table)
-                .ok_or_else(|| not_found("table", &table))?;
-            let entry = state
-                .entry_mut(id.0)
-                .ok_or_else(|| table_error(TableError::NoEntry, &table))?;
-            entry.meter.set(config.map(rates));
-            Ok(())
-        })
-        .await
+        self.on_entry(table, id, move |entry| entry.meter.set(config.map(rates)))
+            .await
     }
 
     async fn set_value_set(&self, value_set: &str, values: &[Vec<u8>]) -> Result<()> {
