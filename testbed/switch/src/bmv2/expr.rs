@@ -10,6 +10,7 @@ use num_bigint::BigInt;
 use num_traits::ToPrimitive;
 
 use super::fast::Fast;
+use super::op::Bits;
 
 /// Where a field is. Fields of at most 64 bits may share a word with their
 /// neighbours in the header; a wider one has consecutive words of its own.
@@ -43,16 +44,13 @@ impl FieldRef {
     /// The field's bits; of a wide field the first word.
     #[inline(always)]
     pub fn get(self, words: &[u64]) -> u64 {
-        (words.get(self.slot as usize).copied().unwrap_or(0) >> (self.shift & 63)) & self.mask
+        Bits::from(self).get(words)
     }
 
     /// Stores the low bits of `value`; not for wide fields.
     #[inline(always)]
     pub fn set(self, words: &mut [u64], value: u64) {
-        if let Some(w) = words.get_mut(self.slot as usize) {
-            let shift = self.shift & 63;
-            *w = (*w & !(self.mask << shift)) | ((value & self.mask) << shift);
-        }
+        Bits::from(self).set(words, value);
     }
 }
 

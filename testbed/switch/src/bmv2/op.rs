@@ -16,6 +16,7 @@ pub struct Bits {
 }
 
 impl From<FieldRef> for Bits {
+    #[inline(always)]
     fn from(f: FieldRef) -> Self {
         Self {
             slot: f.slot,

@@ -164,13 +164,14 @@ fn add(a: u64, b: u64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::bmv2::bits::{BitWriter, read_wide};
     use crate::bmv2::ir::Piece as Bits;
     use proptest::prelude::*;
 
-    fn reference(data: &[u8]) -> u64 {
+    /// RFC 1071 as written.
+    pub(crate) fn reference(data: &[u8]) -> u64 {
         let mut s = 0u64;
         for c in data.chunks(2) {
             s += (u64::from(c[0]) << 8) | u64::from(c.get(1).copied().unwrap_or(0));

@@ -203,19 +203,8 @@ fn csum16(c: &Calculation, program: &Program, words: &[u64], payload: &[u8]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bmv2::sum::tests::reference;
     use proptest::prelude::*;
-
-    /// RFC 1071 as written.
-    fn reference(data: &[u8]) -> u64 {
-        let mut s = 0u64;
-        for c in data.chunks(2) {
-            s += (u64::from(c[0]) << 8) | u64::from(c.get(1).copied().unwrap_or(0));
-        }
-        while s >> 16 != 0 {
-            s = (s & 0xffff) + (s >> 16);
-        }
-        !s & 0xffff
-    }
 
     proptest! {
         #[test]
