@@ -292,6 +292,40 @@ SELECT
 FROM postcards_local
 GROUP BY node_id, egress_port, flow_id, time, capture, batch, stored_on;
 
+CREATE TABLE IF NOT EXISTS limit_changes_local ON CLUSTER '{cluster}'
+(
+    controller LowCardinality(String) CODEC(ZSTD(3)),
+    unix_ms UInt64 CODEC(Delta, ZSTD(3)),
+    node_id UInt32 CODEC(ZSTD(3)),
+    egress_port UInt32 CODEC(ZSTD(3)),
+    origin LowCardinality(String) CODEC(ZSTD(3)),
+    outcome LowCardinality(String) CODEC(ZSTD(3)),
+    action_before LowCardinality(String) CODEC(ZSTD(3)),
+    limit_before_bytes Nullable(UInt64) CODEC(ZSTD(3)),
+    action LowCardinality(String) CODEC(ZSTD(3)),
+    limit_bytes Nullable(UInt64) CODEC(ZSTD(3)),
+    reason String CODEC(ZSTD(3)),
+    error String CODEC(ZSTD(3)),
+    expected_utilisation Nullable(Float64) CODEC(ZSTD(3)),
+    expected_loss_rate Nullable(Float64) CODEC(ZSTD(3)),
+    expected_delay_ms Nullable(Float64) CODEC(ZSTD(3)),
+    before_utilisation Nullable(Float64) CODEC(ZSTD(3)),
+    before_loss_rate Nullable(Float64) CODEC(ZSTD(3)),
+    before_delay_p99_ms Nullable(Float64) CODEC(ZSTD(3)),
+    after_utilisation Nullable(Float64) CODEC(ZSTD(3)),
+    after_loss_rate Nullable(Float64) CODEC(ZSTD(3)),
+    after_delay_p99_ms Nullable(Float64) CODEC(ZSTD(3)),
+    record String CODEC(ZSTD(3)),
+    record_id UInt64 MATERIALIZED cityHash64(record) CODEC(ZSTD(3)),
+    time DateTime64(3, 'UTC') ALIAS fromUnixTimestamp64Milli(toInt64(unix_ms), 'UTC')
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/{database}/{table}', '{replica}')
+ORDER BY (node_id, egress_port, unix_ms, controller, record_id);
+
+CREATE TABLE IF NOT EXISTS limit_changes ON CLUSTER '{cluster}'
+AS limit_changes_local
+ENGINE = Distributed('{cluster}', currentDatabase(), limit_changes_local, cityHash64(record));
+
 CREATE VIEW IF NOT EXISTS queue_ms ON CLUSTER '{cluster}' AS
 SELECT
     node_id,
@@ -365,3 +399,10 @@ SELECT
 FROM events AS e
 WHERE e.kind = 'flow' AND e.flow_id IS NOT NULL
 GROUP BY e.capture, e.flow_id;
+
+CREATE VIEW IF NOT EXISTS changes ON CLUSTER '{cluster}' AS
+SELECT
+    fromUnixTimestamp64Milli(toInt64(c.unix_ms), 'UTC') AS time,
+    c.* EXCEPT (record),
+    c.record AS record
+FROM limit_changes AS c FINAL;

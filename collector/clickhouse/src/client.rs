@@ -3,6 +3,7 @@
 
 use crate::config::{ClickHouseConfig, Compression};
 use crate::error::{CallError, ClickHouseError};
+use crate::server::Server;
 use std::time::Duration;
 use ureq::Agent;
 
@@ -27,13 +28,18 @@ impl Client {
     /// # Errors
     /// An unreadable password file, or a configuration without `url`.
     pub fn new(config: &ClickHouseConfig) -> Result<Self, ClickHouseError> {
-        let Some(url) = &config.url else {
-            return Err(ClickHouseError::Config {
-                key: "url",
-                what: "is needed".into(),
-            });
-        };
-        let password = match &config.password_file {
+        match config.server() {
+            Some(server) => Self::of(&server),
+            None => Err(ClickHouseError::config("url", "is needed")),
+        }
+    }
+
+    /// As [`Client::new`], for anybody who knows a server.
+    ///
+    /// # Errors
+    /// An unreadable password file.
+    pub fn of(server: &Server) -> Result<Self, ClickHouseError> {
+        let password = match &server.password_file {
             Some(path) => std::fs::read_to_string(path)
                 .map_err(ClickHouseError::io(path))?
                 .trim_end_matches(['\r', '\n'])
@@ -43,14 +49,14 @@ impl Client {
         let agent = Agent::config_builder()
             .http_status_as_error(false)
             .timeout_connect(Some(Duration::from_secs(5)))
-            .timeout_global(Some(Duration::from_secs(config.timeout_s)))
+            .timeout_global(Some(Duration::from_secs(server.timeout_s)))
             .build()
             .into();
         Ok(Self {
             agent,
-            url: format!("{}/", url.trim_end_matches('/')),
-            database: config.database.clone(),
-            user: config.user.clone(),
+            url: format!("{}/", server.url.trim_end_matches('/')),
+            database: server.database.clone(),
+            user: server.user.clone(),
             password,
         })
     }
@@ -122,6 +128,23 @@ impl Client {
             ("wait_end_of_query", "1"),
         ];
         self.call(&settings, body, Some(compression)).map(|_| ())
+    }
+
+    /// Inserts rows given as one JSON object per line. For few rows: nothing
+    /// keeps a repetition from doubling them but the table's own engine.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub fn insert_json(&self, table: &str, lines: &str) -> Result<(), CallError> {
+        let sql = format!("INSERT INTO {table} FORMAT JSONEachRow");
+        let settings = [
+            ("database", self.database.as_str()),
+            ("query", sql.as_str()),
+            ("async_insert", "0"),
+            ("distributed_foreground_insert", "1"),
+            ("wait_end_of_query", "1"),
+        ];
+        self.call(&settings, lines.as_bytes(), None).map(|_| ())
     }
 
     fn call(

@@ -2,6 +2,7 @@
 //! The section `[clickhouse]` of the collector's configuration.
 
 use crate::error::ClickHouseError;
+use crate::server::Server;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -71,49 +72,27 @@ impl ClickHouseConfig {
         self.url.is_some()
     }
 
+    /// The server, if anything is to be sent.
+    pub fn server(&self) -> Option<Server> {
+        Some(Server {
+            url: self.url.clone()?,
+            database: self.database.clone(),
+            user: self.user.clone(),
+            password_file: self.password_file.clone(),
+            timeout_s: self.timeout_s,
+        })
+    }
+
     /// Checks all values; files are not read.
     ///
     /// # Errors
     /// The first that cannot be used.
     pub fn validate(&self) -> Result<(), ClickHouseError> {
-        let error = |key, what: &str| {
-            Err(ClickHouseError::Config {
-                key,
-                what: what.to_owned(),
-            })
-        };
-        let Some(url) = &self.url else {
+        let Some(server) = self.server() else {
             return Ok(());
         };
-        let rest = url
-            .strip_prefix("http://")
-            .or_else(|| url.strip_prefix("https://"));
-        match rest {
-            None => {
-                return error(
-                    "url",
-                    "must begin with http:// or https://, such as \"http://127.0.0.1:8123\"",
-                );
-            }
-            Some(r) if r.trim_end_matches('/').is_empty() || r.contains(['?', '#', '@', ' ']) => {
-                return error(
-                    "url",
-                    "only scheme, host, port and path; user and password have their own keys",
-                );
-            }
-            Some(_) => {}
-        }
-        let word = |s: &str| {
-            !s.is_empty()
-                && s.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-                && !s.starts_with(|c: char| c.is_ascii_digit())
-        };
-        if !word(&self.database) {
-            return error(
-                "database",
-                "must be a name of letters, digits and underscores",
-            );
-        }
+        server.validate()?;
+        let error = |key, what| Err(ClickHouseError::config(key, what));
         if self.spool_dir.is_none() {
             return error(
                 "spool_dir",
@@ -128,9 +107,6 @@ impl ClickHouseConfig {
         }
         if !(1..=16).contains(&self.connections) {
             return error("connections", "must be 1..=16");
-        }
-        if !(1..=3600).contains(&self.timeout_s) {
-            return error("timeout_s", "must be 1..=3600");
         }
         if !(10..=3_600_000).contains(&self.retry_max_ms) {
             return error("retry_max_ms", "must be 10..=3600000");

@@ -27,6 +27,14 @@ pub enum ClickHouseError {
 }
 
 impl ClickHouseError {
+    /// A key of the configuration whose value cannot be used.
+    pub fn config(key: &'static str, what: &str) -> Self {
+        Self::Config {
+            key,
+            what: what.to_owned(),
+        }
+    }
+
     /// For `map_err`.
     pub fn io(path: impl AsRef<Path>) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.as_ref().to_path_buf();

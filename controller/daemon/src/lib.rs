@@ -2,10 +2,12 @@
 //! The Tidemark controller: estimates, advice, control, console and REST API.
 //!
 //! [`core`] is the state and what happens to it, [`api`] shows it over HTTP,
-//! [`cli`] is the command line, [`config`] the file.
+//! [`store`] keeps the audit log in ClickHouse, [`cli`] is the command line,
+//! [`config`] the file.
 
 pub mod api;
 pub mod cli;
 pub mod config;
 pub mod core;
 pub mod metrics;
+pub mod store;

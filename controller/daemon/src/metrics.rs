@@ -4,12 +4,13 @@
 use crate::core::Core;
 use crate::core::audit::{Outcome, lock};
 use crate::core::control::limit_in_force;
+use crate::store::Stats;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 use tidemark_estimators::LinkEstimate;
 
@@ -91,6 +92,46 @@ pub struct Metrics {
     updates_lost: Family<CollectorLabel, Gauge>,
     switch_ready: Family<SwitchLabel, Gauge>,
     changes: Family<OutcomeLabel, Counter>,
+    audit: Vec<Gauge>,
+}
+
+/// Name and help of the gauges of the audit log, in the order of
+/// [`audit_values`].
+const AUDIT_GAUGES: &[(&str, &str)] = &[
+    (
+        "audit_records_not_written",
+        "Records of the audit log that its file has not taken",
+    ),
+    (
+        "audit_records_stored",
+        "Records of the audit log that ClickHouse has taken",
+    ),
+    (
+        "audit_records_rejected",
+        "Lines of the audit log that are no record, or that ClickHouse cannot read",
+    ),
+    (
+        "audit_store_retries",
+        "Failed attempts to store records in ClickHouse",
+    ),
+    (
+        "audit_waiting_bytes",
+        "Bytes of the audit log that ClickHouse has not taken yet",
+    ),
+];
+
+fn audit_values(core: &Core) -> [u64; 5] {
+    let get = |f: fn(&Stats) -> &AtomicU64| {
+        let stats = core.store.get();
+        stats.map_or(0, |s| f(s).load(Ordering::Relaxed))
+    };
+    [
+        core.audit.not_written(),
+        get(|s| &s.stored),
+        get(|s| &s.rejected),
+        get(|s| &s.retries),
+        get(|s| &s.waiting_bytes),
+    ]
 }
 
 impl Default for Metrics {
@@ -135,6 +176,12 @@ impl Default for Metrics {
         );
         let changes = Family::default();
         registry.register("limit_changes", "Limit changes by outcome", changes.clone());
+        let mut audit = Vec::new();
+        for (name, help) in AUDIT_GAUGES {
+            let gauge = Gauge::default();
+            registry.register(*name, *help, gauge.clone());
+            audit.push(gauge);
+        }
         Self {
             registry: root,
             links,
@@ -146,6 +193,7 @@ impl Default for Metrics {
             updates_lost,
             switch_ready,
             changes,
+            audit,
         }
     }
 }
@@ -183,6 +231,9 @@ impl Metrics {
             self.updates_lost
                 .get_or_create(&label)
                 .set(count(f.updates_lost));
+        }
+        for (gauge, value) in self.audit.iter().zip(audit_values(core)) {
+            gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
         }
         for (&node, s) in &core.switches {
             let ready = lock(&s.state).health.ready();

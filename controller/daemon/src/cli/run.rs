@@ -6,6 +6,7 @@ use crate::api::tls::TlsListener;
 use crate::api::{self, Token, TokenSource};
 use crate::config::Config;
 use crate::core::{Core, subscribe, switches, tick};
+use crate::store::Store;
 use anyhow::Context as _;
 use serde_json::json;
 use std::path::Path;
@@ -74,6 +75,10 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let acceptor = http.tls.as_ref().map(api::tls::acceptor).transpose()?;
     let connected = switches::connect(&config)?;
     let core = Arc::new(Core::new(config, connected)?);
+    let store = Store::start(&core.config)?;
+    if let Some(store) = &store {
+        let _ = core.store.set(Arc::clone(&store.stats));
+    }
     if !address.ip().is_loopback() && acceptor.is_none() {
         tracing::warn!(%address, "listening beyond this machine, without encryption; set http.tls");
     }
@@ -118,6 +123,10 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     };
     tasks.abort_all();
     core.save();
+    if let Some(store) = store {
+        // Its calls block.
+        let _ = tokio::task::spawn_blocking(|| store.finish()).await;
+    }
     tracing::info!("ended");
     ended
 }

@@ -62,6 +62,7 @@ impl Config {
                 c.max_limit_bytes
             );
         }
+        self.check_clickhouse()?;
         for (i, l) in self.links.iter().enumerate() {
             if let Some(t) = &l.targets {
                 check_targets(&format!("links[{i}].targets"), t)?;
@@ -86,6 +87,24 @@ impl Config {
                     bail!("switches[{i}].provision.{e}");
                 }
             }
+        }
+        Ok(())
+    }
+
+    fn check_clickhouse(&self) -> anyhow::Result<()> {
+        let Some(server) = self.clickhouse.server() else {
+            return Ok(());
+        };
+        server.validate()?;
+        if self.control.audit_log.is_none() {
+            bail!("clickhouse.url: needs control.audit_log: records wait there until stored");
+        }
+        let pause = self.clickhouse.retry_max_ms;
+        if !(500..=3_600_000).contains(&pause) {
+            bail!("clickhouse.retry_max_ms: {pause} must be 500 to 3600000");
+        }
+        if self.clickhouse.controller_name().is_empty() {
+            bail!("clickhouse.controller: give a name; this host has none");
         }
         Ok(())
     }

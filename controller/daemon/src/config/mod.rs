@@ -3,9 +3,11 @@
 //! anything starts. Unknown keys are errors.
 
 mod check;
+mod clickhouse;
 mod control;
 
 pub use check::check_targets;
+pub use clickhouse::ClickHouse;
 pub use control::{Control, Mode};
 
 use anyhow::Context as _;
@@ -36,6 +38,7 @@ pub struct Config {
     /// How the advisor works.
     pub advisor: tidemark_rules::Options,
     pub control: Control,
+    pub clickhouse: ClickHouse,
     pub links: Vec<LinkConfig>,
     pub switches: Vec<SwitchConfig>,
 }
@@ -51,6 +54,7 @@ impl Default for Config {
             targets: Targets::default(),
             advisor: tidemark_rules::Options::default(),
             control: Control::default(),
+            clickhouse: ClickHouse::default(),
             links: Vec::new(),
             switches: Vec::new(),
         }
@@ -188,6 +192,7 @@ impl Config {
         fix(&mut self.http.token_file);
         fix(&mut self.control.audit_log);
         fix(&mut self.state_file);
+        fix(&mut self.clickhouse.password_file);
         if let Some(tls) = &mut self.http.tls {
             tls.cert = base.join(&tls.cert);
             tls.key = base.join(&tls.key);

@@ -42,6 +42,15 @@ fn values_are_checked() {
         ),
         ("[control]\nmin_limit_bytes = 100000000", "min_limit_bytes"),
         ("[http]\ntoken = \"short\"", "http.token"),
+        ("[clickhouse]\nurl = \"http://h:8123\"", "control.audit_log"),
+        (
+            "[control]\naudit_log = \"a\"\n[clickhouse]\nurl = \"h:8123\"",
+            "clickhouse.url",
+        ),
+        (
+            "[control]\naudit_log = \"a\"\n[clickhouse]\nurl = \"http://h\"\nretry_max_ms = 1",
+            "clickhouse.retry_max_ms",
+        ),
         (
             "[[switches]]\nnode = 1\naddress = \"x\"\n[switches.provision.limits]\nfive = { action = \"unlimited\" }",
             "limits.five",

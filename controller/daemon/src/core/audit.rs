@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 use tidemark_rules::{Observed, Prediction};
@@ -84,6 +85,7 @@ pub struct Change {
 #[derive(Debug)]
 pub struct Audit {
     file: Option<Mutex<File>>,
+    not_written: AtomicU64,
     recent: Mutex<VecDeque<Change>>,
 }
 
@@ -96,6 +98,7 @@ impl Audit {
         let Some(path) = path else {
             return Ok(Self {
                 file: None,
+                not_written: AtomicU64::new(0),
                 recent: Mutex::default(),
             });
         };
@@ -107,11 +110,13 @@ impl Audit {
         let recent = last_records(&mut file)?;
         Ok(Self {
             file: Some(Mutex::new(file)),
+            not_written: AtomicU64::new(0),
             recent: Mutex::new(recent),
         })
     }
 
-    /// Appends a record. Failure to write the file is logged, not fatal.
+    /// Appends a record. Failure to write the file is logged and counted, not
+    /// fatal.
     pub fn record(&self, change: Change) {
         tracing::info!(
             node = change.node,
@@ -128,6 +133,7 @@ impl Audit {
                 .map_err(std::io::Error::from)
                 .and_then(|line| lock(file).write_all((line + "\n").as_bytes()));
             if let Err(e) = written {
+                self.not_written.fetch_add(1, Ordering::Relaxed);
                 tracing::error!("audit log: cannot be written: {e}");
             }
         }
@@ -136,6 +142,11 @@ impl Audit {
         if recent.len() > KEPT {
             recent.pop_front();
         }
+    }
+
+    /// Records that the file has not taken.
+    pub fn not_written(&self) -> u64 {
+        self.not_written.load(Ordering::Relaxed)
     }
 
     /// The last records, oldest first.

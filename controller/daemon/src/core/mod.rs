@@ -24,6 +24,7 @@ pub mod tried;
 
 use crate::config::{Config, Mode};
 use crate::metrics::Metrics;
+use crate::store::Stats;
 use audit::{Audit, lock};
 use feed::Feed;
 use link::LinkState;
@@ -31,7 +32,7 @@ use phases::Phases;
 use serde_json::Value;
 use state::StateFile;
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 use switches::Switch;
 use tidemark_estimators::LinkId;
@@ -62,6 +63,8 @@ pub struct Core {
     pub phases: Mutex<Phases>,
     pub state_file: Option<StateFile>,
     pub audit: Audit,
+    /// What the audit log's store has done, where there is one.
+    pub store: OnceLock<Arc<Stats>>,
     pub metrics: Metrics,
     pub events: broadcast::Sender<Event>,
     /// One limit change at a time.
@@ -99,6 +102,7 @@ impl Core {
             targets: Mutex::new((config.targets.clone(), of_links.collect())),
             phases: Mutex::default(),
             audit,
+            store: OnceLock::new(),
             metrics: Metrics::default(),
             events: broadcast::channel(64).0,
             changing: tokio::sync::Mutex::default(),

@@ -142,18 +142,16 @@ pub(super) async fn write(
     let now_ns = core.with_feed(link, |f| f.now_ns(link)).unwrap_or(0);
     let _changing = core.changing.lock().await;
     let dry_run = core.config.control.dry_run;
-    let before = match switch.driver.read_limit(link.port).await {
-        Ok(l) => Some(l),
+    let read = switch.driver.read_limit(link.port).await;
+    let before = read.as_ref().ok().copied();
+    let result = match read {
         Err(e) if dry_run => {
             tracing::warn!("dry run: {e}");
-            None
+            Ok(limit)
         }
-        Err(e) => return Err(ControlError::Switch(e)),
-    };
-    let result = if dry_run {
-        Ok(limit)
-    } else {
-        switch.driver.set_limit(link.port, limit).await
+        Err(e) => Err(e),
+        Ok(_) if dry_run => Ok(limit),
+        Ok(_) => switch.driver.set_limit(link.port, limit).await,
     };
     let outcome = match &result {
         Ok(_) if dry_run => Outcome::DryRun,

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The audit log in ClickHouse, so that a dashboard can draw every limit change
+//! over what the collectors stored there.
+//!
+//! The log's file is the queue: [`follow`] reads it from where [`progress`] says,
+//! [`row`] makes rows of its lines, and only when the server has taken them the
+//! position moves on. A record can thus wait for days, survives both ends, and
+//! may be sent twice; the table keeps one row per record.
+
+pub mod follow;
+mod progress;
+mod row;
+
+use crate::config::Config;
+use anyhow::Context as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use tidemark_clickhouse::Client;
+
+/// The thread that stores, and what it has done.
+#[derive(Debug)]
+pub struct Store {
+    pub stats: Arc<Stats>,
+    end: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Counters of the store.
+#[derive(Debug, Default)]
+pub struct Stats {
+    /// Records that the server has taken.
+    pub stored: AtomicU64,
+    /// Lines of the log that are no record, or that the server cannot read.
+    pub rejected: AtomicU64,
+    /// Attempts that failed.
+    pub retries: AtomicU64,
+    /// Bytes of the log that the server has not taken yet.
+    pub waiting_bytes: AtomicU64,
+}
+
+impl Store {
+    /// Starts storing, if the configuration names a server.
+    ///
+    /// # Errors
+    /// An unreadable password file, or no thread.
+    pub fn start(config: &Config) -> anyhow::Result<Option<Self>> {
+        let (Some(server), Some(log)) = (config.clickhouse.server(), &config.control.audit_log)
+        else {
+            return Ok(None);
+        };
+        let client = Client::of(&server)?;
+        let stats = Arc::new(Stats::default());
+        let end = Arc::new(AtomicBool::new(false));
+        let mut follower = follow::Follower::new(log, client, &config.clickhouse, &stats);
+        let ends = Arc::clone(&end);
+        let thread = std::thread::Builder::new()
+            .name("audit-store".into())
+            .spawn(move || follower.run(&ends))
+            .context("clickhouse: cannot start a thread")?;
+        Ok(Some(Self {
+            stats,
+            end,
+            thread: Some(thread),
+        }))
+    }
+
+    /// Sends what is there, once; the rest waits in the log for the next start.
+    pub fn finish(mut self) {
+        self.end.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            let _ = thread.join();
+        }
+    }
+}

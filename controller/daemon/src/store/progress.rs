@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How much of the audit log the server has: a small file beside it.
+
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Position in one file, known by its inode: another file of the same name is
+/// read from its beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Position {
+    pub inode: u64,
+    pub bytes: u64,
+}
+
+/// The file `<audit log>.stored`.
+#[derive(Debug)]
+pub struct ProgressFile(PathBuf);
+
+impl ProgressFile {
+    pub fn beside(log: &Path) -> Self {
+        let mut name = log.as_os_str().to_owned();
+        name.push(".stored");
+        Self(name.into())
+    }
+
+    /// What was stored last; the beginning where nothing sensible is said:
+    /// records may be sent again, the table keeps one row of each.
+    pub fn load(&self) -> Position {
+        let text = std::fs::read_to_string(&self.0).unwrap_or_default();
+        serde_json::from_str(&text).unwrap_or_default()
+    }
+
+    /// # Errors
+    /// A directory that cannot be written to.
+    pub fn save(&self, position: Position) -> std::io::Result<()> {
+        let mut partial = self.0.clone().into_os_string();
+        partial.push(".part");
+        std::fs::write(&partial, serde_json::to_string(&position)?)?;
+        std::fs::rename(&partial, &self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_is_kept_and_nonsense_is_the_beginning() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = ProgressFile::beside(&dir.path().join("audit.jsonl"));
+        assert_eq!(file.load(), Position::default());
+        let at = Position {
+            inode: 7,
+            bytes: 90,
+        };
+        file.save(at).unwrap();
+        assert_eq!(file.load(), at);
+        std::fs::write(dir.path().join("audit.jsonl.stored"), "{").unwrap();
+        assert_eq!(file.load(), Position::default());
+    }
+}

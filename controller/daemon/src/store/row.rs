@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A record of the audit log as a row of `limit_changes`.
+
+use crate::core::audit::{Change, Origin, Outcome};
+use serde::Serialize;
+use tidemark_rules::{Observed, Prediction};
+use tidemark_southbound::Limit;
+
+/// Columns of `deploy/clickhouse/schema.sql`, by name.
+#[derive(Debug, Serialize)]
+struct Row<'a> {
+    controller: &'a str,
+    /// The log's own line: everything that has no column of its own.
+    record: &'a str,
+    unix_ms: u64,
+    node_id: u32,
+    egress_port: u32,
+    origin: Origin,
+    outcome: Outcome,
+    action_before: &'static str,
+    limit_before_bytes: Option<u64>,
+    action: &'static str,
+    limit_bytes: Option<u64>,
+    reason: &'a str,
+    error: &'a str,
+    expected_utilisation: Option<f64>,
+    expected_loss_rate: Option<f64>,
+    expected_delay_ms: Option<f64>,
+    before_utilisation: Option<f64>,
+    before_loss_rate: Option<f64>,
+    before_delay_p99_ms: Option<f64>,
+    after_utilisation: Option<f64>,
+    after_loss_rate: Option<f64>,
+    after_delay_p99_ms: Option<f64>,
+}
+
+/// The row of one line of the log, as a line of JSON; `None` when the line is no
+/// record.
+pub fn row(controller: &str, line: &str) -> Option<String> {
+    let change: Change = serde_json::from_str(line).ok()?;
+    let expected = |f: fn(&Prediction) -> f64| change.expected.as_ref().map(f);
+    let observed = |o: &Option<Observed>, f: fn(&Observed) -> f64| o.as_ref().map(f);
+    let (before, after) = (&change.measured_before, &change.measured_after);
+    let row = Row {
+        controller,
+        record: line,
+        unix_ms: change.unix_ms,
+        node_id: change.node,
+        egress_port: change.port,
+        origin: change.origin,
+        outcome: change.outcome,
+        action_before: action(change.before),
+        limit_before_bytes: change.before.and_then(|l| l.bytes()),
+        action: action(change.limit),
+        limit_bytes: change.limit.and_then(|l| l.bytes()),
+        reason: &change.reason,
+        error: change.error.as_deref().unwrap_or_default(),
+        expected_utilisation: expected(|p| p.utilisation.value),
+        expected_loss_rate: expected(|p| p.loss_rate.value),
+        expected_delay_ms: expected(|p| p.delay_ms.value),
+        before_utilisation: observed(before, |o| o.utilisation),
+        before_loss_rate: observed(before, |o| o.loss_rate),
+        before_delay_p99_ms: observed(before, |o| o.delay_p99_ms),
+        after_utilisation: observed(after, |o| o.utilisation),
+        after_loss_rate: observed(after, |o| o.loss_rate),
+        after_delay_p99_ms: observed(after, |o| o.delay_p99_ms),
+    };
+    serde_json::to_string(&row).ok()
+}
+
+fn action(limit: Option<Limit>) -> &'static str {
+    match limit {
+        Some(Limit::DropTail { .. }) => "drop_tail",
+        Some(Limit::MarkCe { .. }) => "mark_ce",
+        Some(Limit::Unlimited) => "unlimited",
+        None => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: &str = r#"{"unix_ms":1700000000123,"node":10,"port":5,"origin":"auto","outcome":"kept","before":{"action":"unlimited"},"limit":{"action":"drop_tail","limit_bytes":172448},"reason":"measured \"after\"","error":null,"expected":null,"measured_before":null,"measured_after":{"utilisation":0.99,"loss_rate":0.002,"drops":9,"delay_mean_ms":5.0,"delay_p50_ms":4.5,"delay_p99_ms":12.5,"delay_max_ms":13.0}}"#;
+
+    #[test]
+    fn every_column_has_its_value() {
+        let row: serde_json::Value = serde_json::from_str(&row("lab", LINE).unwrap()).unwrap();
+        let expected = serde_json::json!({
+            "controller": "lab", "record": LINE, "unix_ms": 1_700_000_000_123_u64,
+            "node_id": 10, "egress_port": 5, "origin": "auto", "outcome": "kept",
+            "action_before": "unlimited", "limit_before_bytes": null,
+            "action": "drop_tail", "limit_bytes": 172_448,
+            "reason": "measured \"after\"", "error": "",
+            "expected_utilisation": null, "expected_loss_rate": null, "expected_delay_ms": null,
+            "before_utilisation": null, "before_loss_rate": null, "before_delay_p99_ms": null,
+            "after_utilisation": 0.99, "after_loss_rate": 0.002, "after_delay_p99_ms": 12.5,
+        });
+        assert_eq!(row, expected);
+        // Every column is one of the table's.
+        let schema = include_str!("../../../../deploy/clickhouse/schema.sql");
+        let table = schema.split("EXISTS limit_changes\n").nth(1).unwrap();
+        let table = &table[..table.find("ENGINE").unwrap()];
+        for column in row.as_object().unwrap().keys() {
+            assert!(table.contains(&format!("    {column} ")), "{column}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_record_is_none() {
+        for line in ["", "{", "{\"unix_ms\": 2, \"no", "[]", &LINE[1..]] {
+            assert_eq!(row("lab", line), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,22 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Changes of one port's limit: who wanted them, what was expected and measured.
+-- Parameters: node, port, from_ms, to_ms (Unix time, ms).
+SELECT
+    time,
+    origin,
+    outcome,
+    limit_before_bytes,
+    limit_bytes,
+    before_utilisation,
+    after_utilisation,
+    before_loss_rate,
+    expected_loss_rate,
+    after_loss_rate,
+    before_delay_p99_ms,
+    after_delay_p99_ms,
+    reason,
+    error
+FROM changes
+WHERE node_id = {node:UInt32} AND egress_port = {port:UInt32}
+    AND unix_ms >= {from_ms:UInt64} AND unix_ms < {to_ms:UInt64}
+ORDER BY unix_ms, outcome
