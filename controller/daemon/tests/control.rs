@@ -416,6 +416,48 @@ async fn what_was_set_survives_the_controller() {
 }
 
 #[tokio::test]
+async fn a_change_is_judged_after_a_restart_of_the_controller() {
+    let dir = tempfile::tempdir().unwrap();
+    let configure = |c: &mut tidemark_controller::config::Config| {
+        c.state_file = Some(dir.path().join("state.json"));
+        c.control.audit_log = Some(dir.path().join("audit.jsonl"));
+        c.control.mode = Mode::Confirm;
+    };
+    let mut lab = Lab::new(configure);
+    lab.pass(16).await;
+    assert_eq!(lab.post("/advice/apply", json!({})).await.0, 200);
+    let applied = in_force(&lab);
+    drop(lab);
+
+    let mut lab = Lab::new(configure);
+    let limit_bytes = applied;
+    let limit = Limit::DropTail { limit_bytes };
+    lab.switch.limits.lock().unwrap().insert(PORT, limit);
+    lab.obey();
+    lab.traffic.drops_per_flow = 300;
+    // Its telemetry has yet to come.
+    tidemark_controller::core::tick::once(&lab.core).await;
+    lab.pass(1).await;
+    let (_, link) = lab.get("/links/10/5").await;
+    assert_eq!(link["watching"]["limit"]["limit_bytes"], applied);
+    lab.pass(5).await;
+    assert_eq!(in_force(&lab), 250_000);
+    let seen = outcomes(&lab).await;
+    let expected = [
+        ("confirmed", "set"),
+        ("rollback", "worse"),
+        ("rollback", "set"),
+    ];
+    let seen: Vec<_> = seen.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+    assert_eq!(seen, expected);
+    // And once judged, it is done with.
+    drop(lab);
+    let lab = Lab::new(configure);
+    let links = lab.core.links.lock().unwrap();
+    assert!(links.values().all(|l| l.watching.is_none()));
+}
+
+#[tokio::test]
 async fn a_change_is_not_judged_by_another_traffic() {
     let mut lab = Lab::new(|c| {
         c.control.mode = Mode::Confirm;

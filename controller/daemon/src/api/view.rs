@@ -77,10 +77,14 @@ pub fn link(core: &Core, id: LinkId, full: bool) -> Value {
         "since_ns": state.map(|s| s.conditions.since_ns()),
     });
     v["advice"] = a.map_or(Value::Null, |a| advice(a, !full));
-    v["watching"] = state.and_then(|s| s.watching.as_ref()).map_or(
-        Value::Null,
-        |w| json!({"before": w.before, "limit": w.limit, "from_ns": w.from_ns, "to_ns": w.to_ns}),
-    );
+    v["watching"] = state
+        .and_then(|s| s.watching.as_ref())
+        .map_or(Value::Null, |w| {
+            json!({
+                "before": w.change.before, "limit": w.change.limit,
+                "from_ns": w.span_ns.map(|s| s.0), "to_ns": w.span_ns.map(|s| s.1),
+            })
+        });
     v
 }
 

@@ -4,11 +4,11 @@
 use super::conditions::Conditions;
 use super::steady::Steady;
 use super::tried::Tried;
+use super::watching::Watching;
 use std::sync::Arc;
 use std::time::Instant;
-use tidemark_estimators::{Estimate, LinkEstimate};
-use tidemark_rules::{Advice, Goal, Observed};
-use tidemark_southbound::Limit;
+use tidemark_estimators::LinkEstimate;
+use tidemark_rules::{Advice, Observed};
 
 /// One link, as of the last tick.
 #[derive(Debug, Default)]
@@ -36,24 +36,6 @@ impl LinkState {
         self.hold_until = None;
         self.tried = None;
     }
-}
-
-/// A change whose outcome is being measured.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Watching {
-    /// What to go back to.
-    pub before: Option<Limit>,
-    pub limit: Limit,
-    pub measured_before: Observed,
-    /// N_b before it.
-    pub n_b: Option<Estimate>,
-    /// Goals that the advice gave up.
-    pub given_up: Vec<Goal>,
-    /// The outcome is measured over this span of the switch's clock.
-    pub from_ns: u64,
-    pub to_ns: u64,
-    /// Given up when the telemetry has not come by then.
-    pub deadline: Instant,
 }
 
 /// Utilisation, loss and delay out of an estimate; `None` without capacity or

@@ -21,6 +21,7 @@ pub mod subscribe;
 pub mod switches;
 pub mod tick;
 pub mod tried;
+pub mod watching;
 
 use crate::config::{Config, Mode};
 use crate::metrics::Metrics;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What survives a restart of the controller: mode, targets, the limits that it
-//! set, and where its advice stood. One small JSON file, replaced as a whole.
+//! set and those it was still watching, and where its advice stood. One small JSON file, replaced as a whole.
 //!
 //! A value changed at run time goes with the configured value that it replaced:
 //! when the configuration says something else at the next start, that wins.
 
 use super::Core;
 use super::audit::{lock, unix_ms};
+use super::watching::{self, Watching};
 use crate::config::{Config, Mode};
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
@@ -68,6 +69,8 @@ pub struct SavedLink {
     pub hold_until_unix_ms: Option<u64>,
     /// The advice that was held.
     pub advice_bytes: Option<u64>,
+    /// A change whose outcome was being measured.
+    pub watching: Option<watching::Watched>,
 }
 
 /// The file, and what was last written to it.
@@ -170,6 +173,9 @@ pub fn snapshot(core: &Core) -> Saved {
             let at_s = (now_ms as f64 / 1e3 + in_s).round();
             entry(&mut links, id).hold_until_unix_ms = Some((at_s * 1e3) as u64);
         }
+        if let Some(w) = &state.watching {
+            entry(&mut links, id).watching = Some(w.change.clone());
+        }
         if let Some(bytes) = state.steady.held() {
             entry(&mut links, id).advice_bytes = Some(bytes);
         }
@@ -227,6 +233,10 @@ pub fn restore(core: &Core, saved: &Saved) {
         state.hold_until = l
             .hold_until_unix_ms
             .map(|at| now + Duration::from_millis(at.saturating_sub(now_ms).min(86_400_000)));
+        if let Some(change) = &l.watching {
+            tracing::info!(link = %id, limit = %change.limit, "state file: the outcome of this change is still to be measured");
+            state.watching = Some(Watching::waiting(change.clone()));
+        }
         if let Some(bytes) = l.advice_bytes {
             state.steady = super::steady::Steady::holding(bytes);
         }

@@ -6,8 +6,9 @@ use crate::core::Core;
 use crate::core::audit::{Change, Origin, Outcome, lock, unix_ms};
 use crate::core::conditions::differs;
 use crate::core::guard;
-use crate::core::link::{Watching, observed};
+use crate::core::link::observed;
 use crate::core::tried::Tried;
+use crate::core::watching::Watching;
 use serde_json::json;
 use std::time::{Duration, Instant};
 use tidemark_estimators::LinkId;
@@ -24,8 +25,12 @@ pub async fn judge(core: &Core) {
         .collect();
     for (link, w) in watched {
         let measured = core.with_feed(link, |f| {
-            let arrived = f.complete_ns(link) >= w.to_ns;
-            arrived.then(|| f.estimate(link, w.from_ns, w.to_ns))
+            let Some((from_ns, to_ns)) = w.span_ns else {
+                begin(core, link, f.now_ns(link));
+                return None;
+            };
+            let arrived = f.complete_ns(link) >= to_ns;
+            arrived.then(|| f.estimate(link, from_ns, to_ns))
         });
         let Some(Some(estimate)) = measured else {
             if Instant::now() > w.deadline {
@@ -34,7 +39,7 @@ pub async fn judge(core: &Core) {
             continue;
         };
         let n_b = estimate.estimates.n_b;
-        if let Some(before) = w.n_b.filter(|b| differs(b, &n_b)) {
+        if let Some(before) = w.change.n_b.filter(|b| differs(b, &n_b)) {
             let why = format!(
                 "the traffic changed meanwhile: N_b was {:.0} and is {:.0}",
                 before.value, n_b.value
@@ -48,8 +53,14 @@ pub async fn judge(core: &Core) {
         };
         stop_watching(core, link);
         let targets = core.targets_of(link);
-        let worse = guard::worse(&targets, &w.given_up, &w.measured_before, &after, 0.1);
-        let bad = guard::takes_back(&targets, &worse, &w.measured_before, &after);
+        let worse = guard::worse(
+            &targets,
+            &w.change.given_up,
+            &w.change.measured_before,
+            &after,
+            0.1,
+        );
+        let bad = guard::takes_back(&targets, &worse, &w.change.measured_before, &after);
         let worse: Vec<String> = worse.into_iter().map(|(_, why)| why).collect();
         let change = Change {
             unix_ms: unix_ms(),
@@ -57,8 +68,8 @@ pub async fn judge(core: &Core) {
             port: link.port,
             origin: Origin::Rollback,
             outcome: if bad { Outcome::Worse } else { Outcome::Kept },
-            before: w.before,
-            limit: Some(w.limit),
+            before: w.change.before,
+            limit: Some(w.change.limit),
             reason: if bad {
                 worse.join("; ")
             } else if worse.is_empty() {
@@ -71,16 +82,26 @@ pub async fn judge(core: &Core) {
             },
             error: None,
             expected: None,
-            measured_before: Some(w.measured_before),
+            measured_before: Some(w.change.measured_before),
             measured_after: Some(after),
         };
         core.metrics.change(change.outcome);
         core.emit("change", json!(change));
         core.audit.record(change);
         // Somebody else may have set another limit meanwhile: leave that.
-        if bad && limit_in_force(core, link) == Some(w.limit) {
+        if bad && limit_in_force(core, link) == Some(w.change.limit) {
             roll_back(core, link, &w, &worse.join("; ")).await;
         }
+    }
+}
+
+/// Telemetry has come of a change that was made before a restart.
+fn begin(core: &Core, link: LinkId, now_ns: u64) {
+    if let Some(w) = lock(&core.links)
+        .get_mut(&link)
+        .and_then(|s| s.watching.as_mut())
+    {
+        w.observe_from(now_ns, &core.config.control);
     }
 }
 
@@ -97,12 +118,12 @@ pub fn abandon(core: &Core, link: LinkId, why: &str) {
         port: link.port,
         origin: Origin::Rollback,
         outcome: Outcome::Unclear,
-        before: w.before,
-        limit: Some(w.limit),
+        before: w.change.before,
+        limit: Some(w.change.limit),
         reason: format!("not judged: {why}"),
         error: None,
         expected: None,
-        measured_before: Some(w.measured_before),
+        measured_before: Some(w.change.measured_before),
         measured_after: None,
     };
     core.metrics.change(change.outcome);
@@ -117,7 +138,7 @@ fn stop_watching(core: &Core, link: LinkId) {
 }
 
 async fn roll_back(core: &Core, link: LinkId, w: &Watching, why: &str) {
-    let Some(before) = w.before else {
+    let Some(before) = w.change.before else {
         return;
     };
     let reason = format!("rolled back: {why}");
@@ -126,7 +147,7 @@ async fn roll_back(core: &Core, link: LinkId, w: &Watching, why: &str) {
     if let Some(state) = lock(&core.links).get_mut(&link) {
         let hold = Duration::from_secs_f64(core.config.control.rollback_hold_s);
         state.hold_until = Some(Instant::now() + hold);
-        let failed = w.limit.bytes();
+        let failed = w.change.limit.bytes();
         state.tried = failed.map(|bytes| Tried::failed(bytes, MEMORY_OVER_HOLD * hold));
         state.steady.restart();
     }

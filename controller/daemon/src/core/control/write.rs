@@ -5,10 +5,11 @@ use super::{Changed, ControlError, auto, known, limit_in_force, may_apply};
 use crate::core::Core;
 use crate::core::audit::{Change, Origin, Outcome, lock, unix_ms};
 use crate::core::guard::{self, Refusal};
-use crate::core::link::{Watching, observed};
+use crate::core::link::observed;
+use crate::core::watching::{self, Watching};
 use serde_json::json;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tidemark_estimators::LinkId;
 use tidemark_rules::Advice;
 use tidemark_southbound::Limit;
@@ -83,21 +84,18 @@ pub async fn apply_advice(
     let advised = Some(Arc::clone(&advice));
     let mut changed = write(core, link, limit, origin, reason, advised).await?;
     let now_ns = core.with_feed(link, |f| f.now_ns(link)).unwrap_or(0);
-    if let Some(measured_before) = before_measured.filter(|_| !core.config.control.dry_run) {
-        let c = &core.config.control;
-        let ns = |s: f64| (s.max(0.0) * 1e9) as u64;
-        let from_ns = now_ns + ns(c.settle_s);
+    let control = &core.config.control;
+    if let Some(measured_before) = before_measured.filter(|_| !control.dry_run) {
         let infeasible = advice.infeasible.as_ref();
-        let watching = Watching {
+        let mut watching = Watching::waiting(watching::Watched {
             before: changed.before,
             n_b: estimate.as_ref().map(|e| e.estimates.n_b),
             limit: changed.limit,
             measured_before,
             given_up: infeasible.map_or_else(Vec::new, |i| i.given_up.clone()),
-            from_ns,
-            to_ns: from_ns + ns(c.observe_s),
-            deadline: Instant::now() + Duration::from_secs_f64(c.settle_s + c.observe_s + 15.0),
-        };
+            settles_unix_ms: watching::settles_unix_ms(control),
+        });
+        watching.observe_from(now_ns, control);
         if let Some(state) = lock(&core.links).get_mut(&link) {
             state.watching = Some(watching);
         }
