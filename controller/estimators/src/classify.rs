@@ -15,7 +15,7 @@ use crate::reductions::{Reduction, passive, probed};
 use crate::rtt::BaseRtt;
 use crate::types::{CongestionControl, Evidence, FlowClass};
 use crate::window::FlowWindow;
-use evidence::Odds;
+use evidence::{Odds, defies_loss};
 use facts::{Facts, facts};
 
 /// What the link says about all its flows.
@@ -125,6 +125,9 @@ pub(crate) fn classify(
             recognised = recognise(&reductions);
         }
         let f = facts(flow, base, &reductions, config);
+        if defies_loss(flow, &f, &reductions) {
+            recognised.cc = CongestionControl::Bbr;
+        }
         persistent(flow, link, config, &reductions, &recognised, &f)
     };
     Classified {

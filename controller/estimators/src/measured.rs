@@ -34,6 +34,7 @@ impl LinkEstimate {
             .iter()
             .filter(|f| f.class == FlowClass::Lbp)
             .collect();
+        let model_based = ModelBased::of(&lbp);
         Measured {
             capacity_bps: self.capacity_bps as f64,
             queue_drain_bps: self.queue_drain_bps,
@@ -59,7 +60,7 @@ impl LinkEstimate {
             rho_other: e.rho_other.value,
             regime: e.regime.value,
             saturable: e.saturable.value,
-            congestion_control: common(&lbp),
+            congestion_control: common(&lbp, model_based.share),
             beta: mean_beta(&lbp),
             observed: self.utilisation.mean.map(|utilisation| Observed {
                 utilisation,
@@ -71,6 +72,8 @@ impl LinkEstimate {
                 delay_max_ms: self.delay_ms.max.unwrap_or(0.0),
             }),
             overshoot_drops: self.overshoot_drops,
+            model_based_share: model_based.share,
+            model_based_drops: model_based.drops,
             occupancy: self.occupancy.clone(),
         }
     }
@@ -111,20 +114,48 @@ fn drawn_alpha(alpha: Estimate, events: u64) -> Interval {
     )
 }
 
+/// The LBP flows whose window follows a model of the path.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct ModelBased {
+    /// Part of the bytes of all LBP flows.
+    share: f64,
+    drops: u64,
+}
+
+impl ModelBased {
+    fn of(lbp: &[&FlowEstimate]) -> Self {
+        let (mut all, mut part, mut drops) = (0.0, 0.0, 0);
+        for f in lbp {
+            let sent = f.rate_bps * f.active_fraction;
+            all += sent;
+            if f.congestion_control == CongestionControl::Bbr {
+                part += sent;
+                drops += f.drops;
+            }
+        }
+        let share = if all > 0.0 { part / all } else { 0.0 };
+        Self { share, drops }
+    }
+}
+
+/// BBR flows that carry this part of the bytes are all that matter.
+const ALL_MODEL_BASED: f64 = 0.98;
+
 /// The congestion control of all LBP flows when they agree; where they differ
 /// or none was recognised, unknown (which the rules take for Reno).
-fn common(lbp: &[&FlowEstimate]) -> CongestionControl {
+fn common(lbp: &[&FlowEstimate], model_based_share: f64) -> CongestionControl {
+    if model_based_share >= ALL_MODEL_BASED {
+        return CongestionControl::Bbr;
+    }
     let mut known = lbp
         .iter()
         .map(|f| f.congestion_control)
         .filter(|&cc| cc != CongestionControl::Unknown);
-    let Some(first) = known.next() else {
-        return CongestionControl::Unknown;
-    };
-    if known.all(|cc| cc == first) {
-        first
-    } else {
-        CongestionControl::Unknown
+    match known.next() {
+        // Those that were not recognised carry a part of the bytes.
+        None | Some(CongestionControl::Bbr) => CongestionControl::Unknown,
+        Some(first) if known.all(|cc| cc == first) => first,
+        Some(_) => CongestionControl::Unknown,
     }
 }
 

@@ -98,6 +98,10 @@ pub struct Occupancy {
     pub bytes: Vec<f64>,
 }
 
+/// Part of the bytes that may be of flows which follow a model of the path,
+/// where a rule is about flows that heed losses.
+const MODEL_BASED_IGNORED: f64 = 0.1;
+
 /// The measured traffic of one link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
@@ -154,6 +158,13 @@ pub struct Measured {
     /// windows.
     #[serde(default)]
     pub overshoot_drops: u64,
+    /// Of the bytes of the LBP flows, the part of those whose window follows a
+    /// model of the path (BBR) and not its losses.
+    #[serde(default)]
+    pub model_based_share: f64,
+    /// Their drops, of those behind `observed`.
+    #[serde(default)]
+    pub model_based_drops: u64,
     /// Occupancy behind `observed`; `None` when not known, or when the limit
     /// changed in between.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -164,6 +175,17 @@ impl Measured {
     /// Drain rate of the queue, bytes/s.
     pub fn drain_bytes_per_s(&self) -> f64 {
         self.queue_drain_bps / 8.0
+    }
+
+    /// Whether the LBP flows multiply their windows down on loss, all but a
+    /// tenth of their bytes; `None` when that is not known.
+    pub fn heeds_loss(&self) -> Option<bool> {
+        match self.congestion_control {
+            CongestionControl::Bbr => Some(false),
+            _ if self.model_based_share > MODEL_BASED_IGNORED => Some(false),
+            CongestionControl::Unknown => None,
+            _ => Some(true),
+        }
     }
 
     /// A situation described by hand instead of measured (the calculator):
@@ -198,6 +220,8 @@ impl Measured {
             beta: None,
             observed: None,
             overshoot_drops: 0,
+            model_based_share: 0.0,
+            model_based_drops: 0,
             occupancy: None,
         }
     }

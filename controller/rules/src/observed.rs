@@ -36,6 +36,11 @@
 //! fewer loss events were seen, the less is known of those at a limit near by
 //! too: the weight is 1 − k^(2(1 + 4/events)). It is an assumption, not a result.
 //!
+//! Flows that follow a model of the path (BBR) send what they send whatever they
+//! lose. Their drops p_m are taken to stay what they are, and with the weight of
+//! their bytes utilisation is taken to stay, too: p' = (p − p_o − p_m)/k² + p_o +
+//! p_m. The range reaches from where all stay to where all scale.
+//!
 //! At B' = B everything is as measured. All are monotone in B'.
 //!
 //! Nothing of Cₑ enters k: the share of the LBP flows cancels.
@@ -103,7 +108,7 @@ pub fn conditions(m: &Measured) -> Vec<Condition> {
             },
         ),
         (
-            "windows are multiplied down on loss (not BBR)".to_owned(),
+            "not all flows follow a model of the path (BBR)".to_owned(),
             match m.congestion_control {
                 CongestionControl::Unknown => None,
                 cc => Some(cc != CongestionControl::Bbr),
@@ -115,9 +120,13 @@ pub fn conditions(m: &Measured) -> Vec<Condition> {
         ),
     ];
     if let Some(o) = m.observed {
+        let p = o.loss_rate * (1.0 - model_based(m));
         all.push((
-            format!("loss measured below 10 % ({:.2} %)", o.loss_rate * 100.0),
-            Some(o.loss_rate < LARGEST_LOSS),
+            format!(
+                "loss measured below 10 %, without that of BBR ({:.2} %)",
+                p * 100.0
+            ),
+            Some(p < LARGEST_LOSS),
         ));
     }
     all
@@ -164,6 +173,12 @@ impl Peak {
     fn scale(self, buffer_bytes: f64) -> f64 {
         (self.bdp_bytes + buffer_bytes) / (self.bdp_bytes + self.limit_bytes)
     }
+}
+
+/// Part of the drops that are of flows which follow a model of the path.
+fn model_based(m: &Measured) -> f64 {
+    let drops = m.observed.map_or(0, |o| o.drops);
+    (m.model_based_drops as f64 / drops.max(1) as f64).min(1.0)
 }
 
 /// Relative sampling error of a loss rate (90 %): drops come in bursts of

@@ -10,7 +10,7 @@ use crate::loss_events::{LossEvent, loss_events, overshoot_drops};
 use crate::rtt::{BaseRtt, t_e_and_mean_ms};
 use crate::stats::{mean, mean_error, quantile};
 use crate::synchrony::{Synchronised, distinct_per_rtt, synchronised};
-use crate::types::{Estimate, Estimates, Evidence, FlowClass};
+use crate::types::{CongestionControl, Estimate, Estimates, Evidence, FlowClass};
 use crate::utilisation::Totals;
 use crate::window::LinkWindow;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -136,7 +136,9 @@ pub(super) fn estimates(
     }
 }
 
-/// Longest round trip and mean window of each LBP flow of which both are known.
+/// Longest round trip and mean window of each LBP flow of which both are known,
+/// but for those that follow a model of the path: they lose much at once later,
+/// too.
 fn windows_at_once(
     window: &LinkWindow<'_>,
     lbp: &[&Flow<'_, '_>],
@@ -150,6 +152,7 @@ fn windows_at_once(
         .unwrap_or(0);
     lbp.iter()
         .zip(per_flow)
+        .filter(|(f, _)| f.estimate.congestion_control != CongestionControl::Bbr)
         .filter_map(|(f, w)| {
             let base_ns = (f.base_rtt?.seconds * 1e9) as u64;
             Some((f.estimate.flow, (base_ns + delay_ns, mean(w)?)))

@@ -45,14 +45,8 @@ impl Odds {
             log_odds: 0.0,
             reasons: Vec::new(),
         };
-        let packets = flow
-            .history
-            .iter()
-            .map(|r| f64::from(r.packets))
-            .sum::<f64>();
-        let packets = packets * flow.sampling;
-        let model_based =
-            recognised.cc == CongestionControl::Bbr || defies_loss(facts, reductions, packets);
+        let packets = packets(flow);
+        let model_based = recognised.cc == CongestionControl::Bbr;
         if model_based {
             odds.model_based(flow, link);
         } else {
@@ -254,6 +248,12 @@ impl Odds {
     }
 }
 
+/// Packets of the flow that are remembered.
+fn packets(flow: &FlowWindow<'_>) -> f64 {
+    let seen: f64 = flow.history.iter().map(|r| f64::from(r.packets)).sum();
+    seen * flow.sampling
+}
+
 fn takes_most(facts: &Facts, link: &LinkContext) -> bool {
     link.busy()
         && link
@@ -266,11 +266,11 @@ const EVENTS_HEEDED: usize = 4;
 
 /// Whether an unprobed flow keeps more in flight than any that reduces on loss
 /// could after the losses it had here (BSCL eq. 2): BBR and its like.
-fn defies_loss(facts: &Facts, reductions: &[Reduction], packets: f64) -> bool {
+pub(super) fn defies_loss(flow: &FlowWindow<'_>, facts: &Facts, reductions: &[Reduction]) -> bool {
     let (Some(shape), None) = (facts.shape, facts.initial_slow_start) else {
         return false;
     };
     let events = reductions.iter().filter(|r| r.counts && r.local).count();
-    let allowed = SQRT_CONSTANT * (packets / events.max(1) as f64).sqrt();
+    let allowed = SQRT_CONSTANT * (packets(flow) / events.max(1) as f64).sqrt();
     events >= EVENTS_HEEDED && shape.mean > 2.0 * allowed
 }

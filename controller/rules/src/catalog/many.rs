@@ -24,6 +24,7 @@ struct Context<'a> {
     loss: Option<f64>,
     lbp: (String, Option<bool>),
     enough_share: (String, Option<bool>),
+    heeds_loss: (String, Option<bool>),
 }
 
 impl Context<'_> {
@@ -95,11 +96,23 @@ pub(super) fn rules(m: &Measured, targets: &Targets, options: &Options) -> Vec<R
             ),
             Some(m.c_e_share.high >= 0.8),
         ),
+        heeds_loss: heeds_loss(m),
     };
     let mut all = products::rules(&context);
     all.extend(bscl_rules::rules(&context));
     all.extend(utb_rules::rules(&context, options));
     all
+}
+
+/// Whether flows reduce on loss, in words.
+pub(super) fn heeds_loss(m: &Measured) -> (String, Option<bool>) {
+    let share = m.model_based_share * 100.0;
+    (
+        format!(
+            "windows are multiplied down on loss (BBR carries {share:.0} % of what LBP flows send)"
+        ),
+        m.heeds_loss(),
+    )
 }
 
 fn regime_label(regime: Regime) -> &'static str {

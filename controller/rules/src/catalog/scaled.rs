@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Rules that scale what was measured at the limit in force.
 
-use super::build::{Builder, need, rule, said};
+use super::build::{Builder, need, rule};
 use crate::measured::{Goal, Measured, Options, Targets};
 use crate::observed::{Condition, LossScaling, WindowScaling, conditions, enough_arrivals};
 use crate::rule::Rule;
@@ -17,13 +17,19 @@ fn loss(m: &Measured, targets: &Targets, options: &Options) -> Rule {
     let scaling = LossScaling::of(m);
     let bytes = need(targets.loss_rate, "a loss bound").and_then(|bound| {
         let scaling = scaling.as_ref().ok_or_else(|| missing(m))?;
-        said(scaling.buffer_for(bound, options.conservative))
+        let buffer = scaling.buffer_for(bound, options.conservative);
+        buffer.map_err(|e| e.to_string())?.ok_or_else(|| {
+            format!(
+                "no buffer: flows that follow a model of the path (BBR) lose {:.2} % whatever it is",
+                scaling.model_based_rate() * 100.0
+            )
+        })
     });
     let built = rule(
         m,
         "measured_loss",
         "loss, measured scaling",
-        "B = K*M*N_b/sqrt(p - p_o) - C*T_e, K = sqrt(p_now - p_o)*(C*T_e + B_now)/(M*N_b), p_o: overshoots of slow start (0 where p < p_now)",
+        "B = K*M*N_b/sqrt(p - p_o - p_m) - C*T_e, K = sqrt(p_now - p_o - p_m)*(C*T_e + B_now)/(M*N_b), p_o: overshoots of slow start (0 where p < p_now), p_m: drops of BBR",
         "Tidemark; BSCL eq. 21 with its constant measured",
     )
     .goals(&[Goal::Loss])
@@ -38,6 +44,13 @@ fn loss(m: &Measured, targets: &Targets, options: &Options) -> Rule {
         scaling
             .as_ref()
             .map_or(f64::NAN, LossScaling::overshoot_rate),
+        "fraction",
+    )
+    .input(
+        "p_m",
+        scaling
+            .as_ref()
+            .map_or(f64::NAN, LossScaling::model_based_rate),
         "fraction",
     )
     .input("B_now", m.limit_bytes.unwrap_or(f64::NAN), "bytes")

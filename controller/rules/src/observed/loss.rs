@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The loss rate at another limit.
 
-use super::{Peak, conditions, exponents, hold, loss_sampling_error};
+use super::{Peak, conditions, exponents, hold, loss_sampling_error, model_based};
 use crate::error::{RuleError, not_negative, positive};
 use crate::measured::{Interval, Measured};
 
@@ -11,15 +11,51 @@ pub struct LossScaling<'a> {
     m: &'a Measured,
     peak: Peak,
     loss_rate: f64,
-    /// Part of it that slow start's overshoots make up.
-    overshoots: f64,
+    parts: Parts,
 }
 
-/// p' where windows are k times as large: drops of decreases go with 1/k²
-/// (BSCL eq. 2), those of overshoots do not grow with smaller windows.
-fn scaled(loss_rate: f64, overshoots: f64, k: f64, exponent: f64) -> f64 {
-    let factor = k.powf(-2.0 * exponent);
-    loss_rate * ((1.0 - overshoots) * factor + overshoots * factor.min(1.0))
+/// What the drops are made of, parts of all.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Parts {
+    /// Of overshoots of slow start.
+    overshoots: f64,
+    /// Of flows that follow a model of the path.
+    model_based: f64,
+}
+
+impl Parts {
+    fn of(m: &Measured) -> Self {
+        let drops = m.observed.map_or(0, |o| o.drops).max(1) as f64;
+        let model_based = model_based(m);
+        Self {
+            overshoots: (m.overshoot_drops as f64 / drops).min(1.0 - model_based),
+            model_based,
+        }
+    }
+
+    /// As counted; all scale; and, where flows follow a model, all stay: the
+    /// others take what those leave.
+    fn possible(self) -> impl Iterator<Item = Self> {
+        let part = |model_based| Self {
+            overshoots: 0.0,
+            model_based,
+        };
+        let stay = (self.model_based > 0.0).then(|| part(1.0));
+        [self, part(0.0)].into_iter().chain(stay)
+    }
+
+    /// Of flows that multiply their windows down.
+    fn decreases(self) -> f64 {
+        1.0 - self.overshoots - self.model_based
+    }
+
+    /// p'/p where windows are k times as large: drops of decreases go with 1/k²
+    /// (BSCL eq. 2), those of overshoots do not grow with smaller windows, those
+    /// of flows that follow a model stay.
+    fn scale(self, k: f64, exponent: f64) -> f64 {
+        let factor = k.powf(-2.0 * exponent);
+        self.decreases() * factor + self.overshoots * factor.min(1.0) + self.model_based
+    }
 }
 
 /// Windows at a limit over those at the limit in force: the flows' rates add up
@@ -48,12 +84,11 @@ impl<'a> LossScaling<'a> {
         let observed = m.observed?;
         let loss_rate = observed.loss_rate;
         let peak = Peak::of(m, m.t_e_s.value)?;
-        let overshoots = m.overshoot_drops as f64 / observed.drops.max(1) as f64;
         (hold(&conditions(m)) && loss_rate > 0.0).then_some(Self {
             m,
             peak,
             loss_rate,
-            overshoots: overshoots.min(1.0),
+            parts: Parts::of(m),
         })
     }
 
@@ -63,7 +98,7 @@ impl<'a> LossScaling<'a> {
     /// `buffer_bytes` below 0.
     pub fn loss_at(&self, buffer_bytes: f64) -> Result<f64, RuleError> {
         let b = not_negative("B (bytes)", buffer_bytes)?;
-        Ok(scaled(self.loss_rate, self.overshoots, self.scale(b), 1.0).min(1.0))
+        Ok((self.loss_rate * self.parts.scale(self.scale(b), 1.0)).min(1.0))
     }
 
     fn scale(&self, buffer_bytes: f64) -> f64 {
@@ -71,7 +106,7 @@ impl<'a> LossScaling<'a> {
     }
 
     /// The same with the range left by the sampling error of the measurement,
-    /// Tₑ, the exponent, and whether overshoots grow too.
+    /// Tₑ, the exponent, and which of the drops scale.
     ///
     /// # Errors
     /// As [`Self::loss_at`].
@@ -84,10 +119,10 @@ impl<'a> LossScaling<'a> {
                 continue;
             };
             for exponent in exponents(self.m) {
-                for overshoots in [0.0, self.overshoots] {
+                for parts in self.parts.possible() {
                     let stretch = t_e_s / self.m.t_e_s.value;
                     let k = window_scale(self.m, peak, stretch, buffer_bytes);
-                    let p = scaled(self.loss_rate, overshoots, k, exponent);
+                    let p = self.loss_rate * parts.scale(k, exponent);
                     low = low.min(p);
                     high = high.max(p);
                 }
@@ -100,39 +135,49 @@ impl<'a> LossScaling<'a> {
         ))
     }
 
-    /// K of B = K·M·N_b/√(p − p_o) − C·Tₑ (BSCL eq. 21-22 have 0.87, no p_o, and
-    /// Cₑ·Tₑ), without the overshoots p_o.
+    /// K of B = K·M·N_b/√(p − p_o − p_m) − C·Tₑ (BSCL eq. 21-22 have 0.87, no p_o
+    /// and p_m, and Cₑ·Tₑ).
     pub fn constant(&self) -> f64 {
-        (self.loss_rate * (1.0 - self.overshoots)).sqrt()
+        (self.loss_rate * self.parts.decreases()).sqrt()
             * (self.peak.bdp_bytes + self.peak.limit_bytes)
             / (self.m.segment_bytes * self.m.n_b.value)
     }
 
     /// Loss rate of overshoots, p_o.
     pub fn overshoot_rate(&self) -> f64 {
-        self.loss_rate * self.overshoots
+        self.loss_rate * self.parts.overshoots
+    }
+
+    /// Loss rate of flows that follow a model of the path, p_m.
+    pub fn model_based_rate(&self) -> f64 {
+        self.loss_rate * self.parts.model_based
     }
 
     /// Smallest buffer with an expected loss rate within `bound`, bytes; below 0
-    /// when none is needed. `conservative` takes the measured loss rate at the
-    /// upper end of its sampling error.
+    /// when none is needed, `None` when flows that follow a model of the path lose
+    /// more than that whatever the buffer. `conservative` takes the measured loss
+    /// rate at the upper end of its sampling error.
     ///
     /// # Errors
     /// `bound` not above 0.
-    pub fn buffer_for(&self, bound: f64, conservative: bool) -> Result<f64, RuleError> {
+    pub fn buffer_for(&self, bound: f64, conservative: bool) -> Result<Option<f64>, RuleError> {
         let bound = positive("p (loss bound)", bound)?;
         let p = if conservative {
             self.loss_rate * (1.0 + loss_sampling_error(self.m))
         } else {
             self.loss_rate
         };
+        let left = bound - p * self.parts.model_based;
+        if left <= 0.0 && self.parts.model_based > 0.0 {
+            return Ok(None);
+        }
         let k = if bound < p {
-            (p / bound).sqrt()
+            (p * (1.0 - self.parts.model_based) / left).sqrt()
         } else {
-            let overshoots = p * self.overshoots;
-            ((p - overshoots) / (bound - overshoots).max(f64::MIN_POSITIVE)).sqrt()
+            let left = (left - p * self.parts.overshoots).max(f64::MIN_POSITIVE);
+            (p * self.parts.decreases() / left).sqrt()
         };
-        Ok(self.buffer_at_scale(k))
+        Ok(Some(self.buffer_at_scale(k)))
     }
 
     /// The buffer at which windows are `k` times as large.

@@ -84,7 +84,9 @@ impl<'a> WindowScaling<'a> {
         let scaled = self.utilisation_of(&self.at_scale(k).unwrap_or(self.there));
         let exponent = 2.0 * (1.0 + PRIOR_EVENTS / loss_events(self.m));
         let unknown = (1.0 - k.powf(exponent)).max(0.0);
-        scaled - unknown * (scaled - self.synchronised(k, scaled))
+        let heeding = scaled - unknown * (scaled - self.synchronised(k, scaled));
+        let staying = self.m.model_based_share.clamp(0.0, 1.0);
+        heeding + staying * (self.utilisation - heeding)
     }
 
     /// Utilisation expected at a limit.
@@ -117,8 +119,10 @@ impl<'a> WindowScaling<'a> {
                     };
                     let u = other.utilisation_of(&means);
                     let least = if k < 1.0 { other.synchronised(k, u) } else { u };
+                    let stays = self.m.model_based_share > 0.0;
+                    let most = if stays { u.max(self.utilisation) } else { u };
                     low = low.min(least - error * means.deviation);
-                    high = high.max(u + error * means.deviation);
+                    high = high.max(most + error * means.deviation);
                 }
             }
         }

@@ -62,6 +62,7 @@ pub(super) fn rules(c: &Context<'_>) -> Vec<Rule> {
         .assume(c.enough_share.0.clone(), c.enough_share.1)
         .assume(at_least_five, Some(c.n_b >= 5.0))
         .assume(few, Some(c.n_b < 80.0))
+        .assume(c.heeds_loss.0.clone(), c.heeds_loss.1)
         .assume(rho_low.0, rho_low.1)
         .bytes(b_rho),
         rule(
@@ -79,6 +80,7 @@ pub(super) fn rules(c: &Context<'_>) -> Vec<Rule> {
         .input("T_e", link.t_e_s, "s")
         .assume(c.lbp.0.clone(), c.lbp.1)
         .assume(c.enough_share.0.clone(), c.enough_share.1)
+        .assume(c.heeds_loss.0.clone(), c.heeds_loss.1)
         .assume("loss bound below 5 %", bound_low)
         .bytes(b_p),
         rule(
@@ -96,6 +98,7 @@ pub(super) fn rules(c: &Context<'_>) -> Vec<Rule> {
         .input("M", link.segment_bytes, "bytes")
         .assume(c.lbp.0.clone(), c.lbp.1)
         .assume(c.enough_share.0.clone(), c.enough_share.1)
+        .assume(c.heeds_loss.0.clone(), c.heeds_loss.1)
         .assume(both_low.0, both_low.1)
         .bytes(both),
         rule(

@@ -3,18 +3,13 @@
 
 use super::super::build::{rule, said};
 use super::{Context, UTILISATION};
-use crate::measured::CongestionControl;
 use crate::rule::Rule;
 use crate::{bdp, srb};
 
 pub(super) fn rules(c: &Context<'_>) -> Vec<Rule> {
     let m = c.m;
     let mean = said(bdp::product(c.drain, m.t_mean_s.value));
-    let reno_like = match m.congestion_control {
-        CongestionControl::Unknown => None,
-        CongestionControl::Bbr => Some(false),
-        _ => Some(true),
-    };
+    let reno_like = m.heeds_loss();
     let q = m.q_observed.map(|q| q.value).or(c.q.clone().ok());
     vec![
         rule(

@@ -12,13 +12,7 @@ pub(super) fn rules(c: &Context<'_>, options: &Options) -> Vec<Rule> {
     let delta = m.delta.map_or(f64::NAN, |d| d.value);
     let beta = single_flow::beta_of(m.congestion_control).unwrap_or(single_flow::BETA_RENO);
     let smallest = utb::smallest_window_pkts(1.0, beta).unwrap_or(2.0);
-    let not_bbr = (
-        "flows reduce on loss (not BBR)".to_owned(),
-        match m.congestion_control {
-            CongestionControl::Unknown => None,
-            cc => Some(cc != CongestionControl::Bbr),
-        },
-    );
+    let not_bbr = c.heeds_loss.clone();
     let condition = (
         match m.synchrony {
             Some(s) => format!(
