@@ -83,7 +83,7 @@ const IDLE_POINTS: usize = 32;
 /// CUBIC, since a flow may lose again in the same event.
 const ALL_AT_ONCE: f64 = 0.5;
 /// Normal quantile of a two-sided 90 % interval.
-const Z90: f64 = 1.645;
+pub(crate) const Z90: f64 = 1.645;
 
 /// A condition in words and whether it holds; `None` when that is unknown.
 pub type Condition = (String, Option<bool>);

@@ -14,7 +14,7 @@ mod swing;
 
 use crate::error::{RuleError, positive};
 use crate::measured::{CongestionControl, Interval, Measured, Regime, Synchrony};
-use crate::observed::{LEAST_DROPS, LossScaling, WindowScaling};
+use crate::observed::{LEAST_DROPS, LossScaling, WindowScaling, Z90};
 use crate::{single_flow, utb};
 use outcome::{Choice, Outcome, lbp_present, outcome};
 use serde::{Deserialize, Serialize};
@@ -105,6 +105,7 @@ pub fn predict(measured: &Measured, buffer_bytes: f64) -> Result<Prediction, Rul
     }
     if let Some(there) = at_limit_in_force(measured)? {
         widen_by_observation(measured, &there, &central, &mut prediction);
+        stay_with_bbr(measured, &there, &central, &mut prediction);
     }
     put_measurement_first(measured, buffer_bytes, &central, &mut prediction)?;
     Ok(prediction)
@@ -235,6 +236,41 @@ fn widen_by_observation(
         &mut prediction.utilisation,
         (here.utilisation + off).clamp(0.0, 1.0),
     );
+}
+
+/// Flows that all follow a model of the path (BBR) lose at another limit what
+/// they do at this one, and what they leave unused here (for a cause that no
+/// formula has: probing of the base RTT, a changing path) they leave there, too.
+fn stay_with_bbr(
+    measured: &Measured,
+    there: &Outcome,
+    here: &Outcome,
+    prediction: &mut Prediction,
+) {
+    let Some(observed) = measured.observed else {
+        return;
+    };
+    if measured.congestion_control != CongestionControl::Bbr {
+        return;
+    }
+    let off = observed.utilisation - there.utilisation;
+    put_first(
+        &mut prediction.utilisation,
+        (here.utilisation + off).clamp(0.0, 1.0),
+    );
+    if observed.drops > 0 {
+        let error = (Z90 / (observed.drops as f64).sqrt()).min(1.0);
+        for factor in [1.0 - error, 1.0 + error] {
+            let end = (observed.loss_rate * factor).min(1.0);
+            widen(&mut prediction.loss_rate, end);
+        }
+        put_first(&mut prediction.loss_rate, observed.loss_rate);
+    }
+}
+
+/// Another value within the range, which it widens where it has to.
+fn put_first(interval: &mut Interval, value: f64) {
+    *interval = Interval::new(value, interval.low, interval.high);
 }
 
 /// Where the measured values can be scaled they replace the formulas.

@@ -4,7 +4,7 @@
 
 use super::goals::{UTILISATION_TOLERANCE, Wanted};
 use super::smallest::smallest;
-use crate::measured::{Measured, Targets};
+use crate::measured::{CongestionControl, Measured, Targets};
 use crate::observed::LEAST_DROPS;
 use crate::predict::losses_unseen;
 
@@ -73,11 +73,17 @@ pub(super) fn not_less_where_missed(
     let missed = m
         .observed
         .is_some_and(|o| o.utilisation < targets.utilisation - UTILISATION_TOLERANCE);
+    let bbr = m.congestion_control == CongestionControl::Bbr;
     let present = m.limit_bytes.filter(|&b| b > wanted.bytes);
     match present {
-        Some(bytes) if missed && losses_unseen(m) => {
+        Some(bytes) if missed && (losses_unseen(m) || bbr) => {
+            let although = if bbr {
+                "and its flows follow a model of the path (BBR)".to_owned()
+            } else {
+                format!("although fewer than {LEAST_DROPS} drops were seen there")
+            };
             reasons.push(format!(
-                "utilisation is missed at the limit in force although fewer than {LEAST_DROPS} drops were seen there: something else than losses keeps the link from being full, and not less than {bytes:.0} bytes are asked for"
+                "utilisation is missed at the limit in force {although}: something else than losses keeps the link from being full, and not less than {bytes:.0} bytes are asked for"
             ));
             Wanted {
                 bytes,

@@ -124,6 +124,39 @@ fn bbr_hardly_loses_utilisation() {
     assert_eq!(u(0.25 * 125_000.0), 1.0);
 }
 
+/// One BBR flow, simulated, with a buffer of one BDP: 94.4 % and 0.019 %.
+#[test]
+fn what_bbr_leaves_unused_is_not_the_buffers() {
+    let mut m = Measured::described(50e6, 0.02, 1.0, 1500.0);
+    m.congestion_control = CongestionControl::Bbr;
+    m.model_based_share = 1.0;
+    m.limit_bytes = Some(124_500.0);
+    m.observed = Some(Observed {
+        utilisation: 0.9444,
+        loss_rate: 0.000_19,
+        drops: 15,
+        delay_mean_ms: 2.0,
+        delay_p50_ms: 1.0,
+        delay_p99_ms: 19.0,
+        delay_max_ms: 20.0,
+    });
+    let p = predict(&m, 124_500.0).unwrap();
+    assert!((p.utilisation.value - 0.9444).abs() < 1e-9, "{p:?}");
+    assert_eq!(p.loss_rate.value, 0.000_19);
+    let more = predict(&m, 249_000.0).unwrap();
+    assert!((more.utilisation.value - 0.9444).abs() < 1e-9, "{more:?}");
+    assert!(more.utilisation.high == 1.0 && more.loss_rate.low < 1e-4);
+    let none = predict(&m, 0.0).unwrap();
+    assert!(none.utilisation.value < 0.92, "{none:?}");
+    // So less of it is not advised where 98 % are asked for.
+    let targets = crate::measured::Targets {
+        utilisation: 0.98,
+        ..Default::default()
+    };
+    let a = crate::advise::advise(&m, &targets, &Default::default());
+    assert!(a.limit_bytes.unwrap() >= 124_500, "{:#?}", a.reasons);
+}
+
 #[test]
 fn transparent_and_overload() {
     let mut m = Measured::described(100e6, 0.02, 0.0, 1514.0);
