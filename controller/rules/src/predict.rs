@@ -215,6 +215,10 @@ fn at_limit_in_force(measured: &Measured) -> Result<Option<Outcome>, RuleError> 
     outcome(measured, Choice::central(measured), limit).map(Some)
 }
 
+/// Where few drops were seen, the formula counts as much as this many. None seen
+/// says little: the first may be the flows' first at all.
+const PRIOR_DROPS: f64 = 4.0;
+
 fn widen_by_observation(
     measured: &Measured,
     there: &Outcome,
@@ -224,11 +228,19 @@ fn widen_by_observation(
     let Some(observed) = measured.observed else {
         return;
     };
-    if observed.drops >= LEAST_DROPS {
+    if observed.drops > 0 {
         let factor = (observed.loss_rate / there.loss_rate.max(1e-12)).clamp(0.1, 10.0);
         widen(
             &mut prediction.loss_rate,
             (here.loss_rate * factor).min(1.0),
+        );
+    }
+    if (1..LEAST_DROPS).contains(&observed.drops) {
+        let expected = there.loss_rate * observed.drops as f64 / observed.loss_rate;
+        let more = (observed.drops as f64 + PRIOR_DROPS) / (expected + PRIOR_DROPS);
+        put_first(
+            &mut prediction.loss_rate,
+            (here.loss_rate * more.max(1.0)).min(1.0),
         );
     }
     let off = observed.utilisation - there.utilisation;
