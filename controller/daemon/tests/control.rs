@@ -201,6 +201,30 @@ async fn auto_halves_a_limit_at_most() {
     assert!(reason.contains("not further than 227273 bytes"), "{reason}");
 }
 
+/// A smaller limit that wins little is no reason to leave one that serves; a
+/// target that is missed is.
+#[tokio::test]
+async fn auto_leaves_a_limit_that_serves() {
+    for (delay_ms, left) in [(30.0, false), (10.0, true)] {
+        let mut lab = Lab::new(|c| {
+            c.control.mode = Mode::Auto;
+            c.control.deadband = 0.42;
+            c.targets.delay_ms = Some(delay_ms);
+            c.targets.priority = vec![Goal::Delay];
+        });
+        lab.pass(12).await;
+        let (_, a) = lab.get("/advice").await;
+        let advised = a["advice"]["limit_bytes"].as_u64().unwrap();
+        if left {
+            assert!(in_force(&lab) < 250_000);
+        } else {
+            // Beyond the deadband, and not twice as far.
+            assert!((136_000..145_000).contains(&advised), "{advised}");
+            assert_eq!(in_force(&lab), 250_000);
+        }
+    }
+}
+
 #[tokio::test]
 async fn auto_does_not_go_back_to_a_limit_that_failed() {
     let hold_s = 1.0;

@@ -48,13 +48,15 @@ pub struct Control {
     /// It moves only when that median departs from it by more than this
     /// fraction.
     pub hysteresis: f64,
-    /// Advice aims this fraction inside the bounds of loss and delay, so that
-    /// what varies about the expected stays within them.
+    /// Advice aims this fraction inside the bounds of loss and delay, and of what
+    /// may stay unused of the capacity, so that what varies about the expected
+    /// stays within them.
     pub headroom: f64,
     /// Shortest window that an advice is based on, s; with it, a change of the
     /// traffic is noticed.
     pub short_window_s: f64,
-    /// Auto: advice within this fraction of the limit changes nothing.
+    /// Auto: advice within this fraction of the limit changes nothing, nor does
+    /// a decrease by less than twice as much where the targets hold.
     pub deadband: f64,
     /// Auto: advice must agree this many seconds in a row.
     pub stable_s: u32,

@@ -67,6 +67,7 @@ pub fn advisor_options(core: &Core, link: LinkId) -> tidemark_rules::Options {
 pub fn advisor_targets(core: &Core, link: LinkId) -> Targets {
     let mut targets = core.targets_of(link);
     let within = 1.0 - core.config.control.headroom;
+    targets.utilisation = 1.0 - (1.0 - targets.utilisation) * within;
     targets.loss_rate = targets.loss_rate.map(|p| p * within);
     targets.delay_ms = targets.delay_ms.map(|d| d * within);
     targets

@@ -8,9 +8,9 @@ use crate::core::audit::{Origin, lock};
 use crate::core::guard;
 use std::time::Instant;
 use tidemark_estimators::LinkId;
+use tidemark_rules::worth_changing;
 
-/// Applies steady advice that differs from the limit in force by more than the
-/// deadband. A change that is being watched is left alone, unless the traffic
+/// Applies steady advice that is worth leaving the limit in force for. A change that is being watched is left alone, unless the traffic
 /// has changed since: then there is nothing left to judge it by.
 pub async fn follow(core: &Core) {
     if core.mode() != Mode::Auto {
@@ -20,11 +20,10 @@ pub async fn follow(core: &Core) {
         let now = limit_in_force(core, link).and_then(|l| l.bytes());
         if let Some(now) = now {
             let advised = step(core, link, now, advised);
-            let near = now.abs_diff(advised) as f64 <= core.config.control.deadband * now as f64;
             let clear = lock(&core.links)
                 .get(&link)
                 .is_some_and(|s| s.steady.is_clear_of(now));
-            if near || !clear {
+            if !clear || !worth(core, link, advised) {
                 continue;
             }
         }
@@ -32,6 +31,21 @@ pub async fn follow(core: &Core) {
             tracing::debug!(%link, "auto: {e}");
         }
     }
+}
+
+/// Whether `limit_bytes` is worth leaving the limit in force for: a limit that
+/// serves is left for a larger one never, for a smaller one only where much is
+/// won. Every change can turn out wrong, and costs utilisation or loss until it
+/// is taken back.
+fn worth(core: &Core, link: LinkId, limit_bytes: u64) -> bool {
+    let shown = lock(&core.links).get(&link).and_then(|s| s.advice.clone());
+    let Some(shown) = shown else {
+        return false;
+    };
+    let mut advice = (*shown).clone();
+    advice.limit_bytes = Some(limit_bytes);
+    let targets = core.targets_of(link);
+    worth_changing(&advice, &targets, core.config.control.deadband).worth
 }
 
 /// How far one change of auto mode goes towards the advice.
