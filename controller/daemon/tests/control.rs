@@ -24,6 +24,18 @@ async fn outcomes(lab: &Lab) -> Vec<(String, String)> {
         .collect()
 }
 
+/// All that happened is that confirmed advice was taken back.
+async fn assert_rolled_back(lab: &Lab) {
+    let seen = outcomes(lab).await;
+    let seen: Vec<_> = seen.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+    let expected = [
+        ("confirmed", "set"),
+        ("rollback", "worse"),
+        ("rollback", "set"),
+    ];
+    assert_eq!(seen, expected);
+}
+
 #[tokio::test]
 async fn an_operator_sets_a_limit() {
     let dir = tempfile::tempdir().unwrap();
@@ -138,14 +150,7 @@ async fn worse_than_bound_and_before_is_rolled_back() {
     lab.traffic.drops_per_flow = 300;
     lab.pass(5).await;
     assert_eq!(in_force(&lab), 250_000);
-    let seen = outcomes(&lab).await;
-    let expected = [
-        ("confirmed", "set"),
-        ("rollback", "worse"),
-        ("rollback", "set"),
-    ];
-    let allowed: Vec<_> = seen.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
-    assert_eq!(allowed, expected);
+    assert_rolled_back(&lab).await;
 }
 
 #[tokio::test]
@@ -466,14 +471,7 @@ async fn a_change_is_judged_after_a_restart_of_the_controller() {
     assert_eq!(link["watching"]["limit"]["limit_bytes"], applied);
     lab.pass(5).await;
     assert_eq!(in_force(&lab), 250_000);
-    let seen = outcomes(&lab).await;
-    let expected = [
-        ("confirmed", "set"),
-        ("rollback", "worse"),
-        ("rollback", "set"),
-    ];
-    let seen: Vec<_> = seen.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
-    assert_eq!(seen, expected);
+    assert_rolled_back(&lab).await;
     // And once judged, it is done with.
     drop(lab);
     let lab = Lab::new(configure);

@@ -210,7 +210,37 @@ class Switch:
                     time.sleep(ahead)
 
 
-class Collector:
+class Daemon:
+    """A program that runs until it is ended."""
+
+    process: subprocess.Popen[str] | None = None
+
+    def launch(self, command: list[str], stream: str, ready: str) -> None:
+        """Starts it and waits for a line that begins with `ready`."""
+        self.process = subprocess.Popen(command, text=True, **{stream: subprocess.PIPE})
+        lines = getattr(self.process, stream)
+        for line in lines:
+            if line.startswith(ready):
+                break
+        else:
+            raise AssertionError(f"{command[0]} does not start")
+        # Its pipe must not fill up.
+        threading.Thread(target=lines.read, daemon=True).start()
+
+    def end(self) -> None:
+        self.process.terminate()
+        assert self.process.wait(timeout=90) == 0
+        self.process = None
+
+    def kill(self) -> None:
+        """As kill -9."""
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+
+class Collector(Daemon):
     """`tidemark-collector run` with a ClickHouse sink."""
 
     def __init__(self, directory: Path, url: str, extra: str = ""):
@@ -225,18 +255,9 @@ class Collector:
             f"batch_ms = 100\nretry_max_ms = 200\nfinish_s = 60\n{extra}"
             f"[pipeline]\nreorder_ms = 10\n{NODE}"
         )
-        self.process: subprocess.Popen[str] | None = None
 
     def start(self) -> Collector:
-        command = [str(COLLECTOR), "run", "--config", str(self.config)]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        for line in self.process.stderr:
-            if line.startswith("ready:"):
-                break
-        else:
-            raise AssertionError("the collector does not start")
-        # Its pipe must not fill up.
-        threading.Thread(target=self.process.stderr.read, daemon=True).start()
+        self.launch([str(COLLECTOR), "run", "--config", str(self.config)], "stderr", "ready:")
         return self
 
     def get(self, path: str) -> str:
@@ -250,15 +271,3 @@ class Collector:
         values = [float(line.split()[-1]) for line in lines if re.match(rf"{prefix}(\{{|\s)", line)]
         assert values, f"no metric {prefix}"
         return sum(values)
-
-    def end(self) -> None:
-        self.process.terminate()
-        assert self.process.wait(timeout=90) == 0
-        self.process = None
-
-    def kill(self) -> None:
-        """As kill -9."""
-        if self.process:
-            self.process.kill()
-            self.process.wait()
-            self.process = None

@@ -5,13 +5,11 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import threading
 import urllib.request
 from pathlib import Path
 
 import pytest
-from conftest import BIN_DIR, Front, eventually, free_port
+from conftest import BIN_DIR, Daemon, Front, eventually, free_port
 
 TOKEN = "token-of-the-test"
 FORMER = {
@@ -25,7 +23,7 @@ FORMER = {
 }  # fmt: skip
 
 
-class Controller:
+class Controller(Daemon):
     """`tidemark-controller run` without collector and switch, writing to none."""
 
     def __init__(self, directory: Path, url: str):
@@ -39,14 +37,10 @@ class Controller:
             f'[clickhouse]\nurl = "{url}"\ncontroller = "lab"\nretry_max_ms = 500\n'
             f'[[switches]]\nnode = 10\naddress = "127.0.0.1:{free_port()}"\n'
         )
-        self.process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
         command = [str(BIN_DIR / "tidemark-controller"), "run", "--config", str(self.config)]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        line = self.process.stdout.readline()
-        assert line.startswith("console: "), line
-        threading.Thread(target=self.process.stdout.read, daemon=True).start()
+        self.launch(command, "stdout", "console: ")
 
     def set_limit(self, limit_bytes: int) -> None:
         request = urllib.request.Request(
@@ -61,17 +55,6 @@ class Controller:
         with urllib.request.urlopen(f"http://127.0.0.1:{self.http}/metrics", timeout=10) as answer:
             text = answer.read().decode()
         return float(re.search(rf"^tidemark_controller_{name} (\S+)$", text, re.M)[1])
-
-    def end(self) -> None:
-        self.process.terminate()
-        assert self.process.wait(timeout=60) == 0
-        self.process = None
-
-    def kill(self) -> None:
-        if self.process:
-            self.process.kill()
-            self.process.wait()
-            self.process = None
 
 
 @pytest.fixture
