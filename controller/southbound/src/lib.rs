@@ -3,10 +3,11 @@
 //!
 //! [`Southbound`] is what the controller knows of a switch; [`p4rt::P4Runtime`]
 //! is the driver for everything that serves P4Runtime with the Tidemark program
-//! (BMv2, the embedded switch, Stratum); [`bfrt::Bfrt`] that for Tofino. Limits are in bytes here; a driver
-//! converts them to the unit of its target.
+//! (BMv2, the embedded switch, Stratum); [`bfrt::Bfrt`] that for Tofino. Limits
+//! are in bytes here; a driver converts them to the unit of its target.
 
 pub mod bfrt;
+mod driver;
 pub mod error;
 pub mod p4rt;
 pub mod types;

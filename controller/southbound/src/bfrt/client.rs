@@ -2,6 +2,7 @@
 //! Connection to a BFRT server: subscribe, bind, then read and write.
 
 use super::info::Info;
+use crate::driver::{endpoint, in_time};
 use crate::{Error, UpdateFailure};
 use std::time::Duration;
 use tidemark_proto::bfrt_proto as bf;
@@ -9,7 +10,7 @@ use tidemark_proto::bfrt_proto::bf_runtime_client::BfRuntimeClient;
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinHandle;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Channel;
 use tonic::{Code, Status};
 
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
@@ -80,15 +81,7 @@ impl Client {
     /// # Errors
     /// An address that is not `host:port` or a URL.
     pub fn new(mut options: Options) -> Result<Self, Error> {
-        if !options.address.contains("://") {
-            options.address = format!("http://{}", options.address);
-        }
-        let endpoint = Endpoint::from_shared(options.address.clone())
-            .map_err(|e| {
-                let text = format!("\"{}\" is not like 127.0.0.1:50052: {e}", options.address);
-                Error::value("address", text)
-            })?
-            .connect_timeout(options.timeout)
+        let endpoint = endpoint(&mut options.address, "127.0.0.1:50052", options.timeout)?
             // Errors of every update of a batch come in the trailers.
             .http2_max_header_list_size(16 << 20);
         let rpc = BfRuntimeClient::new(endpoint.connect_lazy())
@@ -105,36 +98,12 @@ impl Client {
         &self.options
     }
 
-    fn error(&self, operation: &str, status: &Status) -> Error {
-        let address = self.options.address.clone();
-        let message = status.message().to_string();
-        match status.code() {
-            Code::Unavailable => Error::Connect {
-                address,
-                reason: message,
-            },
-            code => Error::Rpc {
-                address,
-                operation: operation.into(),
-                code,
-                message,
-            },
-        }
-    }
-
     async fn in_time<T>(
         &self,
         operation: &str,
         call: impl Future<Output = Result<T, Status>>,
     ) -> Result<T, Error> {
-        match tokio::time::timeout(self.options.timeout, call).await {
-            Ok(Ok(v)) => Ok(v),
-            Ok(Err(status)) => Err(self.error(operation, &status)),
-            Err(_) => Err(self.error(
-                operation,
-                &Status::deadline_exceeded(format!("no answer within {:?}", self.options.timeout)),
-            )),
-        }
+        in_time(&self.options.address, operation, self.options.timeout, call).await
     }
 
     /// The tables of the bound program and of the device; subscribes and binds

@@ -4,6 +4,7 @@
 use super::client::{ALL_PIPES, Client, Options};
 use super::entries::{self, Queue};
 use super::info::Info;
+use crate::driver::read_back;
 use crate::{Description, Error, Health, Limit, Provision, Provisioned, PushMode, Southbound};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
@@ -155,15 +156,7 @@ impl Southbound for Bfrt {
         self.write_limit(&info, port, limit).await?;
         let wanted = limit.rounded(self.cell_bytes());
         let found = self.read_limit(port).await?;
-        if found != wanted {
-            return Err(Error::ReadBack {
-                address: self.client.options().address.clone(),
-                port,
-                wanted,
-                found,
-            });
-        }
-        Ok(found)
+        read_back(&self.client.options().address, port, wanted, found)
     }
 
     async fn report_port(&self, port: u32, on: bool) -> Result<(), Error> {

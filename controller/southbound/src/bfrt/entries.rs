@@ -3,6 +3,7 @@
 
 use super::client::Item;
 use super::info::{Fields, Info, Value};
+use crate::driver::destination;
 use crate::p4rt::values::{mac, prefix};
 use crate::{Error, Forward, Limit, ReportDestination, Watch};
 use serde::{Deserialize, Serialize};
@@ -297,22 +298,7 @@ pub fn report_port(info: &Info, port: u32, on: bool) -> Result<Item, Error> {
 /// Addresses of the reports, as the default entry of the keyless table.
 pub fn report_to(info: &Info, d: &ReportDestination) -> Result<Item, Error> {
     let t = info.table("report_to")?;
-    if d.source_port_bits > 4 {
-        return Err(Error::value(
-            "reports.source_port_bits",
-            format!("{} is more than 4", d.source_port_bits),
-        ));
-    }
-    let args = [
-        ("src_mac", mac(&d.src_mac, "reports.src_mac")?),
-        ("dst_mac", mac(&d.dst_mac, "reports.dst_mac")?),
-        ("src_ip", u64::from(u32::from(d.src_ip))),
-        ("dst_ip", u64::from(u32::from(d.dst_ip))),
-        ("udp_dst_port", u64::from(d.udp_port)),
-        ("src_port_mask", (1 << d.source_port_bits) - 1),
-        ("node_id", u64::from(d.node_id)),
-    ]
-    .map(|(name, value)| (name, Value::Number(value)));
+    let args = destination(d)?.map(|(name, value)| (name, Value::Number(value)));
     Ok(Item {
         what: format!("{} = {}:{}", t.name, d.dst_ip, d.udp_port),
         kind: Type::Modify,

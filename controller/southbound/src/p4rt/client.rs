@@ -5,12 +5,13 @@ mod session;
 mod tables;
 
 use crate::Error;
+use crate::driver::{call_error, endpoint, in_time};
 use session::Session;
 use std::time::Duration;
 use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::p4_runtime_client::P4RuntimeClient;
 use tokio::sync::Mutex;
-use tonic::transport::{Channel, Endpoint};
+use tonic::transport::Channel;
 use tonic::{Code, Status};
 
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
@@ -55,17 +56,7 @@ impl Client {
     /// # Errors
     /// An address that is not `host:port` or a URL.
     pub fn new(mut options: Options) -> Result<Self, Error> {
-        if !options.address.contains("://") {
-            options.address = format!("http://{}", options.address);
-        }
-        let endpoint = Endpoint::from_shared(options.address.clone())
-            .map_err(|e| {
-                Error::value(
-                    "address",
-                    format!("\"{}\" is not like 127.0.0.1:9559: {e}", options.address),
-                )
-            })?
-            .connect_timeout(options.timeout)
+        let endpoint = endpoint(&mut options.address, "127.0.0.1:9559", options.timeout)?
             .http2_keep_alive_interval(Duration::from_secs(10))
             .keep_alive_while_idle(true);
         let rpc = P4RuntimeClient::new(endpoint.connect_lazy())
@@ -95,19 +86,7 @@ impl Client {
     }
 
     fn status_error(&self, operation: &str, code: Code, message: &str) -> Error {
-        let address = self.options.address.clone();
-        match code {
-            Code::Unavailable => Error::Connect {
-                address,
-                reason: message.into(),
-            },
-            _ => Error::Rpc {
-                address,
-                operation: operation.into(),
-                code,
-                message: message.into(),
-            },
-        }
+        call_error(&self.options.address, operation, code, message)
     }
 
     async fn in_time<T>(
@@ -115,15 +94,7 @@ impl Client {
         operation: &str,
         call: impl Future<Output = Result<T, Status>>,
     ) -> Result<T, Error> {
-        match tokio::time::timeout(self.options.timeout, call).await {
-            Ok(Ok(v)) => Ok(v),
-            Ok(Err(status)) => Err(self.rpc_error(operation, &status)),
-            Err(_) => Err(self.status_error(
-                operation,
-                Code::DeadlineExceeded,
-                &format!("no answer within {:?}", self.options.timeout),
-            )),
-        }
+        in_time(&self.options.address, operation, self.options.timeout, call).await
     }
 
     /// API version of the server.

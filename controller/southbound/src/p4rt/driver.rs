@@ -4,6 +4,7 @@
 use super::client::{Client, Options};
 use super::entries::{self, Item};
 use super::program::{Program, Table};
+use crate::driver::read_back;
 use crate::{
     Description, Error, Health, Limit, Provision, Provisioned, PushMode, Southbound, Watch,
 };
@@ -253,15 +254,7 @@ impl Southbound for P4Runtime {
         self.client.put(&[item]).await?;
         let wanted = limit.rounded(self.unit());
         let found = self.read_limit(port).await?;
-        if found != wanted {
-            return Err(Error::ReadBack {
-                address: self.client.options().address.clone(),
-                port,
-                wanted,
-                found,
-            });
-        }
-        Ok(found)
+        read_back(&self.client.options().address, port, wanted, found)
     }
 
     async fn report_port(&self, port: u32, on: bool) -> Result<(), Error> {

@@ -3,6 +3,7 @@
 
 use super::program::{Program, Table};
 use super::values::{address_prefix, mac, number};
+use crate::driver::destination;
 use crate::{Error, Forward, Limit, ReportDestination, Watch};
 use tidemark_proto::p4::v1 as p4;
 
@@ -188,21 +189,7 @@ pub fn report_port(program: &Program, port: u32, on: bool) -> Result<Item, Error
 /// Addresses of the reports, as the default entry of the keyless table.
 pub fn report_to(program: &Program, d: &ReportDestination) -> Result<Item, Error> {
     let t = program.table("report_to")?;
-    if d.source_port_bits > 4 {
-        return Err(Error::value(
-            "reports.source_port_bits",
-            format!("{} is more than 4", d.source_port_bits),
-        ));
-    }
-    let args = [
-        ("src_mac", mac(&d.src_mac, "reports.src_mac")?),
-        ("dst_mac", mac(&d.dst_mac, "reports.dst_mac")?),
-        ("src_ip", u64::from(u32::from(d.src_ip))),
-        ("dst_ip", u64::from(u32::from(d.dst_ip))),
-        ("udp_dst_port", u64::from(d.udp_port)),
-        ("src_port_mask", (1 << d.source_port_bits) - 1),
-        ("node_id", u64::from(d.node_id)),
-    ];
+    let args = destination(d)?;
     let mut e = entry(&t, Vec::new(), t.call("set_destination", &args)?);
     e.is_default_action = true;
     Ok(table_item(
