@@ -22,6 +22,15 @@ describe('recorded answers', () => {
     expect(l?.targets).toMatchObject({ utilisation: 0.98, lossRate: 0.01, delayMs: 30 });
   });
 
+  it('says until when the last change is measured, where that is known', () => {
+    const raw = (fixture('links') as { links: Record<string, unknown>[] }).links[0] ?? {};
+    const start = Number(raw.capture_start_ns ?? 0);
+    const shown = (watching: unknown) => link({ ...raw, watching })?.watching;
+    expect(shown(null)).toBe('');
+    expect(shown({ from_ns: start, to_ns: start + 42e9 })).toContain('until 42 s');
+    expect(shown({ from_ns: null, to_ns: null })).toContain('once telemetry comes');
+  });
+
   it('gives the five estimates with their intervals', () => {
     const values = l?.estimate?.values;
     for (const name of ['nB', 'alpha', 'delta', 'tE', 'cE'] as const) {

@@ -195,8 +195,10 @@ export function adviceState(v: unknown): AdviceState | null {
 }
 
 function watching(v: unknown, startNs: number): string {
+  if (v === null || v === undefined) return '';
   const to = number(object(v).to_ns);
-  return to === null ? '' : `The effect of the last change is measured until ${((to - startNs) / NS).toFixed(0)} s.`;
+  if (to === null) return 'The effect of a change made before a restart is measured once telemetry comes.';
+  return `The effect of the last change is measured until ${((to - startNs) / NS).toFixed(0)} s.`;
 }
 
 export function link(v: unknown): Link | null {
