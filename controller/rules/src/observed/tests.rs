@@ -392,6 +392,22 @@ fn bbr_stays_what_it_is() {
     assert!(!bscl.applies);
 }
 
+/// One Reno flow of real TCP left 4.3 % unused at 78 kB and 1.7 % at 156 kB, where
+/// its swing alone would fill the link.
+#[test]
+fn idle_time_of_recoveries_does_not_vanish() {
+    let mut m = phase_1();
+    m.n_b = Interval::exact(1.0);
+    m.c_e_share = Interval::exact(0.957);
+    m.t_e_s = Interval::relative(0.0101, 0.05);
+    m.limit_bytes = Some(78_000.0);
+    let o = m.observed.as_mut().unwrap();
+    (o.utilisation, o.loss_rate, o.drops) = (0.9571, 0.0007, 120);
+    let p = predict(&m, 156_000.0).unwrap();
+    assert!(p.utilisation.low <= 0.9832, "{p:?}");
+    assert!(p.utilisation.low > 0.9571, "{p:?}");
+}
+
 /// A bound that the BBR flows leave room for is solved for.
 #[test]
 fn a_bound_above_the_drops_of_bbr() {

@@ -122,6 +122,11 @@ impl<'a> WindowScaling<'a> {
                     let stays = self.m.model_based_share > 0.0;
                     let most = if stays { u.max(self.utilisation) } else { u };
                     low = low.min(least - error * means.deviation);
+                    if k > 1.0 {
+                        // Idle time of recoveries and timeouts: fewer losses, but
+                        // not none.
+                        low = low.min(1.0 - (1.0 - other.utilisation) / k);
+                    }
                     high = high.max(most + error * means.deviation);
                 }
             }
