@@ -6,6 +6,7 @@ from pathlib import Path
 
 import ptf
 import ptf.testutils as testutils
+from google.rpc import code_pb2
 from ptf.base_tests import BaseTest
 from scapy.compat import raw
 from scapy.layers.inet import IP, UDP
@@ -13,7 +14,7 @@ from scapy.layers.l2 import Ether
 from scapy.utils import PcapWriter
 
 from tidemark_ptf import packets, report
-from tidemark_ptf.p4rt import DELETE, INSERT, MODIFY, Client, Info
+from tidemark_ptf.p4rt import DELETE, INSERT, MODIFY, Client, Info, Refused
 from tidemark_ptf.ports import PortControl
 
 HOST_PORTS = [1, 2, 3, 4]
@@ -140,6 +141,17 @@ class Tidemark(BaseTest):
             "Egress.report_to", action="Egress.set_destination", params=params
         )
         self.client.write(MODIFY, entity)
+
+    def set_register(self, name, index, value):
+        """Through P4Runtime. BMv2's server cannot: there through Thrift."""
+        cell = self.client.register_cell(name, index, value)
+        if self.switch != "bmv2":
+            self.client.write(MODIFY, cell)
+            return
+        with self.assertRaises(Refused) as caught:
+            self.client.write(MODIFY, cell)
+        self.assertEqual(caught.exception.codes, [code_pb2.UNIMPLEMENTED])
+        self.ports.thrift.write_register(name, index, value)
 
     def slow(self, port, seconds_per_frame, frame_bytes):
         self._slowed.add(port)

@@ -63,6 +63,9 @@ class Info:
     def action(self, name: str):
         return self._named("actions", name)
 
+    def register(self, name: str):
+        return self._named("registers", name)
+
 
 class Client:
     """One controller: a stream with arbitration, and the other RPCs."""
@@ -148,6 +151,15 @@ class Client:
                 if param.name in (params or {}):
                     call.params.add(param_id=param.id, value=number(params[param.name]))
         return p4runtime_pb2.Entity(table_entry=entry)
+
+    def register_cell(self, name: str, index: int, value: int) -> p4runtime_pb2.Entity:
+        entity = p4runtime_pb2.Entity()
+        cell = entity.register_entry
+        cell.register_id = self.info.register(name).preamble.id
+        # Present even when it is 0: without an index all cells are meant.
+        cell.index.CopyFrom(p4runtime_pb2.Index(index=index))
+        cell.data.bitstring = number(value)
+        return entity
 
     @staticmethod
     def multicast_group(group: int, ports) -> p4runtime_pb2.Entity:

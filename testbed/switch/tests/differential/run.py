@@ -36,7 +36,8 @@ from frames import damaged  # noqa: E402
 from programs import ENTITIES, HOSTS, PORTS, REPORT_PORT, TIDEMARK  # noqa: E402
 from runner import SetupError, network, switches  # noqa: E402
 from side import CPU_PORT, Side, links  # noqa: E402
-from state import Thrift, differences  # noqa: E402
+from state import differences  # noqa: E402
+from tidemark_ptf.thrift import Thrift  # noqa: E402
 
 GRPC = {"e": 9557, "b": 9558}
 THRIFT_PORT = 9097
@@ -104,7 +105,7 @@ def run(args: argparse.Namespace, bmv2: Path, name: str) -> int:
             for side in sides:
                 side.connect()
             frames_summary, found = compare_frames(args, *sides)
-            state_summary, more = differences(*sides, Thrift(THRIFT_PORT))
+            state_summary, more = differences(*sides, Thrift("127.0.0.1", THRIFT_PORT))
         finally:
             for side in sides:
                 side.stop()

@@ -3,37 +3,11 @@
 
 import json
 import queue
-import socket
-import struct
 from pathlib import Path
 
 from p4.v1 import p4runtime_pb2
 from side import Side
-
-
-class Thrift:
-    """Just enough of Thrift's binary protocol to read BMv2's registers, which
-    its P4Runtime server cannot."""
-
-    def __init__(self, port: int):
-        self.port = port
-
-    def registers(self, name: str) -> list[int]:
-        """`list<i64> bm_register_read_all(1: i32 cxt_id, 2: string name)`"""
-        method, text = b"standard:bm_register_read_all", name.encode()
-        message = struct.pack("!II", 0x80010001, len(method)) + method + struct.pack("!I", 1)
-        message += struct.pack("!bhi", 8, 1, 0)
-        message += struct.pack("!bhI", 11, 2, len(text)) + text + b"\0"
-        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as s:
-            s.sendall(message)
-            stream = s.makefile("rb")
-            version, length = struct.unpack("!II", stream.read(8))
-            stream.read(length + 4)
-            # A reply, whose field 0 is a list of i64.
-            kind, field, element, count = struct.unpack("!bhbI", stream.read(8))
-            if (version & 0xFF, kind, field, element) != (2, 15, 0, 10):
-                raise RuntimeError(f"BMv2 does not tell register {name}")
-            return list(struct.unpack(f"!{count}q", stream.read(8 * count)))
+from tidemark_ptf.thrift import Thrift
 
 
 def value(bytestring: bytes) -> int:

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""BMv2's Thrift services, as far as its P4Runtime server does not reach.
+
+Few calls in Thrift's binary protocol: too little to need its library.
+"""
+
+import socket
+import struct
+
+TIMEOUT_S = 10.0
+# Version 1 of the protocol, and the kinds of message.
+VERSION = 0x80010000
+CALL = 1
+REPLY = 2
+# Types of fields; 0 ends a structure.
+STOP = 0
+I32 = 8
+I64 = 10
+STRING = 11
+LIST = 15
+# The only context BMv2 has.
+CONTEXT = 0
+
+
+def _i32(value: int) -> tuple[int, bytes]:
+    return I32, struct.pack("!i", value)
+
+
+def _i64(value: int) -> tuple[int, bytes]:
+    return I64, struct.pack("!q", value)
+
+
+def _string(value: str) -> tuple[int, bytes]:
+    encoded = value.encode()
+    return STRING, struct.pack("!I", len(encoded)) + encoded
+
+
+class Thrift:
+    """One connection per call."""
+
+    def __init__(self, host: str, port: int):
+        self._where = (host, port)
+
+    def set_egress_queue_rate(self, port: int, packets_per_s: int):
+        """`i32 set_egress_queue_rate(1: i32 port_num, 2: i64 rate_pps)`"""
+        arguments = [_i32(port), _i64(packets_per_s)]
+        self._call("simple_switch:set_egress_queue_rate", arguments, lambda _: None)
+
+    def registers(self, name: str) -> list[int]:
+        """`list<i64> bm_register_read_all(1: i32 cxt_id, 2: string name)`"""
+
+        def cells(stream) -> list[int]:
+            kind, field, element, count = struct.unpack("!bhbI", stream.read(8))
+            if (kind, field, element) != (LIST, 0, I64):
+                raise RuntimeError(f"BMv2 does not tell register {name}")
+            return list(struct.unpack(f"!{count}q", stream.read(8 * count)))
+
+        return self._call("standard:bm_register_read_all", [_i32(CONTEXT), _string(name)], cells)
+
+    def write_register(self, name: str, index: int, value: int):
+        """`void bm_register_write(1: i32 cxt_id, 2: string name, 3: i32 index, 4: i64 value)`"""
+
+        def nothing(stream):
+            # Anything else is the exception.
+            if stream.read(1) != bytes([STOP]):
+                raise RuntimeError(f"BMv2 does not write cell {index} of register {name}")
+
+        arguments = [_i32(CONTEXT), _string(name), _i32(index), _i64(value)]
+        self._call("standard:bm_register_write", arguments, nothing)
+
+    def _call(self, method: str, arguments: list[tuple[int, bytes]], result):
+        """`result` reads what the reply holds."""
+        name = method.encode()
+        message = struct.pack("!II", VERSION | CALL, len(name)) + name + struct.pack("!I", 1)
+        for i, (kind, value) in enumerate(arguments, start=1):
+            message += struct.pack("!bh", kind, i) + value
+        message += bytes([STOP])
+        with socket.create_connection(self._where, timeout=TIMEOUT_S) as s:
+            s.sendall(message)
+            stream = s.makefile("rb")
+            header = stream.read(8)
+            if len(header) != 8:
+                raise RuntimeError(f"{method}: no answer")
+            version, length = struct.unpack("!II", header)
+            # The name again (without the service) and the number of the call.
+            stream.read(length + 4)
+            if version & 0xFF != REPLY:
+                raise RuntimeError(f"{method} failed")
+            return result(stream)
