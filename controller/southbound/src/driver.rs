@@ -9,6 +9,9 @@ use std::time::Duration;
 use tonic::transport::Endpoint;
 use tonic::{Code, Status};
 
+/// The multicast group of flooded frames (contract with the P4 program).
+pub const FLOOD_GROUP: u32 = 1;
+
 /// An endpoint of `host:port` or a URL; the address gets its scheme. No I/O.
 ///
 /// # Errors

@@ -155,13 +155,24 @@ async fn a_plan_is_written_and_repeated_without_harm() {
         Some("Ingress.report_off()".into())
     );
     assert!(server.problems().is_empty(), "{:?}", server.problems());
+}
 
+#[tokio::test]
+async fn the_flood_group_is_a_node_with_all_ports() {
+    let server = Server::start().await;
+    let d = driver(&server, BTreeMap::new());
     let flood = Provision {
-        flood_ports: vec![1],
+        flood_ports: vec![1, 2, 132],
         ..plan()
     };
-    let e = d.provision(&flood).await.unwrap_err().to_string();
-    assert!(e.contains("flood_ports") && e.contains("$pre.mgid"), "{e}");
+    for _ in 0..2 {
+        d.provision(&flood).await.unwrap();
+        let node = server.entry("$pre.node", &[1]);
+        assert_eq!(node.unwrap(), "data(0, [], [1, 2, 132])");
+        let group = server.entry("$pre.mgid", &[1]);
+        assert_eq!(group.unwrap(), "data([1], [false], [0])");
+    }
+    assert!(server.problems().is_empty(), "{:?}", server.problems());
 }
 
 #[tokio::test]

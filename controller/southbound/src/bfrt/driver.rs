@@ -98,17 +98,14 @@ impl Southbound for Bfrt {
                 "a program is not pushed over BFRT: start the switch daemon with it, and leave p4info and program out",
             ));
         }
-        if !plan.flood_ports.is_empty() {
-            return Err(Error::value(
-                "provision.flood_ports",
-                "the flood group is not written over BFRT: set $pre.node and $pre.mgid of group 1 on the switch, and leave flood_ports out",
-            ));
-        }
         let limits = plan
             .limit_ports()
             .map_err(|m| Error::value("provision", m))?;
         let info: Arc<Info> = self.client.bound().await?;
         let mut items = Vec::new();
+        if !plan.flood_ports.is_empty() {
+            items.extend(entries::flood_group(&info, &plan.flood_ports)?);
+        }
         for (i, f) in plan.forward.iter().enumerate() {
             items.push(entries::forward(&info, f, &format!("forward[{i}]"))?);
         }

@@ -3,7 +3,7 @@
 
 use super::client::Item;
 use super::info::{Fields, Info, Value};
-use crate::driver::destination;
+use crate::driver::{FLOOD_GROUP, destination};
 use crate::p4rt::values::{mac, prefix};
 use crate::{Error, Forward, Limit, ReportDestination, Watch};
 use serde::{Deserialize, Serialize};
@@ -333,4 +333,40 @@ pub fn mirror_sessions(info: &Info, port: u32) -> Result<Vec<Item>, Error> {
         Ok(put(what, t.id, key, data))
     });
     items.collect()
+}
+
+/// The group of flooded frames: one node with all ports, which the group names.
+/// The node goes first: a group can only name what is there.
+pub fn flood_group(info: &Info, ports: &[u32]) -> Result<Vec<Item>, Error> {
+    let node = info
+        .table("$pre.node")
+        .or_else(|_| info.table("pre.node"))?;
+    let group = info
+        .table("$pre.mgid")
+        .or_else(|_| info.table("pre.mgid"))?;
+    let id = u64::from(FLOOD_GROUP);
+    let copies = node.data(&[
+        ("$MULTICAST_RID", Value::Number(0)),
+        ("$MULTICAST_LAG_ID", Value::Numbers(Vec::new())),
+        ("$DEV_PORT", Value::Numbers(ports.to_vec())),
+    ])?;
+    let nodes = group.data(&[
+        ("$MULTICAST_NODE_ID", Value::Numbers(vec![FLOOD_GROUP])),
+        ("$MULTICAST_NODE_L1_XID_VALID", Value::Flags(vec![false])),
+        ("$MULTICAST_NODE_L1_XID", Value::Numbers(vec![0])),
+    ])?;
+    Ok(vec![
+        put(
+            format!("{}[{id}] = ports {ports:?}", node.name),
+            node.id,
+            node.key(&[("$MULTICAST_NODE_ID", id, None)])?,
+            copies,
+        ),
+        put(
+            format!("{}[{id}] = node {id}", group.name),
+            group.id,
+            group.key(&[("$MGID", id, None)])?,
+            nodes,
+        ),
+    ])
 }

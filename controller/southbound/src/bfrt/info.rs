@@ -34,6 +34,8 @@ pub struct Field {
     match_type: String,
     #[serde(rename = "type", default)]
     kind: Kind,
+    #[serde(default)]
+    repeated: bool,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -63,6 +65,8 @@ pub enum Value {
     Number(u64),
     Text(String),
     Flag(bool),
+    Numbers(Vec<u32>),
+    Flags(Vec<bool>),
 }
 
 /// What an entry holds: its action's short name, and its fields by name.
@@ -147,14 +151,22 @@ impl Field {
 
     fn data(&self, value: &Value) -> Result<bf::DataField, Error> {
         use bf::data_field::Value as Wire;
-        let value = match (value, self.kind.name.as_str()) {
-            (Value::Number(n), "bytes" | "uint8" | "uint16" | "uint32" | "uint64") => {
-                Wire::Stream(self.bytes(*n)?)
+        let kind = self.kind.name.as_str();
+        let is_number = matches!(kind, "bytes" | "uint8" | "uint16" | "uint32" | "uint64");
+        let value = match (value, self.repeated) {
+            (Value::Number(n), false) if is_number => Wire::Stream(self.bytes(*n)?),
+            (Value::Text(t), false) if kind == "string" => Wire::StrVal(t.clone()),
+            (Value::Flag(b), false) if kind == "bool" => Wire::BoolVal(*b),
+            (Value::Numbers(all), true) if is_number => {
+                Wire::IntArrVal(bf::data_field::IntArray { val: all.clone() })
             }
-            (Value::Text(t), "string") => Wire::StrVal(t.clone()),
-            (Value::Flag(b), "bool") => Wire::BoolVal(*b),
-            (v, kind) => {
-                return Err(Error::value(&self.name, format!("takes {kind}, not {v:?}")));
+            (Value::Flags(all), true) if kind == "bool" => {
+                Wire::BoolArrVal(bf::data_field::BoolArray { val: all.clone() })
+            }
+            (v, repeated) => {
+                let list = if repeated { "a list of " } else { "" };
+                let text = format!("takes {list}{kind}, not {v:?}");
+                return Err(Error::value(&self.name, text));
             }
         };
         Ok(bf::DataField {
@@ -169,6 +181,8 @@ impl Field {
             Wire::Stream(b) => crate::p4rt::values::number(b).ok().map(Value::Number),
             Wire::StrVal(t) => Some(Value::Text(t.clone())),
             Wire::BoolVal(b) => Some(Value::Flag(*b)),
+            Wire::IntArrVal(a) => Some(Value::Numbers(a.val.clone())),
+            Wire::BoolArrVal(a) => Some(Value::Flags(a.val.clone())),
             Wire::FloatVal(_) => None,
         }
     }

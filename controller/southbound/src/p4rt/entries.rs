@@ -3,14 +3,12 @@
 
 use super::program::{Program, Table};
 use super::values::{address_prefix, mac, number};
-use crate::driver::destination;
+use crate::driver::{FLOOD_GROUP, destination};
 use crate::{Error, Forward, Limit, ReportDestination, Watch};
 use tidemark_proto::p4::v1 as p4;
 
 /// The clone session that carries reports (contract with the P4 program).
 pub const REPORT_CLONE_SESSION: u32 = 1;
-/// The multicast group of flooded frames (contract with the P4 program).
-pub const FLOOD_GROUP: u32 = 1;
 
 /// Something to be written, and how it reads in an error message.
 #[derive(Clone, Debug)]

@@ -119,6 +119,11 @@ fn device() -> Json {
         f["match_type"] = json!("Exact");
         f
     };
+    let single = |f: Json| json!({"mandatory": false, "read_only": false, "singleton": f});
+    let list = |mut f: Json| {
+        f["repeated"] = json!(true);
+        f
+    };
     json!({"schema_version": "1.0.0", "tables": [
         {"name": "tf1.tm.queue.buffer", "id": 200,
          "key": [uint_key(1, "pg_id"), uint_key(2, "pg_queue")],
@@ -130,8 +135,15 @@ fn device() -> Json {
              flag(1, "$session_enable"), text(2, "$direction"),
              number(3, "$ucast_egress_port", 32), flag(4, "$ucast_egress_port_valid"),
              number(5, "$max_pkt_len", 16)])], "data": []},
+        {"name": "$pre.node", "id": 203, "key": [uint_key(1, "$MULTICAST_NODE_ID")],
+         "data": [single(number(2, "$MULTICAST_RID", 16)),
+                  single(list(u32_(3, "$MULTICAST_LAG_ID"))), single(list(u32_(4, "$DEV_PORT")))]},
+        {"name": "$pre.mgid", "id": 204, "key": [uint_key(1, "$MGID")],
+         "data": [single(list(u32_(2, "$MULTICAST_NODE_ID"))),
+                  single(list(flag(3, "$MULTICAST_NODE_L1_XID_VALID"))),
+                  single(list(u32_(4, "$MULTICAST_NODE_L1_XID")))]},
         {"name": "$PORT", "id": 202, "key": [uint_key(1, "$DEV_PORT")],
-         "data": [{"mandatory": false, "read_only": false, "singleton": text(1, "$SPEED")}]},
+         "data": [single(text(1, "$SPEED"))]},
     ]})
 }
 
@@ -259,8 +271,8 @@ impl Server {
         let state = self.state.lock().unwrap();
         let data = state.entries.get(&(id, key))?;
         let t = table(id).unwrap();
-        let actions = t["action_specs"].as_array().unwrap();
-        let action = actions.iter().find(|a| a["id"] == data.action_id)?;
+        let actions = t["action_specs"].as_array().cloned().unwrap_or_default();
+        let action = actions.iter().find(|a| a["id"] == data.action_id);
         let args: Vec<String> = data
             .fields
             .iter()
@@ -269,11 +281,13 @@ impl Server {
                 Value::StrVal(s) => s.clone(),
                 Value::BoolVal(b) => b.to_string(),
                 Value::FloatVal(f) => f.to_string(),
+                Value::IntArrVal(a) => format!("{:?}", a.val),
+                Value::BoolArrVal(a) => format!("{:?}", a.val),
             })
             .collect();
         Some(format!(
             "{}({})",
-            action["name"].as_str().unwrap(),
+            action.map_or("data", |a| a["name"].as_str().unwrap()),
             args.join(", ")
         ))
     }
@@ -382,14 +396,18 @@ impl State {
         let name = t["name"].as_str().unwrap().to_string();
         let data = e.data.clone().unwrap_or_default();
         let actions = t["action_specs"].as_array().cloned().unwrap_or_default();
-        let Some(action) = actions.iter().find(|a| a["id"] == data.action_id) else {
-            self.problems
-                .push(format!("{name}: action {}", data.action_id));
-            return;
+        let action = actions.iter().find(|a| a["id"] == data.action_id);
+        self.check(action.is_some() || actions.is_empty(), || {
+            format!("{name}: action {}", data.action_id)
+        });
+        let singles = t["data"].as_array().into_iter().flatten();
+        let singles = singles.map(|d| d["singleton"].clone());
+        let fields: Vec<Json> = match action {
+            Some(a) => a["data"].as_array().unwrap().clone(),
+            None => singles.collect(),
         };
-        let fields = action["data"].as_array().unwrap();
         self.check(fields.len() == data.fields.len(), || {
-            format!("{name}: {} fields of {action}", data.fields.len())
+            format!("{name}: {} fields of {}", data.fields.len(), fields.len())
         });
         for f in &data.fields {
             let Some(spec) = fields.iter().find(|s| s["id"] == f.field_id) else {
@@ -398,7 +416,11 @@ impl State {
             };
             let length = width(spec).div_ceil(8) as usize;
             let kind = spec["type"]["type"].as_str().unwrap();
+            let repeated = spec["repeated"] == true;
             let right = match f.value.as_ref() {
+                Some(Value::IntArrVal(_)) => repeated && kind == "uint32",
+                Some(Value::BoolArrVal(_)) => repeated && kind == "bool",
+                _ if repeated => false,
                 Some(Value::Stream(b)) => matches!(kind, "bytes" | "uint32") && b.len() == length,
                 Some(Value::StrVal(_)) => kind == "string",
                 Some(Value::BoolVal(_)) => kind == "bool",
@@ -458,6 +480,19 @@ impl BfRuntime for Service {
             let place = (e.table_id, key);
             if fixed && !s.entries.contains_key(&place) {
                 status.push(refused(5, "no such queue"));
+                continue;
+            }
+            let named = match e
+                .data
+                .as_ref()
+                .and_then(|d| d.fields.first()?.value.as_ref())
+            {
+                Some(bf::data_field::Value::IntArrVal(a)) if e.table_id == 204 => a.val.clone(),
+                _ => Vec::new(),
+            };
+            let missing = |n: &u32| !s.entries.contains_key(&(203, Some(vec![u64::from(*n)])));
+            if named.iter().any(missing) {
+                status.push(refused(3, "no such node"));
                 continue;
             }
             s.entries.insert(place, e.data.unwrap_or_default());
