@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Speed of the pipeline on one core: Tidemark's program, every packet
-//! reported, no I/O. `cargo run --release -p tidemark-switch --example bench`
+//! reported, no I/O. `cargo run --release -p tidemark-switch --example bench
+//! [PACKETS [WHICH]]`, where WHICH is part of a line's name: that line alone.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -47,11 +48,15 @@ fn main() {
         .nth(1)
         .and_then(|a| a.parse().ok())
         .unwrap_or(1_000_000);
+    let which = std::env::args().nth(2).unwrap_or_default();
     for (what, bytes, reports) in [
         ("1514-byte frames, each reported", 1514, true),
         ("64-byte frames, each reported", 64, true),
         ("1514-byte frames, no reports", 1514, false),
-    ] {
+    ]
+    .into_iter()
+    .filter(|(what, ..)| what.contains(&which))
+    {
         let mut s = common::tidemark();
         if !reports {
             s.sessions.clear();

@@ -88,7 +88,7 @@ pub struct Switch {
     /// no port has a rate or delay.
     immediate: VecDeque<Due>,
     sequence: u64,
-    reinjected: VecDeque<Packet>,
+    reinjected: VecDeque<Box<Packet>>,
     /// Names and fields of digests, to be fetched.
     pub digests: VecDeque<(Arc<str>, Bytes)>,
     pub groups: FxHashMap<u32, Vec<Replica>>,
@@ -225,7 +225,7 @@ impl Switch {
         }
     }
 
-    fn ingress(&mut self, mut p: Packet, t: u64) {
+    fn ingress(&mut self, mut p: Box<Packet>, t: u64) {
         let now_us = t / 1000;
         let Some(e) = &mut self.engine else { return };
         let whole = p.frame.len();
@@ -293,7 +293,7 @@ impl Switch {
             return;
         }
         let Some(e) = &mut self.engine else { return };
-        let mut c = e.receive_shared(p.ingress_port, std::sync::Arc::clone(&p.frame), t / 1000);
+        let mut c = e.receive_shared(p.ingress_port, p.frame.clone(), t / 1000);
         c.ingress_bytes = p.ingress_bytes;
         e.parse(&mut c, t / 1000);
         e.reset_metadata(&mut c);
@@ -322,7 +322,7 @@ impl Switch {
         self.send_clone(c, session, t);
     }
 
-    fn send_clone(&mut self, mut c: Packet, session: u32, t: u64) {
+    fn send_clone(&mut self, mut c: Box<Packet>, session: u32, t: u64) {
         let mut replicas = std::mem::take(&mut self.replicas);
         replicas.clear();
         if let Some(s) = self.sessions.get(&session) {
@@ -336,10 +336,10 @@ impl Switch {
         self.replicas = replicas;
     }
 
-    fn resubmit(&mut self, p: Packet, list: u32, t: u64) {
+    fn resubmit(&mut self, p: Box<Packet>, list: u32, t: u64) {
         let Some(e) = &mut self.engine else { return };
         let length = p.ingress_bytes;
-        let mut c = e.receive_shared(p.ingress_port, std::sync::Arc::clone(&p.frame), t / 1000);
+        let mut c = e.receive_shared(p.ingress_port, p.frame.clone(), t / 1000);
         e.reset_metadata(&mut c);
         e.copy_field_list(list, &mut c, &p);
         let std = &e.program.std;
@@ -350,7 +350,7 @@ impl Switch {
         self.reinject(c, t);
     }
 
-    fn reinject(&mut self, p: Packet, t: u64) {
+    fn reinject(&mut self, p: Box<Packet>, t: u64) {
         if self.reinjected.len() >= MAX_REINJECTED {
             self.stats.dropped_reinject += 1;
             if let Some(e) = &mut self.engine {
@@ -362,7 +362,7 @@ impl Switch {
         self.schedule(t + REINJECT_NS, Event::Reinject);
     }
 
-    fn replicate(&mut self, mut p: Packet, replicas: &[Replica], t: u64) {
+    fn replicate(&mut self, mut p: Box<Packet>, replicas: &[Replica], t: u64) {
         let Some((last, rest)) = replicas.split_last() else {
             if let Some(e) = &mut self.engine {
                 e.recycle(p);
@@ -380,7 +380,7 @@ impl Switch {
         self.enqueue(last.port, p, t);
     }
 
-    fn enqueue(&mut self, number: u32, mut p: Packet, t: u64) {
+    fn enqueue(&mut self, number: u32, mut p: Box<Packet>, t: u64) {
         let Some(e) = &mut self.engine else { return };
         let port = self.ports.entry(number);
         let std = &e.program.std;
@@ -448,7 +448,7 @@ impl Switch {
         }
     }
 
-    fn finish(&mut self, p: Packet) {
+    fn finish(&mut self, p: Box<Packet>) {
         if let Some(e) = &mut self.engine {
             e.recycle(p);
         }
@@ -491,7 +491,7 @@ impl Switch {
     fn recirculate(&mut self, p: &Packet, frame: Vec<u8>, list: u32, t: u64) {
         let Some(e) = &mut self.engine else { return };
         let length = frame.len() as u64;
-        let mut c = e.receive_shared(p.ingress_port, std::sync::Arc::new(frame), t / 1000);
+        let mut c = e.receive_shared(p.ingress_port, frame.into(), t / 1000);
         e.reset_metadata(&mut c);
         e.copy_field_list(list, &mut c, p);
         let std = &e.program.std;

@@ -2,6 +2,7 @@
 //! What hashes and checksums are computed over.
 
 use super::expr::{Compiled, FieldRef};
+use super::gather::Gather;
 use super::sum::Sum;
 
 /// Neighbouring bits of one word, of one field or of several: these lists are
@@ -27,6 +28,8 @@ pub struct Calculation {
     pub name: String,
     pub algorithm: Algorithm,
     pub input: Vec<CalcInput>,
+    /// All of the input, where it has a fixed layout.
+    pub gather: Option<Gather>,
     /// Of a one's complement sum.
     pub sum: Option<Sum>,
 }
@@ -66,9 +69,38 @@ pub enum CalcInput {
 #[derive(Debug)]
 pub struct Checksum {
     pub target: FieldRef,
-    pub target_valid: Option<u32>,
     pub calculation: u32,
     pub verify: bool,
     pub update: bool,
+    /// Both must hold: words that have these values, and the rest.
+    pub guard: Vec<Guard>,
     pub condition: Option<Compiled>,
+}
+
+/// `word[slot] & mask` is `value`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Guard {
+    pub slot: u32,
+    pub mask: u64,
+    pub value: u64,
+}
+
+impl Guard {
+    pub fn new(f: FieldRef, value: u64) -> Self {
+        Self {
+            slot: f.slot,
+            mask: f.mask << f.shift,
+            // A value that the field cannot have is not cut to one it can.
+            value: if value > f.mask {
+                u64::MAX
+            } else {
+                value << f.shift
+            },
+        }
+    }
+
+    #[inline(always)]
+    pub fn holds(self, words: &[u64]) -> bool {
+        words.get(self.slot as usize).copied().unwrap_or(0) & self.mask == self.value
+    }
 }

@@ -45,14 +45,16 @@ pub enum Test {
     Any(Box<[Test]>),
 }
 
+/// As bits: holds for less (1), equal (2), greater (4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Relation {
-    Eq,
-    Ne,
-    Lt,
-    Ge,
-    Gt,
-    Le,
+    Eq = 2,
+    Ne = 5,
+    Lt = 1,
+    Ge = 6,
+    Gt = 4,
+    Le = 3,
 }
 
 impl Relation {
@@ -69,14 +71,8 @@ impl Relation {
 
     #[inline(always)]
     pub fn holds(self, l: u64, r: u64) -> bool {
-        match self {
-            Self::Eq => l == r,
-            Self::Ne => l != r,
-            Self::Lt => l < r,
-            Self::Ge => l >= r,
-            Self::Gt => l > r,
-            Self::Le => l <= r,
-        }
+        let order = u8::from(l >= r) + u8::from(l > r);
+        (self as u8 >> order) & 1 != 0
     }
 }
 
@@ -103,14 +99,15 @@ impl Fast {
     }
 }
 
-impl Fast {
-    /// The slot of a whole word that must not be 0, if that is all.
-    pub fn nonzero(&self) -> Option<u32> {
+impl Test {
+    /// The fields that must have these values, if that is all.
+    pub fn equalities(&self) -> Option<Vec<(FieldRef, u64)>> {
         match self {
-            Self::Field(f) | Self::Test(Test::Compare(f, Relation::Ne, Right::Const(0)))
-                if f.shift == 0 =>
-            {
-                Some(f.slot)
+            Self::Compare(f, Relation::Eq, Right::Const(c)) => Some(vec![(*f, *c)]),
+            Self::Compare(f, Relation::Ne, Right::Const(0)) if f.mask == 1 => Some(vec![(*f, 1)]),
+            Self::All(list) => {
+                let each: Option<Vec<_>> = list.iter().map(Self::equalities).collect();
+                Some(each?.concat())
             }
             _ => None,
         }

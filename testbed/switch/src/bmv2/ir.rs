@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use rustc_hash::FxHashMap;
 
+use super::emission::Emission;
 use super::expr::{Compiled, FieldRef, Widths};
 use super::op::{Flow, Op};
-use super::packed::Packed;
 
 pub use super::calculation::{Algorithm, CalcInput, Calculation, Checksum, Piece};
 pub use super::parse_graph::{
@@ -40,7 +40,7 @@ pub struct Program {
     /// The nodes from each of these on, as they are executed.
     pub ingress: Flow,
     pub egress: Flow,
-    pub emit: Vec<Emit>,
+    pub emission: Emission,
     pub deparse_prims: Vec<Insn>,
     pub deparse_code: Box<[Op]>,
     pub calculations: Vec<Calculation>,
@@ -102,13 +102,6 @@ pub struct HeaderField {
     pub field: FieldRef,
     /// From the start of the header; meaningless behind a variable field.
     pub bit_offset: u32,
-}
-
-/// Next in the deparser's order, if it is valid.
-#[derive(Debug)]
-pub enum Emit {
-    Packed(Packed),
-    Header(u32),
 }
 
 #[derive(Debug, Clone)]

@@ -8,9 +8,11 @@
 
 pub mod bits;
 mod calculation;
+pub mod emission;
 mod error;
 pub mod expr;
 pub mod fast;
+pub mod gather;
 pub mod ir;
 mod load;
 pub mod lower;

@@ -2,8 +2,10 @@
 //! What is executed per packet: small steps that touch words of the header
 //! vector, an accumulator and an index. Everything a step needs is in the step.
 
+use super::calculation::Algorithm;
 use super::expr::{Compiled, FieldRef};
 use super::fast::Relation;
+use super::gather::Gather;
 use super::ir::{ActionCall, Insn};
 
 /// A field of at most 64 bits.
@@ -53,6 +55,51 @@ pub struct Word {
     pub rotate: u8,
 }
 
+/// `to = base + hash % max` of an input with a fixed layout.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hash {
+    pub gather: Gather,
+    pub algorithm: Algorithm,
+    pub to: Bits,
+    pub base: u64,
+    /// At least 1.
+    pub max: u64,
+}
+
+/// `to = from * factor + term`, in wrapping arithmetic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Affine {
+    pub from: Bits,
+    pub to: Bits,
+    pub factor: u64,
+    pub term: u64,
+}
+
+/// `to = if test relates to value { yes } else { no }`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Choose {
+    pub test: Bits,
+    pub relation: Relation,
+    pub value: u64,
+    pub yes: Source,
+    pub no: Source,
+    pub to: Bits,
+}
+
+/// A field, or a constant if the field has an empty mask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Source {
+    pub from: Bits,
+    pub constant: u64,
+}
+
+impl Source {
+    #[inline(always)]
+    pub fn get(self, words: &[u64]) -> u64 {
+        self.from.get(words) | self.constant
+    }
+}
+
 /// Makes a header of fixed length valid, its words zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Add {
@@ -80,6 +127,9 @@ pub enum Op {
     Words(Box<[Word]>),
     /// Their parts come from the action's data.
     ArgWords(Box<[Word]>),
+    /// One after the other.
+    Affine(Vec<Affine>),
+    Choose(Box<Choose>),
 
     /// Accumulator := ...
     Load(Bits),
@@ -108,6 +158,8 @@ pub enum Op {
     SignExtend(u8),
     Field(Arith, Bits),
     Arg(Arith, Bits),
+    /// 1 when the accumulator, unsigned, relates to the value, else 0.
+    Is(Relation, u64),
 
     /// Keeps the accumulator for [`Op::Held`].
     Hold,
@@ -139,13 +191,18 @@ pub enum Op {
     /// The frame is cut to the accumulator's number of bytes.
     Truncate,
 
+    Hash(Box<Hash>),
+
     AddHeaders(Vec<Add>),
     RemoveHeader {
         valid: u32,
         bytes: u32,
     },
 
+    /// Forward only, like all jumps but [`Op::Back`].
     Jump(u32),
+    /// To this position or before it: counted, so that no list runs for ever.
+    Back(u32),
     /// When none, or one at least, of these bits is set.
     JumpIfClear {
         slot: u32,
@@ -197,7 +254,7 @@ pub enum Op {
     Call(Box<ActionCall>),
     /// Anything that is rare or long.
     Other(Box<Insn>),
-    /// Interrupts the list: the table decides which node follows.
+    /// The table's action runs, and decides which node follows.
     Table(u32),
     End,
     EndIfExit,

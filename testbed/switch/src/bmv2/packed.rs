@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Headers that consist of words of whole bytes, as parser and deparser use them.
+//! Headers that consist of words of whole bytes, as the parser reads them.
 
 use super::ir::Header;
 
@@ -58,23 +58,6 @@ impl Packed {
             at += 8 - shift as usize / 8;
         }
     }
-
-    /// To the start of `out`, which is at least 8 bytes longer than the header:
-    /// eight are written always, cheaper than copying few.
-    #[inline]
-    pub fn write(&self, words: &[u64], out: &mut [u8]) {
-        let Some(list) = words.get(self.first as usize..) else {
-            return;
-        };
-        let mut at = 0;
-        for (w, shift) in list.iter().zip(self.shifts()) {
-            let shift = u32::from(shift & 63);
-            if let Some(b) = out.get_mut(at..at + 8) {
-                b.copy_from_slice(&(w << shift).to_be_bytes());
-            }
-            at += 8 - shift as usize / 8;
-        }
-    }
 }
 
 #[cfg(test)]
@@ -98,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_and_writes_words_of_any_length_up_to_the_end() {
+    fn reads_words_of_any_length_up_to_the_end() {
         let data: Vec<u8> = (1..=23).collect();
         let p = Packed::new(&header(&[6, 8, 1, 4])).unwrap();
         assert_eq!(p.bytes, 19);
@@ -106,9 +89,6 @@ mod tests {
         p.read(&mut words, &data, 4);
         let want = [0x0506_0708_090a, 0x0b0c_0d0e_0f10_1112, 0x13, 0x1415_1617];
         assert_eq!(words[1..], want);
-        let mut out = [0xff; 27];
-        p.write(&words, &mut out);
-        assert_eq!(out[..19], data[4..]);
     }
 
     #[test]

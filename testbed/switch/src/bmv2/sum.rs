@@ -8,29 +8,55 @@ use super::bits::{mask64, words_for};
 use super::expr::FieldRef;
 use super::ir::CalcInput;
 
-#[derive(Debug)]
-pub struct Sum {
-    groups: Box<[Group]>,
-}
-
-/// Neighbouring inputs that count when the header of slot `valid` is valid, laid
-/// out as if they came first.
 #[derive(Debug, Default)]
-struct Group {
-    valid: Option<u32>,
-    /// Of constants.
-    base: u64,
-    pieces: Vec<Piece>,
-    bits: u32,
-    /// A field of variable length behind them.
-    variable: Option<FieldRef>,
+pub struct Sum {
+    steps: Vec<Step>,
+    /// Fields of variable length.
+    variable: Vec<FieldRef>,
 }
 
+/// What is laid out goes by groups: neighbouring inputs that count when one
+/// header is valid, laid out as if they came first. What came before a group
+/// whose length is no multiple of 16 bits is rotated by that length.
 #[derive(Debug, Clone, Copy)]
-struct Piece {
+struct Step {
     slot: u32,
     rotate: u8,
+    kind: Kind,
+    /// Of [`Kind::Ask`]: so many steps are left out when the word is 0.
+    skip: u16,
     mask: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    /// These bits of the word.
+    Add,
+    Ask,
+    /// A constant: the mask.
+    Constant,
+    /// Behind a group.
+    Rotate,
+    /// Number `slot` of the variable fields.
+    Variable,
+}
+
+/// The inputs of one group.
+#[derive(Default)]
+struct Group {
+    valid: Option<u32>,
+    steps: Vec<Step>,
+    bits: u32,
+}
+
+fn step(kind: Kind, slot: u32, rotate: u32, mask: u64) -> Step {
+    Step {
+        slot,
+        rotate: rotate as u8,
+        kind,
+        skip: 0,
+        mask,
+    }
 }
 
 impl Group {
@@ -41,18 +67,15 @@ impl Group {
     }
 
     fn piece(&mut self, slot: u32, shift: u32, width: u32) {
-        let short = self.advance(width);
-        self.pieces.push(Piece {
-            slot,
-            rotate: ((short + 64 - shift) % 16) as u8,
-            mask: mask64(width) << shift,
-        });
+        let rotate = (self.advance(width) + 64 - shift) % 16;
+        self.steps
+            .push(step(Kind::Add, slot, rotate, mask64(width) << shift));
     }
 
     fn wide(&mut self, f: FieldRef) {
         let mut width = top_bits(f.width);
-        for i in 0..words_for(f.width) as u32 {
-            self.piece(f.slot + i, 0, width);
+        for slot in (f.slot..).take(words_for(f.width)) {
+            self.piece(slot, 0, width);
             width = 64;
         }
     }
@@ -61,7 +84,10 @@ impl Group {
         let mut width = top_bits(width);
         for w in words {
             let short = self.advance(width);
-            self.base = add(self.base, (w & mask64(width)).rotate_left(short));
+            let value = (w & mask64(width)).rotate_left(short);
+            if value != 0 {
+                self.steps.push(step(Kind::Constant, 0, 0, value));
+            }
             width = 64;
         }
     }
@@ -76,84 +102,130 @@ fn top_bits(width: u32) -> u32 {
     (width.max(1) - 1) % 64 + 1
 }
 
-/// The group for the next input.
-fn group(groups: &mut Vec<Group>, valid: Option<u32>) -> Option<&mut Group> {
-    if groups
-        .last()
-        .is_none_or(|g| g.valid != valid || g.variable.is_some())
-    {
-        groups.push(Group {
-            valid,
-            ..Group::default()
-        });
-    }
-    groups.last_mut()
+#[inline(always)]
+fn get(words: &[u64], slot: u32) -> u64 {
+    words.get(slot as usize).copied().unwrap_or(0)
 }
 
 impl Sum {
     /// `None` for inputs that are not laid out here.
     pub fn new(input: &[CalcInput]) -> Option<Self> {
-        let mut groups = Vec::new();
+        let mut sum = Self::default();
+        let mut group = Group::default();
         for i in input {
-            match i {
-                CalcInput::Run { pieces, valid } => {
-                    let g = group(&mut groups, *valid)?;
-                    for p in pieces {
-                        g.piece(p.slot, u32::from(p.shift), u32::from(p.width));
-                    }
-                }
-                CalcInput::Field { field, valid } => {
-                    let g = group(&mut groups, *valid)?;
-                    if field.variable {
-                        g.variable = Some(*field);
-                    } else {
-                        g.wide(*field);
-                    }
-                }
-                CalcInput::Const { words, width_bits } => {
-                    group(&mut groups, None)?.constant(words, *width_bits);
-                }
+            let valid = match i {
+                CalcInput::Run { valid, .. } | CalcInput::Field { valid, .. } => *valid,
+                CalcInput::Const { .. } => None,
                 CalcInput::Header(_) | CalcInput::Payload => return None,
+            };
+            if group.valid != valid {
+                sum.close(std::mem::take(&mut group))?;
+                group.valid = valid;
+            }
+            match i {
+                CalcInput::Run { pieces, .. } => {
+                    for p in pieces {
+                        group.piece(p.slot, p.shift.into(), p.width.into());
+                    }
+                }
+                CalcInput::Field { field, .. } if field.variable => {
+                    let id = sum.variable.len() as u32;
+                    sum.variable.push(*field);
+                    sum.rotate(&mut group);
+                    group.steps.push(step(Kind::Variable, id, 0, 0));
+                }
+                CalcInput::Field { field, .. } => group.wide(*field),
+                CalcInput::Const { words, width_bits } => group.constant(words, *width_bits),
+                CalcInput::Header(_) | CalcInput::Payload => {}
             }
         }
-        Some(Self {
-            groups: groups.into(),
-        })
+        sum.close(group)?;
+        Some(sum)
     }
 
-    #[inline]
+    /// What follows begins anew.
+    fn rotate(&self, g: &mut Group) {
+        if g.bits % 16 != 0 {
+            g.steps.push(step(Kind::Rotate, 0, g.bits % 16, 0));
+        }
+        g.bits = 0;
+    }
+
+    fn close(&mut self, mut g: Group) -> Option<()> {
+        self.rotate(&mut g);
+        if let Some(valid) = g.valid {
+            let skip = u16::try_from(g.steps.len()).ok()?;
+            self.steps.push(Step {
+                skip,
+                ..step(Kind::Ask, valid, 0, 0)
+            });
+        }
+        self.steps.extend(g.steps);
+        Some(())
+    }
+
+    // Alone, so that what its loop needs stays in registers.
+    #[inline(never)]
     pub fn checksum(&self, words: &[u64]) -> u64 {
-        let get = |slot: u32| words.get(slot as usize).copied().unwrap_or(0);
-        let mut total = 0u64;
-        let mut bits = 0u32;
-        for g in &self.groups {
-            if g.valid.is_some_and(|v| get(v) == 0) {
-                continue;
-            }
-            let mut sum = g.base;
-            for p in &g.pieces {
-                sum = add(sum, (get(p.slot) & p.mask).rotate_left(u32::from(p.rotate)));
-            }
-            let mut length = g.bits;
-            if let Some(f) = g.variable {
-                let more = (get(f.slot.wrapping_sub(1)) as u32).min(f.width);
-                length += more;
-                // Right-aligned in its words.
-                let last = f.slot + words_for(f.width) as u32;
-                for slot in last - more.div_ceil(64)..last {
-                    sum = add(sum, get(slot).rotate_left(short(length)));
+        let mut total = 0;
+        let mut turned = 0;
+        let mut rest = self.steps.iter();
+        while let Some(s) = rest.next() {
+            match s.kind {
+                Kind::Add => {
+                    let part = get(words, s.slot) & s.mask;
+                    total = add(total, part.rotate_left(u32::from(s.rotate)));
+                }
+                Kind::Ask => {
+                    if get(words, s.slot) == 0 {
+                        let behind = rest.as_slice().get(usize::from(s.skip)..);
+                        rest = behind.unwrap_or_default().iter();
+                    }
+                }
+                _ => {
+                    let more;
+                    (total, more) = self.seldom(*s, words, total);
+                    turned += more;
                 }
             }
-            // What came before shifts the whole group.
-            total = add(total, sum.rotate_right(bits % 16));
-            bits = bits.wrapping_add(length);
         }
-        let sum = (total & 0xffff_ffff) + (total >> 32);
-        let sum = (sum & 0xffff) + ((sum >> 16) & 0xffff) + (sum >> 32);
-        let sum = (sum & 0xffff) + (sum >> 16);
-        let sum = (sum & 0xffff) + (sum >> 16);
-        !sum & 0xffff
+        folded(total.rotate_right(turned % 64))
     }
+
+    /// The sum behind the step, and by how much it has been rotated.
+    #[cold]
+    fn seldom(&self, s: Step, words: &[u64], total: u64) -> (u64, u32) {
+        match s.kind {
+            Kind::Rotate => {
+                let by = u32::from(s.rotate);
+                (total.rotate_left(by), by)
+            }
+            Kind::Variable => self.add_variable(s.slot, words, total),
+            _ => (add(total, s.mask), 0),
+        }
+    }
+
+    /// Adds the field and rotates by its length, which is returned, too.
+    fn add_variable(&self, id: u32, words: &[u64], mut total: u64) -> (u64, u32) {
+        let Some(f) = self.variable.get(id as usize) else {
+            return (total, 0);
+        };
+        let bits = (get(words, f.slot.wrapping_sub(1)) as u32).min(f.width);
+        // Right-aligned in its words.
+        let last = f.slot + words_for(f.width) as u32;
+        for slot in last - bits.div_ceil(64)..last {
+            total = add(total, get(words, slot).rotate_left(short(bits)));
+        }
+        (total.rotate_left(bits % 16), bits % 16)
+    }
+}
+
+fn folded(total: u64) -> u64 {
+    let sum = (total & 0xffff_ffff) + (total >> 32);
+    let sum = (sum & 0xffff) + ((sum >> 16) & 0xffff) + (sum >> 32);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    !sum & 0xffff
 }
 
 /// With the carry around the end.

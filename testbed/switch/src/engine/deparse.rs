@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Checksums and the deparser: header vector to frame.
 
-use super::eval::{self, Env, field_bits, own_words, word};
+use super::eval::{self, field_bits, own_words, word};
 use super::exec::Exec;
 use super::fields::store_number;
 use super::hash::calculate;
 use super::packet::Packet;
 use crate::bmv2::bits::BitWriter;
-use crate::bmv2::ir::{Checksum, Emit, Header};
+use crate::bmv2::emission;
+use crate::bmv2::ir::{Checksum, Header, Program};
 
 impl Exec<'_> {
     /// False when a checksum that the program verifies is wrong.
@@ -33,14 +34,12 @@ impl Exec<'_> {
         }
     }
 
+    #[inline]
     fn applies(&self, c: &Checksum, p: &Packet) -> bool {
-        let env = Env {
-            program: self.program,
-            words: &p.words,
-            args: &[],
-        };
-        c.target_valid.is_none_or(|v| word(&p.words, v) != 0)
-            && c.condition.as_ref().is_none_or(|e| eval::truth(e, env))
+        c.guard.iter().all(|g| g.holds(&p.words))
+            && c.condition
+                .as_ref()
+                .is_none_or(|e| eval::truth(e, self.env(p, &[])))
     }
 
     fn checksum(&mut self, c: &Checksum, p: &Packet) -> u64 {
@@ -66,35 +65,10 @@ impl Exec<'_> {
         if !program.deparse_code.is_empty() {
             self.run_list(&program.deparse_code, &[], p);
         }
-        // What the buffer held is overwritten; it only grows the first time.
-        let mut at = 0;
-        for e in &program.emit {
-            match e {
-                Emit::Packed(h) => {
-                    if word(&p.words, h.valid) == 0 {
-                        continue;
-                    }
-                    let end = at + usize::from(h.bytes);
-                    if out.len() < end + 8 {
-                        out.resize(end + 8, 0);
-                    }
-                    if let Some(out) = out.get_mut(at..) {
-                        h.write(&p.words, out);
-                    }
-                    at = end;
-                }
-                Emit::Header(h) => {
-                    if let Some(h) = program.headers.get(*h as usize)
-                        && word(&p.words, h.valid) != 0
-                    {
-                        out.truncate(at);
-                        emit(h, &p.words, out);
-                        at = out.len();
-                    }
-                }
-            }
-        }
-        out.truncate(at);
+        let headers = &mut self.cells.scratch;
+        let bytes = write_headers(program, &p.words, headers);
+        out.clear();
+        out.extend_from_slice(headers.get(..bytes).unwrap_or_default());
         // What truncation would cut off need not be copied.
         let payload = p.payload();
         let room = match p.requests.truncate_bytes {
@@ -106,6 +80,32 @@ impl Exec<'_> {
             out.truncate(n as usize);
         }
     }
+}
+
+/// To the start of the buffer, which is longer only so that it need not be
+/// filled again; returns their length in bytes.
+fn write_headers(program: &Program, words: &[u64], buffer: &mut Vec<u8>) -> usize {
+    let emission = &program.emission;
+    let room = emission.room_bytes();
+    if buffer.len() < room {
+        buffer.resize(room, 0);
+    }
+    let mut at = 0;
+    let mut out = buffer.as_mut_slice();
+    for i in &emission.items {
+        if word(words, i.valid) == 0 {
+            continue;
+        }
+        at = emission::write(emission.lanes(i), words, out, at);
+        if let Some(h) = i.by_field.and_then(|h| program.headers.get(h as usize)) {
+            buffer.truncate(at);
+            emit(h, words, buffer);
+            at = buffer.len();
+            buffer.resize(at + room, 0);
+            out = buffer.as_mut_slice();
+        }
+    }
+    at
 }
 
 /// Appends the header field by field.

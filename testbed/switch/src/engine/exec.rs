@@ -6,7 +6,9 @@ use super::fields::{copy_variable, copy_wide, copy_words, store, store_number};
 use super::hash::calculate;
 use super::headers::{add_header, copy_header, copy_stack, remove_header, shift_stack};
 use super::packet::Packet;
+use super::profiles::ProfileState;
 use super::state::Cells;
+use super::tables::TableState;
 use crate::bmv2::bits::mask64;
 use crate::bmv2::expr::{Compiled, FieldRef};
 use crate::bmv2::ir::{Constant, Insn, Program};
@@ -14,12 +16,17 @@ use crate::bmv2::ir::{Constant, Insn, Program};
 pub struct Exec<'a> {
     pub program: &'a Program,
     pub cells: &'a mut Cells,
+    /// State of the tables and profiles; none where there are no tables to apply.
+    pub tables: &'a mut [TableState],
+    pub profiles: &'a [ProfileState],
     pub drop_port: u32,
     pub now_us: u64,
+    /// Tables that the packet may still pass: ends a loop in a malformed program.
+    pub passes: usize,
 }
 
 impl Exec<'_> {
-    fn env<'e>(&'e self, p: &'e Packet, args: &'e [u64]) -> Env<'e> {
+    pub fn env<'e>(&'e self, p: &'e Packet, args: &'e [u64]) -> Env<'e> {
         Env {
             program: self.program,
             words: &p.words,

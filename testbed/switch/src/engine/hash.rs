@@ -3,9 +3,12 @@
 
 use crc::{CRC_16_ARC, CRC_16_IBM_3740, CRC_32_ISO_HDLC, Crc, Table};
 
+use super::crc32::crc32;
 use super::eval::{field_bits, own_words, word};
+use super::state::Cells;
 use crate::bmv2::bits::{BitWriter, words_for};
 use crate::bmv2::expr::FieldRef;
+use crate::bmv2::gather::{self, Gather};
 use crate::bmv2::ir::{Algorithm, CalcInput, Calculation, Piece, Program};
 
 static CRC16: Crc<u16, Table<16>> = Crc::<u16, Table<16>>::new(&CRC_16_ARC);
@@ -28,6 +31,36 @@ pub fn calculate(
             None => csum16(c, program, words, payload),
         };
     }
+    if let Some(g) = &c.gather {
+        return of_words(c.algorithm, g, words, round_robin);
+    }
+    collect(c, program, words, payload, scratch);
+    digest(c.algorithm, scratch, round_robin)
+}
+
+/// The value over an input with a fixed layout.
+pub fn gathered(a: Algorithm, g: &Gather, words: &[u64], cells: &mut Cells) -> u64 {
+    of_words(a, g, words, &mut cells.round_robin)
+}
+
+#[inline]
+fn of_words(a: Algorithm, g: &Gather, words: &[u64], round_robin: &mut u64) -> u64 {
+    let list = g.words(words);
+    if a == Algorithm::Crc32 {
+        return u64::from(crc32(&list, g.bytes));
+    }
+    let bytes = gather::bytes(&list);
+    digest(a, bytes.get(..g.bytes).unwrap_or_default(), round_robin)
+}
+
+/// The input, byte by byte.
+fn collect(
+    c: &Calculation,
+    program: &Program,
+    words: &[u64],
+    payload: &[u8],
+    scratch: &mut Vec<u8>,
+) {
     scratch.clear();
     let mut w = BitWriter::default();
     for i in &c.input {
@@ -61,16 +94,16 @@ pub fn calculate(
         }
     }
     w.finish(scratch);
-    match c.algorithm {
-        Algorithm::Crc16 => u64::from(CRC16.checksum(scratch)),
-        Algorithm::Crc32 => u64::from(CRC32.checksum(scratch)),
-        Algorithm::CrcCcitt => u64::from(CRC_CCITT.checksum(scratch)),
-        Algorithm::Xor16 => fold(scratch, 2),
-        Algorithm::Xor32 => fold(scratch, 4),
-        Algorithm::Identity => scratch
-            .iter()
-            .take(8)
-            .fold(0, |a, b| (a << 8) | u64::from(*b)),
+}
+
+fn digest(algorithm: Algorithm, data: &[u8], round_robin: &mut u64) -> u64 {
+    match algorithm {
+        Algorithm::Crc16 => u64::from(CRC16.checksum(data)),
+        Algorithm::Crc32 => u64::from(CRC32.checksum(data)),
+        Algorithm::CrcCcitt => u64::from(CRC_CCITT.checksum(data)),
+        Algorithm::Xor16 => fold(data, 2),
+        Algorithm::Xor32 => fold(data, 4),
+        Algorithm::Identity => data.iter().take(8).fold(0, |a, b| (a << 8) | u64::from(*b)),
         Algorithm::RoundRobin => {
             let v = *round_robin;
             *round_robin = v.wrapping_add(1);

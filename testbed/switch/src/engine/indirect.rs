@@ -1,73 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Hits in tables whose actions come from an action profile; digests; access to
-//! state by name.
+//! Digests; access to state by name.
 
 use bytes::Bytes;
 
 use super::Engine;
 use super::eval::own_words;
-use super::exec::Exec;
-use super::hash::calculate;
 use super::packet::Packet;
-use super::profiles::{Choice, ProfileState};
+use super::profiles::ProfileState;
 use super::state::Meter;
-use super::tables::next_for;
 use crate::bmv2::bits::bytes_from_words;
-use crate::bmv2::ir::{END, NextNode, Profile};
+use crate::bmv2::ir::Profile;
 
 impl Engine {
-    /// Runs the member that the entry's choice comes to; returns the next node.
-    /// An empty group does nothing.
-    pub(super) fn apply_choice(
-        &mut self,
-        table: usize,
-        profile: u32,
-        slot: u32,
-        p: &mut Packet,
-        now_us: u64,
-    ) -> u32 {
-        let program = &self.program;
-        let (Some(t), Some(info), Some(state)) = (
-            program.tables.get(table),
-            program.profiles.get(profile as usize),
-            self.profiles.get(profile as usize),
-        ) else {
-            return END;
-        };
-        let cells = &mut self.cells;
-        let hash = || {
-            info.selector.as_ref().map_or(0, |c| {
-                calculate(
-                    c,
-                    program,
-                    &p.words,
-                    p.payload(),
-                    &mut cells.scratch,
-                    &mut cells.round_robin,
-                )
-            })
-        };
-        let choice = self.tables.get(table).and_then(|s| s.choice(slot));
-        let member = choice.and_then(|c: Choice| state.member(c, hash));
-        let chosen = member.and_then(|m| Some((m, *t.profile_actions.get(m.action)?)));
-        let Some((member, action)) = chosen else {
-            return match &t.next {
-                NextNode::HitMiss { hit, .. } => *hit,
-                NextNode::ByAction { base, .. } => *base,
-            };
-        };
-        if let Some(a) = program.actions.get(action as usize) {
-            Exec {
-                program,
-                cells: &mut self.cells,
-                drop_port: self.drop_port,
-                now_us,
-            }
-            .run_list(&a.code, &member.args, p);
-        }
-        next_for(t, action)
-    }
-
     /// The fields of a digest, one after the other in whole bytes.
     pub fn digest(&self, list: u32, p: &Packet) -> Option<(std::sync::Arc<str>, Bytes)> {
         let l = self.program.learn_lists.get(&list)?;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A packet on its way through the switch.
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 /// Values of `standard_metadata.instance_type`.
@@ -14,12 +14,44 @@ pub mod instance_type {
     pub const RESUBMITTED: u64 = 6;
 }
 
+/// Bytes of a received frame, shared by its copies.
+#[derive(Debug, Default, Clone)]
+pub struct Frame(Option<Arc<Vec<u8>>>);
+
+impl Frame {
+    /// The buffer, if nobody else has it; this is without one afterwards.
+    pub fn take_unshared(&mut self) -> Option<Arc<Vec<u8>>> {
+        // The count cannot rise: who could raise it would be counted.
+        self.0.take().filter(|f| Arc::strong_count(f) == 1)
+    }
+}
+
+impl From<Arc<Vec<u8>>> for Frame {
+    fn from(f: Arc<Vec<u8>>) -> Self {
+        Self(Some(f))
+    }
+}
+
+impl From<Vec<u8>> for Frame {
+    fn from(f: Vec<u8>) -> Self {
+        Self(Some(Arc::new(f)))
+    }
+}
+
+impl Deref for Frame {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.0.as_deref().map_or(&[], Vec::as_slice)
+    }
+}
+
 #[derive(Debug)]
 pub struct Packet {
     /// The header vector.
     pub words: Box<[u64]>,
     /// The frame as it was received, shared with clones.
-    pub frame: Arc<Vec<u8>>,
+    pub frame: Frame,
     /// The part of the frame behind the parsed headers.
     pub payload: Range<usize>,
     pub requests: Requests,

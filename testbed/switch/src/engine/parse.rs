@@ -22,35 +22,37 @@ impl Exec<'_> {
     /// Parses `p.frame`; returns the error number, 0 when there was none. What
     /// was extracted before an error stays.
     pub fn parse(&mut self, p: &mut Packet, sets: &ValueSets) -> u64 {
-        let frame = std::sync::Arc::clone(&p.frame);
+        // Back at the end: so it can be read while the rest is written.
+        let frame = std::mem::take(&mut p.frame);
         let data = frame.get(..p.payload.end).unwrap_or(&frame);
-        let mut at = 0usize;
+        let mut at = 0;
+        let error = self.states(p, data, &mut at, sets);
+        p.frame = frame;
+        p.payload.start = at.min(p.payload.end);
+        error
+    }
+
+    fn states(&mut self, p: &mut Packet, data: &[u8], at: &mut usize, sets: &ValueSets) -> u64 {
         let program = self.program;
         let mut state = program.parse_start;
-        let mut error = 0;
         for _ in 0..MAX_STATES {
             let Some(s) = program.parse_states.get(state as usize) else {
                 break;
             };
-            if let Err(Stop(e)) = self.run_ops(s, p, data, &mut at) {
-                error = e;
-                break;
+            if let Err(Stop(e)) = self.run_ops(s, p, data, at) {
+                return e;
             }
             let next = match &s.select {
                 Some(select) => Ok(select.next(&p.words)),
-                None => next_state(program, s, p, data, at, sets),
+                None => next_state(program, s, p, data, *at, sets),
             };
             match next {
                 Ok(END) => break,
                 Ok(n) => state = n,
-                Err(Stop(e)) => {
-                    error = e;
-                    break;
-                }
+                Err(Stop(e)) => return e,
             }
         }
-        p.payload.start = at.min(p.payload.end);
-        error
+        0
     }
 
     fn run_ops(

@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Runs lists of steps: the innermost loop.
 
-use super::eval::{self, Env, set_word, word};
+use super::eval::{self, set_word, word};
 use super::exec::Exec;
+use super::hash;
 use super::packet::Packet;
-use crate::bmv2::op::{Arith, Op, Word};
+use crate::bmv2::op::{Affine, Arith, Op, Word};
 
 /// Jumps back that one list may make: ends a loop that would not.
 const MAX_LOOPS: u32 = 1 << 20;
+
+/// What steps compute with.
+#[derive(Clone, Copy, Default)]
+struct Registers {
+    acc: i64,
+    held: i64,
+    index: usize,
+}
 
 impl Exec<'_> {
     /// The whole list, which has no tables. Many are one step: no call for them.
@@ -17,27 +26,24 @@ impl Exec<'_> {
             [] => {}
             [Op::Words(list)] => store_words(list, &mut p.words),
             [Op::ArgWords(list)] => store_args(list, &mut p.words, args),
-            code => {
-                self.run(code, 0, args, p);
-            }
+            code => self.run(code, &[], args, p),
         }
     }
 
-    /// From position `pc` to the end of the list or to a table, which is
-    /// returned.
-    pub fn run(&mut self, code: &[Op], mut pc: usize, args: &[u64], p: &mut Packet) -> Option<u32> {
-        let program = self.program;
-        let mut acc = 0i64;
-        let mut held = 0i64;
-        let mut index = 0usize;
+    /// `starts`: where the nodes that tables lead to begin in the list.
+    ///
+    /// The arms of this match are short, and what is seldom or long is a call:
+    /// so everything that counts stays in registers.
+    pub fn run(&mut self, code: &[Op], starts: &[u32], args: &[u64], p: &mut Packet) {
+        let mut r = Registers::default();
         let mut loops = 0u32;
+        let mut rest = code.iter();
         loop {
             // Until something needs the whole packet.
             let words = &mut *p.words;
             let other = loop {
-                let op = code.get(pc)?;
-                pc += 1;
-                let jump = match op {
+                let Some(op) = rest.next() else { return };
+                let target = match op {
                     Op::Words(list) => {
                         store_words(list, words);
                         continue;
@@ -46,135 +52,112 @@ impl Exec<'_> {
                         store_args(list, words, args);
                         continue;
                     }
-                    Op::Load(b) => {
-                        acc = b.get(words) as i64;
+                    Op::Affine(list) => {
+                        store_affine(list, words);
                         continue;
                     }
-                    Op::LoadSigned { bits, width } => {
-                        let up = 64 - u32::from(*width).clamp(1, 64);
-                        acc = ((bits.get(words) << up) as i64) >> up;
+                    Op::Choose(c) => {
+                        let yes = c.relation.holds(c.test.get(words), c.value);
+                        let source = if yes { &c.yes } else { &c.no };
+                        c.to.set(words, source.get(words));
+                        continue;
+                    }
+                    Op::Load(b) => {
+                        r.acc = b.get(words) as i64;
                         continue;
                     }
                     Op::LoadArg(b) => {
-                        acc = b.get(args) as i64;
+                        r.acc = b.get(args) as i64;
                         continue;
                     }
                     Op::Imm(v) => {
-                        acc = *v;
-                        continue;
-                    }
-                    Op::Eval(c) => {
-                        let env = Env {
-                            program,
-                            words,
-                            args,
-                        };
-                        acc = eval::low64(c, env) as i64;
+                        r.acc = *v;
                         continue;
                     }
                     Op::Add(c) => {
-                        acc = acc.wrapping_add(*c);
+                        r.acc = r.acc.wrapping_add(*c);
                         continue;
                     }
                     Op::Mul(c) => {
-                        acc = acc.wrapping_mul(*c);
+                        r.acc = r.acc.wrapping_mul(*c);
                         continue;
                     }
                     Op::And(c) => {
-                        acc &= c;
+                        r.acc &= c;
                         continue;
                     }
                     Op::Or(c) => {
-                        acc |= c;
+                        r.acc |= c;
                         continue;
                     }
                     Op::Xor(c) => {
-                        acc ^= c;
+                        r.acc ^= c;
                         continue;
                     }
                     Op::Shl(n) => {
-                        acc <<= n & 63;
+                        r.acc <<= n & 63;
                         continue;
                     }
                     Op::Shr(n) => {
-                        acc >>= n & 63;
+                        r.acc >>= n & 63;
                         continue;
                     }
                     Op::Clamp { low, high } => {
-                        acc = acc.max(*low).min(*high);
+                        r.acc = r.acc.max(*low).min(*high);
                         continue;
                     }
                     Op::SignExtend(n) => {
-                        acc = (acc << (n & 63)) >> (n & 63);
+                        r.acc = (r.acc << (n & 63)) >> (n & 63);
                         continue;
                     }
                     Op::Field(a, b) => {
-                        acc = arith(*a, acc, b.get(words) as i64);
+                        r.acc = arith(*a, r.acc, b.get(words) as i64);
                         continue;
                     }
                     Op::Arg(a, b) => {
-                        acc = arith(*a, acc, b.get(args) as i64);
+                        r.acc = arith(*a, r.acc, b.get(args) as i64);
+                        continue;
+                    }
+                    Op::Is(relation, value) => {
+                        r.acc = i64::from(relation.holds(r.acc as u64, *value));
                         continue;
                     }
                     Op::Hold => {
-                        held = acc;
+                        r.held = r.acc;
                         continue;
                     }
                     Op::Held(a) => {
-                        acc = arith(*a, acc, held);
+                        r.acc = arith(*a, r.acc, r.held);
                         continue;
                     }
                     Op::Put(b) => {
-                        b.set(words, acc as u64);
+                        b.set(words, r.acc as u64);
                         continue;
                     }
                     Op::Index => {
-                        index = usize::try_from(acc).unwrap_or(usize::MAX);
+                        r.index = usize::try_from(r.acc).unwrap_or(usize::MAX);
                         continue;
                     }
                     Op::IndexField(b) => {
-                        let i = b.get(words) as i64;
-                        index = usize::try_from(i).unwrap_or(usize::MAX);
+                        r.index = usize::try_from(b.get(words) as i64).unwrap_or(usize::MAX);
                         continue;
                     }
-                    Op::IndexImm(n) => {
-                        index = *n as usize;
-                        continue;
-                    }
-                    Op::IndexEval(c) => {
-                        let env = Env {
-                            program,
-                            words,
-                            args,
-                        };
-                        index = eval::index(c, env);
+                    Op::IndexImm(i) => {
+                        r.index = *i as usize;
                         continue;
                     }
                     Op::ReadCell { register, to } => {
                         let register = self.cells.registers.get(*register as usize);
-                        if let Some([v, ..]) = register.and_then(|r| r.cell(index)) {
-                            to.set(words, *v);
+                        if let Some(v) = register.and_then(|x| x.first_word(r.index)) {
+                            to.set(words, v);
                         }
                         continue;
                     }
                     Op::WriteCell { register, mask } => {
                         let register = self.cells.registers.get_mut(*register as usize);
-                        if let Some([v, ..]) = register.and_then(|r| r.cell_mut(index)) {
-                            *v = acc as u64 & mask;
+                        if let Some(v) = register.and_then(|x| x.first_word_mut(r.index)) {
+                            *v = r.acc as u64 & mask;
                         }
-                        continue;
-                    }
-                    Op::Count { counter } => {
-                        let cells = self.cells.counters.get_mut(*counter as usize);
-                        if let Some(c) = cells.and_then(|c| c.get_mut(index)) {
-                            c.packets = c.packets.wrapping_add(1);
-                            c.bytes = c.bytes.wrapping_add(u64::from(p.ingress_bytes));
-                        }
-                        continue;
-                    }
-                    Op::Truncate => {
-                        let present = p.requests.truncate_bytes.unwrap_or(u32::MAX);
-                        p.requests.truncate_bytes = Some((acc as u32).min(present));
                         continue;
                     }
                     Op::AddHeaders(list) => {
@@ -194,87 +177,178 @@ impl Exec<'_> {
                         }
                         continue;
                     }
-                    Op::Jump(t) => Some(*t),
+                    Op::Jump(t) => *t,
+                    Op::Back(t) => {
+                        loops += 1;
+                        if loops > MAX_LOOPS {
+                            return;
+                        }
+                        *t
+                    }
                     Op::JumpIfClear { slot, target, mask } => {
-                        (word(words, *slot) & mask == 0).then_some(*target)
+                        if word(words, *slot) & mask != 0 {
+                            continue;
+                        }
+                        *target
                     }
                     Op::JumpIfSet { slot, target, mask } => {
-                        (word(words, *slot) & mask != 0).then_some(*target)
+                        if word(words, *slot) & mask == 0 {
+                            continue;
+                        }
+                        *target
                     }
                     Op::JumpIfEqual {
                         slot,
                         target,
                         mask,
                         value,
-                    } => (word(words, *slot) & mask == *value).then_some(*target),
+                    } => {
+                        if word(words, *slot) & mask != *value {
+                            continue;
+                        }
+                        *target
+                    }
                     Op::JumpUnlessEqual {
                         slot,
                         target,
                         mask,
                         value,
-                    } => (word(words, *slot) & mask != *value).then_some(*target),
+                    } => {
+                        if word(words, *slot) & mask == *value {
+                            continue;
+                        }
+                        *target
+                    }
                     Op::JumpIf {
                         relation,
                         slot,
                         target,
                         mask,
                         value,
-                    } => relation
-                        .holds(word(words, *slot) & mask, *value)
-                        .then_some(*target),
+                    } => {
+                        if !relation.holds(word(words, *slot) & mask, *value) {
+                            continue;
+                        }
+                        *target
+                    }
                     Op::JumpIfField {
                         relation,
                         target,
                         with,
-                    } => relation
-                        .holds(acc as u64, with.get(words))
-                        .then_some(*target),
+                    } => {
+                        if !relation.holds(r.acc as u64, with.get(words)) {
+                            continue;
+                        }
+                        *target
+                    }
                     Op::JumpIfArg {
                         relation,
                         target,
                         with,
-                    } => relation
-                        .holds(acc as u64, with.get(args))
-                        .then_some(*target),
-                    Op::JumpIfFalse { condition, target } => {
-                        let env = Env {
-                            program,
-                            words,
-                            args,
-                        };
-                        (!eval::truth(condition, env)).then_some(*target)
-                    }
-                    Op::Call(_) | Op::Other(_) => break op,
-                    Op::Table(t) => return Some(*t),
-                    Op::End => return None,
-                    Op::EndIfExit => {
-                        if p.requests.exit {
-                            return None;
+                    } => {
+                        if !relation.holds(r.acc as u64, with.get(args)) {
+                            continue;
                         }
-                        continue;
+                        *target
                     }
+                    Op::End => return,
+                    // All are named: so none needs to be told from the others.
+                    Op::Table(_)
+                    | Op::JumpIfFalse { .. }
+                    | Op::EndIfExit
+                    | Op::LoadSigned { .. }
+                    | Op::Eval(_)
+                    | Op::IndexEval(_)
+                    | Op::Count { .. }
+                    | Op::Truncate
+                    | Op::Hash(_)
+                    | Op::Call(_)
+                    | Op::Other(_) => break op,
                 };
-                if let Some(t) = jump {
-                    let t = t as usize;
-                    if t < pc {
-                        loops += 1;
-                        if loops > MAX_LOOPS {
-                            return None;
-                        }
-                    }
-                    pc = t;
+                match code.get(target as usize..) {
+                    Some(list) => rest = list.iter(),
+                    None => return,
                 }
             };
-            match other {
-                Op::Call(c) => {
-                    if let Some(a) = program.actions.get(c.action as usize) {
-                        self.run_list(&a.code, &c.args, p);
+            let target = match other {
+                Op::Table(t) => {
+                    if self.passes == 0 {
+                        return;
+                    }
+                    self.passes -= 1;
+                    let node = self.apply(*t as usize, p);
+                    if p.requests.exit {
+                        return;
+                    }
+                    match starts.get(node as usize) {
+                        Some(start) => *start,
+                        None => return,
                     }
                 }
-                Op::Other(i) => self.rare(i, args, p),
-                _ => {}
+                Op::JumpIfFalse { condition, target } => {
+                    if eval::truth(condition, self.env(p, args)) {
+                        continue;
+                    }
+                    *target
+                }
+                Op::EndIfExit => {
+                    if p.requests.exit {
+                        return;
+                    }
+                    continue;
+                }
+                other => {
+                    r = self.seldom(other, r, args, p);
+                    continue;
+                }
+            };
+            match code.get(target as usize..) {
+                Some(list) => rest = list.iter(),
+                None => return,
             }
         }
+    }
+
+    /// Steps that do not jump and are not worth a place in the loop.
+    #[inline(never)]
+    fn seldom(&mut self, op: &Op, mut r: Registers, args: &[u64], p: &mut Packet) -> Registers {
+        match op {
+            Op::LoadSigned { bits, width } => {
+                let up = 64 - u32::from(*width).clamp(1, 64);
+                r.acc = ((bits.get(&p.words) << up) as i64) >> up;
+            }
+            Op::Eval(c) => r.acc = eval::low64(c, self.env(p, args)) as i64,
+            Op::IndexEval(c) => r.index = eval::index(c, self.env(p, args)),
+            Op::Count { counter } => {
+                let cells = self.cells.counters.get_mut(*counter as usize);
+                if let Some(c) = cells.and_then(|c| c.get_mut(r.index)) {
+                    c.packets = c.packets.wrapping_add(1);
+                    c.bytes = c.bytes.wrapping_add(u64::from(p.ingress_bytes));
+                }
+            }
+            Op::Truncate => {
+                let present = p.requests.truncate_bytes.unwrap_or(u32::MAX);
+                p.requests.truncate_bytes = Some((r.acc as u32).min(present));
+            }
+            Op::Hash(h) => {
+                let v = hash::gathered(h.algorithm, &h.gather, &p.words, self.cells);
+                let v = if h.max.is_power_of_two() {
+                    v & (h.max - 1)
+                } else {
+                    v % h.max.max(1)
+                };
+                h.to.set(&mut p.words, h.base.wrapping_add(v));
+            }
+            Op::Call(c) => {
+                if let Some(a) = self.program.actions.get(c.action as usize) {
+                    self.run_list(&a.code, &c.args, p);
+                }
+            }
+            Op::Other(i) => self.rare(i, args, p),
+            // In the loop.
+            _ => {}
+        }
+        r
     }
 }
 
@@ -310,6 +384,14 @@ fn store_args(list: &[Word], words: &mut [u64], args: &[u64]) {
 fn store_word(w: &Word, part: u64, words: &mut [u64]) {
     if let Some(x) = words.get_mut(w.slot as usize) {
         *x = (*x & w.keep) | w.value | part;
+    }
+}
+
+#[inline(always)]
+fn store_affine(list: &[Affine], words: &mut [u64]) {
+    for a in list {
+        let v = a.from.get(words).wrapping_mul(a.factor);
+        a.to.set(words, v.wrapping_add(a.term));
     }
 }
 

@@ -94,6 +94,23 @@ impl Register {
             .get_mut(start..start.checked_add(self.words_per_cell)?)
     }
 
+    /// Of a register of at most 64 bits the cell.
+    #[inline]
+    pub fn first_word(&self, index: usize) -> Option<u64> {
+        if self.words_per_cell == 1 {
+            return self.words.get(index).copied();
+        }
+        self.cell(index)?.first().copied()
+    }
+
+    #[inline]
+    pub fn first_word_mut(&mut self, index: usize) -> Option<&mut u64> {
+        if self.words_per_cell == 1 {
+            return self.words.get_mut(index);
+        }
+        self.cell_mut(index)?.first_mut()
+    }
+
     /// Big-endian, `ceil(width / 8)` bytes.
     pub fn read_bytes(&self, index: usize) -> Option<Vec<u8>> {
         self.cell(index).map(|c| bytes_from_words(c, self.width))

@@ -162,10 +162,10 @@ impl Target for EmbeddedTarget {
     async fn remove_entry(&self, table: &str, id: EntryId) -> Result<()> {
         let table = table.to_owned();
         self.on_engine(move |e| {
-            let (t, state) = e
+            let (_, state) = e
                 .table_mut(&table)
                 .ok_or_else(|| not_found("table", &table))?;
-            state.remove(t, id.0).map_err(|x| table_error(x, &table))
+            state.remove(id.0).map_err(|x| table_error(x, &table))
         })
         .await
     }

@@ -34,7 +34,7 @@ impl Default for PortConfig {
 #[derive(Debug, Default)]
 pub struct Port {
     pub config: PortConfig,
-    pub(super) queue: VecDeque<Packet>,
+    pub(super) queue: VecDeque<Box<Packet>>,
     /// Bytes of the frames in the queue, as the program counts them.
     pub queue_bytes: u64,
     /// When the service of the last frame ends.

@@ -6,11 +6,13 @@ use serde_json::Value;
 use super::json::{array, flag, get, opt_str, pair, small, string};
 use super::{Loader, Result};
 use crate::bmv2::LoadError;
+use crate::bmv2::calculation::Guard;
+use crate::bmv2::expr::FieldRef;
+use crate::bmv2::fast::Fast;
+use crate::bmv2::gather::Gather;
 use crate::bmv2::ir::{
-    Algorithm, CalcInput, Calculation, Checksum, CounterArray, Emit, MeterArray, Piece,
-    RegisterArray,
+    Algorithm, CalcInput, Calculation, Checksum, CounterArray, MeterArray, Piece, RegisterArray,
 };
-use crate::bmv2::packed::Packed;
 use crate::bmv2::sum::Sum;
 
 impl Loader<'_> {
@@ -151,6 +153,7 @@ impl Loader<'_> {
         Ok(Calculation {
             name: name.to_owned(),
             algorithm,
+            gather: Gather::new(&out),
             sum: (algorithm == Algorithm::Csum16)
                 .then(|| Sum::new(&out))
                 .flatten(),
@@ -174,23 +177,33 @@ impl Loader<'_> {
         let (h, f) = pair(get(c, "target")?)?;
         let name = string(c, "calculation")?;
         let header = self.program.headers.get(self.header_id(h)? as usize);
-        let target_valid = header.filter(|h| !h.metadata).map(|h| h.valid);
-        let condition = match c.get("if_cond") {
+        let valid = header.filter(|h| !h.metadata).map(|h| h.valid);
+        let valid = valid.map(|v| Guard::new(FieldRef::alone(v, 1), 1));
+        let mut guard: Vec<_> = valid.into_iter().collect();
+        let mut condition = match c.get("if_cond") {
             None | Some(Value::Null) => None,
             Some(v) => Some(self.exact(v)?),
         };
+        let simple = match condition.as_ref().map(|c| &c.fast) {
+            Some(Fast::Field(f)) if f.mask == 1 => Some(vec![(*f, 1)]),
+            Some(Fast::Test(t)) => t.equalities(),
+            _ => None,
+        };
+        if let Some(list) = simple {
+            guard.extend(list.into_iter().map(|(f, v)| Guard::new(f, v)));
+            guard.dedup();
+            condition = None;
+        }
         Ok(Checksum {
             target: self.field(h, f)?,
-            target_valid,
             calculation: *self
                 .calculation_ids
                 .get(name)
                 .ok_or_else(|| LoadError::new(format!("no calculation \"{name}\"")))?,
             verify: flag(c, "verify"),
             update: c.get("update").and_then(Value::as_bool).unwrap_or(true),
-            // That the header is valid is asked anyway.
-            condition: condition
-                .filter(|c| target_valid.is_none() || c.fast.nonzero() != target_valid),
+            guard,
+            condition,
         })
     }
 
@@ -204,11 +217,9 @@ impl Loader<'_> {
                 .as_str()
                 .ok_or_else(|| LoadError::new("malformed BMv2 JSON: deparser order"))?;
             let id = self.header_id(name)?;
-            let header = self.program.headers.get(id as usize);
-            let emit = header
-                .and_then(Packed::new)
-                .map_or(Emit::Header(id), Emit::Packed);
-            self.program.emit.push(emit);
+            if let Some(h) = self.program.headers.get(id as usize) {
+                self.program.emission.push(id, h);
+            }
         }
         if let Some(p) = d.get("primitives").and_then(Value::as_array) {
             self.program.deparse_prims = self.primitives(p).map_err(|e| e.inside("deparser"))?;

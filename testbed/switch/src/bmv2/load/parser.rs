@@ -65,7 +65,7 @@ impl<'a> Loader<'a> {
             .into_iter()
             .map(|p| match p {
                 Part::Op(op) => op,
-                Part::Insns(list) => ParseOp::Run(lower::list(&list, &self.program)),
+                Part::Insns(list) => ParseOp::Run(lower::list(&list, &self.program, &[])),
             })
             .collect();
         let mut key = Vec::new();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A list of steps under construction.
 
+use super::copies::Copies;
+use super::touched::Touched;
 use super::words::{Assign, Gathered};
-use crate::bmv2::op::Op;
+use crate::bmv2::op::{Bits, Op};
 
 /// A place to jump to that need not be known yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +18,10 @@ impl Label {
 }
 
 #[derive(Default)]
-pub struct Asm {
+pub struct Asm<'a> {
+    /// Words that nothing reads: they need not be written.
+    dead: &'a [bool],
+    copies: Copies,
     ops: Vec<Op>,
     labels: Vec<u32>,
     gathered: Gathered,
@@ -24,7 +29,27 @@ pub struct Asm {
     sealed: usize,
 }
 
-impl Asm {
+impl<'a> Asm<'a> {
+    pub fn new(dead: &'a [bool]) -> Self {
+        Self {
+            dead,
+            ..Self::default()
+        }
+    }
+
+    fn is_dead(&self, slot: u32) -> bool {
+        self.dead.get(slot as usize).copied().unwrap_or(false)
+    }
+
+    pub fn all_dead(&self, slot: u32, words: usize) -> bool {
+        (slot..).take(words).all(|s| self.is_dead(s))
+    }
+
+    /// Bits of the same value, from where they were copied.
+    pub fn origin(&self, b: Bits) -> Bits {
+        self.copies.origin(b)
+    }
+
     pub fn label(&mut self) -> Label {
         self.labels.push(u32::MAX);
         Label(self.labels.len() as u32 - 1)
@@ -32,6 +57,7 @@ impl Asm {
 
     /// The label is here. More labels may be at one place.
     pub fn place(&mut self, l: Label) {
+        self.copies.clear();
         self.flush();
         self.sealed = self.ops.len();
         if let Some(x) = self.labels.get_mut(l.0 as usize) {
@@ -40,6 +66,7 @@ impl Asm {
     }
 
     pub fn here(&mut self) -> u32 {
+        self.copies.clear();
         self.flush();
         self.sealed = self.ops.len();
         self.ops.len() as u32
@@ -49,8 +76,14 @@ impl Asm {
         self.ops.extend(self.gathered.take());
     }
 
-    /// A step that must stay where it is.
+    /// A step that must stay where it is, and may write anything.
     pub fn push(&mut self, op: Op) {
+        self.copies.clear();
+        self.push_jump(op);
+    }
+
+    /// A step that must stay where it is, and writes nothing.
+    pub fn push_jump(&mut self, op: Op) {
         self.flush();
         self.ops.push(op);
     }
@@ -58,24 +91,48 @@ impl Asm {
     /// Steps that touch nothing but these words (and no packet state that
     /// assignments depend on).
     pub fn push_local(&mut self, ops: Vec<Op>, reads: &[u32], writes: &[u32]) {
+        for w in writes {
+            self.copies.forget(*w, u64::MAX);
+        }
+        if !writes.is_empty() && writes.iter().all(|w| self.is_dead(*w)) {
+            return;
+        }
         if !self.gathered.independent(reads, writes) {
             self.flush();
         }
-        for op in ops {
-            self.join(op);
+        match <[Op; 1]>::try_from(ops) {
+            Ok([op]) => self.join(op),
+            Err(ops) => self.ops.extend(ops),
         }
     }
 
+    /// Adds the step to an earlier one of its kind, if all between them touch
+    /// other words.
     fn join(&mut self, op: Op) {
-        let open = self.ops.len() > self.sealed;
-        match (self.ops.last_mut(), op) {
-            (Some(Op::AddHeaders(list)), Op::AddHeaders(more)) if open => list.extend(more),
-            (_, op) => self.ops.push(op),
+        let touched = Touched::of(&op);
+        let open = self.ops.get_mut(self.sealed..).unwrap_or_default();
+        for earlier in open.iter_mut().rev() {
+            match (&mut *earlier, &op) {
+                (Op::AddHeaders(list), Op::AddHeaders(more)) => return list.extend(more),
+                (Op::Affine(list), Op::Affine(more)) => return list.extend(more),
+                _ => {}
+            }
+            match (Touched::of(earlier), &touched) {
+                (Some(a), Some(b)) if a.independent(b) => {}
+                _ => break,
+            }
         }
+        self.ops.push(op);
     }
 
-    pub fn assign(&mut self, a: Assign) {
-        if !self.gathered.add(a) {
+    /// `copy`: the field that is assigned and, where it is that, the field that
+    /// it becomes a copy of.
+    pub fn assign(&mut self, a: Assign, copy: Option<(Bits, Bits)>) {
+        self.copies.forget(a.slot, !a.keep);
+        if let Some((copy, of)) = copy {
+            self.copies.learn(copy, of);
+        }
+        if !self.is_dead(a.slot) && !self.gathered.add(a) {
             self.flush();
             self.gathered.add(a);
         }
@@ -83,25 +140,43 @@ impl Asm {
 
     pub fn finish(mut self) -> Box<[Op]> {
         self.flush();
-        for op in &mut self.ops {
-            if let Op::Jump(target)
-            | Op::JumpIfClear { target, .. }
-            | Op::JumpIfSet { target, .. }
-            | Op::JumpIfEqual { target, .. }
-            | Op::JumpUnlessEqual { target, .. }
-            | Op::JumpIf { target, .. }
-            | Op::JumpIfField { target, .. }
-            | Op::JumpIfArg { target, .. }
-            | Op::JumpIfFalse { target, .. } = op
-            {
-                // A label that was not placed ends the list.
-                *target = self
-                    .labels
-                    .get(*target as usize)
-                    .copied()
-                    .unwrap_or(u32::MAX);
+        let mut back = Vec::new();
+        for (at, op) in self.ops.iter_mut().enumerate() {
+            let Some(target) = target(op) else { continue };
+            // A label that was not placed ends the list.
+            let place = self.labels.get(*target as usize).copied();
+            *target = place.unwrap_or(u32::MAX);
+            if *target as usize <= at {
+                back.push(at);
+            }
+        }
+        // Jumps lead forward: backward over a step behind the end.
+        if !back.is_empty() {
+            self.ops.push(Op::End);
+        }
+        for at in back {
+            let behind = self.ops.len() as u32;
+            if let Some(target) = self.ops.get_mut(at).and_then(target) {
+                let to = std::mem::replace(target, behind);
+                self.ops.push(Op::Back(to));
             }
         }
         self.ops.into()
+    }
+}
+
+/// Where the step may jump to.
+fn target(op: &mut Op) -> Option<&mut u32> {
+    match op {
+        Op::Jump(target)
+        | Op::JumpIfClear { target, .. }
+        | Op::JumpIfSet { target, .. }
+        | Op::JumpIfEqual { target, .. }
+        | Op::JumpUnlessEqual { target, .. }
+        | Op::JumpIf { target, .. }
+        | Op::JumpIfField { target, .. }
+        | Op::JumpIfArg { target, .. }
+        | Op::JumpIfFalse { target, .. } => Some(target),
+        _ => None,
     }
 }

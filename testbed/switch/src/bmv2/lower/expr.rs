@@ -15,11 +15,35 @@ pub struct Value {
 }
 
 /// Exact where `c` is exact, else the low 64 bits.
-pub fn value(c: &Compiled) -> Value {
+pub fn value(c: &Compiled, asm: &Asm<'_>) -> Value {
+    let mut v = as_written(c);
+    if v.reads.is_none() {
+        return v;
+    }
+    let mut reads = Vec::new();
+    for op in &mut v.ops {
+        match op {
+            Op::Load(b) | Op::Field(_, b) => {
+                *b = asm.origin(*b);
+                reads.push(b.slot);
+            }
+            Op::LoadSigned { bits, .. } => reads.push(bits.slot),
+            _ => {}
+        }
+    }
+    v.reads = Some(reads);
+    v
+}
+
+fn as_written(c: &Compiled) -> Value {
     let mut v = Value {
         ops: Vec::new(),
         reads: Some(Vec::new()),
     };
+    if let Fast::Test(Test::Compare(f, relation, Right::Const(n))) = &c.fast {
+        v.ops = vec![Op::Load((*f).into()), Op::Is(*relation, *n)];
+        return v;
+    }
     if c.tier == Tier::Wrap64 && steps(&c.expr, &mut v).is_some() {
         return v;
     }
@@ -37,19 +61,12 @@ fn argument(offset: u32, width: u32) -> Bits {
     FieldRef::alone(offset, width).into()
 }
 
-fn read(v: &mut Value, f: &FieldRef) {
-    if let Some(r) = &mut v.reads {
-        r.push(f.slot);
-    }
-}
-
 /// `None` where steps cannot express it; `v` is worthless then.
 fn steps(e: &Expr, v: &mut Value) -> Option<()> {
     let op = match e {
         Expr::Const(c) => Op::Imm(*c),
         Expr::BigConst(b) => Op::Imm(b.low as i64),
         Expr::Field(f) if narrow(f) => {
-            read(v, f);
             if f.signed {
                 Op::LoadSigned {
                     bits: (*f).into(),
@@ -144,10 +161,7 @@ fn operation(op: BinOp, a: &Expr, b: &Expr, v: &mut Value) -> Option<()> {
             Arith::Or => Op::Or(c),
             Arith::Xor => Op::Xor(c),
         },
-        (None, Expr::Field(f)) => {
-            read(v, f);
-            Op::Field(arith, (*f).into())
-        }
+        (None, Expr::Field(f)) => Op::Field(arith, (*f).into()),
         (None, Expr::Arg { offset, width }) => Op::Arg(arith, argument(*offset, *width)),
         _ => return None,
     };
@@ -160,8 +174,8 @@ fn operation(op: BinOp, a: &Expr, b: &Expr, v: &mut Value) -> Option<()> {
 }
 
 /// Steps that set the index.
-pub fn index(c: &Compiled) -> Value {
-    let mut v = value(c);
+pub fn index(c: &Compiled, asm: &Asm<'_>) -> Value {
+    let mut v = value(c, asm);
     match v.ops.as_slice() {
         [Op::Load(b)] => v.ops = vec![Op::IndexField(*b)],
         [Op::Imm(n)] if (0..i64::from(u32::MAX)).contains(n) => {
@@ -174,11 +188,11 @@ pub fn index(c: &Compiled) -> Value {
 }
 
 /// Jumps to `target` when the condition is `when`, and else goes on.
-pub fn jump_when(c: &Compiled, when: bool, target: Label, asm: &mut Asm) {
+pub fn jump_when(c: &Compiled, when: bool, target: Label, asm: &mut Asm<'_>) {
     let test = match &c.fast {
         Fast::Const(v) => {
             if (*v != 0) == when {
-                asm.push(Op::Jump(target.target()));
+                asm.push_jump(Op::Jump(target.target()));
             }
             return;
         }
@@ -191,21 +205,21 @@ pub fn jump_when(c: &Compiled, when: bool, target: Label, asm: &mut Asm) {
         None if when => {
             let over = asm.label();
             jump_when(c, false, over, asm);
-            asm.push(Op::Jump(target.target()));
+            asm.push_jump(Op::Jump(target.target()));
             asm.place(over);
         }
-        None => asm.push(Op::JumpIfFalse {
+        None => asm.push_jump(Op::JumpIfFalse {
             condition: Box::new(c.clone()),
             target: target.target(),
         }),
     }
 }
 
-fn branch(t: &Test, when: bool, target: Label, asm: &mut Asm) {
+fn branch(t: &Test, when: bool, target: Label, asm: &mut Asm<'_>) {
     match t {
         Test::Compare(f, relation, right) => {
             let relation = if when { *relation } else { relation.negated() };
-            compare(*f, relation, *right, target, asm);
+            compare(asm.origin((*f).into()), relation, *right, target, asm);
         }
         // Of all that must hold one that does not decides, and the other way round.
         Test::All(list) | Test::Any(list) => {
@@ -228,17 +242,17 @@ fn branch(t: &Test, when: bool, target: Label, asm: &mut Asm) {
     }
 }
 
-fn compare(f: FieldRef, relation: Relation, right: Right, target: Label, asm: &mut Asm) {
+fn compare(f: Bits, relation: Relation, right: Right, target: Label, asm: &mut Asm<'_>) {
     let target = target.target();
     match right {
         Right::Const(c) if c > f.mask => {
             if matches!(relation, Relation::Ne | Relation::Lt | Relation::Le) {
-                asm.push(Op::Jump(target));
+                asm.push_jump(Op::Jump(target));
             }
         }
         Right::Const(c) => {
             let (slot, mask, value) = (f.slot, f.mask << f.shift, c << f.shift);
-            asm.push(match (relation, value) {
+            asm.push_jump(match (relation, value) {
                 (Relation::Eq, 0) => Op::JumpIfClear { slot, target, mask },
                 (Relation::Ne | Relation::Gt, 0) => Op::JumpIfSet { slot, target, mask },
                 (Relation::Eq, _) => Op::JumpIfEqual {
@@ -263,16 +277,17 @@ fn compare(f: FieldRef, relation: Relation, right: Right, target: Label, asm: &m
             });
         }
         Right::Field(g) => {
-            asm.push(Op::Load(f.into()));
-            asm.push(Op::JumpIfField {
+            let with = asm.origin(g.into());
+            asm.push_jump(Op::Load(f));
+            asm.push_jump(Op::JumpIfField {
                 relation,
                 target,
-                with: g.into(),
+                with,
             });
         }
         Right::Arg(g) => {
-            asm.push(Op::Load(f.into()));
-            asm.push(Op::JumpIfArg {
+            asm.push_jump(Op::Load(f));
+            asm.push_jump(Op::JumpIfArg {
                 relation,
                 target,
                 with: g.into(),

@@ -8,7 +8,7 @@ use crate::bmv2::ir::{END, NextNode, Node, Program};
 use crate::bmv2::op::{Flow, Op};
 
 /// All nodes that can be reached from `start`.
-pub fn flow(start: u32, program: &Program) -> Flow {
+pub fn flow<'a>(start: u32, program: &'a Program, dead: &'a [bool]) -> Flow {
     let entered = entries(start, program);
     let mut b = Builder {
         program,
@@ -16,7 +16,7 @@ pub fn flow(start: u32, program: &Program) -> Flow {
         labels: vec![None; program.nodes.len()],
         starts: vec![END; program.nodes.len()],
         waiting: vec![start],
-        asm: Asm::default(),
+        asm: Asm::new(dead),
     };
     while let Some(n) = b.waiting.pop() {
         b.from(n);
@@ -34,7 +34,7 @@ struct Builder<'a> {
     labels: Vec<Option<Label>>,
     starts: Vec<u32>,
     waiting: Vec<u32>,
-    asm: Asm,
+    asm: Asm<'a>,
 }
 
 impl Builder<'_> {
@@ -55,11 +55,11 @@ impl Builder<'_> {
         let program = self.program;
         loop {
             let Some(n) = program.nodes.get(node as usize) else {
-                return self.asm.push(Op::End);
+                return self.asm.push_jump(Op::End);
             };
             if self.done(node) {
                 if let Some(l) = self.label(node) {
-                    self.asm.push(Op::Jump(l.target()));
+                    self.asm.push_jump(Op::Jump(l.target()));
                 }
                 return;
             }
@@ -78,7 +78,7 @@ impl Builder<'_> {
                             self.asm.push(Op::Call(Box::new(call.clone())));
                         }
                         if insn::may_exit(&a.insns) {
-                            self.asm.push(Op::EndIfExit);
+                            self.asm.push_jump(Op::EndIfExit);
                         }
                     }
                     *next
@@ -92,7 +92,7 @@ impl Builder<'_> {
                         None => {
                             let on = self.asm.label();
                             expr::jump_when(condition, true, on, &mut self.asm);
-                            self.asm.push(Op::End);
+                            self.asm.push_jump(Op::End);
                             self.asm.place(on);
                         }
                     }

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Lists of steps against the instructions they stand for, one at a time.
 
-use std::sync::Arc;
-
 use proptest::prelude::*;
 
 use super::*;
 use crate::bmv2::expr::{BinOp, Compiled, Expr, FieldRef, UnOp, WrapOp};
 use crate::bmv2::ir::{Constant, Header, Insn, Program, RegisterArray};
 use crate::bmv2::lower;
+use crate::engine::eval::Env;
 use crate::engine::packet::Requests;
 use crate::engine::state::Cells;
 
@@ -139,9 +138,38 @@ fn insn() -> impl Strategy<Value = Insn> {
     ]
 }
 
+/// Two assignments to one field, of which a condition takes one.
+fn diamond() -> impl Strategy<Value = Vec<Insn>> {
+    let source = || prop_oneof![any::<u64>().prop_map(Err), field().prop_map(Ok)];
+    (field(), expr(), source(), source()).prop_map(|(dst, condition, yes, no)| {
+        let assign = |s| match s {
+            Ok(src) => Insn::Copy { dst, src },
+            Err(v) => Insn::SetConst(Constant {
+                slot: dst.slot,
+                keep: !(dst.mask << dst.shift),
+                value: (v & dst.mask) << dst.shift,
+            }),
+        };
+        vec![
+            Insn::JumpIfZero {
+                condition: compiled(condition, None),
+                target: 3,
+            },
+            assign(yes),
+            Insn::Jump(2),
+            assign(no),
+        ]
+    })
+}
+
 /// Jumps lead forward, as many instructions as they said.
 fn list() -> impl Strategy<Value = Vec<Insn>> {
-    prop::collection::vec(insn(), 1..16).prop_map(|mut list| {
+    let part = prop_oneof![
+        6 => insn().prop_map(|i| vec![i]),
+        1 => diamond(),
+    ];
+    prop::collection::vec(part, 1..16).prop_map(|parts| {
+        let mut list = parts.concat();
         let n = list.len() as u32;
         for (i, x) in list.iter_mut().enumerate() {
             if let Insn::Jump(t) | Insn::JumpIfZero { target: t, .. } = x {
@@ -155,7 +183,7 @@ fn list() -> impl Strategy<Value = Vec<Insn>> {
 fn packet(words: &[u64]) -> Packet {
     Packet {
         words: words.into(),
-        frame: Arc::new(vec![0; 100]),
+        frame: vec![0; 100].into(),
         payload: 0..100,
         requests: Requests::default(),
         length_bytes: 100,
@@ -200,9 +228,17 @@ proptest! {
         let outcome = |by_steps: bool| {
             let mut cells = Cells::new(&program);
             let mut p = packet(&words);
-            let mut e = Exec { program: &program, cells: &mut cells, drop_port: 511, now_us: 0 };
+            let mut e = Exec {
+                program: &program,
+                cells: &mut cells,
+                tables: &mut [],
+                profiles: &[],
+                drop_port: 511,
+                now_us: 0,
+                passes: 0,
+            };
             if by_steps {
-                e.run_list(&lower::list(&list, &program), &args, &mut p);
+                e.run_list(&lower::list(&list, &program, &[]), &args, &mut p);
             } else {
                 plainly(&mut e, &list, &args, &mut p);
             }

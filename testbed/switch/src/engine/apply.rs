@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Applies a table: search, action, next node.
+
+use super::exec::Exec;
+use super::hash::calculate;
+use super::packet::Packet;
+use super::profiles::Choice;
+use super::put;
+use super::tables::{TableState, next_for};
+use crate::bmv2::expr::FieldRef;
+use crate::bmv2::ir::{END, NextNode, Table};
+
+impl Exec<'_> {
+    /// Returns the node that follows.
+    pub fn apply(&mut self, t: usize, p: &mut Packet) -> u32 {
+        let program = self.program;
+        // Actions apply no tables: meanwhile the state is at hand here.
+        let tables = std::mem::take(&mut self.tables);
+        let next = match (program.tables.get(t), tables.get_mut(t)) {
+            (Some(table), Some(state)) => self.apply_to(table, state, p),
+            _ => END,
+        };
+        self.tables = tables;
+        next
+    }
+
+    #[inline(always)]
+    fn apply_to(&mut self, table: &Table, state: &mut TableState, p: &mut Packet) -> u32 {
+        let slot = state.lookup(table, &p.words, p.ingress_bytes);
+        if let Some(s) = slot {
+            if let Some((meter, target)) = table.direct_meter {
+                self.direct_meter(state, s, meter, target, p);
+            }
+            if let Some(profile) = table.profile {
+                return self.apply_choice(table, state.choice(s), profile, p);
+            }
+        }
+        let outcome = state.outcome(slot);
+        let action = outcome.action.map(|a| self.program.actions.get(a as usize));
+        if let Some(Some(a)) = action {
+            self.run_list(&a.code, outcome.args, p);
+        }
+        outcome.next
+    }
+
+    #[cold]
+    fn direct_meter(
+        &self,
+        state: &mut TableState,
+        slot: u32,
+        meter: u32,
+        target: FieldRef,
+        p: &mut Packet,
+    ) {
+        let meters = &self.program.meters;
+        let by_bytes = meters.get(meter as usize).is_some_and(|m| m.bytes);
+        let amount = if by_bytes {
+            f64::from(p.ingress_bytes)
+        } else {
+            1.0
+        };
+        let now = self.now_us;
+        let colour = state.meter(slot).map_or(0, |m| m.colour(now, amount));
+        put(p, Some(target), colour);
+    }
+
+    /// Runs the member that the entry's choice comes to. An empty group does
+    /// nothing.
+    #[cold]
+    fn apply_choice(
+        &mut self,
+        t: &Table,
+        choice: Option<Choice>,
+        profile: u32,
+        p: &mut Packet,
+    ) -> u32 {
+        let (program, profiles) = (self.program, self.profiles);
+        let (Some(info), Some(state)) = (
+            program.profiles.get(profile as usize),
+            profiles.get(profile as usize),
+        ) else {
+            return END;
+        };
+        let cells = &mut *self.cells;
+        let hash = || {
+            info.selector.as_ref().map_or(0, |c| {
+                calculate(
+                    c,
+                    program,
+                    &p.words,
+                    p.payload(),
+                    &mut cells.scratch,
+                    &mut cells.round_robin,
+                )
+            })
+        };
+        let member = choice.and_then(|c| state.member(c, hash));
+        let chosen = member.and_then(|m| Some((m, *t.profile_actions.get(m.action)?)));
+        let Some((member, action)) = chosen else {
+            return match &t.next {
+                NextNode::HitMiss { hit, .. } => *hit,
+                NextNode::ByAction { base, .. } => *base,
+            };
+        };
+        if let Some(a) = program.actions.get(action as usize) {
+            self.run_list(&a.code, &member.args, p);
+        }
+        next_for(t, action)
+    }
+}
