@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Runs lists of steps: the innermost loop.
 
+mod seldom;
+mod store;
+
 use super::eval::{self, set_word, word};
 use super::exec::Exec;
-use super::hash;
 use super::packet::Packet;
-use crate::bmv2::op::{Affine, Arith, Op, Word};
+use crate::bmv2::op::{Arith, Op};
+use store::{clear, store_affine, store_args, store_words};
 
 /// Jumps back that one list may make: ends a loop that would not.
 const MAX_LOOPS: u32 = 1 << 20;
@@ -308,48 +311,6 @@ impl Exec<'_> {
             }
         }
     }
-
-    /// Steps that do not jump and are not worth a place in the loop.
-    #[inline(never)]
-    fn seldom(&mut self, op: &Op, mut r: Registers, args: &[u64], p: &mut Packet) -> Registers {
-        match op {
-            Op::LoadSigned { bits, width } => {
-                let up = 64 - u32::from(*width).clamp(1, 64);
-                r.acc = ((bits.get(&p.words) << up) as i64) >> up;
-            }
-            Op::Eval(c) => r.acc = eval::low64(c, self.env(p, args)) as i64,
-            Op::IndexEval(c) => r.index = eval::index(c, self.env(p, args)),
-            Op::Count { counter } => {
-                let cells = self.cells.counters.get_mut(*counter as usize);
-                if let Some(c) = cells.and_then(|c| c.get_mut(r.index)) {
-                    c.packets = c.packets.wrapping_add(1);
-                    c.bytes = c.bytes.wrapping_add(u64::from(p.ingress_bytes));
-                }
-            }
-            Op::Truncate => {
-                let present = p.requests.truncate_bytes.unwrap_or(u32::MAX);
-                p.requests.truncate_bytes = Some((r.acc as u32).min(present));
-            }
-            Op::Hash(h) => {
-                let v = hash::gathered(h.algorithm, &h.gather, &p.words, self.cells);
-                let v = if h.max.is_power_of_two() {
-                    v & (h.max - 1)
-                } else {
-                    v % h.max.max(1)
-                };
-                h.to.set(&mut p.words, h.base.wrapping_add(v));
-            }
-            Op::Call(c) => {
-                if let Some(a) = self.program.actions.get(c.action as usize) {
-                    self.run_list(&a.code, &c.args, p);
-                }
-            }
-            Op::Other(i) => self.rare(i, args, p),
-            // In the loop.
-            _ => {}
-        }
-        r
-    }
 }
 
 #[inline(always)]
@@ -361,51 +322,6 @@ fn arith(op: Arith, a: i64, b: i64) -> i64 {
         Arith::And => a & b,
         Arith::Or => a | b,
         Arith::Xor => a ^ b,
-    }
-}
-
-#[inline(always)]
-fn store_words(list: &[Word], words: &mut [u64]) {
-    for w in list {
-        let part = word(words, w.from).rotate_left(u32::from(w.rotate)) & w.mask;
-        store_word(w, part, words);
-    }
-}
-
-#[inline(always)]
-fn store_args(list: &[Word], words: &mut [u64], args: &[u64]) {
-    for w in list {
-        let part = word(args, w.from).rotate_left(u32::from(w.rotate)) & w.mask;
-        store_word(w, part, words);
-    }
-}
-
-#[inline(always)]
-fn store_word(w: &Word, part: u64, words: &mut [u64]) {
-    if let Some(x) = words.get_mut(w.slot as usize) {
-        *x = (*x & w.keep) | w.value | part;
-    }
-}
-
-#[inline(always)]
-fn store_affine(list: &[Affine], words: &mut [u64]) {
-    for a in list {
-        let v = a.from.get(words).wrapping_mul(a.factor);
-        a.to.set(words, v.wrapping_add(a.term));
-    }
-}
-
-/// Cheaper than a call for the one to three words of most headers.
-#[inline(always)]
-fn clear(words: &mut [u64], first: usize, count: usize) {
-    let Some(list) = words.get_mut(first..first + count) else {
-        return;
-    };
-    match list {
-        [a] => *a = 0,
-        [a, b] => (*a, *b) = (0, 0),
-        [a, b, c] => (*a, *b, *c) = (0, 0, 0),
-        list => list.fill(0),
     }
 }
 

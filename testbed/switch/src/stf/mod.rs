@@ -5,18 +5,20 @@
 //! `mirroring_add[_mc]`, `register_*`, `wait`. Table keys and actions may be
 //! given by the end of their name. Among entries the larger priority wins.
 
+mod names;
 mod parse;
+mod values;
 
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, anyhow, bail};
-use num_bigint::BigInt;
 
-use crate::bmv2::bits::{parse_hexstr, words_for, words_from_big};
-use crate::bmv2::ir::{ActionCall, MatchKind, MatchValue, Program, Table, TableKey};
+use crate::bmv2::ir::{ActionCall, MatchValue, Program, Table};
 use crate::engine::Engine;
 use crate::tm::{CloneSession, Replica, Switch, Wire};
+use names::{ends_with_name, find_key, find_table};
 pub use parse::{Call, Statement, parse};
+use values::{anything, convert_key, number, words};
 
 /// Logical time between two packets, long enough for every recirculation.
 const STEP_NS: u64 = 1_000_000_000;
@@ -150,147 +152,6 @@ fn apply(
         Statement::Nothing => {}
     }
     Ok(())
-}
-
-fn ends_with_name(full: &str, name: &str) -> bool {
-    full == name || full.strip_suffix(name).is_some_and(|h| h.ends_with('.'))
-}
-
-fn find_table<'p>(p: &'p Program, name: &str) -> Result<&'p Table> {
-    let all = || p.tables.iter();
-    all()
-        .find(|t| t.name == name)
-        .or_else(|| all().find(|t| ends_with_name(&t.name, name)))
-        .ok_or_else(|| anyhow!("no table {name}"))
-}
-
-/// `a$1.b` is p4c's way to write `a[1].b`.
-fn bracketed(name: &str) -> String {
-    let mut out = String::new();
-    let mut chars = name.chars().peekable();
-    while let Some(c) = chars.next() {
-        if c == '$' && chars.peek().is_some_and(char::is_ascii_digit) {
-            out.push('[');
-            while let Some(d) = chars.next_if(char::is_ascii_digit) {
-                out.push(d);
-            }
-            out.push(']');
-        } else {
-            out.push(c);
-        }
-    }
-    out
-}
-
-fn find_key(t: &Table, name: &str) -> Result<usize> {
-    let name = bracketed(name);
-    let at = |f: &dyn Fn(&TableKey) -> bool| t.keys.iter().position(f);
-    let valid = name.strip_suffix("valid").map(|n| format!("{n}$valid$"));
-    at(&|k| k.name == name || k.name == format!("{name}$") || k.name == format!("{name}.$valid$"))
-        .or_else(|| valid.and_then(|v| at(&|k| k.name == v)))
-        .or_else(|| {
-            at(&|k| ends_with_name(&k.name, &name) || k.name.ends_with(&format!(".{name}$")))
-        })
-        .or_else(|| at(&|k| name == "valid" && k.name.ends_with("$valid$")))
-        .ok_or_else(|| anyhow!("table {} has no key {name}", t.name))
-}
-
-fn number(s: &str) -> Result<BigInt> {
-    let radix = |digits: &str, r: u32| BigInt::parse_bytes(digits.as_bytes(), r);
-    let v = if let Some(b) = s.strip_prefix("0b") {
-        radix(b, 2)
-    } else if let Some(o) = s.strip_prefix("0o") {
-        radix(o, 8)
-    } else if s.starts_with("0x") {
-        parse_hexstr(s)
-    } else {
-        radix(s, 10)
-    };
-    v.ok_or_else(|| anyhow!("\"{s}\" is not a number"))
-}
-
-fn words(n: &BigInt, width: u32) -> Vec<u64> {
-    let mut w = vec![0; words_for(width)];
-    words_from_big(n, width, &mut w);
-    w
-}
-
-/// `*` digits are don't-care.
-fn masked(s: &str, width: u32) -> Result<(Vec<u64>, Vec<u64>)> {
-    if let Some((v, m)) = s.split_once("&&&") {
-        return Ok((words(&number(v)?, width), words(&number(m)?, width)));
-    }
-    let (prefix, digits, full) = match (s.strip_prefix("0x"), s.strip_prefix("0b")) {
-        (Some(d), _) => ("0x", d, 'f'),
-        (_, Some(d)) => ("0b", d, '1'),
-        _ => {
-            let all = (BigInt::from(1) << width) - 1;
-            return Ok((words(&number(s)?, width), words(&all, width)));
-        }
-    };
-    let value = digits.replace('*', "0");
-    let mask: String = digits
-        .chars()
-        .map(|c| if c == '*' { '0' } else { full })
-        .collect();
-    let v = number(&format!("{prefix}{value}"))?;
-    let m = number(&format!("{prefix}{mask}"))?;
-    Ok((words(&v, width), words(&m, width)))
-}
-
-fn convert_key(k: &TableKey, s: &str) -> Result<MatchValue> {
-    let width = k.field.width;
-    Ok(match k.kind {
-        MatchKind::Exact => MatchValue::Exact(words(&number(s)?, width)),
-        MatchKind::Ternary => {
-            let (value, mask) = masked(s, width)?;
-            MatchValue::Ternary { value, mask }
-        }
-        MatchKind::Lpm => {
-            let (value, prefix_bits) = match s.split_once('/') {
-                Some((v, p)) => (number(v)?, p.parse()?),
-                None => {
-                    let stars = s.chars().filter(|c| *c == '*').count() as u32;
-                    (
-                        number(&s.replace('*', "0"))?,
-                        width.saturating_sub(stars * 4),
-                    )
-                }
-            };
-            MatchValue::Lpm {
-                value: words(&value, width),
-                prefix_bits,
-            }
-        }
-        MatchKind::Range => {
-            let (low, high) = s
-                .split_once("->")
-                .ok_or_else(|| anyhow!("\"{s}\": write low->high"))?;
-            MatchValue::Range {
-                low: words(&number(low)?, width),
-                high: words(&number(high)?, width),
-            }
-        }
-    })
-}
-
-fn anything(k: &TableKey) -> MatchValue {
-    let zero = vec![0; words_for(k.field.width)];
-    match k.kind {
-        MatchKind::Exact => MatchValue::Exact(zero),
-        MatchKind::Lpm => MatchValue::Lpm {
-            value: zero,
-            prefix_bits: 0,
-        },
-        MatchKind::Ternary => MatchValue::Ternary {
-            value: zero.clone(),
-            mask: zero,
-        },
-        MatchKind::Range => MatchValue::Range {
-            low: zero,
-            high: words(&((BigInt::from(1) << k.field.width) - 1), k.field.width),
-        },
-    }
 }
 
 fn convert(p: &Program, t: &Table, call: &Call) -> Result<ActionCall> {

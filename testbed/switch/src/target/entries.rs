@@ -6,7 +6,8 @@ use p4runtime_server::target::{
     TargetErrorKind as Kind, WeightedMember,
 };
 
-use super::{Result, not_found, table_error};
+use super::Result;
+use super::convert::{not_found, table_error};
 use crate::bmv2::bits::words_from_bytes;
 use crate::bmv2::ir::{self, Program, Table};
 use crate::engine::Engine;

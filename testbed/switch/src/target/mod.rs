@@ -15,13 +15,16 @@ use crate::bmv2::bits::words_from_bytes;
 use crate::bmv2::ir::Program;
 use crate::bmv2::load;
 use crate::engine::Engine;
-use crate::engine::state::{Count, MeterRates};
+use crate::engine::state::Count;
 use crate::engine::tables::{Entry, TableError};
 use crate::io::plane::{Handle, Plane};
 use crate::tm;
 
+mod cells;
+mod convert;
 mod entries;
 
+use convert::{counter_value, not_found, rates, replicas, table_error};
 pub use entries::{insert, modify, set_default, set_group, set_member};
 
 type Result<T> = std::result::Result<T, TargetError>;
@@ -83,52 +86,6 @@ impl EmbeddedTarget {
 
 fn compile(program: &[u8]) -> Result<Program> {
     load(program).map_err(|e| TargetError::new(Kind::InvalidProgram, e.to_string()))
-}
-
-fn not_found(kind: &str, name: &str) -> TargetError {
-    TargetError::new(Kind::NotFound, format!("the program has no {kind} {name}"))
-}
-
-fn table_error(e: TableError, table: &str) -> TargetError {
-    let kind = match e {
-        TableError::Full => Kind::ResourceExhausted,
-        TableError::NoEntry => Kind::NotFound,
-        TableError::Exists | TableError::BadKey | TableError::BadAction => Kind::InvalidArgument,
-    };
-    TargetError::new(kind, format!("table {table}: {e}"))
-}
-
-fn replicas(list: &[Replica]) -> Vec<tm::Replica> {
-    list.iter()
-        .map(|r| tm::Replica {
-            port: r.port,
-            rid: r.instance,
-        })
-        .collect()
-}
-
-/// BMv2 keeps rates per microsecond, too.
-fn rates(c: MeterConfig) -> MeterRates {
-    MeterRates {
-        committed_rate: c.committed_rate as f64 / 1e6,
-        committed_burst: c.committed_burst as f64,
-        peak_rate: c.peak_rate as f64 / 1e6,
-        peak_burst: c.peak_burst as f64,
-    }
-}
-
-fn counter_value(c: Count) -> CounterValue {
-    CounterValue {
-        packets: c.packets,
-        bytes: c.bytes,
-    }
-}
-
-fn out_of_range(kind: &str, name: &str) -> TargetError {
-    TargetError::new(
-        Kind::InvalidArgument,
-        format!("{kind} {name} has no such cell in the running program"),
-    )
 }
 
 #[async_trait]
@@ -219,16 +176,8 @@ impl Target for EmbeddedTarget {
 
     async fn read_counter(&self, counter: &str, cells: Range<usize>) -> Result<Vec<CounterValue>> {
         let counter = counter.to_owned();
-        self.on_engine(move |e| {
-            let c = e
-                .counter_mut(&counter)
-                .ok_or_else(|| not_found("counter", &counter))?;
-            let list = c
-                .get(cells)
-                .ok_or_else(|| out_of_range("counter", &counter))?;
-            Ok(list.iter().copied().map(counter_value).collect())
-        })
-        .await
+        self.on_engine(move |e| cells::read_counter(e, &counter, cells))
+            .await
     }
 
     async fn write_counter(
@@ -238,36 +187,14 @@ impl Target for EmbeddedTarget {
         value: CounterValue,
     ) -> Result<()> {
         let counter = counter.to_owned();
-        self.on_engine(move |e| {
-            let c = e
-                .counter_mut(&counter)
-                .ok_or_else(|| not_found("counter", &counter))?;
-            let list = c
-                .get_mut(cells)
-                .ok_or_else(|| out_of_range("counter", &counter))?;
-            list.fill(Count {
-                packets: value.packets,
-                bytes: value.bytes,
-            });
-            Ok(())
-        })
-        .await
+        self.on_engine(move |e| cells::write_counter(e, &counter, cells, value))
+            .await
     }
 
     async fn read_register(&self, register: &str, cells: Range<usize>) -> Result<Vec<Vec<u8>>> {
         let register = register.to_owned();
-        self.on_engine(move |e| {
-            let r = e
-                .register_mut(&register)
-                .ok_or_else(|| not_found("register", &register))?;
-            cells
-                .map(|i| {
-                    r.read_bytes(i)
-                        .ok_or_else(|| out_of_range("register", &register))
-                })
-                .collect()
-        })
-        .await
+        self.on_engine(move |e| cells::read_register(e, &register, cells))
+            .await
     }
 
     async fn write_register(
@@ -277,18 +204,8 @@ impl Target for EmbeddedTarget {
         value: &[u8],
     ) -> Result<()> {
         let (register, value) = (register.to_owned(), value.to_vec());
-        self.on_engine(move |e| {
-            let r = e
-                .register_mut(&register)
-                .ok_or_else(|| not_found("register", &register))?;
-            for i in cells {
-                if !r.write_bytes(i, &value) {
-                    return Err(out_of_range("register", &register));
-                }
-            }
-            Ok(())
-        })
-        .await
+        self.on_engine(move |e| cells::write_register(e, &register, cells, &value))
+            .await
     }
 
     async fn set_meter(
@@ -298,17 +215,8 @@ impl Target for EmbeddedTarget {
         config: Option<MeterConfig>,
     ) -> Result<()> {
         let meter = meter.to_owned();
-        self.on_engine(move |e| {
-            let m = e
-                .meter_mut(&meter)
-                .ok_or_else(|| not_found("meter", &meter))?;
-            let list = m
-                .get_mut(cells)
-                .ok_or_else(|| out_of_range("meter", &meter))?;
-            list.iter_mut().for_each(|m| m.set(config.map(rates)));
-            Ok(())
-        })
-        .await
+        self.on_engine(move |e| cells::set_meter(e, &meter, cells, config))
+            .await
     }
 
     async fn set_direct_meter(

@@ -4,12 +4,12 @@
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
-use super::json::{array, flag, get, number, opt_str, pair, string};
+use super::json::{array, flag, number, opt_str, pair, string};
 use super::{Loader, Result, layout};
 use crate::bmv2::LoadError;
 use crate::bmv2::bits::words_for;
 use crate::bmv2::expr::FieldRef;
-use crate::bmv2::ir::{FieldList, Header, HeaderField, ParserErrors, Stack, StandardMetadata};
+use crate::bmv2::ir::{Header, HeaderField, ParserErrors, Stack};
 
 /// Bound on the words of one packet's header vector.
 const MAX_WORDS: usize = 1 << 16;
@@ -184,95 +184,6 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
-    fn standard_metadata(&mut self) {
-        let std = |name: &str| self.metadata_field("standard_metadata", name);
-        let queueing = |name: &str| {
-            self.metadata_field("queueing_metadata", name)
-                .or_else(|| self.metadata_field("standard_metadata", name))
-        };
-        let intrinsic = |name: &str| {
-            self.metadata_field("intrinsic_metadata", name)
-                .or_else(|| self.metadata_field("standard_metadata", name))
-        };
-        self.program.std = StandardMetadata {
-            ingress_port: std("ingress_port"),
-            egress_spec: std("egress_spec"),
-            egress_port: std("egress_port"),
-            instance_type: std("instance_type"),
-            packet_length: std("packet_length"),
-            enq_timestamp: queueing("enq_timestamp"),
-            enq_qdepth: queueing("enq_qdepth"),
-            deq_timedelta: queueing("deq_timedelta"),
-            deq_qdepth: queueing("deq_qdepth"),
-            ingress_global_timestamp: intrinsic("ingress_global_timestamp"),
-            egress_global_timestamp: intrinsic("egress_global_timestamp"),
-            mcast_grp: intrinsic("mcast_grp"),
-            egress_rid: intrinsic("egress_rid"),
-            checksum_error: std("checksum_error"),
-            parser_error: std("parser_error"),
-            priority: intrinsic("priority"),
-            qid: self.metadata_field("queueing_metadata", "qid"),
-        };
-    }
-
-    fn metadata_field(&self, header: &str, field: &str) -> Option<FieldRef> {
-        let (h, f) = match self.aliases.get(format!("{header}.{field}").as_str()) {
-            Some((h, f)) => (*h, *f),
-            None => (header, field),
-        };
-        self.field(h, f).ok()
-    }
-
-    /// A field by name; `$valid$` is a field too.
-    pub fn field(&self, header: &str, field: &str) -> Result<FieldRef> {
-        let unknown = || LoadError::new(format!("no field \"{header}.{field}\""));
-        let Some(id) = self.header_ids.get(header) else {
-            let alias = self.aliases.get(format!("{header}.{field}").as_str());
-            return match alias {
-                Some((h, f)) if *h != header => self.field(h, f),
-                _ => Err(unknown()),
-            };
-        };
-        let h = self.program.headers.get(*id as usize).ok_or_else(unknown)?;
-        if field == "$valid$" {
-            return Ok(FieldRef::alone(h.valid, 1));
-        }
-        self.field_ids
-            .get(&(*id, field))
-            .and_then(|i| h.fields.get(*i as usize))
-            .map(|f| f.field)
-            .ok_or_else(unknown)
-    }
-
-    pub fn header_id(&self, name: &str) -> Result<u32> {
-        self.header_ids
-            .get(name)
-            .copied()
-            .ok_or_else(|| LoadError::new(format!("no header \"{name}\"")))
-    }
-
-    pub fn stack_id(&self, name: &str) -> Result<u32> {
-        self.stack_ids
-            .get(name)
-            .copied()
-            .ok_or_else(|| LoadError::new(format!("no header stack \"{name}\"")))
-    }
-
-    /// Index of a field within the elements of a stack.
-    pub fn stack_field_id(&self, stack: u32, field: &str) -> Result<u32> {
-        let unknown = || LoadError::new(format!("no field \"{field}\" in a header stack"));
-        let first = self
-            .program
-            .stacks
-            .get(stack as usize)
-            .and_then(|s| s.headers.first())
-            .ok_or_else(unknown)?;
-        self.field_ids
-            .get(&(*first, field))
-            .copied()
-            .ok_or_else(unknown)
-    }
-
     fn errors(&mut self) -> Result<()> {
         let mut known = FxHashMap::default();
         for e in self.top("errors")? {
@@ -290,37 +201,6 @@ impl<'a> Loader<'a> {
             stack_out_of_bounds: of("StackOutOfBounds"),
             invalid_argument: of("ParserInvalidArgument"),
         };
-        Ok(())
-    }
-
-    fn field_lists(&mut self) -> Result<()> {
-        self.program.field_lists.insert(0, FieldList::default());
-        for l in self.top("field_lists")? {
-            let id = number(l, "id")? as u32;
-            let mut fields = Vec::new();
-            for e in array(l, "elements")? {
-                match string(e, "type")? {
-                    "field" => {
-                        let (h, f) = pair(get(e, "value")?)?;
-                        fields.push(self.field(h, f).map_err(|x| x.at(l))?);
-                    }
-                    "header" => {
-                        let h = self.header_id(string(e, "value")?)?;
-                        if let Some(h) = self.program.headers.get(h as usize) {
-                            fields.extend(h.fields.iter().map(|f| f.field));
-                        }
-                    }
-                    // A constant copies to nowhere.
-                    "hexstr" => {}
-                    other => {
-                        return Err(LoadError::new(format!("\"{other}\" in a field list")).at(l));
-                    }
-                }
-            }
-            self.program
-                .field_lists
-                .insert(id, field_list(&fields, self.program.metadata_words.end));
-        }
         Ok(())
     }
 }
@@ -356,23 +236,4 @@ fn field_types(t: &Value) -> Result<Vec<FieldType<'_>>> {
         });
     }
     Ok(out)
-}
-
-/// Metadata fields are alone in their words, mostly neighbours, and copied in
-/// runs.
-fn field_list(fields: &[FieldRef], metadata_end: usize) -> FieldList {
-    let mut out = FieldList::default();
-    for f in fields {
-        if f.width <= 64 && !f.variable && f.slot as usize >= metadata_end {
-            out.parts.push(*f);
-            continue;
-        }
-        let start = f.slot - u32::from(f.variable);
-        let end = f.slot + words_for(f.width) as u32;
-        match out.words.last_mut() {
-            Some(r) if r.end == start => r.end = end,
-            _ => out.words.push(start..end),
-        }
-    }
-    out
 }

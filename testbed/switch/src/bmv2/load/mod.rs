@@ -3,12 +3,17 @@
 
 mod actions;
 mod calculations;
+mod constants;
 mod exprs;
+mod field_lists;
 mod headers;
 mod json;
+mod keys;
 mod layout;
 mod learn;
+mod names;
 mod parser;
+mod profiles;
 mod tables;
 
 use rustc_hash::FxHashMap;

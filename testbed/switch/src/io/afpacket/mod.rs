@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A port on a Linux interface: packet socket with a receive ring.
 
-use std::ffi::{CStr, CString};
+mod ring;
+mod socket;
+
 use std::io;
 use std::mem::{size_of, zeroed};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::ptr;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, bail};
 
 use super::checksum;
+use ring::{Ring, map_ring};
+use socket::{bind, ifreq, ioctl, option, promiscuous, socket};
 
 /// Frames per receive ring.
 const RING_FRAMES: u32 = 4096;
@@ -47,37 +51,6 @@ pub struct Interface {
     pub spare: Vec<Vec<u8>>,
     warned_oversize: bool,
     warned_tx: bool,
-}
-
-struct Ring {
-    base: *mut u8,
-    bytes: usize,
-    slot_bytes: u32,
-    slots: u32,
-}
-
-// The mapping is used by whoever owns the `Ring`, one thread at a time.
-unsafe impl Send for Ring {}
-
-impl Drop for Ring {
-    fn drop(&mut self) {
-        // SAFETY: `base` and `bytes` are what mmap returned and was given.
-        unsafe { libc::munmap(self.base.cast(), self.bytes) };
-    }
-}
-
-impl Ring {
-    fn slot(&self, index: u32) -> *mut u8 {
-        let offset = index as usize % self.slots as usize * self.slot_bytes as usize;
-        // SAFETY: offset < slots * slot_bytes = bytes of the mapping.
-        unsafe { self.base.add(offset) }
-    }
-
-    fn status(&self, index: u32) -> &AtomicU32 {
-        // SAFETY: tp_status is the first, aligned member of each slot's header
-        // and shared with the kernel.
-        unsafe { AtomicU32::from_ptr(self.slot(index).cast()) }
-    }
 }
 
 /// A frame in the ring.
@@ -319,136 +292,4 @@ impl Interface {
             self.stats.rx_dropped += u64::from(s.tp_drops);
         }
     }
-}
-
-fn socket() -> Result<OwnedFd> {
-    // Protocol 0: nothing is received until the socket is bound.
-    // SAFETY: no pointers involved.
-    let fd = unsafe {
-        libc::socket(
-            libc::AF_PACKET,
-            libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK,
-            0,
-        )
-    };
-    if fd < 0 {
-        let e = io::Error::last_os_error();
-        if e.raw_os_error() == Some(libc::EPERM) {
-            bail!("no permission for packet sockets; run as root (CAP_NET_RAW, CAP_NET_ADMIN)");
-        }
-        return Err(e).context("packet socket");
-    }
-    // SAFETY: fd is a fresh descriptor that nobody else owns.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
-}
-
-fn ifreq(name: &str) -> Result<libc::ifreq> {
-    // SAFETY: all zero is a valid ifreq.
-    let mut r: libc::ifreq = unsafe { zeroed() };
-    let c = CString::new(name).context("interface name contains a zero byte")?;
-    let bytes = CStr::to_bytes_with_nul(&c);
-    if bytes.len() > r.ifr_name.len() {
-        bail!("interface name {name} is too long");
-    }
-    for (o, b) in r.ifr_name.iter_mut().zip(bytes) {
-        *o = *b as libc::c_char;
-    }
-    Ok(r)
-}
-
-fn ioctl(fd: &OwnedFd, request: libc::Ioctl, arg: &mut libc::ifreq) -> io::Result<()> {
-    // SAFETY: these requests read and write one ifreq.
-    if unsafe { libc::ioctl(fd.as_raw_fd(), request, ptr::from_mut(arg)) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(())
-}
-
-fn option<T>(fd: &OwnedFd, name: i32, value: &T) -> io::Result<()> {
-    // SAFETY: the kernel reads size_of::<T>() bytes of `value`.
-    let r = unsafe {
-        libc::setsockopt(
-            fd.as_raw_fd(),
-            libc::SOL_PACKET,
-            name,
-            ptr::from_ref(value).cast(),
-            size_of::<T>() as libc::socklen_t,
-        )
-    };
-    if r < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(())
-}
-
-fn map_ring(fd: &OwnedFd, mtu: u32) -> Result<Ring> {
-    option(
-        fd,
-        libc::PACKET_VERSION,
-        &(libc::tpacket_versions::TPACKET_V2 as i32),
-    )
-    .context("TPACKET_V2")?;
-    let slot_bytes = (mtu + LINK_HEADER_BYTES + SLOT_HEADER_BYTES)
-        .next_power_of_two()
-        .min(BLOCK_BYTES);
-    let per_block = BLOCK_BYTES / slot_bytes;
-    let slots = RING_FRAMES.next_multiple_of(per_block).min(per_block * 64);
-    let request = libc::tpacket_req {
-        tp_block_size: BLOCK_BYTES,
-        tp_block_nr: slots / per_block,
-        tp_frame_size: slot_bytes,
-        tp_frame_nr: slots,
-    };
-    option(fd, libc::PACKET_RX_RING, &request).context("receive ring (memory?)")?;
-    let bytes = slots as usize * slot_bytes as usize;
-    // SAFETY: a fresh shared mapping of the socket's ring, of its exact size.
-    let base = unsafe {
-        libc::mmap(
-            ptr::null_mut(),
-            bytes,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_SHARED,
-            fd.as_raw_fd(),
-            0,
-        )
-    };
-    if base == libc::MAP_FAILED {
-        return Err(io::Error::last_os_error()).context("mapping the receive ring");
-    }
-    Ok(Ring {
-        base: base.cast(),
-        bytes,
-        slot_bytes,
-        slots,
-    })
-}
-
-fn bind(fd: &OwnedFd, index: i32) -> io::Result<()> {
-    // SAFETY: all zero is a valid sockaddr_ll.
-    let mut a: libc::sockaddr_ll = unsafe { zeroed() };
-    a.sll_family = libc::AF_PACKET as u16;
-    a.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
-    a.sll_ifindex = index;
-    // SAFETY: `a` is a sockaddr_ll of the length given.
-    let r = unsafe {
-        libc::bind(
-            fd.as_raw_fd(),
-            ptr::from_ref(&a).cast(),
-            size_of::<libc::sockaddr_ll>() as libc::socklen_t,
-        )
-    };
-    if r < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(())
-}
-
-fn promiscuous(fd: &OwnedFd, index: i32) -> io::Result<()> {
-    let m = libc::packet_mreq {
-        mr_ifindex: index,
-        mr_type: libc::PACKET_MR_PROMISC as u16,
-        mr_alen: 0,
-        mr_address: [0; 8],
-    };
-    option(fd, libc::PACKET_ADD_MEMBERSHIP, &m)
 }

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Steps that do not jump and are not worth a place in the loop.
+
+use super::Registers;
+use crate::bmv2::op::Op;
+use crate::engine::eval;
+use crate::engine::exec::Exec;
+use crate::engine::hash;
+use crate::engine::packet::Packet;
+
+impl Exec<'_> {
+    #[inline(never)]
+    pub(super) fn seldom(
+        &mut self,
+        op: &Op,
+        mut r: Registers,
+        args: &[u64],
+        p: &mut Packet,
+    ) -> Registers {
+        match op {
+            Op::LoadSigned { bits, width } => {
+                let up = 64 - u32::from(*width).clamp(1, 64);
+                r.acc = ((bits.get(&p.words) << up) as i64) >> up;
+            }
+            Op::Eval(c) => r.acc = eval::low64(c, self.env(p, args)) as i64,
+            Op::IndexEval(c) => r.index = eval::index(c, self.env(p, args)),
+            Op::Count { counter } => {
+                let cells = self.cells.counters.get_mut(*counter as usize);
+                if let Some(c) = cells.and_then(|c| c.get_mut(r.index)) {
+                    c.packets = c.packets.wrapping_add(1);
+                    c.bytes = c.bytes.wrapping_add(u64::from(p.ingress_bytes));
+                }
+            }
+            Op::Truncate => {
+                let present = p.requests.truncate_bytes.unwrap_or(u32::MAX);
+                p.requests.truncate_bytes = Some((r.acc as u32).min(present));
+            }
+            Op::Hash(h) => {
+                let v = hash::gathered(h.algorithm, &h.gather, &p.words, self.cells);
+                let v = if h.max.is_power_of_two() {
+                    v & (h.max - 1)
+                } else {
+                    v % h.max.max(1)
+                };
+                h.to.set(&mut p.words, h.base.wrapping_add(v));
+            }
+            Op::Call(c) => {
+                if let Some(a) = self.program.actions.get(c.action as usize) {
+                    self.run_list(&a.code, &c.args, p);
+                }
+            }
+            Op::Other(i) => self.rare(i, args, p),
+            // In the loop.
+            _ => {}
+        }
+        r
+    }
+}

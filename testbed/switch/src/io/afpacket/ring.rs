@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The receive ring that the kernel shares.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::ptr;
+use std::sync::atomic::AtomicU32;
+
+use anyhow::{Context, Result};
+
+use super::socket::option;
+use super::{BLOCK_BYTES, LINK_HEADER_BYTES, RING_FRAMES, SLOT_HEADER_BYTES};
+
+pub struct Ring {
+    base: *mut u8,
+    bytes: usize,
+    pub slot_bytes: u32,
+    pub slots: u32,
+}
+
+// The mapping is used by whoever owns the `Ring`, one thread at a time.
+unsafe impl Send for Ring {}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: `base` and `bytes` are what mmap returned and was given.
+        unsafe { libc::munmap(self.base.cast(), self.bytes) };
+    }
+}
+
+impl Ring {
+    pub fn slot(&self, index: u32) -> *mut u8 {
+        let offset = index as usize % self.slots as usize * self.slot_bytes as usize;
+        // SAFETY: offset < slots * slot_bytes = bytes of the mapping.
+        unsafe { self.base.add(offset) }
+    }
+
+    pub fn status(&self, index: u32) -> &AtomicU32 {
+        // SAFETY: tp_status is the first, aligned member of each slot's header
+        // and shared with the kernel.
+        unsafe { AtomicU32::from_ptr(self.slot(index).cast()) }
+    }
+}
+
+pub fn map_ring(fd: &OwnedFd, mtu: u32) -> Result<Ring> {
+    option(
+        fd,
+        libc::PACKET_VERSION,
+        &(libc::tpacket_versions::TPACKET_V2 as i32),
+    )
+    .context("TPACKET_V2")?;
+    let slot_bytes = (mtu + LINK_HEADER_BYTES + SLOT_HEADER_BYTES)
+        .next_power_of_two()
+        .min(BLOCK_BYTES);
+    let per_block = BLOCK_BYTES / slot_bytes;
+    let slots = RING_FRAMES.next_multiple_of(per_block).min(per_block * 64);
+    let request = libc::tpacket_req {
+        tp_block_size: BLOCK_BYTES,
+        tp_block_nr: slots / per_block,
+        tp_frame_size: slot_bytes,
+        tp_frame_nr: slots,
+    };
+    option(fd, libc::PACKET_RX_RING, &request).context("receive ring (memory?)")?;
+    let bytes = slots as usize * slot_bytes as usize;
+    // SAFETY: a fresh shared mapping of the socket's ring, of its exact size.
+    let base = unsafe {
+        libc::mmap(
+            ptr::null_mut(),
+            bytes,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED,
+            fd.as_raw_fd(),
+            0,
+        )
+    };
+    if base == libc::MAP_FAILED {
+        return Err(io::Error::last_os_error()).context("mapping the receive ring");
+    }
+    Ok(Ring {
+        base: base.cast(),
+        bytes,
+        slot_bytes,
+        slots,
+    })
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Packet sockets: opened, bound, asked and set.
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::mem::{size_of, zeroed};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::ptr;
+
+use anyhow::{Context, Result, bail};
+
+pub fn socket() -> Result<OwnedFd> {
+    // Protocol 0: nothing is received until the socket is bound.
+    // SAFETY: no pointers involved.
+    let fd = unsafe {
+        libc::socket(
+            libc::AF_PACKET,
+            libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK,
+            0,
+        )
+    };
+    if fd < 0 {
+        let e = io::Error::last_os_error();
+        if e.raw_os_error() == Some(libc::EPERM) {
+            bail!("no permission for packet sockets; run as root (CAP_NET_RAW, CAP_NET_ADMIN)");
+        }
+        return Err(e).context("packet socket");
+    }
+    // SAFETY: fd is a fresh descriptor that nobody else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+pub fn ifreq(name: &str) -> Result<libc::ifreq> {
+    // SAFETY: all zero is a valid ifreq.
+    let mut r: libc::ifreq = unsafe { zeroed() };
+    let c = CString::new(name).context("interface name contains a zero byte")?;
+    let bytes = CStr::to_bytes_with_nul(&c);
+    if bytes.len() > r.ifr_name.len() {
+        bail!("interface name {name} is too long");
+    }
+    for (o, b) in r.ifr_name.iter_mut().zip(bytes) {
+        *o = *b as libc::c_char;
+    }
+    Ok(r)
+}
+
+pub fn ioctl(fd: &OwnedFd, request: libc::Ioctl, arg: &mut libc::ifreq) -> io::Result<()> {
+    // SAFETY: these requests read and write one ifreq.
+    if unsafe { libc::ioctl(fd.as_raw_fd(), request, ptr::from_mut(arg)) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+pub fn option<T>(fd: &OwnedFd, name: i32, value: &T) -> io::Result<()> {
+    // SAFETY: the kernel reads size_of::<T>() bytes of `value`.
+    let r = unsafe {
+        libc::setsockopt(
+            fd.as_raw_fd(),
+            libc::SOL_PACKET,
+            name,
+            ptr::from_ref(value).cast(),
+            size_of::<T>() as libc::socklen_t,
+        )
+    };
+    if r < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+pub fn bind(fd: &OwnedFd, index: i32) -> io::Result<()> {
+    // SAFETY: all zero is a valid sockaddr_ll.
+    let mut a: libc::sockaddr_ll = unsafe { zeroed() };
+    a.sll_family = libc::AF_PACKET as u16;
+    a.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+    a.sll_ifindex = index;
+    // SAFETY: `a` is a sockaddr_ll of the length given.
+    let r = unsafe {
+        libc::bind(
+            fd.as_raw_fd(),
+            ptr::from_ref(&a).cast(),
+            size_of::<libc::sockaddr_ll>() as libc::socklen_t,
+        )
+    };
+    if r < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+pub fn promiscuous(fd: &OwnedFd, index: i32) -> io::Result<()> {
+    let m = libc::packet_mreq {
+        mr_ifindex: index,
+        mr_type: libc::PACKET_MR_PROMISC as u16,
+        mr_alen: 0,
+        mr_address: [0; 8],
+    };
+    option(fd, libc::PACKET_ADD_MEMBERSHIP, &m)
+}
