@@ -5,84 +5,74 @@
 use super::ir::Header;
 
 /// Most words of a header that is written word by word.
-const MOST_LANES: usize = 64;
-
-/// The upper bytes of a word, once it is shifted left.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lane {
-    pub slot: u32,
-    pub shift: u8,
-    pub bytes: u8,
-}
+const MOST: usize = 8;
 
 /// A header in the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Item {
     /// Slot of the validity bit: what is invalid is left out.
     pub valid: u32,
-    /// Its lanes.
     first: u32,
-    end: u32,
-    /// A header without lanes: it is written field by field.
+    /// How far the bytes of each word are to be shifted up in it.
+    shifts: [u8; MOST],
+    count: u8,
+    /// A header whose words are not written like this, but field by field.
     pub by_field: Option<u32>,
 }
 
 #[derive(Debug, Default)]
 pub struct Emission {
     pub items: Vec<Item>,
-    lanes: Vec<Lane>,
-    /// What all lanes write, in bytes.
+    /// What all words come to, in bytes.
     bytes: usize,
 }
 
 impl Emission {
     /// Appends header number `id` to the order.
     pub fn push(&mut self, id: u32, h: &Header) {
-        let first = self.lanes.len() as u32;
-        let packed = !h.metadata && (1..=MOST_LANES).contains(&h.word_bytes.len());
+        let mut shifts = [0; MOST];
+        let count = h.word_bytes.len();
+        let packed = !h.metadata && (1..=MOST).contains(&count);
         if packed {
-            for (slot, n) in (h.words.start as u32..).zip(&h.word_bytes) {
+            for (s, n) in shifts.iter_mut().zip(&h.word_bytes) {
                 let bytes = (*n).clamp(1, 8);
                 self.bytes += usize::from(bytes);
-                self.lanes.push(Lane {
-                    slot,
-                    shift: 64 - 8 * bytes,
-                    bytes,
-                });
+                *s = 64 - 8 * bytes;
             }
         }
         self.items.push(Item {
             valid: h.valid,
-            first,
-            end: self.lanes.len() as u32,
+            first: h.words.start as u32,
+            shifts,
+            count: if packed { count as u8 } else { 0 },
             by_field: (!packed).then_some(id),
         });
     }
 
-    pub fn lanes(&self, i: &Item) -> &[Lane] {
-        self.lanes
-            .get(i.first as usize..i.end as usize)
-            .unwrap_or_default()
-    }
-
-    /// A buffer with so many bytes has room for all lanes: each writes eight,
+    /// A buffer with so many bytes has room for all words: each takes eight,
     /// which is cheaper than to copy few.
     pub fn room_bytes(&self) -> usize {
         self.bytes + 8
     }
 }
 
-/// Writes the lanes to `out` from byte `at` on; returns where they end.
-#[inline(always)]
-pub fn write(lanes: &[Lane], words: &[u64], out: &mut [u8], mut at: usize) -> usize {
-    for lane in lanes {
-        let word = words.get(lane.slot as usize).copied().unwrap_or(0);
-        if let Some(b) = out.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
-            *b = (word << (lane.shift & 63)).to_be_bytes();
+impl Item {
+    /// Writes the words to `out` from byte `at` on; returns where they end.
+    #[inline(always)]
+    pub fn write(&self, words: &[u64], out: &mut [u8], mut at: usize) -> usize {
+        let Some(words) = words.get(self.first as usize..) else {
+            return at;
+        };
+        let shifts = self.shifts.iter().take(usize::from(self.count));
+        for (word, shift) in words.iter().zip(shifts) {
+            let shift = u32::from(*shift) & 63;
+            if let Some(b) = out.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
+                *b = (word << shift).to_be_bytes();
+            }
+            at += 8 - shift as usize / 8;
         }
-        at += usize::from(lane.bytes);
+        at
     }
-    at
 }
 
 #[cfg(test)]
@@ -106,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn lanes_follow_each_other() {
+    fn words_follow_each_other() {
         let mut e = Emission::default();
         e.push(4, &header(0, &[6, 8, 1, 4]));
         e.push(5, &header(5, &[2]));
@@ -124,13 +114,13 @@ mod tests {
         let mut at = 0;
         for i in &e.items {
             assert_eq!(i.by_field, None);
-            at = write(e.lanes(i), &words, &mut out, at);
+            at = i.write(&words, &mut out, at);
         }
         let want: Vec<u8> = (5..=0x19).collect();
         assert_eq!(out[..at], want);
         // Without room nothing is written.
         let mut short = [0xff; 7];
-        write(e.lanes(&e.items[0]), &words, &mut short, 0);
+        e.items[0].write(&words, &mut short, 0);
         assert_eq!(short, [0xff; 7]);
     }
 
@@ -138,10 +128,10 @@ mod tests {
     fn others_go_by_field() {
         let mut e = Emission::default();
         e.push(7, &header(0, &[]));
-        e.push(8, &header(0, &[8; 65]));
+        e.push(8, &header(0, &[8; 9]));
         let ids: Vec<_> = e.items.iter().map(|i| i.by_field).collect();
         assert_eq!(ids, [Some(7), Some(8)]);
-        assert!(e.items.iter().all(|i| e.lanes(i).is_empty()));
+        assert!(e.items.iter().all(|i| i.write(&[1; 12], &mut [], 3) == 3));
         assert_eq!(e.room_bytes(), 8);
     }
 }

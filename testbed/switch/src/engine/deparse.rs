@@ -7,7 +7,6 @@ use super::fields::store_number;
 use super::hash::calculate;
 use super::packet::Packet;
 use crate::bmv2::bits::BitWriter;
-use crate::bmv2::emission;
 use crate::bmv2::ir::{Checksum, Header, Program};
 
 impl Exec<'_> {
@@ -96,7 +95,7 @@ fn write_headers(program: &Program, words: &[u64], buffer: &mut Vec<u8>) -> usiz
         if word(words, i.valid) == 0 {
             continue;
         }
-        at = emission::write(emission.lanes(i), words, out, at);
+        at = i.write(words, out, at);
         if let Some(h) = i.by_field.and_then(|h| program.headers.get(h as usize)) {
             buffer.truncate(at);
             emit(h, words, buffer);
