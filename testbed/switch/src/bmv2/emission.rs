@@ -6,6 +6,9 @@ use super::ir::Header;
 
 /// Most words of a header that is written word by word.
 const MOST: usize = 8;
+/// What such a header is written to: each word takes eight bytes, which is
+/// cheaper than to copy few.
+const WINDOW: usize = MOST * 8 + 8;
 
 /// A header in the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,11 +16,17 @@ pub struct Item {
     /// Slot of the validity bit: what is invalid is left out.
     pub valid: u32,
     first: u32,
-    /// How far the bytes of each word are to be shifted up in it.
-    shifts: [u8; MOST],
-    count: u8,
+    count: u32,
+    lanes: [Lane; MOST],
     /// A header whose words are not written like this, but field by field.
     pub by_field: Option<u32>,
+}
+
+/// How many bytes of a word are written, and how far they are to be shifted up.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Lane {
+    shift: u8,
+    bytes: u8,
 }
 
 #[derive(Debug, Default)]
@@ -30,48 +39,79 @@ pub struct Emission {
 impl Emission {
     /// Appends header number `id` to the order.
     pub fn push(&mut self, id: u32, h: &Header) {
-        let mut shifts = [0; MOST];
+        let mut lanes = [Lane::default(); MOST];
         let count = h.word_bytes.len();
         let packed = !h.metadata && (1..=MOST).contains(&count);
         if packed {
-            for (s, n) in shifts.iter_mut().zip(&h.word_bytes) {
+            for (lane, n) in lanes.iter_mut().zip(&h.word_bytes) {
                 let bytes = (*n).clamp(1, 8);
                 self.bytes += usize::from(bytes);
-                *s = 64 - 8 * bytes;
+                *lane = Lane {
+                    shift: 64 - 8 * bytes,
+                    bytes,
+                };
             }
         }
         self.items.push(Item {
             valid: h.valid,
             first: h.words.start as u32,
-            shifts,
-            count: if packed { count as u8 } else { 0 },
+            lanes,
+            count: if packed { count as u32 } else { 0 },
             by_field: (!packed).then_some(id),
         });
     }
 
-    /// A buffer with so many bytes has room for all words: each takes eight,
-    /// which is cheaper than to copy few.
+    /// A buffer with so many bytes has room for all words.
     pub fn room_bytes(&self) -> usize {
-        self.bytes + 8
+        self.bytes + WINDOW
     }
+}
+
+/// Writes the headers to `out` from byte `at` on, up to one that goes by field;
+/// returns what is left, that header, and where the written ones end.
+///
+/// A call, so that what the loop needs stays in registers.
+#[inline(never)]
+pub fn write<'a>(
+    items: &'a [Item],
+    words: &[u64],
+    out: &mut [u8],
+    mut at: usize,
+) -> (&'a [Item], Option<u32>, usize) {
+    let mut rest = items.iter();
+    while let Some(i) = rest.next() {
+        if words.get(i.valid as usize).is_none_or(|v| *v == 0) {
+            continue;
+        }
+        at = i.write(words, out, at);
+        if i.by_field.is_some() {
+            return (rest.as_slice(), i.by_field, at);
+        }
+    }
+    (&[], None, at)
 }
 
 impl Item {
     /// Writes the words to `out` from byte `at` on; returns where they end.
     #[inline(always)]
-    pub fn write(&self, words: &[u64], out: &mut [u8], mut at: usize) -> usize {
-        let Some(words) = words.get(self.first as usize..) else {
+    fn write(&self, words: &[u64], out: &mut [u8], at: usize) -> usize {
+        let first = self.first as usize;
+        let words = words.get(first..first + self.count as usize);
+        let window = out.get_mut(at..).and_then(<[u8]>::first_chunk_mut);
+        let (Some(words), Some(window)) = (words, window) else {
             return at;
         };
-        let shifts = self.shifts.iter().take(usize::from(self.count));
-        for (word, shift) in words.iter().zip(shifts) {
-            let shift = u32::from(*shift) & 63;
-            if let Some(b) = out.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
-                *b = (word << shift).to_be_bytes();
+        let window: &mut [u8; WINDOW] = window;
+        let mut end = 0;
+        for (word, lane) in words.iter().zip(&self.lanes) {
+            // All but the last word come to less than this.
+            let eight = window[end % (MOST * 8)..].first_chunk_mut();
+            if let Some(b) = eight {
+                *b = (word << (lane.shift & 63)).to_be_bytes();
             }
-            at += 8 - shift as usize / 8;
+            end += usize::from(lane.bytes);
         }
-        at
+        at + end
     }
 }
 
@@ -100,7 +140,7 @@ mod tests {
         let mut e = Emission::default();
         e.push(4, &header(0, &[6, 8, 1, 4]));
         e.push(5, &header(5, &[2]));
-        assert_eq!(e.room_bytes(), 21 + 8);
+        assert_eq!(e.room_bytes(), 21 + WINDOW);
         let words = [
             1,
             0x0506_0708_090a,
@@ -119,9 +159,9 @@ mod tests {
         let want: Vec<u8> = (5..=0x19).collect();
         assert_eq!(out[..at], want);
         // Without room nothing is written.
-        let mut short = [0xff; 7];
+        let mut short = [0xff; WINDOW - 1];
         e.items[0].write(&words, &mut short, 0);
-        assert_eq!(short, [0xff; 7]);
+        assert_eq!(short, [0xff; WINDOW - 1]);
     }
 
     #[test]
@@ -132,6 +172,6 @@ mod tests {
         let ids: Vec<_> = e.items.iter().map(|i| i.by_field).collect();
         assert_eq!(ids, [Some(7), Some(8)]);
         assert!(e.items.iter().all(|i| i.write(&[1; 12], &mut [], 3) == 3));
-        assert_eq!(e.room_bytes(), 8);
+        assert_eq!(e.room_bytes(), WINDOW);
     }
 }

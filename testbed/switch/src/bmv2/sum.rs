@@ -23,7 +23,8 @@ struct Step {
     slot: u32,
     rotate: u8,
     kind: Kind,
-    /// Of [`Kind::Ask`]: so many steps are left out when the word is 0.
+    /// Of [`Kind::Ask`]: so many steps and one more are left out when the word
+    /// is 0.
     skip: u16,
     mask: u64,
 }
@@ -153,8 +154,8 @@ impl Sum {
 
     fn close(&mut self, mut g: Group) -> Option<()> {
         self.rotate(&mut g);
-        if let Some(valid) = g.valid {
-            let skip = u16::try_from(g.steps.len()).ok()?;
+        if let (Some(valid), Some(more)) = (g.valid, g.steps.len().checked_sub(1)) {
+            let skip = u16::try_from(more).ok()?;
             self.steps.push(Step {
                 skip,
                 ..step(Kind::Ask, valid, 0, 0)
@@ -178,8 +179,7 @@ impl Sum {
                 }
                 Kind::Ask => {
                     if get(words, s.slot) == 0 {
-                        let behind = rest.as_slice().get(usize::from(s.skip)..);
-                        rest = behind.unwrap_or_default().iter();
+                        rest.nth(usize::from(s.skip));
                     }
                 }
                 _ => {

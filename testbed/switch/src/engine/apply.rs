@@ -11,7 +11,9 @@ use crate::bmv2::expr::FieldRef;
 use crate::bmv2::ir::{END, NextNode, Table};
 
 impl Exec<'_> {
-    /// Returns the node that follows.
+    /// Returns the node that follows. A call, so that the caller's loop keeps its
+    /// registers.
+    #[inline(never)]
     pub fn apply(&mut self, t: usize, p: &mut Packet) -> u32 {
         let program = self.program;
         // Actions apply no tables: meanwhile the state is at hand here.

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Checksums and the deparser: header vector to frame.
 
-use super::eval::{self, field_bits, own_words, word};
+use super::eval::{self, field_bits, own_words};
 use super::exec::Exec;
 use super::fields::store_number;
 use super::hash::calculate;
 use super::packet::Packet;
 use crate::bmv2::bits::BitWriter;
+use crate::bmv2::emission;
 use crate::bmv2::ir::{Checksum, Header, Program};
 
 impl Exec<'_> {
@@ -86,25 +87,21 @@ impl Exec<'_> {
 fn write_headers(program: &Program, words: &[u64], buffer: &mut Vec<u8>) -> usize {
     let emission = &program.emission;
     let room = emission.room_bytes();
-    if buffer.len() < room {
-        buffer.resize(room, 0);
-    }
     let mut at = 0;
-    let mut out = buffer.as_mut_slice();
-    for i in &emission.items {
-        if word(words, i.valid) == 0 {
-            continue;
+    let mut items = emission.items.as_slice();
+    loop {
+        if buffer.len() < at + room {
+            buffer.resize(at + room, 0);
         }
-        at = i.write(words, out, at);
-        if let Some(h) = i.by_field.and_then(|h| program.headers.get(h as usize)) {
+        let next;
+        (items, next, at) = emission::write(items, words, buffer, at);
+        let Some(h) = next else { return at };
+        if let Some(h) = program.headers.get(h as usize) {
             buffer.truncate(at);
             emit(h, words, buffer);
             at = buffer.len();
-            buffer.resize(at + room, 0);
-            out = buffer.as_mut_slice();
         }
     }
-    at
 }
 
 /// Appends the header field by field.

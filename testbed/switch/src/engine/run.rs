@@ -8,7 +8,7 @@ use super::eval::{self, set_word, word};
 use super::exec::Exec;
 use super::packet::Packet;
 use crate::bmv2::op::{Arith, Op};
-use store::{clear, store_affine, store_args, store_words};
+use store::{store_affine, store_args, store_words};
 
 /// Jumps back that one list may make: ends a loop that would not.
 const MAX_LOOPS: u32 = 1 << 20;
@@ -150,27 +150,16 @@ impl Exec<'_> {
                         continue;
                     }
                     Op::ReadCell { register, to } => {
-                        let register = self.cells.registers.get(*register as usize);
-                        if let Some(v) = register.and_then(|x| x.first_word(r.index)) {
-                            to.set(words, v);
-                        }
+                        store::read_cell(self.cells, *register, r.index, to, words);
                         continue;
                     }
                     Op::WriteCell { register, mask } => {
-                        let register = self.cells.registers.get_mut(*register as usize);
-                        if let Some(v) = register.and_then(|x| x.first_word_mut(r.index)) {
-                            *v = r.acc as u64 & mask;
-                        }
+                        let value = r.acc as u64 & mask;
+                        store::write_cell(self.cells, *register, r.index, value);
                         continue;
                     }
                     Op::AddHeaders(list) => {
-                        for h in list {
-                            if word(words, h.valid) == 0 {
-                                clear(words, h.first as usize, h.words as usize);
-                                set_word(words, h.valid, 1);
-                                p.length_bytes += h.bytes;
-                            }
-                        }
+                        p.length_bytes += store::add_headers(list, words);
                         continue;
                     }
                     Op::RemoveHeader { valid, bytes } => {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Steps that write words of the header vector.
 
-use crate::bmv2::op::{Affine, Word};
-use crate::engine::eval::word;
+use crate::bmv2::op::{Add, Affine, Bits, Word};
+use crate::engine::eval::{set_word, word};
+use crate::engine::state::Cells;
 
 #[inline(always)]
 pub fn store_words(list: &[Word], words: &mut [u64]) {
@@ -35,9 +36,40 @@ pub fn store_affine(list: &[Affine], words: &mut [u64]) {
     }
 }
 
+/// Returns the bytes that are added to the packet.
+#[inline(never)]
+pub fn add_headers(list: &[Add], words: &mut [u64]) -> u32 {
+    let mut bytes = 0;
+    for h in list {
+        if word(words, h.valid) == 0 {
+            clear(words, h.first as usize, h.words as usize);
+            set_word(words, h.valid, 1);
+            bytes += h.bytes;
+        }
+    }
+    bytes
+}
+
+/// A cell that does not exist leaves the field as it is.
+#[inline(never)]
+pub fn read_cell(cells: &Cells, register: u32, index: usize, to: &Bits, words: &mut [u64]) {
+    let register = cells.registers.get(register as usize);
+    if let Some(v) = register.and_then(|r| r.first_word(index)) {
+        to.set(words, v);
+    }
+}
+
+#[inline(never)]
+pub fn write_cell(cells: &mut Cells, register: u32, index: usize, value: u64) {
+    let register = cells.registers.get_mut(register as usize);
+    if let Some(v) = register.and_then(|r| r.first_word_mut(index)) {
+        *v = value;
+    }
+}
+
 /// Cheaper than a call for the one to three words of most headers.
 #[inline(always)]
-pub fn clear(words: &mut [u64], first: usize, count: usize) {
+fn clear(words: &mut [u64], first: usize, count: usize) {
     let Some(list) = words.get_mut(first..first + count) else {
         return;
     };
