@@ -49,8 +49,9 @@ class Side:
                 raise SetupError(f"{self.name} does not start:\n{switches.tail(self.log)}")
             time.sleep(0.05)
         for port in PORTS:
-            s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
-            s.bind((f"{self.name}h{port}", 0))
+            # Hears nothing before it is bound: else it would hear every interface.
+            s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+            s.bind((f"{self.name}h{port}", ETH_P_ALL))
             s.setblocking(False)
             self.sockets[port] = s
         address = f"127.0.0.1:{self.grpc}"
