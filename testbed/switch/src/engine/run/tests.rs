@@ -6,7 +6,7 @@ mod generate;
 use proptest::prelude::*;
 
 use super::*;
-use crate::bmv2::expr::{Expr, FieldRef};
+use crate::bmv2::expr::{BinOp, Expr, FieldRef};
 use crate::bmv2::gather::Gather;
 use crate::bmv2::ir::{
     Action, Algorithm, CalcInput, Calculation, FieldList, Header, Insn, Piece, Program,
@@ -189,4 +189,45 @@ fn temporaries_of_a_hash_are_not_written() {
     let plain = outcome(&program, &words, |e, p| plainly(e, &list, &[], p));
     assert_eq!(by_steps.words[2], plain.words[2]);
     assert_ne!(by_steps.words[2], words[2]);
+}
+
+/// `while f1 != 0 { f0 = f0 + 2; f1 = f1 - 1 }`, then on.
+#[test]
+fn jumps_lead_back_too() {
+    let field = |slot| FieldRef::alone(slot, 32);
+    let add = |slot, n| Insn::Set64 {
+        dst: field(slot),
+        value: compiled(
+            Expr::Bin(
+                BinOp::Add,
+                Box::new((Expr::Field(field(slot)), Expr::Const(n))),
+            ),
+            Some(32),
+        ),
+    };
+    let list = [
+        Insn::JumpIfZero {
+            condition: compiled(Expr::Field(field(1)), None),
+            target: 4,
+        },
+        add(0, 2),
+        add(1, -1),
+        Insn::Jump(0),
+        add(0, 100),
+    ];
+    let program = program();
+    let code = lower::list(&list, &program, &[]);
+    let mut words = [0; WORDS];
+    words[1] = 7;
+    let after = outcome(&program, &words, |e, p| e.run_list(&code, &[], p));
+    assert_eq!((after.words[0], after.words[1]), (114, 0));
+}
+
+#[test]
+fn a_list_that_loops_for_ever_ends() {
+    let program = program();
+    let code = lower::list(&[Insn::Jump(0)], &program, &[]);
+    let words = [7; WORDS];
+    let after = outcome(&program, &words, |e, p| e.run_list(&code, &[], p));
+    assert_eq!(*after.words, words);
 }
