@@ -100,6 +100,11 @@ pub fn join() -> Row {
                 sink.joined
             );
             assert!(sink.intervals > 10_000);
+            let by_sequence = pipeline.stats().join_by_sequence;
+            assert!(
+                by_sequence as f64 > 0.95 * REPORTS as f64,
+                "{by_sequence}"
+            );
             rate
         },
     )
