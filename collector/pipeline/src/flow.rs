@@ -196,6 +196,12 @@ impl Flow {
         sample
     }
 
+    /// Whether a sample with `snd_nxt` beyond `seq` is remembered.
+    #[inline]
+    pub fn sampled_beyond(&self, seq: u64) -> bool {
+        self.has_sample && self.last.snd_nxt > seq
+    }
+
     /// The first sample whose `snd_nxt` is beyond `seq`, and the one before it.
     #[inline]
     pub fn sample_beyond(&self, seq: u64) -> Option<(SampleState, Option<SampleState>)> {

@@ -23,6 +23,7 @@ pub mod point;
 mod prefetch;
 pub mod profile;
 mod queue;
+mod ring;
 pub mod rows;
 pub mod stats;
 pub mod table;

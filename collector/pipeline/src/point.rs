@@ -3,8 +3,8 @@
 //! of its packets wait for a sample, and the queueing delay its ACKs tell of.
 
 use crate::prefetch;
+use crate::ring::Ring;
 use crate::unacked::Unacked;
-use std::collections::VecDeque;
 
 /// Unacknowledged segments remembered per flow and port.
 const MAX_UNACKED: usize = 16_384;
@@ -18,7 +18,7 @@ const GAIN: f64 = 1.0 / 8.0;
 const WARM_UP_SAMPLES: u32 = 32;
 
 /// A packet of the flow that waits for the sample showing its state.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Waiting {
     /// Sequence number, or host time for retransmissions.
     pub key: u64,
@@ -41,9 +41,9 @@ pub struct Point {
     settle: u32,
     delays: u32,
     smoothed_delay_ns: f64,
-    unacked: VecDeque<Unacked>,
-    pub wait_sequence: VecDeque<Waiting>,
-    pub wait_time: VecDeque<Waiting>,
+    unacked: Ring<Unacked>,
+    pub wait_sequence: Ring<Waiting>,
+    pub wait_time: Ring<Waiting>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +73,15 @@ pub struct Acked {
     pub egress_ns: u64,
 }
 
+/// Forgets waiting packets that have been handed on meanwhile. Of those waiting
+/// for a time, the first holds up the others: they must not stay.
+#[cold]
+fn forget_waiting(list: &mut Ring<Waiting>, first_position: u64) {
+    while list.front().is_some_and(|w| w.position < first_position) {
+        list.pop_front();
+    }
+}
+
 impl Point {
     pub fn new(node: u16, port: u32) -> Self {
         Self {
@@ -80,9 +89,9 @@ impl Point {
             port,
             max_end: 0,
             holes: Vec::new(),
-            unacked: VecDeque::new(),
-            wait_sequence: VecDeque::new(),
-            wait_time: VecDeque::new(),
+            unacked: Ring::default(),
+            wait_sequence: Ring::default(),
+            wait_time: Ring::default(),
             smoothed_delay_ns: 0.0,
             delays: 0,
             settle: 0,
@@ -102,19 +111,29 @@ impl Point {
         let max_end = self.max_end;
         if seq >= max_end {
             if seq > max_end && max_end > 0 {
-                if self.holes.len() == MAX_HOLES {
-                    self.holes.remove(0);
-                }
-                self.holes.push(Hole {
-                    start: max_end,
-                    end: seq,
-                    ingress_ns,
-                });
+                self.hole(max_end, seq, ingress_ns);
             }
             self.max_end = end;
             return Arrival::New;
         }
-        self.max_end = max_end.max(end);
+        self.arrival_below(seq, end, ingress_ns)
+    }
+
+    #[cold]
+    fn hole(&mut self, start: u64, end: u64, ingress_ns: u64) {
+        if self.holes.len() == MAX_HOLES {
+            self.holes.remove(0);
+        }
+        self.holes.push(Hole {
+            start,
+            end,
+            ingress_ns,
+        });
+    }
+
+    /// A segment that begins below the highest end.
+    fn arrival_below(&mut self, seq: u64, end: u64, ingress_ns: u64) -> Arrival {
+        self.max_end = self.max_end.max(end);
         let Some(i) = self.holes.iter().position(|h| seq < h.end && h.start < end) else {
             return Arrival::Again;
         };
@@ -142,16 +161,24 @@ impl Point {
     }
 
     /// Puts a packet among those waiting for a sample beyond their sequence
-    /// number, in order of that.
+    /// number, in order of that. Packets before `first_position` have been handed
+    /// on.
     #[inline]
-    pub fn wait_for_sequence(&mut self, waiting: Waiting) {
-        let list = &mut self.wait_sequence;
-        list.push_back(waiting);
-        let mut i = list.len() - 1;
-        while i > 0 && list[i - 1].key > list[i].key {
-            list.swap(i, i - 1);
-            i -= 1;
+    pub fn wait_for_sequence(&mut self, waiting: Waiting, first_position: u64) {
+        if !self.wait_time.is_empty() {
+            forget_waiting(&mut self.wait_time, first_position);
         }
+        let list = &mut self.wait_sequence;
+        if list.is_full() {
+            forget_waiting(list, first_position);
+        }
+        list.push_in_order(waiting, |a, b| a.key > b.key);
+    }
+
+    /// The same for packets that wait for a sample after a time.
+    pub fn wait_for_time(&mut self, waiting: Waiting, first_position: u64) {
+        forget_waiting(&mut self.wait_time, first_position);
+        self.wait_time.push_back(waiting);
     }
 
     /// Asks for where the next packet will be noted.
@@ -178,29 +205,14 @@ impl Point {
         self.wait_sequence.front().map(|w| w.position)
     }
 
-    /// Forgets waiting packets that have been handed on meanwhile.
-    #[inline]
-    pub fn forget_waiting(&mut self, first_position: u64) {
-        for list in [&mut self.wait_sequence, &mut self.wait_time] {
-            while list.front().is_some_and(|w| w.position < first_position) {
-                list.pop_front();
-            }
-        }
-    }
-
     /// A segment passed and awaits its acknowledgement.
     #[inline]
     pub fn passed(&mut self, seq: u64, end: u64, egress_ns: u64, delay_ns: u64) {
         if self.unacked.len() == MAX_UNACKED {
             self.unacked.pop_front();
         }
-        self.unacked
-            .push_back(Unacked::new(seq, end, egress_ns, delay_ns));
-        let mut i = self.unacked.len() - 1;
-        while i > 0 && self.unacked[i - 1].seq > self.unacked[i].seq {
-            self.unacked.swap(i, i - 1);
-            i -= 1;
-        }
+        let passed = Unacked::new(seq, end, egress_ns, delay_ns);
+        self.unacked.push_in_order(passed, |a, b| a.seq > b.seq);
     }
 
     /// A loss or retransmission: the two smoothed values part for a while.

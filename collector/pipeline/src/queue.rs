@@ -7,11 +7,11 @@
 //! stays within the caches.
 
 use crate::prefetch;
+use crate::ring::Ring;
 use crate::rows::{Join, PostcardRow};
-use std::collections::VecDeque;
 
 /// What becomes known of a packet while it waits.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Mark {
     /// Its flow.
     pub slot: u32,
@@ -20,17 +20,15 @@ pub struct Mark {
     pub srtt_us: u32,
     pub node: u16,
     pub join: Join,
-    /// It waits for nothing any more.
-    pub resolved: bool,
+    /// It waits for a sample.
+    pub waits: bool,
 }
 
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Queue {
-    rows: VecDeque<PostcardRow>,
-    marks: VecDeque<Mark>,
-    /// Position of the oldest packet.
-    first: u64,
+    rows: Ring<PostcardRow>,
+    marks: Ring<Mark>,
 }
 
 impl Queue {
@@ -39,58 +37,59 @@ impl Queue {
         self.rows.len()
     }
 
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     /// Positions before this have been handed on.
     #[inline]
     pub fn first_position(&self) -> u64 {
-        self.first
+        self.rows.first()
     }
 
     /// Position of the packet that is put in next.
     #[inline]
     pub fn next_position(&self) -> u64 {
-        self.first + self.rows.len() as u64
+        self.rows.next()
     }
 
-    /// Puts in an empty row, to be filled where it lies: a finished one would be
-    /// copied while its parts are still on their way to memory.
-    #[inline]
-    pub fn push(&mut self, mark: Mark) -> Option<(&mut PostcardRow, &mut Mark)> {
-        self.rows.push_back(PostcardRow::default());
-        self.marks.push_back(mark);
-        Some((self.rows.back_mut()?, self.marks.back_mut()?))
+    /// Puts in a row and its mark, to be filled where they lie: finished ones
+    /// would be copied while their parts are still on their way to memory. They
+    /// hold what was there before.
+    #[inline(always)]
+    pub fn push(&mut self) -> Option<(&mut PostcardRow, &mut Mark)> {
+        Some((self.rows.push()?, self.marks.push()?))
     }
 
     /// The packet at a position, if it is here and waits.
     #[inline]
     pub fn waiting(&mut self, position: u64) -> Option<&mut Mark> {
-        let i = usize::try_from(position.checked_sub(self.first)?).ok()?;
-        self.marks.get_mut(i).filter(|m| !m.resolved)
-    }
-
-    /// The packet put in last.
-    #[inline]
-    pub fn back(&mut self) -> Option<(&mut PostcardRow, &mut Mark)> {
-        Some((self.rows.back_mut()?, self.marks.back_mut()?))
+        self.marks.get_mut(position).filter(|m| m.waits)
     }
 
     #[inline]
     pub fn front(&mut self) -> Option<(&mut PostcardRow, &mut Mark)> {
-        Some((self.rows.front_mut()?, self.marks.front_mut()?))
+        let first = self.rows.first();
+        Some((self.rows.get_mut(first)?, self.marks.get_mut(first)?))
+    }
+
+    /// Whether the oldest packet waits for nothing any more.
+    #[inline(always)]
+    pub fn front_is_ready(&self) -> bool {
+        self.marks.front().is_some_and(|m| !m.waits)
     }
 
     /// The row so many places behind the oldest.
     #[inline]
-    pub fn row(&self, place: usize) -> Option<&PostcardRow> {
-        self.rows.get(place)
+    pub fn row(&self, place: u64) -> Option<&PostcardRow> {
+        self.rows.get(self.rows.first() + place)
     }
 
     /// Asks for what samples change of the packet at a position.
     #[inline]
     pub fn prefetch(&self, position: u64) {
-        if let Some(mark) = position
-            .checked_sub(self.first)
-            .and_then(|i| self.marks.get(i as usize))
-        {
+        if let Some(mark) = self.marks.get(position) {
             prefetch::start(mark);
         }
     }
@@ -99,6 +98,5 @@ impl Queue {
     pub fn pop_front(&mut self) {
         self.rows.pop_front();
         self.marks.pop_front();
-        self.first += 1;
     }
 }

@@ -3,7 +3,7 @@
 
 /// See the module. 24 bytes: of these there are as many as packets in flight, and not all fit
 /// the core's caches.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Unacked {
     pub seq: u64,
     pub egress_ns: u64,

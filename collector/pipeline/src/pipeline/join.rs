@@ -8,14 +8,15 @@
 //! through the clock mapping.
 
 use super::{Node, Pipeline};
-use crate::flow::SampleState;
+use crate::clock::NodeClock;
+use crate::flow::{Flow, SampleState};
 use crate::point::{Arrival, Waiting};
 use crate::queue::Mark;
 use crate::rows::{Join, PostcardRow, Sink};
 use crate::table::FlowTable;
 
 /// Rows whose totals are fetched before their turn.
-const ROWS_AHEAD: usize = 8;
+const ROWS_AHEAD: u64 = 8;
 /// A last sample may stand in for a missing one for this long.
 const MAX_STALE_NS: u64 = 5_000_000_000;
 
@@ -25,94 +26,109 @@ fn fill(mark: &mut Mark, sample: &SampleState, join: Join) {
     mark.cwnd = sample.cwnd;
     mark.ssthresh = sample.ssthresh;
     mark.srtt_us = sample.srtt_us;
-    mark.resolved = true;
+    mark.waits = false;
+}
+
+/// Where a packet and those before it are in the queue.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub position: u64,
+    pub first: u64,
+}
+
+/// Joins a data packet, or puts it among the waiting.
+#[inline(always)]
+pub(super) fn join(
+    flow: &mut Flow,
+    clock: &mut NodeClock,
+    (row, mark): (&mut PostcardRow, &mut Mark),
+    place: Place,
+    wait_ns: u64,
+) {
+    let seq = flow.unwrap(row.tcp_seq);
+    let end = seq + u64::from(row.payload_bytes);
+    let p = flow.point(mark.node, row.port);
+    let sampled = flow.sampled_beyond(seq);
+    let waits =
+        flow.probed || row.rx_ns.saturating_sub(flow.created_rx_ns) < wait_ns.saturating_mul(2);
+    let Some(point) = flow.points.get_mut(p) else {
+        return;
+    };
+    let arrival = point.arrival(seq, end, row.ingress_ns);
+    if arrival == Arrival::New && !row.dropped {
+        let delay_ns = row.egress_ns.saturating_sub(row.ingress_ns);
+        point.passed(seq, end, row.egress_ns, delay_ns);
+    } else {
+        row.retransmitted = arrival == Arrival::Again;
+        point.disturbed();
+    }
+    if arrival == Arrival::New && !sampled {
+        if waits {
+            mark.waits = true;
+            let waiting = Waiting {
+                key: seq,
+                position: place.position,
+                ingress_ns: row.ingress_ns,
+            };
+            point.wait_for_sequence(waiting, place.first);
+        }
+        return;
+    }
+    join_unusual((flow, p), clock, (row, mark), place, (seq, arrival, waits));
+}
+
+/// A packet that is reported after its sample, or was sent again.
+fn join_unusual(
+    (flow, p): (&mut Flow, usize),
+    clock: &mut NodeClock,
+    (row, mark): (&PostcardRow, &mut Mark),
+    place: Place,
+    (seq, arrival, waits): (u64, Arrival, bool),
+) {
+    let host = flow.host;
+    let beyond = flow.sample_beyond(seq);
+    // When it came here stands for when it left: a little late, but never
+    // before the ACK that caused it.
+    let left_host_ns = clock.mapping(host).map(|m| m.to_host(row.ingress_ns));
+    let by_sequence = match (arrival, beyond) {
+        (Arrival::New, Some((sample, before))) => Some((sample, before)),
+        // Reordered, not sent again: it was here before that sample.
+        (Arrival::Hole, Some((sample, _))) if left_host_ns.is_some_and(|t| t <= sample.time_ns) => {
+            Some((sample, None))
+        }
+        _ => None,
+    };
+    if let Some((sample, before)) = by_sequence {
+        if let Some(before) = before {
+            clock.sent_after(host, row.ingress_ns, before.time_ns);
+        }
+        fill(mark, &sample, Join::Sequence);
+        return;
+    }
+    let waits_for_sequence =
+        arrival == Arrival::New || (arrival == Arrival::Hole && beyond.is_none());
+    if !waits_for_sequence && let Some(sample) = left_host_ns.and_then(|t| flow.sample_after(t)) {
+        fill(mark, &sample, Join::Time);
+        return;
+    }
+    let Some(point) = flow.points.get_mut(p).filter(|_| waits) else {
+        return;
+    };
+    mark.waits = true;
+    let mut waiting = Waiting {
+        key: seq,
+        position: place.position,
+        ingress_ns: row.ingress_ns,
+    };
+    if waits_for_sequence {
+        point.wait_for_sequence(waiting, place.first);
+    } else {
+        waiting.key = left_host_ns.unwrap_or(0);
+        point.wait_for_time(waiting, place.first);
+    }
 }
 
 impl<S: Sink> Pipeline<S> {
-    /// Joins the data packet that was put into the queue last, or puts it among
-    /// the waiting.
-    #[inline]
-    pub(super) fn join(&mut self) {
-        let first = self.queue.first_position();
-        let position = self.queue.next_position() - 1;
-        let wait_ns = self.join_wait_ns;
-        let Some((row, mark)) = self.queue.back() else {
-            return;
-        };
-        let Some(flow) = self.flows.get_mut(mark.slot) else {
-            return;
-        };
-        let seq = flow.unwrap(row.tcp_seq);
-        let end = seq + u64::from(row.payload_bytes);
-        let p = flow.point(mark.node, row.port);
-        let beyond = flow.sample_beyond(seq);
-        let waits =
-            flow.probed || row.rx_ns.saturating_sub(flow.created_rx_ns) < wait_ns.saturating_mul(2);
-        let host = flow.host;
-        let point = &mut flow.points[p];
-        let arrival = point.arrival(seq, end, row.ingress_ns);
-        row.retransmitted = arrival == Arrival::Again;
-        if arrival != Arrival::New || row.dropped {
-            point.disturbed();
-        } else {
-            let delay_ns = row.egress_ns.saturating_sub(row.ingress_ns);
-            point.passed(seq, end, row.egress_ns, delay_ns);
-        }
-        let mut waiting = Waiting {
-            key: seq,
-            position,
-            ingress_ns: row.ingress_ns,
-        };
-        if arrival == Arrival::New && beyond.is_none() {
-            if waits {
-                mark.resolved = false;
-                point.forget_waiting(first);
-                point.wait_for_sequence(waiting);
-            }
-            return;
-        }
-        // When it came here stands for when it left: a little late, but never
-        // before the ACK that caused it.
-        let clock = &mut self.nodes[usize::from(mark.node)].clock;
-        let left_host_ns = clock.mapping(host).map(|m| m.to_host(row.ingress_ns));
-        let by_sequence = match (arrival, beyond) {
-            (Arrival::New, Some((sample, before))) => Some((sample, before)),
-            // Reordered, not sent again: it was here before that sample.
-            (Arrival::Hole, Some((sample, _)))
-                if left_host_ns.is_some_and(|t| t <= sample.time_ns) =>
-            {
-                Some((sample, None))
-            }
-            _ => None,
-        };
-        if let Some((sample, before)) = by_sequence {
-            if let Some(before) = before {
-                clock.sent_after(host, row.ingress_ns, before.time_ns);
-            }
-            fill(mark, &sample, Join::Sequence);
-            return;
-        }
-        let waits_for_sequence =
-            arrival == Arrival::New || (arrival == Arrival::Hole && beyond.is_none());
-        if !waits_for_sequence && let Some(sample) = left_host_ns.and_then(|t| flow.sample_after(t))
-        {
-            fill(mark, &sample, Join::Time);
-            return;
-        }
-        if !waits {
-            return;
-        }
-        mark.resolved = false;
-        let point = &mut flow.points[p];
-        point.forget_waiting(first);
-        if waits_for_sequence {
-            point.wait_for_sequence(waiting);
-        } else {
-            waiting.key = left_host_ns.unwrap_or(0);
-            point.wait_time.push_back(waiting);
-        }
-    }
-
     /// Gives the waiting packets of a flow the state of a new sample.
     pub(super) fn resolve_waiting(
         &mut self,
@@ -159,7 +175,7 @@ impl<S: Sink> Pipeline<S> {
             let Some((row, mark)) = self.queue.front() else {
                 return;
             };
-            if !mark.resolved {
+            if mark.waits {
                 if row.rx_ns.saturating_add(self.join_wait_ns) > now_rx_ns && !forced {
                     return;
                 }

@@ -2,9 +2,10 @@
 //! From a decoded report to a row in the queue.
 
 use super::Pipeline;
+use super::join::{Place, join};
 use crate::node::{TimeError, Times};
 use crate::queue::Mark;
-use crate::rows::{Event, Join, Sink};
+use crate::rows::{Event, Sink};
 use crate::table::Found;
 use int_report::drop_reason::{DropClass, describe};
 use int_report::sequence::{Outcome, StreamKey};
@@ -187,13 +188,6 @@ impl<S: Sink> Pipeline<S> {
         }
         let slot = self.flow_packet(index, staged, inner, times);
         self.enqueue(index, slot, report, inner, times, rx_ns);
-        let joins = inner.protocol == TCP
-            && !inner.fragment
-            && inner.tcp_flags & SYN == 0
-            && inner.payload_bytes > 0;
-        if joins && self.config.join {
-            self.join();
-        }
     }
 
     /// Accounts for a datagram; the number of reports found missing by it.
@@ -228,7 +222,8 @@ impl<S: Sink> Pipeline<S> {
         self.emit_event(Event::Restart { node_id, time_ns });
     }
 
-    /// Puts the row of a packet of a flow into the queue.
+    /// Puts the row of a packet of a flow into the queue and joins it if there is
+    /// anything to join.
     #[inline(always)]
     fn enqueue(
         &mut self,
@@ -239,24 +234,28 @@ impl<S: Sink> Pipeline<S> {
         times: Times,
         rx_ns: u64,
     ) {
-        let node = &mut self.nodes[usize::from(index)];
-        let Some((row, _)) = self.queue.push(Mark {
-            slot,
-            cwnd: 0,
-            ssthresh: 0,
-            srtt_us: 0,
-            node: index,
-            join: Join::None,
-            resolved: true,
-        }) else {
+        let place = Place {
+            position: self.queue.next_position(),
+            first: self.queue.first_position(),
+        };
+        let (Some(node), Some(flow)) = (
+            self.nodes.get_mut(usize::from(index)),
+            self.flows.get_mut(slot),
+        ) else {
+            return;
+        };
+        let Some((row, mark)) = self.queue.push() else {
             return;
         };
         let port = report.egress_port.unwrap_or(0);
+        // Field by field where it lies: a finished row would be copied while its
+        // parts are still on their way to memory. `order` and what the join
+        // finds are set when it is handed on.
         row.rx_ns = rx_ns;
         row.node_id = report.node_id;
         row.hw_id = report.hw_id;
         row.sequence = report.sequence;
-        row.flow_id = self.flows.get(slot).map_or(0, |f| f.id);
+        row.flow_id = flow.id;
         row.ingress_port = report.ingress_port.unwrap_or(0);
         row.port = port;
         row.queue = report.queue_id.unwrap_or(0);
@@ -278,8 +277,21 @@ impl<S: Sink> Pipeline<S> {
         row.dropped = report.dropped;
         row.drop_reason = report.drop_reason.unwrap_or(0);
         row.sampling_shift = report.sampling_shift.unwrap_or(0);
+        row.retransmitted = false;
         row.lost_before = std::mem::take(&mut node.lost_before);
+        *mark = Mark {
+            slot,
+            node: index,
+            ..Mark::default()
+        };
         node.pending += 1;
+        let joins = inner.protocol == TCP
+            && !inner.fragment
+            && inner.tcp_flags & SYN == 0
+            && inner.payload_bytes > 0;
+        if joins && self.config.join {
+            join(flow, &mut node.clock, (row, mark), place, self.join_wait_ns);
+        }
     }
 }
 
