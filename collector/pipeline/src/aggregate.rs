@@ -86,6 +86,11 @@ impl Aggregator {
         {
             return self.last_node;
         }
+        self.find(node_id)
+    }
+
+    #[cold]
+    fn find(&mut self, node_id: u32) -> usize {
         self.last_node = match self.node_index.get(&node_id) {
             Some(&i) => i,
             None => {
@@ -102,14 +107,26 @@ impl Aggregator {
         &mut self.nodes[i]
     }
 
-    /// Has the totals brought near that a packet or sample at a node's time will
-    /// be counted in.
     #[inline]
-    pub fn foresee(&self, (node_id, time_ns): (u32, u64), flow_id: u64, port: u32) {
-        if let Some(node) = self.nodes.get(self.last_node)
-            && node.node_id() == node_id
-        {
-            node.foresee(time_ns, flow_id, port);
+    fn last(&self, node_id: u32) -> Option<&NodeIntervals> {
+        self.nodes
+            .get(self.last_node)
+            .filter(|n| n.node_id() == node_id)
+    }
+
+    /// Has the totals brought near that a packet will be counted in.
+    #[inline]
+    pub fn foresee_packet(&self, row: &PostcardRow) {
+        if let Some(node) = self.last(row.node_id) {
+            node.foresee_packet(row.time_ns(), row.flow_id, row.port);
+        }
+    }
+
+    /// The same for a sample at a node's time.
+    #[inline]
+    pub fn foresee_sample(&self, (node_id, time_ns): (u32, u64), flow_id: u64, port: u32) {
+        if let Some(node) = self.last(node_id) {
+            node.foresee_sample(time_ns, flow_id, port);
         }
     }
 
@@ -117,7 +134,7 @@ impl Aggregator {
     #[inline]
     pub fn postcard(&mut self, row: &PostcardRow) -> Option<Update> {
         let i = self.position(row.node_id);
-        let node = &mut self.nodes[i];
+        let node = self.nodes.get_mut(i)?;
         node.postcard(row, &mut self.misfits);
         let to_ns = node.due()?;
         self.close(row.node_id, to_ns)
@@ -127,7 +144,9 @@ impl Aggregator {
     #[inline]
     pub fn probe(&mut self, row: &ProbeRow) {
         let i = self.position(row.node_id);
-        self.nodes[i].probe(row, &mut self.misfits);
+        if let Some(node) = self.nodes.get_mut(i) {
+            node.probe(row, &mut self.misfits);
+        }
     }
 
     /// Takes an event; gives the update that became complete by it.

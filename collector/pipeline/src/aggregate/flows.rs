@@ -2,7 +2,6 @@
 //! The flows of one interval.
 
 use super::flow::FlowTotals;
-use crate::prefetch;
 use crate::rows::{PostcardRow, ProbeRow};
 use tidemark_proto::telemetry::FlowInterval;
 
@@ -38,11 +37,7 @@ impl Flows {
             && place != 0
         {
             let i = place as usize - 1;
-            if self
-                .order
-                .get(i)
-                .is_some_and(|o| (o.0, o.1) == (flow_id, port))
-            {
+            if self.totals.get(i).is_some_and(|t| t.is_of(flow_id, port)) {
                 return i;
             }
             at = (at + 1) & mask;
@@ -69,16 +64,14 @@ impl Flows {
         i
     }
 
-    /// Asks for the totals of a flow.
+    /// Asks for the totals of a flow: the part for packets or that for samples.
     #[inline]
-    pub fn prefetch(&self, flow_id: u64, port: u32) {
+    pub fn prefetch(&self, flow_id: u64, port: u32, sample: bool) {
         let mask = self.places.len().wrapping_sub(1);
         if let Some(&place) = self.places.get(hash(flow_id, port) & mask)
-            && let Some(i) = (place as usize).checked_sub(1)
-            && let (Some(totals), Some(order)) = (self.totals.get(i), self.order.get(i))
+            && let Some(totals) = self.totals.get((place as usize).wrapping_sub(1))
         {
-            prefetch::lines(totals, size_of::<FlowTotals>());
-            prefetch::start(order);
+            totals.prefetch(sample);
         }
     }
 

@@ -22,8 +22,13 @@ impl Interval {
     #[inline]
     pub fn link(&mut self, link: LinkIndex) -> &mut LinkTotals {
         if self.links.len() <= link {
-            self.links.resize_with(link + 1, || None);
+            self.enlarge(link);
         }
         self.links[link].get_or_insert_default()
+    }
+
+    #[cold]
+    fn enlarge(&mut self, link: LinkIndex) {
+        self.links.resize_with(link + 1, || None);
     }
 }

@@ -131,7 +131,7 @@ impl<S: Sink> Pipeline<S> {
             let node = &self.nodes[usize::from(point.node)];
             if let Some(m) = node.clock.mapping(*host) {
                 let at = (node.state.node_id, m.to_node(s.time_ns));
-                self.aggregator.foresee(at, flow.id, point.port);
+                self.aggregator.foresee_sample(at, flow.id, point.port);
             }
             if let Some(position) = point.oldest_waiting() {
                 self.queue.prefetch(position);

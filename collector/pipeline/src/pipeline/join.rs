@@ -208,8 +208,7 @@ impl<S: Sink> Pipeline<S> {
             }
             self.queue.pop_front();
             if let Some(row) = self.queue.row(ROWS_AHEAD) {
-                let at = (row.node_id, row.time_ns());
-                self.aggregator.foresee(at, row.flow_id, row.port);
+                self.aggregator.foresee_packet(row);
             }
         }
     }
