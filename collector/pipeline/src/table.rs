@@ -61,8 +61,7 @@ impl FlowTable {
     /// Finds a flow ahead of its use and has it brought near. Whether it is the
     /// one sought is not looked at yet.
     #[inline]
-    pub fn find_ahead(&self, key: &FlowKey) -> Option<Found> {
-        let key = Packed::of(key);
+    pub fn find_ahead(&self, key: Packed) -> Option<Found> {
         let slot = self.index.find(key, |_| true)?;
         self.prefetch(slot);
         Some(Found { slot, key })

@@ -131,7 +131,7 @@ impl Stream {
 
     /// Accounts for one datagram. `time_ns`: the node's unwrapped time of it,
     /// which tells a restart (clock back) from loss; `None` when unknown.
-    #[inline]
+    #[inline(always)]
     pub fn observe(&mut self, sequence: u32, time_ns: Option<u64>) -> Outcome {
         let sequence = sequence & self.mask;
         self.counts.received += 1;
@@ -140,13 +140,18 @@ impl Stream {
             return Outcome::First;
         }
         let ahead = sequence.wrapping_sub(self.highest) & self.mask;
-        let stepped_back = self.clock_stepped_back(time_ns);
-        if ahead == 1 && !stepped_back {
-            self.advance(sequence, 1);
+        if ahead == 1 && !self.clock_stepped_back(time_ns) {
+            self.next(sequence);
             self.note_time(time_ns, 1);
             return Outcome::InOrder;
         }
-        if stepped_back {
+        self.observe_any(sequence, ahead, time_ns)
+    }
+
+    /// One that is not the next.
+    #[inline(never)]
+    fn observe_any(&mut self, sequence: u32, ahead: u32, time_ns: Option<u64>) -> Outcome {
+        if self.clock_stepped_back(time_ns) {
             return self.restart(sequence, time_ns);
         }
         let behind = (self.mask.wrapping_sub(ahead).wrapping_add(1)) & self.mask;
@@ -234,12 +239,18 @@ impl Stream {
         Outcome::Stale
     }
 
+    /// Makes `sequence`, the next one, the highest: what leaves the window has
+    /// its place.
+    #[inline(always)]
+    fn next(&mut self, sequence: u32) {
+        self.highest = sequence;
+        self.span = (self.span + 1).min(self.window());
+        self.mark(sequence);
+    }
+
     /// Makes `sequence` the highest and forgets what leaves the window.
-    #[inline]
     fn advance(&mut self, sequence: u32, ahead: u32) {
-        if ahead == 1 {
-            self.clear(sequence);
-        } else if ahead >= self.window() {
+        if ahead >= self.window() {
             self.seen.fill(0);
         } else {
             for step in 1..=ahead {
@@ -251,7 +262,7 @@ impl Stream {
         self.mark(sequence);
     }
 
-    #[inline]
+    #[inline(always)]
     fn note_time(&mut self, time_ns: Option<u64>, ahead: u32) {
         let Some(now) = time_ns else { return };
         let Some(newest) = self.newest_ns else {
@@ -267,7 +278,11 @@ impl Stream {
             self.counts.ambiguous_gaps += 1;
             return;
         }
-        let interval = elapsed / f64::from(ahead);
+        let interval = if ahead == 1 {
+            elapsed
+        } else {
+            elapsed / f64::from(ahead)
+        };
         self.interval_ns = if self.interval_ns == 0.0 {
             interval
         } else {

@@ -3,6 +3,7 @@
 
 use super::{Held, Pipeline};
 use crate::flow::SampleState;
+use crate::index::Packed;
 use crate::rows::{Event, ProbeRow, Sink};
 use crate::table::Found;
 use int_report::FlowKey;
@@ -111,7 +112,7 @@ impl<S: Sink> Pipeline<S> {
         if let Some(held) = self.held.get_mut(FLOWS_AHEAD)
             && let tcp_probe::Event::Probe(s) = &held.event
         {
-            held.slot = self.flows.find_ahead(&s.flow);
+            held.slot = self.flows.find_ahead(Packed::of(&s.flow));
         }
         if let Some(Held {
             slot: Some(found), ..

@@ -3,17 +3,18 @@
 
 use super::Pipeline;
 use super::join::{Place, join};
+use crate::index::Packed;
 use crate::node::{TimeError, Times};
 use crate::queue::Mark;
 use crate::rows::{Event, Sink};
 use crate::table::Found;
 use int_report::drop_reason::{DropClass, describe};
 use int_report::sequence::{Outcome, StreamKey};
-use int_report::{DecodeError, InnerError, InnerPacket, Report, parse_inner};
+use int_report::{DecodeError, InnerError, InnerPacket, Report, Usual, parse_inner, usual};
 use smallvec::SmallVec;
 use std::net::IpAddr;
 
-/// Reports decoded before the first of them is taken.
+/// Datagrams looked at before the first of them is taken.
 const STAGE: usize = 16;
 /// Of them, those whose flows' packets are fetched before their turn.
 const PACKETS_AHEAD: usize = 4;
@@ -27,14 +28,13 @@ pub struct Datagram<'a> {
     pub payload: &'a [u8],
 }
 
-/// A decoded report, not yet taken.
-pub(super) struct Staged<'a> {
-    exporter: IpAddr,
-    pub(super) rx_ns: u64,
-    pub(super) report: Report<'a>,
-    inner: Result<InnerPacket, InnerError>,
-    /// Its flow, if it was known when the report was decoded.
-    pub(super) found: Option<Found>,
+/// A datagram that has been looked at, not yet taken.
+#[derive(Clone, Copy)]
+struct Staged<'a> {
+    datagram: Datagram<'a>,
+    usual: Option<Usual<'a>>,
+    /// The flow of its first report, if it is known.
+    found: Option<Found>,
 }
 
 pub(super) const TCP: u8 = 6;
@@ -46,20 +46,14 @@ pub(super) const ACK: u8 = 0x10;
 impl<S: Sink> Pipeline<S> {
     /// Takes one report of `exporter`, received at `rx_ns` of the collector's
     /// clock. Reports of one datagram come one after the other.
-    #[inline]
     pub fn push_report(&mut self, exporter: IpAddr, report: &Report<'_>, rx_ns: u64) {
-        self.take(&Staged {
-            exporter,
-            rx_ns,
-            report: *report,
-            inner: parse_inner(&report.inner),
-            found: None,
-        });
+        let inner = parse_inner(&report.inner);
+        self.take(exporter, rx_ns, report, inner.as_ref(), None);
     }
 
     /// Decodes datagrams and takes their reports; `failed` hears of those that
     /// could not be decoded to their end. The same as decoding each and calling
-    /// [`Pipeline::push_report`], but quicker: several are decoded before the
+    /// [`Pipeline::push_report`], but quicker: several are looked at before the
     /// first of them is taken, while their flows' memory is fetched.
     pub fn push_datagrams<'a>(
         &mut self,
@@ -67,33 +61,45 @@ impl<S: Sink> Pipeline<S> {
         mut failed: impl FnMut(&mut S, DecodeError),
     ) {
         let mut staged: SmallVec<[Staged<'a>; STAGE]> = SmallVec::new();
-        for d in datagrams {
-            let result = int_report::decode(d.payload, |report| {
-                if staged.len() == STAGE {
-                    self.take_staged(&mut staged);
-                }
-                let inner = parse_inner(&report.inner);
-                let found = match &inner {
-                    Ok(inner) => self.flows.find_ahead(&inner.flow_key()),
-                    Err(_) => None,
-                };
-                staged.push(Staged {
-                    exporter: d.exporter,
-                    rx_ns: d.rx_ns,
-                    report,
-                    inner,
-                    found,
-                });
-            });
-            if let Err(e) = result {
-                failed(&mut self.sink, e);
+        for datagram in datagrams {
+            if staged.len() == STAGE {
+                self.take_staged(&mut staged, &mut failed);
             }
+            let usual = usual(datagram.payload);
+            let found = match &usual {
+                Some(usual) => self.flows.find_ahead(Packed::of_usual(usual)),
+                None => self.look_into(datagram.payload),
+            };
+            staged.push(Staged {
+                datagram,
+                usual,
+                found,
+            });
         }
-        self.take_staged(&mut staged);
+        self.take_staged(&mut staged, &mut failed);
     }
 
-    #[inline]
-    fn take_staged(&mut self, staged: &mut SmallVec<[Staged<'_>; STAGE]>) {
+    /// Finds the flow of the first report of any datagram.
+    #[inline(never)]
+    fn look_into(&self, payload: &[u8]) -> Option<Found> {
+        let mut found = None;
+        // What is wrong with it shows when it is taken.
+        let _ = int_report::decode(payload, |report| {
+            if report.first_in_datagram
+                && let Ok(inner) = parse_inner(&report.inner)
+            {
+                found = self.flows.find_ahead(Packed::of(&inner.flow_key()));
+            }
+        });
+        found
+    }
+
+    #[inline(always)]
+    fn take_staged<'a>(
+        &mut self,
+        staged: &mut SmallVec<[Staged<'a>; STAGE]>,
+        failed: &mut impl FnMut(&mut S, DecodeError),
+    ) {
         let fetch = |pipeline: &Self, s: Option<&Staged<'_>>| {
             if let Some(found) = s.and_then(|s| s.found) {
                 pipeline.flows.prefetch_packets(found.slot);
@@ -104,26 +110,66 @@ impl<S: Sink> Pipeline<S> {
         }
         for (i, s) in staged.iter().enumerate() {
             fetch(self, staged.get(i + PACKETS_AHEAD));
-            self.take(s);
+            let d = &s.datagram;
+            if let Some(usual) = &s.usual {
+                let inner = usual.inner();
+                self.take(d.exporter, d.rx_ns, &usual.report(), Ok(&inner), s.found);
+            } else if let Err(e) = self.take_any(d, s.found) {
+                failed(&mut self.sink, e);
+            }
         }
         staged.clear();
     }
 
-    #[inline]
-    fn take(&mut self, staged: &Staged<'_>) {
+    /// Takes all reports of any datagram; `found`: the flow of the first.
+    #[inline(never)]
+    fn take_any(&mut self, d: &Datagram<'_>, found: Option<Found>) -> Result<usize, DecodeError> {
+        int_report::decode(d.payload, |report| {
+            let inner = parse_inner(&report.inner);
+            let found = found.filter(|_| report.first_in_datagram);
+            self.take_unusual(d, &report, inner.as_ref(), found);
+        })
+    }
+
+    #[inline(never)]
+    fn take_unusual(
+        &mut self,
+        d: &Datagram<'_>,
+        report: &Report<'_>,
+        inner: Result<&InnerPacket, &InnerError>,
+        found: Option<Found>,
+    ) {
+        self.take(d.exporter, d.rx_ns, report, inner, found);
+    }
+
+    #[inline(always)]
+    fn take(
+        &mut self,
+        exporter: IpAddr,
+        rx_ns: u64,
+        report: &Report<'_>,
+        inner: Result<&InnerPacket, &InnerError>,
+        found: Option<Found>,
+    ) {
         self.stats.reports += 1;
-        if staged.rx_ns > self.now_rx_ns {
-            self.now_rx_ns = staged.rx_ns;
-            self.release_held(staged.rx_ns);
+        if rx_ns > self.now_rx_ns {
+            self.now_rx_ns = rx_ns;
+            self.release_held(rx_ns);
             self.periodic();
         }
-        self.report(staged);
+        self.report(exporter, rx_ns, report, inner, found);
         self.emit_ready(self.now_rx_ns);
     }
 
-    #[inline]
-    fn report(&mut self, staged: &Staged<'_>) {
-        let (exporter, report, rx_ns) = (staged.exporter, &staged.report, staged.rx_ns);
+    #[inline(always)]
+    fn report(
+        &mut self,
+        exporter: IpAddr,
+        rx_ns: u64,
+        report: &Report<'_>,
+        inner: Result<&InnerPacket, &InnerError>,
+        found: Option<Found>,
+    ) {
         let Some(index) = self.node(report.node_id, rx_ns) else {
             self.stats.nodes_refused += 1;
             return;
@@ -160,7 +206,7 @@ impl<S: Sink> Pipeline<S> {
         if times.restarted {
             self.restart(index, times.ingress_ns, rx_ns);
         }
-        let inner = match &staged.inner {
+        let inner = match inner {
             Ok(inner) => inner,
             Err(e) => {
                 if let Some(n) = self.stats.inner_errors.get_mut(e.index()) {
@@ -186,10 +232,11 @@ impl<S: Sink> Pipeline<S> {
                 node.clock.update();
             }
         }
-        let slot = self.flow_packet(index, staged, inner, times);
+        let slot = self.flow_packet(index, rx_ns, report, inner, times, found);
         self.enqueue(index, slot, report, inner, times, rx_ns);
     }
 
+    #[inline(always)]
     /// Accounts for a datagram; the number of reports found missing by it.
     fn account(&mut self, exporter: IpAddr, report: &Report<'_>, times: Option<Times>) -> i32 {
         let key = StreamKey {
