@@ -114,15 +114,8 @@ impl Aggregator {
             .filter(|n| n.node_id() == node_id)
     }
 
-    /// Has the totals brought near that a packet will be counted in.
-    #[inline]
-    pub fn foresee_packet(&self, row: &PostcardRow) {
-        if let Some(node) = self.last(row.node_id) {
-            node.foresee_packet(row.time_ns(), row.flow_id, row.port);
-        }
-    }
-
-    /// The same for a sample at a node's time.
+    /// Has the totals brought near that a sample at a node's time will be counted
+    /// in. Those of packets are not worth it.
     #[inline]
     pub fn foresee_sample(&self, (node_id, time_ns): (u32, u64), flow_id: u64, port: u32) {
         if let Some(node) = self.last(node_id) {

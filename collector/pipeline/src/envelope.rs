@@ -44,22 +44,29 @@ struct Point {
 #[derive(Clone, Debug, Default)]
 pub struct Envelope {
     points: VecDeque<Point>,
+    /// Of the last window: where it begins, and its smallest residual.
+    start_ns: u64,
+    least_ns: i64,
 }
 
 impl Envelope {
     /// Adds an observation.
     #[inline]
     pub fn add(&mut self, x_ns: u64, residual_ns: i64) {
-        let window = x_ns / WINDOW_NS;
-        if let Some(p) = self.points.back()
-            && p.window == window
-            && residual_ns >= p.residual_ns
+        if x_ns.wrapping_sub(self.start_ns) < WINDOW_NS
+            && residual_ns >= self.least_ns
+            && !self.points.is_empty()
         {
             return;
         }
-        self.add_to(window, x_ns, residual_ns);
+        self.add_to(x_ns / WINDOW_NS, x_ns, residual_ns);
+        if let Some(last) = self.points.back() {
+            self.start_ns = last.window * WINDOW_NS;
+            self.least_ns = last.residual_ns;
+        }
     }
 
+    #[inline(never)]
     fn add_to(&mut self, window: u64, x_ns: u64, residual_ns: i64) {
         // Nearly always the last window; a little disorder is normal.
         for p in self.points.iter_mut().rev().take(8) {

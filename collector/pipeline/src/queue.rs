@@ -37,11 +37,6 @@ impl Queue {
         self.rows.len()
     }
 
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
     /// Positions before this have been handed on.
     #[inline]
     pub fn first_position(&self) -> u64 {
@@ -72,18 +67,6 @@ impl Queue {
     pub fn front(&mut self) -> Option<(&mut PostcardRow, &mut Mark)> {
         let first = self.rows.first();
         Some((self.rows.get_mut(first)?, self.marks.get_mut(first)?))
-    }
-
-    /// Whether the oldest packet waits for nothing any more.
-    #[inline(always)]
-    pub fn front_is_ready(&self) -> bool {
-        self.marks.front().is_some_and(|m| !m.waits)
-    }
-
-    /// The row so many places behind the oldest.
-    #[inline]
-    pub fn row(&self, place: u64) -> Option<&PostcardRow> {
-        self.rows.get(self.rows.first() + place)
     }
 
     /// Asks for what samples change of the packet at a position.

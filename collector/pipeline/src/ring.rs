@@ -128,7 +128,10 @@ impl<T: Copy + Default> Ring<T> {
 
     #[inline]
     pub fn back(&self) -> Option<&T> {
-        self.get(self.next.wrapping_sub(1))
+        if self.is_empty() {
+            return None;
+        }
+        self.places.get(self.place(self.next.wrapping_sub(1)))
     }
 
     /// Forgets the oldest entry.
@@ -147,8 +150,15 @@ impl<T: Copy + Default> Ring<T> {
     /// are none.
     #[inline]
     pub fn push_in_order(&mut self, entry: T, after: impl Fn(&T, &T) -> bool) {
+        if self.is_full() {
+            self.grow();
+        }
         let disorder = self.back().is_some_and(|back| after(back, &entry));
-        self.push_back(entry);
+        let place = self.place(self.next);
+        if let Some(place) = self.places.get_mut(place) {
+            *place = entry;
+        }
+        self.next += 1;
         if disorder {
             self.settle(after);
         }

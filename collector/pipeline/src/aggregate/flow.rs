@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One flow at one egress port over one interval.
 
-use crate::prefetch;
 use crate::rows::{Join, PostcardRow, ProbeRow};
 use tidemark_proto::telemetry::{FlowInterval, ProbeInterval};
 
@@ -52,15 +51,6 @@ impl FlowTotals {
     #[inline(always)]
     pub fn is_of(&self, flow_id: u64, port: u32) -> bool {
         self.flow_id == flow_id && self.port == port
-    }
-
-    /// Asks for the part for packets, with that for samples or without.
-    #[inline(always)]
-    pub fn prefetch(&self, sample: bool) {
-        prefetch::start(self);
-        if sample {
-            prefetch::start(&self.acked_bytes);
-        }
     }
 
     /// A packet of the flow left, or was dropped, in this interval.

@@ -2,6 +2,7 @@
 //! The flows of one interval.
 
 use super::flow::FlowTotals;
+use crate::prefetch;
 use crate::rows::{PostcardRow, ProbeRow};
 use tidemark_proto::telemetry::FlowInterval;
 
@@ -64,14 +65,14 @@ impl Flows {
         i
     }
 
-    /// Asks for the totals of a flow: the part for packets or that for samples.
+    /// Asks for the totals of a flow.
     #[inline]
-    pub fn prefetch(&self, flow_id: u64, port: u32, sample: bool) {
+    pub fn prefetch(&self, flow_id: u64, port: u32) {
         let mask = self.places.len().wrapping_sub(1);
         if let Some(&place) = self.places.get(hash(flow_id, port) & mask)
             && let Some(totals) = self.totals.get((place as usize).wrapping_sub(1))
         {
-            totals.prefetch(sample);
+            prefetch::lines(totals, size_of::<FlowTotals>());
         }
     }
 

@@ -202,24 +202,13 @@ impl NodeIntervals {
         Some(i)
     }
 
-    /// See [`super::Aggregator::foresee_packet`].
-    #[inline]
-    pub fn foresee_packet(&self, time_ns: u64, flow_id: u64, port: u32) {
-        // Of another interval, it is soon looked up.
-        if self.last.has(time_ns)
-            && let Some(interval) = self.open.get(self.last.offset)
-        {
-            interval.flows.prefetch(flow_id, port, false);
-        }
-    }
-
-    /// The same for a sample.
+    /// See [`super::Aggregator::foresee_sample`].
     #[inline]
     pub fn foresee_sample(&self, time_ns: u64, flow_id: u64, port: u32) {
         if self.last_sample.has(time_ns)
             && let Some(interval) = self.open.get(self.last_sample.offset)
         {
-            interval.flows.prefetch(flow_id, port, true);
+            interval.flows.prefetch(flow_id, port);
         }
     }
 

@@ -8,15 +8,13 @@
 //! through the clock mapping.
 
 use super::{Node, Pipeline};
-use crate::clock::NodeClock;
+use crate::clock::{NodeClock, Pairs};
 use crate::flow::{Flow, SampleState};
-use crate::point::{Arrival, Waiting};
-use crate::queue::Mark;
+use crate::point::{Arrival, Point, Waiting};
+use crate::queue::{Mark, Queue};
 use crate::rows::{Join, PostcardRow, Sink};
 use crate::table::FlowTable;
 
-/// Rows whose totals are fetched before their turn.
-const ROWS_AHEAD: u64 = 8;
 /// A last sample may stand in for a missing one for this long.
 const MAX_STALE_NS: u64 = 5_000_000_000;
 
@@ -99,8 +97,8 @@ fn join_unusual(
         _ => None,
     };
     if let Some((sample, before)) = by_sequence {
-        if let Some(before) = before {
-            clock.sent_after(host, row.ingress_ns, before.time_ns);
+        if let Some(before_ns) = before {
+            clock.pairs(host).sent_after(row.ingress_ns, before_ns);
         }
         fill(mark, &sample, Join::Sequence);
         return;
@@ -128,45 +126,38 @@ fn join_unusual(
     }
 }
 
-impl<S: Sink> Pipeline<S> {
-    /// Gives the waiting packets of a flow the state of a new sample.
-    pub(super) fn resolve_waiting(
-        &mut self,
-        slot: u32,
-        sample: SampleState,
-        before: Option<SampleState>,
-    ) {
-        let Some(flow) = self.flows.get_mut(slot) else {
-            return;
-        };
-        let host = flow.host;
-        for point in &mut flow.points {
-            let clock = &mut self.nodes[usize::from(point.node)].clock;
-            while let Some(w) = point.wait_sequence.front().copied() {
-                if w.key >= sample.snd_nxt {
-                    break;
-                }
-                point.wait_sequence.pop_front();
-                let Some(mark) = self.queue.waiting(w.position) else {
-                    continue;
-                };
-                fill(mark, &sample, Join::Sequence);
-                if let Some(before) = before {
-                    clock.sent_after(host, w.ingress_ns, before.time_ns);
-                }
-            }
-            while let Some(w) = point.wait_time.front().copied() {
-                if w.key > sample.time_ns {
-                    break;
-                }
-                point.wait_time.pop_front();
-                if let Some(mark) = self.queue.waiting(w.position) {
-                    fill(mark, &sample, Join::Time);
-                }
+/// Gives the waiting packets of a flow at a port the state of a new sample;
+/// `before_ns`: host time of the sample before it.
+#[inline(always)]
+pub(super) fn resolve_waiting(
+    point: &mut Point,
+    queue: &mut Queue,
+    pairs: &mut Pairs,
+    sample: &SampleState,
+    before_ns: Option<u64>,
+) {
+    while let Some(w) = point.wait_sequence.front()
+        && w.key < sample.snd_nxt
+    {
+        if let Some(mark) = queue.waiting(w.position) {
+            fill(mark, sample, Join::Sequence);
+            if let Some(before_ns) = before_ns {
+                pairs.sent_after(w.ingress_ns, before_ns);
             }
         }
+        point.wait_sequence.pop_front();
     }
+    while let Some(w) = point.wait_time.front()
+        && w.key <= sample.time_ns
+    {
+        if let Some(mark) = queue.waiting(w.position) {
+            fill(mark, sample, Join::Time);
+        }
+        point.wait_time.pop_front();
+    }
+}
 
+impl<S: Sink> Pipeline<S> {
     /// Hands on what waits for nothing any more, in the order of arrival.
     #[inline]
     pub(super) fn emit_ready(&mut self, now_rx_ns: u64) {
@@ -207,9 +198,6 @@ impl<S: Sink> Pipeline<S> {
                 self.sink.update(update);
             }
             self.queue.pop_front();
-            if let Some(row) = self.queue.row(ROWS_AHEAD) {
-                self.aggregator.foresee_packet(row);
-            }
         }
     }
 }
