@@ -188,21 +188,20 @@ impl Point {
         prefetch::end(self.wait_sequence.back());
     }
 
-    /// Asks for what the next sample looks at first.
+    /// Asks for what the next sample looks at: mostly two segments, and one to see
+    /// that there are no more.
     #[inline]
     pub fn prefetch_fronts(&self) {
-        if let Some(u) = self.unacked.front() {
-            prefetch::start(u);
-        }
-        if let Some(w) = self.wait_sequence.front() {
-            prefetch::start(w);
-        }
+        self.unacked.prefetch_front(3);
+        self.wait_sequence.prefetch_front(3);
     }
 
-    /// Position of the packet that waits longest.
+    /// Positions of the two packets that wait longest.
     #[inline]
-    pub fn oldest_waiting(&self) -> Option<u64> {
-        self.wait_sequence.front().map(|w| w.position)
+    pub fn oldest_waiting(&self) -> [Option<u64>; 2] {
+        let list = &self.wait_sequence;
+        let position = |at| list.get(at).map(|w| w.position);
+        [position(list.first()), position(list.first() + 1)]
     }
 
     /// A segment passed and awaits its acknowledgement.

@@ -5,6 +5,8 @@
 //! The memory is a power of two of places, so that a position needs no more than
 //! a mask to become one. It grows as needed and stays.
 
+use crate::prefetch;
+
 const LEAST: usize = 4;
 
 /// See the module.
@@ -132,6 +134,18 @@ impl<T: Copy + Default> Ring<T> {
             return None;
         }
         self.places.get(self.place(self.next.wrapping_sub(1)))
+    }
+
+    /// Asks for the memory of the oldest entries.
+    #[inline]
+    pub fn prefetch_front(&self, entries: usize) {
+        let place = self.place(self.first);
+        if let Some(first) = self.places.get(place) {
+            prefetch::start(first);
+            if let Some(last) = self.places.get(place + entries - 1) {
+                prefetch::start(last);
+            }
+        }
     }
 
     /// Forgets the oldest entry.

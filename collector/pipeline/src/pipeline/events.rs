@@ -156,7 +156,7 @@ impl<S: Sink> Pipeline<S> {
                 let at = (node.state.node_id, m.to_node(s.time_ns));
                 self.aggregator.foresee_sample(at, flow.id, point.port);
             }
-            if let Some(position) = point.oldest_waiting() {
+            for position in point.oldest_waiting().into_iter().flatten() {
                 self.queue.prefetch(position);
             }
         }
