@@ -192,8 +192,8 @@ impl Point {
     /// that there are no more.
     #[inline]
     pub fn prefetch_fronts(&self) {
-        self.unacked.prefetch_front(3);
-        self.wait_sequence.prefetch_front(3);
+        self.unacked.prefetch_front();
+        self.wait_sequence.prefetch_front();
     }
 
     /// Positions of the two packets that wait longest.

@@ -136,15 +136,16 @@ impl<T: Copy + Default> Ring<T> {
         self.places.get(self.place(self.next.wrapping_sub(1)))
     }
 
-    /// Asks for the memory of the oldest entries.
+    /// Asks for the memory of the oldest entry and the two behind it.
     #[inline]
-    pub fn prefetch_front(&self, entries: usize) {
-        let place = self.place(self.first);
-        if let Some(first) = self.places.get(place) {
+    pub fn prefetch_front(&self) {
+        if let Some(first) = self.places.get(self.place(self.first)) {
             prefetch::start(first);
-            if let Some(last) = self.places.get(place + entries - 1) {
-                prefetch::start(last);
-            }
+            prefetch::line(
+                std::ptr::from_ref(first)
+                    .cast::<u8>()
+                    .wrapping_add(3 * size_of::<T>() - 1),
+            );
         }
     }
 

@@ -10,7 +10,7 @@ use int_report::FlowKey;
 const SCAN: usize = 64;
 
 /// The part of a flow that each packet and sample needs.
-const FETCHED_BYTES: usize = 320;
+const FETCHED_BYTES: usize = 384;
 
 /// A slot that is probably the flow's.
 #[derive(Clone, Copy, Debug)]
