@@ -274,7 +274,7 @@ impl Stream {
         };
         self.newest_ns = Some(now);
         let elapsed = elapsed as f64;
-        if self.interval_ns > 0.0 && elapsed > self.interval_ns * f64::from(self.half) {
+        if elapsed > self.interval_ns * f64::from(self.half) && self.interval_ns > 0.0 {
             self.counts.ambiguous_gaps += 1;
             return;
         }

@@ -36,6 +36,7 @@ pub struct NodeIntervals {
     /// Links in the order of ports and queues.
     sorted: Vec<LinkIndex>,
     last_link: LinkIndex,
+    last_link_key: Option<(u32, u8)>,
     /// Of the packets: they left about a round trip before their samples.
     last: Last,
     /// Of the samples.
@@ -76,6 +77,7 @@ impl NodeIntervals {
             link_index: FxHashMap::default(),
             sorted: Vec::new(),
             last_link: 0,
+            last_link_key: None,
             last: Last::default(),
             last_sample: Last::default(),
             max_ns: 0,
@@ -180,11 +182,19 @@ impl NodeIntervals {
         offset
     }
 
-    #[inline]
+    #[inline(always)]
     fn link(&mut self, key: (u32, u8)) -> Option<LinkIndex> {
-        if self.links.get(self.last_link).is_some_and(|l| l.0 == key) {
+        if self.last_link_key == Some(key) {
             return Some(self.last_link);
         }
+        self.last_link_key = None;
+        let link = self.find_link(key)?;
+        self.last_link_key = Some(key);
+        Some(link)
+    }
+
+    #[inline(never)]
+    fn find_link(&mut self, key: (u32, u8)) -> Option<LinkIndex> {
         if let Some(&i) = self.link_index.get(&key) {
             self.last_link = i;
             return Some(i);

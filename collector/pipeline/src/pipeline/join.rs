@@ -161,44 +161,41 @@ impl<S: Sink> Pipeline<S> {
     /// Hands on what waits for nothing any more, in the order of arrival.
     #[inline]
     pub(super) fn emit_ready(&mut self, now_rx_ns: u64) {
-        loop {
-            let forced = self.queue.len() > self.config.max_pending;
-            let Some((row, mark)) = self.queue.front() else {
-                return;
-            };
-            if mark.waits {
-                if row.rx_ns.saturating_add(self.join_wait_ns) > now_rx_ns && !forced {
-                    return;
-                }
-                self.stats.join_forced += u64::from(forced);
-                join_late(&self.flows, &self.nodes, row, mark);
+        while self.emit_oldest(now_rx_ns) {}
+    }
+
+    /// Hands on the oldest packet unless it waits; false when there is none.
+    #[inline(always)]
+    fn emit_oldest(&mut self, now_rx_ns: u64) -> bool {
+        let waiting = self.queue.len();
+        let Some((row, mark)) = self.queue.front() else {
+            return false;
+        };
+        if mark.waits {
+            let forced = waiting > self.config.max_pending;
+            if row.rx_ns.saturating_add(self.join_wait_ns) > now_rx_ns && !forced {
+                return false;
             }
-            self.nodes[usize::from(mark.node)].pending -= 1;
-            row.join = mark.join;
-            row.cwnd = mark.cwnd;
-            row.ssthresh = mark.ssthresh;
-            row.srtt_us = mark.srtt_us;
-            match row.join {
-                Join::None => {}
-                Join::Unmatched => self.stats.join_candidates += 1,
-                Join::Sequence => {
-                    self.stats.join_candidates += 1;
-                    self.stats.join_by_sequence += 1;
-                }
-                Join::Time => {
-                    self.stats.join_candidates += 1;
-                    self.stats.join_by_time += 1;
-                }
-            }
-            row.order = self.order;
-            self.order += 1;
-            self.stats.postcard_rows += 1;
-            self.sink.postcard(row);
-            if let Some(update) = self.aggregator.postcard(row) {
-                self.sink.update(update);
-            }
-            self.queue.pop_front();
+            self.stats.join_forced += u64::from(forced);
+            join_late(&self.flows, &self.nodes, row, mark);
         }
+        if let Some(node) = self.nodes.get_mut(usize::from(mark.node)) {
+            node.pending -= 1;
+        }
+        row.join = mark.join;
+        row.cwnd = mark.cwnd;
+        row.ssthresh = mark.ssthresh;
+        row.srtt_us = mark.srtt_us;
+        row.order = self.order;
+        self.order += 1;
+        self.stats.postcard_rows += 1;
+        self.stats.count_join(row.join);
+        self.sink.postcard(row);
+        if let Some(update) = self.aggregator.postcard(row) {
+            self.sink.update(update);
+        }
+        self.queue.pop_front();
+        true
     }
 }
 

@@ -11,7 +11,6 @@ use crate::table::Found;
 use int_report::drop_reason::{DropClass, describe};
 use int_report::sequence::{Outcome, StreamKey};
 use int_report::{DecodeError, InnerError, InnerPacket, Report, Usual, parse_inner, usual};
-use smallvec::SmallVec;
 use std::net::IpAddr;
 
 /// Datagrams looked at before the first of them is taken.
@@ -60,23 +59,28 @@ impl<S: Sink> Pipeline<S> {
         datagrams: impl Iterator<Item = Datagram<'a>>,
         mut failed: impl FnMut(&mut S, DecodeError),
     ) {
-        let mut staged: SmallVec<[Staged<'a>; STAGE]> = SmallVec::new();
+        let mut staged = [None; STAGE];
+        let mut count = 0;
         for datagram in datagrams {
-            if staged.len() == STAGE {
-                self.take_staged(&mut staged, &mut failed);
+            if count == STAGE {
+                self.take_staged(&staged, &mut failed);
+                count = 0;
             }
             let usual = usual(datagram.payload);
             let found = match &usual {
                 Some(usual) => self.flows.find_ahead(Packed::of_usual(usual)),
                 None => self.look_into(datagram.payload),
             };
-            staged.push(Staged {
-                datagram,
-                usual,
-                found,
-            });
+            if let Some(place) = staged.get_mut(count) {
+                *place = Some(Staged {
+                    datagram,
+                    usual,
+                    found,
+                });
+                count += 1;
+            }
         }
-        self.take_staged(&mut staged, &mut failed);
+        self.take_staged(staged.get(..count).unwrap_or_default(), &mut failed);
     }
 
     /// Finds the flow of the first report of any datagram.
@@ -95,21 +99,19 @@ impl<S: Sink> Pipeline<S> {
     }
 
     #[inline(always)]
-    fn take_staged<'a>(
+    fn take_staged(
         &mut self,
-        staged: &mut SmallVec<[Staged<'a>; STAGE]>,
+        staged: &[Option<Staged<'_>>],
         failed: &mut impl FnMut(&mut S, DecodeError),
     ) {
-        let fetch = |pipeline: &Self, s: Option<&Staged<'_>>| {
-            if let Some(found) = s.and_then(|s| s.found) {
-                pipeline.flows.prefetch_packets(found.slot);
-            }
-        };
-        for s in staged.iter().take(PACKETS_AHEAD) {
-            fetch(self, Some(s));
+        for s in staged.iter().take(PACKETS_AHEAD).flatten() {
+            self.prefetch_packets(s.found);
         }
         for (i, s) in staged.iter().enumerate() {
-            fetch(self, staged.get(i + PACKETS_AHEAD));
+            if let Some(Some(s)) = staged.get(i + PACKETS_AHEAD) {
+                self.prefetch_packets(s.found);
+            }
+            let Some(s) = s else { continue };
             let d = &s.datagram;
             if let Some(usual) = &s.usual {
                 let inner = usual.inner();
@@ -118,7 +120,13 @@ impl<S: Sink> Pipeline<S> {
                 failed(&mut self.sink, e);
             }
         }
-        staged.clear();
+    }
+
+    #[inline(always)]
+    fn prefetch_packets(&self, found: Option<Found>) {
+        if let Some(found) = found {
+            self.flows.prefetch_packets(found.slot);
+        }
     }
 
     /// Takes all reports of any datagram; `found`: the flow of the first.
@@ -236,8 +244,8 @@ impl<S: Sink> Pipeline<S> {
         self.enqueue(index, slot, report, inner, times, rx_ns);
     }
 
-    #[inline(always)]
     /// Accounts for a datagram; the number of reports found missing by it.
+    #[inline(always)]
     fn account(&mut self, exporter: IpAddr, report: &Report<'_>, times: Option<Times>) -> i32 {
         let key = StreamKey {
             exporter,
