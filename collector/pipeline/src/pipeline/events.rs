@@ -5,12 +5,15 @@ use super::join::resolve_waiting;
 use super::{Held, Pipeline};
 use crate::flow::SampleState;
 use crate::index::Packed;
+use crate::prefetch;
 use crate::rows::{Event, ProbeRow, Sink};
 use crate::table::Found;
 use int_report::FlowKey;
 use std::collections::VecDeque;
 use tcp_probe::Sample;
 
+/// Events that are themselves fetched before their turn.
+const EVENTS_AHEAD: usize = 16;
 /// Samples whose flows are fetched before their turn, and those of them whose
 /// packets are.
 const FLOWS_AHEAD: usize = 8;
@@ -135,6 +138,9 @@ impl<S: Sink> Pipeline<S> {
     /// Has the flow of a sample that comes soon brought near.
     #[inline(always)]
     fn fetch_ahead(&self, held: &mut VecDeque<Held>) {
+        if let Some(held) = held.get(EVENTS_AHEAD) {
+            prefetch::lines(held, size_of::<Held>());
+        }
         if let Some(held) = held.get_mut(FLOWS_AHEAD)
             && let tcp_probe::Event::Probe(s) = &held.event
         {

@@ -27,11 +27,21 @@ fn fill(mark: &mut Mark, sample: &SampleState, join: Join) {
     mark.waits = false;
 }
 
-/// Where a packet and those before it are in the queue.
+/// A data packet to be joined.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct Segment {
+    pub tcp_seq: u32,
+    pub payload_bytes: u32,
+    pub dropped: bool,
+    pub ingress_ns: u64,
+    pub egress_ns: u64,
+    pub rx_ns: u64,
+    pub node: u16,
+    pub port: u32,
+    /// In the queue.
     pub position: u64,
-    pub first: u64,
+    /// Of the oldest packet there.
+    pub first_position: u64,
 }
 
 /// Joins a data packet, or puts it among the waiting.
@@ -40,22 +50,22 @@ pub(super) fn join(
     flow: &mut Flow,
     clock: &mut NodeClock,
     (row, mark): (&mut PostcardRow, &mut Mark),
-    place: Place,
+    s: Segment,
     wait_ns: u64,
 ) {
-    let seq = flow.unwrap(row.tcp_seq);
-    let end = seq + u64::from(row.payload_bytes);
-    let p = flow.point(mark.node, row.port);
+    let seq = flow.unwrap(s.tcp_seq);
+    let end = seq + u64::from(s.payload_bytes);
+    let p = flow.point(s.node, s.port);
     let sampled = flow.sampled_beyond(seq);
     let waits =
-        flow.probed || row.rx_ns.saturating_sub(flow.created_rx_ns) < wait_ns.saturating_mul(2);
+        flow.probed || s.rx_ns.saturating_sub(flow.created_rx_ns) < wait_ns.saturating_mul(2);
     let Some(point) = flow.points.get_mut(p) else {
         return;
     };
-    let arrival = point.arrival(seq, end, row.ingress_ns);
-    if arrival == Arrival::New && !row.dropped {
-        let delay_ns = row.egress_ns.saturating_sub(row.ingress_ns);
-        point.passed(seq, end, row.egress_ns, delay_ns);
+    let arrival = point.arrival(seq, end, s.ingress_ns);
+    if arrival == Arrival::New && !s.dropped {
+        let delay_ns = s.egress_ns.saturating_sub(s.ingress_ns);
+        point.passed(seq, end, s.egress_ns, delay_ns);
     } else {
         row.retransmitted = arrival == Arrival::Again;
         point.disturbed();
@@ -63,42 +73,48 @@ pub(super) fn join(
     if arrival == Arrival::New && !sampled {
         if waits {
             mark.waits = true;
-            let waiting = Waiting {
-                key: seq,
-                position: place.position,
-                ingress_ns: row.ingress_ns,
-            };
-            point.wait_for_sequence(waiting, place.first);
+            point.wait_for_sequence(s.waiting(seq), s.first_position);
         }
         return;
     }
-    join_unusual((flow, p), clock, (row, mark), place, (seq, arrival, waits));
+    join_unusual((flow, p), clock, mark, s, (seq, arrival, waits));
+}
+
+impl Segment {
+    fn waiting(&self, key: u64) -> Waiting {
+        Waiting {
+            key,
+            position: self.position,
+            ingress_ns: self.ingress_ns,
+        }
+    }
 }
 
 /// A packet that is reported after its sample, or was sent again.
+#[inline(never)]
 fn join_unusual(
     (flow, p): (&mut Flow, usize),
     clock: &mut NodeClock,
-    (row, mark): (&PostcardRow, &mut Mark),
-    place: Place,
+    mark: &mut Mark,
+    s: Segment,
     (seq, arrival, waits): (u64, Arrival, bool),
 ) {
     let host = flow.host;
     let beyond = flow.sample_beyond(seq);
     // When it came here stands for when it left: a little late, but never
     // before the ACK that caused it.
-    let left_host_ns = clock.mapping(host).map(|m| m.to_host(row.ingress_ns));
+    let left_host_ns = clock.mapping(host).map(|m| m.to_host(s.ingress_ns));
     let by_sequence = match (arrival, beyond) {
-        (Arrival::New, Some((sample, before))) => Some((sample, before)),
+        (Arrival::New, Some((sample, before_ns))) => Some((sample, before_ns)),
         // Reordered, not sent again: it was here before that sample.
         (Arrival::Hole, Some((sample, _))) if left_host_ns.is_some_and(|t| t <= sample.time_ns) => {
             Some((sample, None))
         }
         _ => None,
     };
-    if let Some((sample, before)) = by_sequence {
-        if let Some(before_ns) = before {
-            clock.pairs(host).sent_after(row.ingress_ns, before_ns);
+    if let Some((sample, before_ns)) = by_sequence {
+        if let Some(before_ns) = before_ns {
+            clock.pairs(host).sent_after(s.ingress_ns, before_ns);
         }
         fill(mark, &sample, Join::Sequence);
         return;
@@ -113,16 +129,10 @@ fn join_unusual(
         return;
     };
     mark.waits = true;
-    let mut waiting = Waiting {
-        key: seq,
-        position: place.position,
-        ingress_ns: row.ingress_ns,
-    };
     if waits_for_sequence {
-        point.wait_for_sequence(waiting, place.first);
+        point.wait_for_sequence(s.waiting(seq), s.first_position);
     } else {
-        waiting.key = left_host_ns.unwrap_or(0);
-        point.wait_for_time(waiting, place.first);
+        point.wait_for_time(s.waiting(left_host_ns.unwrap_or(0)), s.first_position);
     }
 }
 

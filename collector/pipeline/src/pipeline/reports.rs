@@ -2,7 +2,7 @@
 //! From a decoded report to a row in the queue.
 
 use super::Pipeline;
-use super::join::{Place, join};
+use super::join::{Segment, join};
 use crate::index::Packed;
 use crate::node::{TimeError, Times};
 use crate::queue::Mark;
@@ -59,19 +59,19 @@ impl<S: Sink> Pipeline<S> {
         datagrams: impl Iterator<Item = Datagram<'a>>,
         mut failed: impl FnMut(&mut S, DecodeError),
     ) {
+        let mut datagrams = datagrams;
         let mut staged = [None; STAGE];
-        let mut count = 0;
-        for datagram in datagrams {
-            if count == STAGE {
-                self.take_staged(&staged, &mut failed);
-                count = 0;
-            }
-            let usual = usual(datagram.payload);
-            let found = match &usual {
-                Some(usual) => self.flows.find_ahead(Packed::of_usual(usual)),
-                None => self.look_into(datagram.payload),
-            };
-            if let Some(place) = staged.get_mut(count) {
+        loop {
+            let mut count = 0;
+            for place in &mut staged {
+                let Some(datagram) = datagrams.next() else {
+                    break;
+                };
+                let usual = usual(datagram.payload);
+                let found = match &usual {
+                    Some(usual) => self.flows.find_ahead(Packed::of_usual(usual)),
+                    None => self.look_into(datagram.payload),
+                };
                 *place = Some(Staged {
                     datagram,
                     usual,
@@ -79,8 +79,11 @@ impl<S: Sink> Pipeline<S> {
                 });
                 count += 1;
             }
+            self.take_staged(staged.get(..count).unwrap_or_default(), &mut failed);
+            if count < STAGE {
+                return;
+            }
         }
-        self.take_staged(staged.get(..count).unwrap_or_default(), &mut failed);
     }
 
     /// Finds the flow of the first report of any datagram.
@@ -289,10 +292,8 @@ impl<S: Sink> Pipeline<S> {
         times: Times,
         rx_ns: u64,
     ) {
-        let place = Place {
-            position: self.queue.next_position(),
-            first: self.queue.first_position(),
-        };
+        let first_position = self.queue.first_position();
+        let position = self.queue.next_position();
         let (Some(node), Some(flow)) = (
             self.nodes.get_mut(usize::from(index)),
             self.flows.get_mut(slot),
@@ -303,6 +304,9 @@ impl<S: Sink> Pipeline<S> {
             return;
         };
         let port = report.egress_port.unwrap_or(0);
+        let wire_overhead_bytes = node.state.wire_overhead_bytes(port);
+        let lost_before = std::mem::take(&mut node.lost_before);
+        node.pending += 1;
         // Field by field where it lies: a finished row would be copied while its
         // parts are still on their way to memory. `order` and what the join
         // finds are set when it is handed on.
@@ -322,7 +326,7 @@ impl<S: Sink> Pipeline<S> {
             Some(limit) => node.state.depth_bytes(limit),
         };
         row.ip_bytes = inner.ip_bytes;
-        row.wire_overhead_bytes = node.state.wire_overhead_bytes(port);
+        row.wire_overhead_bytes = wire_overhead_bytes;
         row.payload_bytes = inner.payload_bytes;
         row.tcp_seq = inner.tcp_seq;
         row.tcp_ack = inner.tcp_ack;
@@ -333,19 +337,31 @@ impl<S: Sink> Pipeline<S> {
         row.drop_reason = report.drop_reason.unwrap_or(0);
         row.sampling_shift = report.sampling_shift.unwrap_or(0);
         row.retransmitted = false;
-        row.lost_before = std::mem::take(&mut node.lost_before);
+        row.lost_before = lost_before;
         *mark = Mark {
             slot,
             node: index,
             ..Mark::default()
         };
-        node.pending += 1;
         let joins = inner.protocol == TCP
             && !inner.fragment
             && inner.tcp_flags & SYN == 0
             && inner.payload_bytes > 0;
         if joins && self.config.join {
-            join(flow, &mut node.clock, (row, mark), place, self.join_wait_ns);
+            // By value: what was just written would be read back before it is there.
+            let segment = Segment {
+                tcp_seq: inner.tcp_seq,
+                payload_bytes: inner.payload_bytes,
+                dropped: report.dropped,
+                ingress_ns: times.ingress_ns,
+                egress_ns: times.egress_ns,
+                rx_ns,
+                node: index,
+                port,
+                position,
+                first_position,
+            };
+            join(flow, &mut node.clock, (row, mark), segment, self.join_wait_ns);
         }
     }
 }
