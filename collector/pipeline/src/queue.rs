@@ -10,6 +10,8 @@ use crate::prefetch;
 use crate::rows::{Join, PostcardRow};
 
 const LEAST: usize = 64;
+/// Packets fetched before their turn.
+const AHEAD: u64 = 6;
 
 /// What becomes known of a packet while it waits.
 #[derive(Clone, Copy, Debug, Default)]
@@ -122,11 +124,17 @@ impl Queue {
         }
     }
 
-    /// Forgets the oldest packet.
+    /// Forgets the oldest packet, and asks for one of the next: they have lain
+    /// here for a round trip.
     #[inline(always)]
     pub fn pop_front(&mut self) {
         if !self.is_empty() {
             self.first += 1;
+        }
+        let ahead = self.place(self.first + AHEAD);
+        if let (Some(row), Some(mark)) = (self.rows.get(ahead), self.marks.get(ahead)) {
+            prefetch::lines(row, size_of::<PostcardRow>());
+            prefetch::start(mark);
         }
     }
 }

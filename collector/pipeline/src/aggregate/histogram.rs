@@ -20,7 +20,10 @@ impl Buckets {
     #[inline]
     pub fn record(&mut self, value: u64) {
         let bucket = bucket_of(value);
-        if let Some(count) = self.counts.get_mut(bucket.wrapping_sub(self.first) as usize) {
+        if let Some(count) = self
+            .counts
+            .get_mut(bucket.wrapping_sub(self.first) as usize)
+        {
             *count = count.saturating_add(1);
         } else {
             self.record_beyond(bucket);

@@ -159,7 +159,7 @@ impl<S: Sink> Pipeline<S> {
             && let Some(node) = self.nodes.get(usize::from(point.node))
         {
             if let Some(m) = node.clock.mapping(held.host) {
-                let at = (node.state.node_id, m.to_node(s.time_ns));
+                let at = (node.state.node_id, m.about_node(s.time_ns));
                 self.aggregator.foresee_sample(at, flow.id, point.port);
             }
             for position in point.oldest_waiting().into_iter().flatten() {

@@ -361,7 +361,13 @@ impl<S: Sink> Pipeline<S> {
                 position,
                 first_position,
             };
-            join(flow, &mut node.clock, (row, mark), segment, self.join_wait_ns);
+            join(
+                flow,
+                &mut node.clock,
+                (row, mark),
+                segment,
+                self.join_wait_ns,
+            );
         }
     }
 }
