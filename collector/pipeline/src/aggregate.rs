@@ -126,11 +126,30 @@ impl Aggregator {
     /// Takes a packet; gives the update that became complete by it.
     #[inline]
     pub fn postcard(&mut self, row: &PostcardRow) -> Option<Update> {
+        if self.count(row) {
+            self.close_due()
+        } else {
+            None
+        }
+    }
+
+    /// Takes a packet; true when [`Aggregator::close_due`] has something to do.
+    #[inline(always)]
+    pub(crate) fn count(&mut self, row: &PostcardRow) -> bool {
         let i = self.position(row.node_id);
-        let node = self.nodes.get_mut(i)?;
+        let Some(node) = self.nodes.get_mut(i) else {
+            return false;
+        };
         node.postcard(row, &mut self.misfits);
+        node.due().is_some()
+    }
+
+    /// Closes what is due at the node of the last packet.
+    #[cold]
+    pub(crate) fn close_due(&mut self) -> Option<Update> {
+        let node = self.nodes.get(self.last_node)?;
         let to_ns = node.due()?;
-        self.close(row.node_id, to_ns)
+        self.close(node.node_id(), to_ns)
     }
 
     /// Takes a sample.

@@ -91,6 +91,10 @@ pub struct Stream {
     newest_ns: Option<u64>,
     /// Smoothed distance of datagrams, for judging silences.
     interval_ns: f64,
+    /// A silence in which half the range of numbers would have passed.
+    longest_ns: f64,
+    /// Half the range of numbers.
+    half_range: f64,
     restart_step_ns: u64,
 }
 
@@ -119,6 +123,8 @@ impl Stream {
             started: false,
             newest_ns: None,
             interval_ns: 0.0,
+            longest_ns: 0.0,
+            half_range: f64::from(1u32 << (bits - 1)),
             restart_step_ns: config.restart_step_ns,
         }
     }
@@ -274,7 +280,7 @@ impl Stream {
         };
         self.newest_ns = Some(now);
         let elapsed = elapsed as f64;
-        if elapsed > self.interval_ns * f64::from(self.half) && self.interval_ns > 0.0 {
+        if elapsed > self.longest_ns && self.interval_ns > 0.0 {
             self.counts.ambiguous_gaps += 1;
             return;
         }
@@ -288,6 +294,7 @@ impl Stream {
         } else {
             self.interval_ns + (interval - self.interval_ns) / 64.0
         };
+        self.longest_ns = self.interval_ns * self.half_range;
     }
 
     #[inline]

@@ -201,7 +201,9 @@ impl<S: Sink> Pipeline<S> {
         self.stats.postcard_rows += 1;
         self.stats.count_join(row.join);
         self.sink.postcard(row);
-        if let Some(update) = self.aggregator.postcard(row) {
+        if self.aggregator.count(row)
+            && let Some(update) = self.aggregator.close_due()
+        {
             self.sink.update(update);
         }
         self.queue.pop_front();
