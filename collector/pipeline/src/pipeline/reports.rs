@@ -30,7 +30,9 @@ pub struct Datagram<'a> {
 /// A datagram that has been looked at, not yet taken.
 #[derive(Clone, Copy)]
 struct Staged<'a> {
-    datagram: Datagram<'a>,
+    exporter: IpAddr,
+    rx_ns: u64,
+    payload: &'a [u8],
     usual: Option<Usual<'a>>,
     /// The flow of its first report, if it is known.
     found: Option<Found>,
@@ -64,16 +66,23 @@ impl<S: Sink> Pipeline<S> {
         loop {
             let mut count = 0;
             for place in &mut staged {
-                let Some(datagram) = datagrams.next() else {
+                let Some(Datagram {
+                    exporter,
+                    rx_ns,
+                    payload,
+                }) = datagrams.next()
+                else {
                     break;
                 };
-                let usual = usual(datagram.payload);
+                let usual = usual(payload);
                 let found = match &usual {
                     Some(usual) => self.flows.find_ahead(Packed::of_usual(usual)),
-                    None => self.look_into(datagram.payload),
+                    None => self.look_into(payload),
                 };
                 *place = Some(Staged {
-                    datagram,
+                    exporter,
+                    rx_ns,
+                    payload,
                     usual,
                     found,
                 });
@@ -115,11 +124,10 @@ impl<S: Sink> Pipeline<S> {
                 self.prefetch_packets(s.found);
             }
             let Some(s) = s else { continue };
-            let d = &s.datagram;
             if let Some(usual) = &s.usual {
                 let inner = usual.inner();
-                self.take(d.exporter, d.rx_ns, &usual.report(), Ok(&inner), s.found);
-            } else if let Err(e) = self.take_any(d, s.found) {
+                self.take(s.exporter, s.rx_ns, &usual.report(), Ok(&inner), s.found);
+            } else if let Err(e) = self.take_any(s) {
                 failed(&mut self.sink, e);
             }
         }
@@ -132,25 +140,25 @@ impl<S: Sink> Pipeline<S> {
         }
     }
 
-    /// Takes all reports of any datagram; `found`: the flow of the first.
+    /// Takes all reports of any datagram.
     #[inline(never)]
-    fn take_any(&mut self, d: &Datagram<'_>, found: Option<Found>) -> Result<usize, DecodeError> {
-        int_report::decode(d.payload, |report| {
+    fn take_any(&mut self, s: &Staged<'_>) -> Result<usize, DecodeError> {
+        int_report::decode(s.payload, |report| {
             let inner = parse_inner(&report.inner);
-            let found = found.filter(|_| report.first_in_datagram);
-            self.take_unusual(d, &report, inner.as_ref(), found);
+            let found = s.found.filter(|_| report.first_in_datagram);
+            self.take_unusual(s, &report, inner.as_ref(), found);
         })
     }
 
     #[inline(never)]
     fn take_unusual(
         &mut self,
-        d: &Datagram<'_>,
+        s: &Staged<'_>,
         report: &Report<'_>,
         inner: Result<&InnerPacket, &InnerError>,
         found: Option<Found>,
     ) {
-        self.take(d.exporter, d.rx_ns, report, inner, found);
+        self.take(s.exporter, s.rx_ns, report, inner, found);
     }
 
     #[inline(always)]
