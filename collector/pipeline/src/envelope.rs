@@ -145,3 +145,32 @@ impl Envelope {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        /// Against a map of windows, for times that never go back by a window.
+        #[test]
+        fn keeps_the_smallest_of_each_window(
+            steps in prop::collection::vec((0u64..400_000_000, -50i64..50), 1..300),
+        ) {
+            let mut envelope = Envelope::default();
+            let mut plain: BTreeMap<u64, (i64, u64)> = BTreeMap::new();
+            let mut x = 1u64 << 40;
+            for (forward, residual) in steps {
+                x += forward / 3;
+                envelope.add(x, residual);
+                let least = plain.entry(x / WINDOW_NS).or_insert((residual, x));
+                if residual < least.0 {
+                    *least = (residual, x);
+                }
+            }
+            let kept: Vec<_> = envelope.points.iter().map(|p| (p.window, (p.residual_ns, p.x_ns))).collect();
+            prop_assert_eq!(kept, plain.into_iter().collect::<Vec<_>>());
+        }
+    }
+}

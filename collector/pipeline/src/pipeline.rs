@@ -282,4 +282,6 @@ impl<S: Sink> Pipeline<S> {
 }
 
 #[cfg(test)]
+mod quick_tests;
+#[cfg(test)]
 mod tests;
