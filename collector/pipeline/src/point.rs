@@ -214,6 +214,12 @@ impl Point {
         self.unacked.push_in_order(passed, |a, b| a.seq > b.seq);
     }
 
+    /// Segments that await their acknowledgement.
+    #[cfg(test)]
+    pub fn remembered(&self) -> usize {
+        self.unacked.len()
+    }
+
     /// A loss or retransmission: the two smoothed values part for a while.
     #[inline]
     pub fn disturbed(&mut self) {

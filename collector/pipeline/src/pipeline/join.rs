@@ -64,8 +64,11 @@ pub(super) fn join(
     };
     let arrival = point.arrival(seq, end, s.ingress_ns);
     if arrival == Arrival::New && !s.dropped {
-        let delay_ns = s.egress_ns.saturating_sub(s.ingress_ns);
-        point.passed(seq, end, s.egress_ns, delay_ns);
+        // Of a flow without samples nothing would take it away again.
+        if waits {
+            let delay_ns = s.egress_ns.saturating_sub(s.ingress_ns);
+            point.passed(seq, end, s.egress_ns, delay_ns);
+        }
     } else {
         row.retransmitted = arrival == Arrival::Again;
         point.disturbed();
