@@ -4,9 +4,10 @@
 
 use crate::prefetch;
 use crate::ring::Ring;
-use crate::unacked::Unacked;
+use crate::segment::Segment;
 
-/// Unacknowledged segments remembered per flow and port.
+/// Unacknowledged segments remembered per flow and port, beside those that wait
+/// for a sample.
 const MAX_UNACKED: usize = 16_384;
 /// Ranges never seen, remembered per flow and port.
 const MAX_HOLES: usize = 64;
@@ -17,15 +18,13 @@ const GAIN: f64 = 1.0 / 8.0;
 /// Samples before a base RTT is given when the SYN was not reported.
 const WARM_UP_SAMPLES: u32 = 32;
 
-/// A packet of the flow that waits for the sample showing its state.
+/// A packet of the flow that was sent again and waits for a sample.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Waiting {
-    /// Sequence number, or host time for retransmissions.
-    pub key: u64,
+    /// When it left its host, by the host's clock.
+    pub host_ns: u64,
     /// Position in the pipeline's queue.
     pub position: u64,
-    /// When it came to the switch.
-    pub ingress_ns: u64,
 }
 
 /// The flow at one egress port. In the order in which a packet needs it.
@@ -41,8 +40,10 @@ pub struct Point {
     settle: u32,
     delays: u32,
     smoothed_delay_ns: f64,
-    unacked: Ring<Unacked>,
-    pub wait_sequence: Ring<Waiting>,
+    /// In the order of sequence numbers.
+    segments: Ring<Segment>,
+    /// Where those begin among them that no sample has shown yet.
+    first_waiting: u64,
     pub wait_time: Ring<Waiting>,
 }
 
@@ -89,8 +90,8 @@ impl Point {
             port,
             max_end: 0,
             holes: Vec::new(),
-            unacked: Ring::default(),
-            wait_sequence: Ring::default(),
+            segments: Ring::default(),
+            first_waiting: 0,
             wait_time: Ring::default(),
             smoothed_delay_ns: 0.0,
             delays: 0,
@@ -160,22 +161,46 @@ impl Point {
         }
     }
 
-    /// Puts a packet among those waiting for a sample beyond their sequence
-    /// number, in order of that. Packets before `first_position` have been handed
-    /// on.
+    /// Remembers a segment. One that does not wait lies below the last sample's
+    /// `snd_nxt`, one that does not. Packets before `first_position` have been
+    /// handed on.
     #[inline]
-    pub fn wait_for_sequence(&mut self, waiting: Waiting, first_position: u64) {
+    pub fn remember(&mut self, segment: Segment, first_position: u64) {
         if !self.wait_time.is_empty() {
             forget_waiting(&mut self.wait_time, first_position);
         }
-        let list = &mut self.wait_sequence;
-        if list.is_full() {
-            forget_waiting(list, first_position);
+        if self.segments.is_full() {
+            self.make_room(first_position);
         }
-        list.push_in_order(waiting, |a, b| a.key > b.key);
+        self.segments.push_in_order(segment, |a, b| a.seq > b.seq);
+        self.first_waiting += u64::from(!segment.waits());
     }
 
-    /// The same for packets that wait for a sample after a time.
+    /// Forgets the oldest of too many segments, unless its packet is still in the
+    /// queue and waits.
+    #[cold]
+    fn make_room(&mut self, first_position: u64) {
+        if self.segments.len() >= MAX_UNACKED
+            && let Some(oldest) = self.segments.front()
+            && (self.segments.first() < self.first_waiting || oldest.position() < first_position)
+        {
+            self.segments.pop_front();
+            self.first_waiting = self.first_waiting.max(self.segments.first());
+        }
+    }
+
+    /// The next segment that a sample with `snd_nxt` shows; it waits no more.
+    #[inline(always)]
+    pub fn shown(&mut self, snd_nxt: u64) -> Option<Segment> {
+        let segment = self.segments.get(self.first_waiting)?;
+        if segment.seq >= snd_nxt {
+            return None;
+        }
+        self.first_waiting += 1;
+        Some(*segment)
+    }
+
+    /// Puts a packet among those that wait for a sample after a time.
     pub fn wait_for_time(&mut self, waiting: Waiting, first_position: u64) {
         forget_waiting(&mut self.wait_time, first_position);
         self.wait_time.push_back(waiting);
@@ -184,40 +209,31 @@ impl Point {
     /// Asks for where the next packet will be noted.
     #[inline]
     pub fn prefetch_ends(&self) {
-        prefetch::end(self.unacked.back());
-        prefetch::end(self.wait_sequence.back());
+        prefetch::end(self.segments.back());
     }
 
-    /// Asks for what the next sample looks at: mostly two segments, and one to see
-    /// that there are no more.
+    /// Asks for what the next sample looks at: mostly two segments it
+    /// acknowledges and two it shows, each with one to see that there are no more.
     #[inline]
     pub fn prefetch_fronts(&self) {
-        self.unacked.prefetch_front();
-        self.wait_sequence.prefetch_front();
+        self.segments.prefetch(self.segments.first());
+        self.segments.prefetch(self.first_waiting);
     }
 
     /// Positions of the two packets that wait longest.
     #[inline]
     pub fn oldest_waiting(&self) -> [Option<u64>; 2] {
-        let list = &self.wait_sequence;
-        let position = |at| list.get(at).map(|w| w.position);
-        [position(list.first()), position(list.first() + 1)]
-    }
-
-    /// A segment passed and awaits its acknowledgement.
-    #[inline]
-    pub fn passed(&mut self, seq: u64, end: u64, egress_ns: u64, delay_ns: u64) {
-        if self.unacked.len() == MAX_UNACKED {
-            self.unacked.pop_front();
-        }
-        let passed = Unacked::new(seq, end, egress_ns, delay_ns);
-        self.unacked.push_in_order(passed, |a, b| a.seq > b.seq);
+        let position = |at| self.segments.get(at).map(Segment::position);
+        [
+            position(self.first_waiting),
+            position(self.first_waiting + 1),
+        ]
     }
 
     /// Segments that await their acknowledgement.
     #[cfg(test)]
     pub fn remembered(&self) -> usize {
-        self.unacked.len()
+        self.segments.len()
     }
 
     /// A loss or retransmission: the two smoothed values part for a while.
@@ -231,18 +247,22 @@ impl Point {
     pub fn acked(&mut self, before: u64, una: u64) -> Option<Acked> {
         let mut oldest = None;
         let mut result: Option<Acked> = None;
-        while let Some(u) = self.unacked.front() {
-            if u.end() > una {
+        while let Some(s) = self.segments.front() {
+            if s.end() > una {
                 break;
             }
-            // The kernel measures on the oldest segment newly acknowledged.
-            if oldest.is_none() && u.seq == before {
-                oldest = Some(u.delay_ns());
+            if s.passed() {
+                // The kernel measures on the oldest segment newly acknowledged.
+                if oldest.is_none() && s.seq == before {
+                    oldest = Some(s.delay_ns());
+                }
+                let egress_ns = s.egress_ns();
+                let egress_ns = result.map_or(egress_ns, |r| r.egress_ns.max(egress_ns));
+                result = Some(Acked { egress_ns });
             }
-            let egress_ns = result.map_or(u.egress_ns, |r| r.egress_ns.max(u.egress_ns));
-            result = Some(Acked { egress_ns });
-            self.unacked.pop_front();
+            self.segments.pop_front();
         }
+        self.first_waiting = self.first_waiting.max(self.segments.first());
         if let Some(delay_ns) = oldest {
             let delay = delay_ns as f64;
             if self.delays == 0 {
@@ -276,6 +296,7 @@ impl Point {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn holes_tell_reordering_from_repetition() {
@@ -291,13 +312,82 @@ mod tests {
     }
 
     #[test]
+    fn segments_that_nothing_tells_of_are_bounded() {
+        let mut p = Point::new(0, 1);
+        for n in 0..100_000u64 {
+            let s = Segment::new(n * 10, n * 10 + 10, n, n).left(n + 5);
+            p.remember(s.waiting(true), n.saturating_sub(1000));
+        }
+        assert!(p.remembered() <= MAX_UNACKED, "{}", p.remembered());
+        // Those in the queue are still found.
+        let shown = std::iter::from_fn(|| p.shown(999_990)).filter(|s| s.position() > 99_000);
+        assert_eq!(shown.count(), 998);
+    }
+
+    /// Against two plain lists: of the segments that wait, and of those that
+    /// passed and are not acknowledged.
+    #[derive(Default)]
+    struct Plain {
+        waiting: Vec<(u64, u64)>,
+        passed: Vec<(u64, u64)>,
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_two_lists(
+            steps in prop::collection::vec((0u64..12, any::<bool>(), 0u64..30, 0u64..30), 1..300),
+        ) {
+            let mut p = Point::new(0, 1);
+            let mut plain = Plain::default();
+            let (mut highest, mut snd_nxt, mut una) = (100u64, 0u64, 0u64);
+            for (position, (kind, passed, a, b)) in (0u64..).zip(steps) {
+                if kind < 9 {
+                    // A new segment, or one that is reported late.
+                    let seq = if kind < 7 { highest } else { highest.saturating_sub(a * 10).max(una) };
+                    highest = highest.max(seq + 10);
+                    let waits = seq >= snd_nxt;
+                    if !passed && !waits {
+                        continue;
+                    }
+                    let mut s = Segment::new(seq, seq + 10, position, position).waiting(waits);
+                    if passed {
+                        s = s.left(position + 7);
+                        let at = plain.passed.partition_point(|s| s.0 <= seq);
+                        plain.passed.insert(at, (seq, position + 7));
+                    }
+                    if waits {
+                        let at = plain.waiting.partition_point(|s| s.0 <= seq);
+                        plain.waiting.insert(at, (seq, position));
+                    }
+                    p.remember(s, 0);
+                } else {
+                    snd_nxt = snd_nxt.max(highest.saturating_sub(a * 10));
+                    let before = una;
+                    una = una.max(snd_nxt.saturating_sub(b * 10));
+                    let shown: Vec<_> = std::iter::from_fn(|| p.shown(snd_nxt))
+                        .filter(Segment::waits)
+                        .map(|s| (s.seq, s.position()))
+                        .collect();
+                    let n = plain.waiting.partition_point(|s| s.0 < snd_nxt);
+                    prop_assert_eq!(shown, plain.waiting.drain(..n).collect::<Vec<_>>());
+                    let n = plain.passed.partition_point(|s| s.0 + 10 <= una);
+                    let latest = plain.passed.drain(..n).map(|s| s.1).max();
+                    prop_assert_eq!(p.acked(before, una).map(|a| a.egress_ns), latest);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn base_rtt_is_srtt_less_the_smoothed_delay() {
         let mut p = Point::new(0, 1);
         p.syn(1_000_000);
         let mut srtt = 21_000.0;
         for i in 0..100u64 {
             let delay = 1_000_000 + i * 100_000;
-            p.passed(i * 10, i * 10 + 10, i, delay);
+            let came = 1_000_000_000 + i;
+            let s = Segment::new(i * 10, i * 10 + 10, came, i).left(came + delay);
+            p.remember(s, 0);
             p.acked(i * 10, i * 10 + 10);
             srtt += (20_000.0 + delay as f64 / 1000.0 - srtt) / 8.0;
             let base = p.base_rtt_us(srtt as u32);

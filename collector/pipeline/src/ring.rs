@@ -136,10 +136,10 @@ impl<T: Copy + Default> Ring<T> {
         self.places.get(self.place(self.next.wrapping_sub(1)))
     }
 
-    /// Asks for the memory of the oldest entry and the two behind it.
+    /// Asks for the memory of an entry and the two behind it.
     #[inline]
-    pub fn prefetch_front(&self) {
-        if let Some(first) = self.places.get(self.place(self.first)) {
+    pub fn prefetch(&self, position: u64) {
+        if let Some(first) = self.places.get(self.place(position)) {
             prefetch::start(first);
             prefetch::line(
                 std::ptr::from_ref(first)

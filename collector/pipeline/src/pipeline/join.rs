@@ -13,6 +13,7 @@ use crate::flow::{Flow, SampleState};
 use crate::point::{Arrival, Point, Waiting};
 use crate::queue::{Mark, Queue};
 use crate::rows::{Join, PostcardRow, Sink};
+use crate::segment::Segment;
 use crate::table::FlowTable;
 
 /// A last sample may stand in for a missing one for this long.
@@ -29,7 +30,7 @@ fn fill(mark: &mut Mark, sample: &SampleState, join: Join) {
 
 /// A data packet to be joined.
 #[derive(Clone, Copy)]
-pub(super) struct Segment {
+pub(super) struct Packet {
     pub tcp_seq: u32,
     pub payload_bytes: u32,
     pub dropped: bool,
@@ -50,7 +51,7 @@ pub(super) fn join(
     flow: &mut Flow,
     clock: &mut NodeClock,
     (row, mark): (&mut PostcardRow, &mut Mark),
-    s: Segment,
+    s: Packet,
     wait_ns: u64,
 ) {
     let seq = flow.unwrap(s.tcp_seq);
@@ -66,30 +67,27 @@ pub(super) fn join(
     if arrival == Arrival::New && !s.dropped {
         // Of a flow without samples nothing would take it away again.
         if waits {
-            let delay_ns = s.egress_ns.saturating_sub(s.ingress_ns);
-            point.passed(seq, end, s.egress_ns, delay_ns);
+            let segment = s.segment(seq, end).left(s.egress_ns);
+            point.remember(segment.waiting(!sampled), s.first_position);
         }
     } else {
         row.retransmitted = arrival == Arrival::Again;
         point.disturbed();
+        if arrival == Arrival::New && !sampled && waits {
+            point.remember(s.segment(seq, end).waiting(true), s.first_position);
+        }
     }
     if arrival == Arrival::New && !sampled {
-        if waits {
-            mark.waits = true;
-            point.wait_for_sequence(s.waiting(seq), s.first_position);
-        }
+        mark.waits = waits;
         return;
     }
     join_unusual((flow, p), clock, mark, s, (seq, arrival, waits));
 }
 
-impl Segment {
-    fn waiting(&self, key: u64) -> Waiting {
-        Waiting {
-            key,
-            position: self.position,
-            ingress_ns: self.ingress_ns,
-        }
+impl Packet {
+    #[inline(always)]
+    fn segment(&self, seq: u64, end: u64) -> Segment {
+        Segment::new(seq, end, self.ingress_ns, self.position)
     }
 }
 
@@ -99,7 +97,7 @@ fn join_unusual(
     (flow, p): (&mut Flow, usize),
     clock: &mut NodeClock,
     mark: &mut Mark,
-    s: Segment,
+    s: Packet,
     (seq, arrival, waits): (u64, Arrival, bool),
 ) {
     let host = flow.host;
@@ -133,9 +131,14 @@ fn join_unusual(
     };
     mark.waits = true;
     if waits_for_sequence {
-        point.wait_for_sequence(s.waiting(seq), s.first_position);
+        let segment = s.segment(seq, seq + u64::from(s.payload_bytes));
+        point.remember(segment.waiting(true), s.first_position);
     } else {
-        point.wait_for_time(s.waiting(left_host_ns.unwrap_or(0)), s.first_position);
+        let waiting = Waiting {
+            host_ns: left_host_ns.unwrap_or(0),
+            position: s.position,
+        };
+        point.wait_for_time(waiting, s.first_position);
     }
 }
 
@@ -149,19 +152,16 @@ pub(super) fn resolve_waiting(
     sample: &SampleState,
     before_ns: Option<u64>,
 ) {
-    while let Some(w) = point.wait_sequence.front()
-        && w.key < sample.snd_nxt
-    {
-        if let Some(mark) = queue.waiting(w.position) {
+    while let Some(s) = point.shown(sample.snd_nxt) {
+        if let Some(mark) = queue.waiting(s.position()) {
             fill(mark, sample, Join::Sequence);
             if let Some(before_ns) = before_ns {
-                pairs.sent_after(w.ingress_ns, before_ns);
+                pairs.sent_after(s.ingress_ns(), before_ns);
             }
         }
-        point.wait_sequence.pop_front();
     }
     while let Some(w) = point.wait_time.front()
-        && w.key <= sample.time_ns
+        && w.host_ns <= sample.time_ns
     {
         if let Some(mark) = queue.waiting(w.position) {
             fill(mark, sample, Join::Time);

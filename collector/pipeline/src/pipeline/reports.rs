@@ -2,7 +2,7 @@
 //! From a decoded report to a row in the queue.
 
 use super::Pipeline;
-use super::join::{Segment, join};
+use super::join::{Packet, join};
 use crate::index::Packed;
 use crate::node::{TimeError, Times};
 use crate::queue::Mark;
@@ -357,7 +357,7 @@ impl<S: Sink> Pipeline<S> {
             && inner.payload_bytes > 0;
         if joins && self.config.join {
             // By value: what was just written would be read back before it is there.
-            let segment = Segment {
+            let packet = Packet {
                 tcp_seq: inner.tcp_seq,
                 payload_bytes: inner.payload_bytes,
                 dropped: report.dropped,
@@ -373,7 +373,7 @@ impl<S: Sink> Pipeline<S> {
                 flow,
                 &mut node.clock,
                 (row, mark),
-                segment,
+                packet,
                 self.join_wait_ns,
             );
         }
