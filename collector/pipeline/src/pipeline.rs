@@ -6,8 +6,9 @@ mod flows;
 mod join;
 mod publish;
 mod reports;
+mod staging;
 
-pub use reports::Datagram;
+pub use staging::Datagram;
 
 use crate::aggregate::{AggregateConfig, Aggregator};
 use crate::clock::NodeClock;

@@ -32,3 +32,20 @@ impl Interval {
         self.links.resize_with(link + 1, || None);
     }
 }
+
+/// The interval looked up last.
+#[derive(Debug, Default)]
+pub struct Last {
+    pub start_ns: u64,
+    /// 0 when none was looked up, or `offset` is no longer right.
+    pub end_ns: u64,
+    /// Place among the open intervals.
+    pub offset: usize,
+}
+
+impl Last {
+    #[inline(always)]
+    pub fn has(&self, time_ns: u64) -> bool {
+        (self.start_ns..self.end_ns).contains(&time_ns)
+    }
+}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The open intervals of one node.
 
-use super::interval::{Interval, LinkIndex};
+use super::interval::{Interval, Last, LinkIndex};
 use super::link::LinkState;
 use super::{AggregateConfig, Misfits};
 use crate::node::MAX_TIME_NS;
@@ -45,23 +45,6 @@ pub struct NodeIntervals {
     max_delay_ns: u64,
     /// Intervals can be handed on once a packet is as young as this.
     due_ns: u64,
-}
-
-/// The interval looked up last.
-#[derive(Debug, Default)]
-struct Last {
-    start_ns: u64,
-    /// 0 when none was looked up, or `offset` is no longer right.
-    end_ns: u64,
-    /// Place among the open intervals.
-    offset: usize,
-}
-
-impl Last {
-    #[inline(always)]
-    fn has(&self, time_ns: u64) -> bool {
-        (self.start_ns..self.end_ns).contains(&time_ns)
-    }
 }
 
 impl NodeIntervals {
