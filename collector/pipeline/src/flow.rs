@@ -170,8 +170,9 @@ impl Flow {
             self.reference = (1 << 32) | u64::from(seq);
             return self.reference;
         }
+        // Far from both ends of 64 bits: it begins at 2^32 and grows by 2^31 at most.
         let value =
-            reference.saturating_add_signed(i64::from(seq.wrapping_sub(reference as u32) as i32));
+            reference.wrapping_add_signed(i64::from(seq.wrapping_sub(reference as u32) as i32));
         self.reference = reference.max(value);
         value
     }

@@ -81,6 +81,8 @@ pub struct Stream {
     counts: Counts,
     /// Bit n % window: number n (within the window) has arrived.
     seen: Box<[u64]>,
+    /// Places in `seen`, a power of two.
+    window: u32,
     mask: u32,
     half: u32,
     highest: u32,
@@ -112,6 +114,7 @@ impl Stream {
         Self {
             counts: Counts::default(),
             seen: vec![0; (window as usize).div_ceil(64)].into_boxed_slice(),
+            window,
             mask: if bits == 32 {
                 u32::MAX
             } else {
@@ -170,8 +173,9 @@ impl Stream {
         }
     }
 
+    #[inline(always)]
     fn window(&self) -> u32 {
-        (self.seen.len() * 64) as u32
+        self.window
     }
 
     fn begin(&mut self, sequence: u32, time_ns: Option<u64>) {
@@ -250,7 +254,9 @@ impl Stream {
     #[inline(always)]
     fn next(&mut self, sequence: u32) {
         self.highest = sequence;
-        self.span = (self.span + 1).min(self.window());
+        if self.span < self.window {
+            self.span += 1;
+        }
         self.mark(sequence);
     }
 
@@ -279,7 +285,8 @@ impl Stream {
             return;
         };
         self.newest_ns = Some(now);
-        let elapsed = elapsed as f64;
+        // Signed, as processors convert at once; 292 years.
+        let elapsed = elapsed.min(i64::MAX as u64) as i64 as f64;
         if elapsed > self.longest_ns && self.interval_ns > 0.0 {
             self.counts.ambiguous_gaps += 1;
             return;
