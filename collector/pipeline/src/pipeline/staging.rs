@@ -10,7 +10,7 @@ use int_report::{DecodeError, InnerError, InnerPacket, Report, Usual, parse_inne
 use std::net::IpAddr;
 
 /// Datagrams looked at before the first of them is taken.
-const STAGE: usize = 16;
+const STAGE: usize = 8;
 /// Of them, those whose flows' packets are fetched before their turn.
 const PACKETS_AHEAD: usize = 4;
 
