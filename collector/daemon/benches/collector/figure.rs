@@ -13,6 +13,8 @@ pub struct Row {
     pub least: f64,
     pub most: f64,
     pub note: String,
+    /// CPU time per item on the receiving core, where that was measured.
+    pub cpu_ns: Option<f64>,
 }
 
 impl Row {
@@ -27,7 +29,26 @@ impl Row {
             least: values[0],
             most: values[RUNS - 1],
             note: String::new(),
+            cpu_ns: None,
         }
+    }
+
+    /// The same for runs that also give CPU time per item in ns.
+    pub fn median_with_cpu(
+        what: &'static str,
+        target: f64,
+        mut run: impl FnMut() -> (f64, f64),
+    ) -> Self {
+        let mut cpu = Vec::new();
+        let mut row = Self::median(what, target, || {
+            let (rate, cpu_ns) = run();
+            cpu.push(cpu_ns);
+            rate
+        });
+        cpu.sort_by(f64::total_cmp);
+        row.cpu_ns = Some(cpu[RUNS / 2]);
+        row.note = format!("{:.0} ns of CPU each", cpu[RUNS / 2]);
+        row
     }
 
     pub fn head() {
@@ -63,6 +84,11 @@ impl Row {
 /// CPU time of all threads of this process.
 pub fn process_cpu() -> Duration {
     cpu(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+/// CPU time of the calling thread.
+pub fn thread_cpu() -> Duration {
+    cpu(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
 fn cpu(clock: libc::clockid_t) -> Duration {
