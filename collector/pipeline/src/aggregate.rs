@@ -107,22 +107,6 @@ impl Aggregator {
         &mut self.nodes[i]
     }
 
-    #[inline]
-    fn last(&self, node_id: u32) -> Option<&NodeIntervals> {
-        self.nodes
-            .get(self.last_node)
-            .filter(|n| n.node_id() == node_id)
-    }
-
-    /// Has the totals brought near that a sample at a node's time will be counted
-    /// in. Those of packets are not worth it.
-    #[inline]
-    pub fn foresee_sample(&self, (node_id, time_ns): (u32, u64), flow_id: u64, port: u32) {
-        if let Some(node) = self.last(node_id) {
-            node.foresee_sample(time_ns, flow_id, port);
-        }
-    }
-
     /// Takes a packet; gives the update that became complete by it.
     #[inline]
     pub fn postcard(&mut self, row: &PostcardRow) -> Option<Update> {

@@ -45,15 +45,6 @@ impl Mapping {
             .wrapping_add_signed(correction)
     }
 
-    /// Node time of a host time to within a part in a thousand of the correction:
-    /// quick, for what need not be exact.
-    #[inline]
-    pub fn about_node(&self, host_ns: u64) -> u64 {
-        let raw = host_ns.wrapping_add_signed(self.offset_ns.wrapping_neg());
-        let elapsed = signed_difference(raw, self.reference_ns);
-        raw.wrapping_add_signed(((elapsed * self.drift) as i64).wrapping_neg())
-    }
-
     /// Node time of a host time.
     #[inline]
     pub fn to_node(&self, host_ns: u64) -> u64 {

@@ -2,7 +2,6 @@
 //! The flows of one interval.
 
 use super::flow::FlowTotals;
-use crate::prefetch;
 use crate::rows::{PostcardRow, ProbeRow};
 use tidemark_proto::telemetry::FlowInterval;
 
@@ -81,17 +80,6 @@ impl Flows {
                 return;
             }
             at = (at + 1) & mask;
-        }
-    }
-
-    /// Asks for the totals of a flow.
-    #[inline]
-    pub fn prefetch(&self, flow_id: u64, port: u32) {
-        let at = (hash(flow_id, port) >> (self.shift & 63)) as usize;
-        if let Some(&place) = self.places.get(at)
-            && let Some(totals) = self.totals.get((place as usize).wrapping_sub(1))
-        {
-            prefetch::lines(totals, size_of::<FlowTotals>());
         }
     }
 

@@ -195,16 +195,6 @@ impl NodeIntervals {
         Some(i)
     }
 
-    /// See [`super::Aggregator::foresee_sample`].
-    #[inline]
-    pub fn foresee_sample(&self, time_ns: u64, flow_id: u64, port: u32) {
-        if self.last_sample.has(time_ns)
-            && let Some(interval) = self.open.get(self.last_sample.offset)
-        {
-            interval.flows.prefetch(flow_id, port);
-        }
-    }
-
     #[inline]
     pub fn postcard(&mut self, row: &PostcardRow, misfits: &mut Misfits) {
         let Some(link) = self.link((row.port, row.queue)) else {

@@ -5,21 +5,18 @@ use super::join::resolve_waiting;
 use super::{Held, Pipeline};
 use crate::flow::SampleState;
 use crate::index::Packed;
-use crate::prefetch;
 use crate::rows::{Event, ProbeRow, Sink};
 use crate::table::Found;
 use int_report::FlowKey;
 use std::collections::VecDeque;
 use tcp_probe::Sample;
 
-/// Events that are themselves fetched before their turn.
-const EVENTS_AHEAD: usize = 16;
 /// Samples whose flows are fetched before their turn, and those of them whose
 /// packets are.
 const FLOWS_AHEAD: usize = 8;
 const PACKETS_AHEAD: usize = 5;
-/// And those whose totals and packets' marks are.
-const TOTALS_AHEAD: usize = 2;
+/// And those whose packets' marks are.
+const MARKS_AHEAD: usize = 2;
 /// How far back an event is sorted in by its time (CPUs are read in turn).
 const SORT_DEPTH: usize = 256;
 /// More data in flight than this is no valid pair of sequence numbers.
@@ -138,9 +135,6 @@ impl<S: Sink> Pipeline<S> {
     /// Has the flow of a sample that comes soon brought near.
     #[inline(always)]
     fn fetch_ahead(&self, held: &mut VecDeque<Held>) {
-        if let Some(held) = held.get(EVENTS_AHEAD) {
-            prefetch::lines(held, size_of::<Held>());
-        }
         if let Some(held) = held.get_mut(FLOWS_AHEAD)
             && let tcp_probe::Event::Probe(s) = &held.event
         {
@@ -151,17 +145,11 @@ impl<S: Sink> Pipeline<S> {
         {
             self.flows.prefetch_oldest(found.slot);
         }
-        if let Some(held) = held.get(TOTALS_AHEAD)
+        if let Some(held) = held.get(MARKS_AHEAD)
             && let Some(found) = held.slot
-            && let tcp_probe::Event::Probe(s) = &held.event
             && let Some(flow) = self.flows.get(found.slot)
             && let Some(point) = flow.points.first()
-            && let Some(node) = self.nodes.get(usize::from(point.node))
         {
-            if let Some(m) = node.clock.mapping(held.host) {
-                let at = (node.state.node_id, m.about_node(s.time_ns));
-                self.aggregator.foresee_sample(at, flow.id, point.port);
-            }
             for position in point.oldest_waiting().into_iter().flatten() {
                 self.queue.prefetch(position);
             }
