@@ -33,21 +33,25 @@ impl Row {
         }
     }
 
-    /// The same for runs that also give CPU time per item in ns.
+    /// The same for runs that also give CPU time per item in ns: that of the
+    /// receiving and that of the sending side.
     pub fn median_with_cpu(
         what: &'static str,
         target: f64,
-        mut run: impl FnMut() -> (f64, f64),
+        mut run: impl FnMut() -> (f64, [f64; 2]),
     ) -> Self {
-        let mut cpu = Vec::new();
+        let mut cpu = [const { Vec::new() }; 2];
         let mut row = Self::median(what, target, || {
             let (rate, cpu_ns) = run();
-            cpu.push(cpu_ns);
+            cpu.iter_mut()
+                .zip(cpu_ns)
+                .for_each(|(all, ns)| all.push(ns));
             rate
         });
-        cpu.sort_by(f64::total_cmp);
-        row.cpu_ns = Some(cpu[RUNS / 2]);
-        row.note = format!("{:.0} ns of CPU each", cpu[RUNS / 2]);
+        cpu.iter_mut().for_each(|all| all.sort_by(f64::total_cmp));
+        let [receiver, sender] = cpu.map(|all| all[RUNS / 2]);
+        row.cpu_ns = Some(receiver);
+        row.note = format!("{receiver:.0} ns of CPU each; the sender {sender:.0} with its waiting");
         row
     }
 
