@@ -84,6 +84,12 @@ pub fn patch(report: &mut [u8], p: &Packet) {
     report[76..80].copy_from_slice(&p.seq().to_be_bytes());
 }
 
+/// Makes a report one of another part of the node, which numbers by itself.
+pub fn set_part(report: &mut [u8], part: u32) {
+    let word = u32::from_be_bytes([report[0], report[1], report[2], report[3]]) | part << 22;
+    report[..4].copy_from_slice(&word.to_be_bytes());
+}
+
 fn source(flow: u32) -> u32 {
     0x0a00_0001 + flow
 }
