@@ -12,12 +12,10 @@ const SUB_BITS: u32 = 6;
 /// Bucket number of a value.
 #[inline]
 pub fn bucket_of(value: u64) -> u32 {
-    if value < LINEAR {
-        return value as u32;
-    }
-    let exponent = 63 - value.leading_zeros(); // >= 7
-    let sub = (value >> (exponent - SUB_BITS)) as u32 & ((1 << SUB_BITS) - 1);
-    LINEAR as u32 + ((exponent - 7) << SUB_BITS) + sub
+    // What is left of a value from 128 on, cut to its first seven bits, lies in
+    // 64..128; every bit cut makes a run of 64 buckets.
+    let shift = (63 - SUB_BITS).saturating_sub((value | 1).leading_zeros());
+    (shift << SUB_BITS) + (value >> shift) as u32
 }
 
 /// Smallest value of a bucket and the number of values in it.
@@ -126,6 +124,12 @@ mod tests {
             let (low, width) = bucket_range(bucket_of(v));
             prop_assert!(low <= v && v - low < width);
             prop_assert!(width == 1 || (width as f64) <= low as f64 / 64.0);
+        }
+
+        #[test]
+        fn buckets_have_no_gap(b in 0u32..bucket_of(u64::MAX)) {
+            let (low, width) = bucket_range(b);
+            prop_assert_eq!((bucket_of(low), bucket_of(low + width)), (b, b + 1));
         }
 
         #[test]

@@ -160,14 +160,10 @@ impl Engine {
                 });
             }
             Input::HostEvents { host, events } => {
-                for e in events {
-                    self.pipeline.push_event(&host, e);
-                }
+                self.pipeline.push_events(&host, events);
             }
             Input::Events(events) => {
-                for e in events {
-                    self.pipeline.push_event(&self.host, e);
-                }
+                self.pipeline.push_events(&self.host, events);
             }
         }
     }

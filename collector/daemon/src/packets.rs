@@ -19,7 +19,41 @@ struct Packet {
     cwnd: u32,
 }
 
+/// A packet on its way into the memory.
+#[derive(Clone, Copy)]
+pub struct Remembered {
+    node_id: u32,
+    port: u32,
+    packet: Packet,
+}
+
+impl From<&PostcardRow> for Remembered {
+    #[inline]
+    fn from(row: &PostcardRow) -> Self {
+        Self {
+            node_id: row.node_id,
+            port: row.port,
+            packet: Packet {
+                ingress_ns: row.ingress_ns,
+                egress_ns: if row.dropped { 0 } else { row.egress_ns },
+                occupancy_bytes: row.occupancy_bytes,
+                flow_id: row.flow_id,
+                ip_bytes: row.ip_bytes,
+                cwnd: row.cwnd,
+            },
+        }
+    }
+}
+
 impl Packet {
+    fn time_ns(&self) -> u64 {
+        if self.dropped() {
+            self.ingress_ns
+        } else {
+            self.egress_ns
+        }
+    }
+
     fn dropped(&self) -> bool {
         self.egress_ns == 0
     }
@@ -106,30 +140,21 @@ impl PacketMemory {
     }
 
     /// Adds packets and forgets old ones.
-    pub fn add(&self, rows: &[PostcardRow]) {
+    pub fn add(&self, packets: &[Remembered]) {
         let mut guard = self.state();
         let state = &mut *guard;
-        for run in rows.chunk_by(|a, b| (a.node_id, a.port) == (b.node_id, b.port)) {
-            let Some(first) = run.first() else { continue };
-            let port = state.ports.entry((first.node_id, first.port)).or_default();
-            for row in run {
-                port.push_back(Packet {
-                    ingress_ns: row.ingress_ns,
-                    egress_ns: if row.dropped { 0 } else { row.egress_ns },
-                    occupancy_bytes: row.occupancy_bytes,
-                    flow_id: row.flow_id,
-                    ip_bytes: row.ip_bytes,
-                    cwnd: row.cwnd,
-                });
-                state.packets += 1;
-                let newest = row.time_ns();
-                while port.front().is_some_and(|p| {
-                    // A clock that started anew leaves its past behind as well.
-                    p.ingress_ns.abs_diff(newest) > self.keep_ns
-                }) {
-                    port.pop_front();
-                    state.packets -= 1;
-                }
+        for run in packets.chunk_by(|a, b| (a.node_id, a.port) == (b.node_id, b.port)) {
+            let Some(last) = run.last() else { continue };
+            let port = state.ports.entry((last.node_id, last.port)).or_default();
+            run.iter().for_each(|p| port.push_back(p.packet));
+            state.packets += run.len();
+            let newest = last.packet.time_ns();
+            while port.front().is_some_and(|p| {
+                // A clock that started anew leaves its past behind as well.
+                p.ingress_ns.abs_diff(newest) > self.keep_ns
+            }) {
+                port.pop_front();
+                state.packets -= 1;
             }
             while state.packets > self.max_packets
                 && let Some(longest) = state.ports.values_mut().max_by_key(|p| p.length)
@@ -187,14 +212,14 @@ impl PacketMemory {
 mod tests {
     use super::*;
 
-    fn row(ingress_ns: u64) -> PostcardRow {
-        PostcardRow {
+    fn row(ingress_ns: u64) -> Remembered {
+        Remembered::from(&PostcardRow {
             node_id: 1,
             port: 2,
             ingress_ns,
             egress_ns: ingress_ns + 5,
             ..PostcardRow::default()
-        }
+        })
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! What receivers hand to the engine.
 
 use crate::receive;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -120,21 +120,55 @@ impl Batch {
     }
 
     /// The datagrams in order of reception.
-    pub fn datagrams(&self) -> impl Iterator<Item = Datagram<'_>> {
-        let mut start = 0;
-        self.buffers.messages.iter().flat_map(move |m| {
-            let bytes = self.buffers.bytes.get(start..m.end).unwrap_or_default();
-            start = m.end;
-            // An empty datagram has arrived too.
-            let empty: Option<&[u8]> = bytes.is_empty().then_some(&[]);
-            empty
-                .into_iter()
-                .chain(bytes.chunks(m.segment_bytes))
-                .map(|payload| Datagram {
-                    exporter: m.exporter,
-                    rx_unix_ns: m.rx_unix_ns,
-                    payload,
-                })
+    pub fn datagrams(&self) -> Datagrams<'_> {
+        Datagrams {
+            messages: self.buffers.messages.iter(),
+            bytes: &self.buffers.bytes,
+            start: 0,
+            rest: &[],
+            exporter: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            rx_unix_ns: 0,
+            segment_bytes: 1,
+        }
+    }
+}
+
+/// See [`Batch::datagrams`].
+#[derive(Clone, Debug)]
+pub struct Datagrams<'a> {
+    messages: std::slice::Iter<'a, Message>,
+    /// Of all messages.
+    bytes: &'a [u8],
+    /// Where the next message begins.
+    start: usize,
+    /// What is left of the message at hand.
+    rest: &'a [u8],
+    exporter: IpAddr,
+    rx_unix_ns: u64,
+    segment_bytes: usize,
+}
+
+impl<'a> Iterator for Datagrams<'a> {
+    type Item = Datagram<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Datagram<'a>> {
+        if self.rest.is_empty() {
+            let m = self.messages.next()?;
+            // Nothing is left of an empty datagram: it has arrived too.
+            self.rest = self.bytes.get(self.start..m.end).unwrap_or_default();
+            self.start = m.end;
+            self.exporter = m.exporter;
+            self.rx_unix_ns = m.rx_unix_ns;
+            self.segment_bytes = m.segment_bytes;
+        }
+        let length = self.segment_bytes.min(self.rest.len());
+        let (payload, rest) = self.rest.split_at(length);
+        self.rest = rest;
+        Some(Datagram {
+            exporter: self.exporter,
+            rx_unix_ns: self.rx_unix_ns,
+            payload,
         })
     }
 }

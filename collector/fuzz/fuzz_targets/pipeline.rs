@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Datagrams and samples of any kind through the pipeline: nothing panics, and
-//! every report is accounted for.
+//! every report is accounted for, and it does not matter whether datagrams are
+//! pushed together or their reports one by one.
 #![no_main]
 
 use int_report::FlowKey;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use tcp_probe::{Event, Sample};
 use tidemark_pipeline::{Config, Datagram, Pipeline, VecSink};
 
@@ -18,28 +19,50 @@ fn operations(mut data: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     })
 }
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+fn pipeline() -> Pipeline<VecSink> {
     let config = Config {
         local_host: Some("local".into()),
         max_flows: 16,
         max_pending: 1024,
         ..Config::default()
     };
-    let mut pipeline = Pipeline::new(config, VecSink::default()).unwrap();
-    let exporter = IpAddr::from([192, 0, 2, 1]);
+    Pipeline::new(config, VecSink::default()).unwrap()
+}
+
+const EXPORTER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
+
+/// Several datagrams at once to one pipeline, report by report to the other.
+fn push(
+    (many, single): (&mut Pipeline<VecSink>, &mut Pipeline<VecSink>),
+    batch: &mut Vec<(u64, &[u8])>,
+) {
+    many.push_datagrams(
+        batch.iter().map(|&(rx_ns, payload)| Datagram {
+            exporter: EXPORTER,
+            rx_ns,
+            payload,
+        }),
+        |_, _| {},
+    );
+    for (rx_ns, payload) in batch.drain(..) {
+        let _ = int_report::decode(payload, |r| single.push_report(EXPORTER, &r, rx_ns));
+    }
+}
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    let (mut many, mut single) = (pipeline(), pipeline());
+    let mut batch = Vec::new();
     let mut rx_ns = 1_000_000_000u64;
     for (op, contents) in operations(data) {
         rx_ns += u64::from(op >> 2) * 1_000_000;
+        if op & 3 < 2 {
+            batch.push((rx_ns, contents));
+        }
+        if op & 3 > 0 {
+            push((&mut many, &mut single), &mut batch);
+        }
         match op & 3 {
-            0 | 1 => pipeline.push_datagrams(
-                [Datagram {
-                    exporter,
-                    rx_ns,
-                    payload: contents,
-                }]
-                .into_iter(),
-                |_, _| {},
-            ),
+            0 | 1 => {}
             2 => {
                 let word = |at: usize| {
                     contents
@@ -65,13 +88,20 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
                     rcv_wnd: 1,
                     sock_cookie: 1,
                 });
-                pipeline.push_event("local", event);
+                many.push_event("local", event);
+                single.push_event("local", event);
             }
-            _ => pipeline.advance(rx_ns),
+            _ => {
+                many.advance(rx_ns);
+                single.advance(rx_ns);
+            }
         }
     }
-    pipeline.finish();
-    let s = pipeline.stats();
+    push((&mut many, &mut single), &mut batch);
+    many.finish();
+    single.finish();
+    let s = many.stats();
+    assert_eq!(s, single.stats());
     let explained = s.postcard_rows
         + s.reports_duplicate
         + s.reports_without_time
@@ -81,5 +111,10 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         + s.drop_summaries
         + s.drops_not_of_queue;
     assert_eq!(s.reports, explained);
-    assert_eq!(pipeline.sink().postcards.len() as u64, s.postcard_rows);
+    let (a, b) = (many.sink(), single.sink());
+    assert_eq!(a.postcards.len() as u64, s.postcard_rows);
+    assert_eq!(a.postcards, b.postcards);
+    assert_eq!(a.probes, b.probes);
+    assert_eq!(a.events, b.events);
+    assert_eq!(a.updates, b.updates);
 });

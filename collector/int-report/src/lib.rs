@@ -32,6 +32,7 @@ pub mod inner;
 pub mod report;
 pub mod sequence;
 pub mod time;
+mod usual;
 mod v0_5;
 mod v1;
 mod v2;
@@ -41,6 +42,7 @@ pub use flow::FlowKey;
 pub use header::{StreamHeader, peek_header};
 pub use inner::{InnerPacket, parse_inner};
 pub use report::{Inner, InnerKind, Report};
+pub use usual::{Usual, usual};
 
 /// Domain-specific id of Tidemark's own metadata ("TM").
 pub const DS_TIDEMARK: u16 = 0x544D;

@@ -8,7 +8,7 @@ use crate::error::DecodeError;
 use crate::report::{Inner, InnerKind, Report};
 
 const GROUP_HEADER_BYTES: usize = 8;
-const LENGTH_TO_END: u8 = 0xff;
+pub(crate) const LENGTH_TO_END: u8 = 0xff;
 /// Domain-specific bits of [`DS_TIDEMARK`].
 pub(crate) const DS_LIMIT: u16 = 0x8000;
 pub(crate) const DS_POLICY: u16 = 0x4000;
@@ -184,7 +184,7 @@ fn read_metadata(
 }
 
 #[inline(always)]
-fn available(timestamp: u64) -> Option<u64> {
+pub(crate) fn available(timestamp: u64) -> Option<u64> {
     (timestamp != u64::MAX).then_some(timestamp)
 }
 

@@ -86,6 +86,11 @@ impl Aggregator {
         {
             return self.last_node;
         }
+        self.find(node_id)
+    }
+
+    #[cold]
+    fn find(&mut self, node_id: u32) -> usize {
         self.last_node = match self.node_index.get(&node_id) {
             Some(&i) => i,
             None => {
@@ -102,32 +107,42 @@ impl Aggregator {
         &mut self.nodes[i]
     }
 
-    /// Has the totals brought near that a packet or sample at a node's time will
-    /// be counted in.
-    #[inline]
-    pub fn foresee(&self, (node_id, time_ns): (u32, u64), flow_id: u64, port: u32) {
-        if let Some(node) = self.nodes.get(self.last_node)
-            && node.node_id() == node_id
-        {
-            node.foresee(time_ns, flow_id, port);
-        }
-    }
-
     /// Takes a packet; gives the update that became complete by it.
     #[inline]
     pub fn postcard(&mut self, row: &PostcardRow) -> Option<Update> {
+        if self.count(row) {
+            self.close_due()
+        } else {
+            None
+        }
+    }
+
+    /// Takes a packet; true when [`Aggregator::close_due`] has something to do.
+    #[inline(always)]
+    pub(crate) fn count(&mut self, row: &PostcardRow) -> bool {
         let i = self.position(row.node_id);
-        let node = &mut self.nodes[i];
+        let Some(node) = self.nodes.get_mut(i) else {
+            return false;
+        };
         node.postcard(row, &mut self.misfits);
+        node.due().is_some()
+    }
+
+    /// Closes what is due at the node of the last packet.
+    #[cold]
+    pub(crate) fn close_due(&mut self) -> Option<Update> {
+        let node = self.nodes.get(self.last_node)?;
         let to_ns = node.due()?;
-        self.close(row.node_id, to_ns)
+        self.close(node.node_id(), to_ns)
     }
 
     /// Takes a sample.
     #[inline]
     pub fn probe(&mut self, row: &ProbeRow) {
         let i = self.position(row.node_id);
-        self.nodes[i].probe(row, &mut self.misfits);
+        if let Some(node) = self.nodes.get_mut(i) {
+            node.probe(row, &mut self.misfits);
+        }
     }
 
     /// Takes an event; gives the update that became complete by it.

@@ -55,14 +55,39 @@ impl Mapping {
     }
 }
 
+/// What pairs of a node's packets and a host's samples tell.
 #[derive(Clone, Debug, Default)]
-struct Pairs {
+pub struct Pairs {
     /// `t - x` of upper bounds.
     upper: Envelope,
     /// `x - t` of lower bounds.
     lower: Envelope,
     count: u64,
     mapping: Option<Mapping>,
+}
+
+impl Pairs {
+    /// A segment that came in at `ingress_ns` had not left its host at `host_ns`.
+    #[inline]
+    pub fn sent_after(&mut self, ingress_ns: u64, host_ns: u64) {
+        self.lower
+            .add(ingress_ns, ingress_ns.wrapping_sub(host_ns) as i64);
+        self.count += 1;
+    }
+
+    /// A segment that left at `egress_ns` was known to be acknowledged at `host_ns`.
+    #[inline]
+    pub fn acked_before(&mut self, egress_ns: u64, host_ns: u64) {
+        self.upper
+            .add(egress_ns, host_ns.wrapping_sub(egress_ns) as i64);
+        self.count += 1;
+    }
+
+    /// The mapping as last computed.
+    #[inline]
+    pub fn mapping(&self) -> Option<&Mapping> {
+        self.mapping.as_ref()
+    }
 }
 
 /// All that is known of one node's clock.
@@ -84,8 +109,9 @@ impl NodeClock {
         }
     }
 
+    /// Pairs with a host.
     #[inline]
-    fn pairs(&mut self, host: u16) -> &mut Pairs {
+    pub fn pairs(&mut self, host: u16) -> &mut Pairs {
         let i = usize::from(host);
         if self.hosts.len() <= i {
             self.hosts.resize_with(i + 1, Pairs::default);
@@ -101,24 +127,6 @@ impl NodeClock {
             self.received
                 .add(egress_ns, rx_ns.wrapping_sub(egress_ns) as i64);
         }
-    }
-
-    /// A segment that came in at `ingress_ns` had not left its host at `host_ns`.
-    #[inline]
-    pub fn sent_after(&mut self, host: u16, ingress_ns: u64, host_ns: u64) {
-        let p = self.pairs(host);
-        p.lower
-            .add(ingress_ns, ingress_ns.wrapping_sub(host_ns) as i64);
-        p.count += 1;
-    }
-
-    /// A segment that left at `egress_ns` was known to be acknowledged at `host_ns`.
-    #[inline]
-    pub fn acked_before(&mut self, host: u16, egress_ns: u64, host_ns: u64) {
-        let p = self.pairs(host);
-        p.upper
-            .add(egress_ns, host_ns.wrapping_sub(egress_ns) as i64);
-        p.count += 1;
     }
 
     /// The collector's own clock is not mapped yet: reports can do that at once.
@@ -227,8 +235,10 @@ mod tests {
             let x = SECOND + i * 1_000_000;
             let y = host_of(x, 7 * SECOND as i64, -31.0);
             c.received(x, 0);
-            c.sent_after(0, x, y - 10_000_000 - jitter(i, 3_000_000));
-            c.acked_before(0, x, y + 10_000_000 + jitter(i * 7, 3_000_000));
+            c.pairs(0)
+                .sent_after(x, y - 10_000_000 - jitter(i, 3_000_000));
+            c.pairs(0)
+                .acked_before(x, y + 10_000_000 + jitter(i * 7, 3_000_000));
         }
         c.update();
         let m = c.mapping(0).unwrap();
@@ -247,8 +257,8 @@ mod tests {
             let x = SECOND + i * 1_000_000;
             let y = host_of(x, 0, 0.0);
             c.received(x, y + 3600 * SECOND);
-            c.sent_after(0, x, y - 5_000_000);
-            c.acked_before(0, x, y + 5_000_000);
+            c.pairs(0).sent_after(x, y - 5_000_000);
+            c.pairs(0).acked_before(x, y + 5_000_000);
         }
         c.update();
         assert!(c.local_refuted());
@@ -272,8 +282,8 @@ mod tests {
             let mut c = NodeClock::new(Some(0));
             for (a, b) in points {
                 c.received(a, b);
-                c.sent_after(0, a, b);
-                c.acked_before(1, b, a);
+                c.pairs(0).sent_after(a, b);
+                c.pairs(1).acked_before(b, a);
                 c.update();
             }
         }

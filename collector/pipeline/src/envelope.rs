@@ -44,22 +44,29 @@ struct Point {
 #[derive(Clone, Debug, Default)]
 pub struct Envelope {
     points: VecDeque<Point>,
+    /// Of the last window: where it begins, and its smallest residual.
+    start_ns: u64,
+    least_ns: i64,
 }
 
 impl Envelope {
     /// Adds an observation.
     #[inline]
     pub fn add(&mut self, x_ns: u64, residual_ns: i64) {
-        let window = x_ns / WINDOW_NS;
-        if let Some(p) = self.points.back()
-            && p.window == window
-            && residual_ns >= p.residual_ns
+        if x_ns.wrapping_sub(self.start_ns) < WINDOW_NS
+            && residual_ns >= self.least_ns
+            && !self.points.is_empty()
         {
             return;
         }
-        self.add_to(window, x_ns, residual_ns);
+        self.add_to(x_ns / WINDOW_NS, x_ns, residual_ns);
+        if let Some(last) = self.points.back() {
+            self.start_ns = last.window * WINDOW_NS;
+            self.least_ns = last.residual_ns;
+        }
     }
 
+    #[inline(never)]
     fn add_to(&mut self, window: u64, x_ns: u64, residual_ns: i64) {
         // Nearly always the last window; a little disorder is normal.
         for p in self.points.iter_mut().rev().take(8) {
@@ -136,5 +143,34 @@ impl Envelope {
             at_x0_ns: base as f64 + edge[0].1,
             slope,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        /// Against a map of windows, for times that never go back by a window.
+        #[test]
+        fn keeps_the_smallest_of_each_window(
+            steps in prop::collection::vec((0u64..400_000_000, -50i64..50), 1..300),
+        ) {
+            let mut envelope = Envelope::default();
+            let mut plain: BTreeMap<u64, (i64, u64)> = BTreeMap::new();
+            let mut x = 1u64 << 40;
+            for (forward, residual) in steps {
+                x += forward / 3;
+                envelope.add(x, residual);
+                let least = plain.entry(x / WINDOW_NS).or_insert((residual, x));
+                if residual < least.0 {
+                    *least = (residual, x);
+                }
+            }
+            let kept: Vec<_> = envelope.points.iter().map(|p| (p.window, (p.residual_ns, p.x_ns))).collect();
+            prop_assert_eq!(kept, plain.into_iter().collect::<Vec<_>>());
+        }
     }
 }

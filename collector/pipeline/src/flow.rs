@@ -5,9 +5,9 @@
 use crate::index::Packed;
 use crate::point::Point;
 use crate::prefetch;
+use crate::ring::Ring;
 use int_report::FlowKey;
 use smallvec::SmallVec;
-use std::collections::VecDeque;
 
 /// Samples remembered per flow, for packets reported after their sample.
 const MAX_SAMPLES: usize = 32;
@@ -23,6 +23,29 @@ pub struct SampleState {
     pub cwnd: u32,
     pub ssthresh: u32,
     pub srtt_us: u32,
+}
+
+/// What is kept of a sample for packets reported after it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Kept {
+    time_ns: u64,
+    snd_nxt: u64,
+    cwnd: u32,
+    ssthresh: u32,
+    srtt_us: u32,
+}
+
+impl Kept {
+    fn state(&self) -> SampleState {
+        SampleState {
+            time_ns: self.time_ns,
+            snd_nxt: self.snd_nxt,
+            snd_una: 0,
+            cwnd: self.cwnd,
+            ssthresh: self.ssthresh,
+            srtt_us: self.srtt_us,
+        }
+    }
 }
 
 /// First packet of a TCP connection.
@@ -91,7 +114,7 @@ pub struct Flow {
     /// Nearly always one: it lies beside the rest.
     pub points: SmallVec<[Point; 1]>,
     last: SampleState,
-    samples: VecDeque<SampleState>,
+    samples: Ring<Kept>,
     pub cookie: Option<u64>,
     pub syn: Option<Syn>,
     pub handshake_rtt_ns: u64,
@@ -122,7 +145,7 @@ impl Flow {
             has_sample: false,
             awaits_answer: false,
             last: SampleState::default(),
-            samples: VecDeque::new(),
+            samples: Ring::default(),
         }
     }
 
@@ -147,8 +170,9 @@ impl Flow {
             self.reference = (1 << 32) | u64::from(seq);
             return self.reference;
         }
+        // Far from both ends of 64 bits: it begins at 2^32 and grows by 2^31 at most.
         let value =
-            reference.saturating_add_signed(i64::from(seq.wrapping_sub(reference as u32) as i32));
+            reference.wrapping_add_signed(i64::from(seq.wrapping_sub(reference as u32) as i32));
         self.reference = reference.max(value);
         value
     }
@@ -192,31 +216,41 @@ impl Flow {
         if self.samples.len() == MAX_SAMPLES {
             self.samples.pop_front();
         }
-        self.samples.push_back(sample);
+        self.samples.push_back(Kept {
+            time_ns: sample.time_ns,
+            snd_nxt: sample.snd_nxt,
+            cwnd: sample.cwnd,
+            ssthresh: sample.ssthresh,
+            srtt_us: sample.srtt_us,
+        });
         sample
     }
 
-    /// The first sample whose `snd_nxt` is beyond `seq`, and the one before it.
+    /// Whether a sample with `snd_nxt` beyond `seq` is remembered.
     #[inline]
-    pub fn sample_beyond(&self, seq: u64) -> Option<(SampleState, Option<SampleState>)> {
-        // Nearly always the packet is reported before its sample: no search,
-        // which would touch many cache lines.
-        if self.last_sample()?.snd_nxt <= seq {
+    pub fn sampled_beyond(&self, seq: u64) -> bool {
+        self.has_sample && self.last.snd_nxt > seq
+    }
+
+    /// The first sample whose `snd_nxt` is beyond `seq`, without its `snd_una`, and
+    /// the time of the one before it.
+    pub fn sample_beyond(&self, seq: u64) -> Option<(SampleState, Option<u64>)> {
+        if !self.sampled_beyond(seq) {
             return None;
         }
         let i = self.samples.partition_point(|s| s.snd_nxt <= seq);
-        let before = i.checked_sub(1).and_then(|b| self.samples.get(b)).copied();
-        self.samples.get(i).map(|s| (*s, before))
+        let before = i.checked_sub(1).and_then(|b| self.samples.get(b));
+        let found = self.samples.get(i)?;
+        Some((found.state(), before.map(|b| b.time_ns)))
     }
 
-    /// The first sample at or after a host time.
-    #[inline]
+    /// The first sample at or after a host time, without its `snd_una`.
     pub fn sample_after(&self, host_ns: u64) -> Option<SampleState> {
         if self.last_sample()?.time_ns < host_ns {
             return None;
         }
         let i = self.samples.partition_point(|s| s.time_ns < host_ns);
-        self.samples.get(i).copied()
+        self.samples.get(i).map(Kept::state)
     }
 
     /// Forgets the sequence space: another connection has the same ports.
@@ -266,7 +300,7 @@ mod tests {
             });
         }
         let (s, before) = f.sample_beyond(300).unwrap();
-        assert_eq!((s.cwnd, before.unwrap().cwnd), (4, 3));
+        assert_eq!((s.cwnd, before), (4, Some(30)));
         assert!(f.sample_beyond(900).is_none());
         assert_eq!(f.sample_after(41).unwrap().cwnd, 5);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which slot a five-tuple's flow is in.
 
-use int_report::FlowKey;
+use int_report::{FlowKey, Usual};
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
 
@@ -25,6 +25,12 @@ impl Packed {
     #[inline]
     pub fn is_whole(self) -> bool {
         self.1 != DIGEST
+    }
+
+    /// That of a usual report's packet.
+    #[inline(always)]
+    pub fn of_usual(usual: &Usual<'_>) -> Self {
+        Self(usual.addresses(), u64::from(usual.ports()) << 8 | 6)
     }
 
     #[inline]

@@ -23,10 +23,11 @@ pub mod point;
 mod prefetch;
 pub mod profile;
 mod queue;
+mod ring;
 pub mod rows;
+mod segment;
 pub mod stats;
 pub mod table;
-mod unacked;
 
 pub use aggregate::{AggregateConfig, Aggregator};
 pub use config::{Config, ConfigError, DepthUnit, NodeConfig, PortConfig, TimeUnit, proto_nodes};

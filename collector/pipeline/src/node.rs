@@ -45,6 +45,7 @@ pub struct NodeState {
     suspects: u32,
     suspect_ns: u64,
     max_forward_ns: u64,
+    depth_unit_bytes: u64,
     /// Port and wire overhead looked up last.
     last_overhead: Option<(u32, u32)>,
     /// Reports whose egress timestamp is before their ingress timestamp.
@@ -61,6 +62,7 @@ impl NodeState {
         Self {
             node_id,
             is_plain: mask == u64::MAX && config.time_unit.ns() == 1,
+            depth_unit_bytes: config.depth_unit_bytes().into(),
             config,
             mask,
             last_ticks: None,
@@ -187,7 +189,7 @@ impl NodeState {
     /// Bytes of an occupancy in the node's unit.
     #[inline]
     pub fn depth_bytes(&self, depth: u32) -> u64 {
-        u64::from(depth) * u64::from(self.config.depth_unit_bytes())
+        u64::from(depth) * self.depth_unit_bytes
     }
 
     fn port(&self, port: u32) -> Option<&PortConfig> {

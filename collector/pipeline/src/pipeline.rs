@@ -6,8 +6,9 @@ mod flows;
 mod join;
 mod publish;
 mod reports;
+mod staging;
 
-pub use reports::Datagram;
+pub use staging::Datagram;
 
 use crate::aggregate::{AggregateConfig, Aggregator};
 use crate::clock::NodeClock;
@@ -281,5 +282,7 @@ impl<S: Sink> Pipeline<S> {
     }
 }
 
+#[cfg(test)]
+mod quick_tests;
 #[cfg(test)]
 mod tests;

@@ -3,10 +3,11 @@
 //! of its packets wait for a sample, and the queueing delay its ACKs tell of.
 
 use crate::prefetch;
-use crate::unacked::Unacked;
-use std::collections::VecDeque;
+use crate::ring::Ring;
+use crate::segment::Segment;
 
-/// Unacknowledged segments remembered per flow and port.
+/// Unacknowledged segments remembered per flow and port, beside those that wait
+/// for a sample.
 const MAX_UNACKED: usize = 16_384;
 /// Ranges never seen, remembered per flow and port.
 const MAX_HOLES: usize = 64;
@@ -17,15 +18,13 @@ const GAIN: f64 = 1.0 / 8.0;
 /// Samples before a base RTT is given when the SYN was not reported.
 const WARM_UP_SAMPLES: u32 = 32;
 
-/// A packet of the flow that waits for the sample showing its state.
-#[derive(Clone, Copy, Debug)]
+/// A packet of the flow that was sent again and waits for a sample.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Waiting {
-    /// Sequence number, or host time for retransmissions.
-    pub key: u64,
+    /// When it left its host, by the host's clock.
+    pub host_ns: u64,
     /// Position in the pipeline's queue.
     pub position: u64,
-    /// When it came to the switch.
-    pub ingress_ns: u64,
 }
 
 /// The flow at one egress port. In the order in which a packet needs it.
@@ -41,9 +40,11 @@ pub struct Point {
     settle: u32,
     delays: u32,
     smoothed_delay_ns: f64,
-    unacked: VecDeque<Unacked>,
-    pub wait_sequence: VecDeque<Waiting>,
-    pub wait_time: VecDeque<Waiting>,
+    /// In the order of sequence numbers.
+    segments: Ring<Segment>,
+    /// Where those begin among them that no sample has shown yet.
+    first_waiting: u64,
+    pub wait_time: Ring<Waiting>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +74,15 @@ pub struct Acked {
     pub egress_ns: u64,
 }
 
+/// Forgets waiting packets that have been handed on meanwhile. Of those waiting
+/// for a time, the first holds up the others: they must not stay.
+#[cold]
+fn forget_waiting(list: &mut Ring<Waiting>, first_position: u64) {
+    while list.front().is_some_and(|w| w.position < first_position) {
+        list.pop_front();
+    }
+}
+
 impl Point {
     pub fn new(node: u16, port: u32) -> Self {
         Self {
@@ -80,9 +90,9 @@ impl Point {
             port,
             max_end: 0,
             holes: Vec::new(),
-            unacked: VecDeque::new(),
-            wait_sequence: VecDeque::new(),
-            wait_time: VecDeque::new(),
+            segments: Ring::default(),
+            first_waiting: 0,
+            wait_time: Ring::default(),
             smoothed_delay_ns: 0.0,
             delays: 0,
             settle: 0,
@@ -102,19 +112,29 @@ impl Point {
         let max_end = self.max_end;
         if seq >= max_end {
             if seq > max_end && max_end > 0 {
-                if self.holes.len() == MAX_HOLES {
-                    self.holes.remove(0);
-                }
-                self.holes.push(Hole {
-                    start: max_end,
-                    end: seq,
-                    ingress_ns,
-                });
+                self.hole(max_end, seq, ingress_ns);
             }
             self.max_end = end;
             return Arrival::New;
         }
-        self.max_end = max_end.max(end);
+        self.arrival_below(seq, end, ingress_ns)
+    }
+
+    #[cold]
+    fn hole(&mut self, start: u64, end: u64, ingress_ns: u64) {
+        if self.holes.len() == MAX_HOLES {
+            self.holes.remove(0);
+        }
+        self.holes.push(Hole {
+            start,
+            end,
+            ingress_ns,
+        });
+    }
+
+    /// A segment that begins below the highest end.
+    fn arrival_below(&mut self, seq: u64, end: u64, ingress_ns: u64) -> Arrival {
+        self.max_end = self.max_end.max(end);
         let Some(i) = self.holes.iter().position(|h| seq < h.end && h.start < end) else {
             return Arrival::Again;
         };
@@ -141,66 +161,79 @@ impl Point {
         }
     }
 
-    /// Puts a packet among those waiting for a sample beyond their sequence
-    /// number, in order of that.
+    /// Remembers a segment. One that does not wait lies below the last sample's
+    /// `snd_nxt`, one that does not. Packets before `first_position` have been
+    /// handed on.
     #[inline]
-    pub fn wait_for_sequence(&mut self, waiting: Waiting) {
-        let list = &mut self.wait_sequence;
-        list.push_back(waiting);
-        let mut i = list.len() - 1;
-        while i > 0 && list[i - 1].key > list[i].key {
-            list.swap(i, i - 1);
-            i -= 1;
+    pub fn remember(&mut self, segment: Segment, first_position: u64) {
+        if !self.wait_time.is_empty() {
+            forget_waiting(&mut self.wait_time, first_position);
         }
+        if self.segments.is_full() {
+            self.make_room(first_position);
+        }
+        self.segments.push_in_order(segment, |a, b| a.seq > b.seq);
+        self.first_waiting += u64::from(!segment.waits());
+    }
+
+    /// Forgets the oldest of too many segments, unless its packet is still in the
+    /// queue and waits.
+    #[cold]
+    fn make_room(&mut self, first_position: u64) {
+        if self.segments.len() >= MAX_UNACKED
+            && let Some(oldest) = self.segments.front()
+            && (self.segments.first() < self.first_waiting || oldest.position() < first_position)
+        {
+            self.segments.pop_front();
+            self.first_waiting = self.first_waiting.max(self.segments.first());
+        }
+    }
+
+    /// The next segment that a sample with `snd_nxt` shows; it waits no more.
+    #[inline(always)]
+    pub fn shown(&mut self, snd_nxt: u64) -> Option<Segment> {
+        let segment = self.segments.get(self.first_waiting)?;
+        if segment.seq >= snd_nxt {
+            return None;
+        }
+        self.first_waiting += 1;
+        Some(*segment)
+    }
+
+    /// Puts a packet among those that wait for a sample after a time.
+    pub fn wait_for_time(&mut self, waiting: Waiting, first_position: u64) {
+        forget_waiting(&mut self.wait_time, first_position);
+        self.wait_time.push_back(waiting);
     }
 
     /// Asks for where the next packet will be noted.
     #[inline]
     pub fn prefetch_ends(&self) {
-        prefetch::end(self.unacked.back());
-        prefetch::end(self.wait_sequence.back());
+        prefetch::end(self.segments.back());
     }
 
-    /// Asks for what the next sample looks at first.
+    /// Asks for what the next sample looks at: mostly two segments it
+    /// acknowledges and two it shows, each with one to see that there are no more.
     #[inline]
     pub fn prefetch_fronts(&self) {
-        if let Some(u) = self.unacked.front() {
-            prefetch::start(u);
-        }
-        if let Some(w) = self.wait_sequence.front() {
-            prefetch::start(w);
-        }
+        self.segments.prefetch(self.segments.first());
+        self.segments.prefetch(self.first_waiting);
     }
 
-    /// Position of the packet that waits longest.
+    /// Positions of the two packets that wait longest.
     #[inline]
-    pub fn oldest_waiting(&self) -> Option<u64> {
-        self.wait_sequence.front().map(|w| w.position)
+    pub fn oldest_waiting(&self) -> [Option<u64>; 2] {
+        let position = |at| self.segments.get(at).map(Segment::position);
+        [
+            position(self.first_waiting),
+            position(self.first_waiting + 1),
+        ]
     }
 
-    /// Forgets waiting packets that have been handed on meanwhile.
-    #[inline]
-    pub fn forget_waiting(&mut self, first_position: u64) {
-        for list in [&mut self.wait_sequence, &mut self.wait_time] {
-            while list.front().is_some_and(|w| w.position < first_position) {
-                list.pop_front();
-            }
-        }
-    }
-
-    /// A segment passed and awaits its acknowledgement.
-    #[inline]
-    pub fn passed(&mut self, seq: u64, end: u64, egress_ns: u64, delay_ns: u64) {
-        if self.unacked.len() == MAX_UNACKED {
-            self.unacked.pop_front();
-        }
-        self.unacked
-            .push_back(Unacked::new(seq, end, egress_ns, delay_ns));
-        let mut i = self.unacked.len() - 1;
-        while i > 0 && self.unacked[i - 1].seq > self.unacked[i].seq {
-            self.unacked.swap(i, i - 1);
-            i -= 1;
-        }
+    /// Segments that await their acknowledgement.
+    #[cfg(test)]
+    pub fn remembered(&self) -> usize {
+        self.segments.len()
     }
 
     /// A loss or retransmission: the two smoothed values part for a while.
@@ -214,18 +247,22 @@ impl Point {
     pub fn acked(&mut self, before: u64, una: u64) -> Option<Acked> {
         let mut oldest = None;
         let mut result: Option<Acked> = None;
-        while let Some(u) = self.unacked.front() {
-            if u.end() > una {
+        while let Some(s) = self.segments.front() {
+            if s.end() > una {
                 break;
             }
-            // The kernel measures on the oldest segment newly acknowledged.
-            if oldest.is_none() && u.seq == before {
-                oldest = Some(u.delay_ns());
+            if s.passed() {
+                // The kernel measures on the oldest segment newly acknowledged.
+                if oldest.is_none() && s.seq == before {
+                    oldest = Some(s.delay_ns());
+                }
+                let egress_ns = s.egress_ns();
+                let egress_ns = result.map_or(egress_ns, |r| r.egress_ns.max(egress_ns));
+                result = Some(Acked { egress_ns });
             }
-            let egress_ns = result.map_or(u.egress_ns, |r| r.egress_ns.max(u.egress_ns));
-            result = Some(Acked { egress_ns });
-            self.unacked.pop_front();
+            self.segments.pop_front();
         }
+        self.first_waiting = self.first_waiting.max(self.segments.first());
         if let Some(delay_ns) = oldest {
             let delay = delay_ns as f64;
             if self.delays == 0 {
@@ -257,36 +294,4 @@ impl Point {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn holes_tell_reordering_from_repetition() {
-        let mut p = Point::new(0, 1);
-        assert_eq!(p.arrival(1000, 2000, 50), Arrival::New);
-        assert_eq!(p.arrival(4000, 5000, 50), Arrival::New);
-        assert_eq!(p.arrival(2000, 3000, 51), Arrival::Hole);
-        assert_eq!(p.arrival(2000, 3000, 50), Arrival::Again);
-        // It was there before, only its report is late.
-        assert_eq!(p.arrival(3000, 4000, 49), Arrival::New);
-        assert_eq!(p.arrival(3000, 4000, 50), Arrival::Again);
-        assert_eq!(p.arrival(5000, 6000, 50), Arrival::New);
-    }
-
-    #[test]
-    fn base_rtt_is_srtt_less_the_smoothed_delay() {
-        let mut p = Point::new(0, 1);
-        p.syn(1_000_000);
-        let mut srtt = 21_000.0;
-        for i in 0..100u64 {
-            let delay = 1_000_000 + i * 100_000;
-            p.passed(i * 10, i * 10 + 10, i, delay);
-            p.acked(i * 10, i * 10 + 10);
-            srtt += (20_000.0 + delay as f64 / 1000.0 - srtt) / 8.0;
-            let base = p.base_rtt_us(srtt as u32);
-            assert!(base.abs_diff(20_000) <= 1, "{i}: {base}");
-        }
-        p.disturbed();
-        assert_eq!(p.base_rtt_us(srtt as u32), 0);
-    }
-}
+mod tests;

@@ -8,10 +8,13 @@
 
 use crate::prefetch;
 use crate::rows::{Join, PostcardRow};
-use std::collections::VecDeque;
+
+const LEAST: usize = 64;
+/// Packets fetched before their turn.
+const AHEAD: u64 = 6;
 
 /// What becomes known of a packet while it waits.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Mark {
     /// Its flow.
     pub slot: u32,
@@ -20,23 +23,29 @@ pub struct Mark {
     pub srtt_us: u32,
     pub node: u16,
     pub join: Join,
-    /// It waits for nothing any more.
-    pub resolved: bool,
+    /// It waits for a sample.
+    pub waits: bool,
 }
 
-/// See the module.
+/// See the module. As [`crate::ring::Ring`], but with two entries per position.
 #[derive(Debug, Default)]
 pub struct Queue {
-    rows: VecDeque<PostcardRow>,
-    marks: VecDeque<Mark>,
-    /// Position of the oldest packet.
+    rows: Box<[PostcardRow]>,
+    /// As many as rows.
+    marks: Box<[Mark]>,
     first: u64,
+    next: u64,
 }
 
 impl Queue {
     #[inline]
     pub fn len(&self) -> usize {
-        self.rows.len()
+        (self.next - self.first) as usize
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.next == self.first
     }
 
     /// Positions before this have been handed on.
@@ -48,57 +57,129 @@ impl Queue {
     /// Position of the packet that is put in next.
     #[inline]
     pub fn next_position(&self) -> u64 {
-        self.first + self.rows.len() as u64
+        self.next
     }
 
-    /// Puts in an empty row, to be filled where it lies: a finished one would be
-    /// copied while its parts are still on their way to memory.
-    #[inline]
-    pub fn push(&mut self, mark: Mark) -> Option<(&mut PostcardRow, &mut Mark)> {
-        self.rows.push_back(PostcardRow::default());
-        self.marks.push_back(mark);
-        Some((self.rows.back_mut()?, self.marks.back_mut()?))
+    #[inline(always)]
+    fn place(&self, position: u64) -> usize {
+        position as usize & self.rows.len().wrapping_sub(1)
+    }
+
+    /// Puts in a row and its mark, to be filled where they lie: finished ones
+    /// would be copied while their parts are still on their way to memory. They
+    /// hold what was there before.
+    #[inline(always)]
+    pub fn push(&mut self) -> Option<(&mut PostcardRow, &mut Mark)> {
+        if self.len() == self.rows.len() {
+            self.grow();
+        }
+        let place = self.place(self.next);
+        self.next += 1;
+        Some((self.rows.get_mut(place)?, self.marks.get_mut(place)?))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let length = (self.rows.len() * 2).max(LEAST);
+        let mut rows = vec![PostcardRow::default(); length].into_boxed_slice();
+        let mut marks = vec![Mark::default(); length].into_boxed_slice();
+        for position in self.first..self.next {
+            let (from, to) = (self.place(position), position as usize & (length - 1));
+            if let (Some(row), Some(mark)) = (self.rows.get(from), self.marks.get(from)) {
+                rows[to] = *row;
+                marks[to] = *mark;
+            }
+        }
+        self.rows = rows;
+        self.marks = marks;
     }
 
     /// The packet at a position, if it is here and waits.
-    #[inline]
+    #[inline(always)]
     pub fn waiting(&mut self, position: u64) -> Option<&mut Mark> {
-        let i = usize::try_from(position.checked_sub(self.first)?).ok()?;
-        self.marks.get_mut(i).filter(|m| !m.resolved)
+        // Below `first` it wraps beyond everything.
+        if position.wrapping_sub(self.first) >= self.next - self.first {
+            return None;
+        }
+        let place = self.place(position);
+        self.marks.get_mut(place).filter(|m| m.waits)
     }
 
-    /// The packet put in last.
-    #[inline]
-    pub fn back(&mut self) -> Option<(&mut PostcardRow, &mut Mark)> {
-        Some((self.rows.back_mut()?, self.marks.back_mut()?))
-    }
-
-    #[inline]
+    /// The oldest packet.
+    #[inline(always)]
     pub fn front(&mut self) -> Option<(&mut PostcardRow, &mut Mark)> {
-        Some((self.rows.front_mut()?, self.marks.front_mut()?))
-    }
-
-    /// The row so many places behind the oldest.
-    #[inline]
-    pub fn row(&self, place: usize) -> Option<&PostcardRow> {
-        self.rows.get(place)
+        if self.is_empty() {
+            return None;
+        }
+        let place = self.place(self.first);
+        Some((self.rows.get_mut(place)?, self.marks.get_mut(place)?))
     }
 
     /// Asks for what samples change of the packet at a position.
-    #[inline]
+    #[inline(always)]
     pub fn prefetch(&self, position: u64) {
-        if let Some(mark) = position
-            .checked_sub(self.first)
-            .and_then(|i| self.marks.get(i as usize))
-        {
+        if let Some(mark) = self.marks.get(self.place(position)) {
             prefetch::start(mark);
         }
     }
 
-    #[inline]
+    /// Forgets the oldest packet, and asks for one of the next: they have lain
+    /// here for a round trip.
+    #[inline(always)]
     pub fn pop_front(&mut self) {
-        self.rows.pop_front();
-        self.marks.pop_front();
-        self.first += 1;
+        if !self.is_empty() {
+            self.first += 1;
+        }
+        let ahead = self.place(self.first + AHEAD);
+        if let (Some(row), Some(mark)) = (self.rows.get(ahead), self.marks.get(ahead)) {
+            prefetch::lines(row, size_of::<PostcardRow>());
+            prefetch::start(mark);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    proptest! {
+        #[test]
+        fn agrees_with_a_list(steps in prop::collection::vec((0u8..4, any::<u32>()), 0..400)) {
+            let mut queue = Queue::default();
+            let mut list: VecDeque<(u64, u32, bool)> = VecDeque::new();
+            let mut next = 0;
+            for (step, n) in steps {
+                match step {
+                    0 | 1 => {
+                        let (row, mark) = queue.push().unwrap();
+                        row.sequence = n;
+                        mark.slot = n;
+                        mark.waits = n % 3 == 0;
+                        list.push_back((next, n, n % 3 == 0));
+                        next += 1;
+                    }
+                    2 => {
+                        queue.pop_front();
+                        list.pop_front();
+                    }
+                    _ => {
+                        let position = u64::from(n % 500);
+                        let entry = list.iter_mut().find(|e| e.0 == position && e.2);
+                        let mark = queue.waiting(position);
+                        prop_assert_eq!(mark.as_ref().map(|m| m.slot), entry.as_ref().map(|e| e.1));
+                        if let (Some(mark), Some(entry)) = (mark, entry) {
+                            mark.waits = false;
+                            entry.2 = false;
+                        }
+                    }
+                }
+                prop_assert_eq!((queue.len(), queue.next_position()), (list.len(), next));
+                let front = queue.front().map(|(row, mark)| (row.sequence, mark.slot, mark.waits));
+                prop_assert_eq!(front, list.front().map(|e| (e.1, e.1, e.2)));
+            }
+        }
     }
 }

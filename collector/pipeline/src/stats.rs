@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Counters of the pipeline: nothing is dropped without one.
 
+use crate::rows::Join;
 use int_report::InnerError;
 use serde::{Deserialize, Serialize};
 
@@ -75,6 +76,14 @@ pub struct Stats {
 }
 
 impl Stats {
+    /// Counts how a packet was joined.
+    #[inline]
+    pub(crate) fn count_join(&mut self, join: Join) {
+        self.join_candidates += u64::from(join != Join::None);
+        self.join_by_sequence += u64::from(join == Join::Sequence);
+        self.join_by_time += u64::from(join == Join::Time);
+    }
+
     /// Data packets matched with a sample.
     pub fn join_matched(&self) -> u64 {
         self.join_by_sequence + self.join_by_time

@@ -10,7 +10,7 @@ use int_report::FlowKey;
 const SCAN: usize = 64;
 
 /// The part of a flow that each packet and sample needs.
-const FETCHED_BYTES: usize = 320;
+const FETCHED_BYTES: usize = 384;
 
 /// A slot that is probably the flow's.
 #[derive(Clone, Copy, Debug)]
@@ -61,8 +61,7 @@ impl FlowTable {
     /// Finds a flow ahead of its use and has it brought near. Whether it is the
     /// one sought is not looked at yet.
     #[inline]
-    pub fn find_ahead(&self, key: &FlowKey) -> Option<Found> {
-        let key = Packed::of(key);
+    pub fn find_ahead(&self, key: Packed) -> Option<Found> {
         let slot = self.index.find(key, |_| true)?;
         self.prefetch(slot);
         Some(Found { slot, key })

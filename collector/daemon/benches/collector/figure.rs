@@ -13,6 +13,8 @@ pub struct Row {
     pub least: f64,
     pub most: f64,
     pub note: String,
+    /// CPU time per item on the receiving core, where that was measured.
+    pub cpu_ns: Option<f64>,
 }
 
 impl Row {
@@ -27,7 +29,30 @@ impl Row {
             least: values[0],
             most: values[RUNS - 1],
             note: String::new(),
+            cpu_ns: None,
         }
+    }
+
+    /// The same for runs that also give CPU time per item in ns: that of the
+    /// receiving and that of the sending side.
+    pub fn median_with_cpu(
+        what: &'static str,
+        target: f64,
+        mut run: impl FnMut() -> (f64, [f64; 2]),
+    ) -> Self {
+        let mut cpu = [const { Vec::new() }; 2];
+        let mut row = Self::median(what, target, || {
+            let (rate, cpu_ns) = run();
+            cpu.iter_mut()
+                .zip(cpu_ns)
+                .for_each(|(all, ns)| all.push(ns));
+            rate
+        });
+        cpu.iter_mut().for_each(|all| all.sort_by(f64::total_cmp));
+        let [receiver, sender] = cpu.map(|all| all[RUNS / 2]);
+        row.cpu_ns = Some(receiver);
+        row.note = format!("{receiver:.0} ns of CPU each; the sender {sender:.0} with its waiting");
+        row
     }
 
     pub fn head() {
@@ -63,6 +88,11 @@ impl Row {
 /// CPU time of all threads of this process.
 pub fn process_cpu() -> Duration {
     cpu(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+/// CPU time of the calling thread.
+pub fn thread_cpu() -> Duration {
+    cpu(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
 fn cpu(clock: libc::clockid_t) -> Duration {

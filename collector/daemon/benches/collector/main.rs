@@ -55,6 +55,14 @@ fn main() {
             }
         }
     }
+    let cpu = |name: &str| rows.iter().find(|r| r.0 == name)?.1.cpu_ns;
+    if let Some(base) = cpu("baseline") {
+        for name in ["gro", "single"] {
+            if let Some(value) = cpu(name) {
+                println!("the same by CPU time, {name}: {:.1}", base / value);
+            }
+        }
+    }
     if let (Some(text), Some(naive)) = (per_core("text"), per_core("text-naive")) {
         println!("ratio to the naive text parser: {:.1}", text / naive);
     }

@@ -65,19 +65,19 @@ impl Sink for Count {
 fn feed<S: Sink>(pipeline: &mut Pipeline<S>, data: &Recorded) {
     const BATCH: usize = 64;
     let exporter = IpAddr::from([192, 0, 2, 10]);
+    let data = black_box(data);
     let mut samples = data.samples.iter().peekable();
     let batches = data.reports.chunks(BATCH * REPORT_BYTES);
     for (reports, rx_ns) in batches.zip(data.rx_ns.chunks(BATCH)) {
-        while let Some(event) = samples.next_if(|e| e.time_ns() <= rx_ns[0]) {
-            pipeline.push_event("local", *event);
-        }
+        let due = || samples.next_if(|e| e.time_ns() <= rx_ns[0]).copied();
+        pipeline.push_events("local", std::iter::from_fn(due));
         let datagrams = reports
             .chunks(REPORT_BYTES)
             .zip(rx_ns)
             .map(|(payload, &rx_ns)| Datagram {
                 exporter,
                 rx_ns,
-                payload: black_box(payload),
+                payload,
             });
         pipeline.push_datagrams(datagrams, |_, e| panic!("{e}"));
     }
@@ -100,6 +100,8 @@ pub fn join() -> Row {
                 sink.joined
             );
             assert!(sink.intervals > 10_000);
+            let by_sequence = pipeline.stats().join_by_sequence;
+            assert!(by_sequence as f64 > 0.95 * REPORTS as f64, "{by_sequence}");
             rate
         },
     )

@@ -2,7 +2,7 @@
 //! Where the engine's results go.
 
 use crate::hub::Hub;
-use crate::packets::PacketMemory;
+use crate::packets::{PacketMemory, Remembered};
 use crate::source::SourceCounters;
 use int_report::DecodeError;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub struct EngineSink {
     pub hub: Arc<Hub>,
     pub packets: Arc<PacketMemory>,
     pub counters: Arc<SourceCounters>,
-    gathered: Vec<PostcardRow>,
+    gathered: Vec<Remembered>,
     pub(super) datagrams: u64,
     pub(super) malformed: [u64; DecodeError::LABELS.len()],
 }
@@ -66,7 +66,7 @@ impl EngineSink {
 
 impl Sink for EngineSink {
     fn postcard(&mut self, row: &PostcardRow) {
-        self.gathered.push(*row);
+        self.gathered.push(row.into());
         if self.gathered.len() >= GATHER {
             self.packets.add(&self.gathered);
             self.gathered.clear();

@@ -81,6 +81,8 @@ pub struct Stream {
     counts: Counts,
     /// Bit n % window: number n (within the window) has arrived.
     seen: Box<[u64]>,
+    /// Places in `seen`, a power of two.
+    window: u32,
     mask: u32,
     half: u32,
     highest: u32,
@@ -91,6 +93,10 @@ pub struct Stream {
     newest_ns: Option<u64>,
     /// Smoothed distance of datagrams, for judging silences.
     interval_ns: f64,
+    /// A silence in which half the range of numbers would have passed.
+    longest_ns: f64,
+    /// Half the range of numbers.
+    half_range: f64,
     restart_step_ns: u64,
 }
 
@@ -108,6 +114,7 @@ impl Stream {
         Self {
             counts: Counts::default(),
             seen: vec![0; (window as usize).div_ceil(64)].into_boxed_slice(),
+            window,
             mask: if bits == 32 {
                 u32::MAX
             } else {
@@ -119,6 +126,8 @@ impl Stream {
             started: false,
             newest_ns: None,
             interval_ns: 0.0,
+            longest_ns: 0.0,
+            half_range: f64::from(1u32 << (bits - 1)),
             restart_step_ns: config.restart_step_ns,
         }
     }
@@ -131,7 +140,7 @@ impl Stream {
 
     /// Accounts for one datagram. `time_ns`: the node's unwrapped time of it,
     /// which tells a restart (clock back) from loss; `None` when unknown.
-    #[inline]
+    #[inline(always)]
     pub fn observe(&mut self, sequence: u32, time_ns: Option<u64>) -> Outcome {
         let sequence = sequence & self.mask;
         self.counts.received += 1;
@@ -140,13 +149,18 @@ impl Stream {
             return Outcome::First;
         }
         let ahead = sequence.wrapping_sub(self.highest) & self.mask;
-        let stepped_back = self.clock_stepped_back(time_ns);
-        if ahead == 1 && !stepped_back {
-            self.advance(sequence, 1);
+        if ahead == 1 && !self.clock_stepped_back(time_ns) {
+            self.next(sequence);
             self.note_time(time_ns, 1);
             return Outcome::InOrder;
         }
-        if stepped_back {
+        self.observe_any(sequence, ahead, time_ns)
+    }
+
+    /// One that is not the next.
+    #[inline(never)]
+    fn observe_any(&mut self, sequence: u32, ahead: u32, time_ns: Option<u64>) -> Outcome {
+        if self.clock_stepped_back(time_ns) {
             return self.restart(sequence, time_ns);
         }
         let behind = (self.mask.wrapping_sub(ahead).wrapping_add(1)) & self.mask;
@@ -159,8 +173,9 @@ impl Stream {
         }
     }
 
+    #[inline(always)]
     fn window(&self) -> u32 {
-        (self.seen.len() * 64) as u32
+        self.window
     }
 
     fn begin(&mut self, sequence: u32, time_ns: Option<u64>) {
@@ -234,12 +249,20 @@ impl Stream {
         Outcome::Stale
     }
 
+    /// Makes `sequence`, the next one, the highest: what leaves the window has
+    /// its place.
+    #[inline(always)]
+    fn next(&mut self, sequence: u32) {
+        self.highest = sequence;
+        if self.span < self.window {
+            self.span += 1;
+        }
+        self.mark(sequence);
+    }
+
     /// Makes `sequence` the highest and forgets what leaves the window.
-    #[inline]
     fn advance(&mut self, sequence: u32, ahead: u32) {
-        if ahead == 1 {
-            self.clear(sequence);
-        } else if ahead >= self.window() {
+        if ahead >= self.window() {
             self.seen.fill(0);
         } else {
             for step in 1..=ahead {
@@ -251,7 +274,7 @@ impl Stream {
         self.mark(sequence);
     }
 
-    #[inline]
+    #[inline(always)]
     fn note_time(&mut self, time_ns: Option<u64>, ahead: u32) {
         let Some(now) = time_ns else { return };
         let Some(newest) = self.newest_ns else {
@@ -262,17 +285,23 @@ impl Stream {
             return;
         };
         self.newest_ns = Some(now);
-        let elapsed = elapsed as f64;
-        if self.interval_ns > 0.0 && elapsed > self.interval_ns * f64::from(self.half) {
+        // Signed, as processors convert at once; 292 years.
+        let elapsed = elapsed.min(i64::MAX as u64) as i64 as f64;
+        if elapsed > self.longest_ns && self.interval_ns > 0.0 {
             self.counts.ambiguous_gaps += 1;
             return;
         }
-        let interval = elapsed / f64::from(ahead);
+        let interval = if ahead == 1 {
+            elapsed
+        } else {
+            elapsed / f64::from(ahead)
+        };
         self.interval_ns = if self.interval_ns == 0.0 {
             interval
         } else {
             self.interval_ns + (interval - self.interval_ns) / 64.0
         };
+        self.longest_ns = self.interval_ns * self.half_range;
     }
 
     #[inline]

@@ -57,7 +57,7 @@ impl StreamTable {
 
     /// Accounts for one datagram; `None` when the table is full and the stream
     /// unknown. `time_ns` as in [`Stream::observe`].
-    #[inline]
+    #[inline(always)]
     pub fn observe(
         &mut self,
         key: StreamKey,
@@ -70,6 +70,16 @@ impl StreamTable {
         {
             return Some(stream.observe(sequence, time_ns));
         }
+        self.observe_other(key, sequence, time_ns)
+    }
+
+    #[inline(never)]
+    fn observe_other(
+        &mut self,
+        key: StreamKey,
+        sequence: u32,
+        time_ns: Option<u64>,
+    ) -> Option<Outcome> {
         self.last = self.find(key)?;
         let (_, stream) = self.streams.get_mut(self.last)?;
         Some(stream.observe(sequence, time_ns))

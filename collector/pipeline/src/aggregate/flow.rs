@@ -48,6 +48,11 @@ impl FlowTotals {
         }
     }
 
+    #[inline(always)]
+    pub fn is_of(&self, flow_id: u64, port: u32) -> bool {
+        self.flow_id == flow_id && self.port == port
+    }
+
     /// A packet of the flow left, or was dropped, in this interval.
     #[inline]
     pub fn packet(&mut self, row: &PostcardRow) {

@@ -2,7 +2,6 @@
 //! The flows of one interval.
 
 use super::flow::FlowTotals;
-use crate::prefetch;
 use crate::rows::{PostcardRow, ProbeRow};
 use tidemark_proto::telemetry::FlowInterval;
 
@@ -18,31 +17,29 @@ pub struct Flows {
     order: Vec<(u64, u32, u32)>,
     /// Place in `totals` plus one, 0 where free; a power of two long.
     places: Vec<u32>,
+    /// From a hash to its place: 64 less the power.
+    shift: u32,
     /// TCP flags of packets that begin or end a connection, by place.
     flags: Vec<u8>,
 }
 
+/// Its upper bits decide. Numbers of flows are consecutive, which a multiple of
+/// the golden ratio puts far from each other.
 #[inline]
-fn hash(flow_id: u64, port: u32) -> usize {
-    // Numbers of flows are consecutive.
-    let mixed = (flow_id ^ u64::from(port) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed >> 32) as usize
+fn hash(flow_id: u64, port: u32) -> u64 {
+    (flow_id ^ u64::from(port) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 impl Flows {
     #[inline]
     fn place(&mut self, flow_id: u64, port: u32) -> usize {
         let mask = self.places.len().wrapping_sub(1);
-        let mut at = hash(flow_id, port) & mask;
+        let mut at = (hash(flow_id, port) >> (self.shift & 63)) as usize;
         while let Some(&place) = self.places.get(at)
             && place != 0
         {
             let i = place as usize - 1;
-            if self
-                .order
-                .get(i)
-                .is_some_and(|o| (o.0, o.1) == (flow_id, port))
-            {
+            if self.totals.get(i).is_some_and(|t| t.is_of(flow_id, port)) {
                 return i;
             }
             at = (at + 1) & mask;
@@ -60,25 +57,29 @@ impl Flows {
             let length = (self.places.len() * 2).max(LEAST);
             self.places.clear();
             self.places.resize(length, 0);
-            for (i, &(flow_id, port, _)) in self.order.iter().enumerate() {
-                enter(&mut self.places, hash(flow_id, port), i);
+            self.shift = 64 - length.trailing_zeros();
+            for i in 0..self.totals.len() {
+                self.enter(i);
             }
         } else {
-            enter(&mut self.places, hash(flow_id, port), i);
+            self.enter(i);
         }
         i
     }
 
-    /// Asks for the totals of a flow.
-    #[inline]
-    pub fn prefetch(&self, flow_id: u64, port: u32) {
+    /// Puts a place in `totals` into the table.
+    fn enter(&mut self, i: usize) {
+        let Some(&(flow_id, port, _)) = self.order.get(i) else {
+            return;
+        };
         let mask = self.places.len().wrapping_sub(1);
-        if let Some(&place) = self.places.get(hash(flow_id, port) & mask)
-            && let Some(i) = (place as usize).checked_sub(1)
-            && let (Some(totals), Some(order)) = (self.totals.get(i), self.order.get(i))
-        {
-            prefetch::lines(totals, size_of::<FlowTotals>());
-            prefetch::start(order);
+        let mut at = (hash(flow_id, port) >> (self.shift & 63)) as usize;
+        while let Some(place) = self.places.get_mut(at) {
+            if *place == 0 {
+                *place = i as u32 + 1;
+                return;
+            }
+            at = (at + 1) & mask;
         }
     }
 
@@ -130,18 +131,6 @@ impl Flows {
         self.order.clear();
         self.flags.clear();
         self.places.fill(0);
-    }
-}
-
-fn enter(places: &mut [u32], hash: usize, i: usize) {
-    let mask = places.len().wrapping_sub(1);
-    let mut at = hash & mask;
-    while let Some(place) = places.get_mut(at) {
-        if *place == 0 {
-            *place = i as u32 + 1;
-            return;
-        }
-        at = (at + 1) & mask;
     }
 }
 

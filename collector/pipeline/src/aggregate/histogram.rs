@@ -1,79 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A histogram that is quick to count into: a small open hash table of
-//! buckets, sorted only when it is handed on.
+//! A histogram that is quick to count into: the counts of all buckets from the
+//! lowest to the highest seen, which are few (a factor of two is 64 buckets).
 
 use tidemark_proto::histogram::bucket_of;
 use tidemark_proto::telemetry::Histogram;
 
-const LEAST: usize = 32;
+/// Buckets made at once, beyond the one that is needed.
+const SPARE: u32 = 16;
 
-/// Bucket number (plus one; 0 is free) to count.
+/// Counts of consecutive buckets.
 #[derive(Debug, Default)]
 pub struct Buckets {
-    slots: Vec<(u32, u32)>,
-    used: usize,
+    counts: Vec<u32>,
+    /// Bucket of the first count.
+    first: u32,
 }
 
 impl Buckets {
     #[inline]
     pub fn record(&mut self, value: u64) {
-        let key = bucket_of(value) + 1;
-        if self.slots.len() < 2 * (self.used + 1) {
-            self.grow();
-        }
-        let mask = self.slots.len() - 1;
-        let mut at = place(key) & mask;
-        loop {
-            let Some(slot) = self.slots.get_mut(at) else {
-                return;
-            };
-            if slot.0 == key {
-                slot.1 = slot.1.saturating_add(1);
-                return;
-            }
-            if slot.0 == 0 {
-                *slot = (key, 1);
-                self.used += 1;
-                return;
-            }
-            at = (at + 1) & mask;
+        let bucket = bucket_of(value);
+        if let Some(count) = self
+            .counts
+            .get_mut(bucket.wrapping_sub(self.first) as usize)
+        {
+            *count = count.saturating_add(1);
+        } else {
+            self.record_beyond(bucket);
         }
     }
 
     #[cold]
-    fn grow(&mut self) {
-        let length = (self.slots.len() * 2).max(LEAST);
-        let old = std::mem::replace(&mut self.slots, vec![(0, 0); length]);
-        let mask = length - 1;
-        for (key, count) in old.into_iter().filter(|s| s.0 != 0) {
-            let mut at = place(key) & mask;
-            while self.slots[at].0 != 0 {
-                at = (at + 1) & mask;
-            }
-            self.slots[at] = (key, count);
+    #[inline(never)]
+    fn record_beyond(&mut self, bucket: u32) {
+        if self.counts.is_empty() {
+            self.first = bucket.saturating_sub(SPARE);
+        } else if bucket < self.first {
+            let first = bucket.saturating_sub(SPARE);
+            let more = (self.first - first) as usize;
+            self.counts.splice(..0, std::iter::repeat_n(0, more));
+            self.first = first;
+        }
+        let at = (bucket - self.first) as usize;
+        if at >= self.counts.len() {
+            self.counts.resize(at + 1 + SPARE as usize, 0);
+        }
+        if let Some(count) = self.counts.get_mut(at) {
+            *count = count.saturating_add(1);
         }
     }
 
     /// The wire form, `None` when empty; empties the histogram and keeps its
     /// memory.
     pub fn take(&mut self) -> Option<Histogram> {
-        if self.used == 0 {
-            return None;
+        let mut histogram = Histogram::default();
+        for (bucket, count) in (self.first..).zip(&mut self.counts) {
+            if *count > 0 {
+                histogram.bucket.push(bucket);
+                histogram.count.push(std::mem::take(count));
+            }
         }
-        let mut counts: Vec<(u32, u32)> = self.slots.iter().copied().filter(|s| s.0 != 0).collect();
-        counts.sort_unstable();
-        self.slots.fill((0, 0));
-        self.used = 0;
-        Some(Histogram {
-            bucket: counts.iter().map(|c| c.0 - 1).collect(),
-            count: counts.iter().map(|c| c.1).collect(),
-        })
+        (!histogram.bucket.is_empty()).then_some(histogram)
     }
-}
-
-#[inline]
-fn place(key: u32) -> usize {
-    (key.wrapping_mul(0x9e37_79b1) >> 12) as usize
 }
 
 #[cfg(test)]

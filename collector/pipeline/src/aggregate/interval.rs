@@ -22,8 +22,30 @@ impl Interval {
     #[inline]
     pub fn link(&mut self, link: LinkIndex) -> &mut LinkTotals {
         if self.links.len() <= link {
-            self.links.resize_with(link + 1, || None);
+            self.enlarge(link);
         }
         self.links[link].get_or_insert_default()
+    }
+
+    #[cold]
+    fn enlarge(&mut self, link: LinkIndex) {
+        self.links.resize_with(link + 1, || None);
+    }
+}
+
+/// The interval looked up last.
+#[derive(Debug, Default)]
+pub struct Last {
+    pub start_ns: u64,
+    /// 0 when none was looked up, or `offset` is no longer right.
+    pub end_ns: u64,
+    /// Place among the open intervals.
+    pub offset: usize,
+}
+
+impl Last {
+    #[inline(always)]
+    pub fn has(&self, time_ns: u64) -> bool {
+        (self.start_ns..self.end_ns).contains(&time_ns)
     }
 }

@@ -18,7 +18,7 @@ pub struct LinkTotals {
 
 impl LinkTotals {
     /// The packet came to the queue in this interval.
-    #[inline]
+    #[inline(always)]
     pub fn arrival(&mut self, row: &PostcardRow) {
         let r = &mut self.record;
         r.arrivals += 1;
@@ -37,7 +37,7 @@ impl LinkTotals {
     }
 
     /// The packet left the queue in this interval.
-    #[inline]
+    #[inline(always)]
     pub fn departure(&mut self, row: &PostcardRow) {
         let r = &mut self.record;
         r.packets += 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The open intervals of one node.
 
-use super::interval::{Interval, LinkIndex};
+use super::interval::{Interval, Last, LinkIndex};
 use super::link::LinkState;
 use super::{AggregateConfig, Misfits};
 use crate::node::MAX_TIME_NS;
@@ -36,10 +36,15 @@ pub struct NodeIntervals {
     /// Links in the order of ports and queues.
     sorted: Vec<LinkIndex>,
     last_link: LinkIndex,
-    /// The interval looked up last: number, start, end.
-    last_number: (u64, u64, u64),
+    last_link_key: Option<(u32, u8)>,
+    /// Of the packets: they left about a round trip before their samples.
+    last: Last,
+    /// Of the samples.
+    last_sample: Last,
     max_ns: u64,
     max_delay_ns: u64,
+    /// Intervals can be handed on once a packet is as young as this.
+    due_ns: u64,
 }
 
 impl NodeIntervals {
@@ -55,9 +60,12 @@ impl NodeIntervals {
             link_index: FxHashMap::default(),
             sorted: Vec::new(),
             last_link: 0,
-            last_number: (0, 0, 0),
+            last_link_key: None,
+            last: Last::default(),
+            last_sample: Last::default(),
             max_ns: 0,
             max_delay_ns: 0,
+            due_ns: u64::MAX,
         }
     }
 
@@ -72,6 +80,7 @@ impl NodeIntervals {
         self.closing = false;
         self.open.clear();
         self.max_ns = 0;
+        self.look_again();
         for (_, state) in &mut self.links {
             state.restart();
         }
@@ -79,16 +88,35 @@ impl NodeIntervals {
 
     /// Number of the interval that a time falls into.
     #[inline]
-    fn number(&mut self, time_ns: u64) -> u64 {
-        let (number, start, end) = self.last_number;
-        if (start..end).contains(&time_ns) {
-            return number;
+    fn number(&self, time_ns: u64) -> u64 {
+        time_ns.min(MAX_TIME_NS) / self.config.interval_ns
+    }
+
+    /// Where an interval is, to be remembered; nothing unless that is where its
+    /// number belongs.
+    fn found(&self, number: u64, offset: usize) -> Last {
+        if self.base.is_none_or(|b| b + offset as u64 != number) {
+            return Last::default();
         }
-        let number = time_ns.min(MAX_TIME_NS) / self.config.interval_ns;
-        let start = number * self.config.interval_ns;
-        let end = start.saturating_add(self.config.interval_ns);
-        self.last_number = (number, start, end);
-        number
+        let start_ns = number * self.config.interval_ns;
+        Last {
+            start_ns,
+            end_ns: start_ns.saturating_add(self.config.interval_ns),
+            offset,
+        }
+    }
+
+    /// The open intervals have moved.
+    fn look_again(&mut self) {
+        self.last = Last::default();
+        self.last_sample = Last::default();
+        self.due_ns = self.base.map_or(u64::MAX, |base| {
+            let wait_ns = self.config.reorder_ns + self.max_delay_ns + self.max_delay_ns / 4;
+            let worth_ns = self.config.publish_ns.max(self.config.interval_ns);
+            (base * self.config.interval_ns)
+                .saturating_add(worth_ns)
+                .saturating_add(wait_ns)
+        });
     }
 
     /// Position of an interval among the open ones.
@@ -105,7 +133,11 @@ impl NodeIntervals {
     #[cold]
     fn make(&mut self, number: u64, misfits: &mut Misfits) -> usize {
         let max_open = (MAX_OPEN_NS / self.config.interval_ns).max(2);
+        let is_first = self.base.is_none();
         let base = *self.base.get_or_insert(number);
+        if is_first {
+            self.look_again();
+        }
         let mut offset = match number.checked_sub(base) {
             Some(offset) => offset,
             None if !self.closing && base - number + self.open.len() as u64 <= max_open => {
@@ -113,6 +145,7 @@ impl NodeIntervals {
                     self.open.push_front(Interval::default());
                 }
                 self.base = Some(number);
+                self.look_again();
                 0
             }
             None => {
@@ -132,11 +165,19 @@ impl NodeIntervals {
         offset
     }
 
-    #[inline]
+    #[inline(always)]
     fn link(&mut self, key: (u32, u8)) -> Option<LinkIndex> {
-        if self.links.get(self.last_link).is_some_and(|l| l.0 == key) {
+        if self.last_link_key == Some(key) {
             return Some(self.last_link);
         }
+        self.last_link_key = None;
+        let link = self.find_link(key)?;
+        self.last_link_key = Some(key);
+        Some(link)
+    }
+
+    #[inline(never)]
+    fn find_link(&mut self, key: (u32, u8)) -> Option<LinkIndex> {
         if let Some(&i) = self.link_index.get(&key) {
             self.last_link = i;
             return Some(i);
@@ -154,28 +195,44 @@ impl NodeIntervals {
         Some(i)
     }
 
-    /// See [`super::Aggregator::foresee`].
-    #[inline]
-    pub fn foresee(&self, time_ns: u64, flow_id: u64, port: u32) {
-        let (number, start, end) = self.last_number;
-        let number = if (start..end).contains(&time_ns) {
-            number
-        } else {
-            time_ns / self.config.interval_ns
-        };
-        if let Some(offset) = self.base.and_then(|base| number.checked_sub(base))
-            && let Some(interval) = self.open.get(offset as usize)
-        {
-            interval.flows.prefetch(flow_id, port);
-        }
-    }
-
     #[inline]
     pub fn postcard(&mut self, row: &PostcardRow, misfits: &mut Misfits) {
         let Some(link) = self.link((row.port, row.queue)) else {
             misfits.links_refused += 1;
             return;
         };
+        let time_ns = row.time_ns();
+        if !row.dropped
+            && self.last.has(row.ingress_ns)
+            && self.last.has(time_ns)
+            && let Some(interval) = self.open.get_mut(self.last.offset)
+        {
+            // Nearly always: it came and left in the interval looked up last.
+            interval.flows.packet(row);
+            let totals = interval.link(link);
+            totals.arrival(row);
+            totals.lost(row.lost_before);
+            totals.departure(row);
+        } else {
+            self.postcard_of_any(row, link, misfits);
+        }
+        if !row.dropped {
+            let delay_ns = row.egress_ns.saturating_sub(row.ingress_ns);
+            if delay_ns.min(MAX_DELAY_NS) > self.max_delay_ns {
+                self.longer_delay(delay_ns.min(MAX_DELAY_NS));
+            }
+        }
+        self.max_ns = self.max_ns.max(time_ns);
+    }
+
+    #[cold]
+    fn longer_delay(&mut self, delay_ns: u64) {
+        self.max_delay_ns = delay_ns;
+        self.look_again();
+    }
+
+    #[inline(never)]
+    fn postcard_of_any(&mut self, row: &PostcardRow, link: LinkIndex, misfits: &mut Misfits) {
         let arrived = self.number(row.ingress_ns);
         let arrival = self.position(arrived, misfits);
         let ended = self.number(row.time_ns());
@@ -211,10 +268,8 @@ impl NodeIntervals {
             });
         } else {
             totals.departure(row);
-            let delay_ns = row.egress_ns.saturating_sub(row.ingress_ns);
-            self.max_delay_ns = self.max_delay_ns.max(delay_ns.min(MAX_DELAY_NS));
         }
-        self.max_ns = self.max_ns.max(row.time_ns());
+        self.last = self.found(ended, end);
     }
 
     #[inline]
@@ -222,19 +277,27 @@ impl NodeIntervals {
         if self.base.is_none() {
             return;
         }
-        let number = self.number(row.time_ns);
-        let i = self.position(number, misfits);
-        self.open[i].flows.sample(row);
+        if !self.last_sample.has(row.time_ns) {
+            let number = self.number(row.time_ns);
+            let offset = self.position(number, misfits);
+            self.last_sample = self.found(number, offset);
+            if !self.last_sample.has(row.time_ns) {
+                self.last_sample.offset = offset;
+            }
+        }
+        if let Some(interval) = self.open.get_mut(self.last_sample.offset) {
+            interval.flows.sample(row);
+        }
     }
 
     /// Up to where intervals can be closed, once that is worth an update.
     #[inline]
     pub fn due(&self) -> Option<u64> {
+        if self.max_ns < self.due_ns {
+            return None;
+        }
         let wait_ns = self.config.reorder_ns + self.max_delay_ns + self.max_delay_ns / 4;
-        let safe_ns = self.max_ns.saturating_sub(wait_ns);
-        let base_ns = self.base? * self.config.interval_ns;
-        let worth_ns = self.config.publish_ns.max(self.config.interval_ns);
-        (safe_ns >= base_ns.saturating_add(worth_ns)).then_some(safe_ns)
+        Some(self.max_ns.saturating_sub(wait_ns))
     }
 
     /// Closes the intervals that end by `to_ns`; false when there is none.
@@ -253,6 +316,7 @@ impl NodeIntervals {
         }
         self.base = Some(end);
         self.closing = true;
+        self.look_again();
         update.watermarks.push(Watermark {
             node_id: self.node_id,
             time_ns: end * self.config.interval_ns,

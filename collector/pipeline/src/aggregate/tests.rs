@@ -2,6 +2,7 @@
 use super::*;
 use crate::rows::PostcardRow;
 use proptest::prelude::*;
+use std::collections::HashMap;
 
 const CONFIG: AggregateConfig = AggregateConfig {
     interval_ns: 10,
@@ -56,5 +57,107 @@ proptest! {
             a.postcard(&PostcardRow { egress_ns: e, ..row(t, 0, dropped) });
         }
         a.finish();
+    }
+
+    /// Against counting into maps, while nothing is closed before the end.
+    #[test]
+    fn agrees_with_plain_counting(
+        packets in prop::collection::vec((0u64..400, 0u64..60, prop::bool::weighted(0.1), 0u32..3, 0u64..4, -1i32..3), 1..300),
+    ) {
+        let mut a = Aggregator::new(AggregateConfig { reorder_ns: 1_000_000, ..CONFIG });
+        let mut plain = Plain::default();
+        for (n, &(t, d, dropped, port, flow_id, lost_before)) in packets.iter().enumerate() {
+            let r = PostcardRow {
+                port,
+                flow_id,
+                lost_before,
+                occupancy_bytes: n as u64 % 7 * 100,
+                payload_bytes: 60,
+                wire_overhead_bytes: 38,
+                retransmitted: n % 5 == 0,
+                ce_marked: n % 6 == 0,
+                ..row(t, d, dropped)
+            };
+            prop_assert!(a.postcard(&r).is_none());
+            plain.count(&r);
+        }
+        let update = a.finish().unwrap();
+        for l in &update.link_intervals {
+            let expected = plain.links.remove(&(l.start_ns / 10, l.port)).unwrap_or_default();
+            let found = LinkSums {
+                arrivals: l.arrivals,
+                packets: l.packets,
+                drops: l.drops,
+                met_empty: l.met_empty,
+                ce_marked: l.ce_marked,
+                wire_bytes: l.wire_bytes,
+                occupancy_sum: l.occupancy_sum_bytes,
+                delay_sum: l.delay_sum_ns,
+                delay_max: l.delay_max_ns,
+                lost: i64::from(l.reports_lost),
+                occupancies: l.occupancy_bytes.as_ref().map_or(0, |h| h.count.iter().sum()),
+                delays: l.delay_ns.as_ref().map_or(0, |h| h.count.iter().sum()),
+            };
+            prop_assert_eq!(found, LinkSums { lost: expected.lost.max(0), ..expected });
+        }
+        prop_assert!(plain.links.is_empty());
+        for f in &update.flow_intervals {
+            let found = [f.packets, f.drops, f.retransmitted_packets, f.ce_marked, f.payload_bytes as u32];
+            prop_assert_eq!(plain.flows.remove(&(f.start_ns / 10, f.flow_id, f.port)), Some(found));
+        }
+        prop_assert!(plain.flows.is_empty());
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct LinkSums {
+    arrivals: u32,
+    packets: u32,
+    drops: u32,
+    met_empty: u32,
+    ce_marked: u32,
+    wire_bytes: u64,
+    occupancy_sum: u64,
+    delay_sum: u64,
+    delay_max: u64,
+    lost: i64,
+    occupancies: u32,
+    delays: u32,
+}
+
+/// By interval and port, and by interval, flow and port.
+#[derive(Default)]
+struct Plain {
+    links: HashMap<(u64, u32), LinkSums>,
+    flows: HashMap<(u64, u64, u32), [u32; 5]>,
+}
+
+impl Plain {
+    fn count(&mut self, r: &PostcardRow) {
+        let came = self.links.entry((r.ingress_ns / 10, r.port)).or_default();
+        came.arrivals += 1;
+        came.drops += u32::from(r.dropped);
+        came.met_empty += u32::from(r.occupancy_bytes == 0);
+        came.occupancy_sum += r.occupancy_bytes;
+        came.occupancies += 1;
+        let end = r.time_ns() / 10;
+        let left = self.links.entry((end, r.port)).or_default();
+        left.lost += i64::from(r.lost_before);
+        let flow = self.flows.entry((end, r.flow_id, r.port)).or_default();
+        if r.dropped {
+            flow[1] += 1;
+        } else {
+            let delay = r.egress_ns - r.ingress_ns;
+            left.packets += 1;
+            left.ce_marked += u32::from(r.ce_marked);
+            left.wire_bytes += u64::from(r.ip_bytes + r.wire_overhead_bytes);
+            left.delay_sum += delay;
+            left.delay_max = left.delay_max.max(delay);
+            left.delays += 1;
+            flow[0] += 1;
+            flow[4] += r.payload_bytes;
+        }
+        flow[2] += u32::from(r.retransmitted);
+        flow[3] += u32::from(r.ce_marked);
     }
 }

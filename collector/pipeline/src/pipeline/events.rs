@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //! tcp_probe events: held back a little, then put to the flows.
 
+use super::join::resolve_waiting;
 use super::{Held, Pipeline};
 use crate::flow::SampleState;
+use crate::index::Packed;
 use crate::rows::{Event, ProbeRow, Sink};
 use crate::table::Found;
 use int_report::FlowKey;
+use std::collections::VecDeque;
 use tcp_probe::Sample;
 
 /// Samples whose flows are fetched before their turn, and those of them whose
 /// packets are.
 const FLOWS_AHEAD: usize = 8;
 const PACKETS_AHEAD: usize = 5;
-/// And those whose totals and packets' marks are.
-const TOTALS_AHEAD: usize = 2;
+/// And those whose packets' marks are.
+const MARKS_AHEAD: usize = 2;
 /// How far back an event is sorted in by its time (CPUs are read in turn).
 const SORT_DEPTH: usize = 256;
 /// More data in flight than this is no valid pair of sequence numbers.
@@ -22,24 +25,39 @@ const MAX_INFLIGHT: u32 = 1 << 30;
 impl<S: Sink> Pipeline<S> {
     /// Takes an event of a host.
     pub fn push_event(&mut self, host: &str, event: tcp_probe::Event) {
-        let Some(host) = self.host(host) else {
-            self.stats.events_unknown_flow += 1;
-            return;
-        };
+        self.push_events(host, std::iter::once(event));
+    }
+
+    /// Takes events of a host.
+    pub fn push_events(&mut self, host: &str, events: impl IntoIterator<Item = tcp_probe::Event>) {
+        let host = self.host(host);
         let hold_ns = u64::from(self.config.probe_hold_ms) * 1_000_000;
-        self.held.push_back(Held {
-            due_rx_ns: self.now_rx_ns.saturating_add(hold_ns),
-            host,
-            event,
-            slot: None,
-        });
-        // Into the order of their times; due times stay ascending.
+        for event in events {
+            let Some(host) = host else {
+                self.stats.events_unknown_flow += 1;
+                continue;
+            };
+            let held = Held {
+                due_rx_ns: self.now_rx_ns.saturating_add(hold_ns),
+                host,
+                event,
+                slot: None,
+            };
+            let sorted = self.held.back().is_none_or(|last| !last.is_after(&held));
+            self.held.push_back(held);
+            if !sorted {
+                self.sort_held();
+            }
+        }
+    }
+
+    /// Puts the last event into the order of their times; due times stay
+    /// ascending.
+    #[cold]
+    fn sort_held(&mut self) {
         let mut i = self.held.len() - 1;
         let floor = i.saturating_sub(SORT_DEPTH);
-        while i > floor
-            && self.held[i - 1].host == self.held[i].host
-            && time_of(&self.held[i - 1].event) > time_of(&self.held[i].event)
-        {
+        while i > floor && self.held[i - 1].is_after(&self.held[i]) {
             let due = self.held[i].due_rx_ns;
             self.held[i].due_rx_ns = self.held[i - 1].due_rx_ns;
             self.held[i - 1].due_rx_ns = due;
@@ -49,44 +67,53 @@ impl<S: Sink> Pipeline<S> {
     }
 
     /// Puts the events to use that have been held long enough.
+    #[inline]
     pub(super) fn release_held(&mut self, now_rx_ns: u64) {
-        while self.held.front().is_some_and(|h| h.due_rx_ns <= now_rx_ns) {
-            let Some(held) = self.held.pop_front() else {
-                break;
-            };
-            self.fetch_ahead();
-            match held.event {
-                tcp_probe::Event::Probe(s) => self.sample(held.host, &s, held.slot),
-                tcp_probe::Event::Retransmit(e) => {
-                    self.stats.retransmit_events += 1;
-                    if let Some((flow_id, node_id, time_ns)) =
-                        self.place(held.host, &e.flow, e.time_ns)
-                    {
-                        self.emit_event(Event::Retransmit {
-                            flow_id,
-                            node_id,
-                            time_ns,
-                            host: held.host,
-                            host_ns: e.time_ns,
-                        });
-                    }
-                }
-                tcp_probe::Event::CongState(e) => {
-                    self.stats.congestion_events += 1;
-                    if let Some((flow_id, node_id, time_ns)) =
-                        self.place(held.host, &e.flow, e.time_ns)
-                    {
-                        self.emit_event(Event::CongestionState {
-                            flow_id,
-                            node_id,
-                            time_ns,
-                            host: held.host,
-                            host_ns: e.time_ns,
-                            state: e.state,
-                        });
-                    }
-                }
+        if self.held.front().is_some_and(|h| h.due_rx_ns <= now_rx_ns) {
+            self.release_due(now_rx_ns);
+        }
+    }
+
+    #[inline(never)]
+    fn release_due(&mut self, now_rx_ns: u64) {
+        // So that they can be read where they lie.
+        let mut held = std::mem::take(&mut self.held);
+        while let Some(h) = held.front().filter(|h| h.due_rx_ns <= now_rx_ns) {
+            match &h.event {
+                tcp_probe::Event::Probe(s) => self.sample(h.host, s, h.slot),
+                tcp_probe::Event::Retransmit(e) => self.retransmit(h.host, e),
+                tcp_probe::Event::CongState(e) => self.congestion_state(h.host, e),
             }
+            held.pop_front();
+            self.fetch_ahead(&mut held);
+        }
+        self.held = held;
+    }
+
+    fn retransmit(&mut self, host: u16, e: &tcp_probe::RetransmitEvent) {
+        self.stats.retransmit_events += 1;
+        if let Some((flow_id, node_id, time_ns)) = self.place(host, &e.flow, e.time_ns) {
+            self.emit_event(Event::Retransmit {
+                flow_id,
+                node_id,
+                time_ns,
+                host,
+                host_ns: e.time_ns,
+            });
+        }
+    }
+
+    fn congestion_state(&mut self, host: u16, e: &tcp_probe::CongStateEvent) {
+        self.stats.congestion_events += 1;
+        if let Some((flow_id, node_id, time_ns)) = self.place(host, &e.flow, e.time_ns) {
+            self.emit_event(Event::CongestionState {
+                flow_id,
+                node_id,
+                time_ns,
+                host,
+                host_ns: e.time_ns,
+                state: e.state,
+            });
         }
     }
 
@@ -106,40 +133,30 @@ impl<S: Sink> Pipeline<S> {
     }
 
     /// Has the flow of a sample that comes soon brought near.
-    #[inline]
-    fn fetch_ahead(&mut self) {
-        if let Some(held) = self.held.get_mut(FLOWS_AHEAD)
+    #[inline(always)]
+    fn fetch_ahead(&self, held: &mut VecDeque<Held>) {
+        if let Some(held) = held.get_mut(FLOWS_AHEAD)
             && let tcp_probe::Event::Probe(s) = &held.event
         {
-            held.slot = self.flows.find_ahead(&s.flow);
+            held.slot = self.flows.find_ahead(Packed::of(&s.flow));
         }
-        if let Some(Held {
-            slot: Some(found), ..
-        }) = self.held.get(PACKETS_AHEAD)
+        if let Some(held) = held.get(PACKETS_AHEAD)
+            && let Some(found) = held.slot
         {
             self.flows.prefetch_oldest(found.slot);
         }
-        if let Some(Held {
-            slot: Some(found),
-            event: tcp_probe::Event::Probe(s),
-            host,
-            ..
-        }) = self.held.get(TOTALS_AHEAD)
+        if let Some(held) = held.get(MARKS_AHEAD)
+            && let Some(found) = held.slot
             && let Some(flow) = self.flows.get(found.slot)
             && let Some(point) = flow.points.first()
         {
-            let node = &self.nodes[usize::from(point.node)];
-            if let Some(m) = node.clock.mapping(*host) {
-                let at = (node.state.node_id, m.to_node(s.time_ns));
-                self.aggregator.foresee(at, flow.id, point.port);
-            }
-            if let Some(position) = point.oldest_waiting() {
+            for position in point.oldest_waiting().into_iter().flatten() {
                 self.queue.prefetch(position);
             }
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn sample(&mut self, host: u16, s: &Sample, found: Option<Found>) {
         self.stats.samples += 1;
         let found = self.flows.still(found);
@@ -159,17 +176,18 @@ impl<S: Sink> Pipeline<S> {
             self.stats.samples_invalid += 1;
             return;
         }
-        match flow.cookie {
-            None => flow.cookie = Some(s.sock_cookie),
-            Some(cookie) if cookie != s.sock_cookie => {
+        if flow.cookie != Some(s.sock_cookie) {
+            if flow.cookie.is_some() {
                 // Another connection, whose SYN was not reported.
                 self.stats.samples_other_socket += 1;
                 flow.forget_sequences();
-                flow.cookie = Some(s.sock_cookie);
             }
-            Some(_) => {}
+            flow.cookie = Some(s.sock_cookie);
         }
-        let before = flow.last_sample().copied();
+        let before = flow.last_sample().map(|b| Before {
+            time_ns: b.time_ns,
+            snd_una: b.snd_una,
+        });
         if before.is_some_and(|b| s.time_ns < b.time_ns) {
             self.stats.samples_late += 1;
             return;
@@ -186,22 +204,21 @@ impl<S: Sink> Pipeline<S> {
             ssthresh: s.ssthresh,
             srtt_us: s.srtt_us,
         });
-        let acked_bytes = before.map_or(0, |b| sample.snd_una.saturating_sub(b.snd_una));
         if newly_probed {
             self.announce(slot);
         }
-        self.resolve_waiting(slot, sample, before);
-        self.sample_rows(host, slot, s, &sample, before, acked_bytes as u32);
+        self.sample_at_points(host, slot, s, &sample, before);
     }
 
-    fn sample_rows(
+    /// What a sample tells of the flow at each port that reports it.
+    #[inline(always)]
+    fn sample_at_points(
         &mut self,
         host: u16,
         slot: u32,
         s: &Sample,
         sample: &SampleState,
-        before: Option<SampleState>,
-        acked_bytes: u32,
+        before: Option<Before>,
     ) {
         let Some(flow) = self.flows.get_mut(slot) else {
             return;
@@ -209,15 +226,20 @@ impl<S: Sink> Pipeline<S> {
         let flow_id = flow.id;
         // What the first sample acknowledges began with the first segment.
         let una_before = before.map_or(sample.snd_una, |b| b.snd_una);
+        let acked_bytes = sample.snd_una.saturating_sub(una_before) as u32;
         for point in &mut flow.points {
-            let node = &mut self.nodes[usize::from(point.node)];
+            let Some(node) = self.nodes.get_mut(usize::from(point.node)) else {
+                continue;
+            };
+            let pairs = node.clock.pairs(host);
+            let before_ns = before.map(|b| b.time_ns);
+            resolve_waiting(point, &mut self.queue, pairs, sample, before_ns);
             if before.is_some_and(|b| b.snd_una == sample.snd_una) {
                 // A duplicate ACK: srtt now follows what SACK shows.
                 point.disturbed();
             }
             if let Some(acked) = point.acked(una_before, sample.snd_una) {
-                node.clock
-                    .acked_before(host, acked.egress_ns, sample.time_ns);
+                pairs.acked_before(acked.egress_ns, sample.time_ns);
             }
             let row = ProbeRow {
                 order: self.order,
@@ -225,10 +247,10 @@ impl<S: Sink> Pipeline<S> {
                 host_ns: s.time_ns,
                 node_id: node.state.node_id,
                 port: point.port,
-                time_ns: node
-                    .clock
-                    .mapping(host)
-                    .map_or(node.state.max_ns(), |m| m.to_node(s.time_ns)),
+                time_ns: match pairs.mapping() {
+                    Some(m) => m.to_node(s.time_ns),
+                    None => node.state.max_ns(),
+                },
                 flow_id,
                 data_len_bytes: s.data_len,
                 snd_nxt: s.snd_nxt,
@@ -249,10 +271,18 @@ impl<S: Sink> Pipeline<S> {
     }
 }
 
-fn time_of(event: &tcp_probe::Event) -> u64 {
-    match event {
-        tcp_probe::Event::Probe(e) => e.time_ns,
-        tcp_probe::Event::Retransmit(e) => e.time_ns,
-        tcp_probe::Event::CongState(e) => e.time_ns,
+/// What matters of the sample before.
+#[derive(Clone, Copy)]
+struct Before {
+    /// Host clock.
+    time_ns: u64,
+    snd_una: u64,
+}
+
+impl Held {
+    /// Whether it belongs after another of the same host.
+    #[inline]
+    fn is_after(&self, other: &Self) -> bool {
+        self.host == other.host && self.event.time_ns() > other.event.time_ns()
     }
 }

@@ -2,10 +2,11 @@
 //! What the packets tell of their flows.
 
 use super::Pipeline;
-use super::reports::{ACK, FIN, RST, SYN, Staged, TCP};
+use super::reports::{ACK, FIN, RST, SYN, TCP};
 use crate::flow::{Flow, Syn};
 use crate::node::Times;
 use crate::rows::Sink;
+use crate::table::Found;
 use int_report::{InnerPacket, Report};
 
 impl<S: Sink> Pipeline<S> {
@@ -14,15 +15,16 @@ impl<S: Sink> Pipeline<S> {
     pub(super) fn flow_packet(
         &mut self,
         index: u16,
-        staged: &Staged<'_>,
+        rx_ns: u64,
+        report: &Report<'_>,
         inner: &InnerPacket,
         times: Times,
+        found: Option<Found>,
     ) -> u32 {
-        let rx_ns = staged.rx_ns;
         let is_tcp = inner.protocol == TCP && !inner.fragment;
         let is_syn = is_tcp && inner.tcp_flags & SYN != 0;
         let mut changed = false;
-        let found = self.flows.still(staged.found);
+        let found = self.flows.still(found);
         let slot = match found.or_else(|| self.flows.find(&inner.flow_key())) {
             Some(slot) => {
                 let ended = is_syn
@@ -50,7 +52,7 @@ impl<S: Sink> Pipeline<S> {
                     flow.fin = true;
                 }
                 if is_syn || flow.awaits_answer() {
-                    changed |= handshake(flow, index, &staged.report, inner, times);
+                    changed |= handshake(flow, index, report, inner, times);
                 }
                 if inner.payload_bytes > 0 && !is_syn {
                     flow.has_data = true;

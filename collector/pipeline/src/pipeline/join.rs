@@ -8,14 +8,14 @@
 //! through the clock mapping.
 
 use super::{Node, Pipeline};
-use crate::flow::SampleState;
-use crate::point::{Arrival, Waiting};
-use crate::queue::Mark;
+use crate::clock::{NodeClock, Pairs};
+use crate::flow::{Flow, SampleState};
+use crate::point::{Arrival, Point, Waiting};
+use crate::queue::{Mark, Queue};
 use crate::rows::{Join, PostcardRow, Sink};
+use crate::segment::Segment;
 use crate::table::FlowTable;
 
-/// Rows whose totals are fetched before their turn.
-const ROWS_AHEAD: usize = 8;
 /// A last sample may stand in for a missing one for this long.
 const MAX_STALE_NS: u64 = 5_000_000_000;
 
@@ -25,177 +25,192 @@ fn fill(mark: &mut Mark, sample: &SampleState, join: Join) {
     mark.cwnd = sample.cwnd;
     mark.ssthresh = sample.ssthresh;
     mark.srtt_us = sample.srtt_us;
-    mark.resolved = true;
+    mark.waits = false;
+}
+
+/// A data packet to be joined.
+#[derive(Clone, Copy)]
+pub(super) struct Packet {
+    pub tcp_seq: u32,
+    pub payload_bytes: u32,
+    pub dropped: bool,
+    pub ingress_ns: u64,
+    pub egress_ns: u64,
+    pub rx_ns: u64,
+    pub node: u16,
+    pub port: u32,
+    /// In the queue.
+    pub position: u64,
+    /// Of the oldest packet there.
+    pub first_position: u64,
+}
+
+/// Joins a data packet, or puts it among the waiting.
+#[inline(always)]
+pub(super) fn join(
+    flow: &mut Flow,
+    clock: &mut NodeClock,
+    (row, mark): (&mut PostcardRow, &mut Mark),
+    s: Packet,
+    wait_ns: u64,
+) {
+    let seq = flow.unwrap(s.tcp_seq);
+    let end = seq + u64::from(s.payload_bytes);
+    let p = flow.point(s.node, s.port);
+    let sampled = flow.sampled_beyond(seq);
+    let waits =
+        flow.probed || s.rx_ns.saturating_sub(flow.created_rx_ns) < wait_ns.saturating_mul(2);
+    let Some(point) = flow.points.get_mut(p) else {
+        return;
+    };
+    let arrival = point.arrival(seq, end, s.ingress_ns);
+    if arrival == Arrival::New && !s.dropped {
+        // Of a flow without samples nothing would take it away again.
+        if waits {
+            let segment = s.segment(seq, end).left(s.egress_ns);
+            point.remember(segment.waiting(!sampled), s.first_position);
+        }
+    } else {
+        row.retransmitted = arrival == Arrival::Again;
+        point.disturbed();
+        if arrival == Arrival::New && !sampled && waits {
+            point.remember(s.segment(seq, end).waiting(true), s.first_position);
+        }
+    }
+    if arrival == Arrival::New && !sampled {
+        mark.waits = waits;
+        return;
+    }
+    join_unusual((flow, p), clock, mark, s, (seq, arrival, waits));
+}
+
+impl Packet {
+    #[inline(always)]
+    fn segment(&self, seq: u64, end: u64) -> Segment {
+        Segment::new(seq, end, self.ingress_ns, self.position)
+    }
+}
+
+/// A packet that is reported after its sample, or was sent again.
+#[inline(never)]
+fn join_unusual(
+    (flow, p): (&mut Flow, usize),
+    clock: &mut NodeClock,
+    mark: &mut Mark,
+    s: Packet,
+    (seq, arrival, waits): (u64, Arrival, bool),
+) {
+    let host = flow.host;
+    let beyond = flow.sample_beyond(seq);
+    // When it came here stands for when it left: a little late, but never
+    // before the ACK that caused it.
+    let left_host_ns = clock.mapping(host).map(|m| m.to_host(s.ingress_ns));
+    let by_sequence = match (arrival, beyond) {
+        (Arrival::New, Some((sample, before_ns))) => Some((sample, before_ns)),
+        // Reordered, not sent again: it was here before that sample.
+        (Arrival::Hole, Some((sample, _))) if left_host_ns.is_some_and(|t| t <= sample.time_ns) => {
+            Some((sample, None))
+        }
+        _ => None,
+    };
+    if let Some((sample, before_ns)) = by_sequence {
+        if let Some(before_ns) = before_ns {
+            clock.pairs(host).sent_after(s.ingress_ns, before_ns);
+        }
+        fill(mark, &sample, Join::Sequence);
+        return;
+    }
+    let waits_for_sequence =
+        arrival == Arrival::New || (arrival == Arrival::Hole && beyond.is_none());
+    if !waits_for_sequence && let Some(sample) = left_host_ns.and_then(|t| flow.sample_after(t)) {
+        fill(mark, &sample, Join::Time);
+        return;
+    }
+    let Some(point) = flow.points.get_mut(p).filter(|_| waits) else {
+        return;
+    };
+    mark.waits = true;
+    if waits_for_sequence {
+        let segment = s.segment(seq, seq + u64::from(s.payload_bytes));
+        point.remember(segment.waiting(true), s.first_position);
+    } else {
+        let waiting = Waiting {
+            host_ns: left_host_ns.unwrap_or(0),
+            position: s.position,
+        };
+        point.wait_for_time(waiting, s.first_position);
+    }
+}
+
+/// Gives the waiting packets of a flow at a port the state of a new sample;
+/// `before_ns`: host time of the sample before it.
+#[inline(always)]
+pub(super) fn resolve_waiting(
+    point: &mut Point,
+    queue: &mut Queue,
+    pairs: &mut Pairs,
+    sample: &SampleState,
+    before_ns: Option<u64>,
+) {
+    while let Some(s) = point.shown(sample.snd_nxt) {
+        if let Some(mark) = queue.waiting(s.position()) {
+            fill(mark, sample, Join::Sequence);
+            if let Some(before_ns) = before_ns {
+                pairs.sent_after(s.ingress_ns(), before_ns);
+            }
+        }
+    }
+    while let Some(w) = point.wait_time.front()
+        && w.host_ns <= sample.time_ns
+    {
+        if let Some(mark) = queue.waiting(w.position) {
+            fill(mark, sample, Join::Time);
+        }
+        point.wait_time.pop_front();
+    }
 }
 
 impl<S: Sink> Pipeline<S> {
-    /// Joins the data packet that was put into the queue last, or puts it among
-    /// the waiting.
-    #[inline]
-    pub(super) fn join(&mut self) {
-        let first = self.queue.first_position();
-        let position = self.queue.next_position() - 1;
-        let wait_ns = self.join_wait_ns;
-        let Some((row, mark)) = self.queue.back() else {
-            return;
-        };
-        let Some(flow) = self.flows.get_mut(mark.slot) else {
-            return;
-        };
-        let seq = flow.unwrap(row.tcp_seq);
-        let end = seq + u64::from(row.payload_bytes);
-        let p = flow.point(mark.node, row.port);
-        let beyond = flow.sample_beyond(seq);
-        let waits =
-            flow.probed || row.rx_ns.saturating_sub(flow.created_rx_ns) < wait_ns.saturating_mul(2);
-        let host = flow.host;
-        let point = &mut flow.points[p];
-        let arrival = point.arrival(seq, end, row.ingress_ns);
-        row.retransmitted = arrival == Arrival::Again;
-        if arrival != Arrival::New || row.dropped {
-            point.disturbed();
-        } else {
-            let delay_ns = row.egress_ns.saturating_sub(row.ingress_ns);
-            point.passed(seq, end, row.egress_ns, delay_ns);
-        }
-        let mut waiting = Waiting {
-            key: seq,
-            position,
-            ingress_ns: row.ingress_ns,
-        };
-        if arrival == Arrival::New && beyond.is_none() {
-            if waits {
-                mark.resolved = false;
-                point.forget_waiting(first);
-                point.wait_for_sequence(waiting);
-            }
-            return;
-        }
-        // When it came here stands for when it left: a little late, but never
-        // before the ACK that caused it.
-        let clock = &mut self.nodes[usize::from(mark.node)].clock;
-        let left_host_ns = clock.mapping(host).map(|m| m.to_host(row.ingress_ns));
-        let by_sequence = match (arrival, beyond) {
-            (Arrival::New, Some((sample, before))) => Some((sample, before)),
-            // Reordered, not sent again: it was here before that sample.
-            (Arrival::Hole, Some((sample, _)))
-                if left_host_ns.is_some_and(|t| t <= sample.time_ns) =>
-            {
-                Some((sample, None))
-            }
-            _ => None,
-        };
-        if let Some((sample, before)) = by_sequence {
-            if let Some(before) = before {
-                clock.sent_after(host, row.ingress_ns, before.time_ns);
-            }
-            fill(mark, &sample, Join::Sequence);
-            return;
-        }
-        let waits_for_sequence =
-            arrival == Arrival::New || (arrival == Arrival::Hole && beyond.is_none());
-        if !waits_for_sequence && let Some(sample) = left_host_ns.and_then(|t| flow.sample_after(t))
-        {
-            fill(mark, &sample, Join::Time);
-            return;
-        }
-        if !waits {
-            return;
-        }
-        mark.resolved = false;
-        let point = &mut flow.points[p];
-        point.forget_waiting(first);
-        if waits_for_sequence {
-            point.wait_for_sequence(waiting);
-        } else {
-            waiting.key = left_host_ns.unwrap_or(0);
-            point.wait_time.push_back(waiting);
-        }
-    }
-
-    /// Gives the waiting packets of a flow the state of a new sample.
-    pub(super) fn resolve_waiting(
-        &mut self,
-        slot: u32,
-        sample: SampleState,
-        before: Option<SampleState>,
-    ) {
-        let Some(flow) = self.flows.get_mut(slot) else {
-            return;
-        };
-        let host = flow.host;
-        for point in &mut flow.points {
-            let clock = &mut self.nodes[usize::from(point.node)].clock;
-            while let Some(w) = point.wait_sequence.front().copied() {
-                if w.key >= sample.snd_nxt {
-                    break;
-                }
-                point.wait_sequence.pop_front();
-                let Some(mark) = self.queue.waiting(w.position) else {
-                    continue;
-                };
-                fill(mark, &sample, Join::Sequence);
-                if let Some(before) = before {
-                    clock.sent_after(host, w.ingress_ns, before.time_ns);
-                }
-            }
-            while let Some(w) = point.wait_time.front().copied() {
-                if w.key > sample.time_ns {
-                    break;
-                }
-                point.wait_time.pop_front();
-                if let Some(mark) = self.queue.waiting(w.position) {
-                    fill(mark, &sample, Join::Time);
-                }
-            }
-        }
-    }
-
     /// Hands on what waits for nothing any more, in the order of arrival.
     #[inline]
     pub(super) fn emit_ready(&mut self, now_rx_ns: u64) {
-        loop {
-            let forced = self.queue.len() > self.config.max_pending;
-            let Some((row, mark)) = self.queue.front() else {
-                return;
-            };
-            if !mark.resolved {
-                if row.rx_ns.saturating_add(self.join_wait_ns) > now_rx_ns && !forced {
-                    return;
-                }
-                self.stats.join_forced += u64::from(forced);
-                join_late(&self.flows, &self.nodes, row, mark);
+        while self.emit_oldest(now_rx_ns) {}
+    }
+
+    /// Hands on the oldest packet unless it waits; false when there is none.
+    #[inline(always)]
+    fn emit_oldest(&mut self, now_rx_ns: u64) -> bool {
+        let waiting = self.queue.len();
+        let Some((row, mark)) = self.queue.front() else {
+            return false;
+        };
+        if mark.waits {
+            let forced = waiting > self.config.max_pending;
+            if row.rx_ns.saturating_add(self.join_wait_ns) > now_rx_ns && !forced {
+                return false;
             }
-            self.nodes[usize::from(mark.node)].pending -= 1;
-            row.join = mark.join;
-            row.cwnd = mark.cwnd;
-            row.ssthresh = mark.ssthresh;
-            row.srtt_us = mark.srtt_us;
-            match row.join {
-                Join::None => {}
-                Join::Unmatched => self.stats.join_candidates += 1,
-                Join::Sequence => {
-                    self.stats.join_candidates += 1;
-                    self.stats.join_by_sequence += 1;
-                }
-                Join::Time => {
-                    self.stats.join_candidates += 1;
-                    self.stats.join_by_time += 1;
-                }
-            }
-            row.order = self.order;
-            self.order += 1;
-            self.stats.postcard_rows += 1;
-            self.sink.postcard(row);
-            if let Some(update) = self.aggregator.postcard(row) {
-                self.sink.update(update);
-            }
-            self.queue.pop_front();
-            if let Some(row) = self.queue.row(ROWS_AHEAD) {
-                let at = (row.node_id, row.time_ns());
-                self.aggregator.foresee(at, row.flow_id, row.port);
-            }
+            self.stats.join_forced += u64::from(forced);
+            join_late(&self.flows, &self.nodes, row, mark);
         }
+        if let Some(node) = self.nodes.get_mut(usize::from(mark.node)) {
+            node.pending -= 1;
+        }
+        row.join = mark.join;
+        row.cwnd = mark.cwnd;
+        row.ssthresh = mark.ssthresh;
+        row.srtt_us = mark.srtt_us;
+        row.order = self.order;
+        self.order += 1;
+        self.stats.postcard_rows += 1;
+        self.stats.count_join(row.join);
+        self.sink.postcard(row);
+        if self.aggregator.count(row)
+            && let Some(update) = self.aggregator.close_due()
+        {
+            self.sink.update(update);
+        }
+        self.queue.pop_front();
+        true
     }
 }
 

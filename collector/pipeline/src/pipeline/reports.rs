@@ -2,39 +2,15 @@
 //! From a decoded report to a row in the queue.
 
 use super::Pipeline;
+use super::join::{Packet, join};
 use crate::node::{TimeError, Times};
 use crate::queue::Mark;
-use crate::rows::{Event, Join, Sink};
+use crate::rows::{Event, Sink};
 use crate::table::Found;
 use int_report::drop_reason::{DropClass, describe};
 use int_report::sequence::{Outcome, StreamKey};
-use int_report::{DecodeError, InnerError, InnerPacket, Report, parse_inner};
-use smallvec::SmallVec;
+use int_report::{InnerError, InnerPacket, Report};
 use std::net::IpAddr;
-
-/// Reports decoded before the first of them is taken.
-const STAGE: usize = 16;
-/// Of them, those whose flows' packets are fetched before their turn.
-const PACKETS_AHEAD: usize = 4;
-
-/// A UDP payload and where it came from.
-#[derive(Clone, Copy, Debug)]
-pub struct Datagram<'a> {
-    pub exporter: IpAddr,
-    /// Reception, collector's clock.
-    pub rx_ns: u64,
-    pub payload: &'a [u8],
-}
-
-/// A decoded report, not yet taken.
-pub(super) struct Staged<'a> {
-    exporter: IpAddr,
-    pub(super) rx_ns: u64,
-    pub(super) report: Report<'a>,
-    inner: Result<InnerPacket, InnerError>,
-    /// Its flow, if it was known when the report was decoded.
-    pub(super) found: Option<Found>,
-}
 
 pub(super) const TCP: u8 = 6;
 pub(super) const FIN: u8 = 0x01;
@@ -43,86 +19,15 @@ pub(super) const RST: u8 = 0x04;
 pub(super) const ACK: u8 = 0x10;
 
 impl<S: Sink> Pipeline<S> {
-    /// Takes one report of `exporter`, received at `rx_ns` of the collector's
-    /// clock. Reports of one datagram come one after the other.
-    #[inline]
-    pub fn push_report(&mut self, exporter: IpAddr, report: &Report<'_>, rx_ns: u64) {
-        self.take(&Staged {
-            exporter,
-            rx_ns,
-            report: *report,
-            inner: parse_inner(&report.inner),
-            found: None,
-        });
-    }
-
-    /// Decodes datagrams and takes their reports; `failed` hears of those that
-    /// could not be decoded to their end. The same as decoding each and calling
-    /// [`Pipeline::push_report`], but quicker: several are decoded before the
-    /// first of them is taken, while their flows' memory is fetched.
-    pub fn push_datagrams<'a>(
+    #[inline(always)]
+    pub(super) fn report(
         &mut self,
-        datagrams: impl Iterator<Item = Datagram<'a>>,
-        mut failed: impl FnMut(&mut S, DecodeError),
+        exporter: IpAddr,
+        rx_ns: u64,
+        report: &Report<'_>,
+        inner: Result<&InnerPacket, &InnerError>,
+        found: Option<Found>,
     ) {
-        let mut staged: SmallVec<[Staged<'a>; STAGE]> = SmallVec::new();
-        for d in datagrams {
-            let result = int_report::decode(d.payload, |report| {
-                if staged.len() == STAGE {
-                    self.take_staged(&mut staged);
-                }
-                let inner = parse_inner(&report.inner);
-                let found = match &inner {
-                    Ok(inner) => self.flows.find_ahead(&inner.flow_key()),
-                    Err(_) => None,
-                };
-                staged.push(Staged {
-                    exporter: d.exporter,
-                    rx_ns: d.rx_ns,
-                    report,
-                    inner,
-                    found,
-                });
-            });
-            if let Err(e) = result {
-                failed(&mut self.sink, e);
-            }
-        }
-        self.take_staged(&mut staged);
-    }
-
-    #[inline]
-    fn take_staged(&mut self, staged: &mut SmallVec<[Staged<'_>; STAGE]>) {
-        let fetch = |pipeline: &Self, s: Option<&Staged<'_>>| {
-            if let Some(found) = s.and_then(|s| s.found) {
-                pipeline.flows.prefetch_packets(found.slot);
-            }
-        };
-        for s in staged.iter().take(PACKETS_AHEAD) {
-            fetch(self, Some(s));
-        }
-        for (i, s) in staged.iter().enumerate() {
-            fetch(self, staged.get(i + PACKETS_AHEAD));
-            self.take(s);
-        }
-        staged.clear();
-    }
-
-    #[inline]
-    fn take(&mut self, staged: &Staged<'_>) {
-        self.stats.reports += 1;
-        if staged.rx_ns > self.now_rx_ns {
-            self.now_rx_ns = staged.rx_ns;
-            self.release_held(staged.rx_ns);
-            self.periodic();
-        }
-        self.report(staged);
-        self.emit_ready(self.now_rx_ns);
-    }
-
-    #[inline]
-    fn report(&mut self, staged: &Staged<'_>) {
-        let (exporter, report, rx_ns) = (staged.exporter, &staged.report, staged.rx_ns);
         let Some(index) = self.node(report.node_id, rx_ns) else {
             self.stats.nodes_refused += 1;
             return;
@@ -159,7 +64,7 @@ impl<S: Sink> Pipeline<S> {
         if times.restarted {
             self.restart(index, times.ingress_ns, rx_ns);
         }
-        let inner = match &staged.inner {
+        let inner = match inner {
             Ok(inner) => inner,
             Err(e) => {
                 if let Some(n) = self.stats.inner_errors.get_mut(e.index()) {
@@ -185,18 +90,12 @@ impl<S: Sink> Pipeline<S> {
                 node.clock.update();
             }
         }
-        let slot = self.flow_packet(index, staged, inner, times);
+        let slot = self.flow_packet(index, rx_ns, report, inner, times, found);
         self.enqueue(index, slot, report, inner, times, rx_ns);
-        let joins = inner.protocol == TCP
-            && !inner.fragment
-            && inner.tcp_flags & SYN == 0
-            && inner.payload_bytes > 0;
-        if joins && self.config.join {
-            self.join();
-        }
     }
 
     /// Accounts for a datagram; the number of reports found missing by it.
+    #[inline(always)]
     fn account(&mut self, exporter: IpAddr, report: &Report<'_>, times: Option<Times>) -> i32 {
         let key = StreamKey {
             exporter,
@@ -228,7 +127,8 @@ impl<S: Sink> Pipeline<S> {
         self.emit_event(Event::Restart { node_id, time_ns });
     }
 
-    /// Puts the row of a packet of a flow into the queue.
+    /// Puts the row of a packet of a flow into the queue and joins it if there is
+    /// anything to join.
     #[inline(always)]
     fn enqueue(
         &mut self,
@@ -239,24 +139,29 @@ impl<S: Sink> Pipeline<S> {
         times: Times,
         rx_ns: u64,
     ) {
-        let node = &mut self.nodes[usize::from(index)];
-        let Some((row, _)) = self.queue.push(Mark {
-            slot,
-            cwnd: 0,
-            ssthresh: 0,
-            srtt_us: 0,
-            node: index,
-            join: Join::None,
-            resolved: true,
-        }) else {
+        let first_position = self.queue.first_position();
+        let position = self.queue.next_position();
+        let (Some(node), Some(flow)) = (
+            self.nodes.get_mut(usize::from(index)),
+            self.flows.get_mut(slot),
+        ) else {
+            return;
+        };
+        let Some((row, mark)) = self.queue.push() else {
             return;
         };
         let port = report.egress_port.unwrap_or(0);
+        let wire_overhead_bytes = node.state.wire_overhead_bytes(port);
+        let lost_before = std::mem::take(&mut node.lost_before);
+        node.pending += 1;
+        // Field by field where it lies: a finished row would be copied while its
+        // parts are still on their way to memory. `order` and what the join
+        // finds are set when it is handed on.
         row.rx_ns = rx_ns;
         row.node_id = report.node_id;
         row.hw_id = report.hw_id;
         row.sequence = report.sequence;
-        row.flow_id = self.flows.get(slot).map_or(0, |f| f.id);
+        row.flow_id = flow.id;
         row.ingress_port = report.ingress_port.unwrap_or(0);
         row.port = port;
         row.queue = report.queue_id.unwrap_or(0);
@@ -268,7 +173,7 @@ impl<S: Sink> Pipeline<S> {
             Some(limit) => node.state.depth_bytes(limit),
         };
         row.ip_bytes = inner.ip_bytes;
-        row.wire_overhead_bytes = node.state.wire_overhead_bytes(port);
+        row.wire_overhead_bytes = wire_overhead_bytes;
         row.payload_bytes = inner.payload_bytes;
         row.tcp_seq = inner.tcp_seq;
         row.tcp_ack = inner.tcp_ack;
@@ -278,8 +183,39 @@ impl<S: Sink> Pipeline<S> {
         row.dropped = report.dropped;
         row.drop_reason = report.drop_reason.unwrap_or(0);
         row.sampling_shift = report.sampling_shift.unwrap_or(0);
-        row.lost_before = std::mem::take(&mut node.lost_before);
-        node.pending += 1;
+        row.retransmitted = false;
+        row.lost_before = lost_before;
+        *mark = Mark {
+            slot,
+            node: index,
+            ..Mark::default()
+        };
+        let joins = inner.protocol == TCP
+            && !inner.fragment
+            && inner.tcp_flags & SYN == 0
+            && inner.payload_bytes > 0;
+        if joins && self.config.join {
+            // By value: what was just written would be read back before it is there.
+            let packet = Packet {
+                tcp_seq: inner.tcp_seq,
+                payload_bytes: inner.payload_bytes,
+                dropped: report.dropped,
+                ingress_ns: times.ingress_ns,
+                egress_ns: times.egress_ns,
+                rx_ns,
+                node: index,
+                port,
+                position,
+                first_position,
+            };
+            join(
+                flow,
+                &mut node.clock,
+                (row, mark),
+                packet,
+                self.join_wait_ns,
+            );
+        }
     }
 }
 

@@ -478,3 +478,14 @@ fn memory_for_flows_and_waiting_packets_is_bounded() {
     assert!(stats.join_forced > 0);
     assert_eq!(lab.finish().stats().postcard_rows, 5000);
 }
+
+#[test]
+fn segments_of_a_flow_without_samples_are_not_kept() {
+    let mut lab = Lab::new(config());
+    for n in 0..5000u32 {
+        lab.send(1, u64::from(n) * MS, 1 + n * MSS, false);
+    }
+    let flow = lab.pipeline.flows.get(0).unwrap();
+    let kept = flow.points[0].remembered();
+    assert!((900..=1000).contains(&kept), "{kept}");
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A queue whose entries are found by a position that never changes: the first
+//! put in has position 0, the next 1, and so on.
+//!
+//! The memory is a power of two of places, so that a position needs no more than
+//! a mask to become one. It grows as needed and stays.
+
+use crate::prefetch;
+
+const LEAST: usize = 4;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Ring<T> {
+    places: Box<[T]>,
+    first: u64,
+    next: u64,
+}
+
+impl<T> Default for Ring<T> {
+    fn default() -> Self {
+        Self {
+            places: Box::default(),
+            first: 0,
+            next: 0,
+        }
+    }
+}
+
+impl<T: Copy + Default> Ring<T> {
+    #[inline]
+    pub fn len(&self) -> usize {
+        (self.next - self.first) as usize
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.next == self.first
+    }
+
+    /// The next entry will need more memory.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.len() == self.places.len()
+    }
+
+    /// Position of the oldest entry; of the next one when there is none.
+    #[inline]
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// Position of the entry that is put in next.
+    #[inline]
+    pub fn next(&self) -> u64 {
+        self.next
+    }
+
+    #[inline]
+    fn place(&self, position: u64) -> usize {
+        position as usize & self.places.len().wrapping_sub(1)
+    }
+
+    #[inline]
+    fn has(&self, position: u64) -> bool {
+        // Below `first` it wraps beyond everything.
+        position.wrapping_sub(self.first) < self.next - self.first
+    }
+
+    /// Puts an entry in, to be filled where it lies: it holds whatever was there
+    /// before. `None` never comes.
+    #[inline]
+    pub fn push(&mut self) -> Option<&mut T> {
+        if self.is_full() {
+            self.grow();
+        }
+        let place = self.place(self.next);
+        self.next += 1;
+        self.places.get_mut(place)
+    }
+
+    #[inline]
+    pub fn push_back(&mut self, entry: T) {
+        if let Some(place) = self.push() {
+            *place = entry;
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let length = (self.places.len() * 2).max(LEAST);
+        let mut places = vec![T::default(); length].into_boxed_slice();
+        for position in self.first..self.next {
+            let from = self.place(position);
+            if let (Some(to), Some(from)) = (
+                places.get_mut(position as usize & (length - 1)),
+                self.places.get(from),
+            ) {
+                *to = *from;
+            }
+        }
+        self.places = places;
+    }
+
+    #[inline]
+    pub fn get(&self, position: u64) -> Option<&T> {
+        if !self.has(position) {
+            return None;
+        }
+        self.places.get(self.place(position))
+    }
+
+    #[inline]
+    pub fn get_mut(&mut self, position: u64) -> Option<&mut T> {
+        if !self.has(position) {
+            return None;
+        }
+        let place = self.place(position);
+        self.places.get_mut(place)
+    }
+
+    #[inline]
+    pub fn front(&self) -> Option<&T> {
+        if self.is_empty() {
+            return None;
+        }
+        self.places.get(self.place(self.first))
+    }
+
+    #[inline]
+    pub fn back(&self) -> Option<&T> {
+        if self.is_empty() {
+            return None;
+        }
+        self.places.get(self.place(self.next.wrapping_sub(1)))
+    }
+
+    /// Asks for the memory of an entry and the two behind it.
+    #[inline]
+    pub fn prefetch(&self, position: u64) {
+        if let Some(first) = self.places.get(self.place(position)) {
+            prefetch::start(first);
+            prefetch::line(
+                std::ptr::from_ref(first)
+                    .cast::<u8>()
+                    .wrapping_add(3 * size_of::<T>() - 1),
+            );
+        }
+    }
+
+    /// Forgets the oldest entry.
+    #[inline]
+    pub fn pop_front(&mut self) {
+        if !self.is_empty() {
+            self.first += 1;
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.first = self.next;
+    }
+
+    /// Puts an entry in before those that belong `after` it; nearly always there
+    /// are none.
+    #[inline]
+    pub fn push_in_order(&mut self, entry: T, after: impl Fn(&T, &T) -> bool) {
+        if self.is_full() {
+            self.grow();
+        }
+        let disorder = self.back().is_some_and(|back| after(back, &entry));
+        let place = self.place(self.next);
+        if let Some(place) = self.places.get_mut(place) {
+            *place = entry;
+        }
+        self.next += 1;
+        if disorder {
+            self.settle(after);
+        }
+    }
+
+    #[cold]
+    fn settle(&mut self, after: impl Fn(&T, &T) -> bool) {
+        let mut i = self.next - 1;
+        while i > self.first
+            && let (Some(a), Some(b)) = (self.get(i - 1), self.get(i))
+            && after(a, b)
+        {
+            let (at, before) = (self.place(i), self.place(i - 1));
+            self.places.swap(at, before);
+            i -= 1;
+        }
+    }
+
+    /// Position of the first entry for which `is` no longer holds; of the next
+    /// one when it holds for all. Those for which it holds come first.
+    #[inline]
+    pub fn partition_point(&self, mut is: impl FnMut(&T) -> bool) -> u64 {
+        let (mut low, mut high) = (self.first, self.next);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.get(middle).is_some_and(&mut is) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    proptest! {
+        #[test]
+        fn agrees_with_a_list(steps in prop::collection::vec((0u8..8, any::<u16>()), 0..400)) {
+            let (mut ring, mut list) = (Ring::default(), VecDeque::new());
+            let mut gone = 0u64;
+            for (step, value) in steps {
+                match step {
+                    0..=3 => {
+                        ring.push_back(value);
+                        list.push_back(value);
+                    }
+                    4 => {
+                        // In order as far as the list is.
+                        ring.push_in_order(value, |a, b| a > b);
+                        list.push_back(value);
+                        let mut i = list.len() - 1;
+                        while i > 0 && list[i - 1] > list[i] {
+                            list.swap(i, i - 1);
+                            i -= 1;
+                        }
+                    }
+                    5 | 6 => {
+                        ring.pop_front();
+                        gone += u64::from(list.pop_front().is_some());
+                    }
+                    _ => {
+                        if let Some(entry) = ring.get_mut(gone + u64::from(value % 8)) {
+                            *entry = value;
+                        }
+                        if let Some(entry) = list.get_mut(usize::from(value % 8)) {
+                            *entry = value;
+                        }
+                    }
+                }
+                prop_assert_eq!(ring.len(), list.len());
+                prop_assert_eq!((ring.front(), ring.back()), (list.front(), list.back()));
+                prop_assert_eq!((ring.first(), ring.next()), (gone, gone + list.len() as u64));
+                let all: Vec<u16> = (gone..ring.next()).filter_map(|p| ring.get(p)).copied().collect();
+                prop_assert!(list.iter().eq(&all));
+                prop_assert_eq!(ring.get(ring.next()), None);
+                prop_assert_eq!(ring.get(gone.wrapping_sub(1)), None);
+            }
+        }
+
+        #[test]
+        fn partitions_as_slices_do(mut values in prop::collection::vec(any::<u8>(), 0..40), limit in any::<u8>()) {
+            values.sort_unstable();
+            let mut ring = Ring::default();
+            for _ in 0..3 {
+                ring.push_back(0);
+                ring.pop_front();
+            }
+            values.iter().for_each(|&v| ring.push_back(v));
+            let expected = 3 + values.partition_point(|&v| v < limit) as u64;
+            prop_assert_eq!(ring.partition_point(|&v| v < limit), expected);
+        }
+    }
+}
