@@ -206,6 +206,18 @@ async fn auto_halves_a_limit_at_most() {
     assert!(reason.contains("not further than 227273 bytes"), "{reason}");
 }
 
+/// A switch that is away does not fill the audit log.
+#[tokio::test]
+async fn auto_rests_after_a_failure() {
+    let mut lab = Lab::new(|c| {
+        c.control.mode = Mode::Auto;
+        c.control.min_change_interval_s = 600.0;
+    });
+    lab.switch.broken.store(true, Ordering::Relaxed);
+    lab.pass(16).await;
+    assert_eq!(outcomes(&lab).await, [("auto".into(), "failed".into())]);
+}
+
 /// A smaller limit that wins little is no reason to leave one that serves; a
 /// target that is missed is.
 #[tokio::test]

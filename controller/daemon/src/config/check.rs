@@ -48,6 +48,7 @@ impl Config {
             ("control.settle_s", c.settle_s),
             ("control.observe_s", c.observe_s),
             ("control.rollback_hold_s", c.rollback_hold_s),
+            ("control.min_change_interval_s", c.min_change_interval_s),
         ] {
             if value > LONGEST_S {
                 bail!("{key}: {value} must be at most {LONGEST_S} (a day)");

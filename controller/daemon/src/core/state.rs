@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What survives a restart of the controller: mode, targets, the limits that it
-//! set and those it was still watching, and where its advice stood. One small JSON file, replaced as a whole.
+//! set and those it was still watching, and where its advice stood. One small
+//! JSON file, replaced as a whole.
 //!
 //! A value changed at run time goes with the configured value that it replaced:
 //! when the configuration says something else at the next start, that wins.

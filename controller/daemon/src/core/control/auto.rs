@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Auto mode: follows the advice once it is steady and away from the limit.
 
-use super::{apply_advice, limit_in_force};
+use super::{ControlError, apply_advice, limit_in_force};
 use crate::config::Mode;
 use crate::core::Core;
 use crate::core::audit::{Origin, lock};
 use crate::core::guard;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tidemark_estimators::LinkId;
 use tidemark_rules::worth_changing;
 
-/// Applies steady advice that is worth leaving the limit in force for. A change that is being watched is left alone, unless the traffic
-/// has changed since: then there is nothing left to judge it by.
+/// Applies steady advice that is worth leaving the limit in force for. A change
+/// that is being watched is left alone, unless the traffic has changed since:
+/// then there is nothing left to judge it by. A switch that failed is left alone
+/// for a while: every attempt is a record of the audit log.
 pub async fn follow(core: &Core) {
     if core.mode() != Mode::Auto {
         return;
@@ -29,7 +31,18 @@ pub async fn follow(core: &Core) {
         }
         if let Err(e) = apply_advice(core, link, None, Origin::Auto).await {
             tracing::debug!(%link, "auto: {e}");
+            if matches!(e, ControlError::Switch(_)) {
+                rest(core, link);
+            }
         }
+    }
+}
+
+/// No attempt for as long as between two changes.
+fn rest(core: &Core, link: LinkId) {
+    let pause = Duration::from_secs_f64(core.config.control.min_change_interval_s);
+    if let Some(state) = lock(&core.links).get_mut(&link) {
+        state.hold_until = Some(Instant::now() + pause);
     }
 }
 
