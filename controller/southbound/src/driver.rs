@@ -1,110 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the drivers have in common: addresses, errors of calls, the check of
-//! what was written, the arguments of `report_to`.
+//! The driver trait: all that the controller knows of a switch.
 
-use crate::p4rt::values::mac;
-use crate::{Error, Limit, ReportDestination};
-use std::future::Future;
-use std::time::Duration;
-use tonic::transport::Endpoint;
-use tonic::{Code, Status};
+use crate::{Description, Error, Health, Limit, Provision, Provisioned};
+use async_trait::async_trait;
 
-/// The multicast group of flooded frames (contract with the P4 program).
-pub const FLOOD_GROUP: u32 = 1;
+/// One switch whose queue limits can be read and set.
+#[async_trait]
+pub trait Southbound: Send + Sync {
+    /// What kind of switch this is and where; no I/O.
+    fn describe(&self) -> Description;
 
-/// An endpoint of `host:port` or a URL; the address gets its scheme. No I/O.
-///
-/// # Errors
-/// An address that is neither; `example` is shown.
-pub fn endpoint(address: &mut String, example: &str, timeout: Duration) -> Result<Endpoint, Error> {
-    if !address.contains("://") {
-        *address = format!("http://{address}");
-    }
-    let endpoint = Endpoint::from_shared(address.clone()).map_err(|e| {
-        let text = format!("\"{address}\" is not like {example}: {e}");
-        Error::value("address", text)
-    })?;
-    Ok(endpoint.connect_timeout(timeout))
-}
+    /// Loads the program (unless it is loaded already) and writes every entry
+    /// of `plan`. Repeating it changes nothing. Initial limits are written only
+    /// where the port has no limit entry yet, so that a restarted controller
+    /// does not undo what was set since.
+    async fn provision(&self, plan: &Provision) -> Result<Provisioned, Error>;
 
-/// A call that failed, in words.
-pub fn call_error(address: &str, operation: &str, code: Code, message: &str) -> Error {
-    let (address, message) = (address.to_owned(), message.to_owned());
-    match code {
-        Code::Unavailable => Error::Connect {
-            address,
-            reason: message,
-        },
-        _ => Error::Rpc {
-            address,
-            operation: operation.into(),
-            code,
-            message,
-        },
-    }
-}
+    /// The limit in force at an egress port.
+    async fn read_limit(&self, port: u32) -> Result<Limit, Error>;
 
-/// Ends a call that takes longer than `limit`.
-///
-/// # Errors
-/// The call's own, or `DEADLINE_EXCEEDED`.
-pub async fn in_time<T>(
-    address: &str,
-    operation: &str,
-    limit: Duration,
-    call: impl Future<Output = Result<T, Status>>,
-) -> Result<T, Error> {
-    match tokio::time::timeout(limit, call).await {
-        Ok(Ok(v)) => Ok(v),
-        Ok(Err(status)) => Err(call_error(
-            address,
-            operation,
-            status.code(),
-            status.message(),
-        )),
-        Err(_) => Err(call_error(
-            address,
-            operation,
-            Code::DeadlineExceeded,
-            &format!("no answer within {limit:?}"),
-        )),
-    }
-}
+    /// Writes a limit, reads it back and returns what is in force: the wanted
+    /// limit rounded down to the target's unit. Fails with
+    /// [`Error::ReadBack`] when the switch holds anything else.
+    async fn set_limit(&self, port: u32, limit: Limit) -> Result<Limit, Error>;
 
-/// The limit found, if it is the wanted one.
-///
-/// # Errors
-/// [`Error::ReadBack`].
-pub fn read_back(address: &str, port: u32, wanted: Limit, found: Limit) -> Result<Limit, Error> {
-    if found == wanted {
-        return Ok(found);
-    }
-    Err(Error::ReadBack {
-        address: address.to_owned(),
-        port,
-        wanted,
-        found,
-    })
-}
+    /// Turns the reports of packets leaving through `port` on or off.
+    async fn report_port(&self, port: u32, on: bool) -> Result<(), Error>;
 
-/// Arguments of the action `set_destination` of the table `report_to`.
-///
-/// # Errors
-/// The field of the destination that cannot be used.
-pub fn destination(d: &ReportDestination) -> Result<[(&'static str, u64); 7], Error> {
-    if d.source_port_bits > 4 {
-        return Err(Error::value(
-            "reports.source_port_bits",
-            format!("{} is more than 4", d.source_port_bits),
-        ));
-    }
-    Ok([
-        ("src_mac", mac(&d.src_mac, "reports.src_mac")?),
-        ("dst_mac", mac(&d.dst_mac, "reports.dst_mac")?),
-        ("src_ip", u64::from(u32::from(d.src_ip))),
-        ("dst_ip", u64::from(u32::from(d.dst_ip))),
-        ("udp_dst_port", u64::from(d.udp_port)),
-        ("src_port_mask", (1 << d.source_port_bits) - 1),
-        ("node_id", u64::from(d.node_id)),
-    ])
+    /// Whether the switch answers, takes our writes and has a program loaded.
+    async fn health(&self) -> Health;
 }

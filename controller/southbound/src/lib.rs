@@ -1,47 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Sets and reads queue limits on switches, whatever they speak.
+//! Sets and reads queue limits on switches, whatever protocol they speak.
 //!
-//! [`Southbound`] is what the controller knows of a switch; [`p4rt::P4Runtime`]
-//! is the driver for everything that serves P4Runtime with the Tidemark program
-//! (BMv2, the embedded switch, Stratum); [`bfrt::Bfrt`] that for Tofino. Limits
-//! are in bytes here; a driver converts them to the unit of its target.
+//! | module | has |
+//! |---|---|
+//! | [`driver`] | the trait [`Southbound`]: what the controller knows of a switch |
+//! | [`registry`] | [`DRIVERS`], the list of drivers, and how a configuration names one |
+//! | [`p4rt`] | the driver for everything that serves P4Runtime with the Tidemark program (BMv2, the embedded switch, Stratum) |
+//! | [`bfrt`] | the driver for Tofino |
+//! | [`plan`] | what a switch is asked for, in no protocol's words |
+//! | [`error`] | what can go wrong |
+//!
+//! Limits are in bytes; a driver converts them to the unit of its target.
+//!
+//! # A new driver
+//! A folder with a type that implements [`Southbound`] and a
+//! [`DriverKind`](registry::DriverKind) value, and one line in
+//! [`DRIVERS`]. The configuration takes a section of the driver's name from
+//! then on.
+
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 pub mod bfrt;
-mod driver;
+pub mod driver;
 pub mod error;
 pub mod p4rt;
-pub mod types;
+pub mod plan;
+mod program_contract;
+pub mod registry;
+mod rpc;
+mod values;
 
+pub use driver::Southbound;
 pub use error::{Error, UpdateFailure};
-pub use types::{
+pub use plan::{
     Description, Forward, Health, Limit, Provision, Provisioned, PushMode, ReportDestination, Watch,
 };
-
-use async_trait::async_trait;
-
-/// One switch whose queue limits can be read and set.
-#[async_trait]
-pub trait Southbound: Send + Sync {
-    /// What kind of switch this is and where; no I/O.
-    fn describe(&self) -> Description;
-
-    /// Loads the program (unless it is loaded already) and writes every entry
-    /// of `plan`. Repeating it changes nothing. Initial limits are written only
-    /// where the port has no limit entry yet, so that a restarted controller
-    /// does not undo what was set since.
-    async fn provision(&self, plan: &Provision) -> Result<Provisioned, Error>;
-
-    /// The limit in force at an egress port.
-    async fn read_limit(&self, port: u32) -> Result<Limit, Error>;
-
-    /// Writes a limit, reads it back and returns what is in force: the wanted
-    /// limit rounded down to the target's unit. Fails with
-    /// [`Error::ReadBack`] when the switch holds anything else.
-    async fn set_limit(&self, port: u32, limit: Limit) -> Result<Limit, Error>;
-
-    /// Turns the reports of packets leaving through `port` on or off.
-    async fn report_port(&self, port: u32, on: bool) -> Result<(), Error>;
-
-    /// Whether the switch answers, takes our writes and has a program loaded.
-    async fn health(&self) -> Health;
-}
+pub use registry::{DRIVERS, DriverKind, DriverSection, SwitchAddress};

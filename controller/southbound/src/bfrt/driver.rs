@@ -4,7 +4,7 @@
 use super::client::{ALL_PIPES, Client, Options};
 use super::entries::{self, Queue};
 use super::info::Info;
-use crate::driver::read_back;
+use crate::rpc::read_back;
 use crate::{Description, Error, Health, Limit, Provision, Provisioned, PushMode, Southbound};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
@@ -84,7 +84,7 @@ impl Southbound for Bfrt {
     fn describe(&self) -> Description {
         let o = self.client.options();
         Description {
-            driver: "bfrt",
+            driver: super::DRIVER.name,
             address: o.address.clone(),
             device_id: u64::from(o.device_id),
             limit_unit_bytes: self.cell_bytes(),

@@ -178,7 +178,7 @@ impl Field {
     fn read(&self, field: &bf::DataField) -> Option<Value> {
         use bf::data_field::Value as Wire;
         match field.value.as_ref()? {
-            Wire::Stream(b) => crate::p4rt::values::number(b).ok().map(Value::Number),
+            Wire::Stream(b) => crate::values::number(b).ok().map(Value::Number),
             Wire::StrVal(t) => Some(Value::Text(t.clone())),
             Wire::BoolVal(b) => Some(Value::Flag(*b)),
             Wire::IntArrVal(a) => Some(Value::Numbers(a.val.clone())),

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The BFRT driver, for Tofino's own switch daemon.
 //!
-//! * [`info`]: ids by name out of what p4c writes as `bfrt.json`;
-//! * [`client`]: connection, subscription, calls and their errors;
-//! * [`entries`]: the Tidemark program's tables and the device's fixed ones;
-//! * [`driver`]: the [`crate::Southbound`] of it all.
+//! * `info`: ids by name from the `bfrt.json` that p4c writes;
+//! * `client`: connection, subscription, calls and their errors;
+//! * `entries`: the tables of the Tidemark program and the device's fixed ones;
+//! * `driver`: the [`crate::Southbound`] that uses them;
+//! * `config`: the section `bfrt` of a switch's configuration.
 //!
 //! It is tested against a server of ours that checks every message. **It has
 //! never run on hardware.**
@@ -13,11 +14,33 @@
 //! not expect, cannot address one pipe (the traffic manager's tables need it),
 //! and has no limit of time on its calls.
 
-pub mod client;
-pub mod driver;
-pub mod entries;
-pub mod info;
+mod client;
+mod config;
+mod driver;
+mod entries;
+mod info;
 
 pub use client::Options;
+pub use config::Config;
 pub use driver::Bfrt;
 pub use entries::Queue;
+
+use crate::registry::DriverKind;
+use std::sync::Arc;
+
+/// The driver in the list of drivers.
+pub static DRIVER: DriverKind = DriverKind {
+    name: "bfrt",
+    summary: "BFRT: Tofino's own switch daemon",
+    pushes_program: false,
+    check: |address, section| {
+        let config = Config::of(section)?;
+        config.options(address)?;
+        config.queue_ports().map(drop)
+    },
+    connect: |address, section| {
+        let config = Config::of(section)?;
+        let queues = config.queue_ports()?;
+        Ok(Arc::new(Bfrt::new(config.options(address)?, queues)?))
+    },
+};

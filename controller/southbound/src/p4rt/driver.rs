@@ -4,19 +4,16 @@
 use super::client::{Client, Options};
 use super::entries::{self, Item};
 use super::program::{Program, Table};
-use crate::driver::read_back;
-use crate::{
-    Description, Error, Health, Limit, Provision, Provisioned, PushMode, Southbound, Watch,
-};
+use crate::rpc::read_back;
+use crate::{Description, Error, Health, Limit, Provision, Provisioned, Southbound, Watch};
 use async_trait::async_trait;
-use std::path::Path;
 use std::sync::Arc;
 use tidemark_proto::p4::v1 as p4;
 use tokio::sync::Mutex;
 
 /// A switch that serves P4Runtime and runs the Tidemark program.
 pub struct P4Runtime {
-    client: Client,
+    pub(super) client: Client,
     // Names to ids of the program last seen on the switch.
     program: Mutex<Option<Arc<Program>>>,
 }
@@ -52,45 +49,8 @@ impl P4Runtime {
         Ok(program)
     }
 
-    async fn forget_program(&self) {
+    pub(super) async fn forget_program(&self) {
         *self.program.lock().await = None;
-    }
-
-    /// Pushes the program of the plan if the switch has not got it; tells
-    /// whether it was pushed.
-    async fn load(&self, plan: &Provision) -> Result<bool, Error> {
-        self.forget_program().await;
-        let (p4info, program) = match (plan.push, &plan.p4info, &plan.program) {
-            (PushMode::Never, ..) | (_, None, None) => return Ok(false),
-            (_, Some(i), Some(p)) => (i, p),
-            _ => {
-                return Err(Error::value(
-                    "provision",
-                    "p4info and program go together; give both or neither",
-                ));
-            }
-        };
-        let info_bytes = read_file(p4info)?;
-        let device_config = read_file(program)?;
-        let info = tidemark_proto::p4info::parse(&info_bytes).map_err(|e| Error::File {
-            path: p4info.display().to_string(),
-            problem: e.to_string(),
-        })?;
-        let cookie = digest(&[&info_bytes, &device_config]);
-        if plan.push == PushMode::IfDifferent {
-            let loaded = self.client.pipeline().await?;
-            if loaded.and_then(|l| l.cookie).map(|c| c.cookie) == Some(cookie) {
-                return Ok(false);
-            }
-        }
-        self.client
-            .push(p4::ForwardingPipelineConfig {
-                p4info: Some(info),
-                p4_device_config: device_config,
-                cookie: Some(p4::forwarding_pipeline_config::Cookie { cookie }),
-            })
-            .await?;
-        Ok(true)
     }
 
     /// Deletes the watch entries that are not in the plan: the tables are ours.
@@ -147,21 +107,6 @@ fn key_of(entity: &p4::Entity) -> Option<(u32, Vec<p4::FieldMatch>, i32)> {
     Some((e.table_id, fields, e.priority))
 }
 
-fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
-    std::fs::read(path).map_err(|e| Error::File {
-        path: path.display().to_string(),
-        problem: format!("cannot be read: {e}"),
-    })
-}
-
-/// FNV-1a over the parts: tells programs apart, nothing more.
-fn digest(parts: &[&[u8]]) -> u64 {
-    let bytes = parts.iter().flat_map(|p| p.iter());
-    bytes.fold(0xcbf2_9ce4_8422_2325, |h, &b| {
-        (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
-}
-
 fn default_priority(index: usize, count: usize) -> i32 {
     // Earlier entries win, and larger numbers win.
     i32::try_from(count - index).unwrap_or(i32::MAX)
@@ -182,7 +127,7 @@ impl Southbound for P4Runtime {
     fn describe(&self) -> Description {
         let o = self.client.options();
         Description {
-            driver: "p4runtime",
+            driver: super::DRIVER.name,
             address: o.address.clone(),
             device_id: o.device_id,
             limit_unit_bytes: self.unit(),

@@ -2,8 +2,8 @@
 //! The entries of the Tidemark program, each with words for error messages.
 
 use super::program::{Program, Table};
-use super::values::{address_prefix, mac, number};
-use crate::driver::{FLOOD_GROUP, destination};
+use crate::program_contract::{FLOOD_GROUP, destination};
+use crate::values::{address_prefix, mac, number};
 use crate::{Error, Forward, Limit, ReportDestination, Watch};
 use tidemark_proto::p4::v1 as p4;
 
@@ -87,15 +87,13 @@ pub fn read_limit(program: &Program, e: &p4::TableEntry, unit: u32) -> Result<Li
         }
         None => 0,
     };
-    match t.action_name(a.action_id) {
-        Some("drop_tail") => Ok(Limit::DropTail { limit_bytes: bytes }),
-        Some("mark_ce") => Ok(Limit::MarkCe { limit_bytes: bytes }),
-        Some("unlimited") => Ok(Limit::Unlimited),
-        other => Err(Error::value(
-            "queue_limit",
-            format!("unknown action {other:?} (id {})", a.action_id),
-        )),
-    }
+    let action = t.action_name(a.action_id);
+    action
+        .and_then(|name| Limit::of_action(name, bytes))
+        .ok_or_else(|| {
+            let text = format!("unknown action {action:?} (id {})", a.action_id);
+            Error::value("queue_limit", text)
+        })
 }
 
 /// Tables of watched traffic: IPv4, IPv6.

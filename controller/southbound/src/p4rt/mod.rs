@@ -1,16 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The P4Runtime driver.
 //!
-//! * [`client`]: connection, arbitration, calls and their errors.
-//! * [`program`]: ids by name out of the P4Info.
-//! * [`entries`]: the Tidemark program's tables, as updates.
-//! * [`driver`]: the [`crate::Southbound`] of it all.
+//! * `client`: connection, arbitration, calls and their errors;
+//! * `program`: ids by name from the P4Info;
+//! * `entries`: the tables of the Tidemark program, as updates;
+//! * `byte_string`: values in P4Runtime's canonical form;
+//! * `load`: pushes the program;
+//! * `driver`: the [`crate::Southbound`] that uses them.
 
-pub mod client;
-pub mod driver;
-pub mod entries;
-pub mod program;
-pub mod values;
+mod byte_string;
+mod client;
+mod driver;
+mod entries;
+mod load;
+mod program;
 
 pub use client::Options;
 pub use driver::P4Runtime;
+
+use crate::registry::{DriverKind, no_section};
+use std::sync::Arc;
+
+/// The driver in the list of drivers.
+pub static DRIVER: DriverKind = DriverKind {
+    name: "p4runtime",
+    summary: "P4Runtime: BMv2, the embedded switch, Stratum",
+    pushes_program: true,
+    check: |_, section| no_section("p4runtime", section),
+    connect: |address, section| {
+        no_section("p4runtime", section)?;
+        Ok(Arc::new(P4Runtime::new(Options {
+            address: address.address.clone(),
+            device_id: address.device_id,
+            election_id: address.election_id,
+            limit_unit_bytes: address.limit_unit_bytes,
+            ..Options::default()
+        })?))
+    },
+};

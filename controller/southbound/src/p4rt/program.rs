@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Finds ids by name in a P4Info, so that none is written into the driver.
 
-use super::values::{AddressPrefix, canonical_wide, fitted};
+use super::byte_string::{canonical_wide, fitted};
 use crate::Error;
+use crate::values::AddressPrefix;
 use tidemark_proto::p4::config::v1 as cfg;
 use tidemark_proto::p4::v1 as p4;
 
@@ -73,12 +74,6 @@ impl<'a> Table<'a> {
     /// Full name of the table.
     pub fn name(&self) -> &'a str {
         self.table.preamble.as_ref().map_or("", |p| p.name.as_str())
-    }
-
-    /// The program's own default action: its name, without arguments.
-    pub fn default_action_name(&self) -> Option<&'a str> {
-        let id = self.table.initial_default_action.as_ref()?.action_id;
-        self.action_name(id)
     }
 
     /// Last part of the name of an action.
@@ -197,6 +192,7 @@ impl<'a> Table<'a> {
             )),
         })
     }
+
     /// A ternary match on an address.
     pub fn address(&self, name: &str, prefix: AddressPrefix) -> Result<p4::FieldMatch, Error> {
         Ok(p4::FieldMatch {

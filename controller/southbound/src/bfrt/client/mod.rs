@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Connection to a BFRT server: subscribe, bind, then read and write.
 
-use super::info::Info;
-use crate::driver::{endpoint, in_time};
+mod session;
+
+use crate::rpc::{endpoint, in_time};
 use crate::{Error, UpdateFailure};
+use session::Session;
 use std::time::Duration;
 use tidemark_proto::bfrt_proto as bf;
 use tidemark_proto::bfrt_proto::bf_runtime_client::BfRuntimeClient;
-use tokio::sync::{Mutex, mpsc};
-use tokio::task::JoinHandle;
-use tokio_stream::wrappers::ReceiverStream;
+use tokio::sync::Mutex;
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 
@@ -21,8 +21,9 @@ const BOTH: u32 = 0xff;
 /// How to reach a switch.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// `http://host:port`; the scheme may be left out. The usual port is 50052.
+    /// `http://host:port`; the scheme may be left out. The daemon listens on port 50052 by default.
     pub address: String,
+    /// Device id within that server.
     pub device_id: u32,
     /// Of this client; no two clients of a switch may have the same.
     pub client_id: u32,
@@ -50,22 +51,12 @@ impl Default for Options {
 /// A write, and how it reads in an error message.
 #[derive(Clone, Debug)]
 pub struct Item {
+    /// Words for messages.
     pub what: String,
+    /// What goes on the wire.
     pub entry: bf::TableEntry,
+    /// Insert, modify, or both.
     pub kind: bf::update::Type,
-}
-
-struct Session {
-    // Dropping the sender ends the subscription, and with it the binding.
-    _requests: mpsc::Sender<bf::StreamMessageRequest>,
-    reader: JoinHandle<()>,
-    info: std::sync::Arc<Info>,
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        self.reader.abort();
-    }
 }
 
 /// One server. Connects when used, and again after failures.
@@ -104,106 +95,6 @@ impl Client {
         call: impl Future<Output = Result<T, Status>>,
     ) -> Result<T, Error> {
         in_time(&self.options.address, operation, self.options.timeout, call).await
-    }
-
-    /// The tables of the bound program and of the device; subscribes and binds
-    /// first where that has not been done, or the stream has ended.
-    ///
-    /// # Errors
-    /// What the server said, or a program that is not there.
-    pub async fn bound(&self) -> Result<std::sync::Arc<Info>, Error> {
-        let mut session = self.session.lock().await;
-        if let Some(s) = session.as_ref().filter(|s| !s.reader.is_finished()) {
-            return Ok(std::sync::Arc::clone(&s.info));
-        }
-        *session = None;
-        let new = self.open().await?;
-        let info = std::sync::Arc::clone(&new.info);
-        *session = Some(new);
-        Ok(info)
-    }
-
-    async fn open(&self) -> Result<Session, Error> {
-        let o = &self.options;
-        let (requests, rx) = mpsc::channel(4);
-        let hello = bf::StreamMessageRequest {
-            client_id: o.client_id,
-            update: Some(bf::stream_message_request::Update::Subscribe(
-                bf::Subscribe {
-                    is_master: true,
-                    device_id: o.device_id,
-                    notifications: Some(bf::subscribe::Notifications::default()),
-                    status: None,
-                },
-            )),
-        };
-        // The channel is empty, so this cannot fail.
-        let _ = requests.try_send(hello);
-        let mut rpc = self.rpc.clone();
-        let call = rpc.stream_channel(ReceiverStream::new(rx));
-        let mut answers = self.in_time("subscribing", call).await?.into_inner();
-        let first = self.in_time("subscribing", answers.message()).await?;
-        let accepted = first.and_then(|m| m.update);
-        match accepted {
-            Some(bf::stream_message_response::Update::Subscribe(s))
-                if s.status.as_ref().is_none_or(|s| s.code == 0) => {}
-            other => {
-                let reason = format!(
-                    "the subscription of client_id {} was refused: {other:?}",
-                    o.client_id
-                );
-                return Err(Error::NotPrimary {
-                    address: o.address.clone(),
-                    election_id: u64::from(o.client_id),
-                    reason,
-                });
-            }
-        }
-        let reader =
-            tokio::spawn(async move { while let Ok(Some(_)) = answers.message().await {} });
-        let mut rpc = self.rpc.clone();
-        let bind = bf::SetForwardingPipelineConfigRequest {
-            device_id: o.device_id,
-            client_id: o.client_id,
-            action: bf::set_forwarding_pipeline_config_request::Action::Bind as i32,
-            config: vec![bf::ForwardingPipelineConfig {
-                p4_name: o.p4_name.clone(),
-                ..Default::default()
-            }],
-            ..Default::default()
-        };
-        let what = format!("binding to program \"{}\"", o.p4_name);
-        self.in_time(&what, rpc.set_forwarding_pipeline_config(bind))
-            .await?;
-        let get = bf::GetForwardingPipelineConfigRequest {
-            device_id: o.device_id,
-            client_id: o.client_id,
-        };
-        let call = rpc.get_forwarding_pipeline_config(get);
-        let config = self
-            .in_time("reading the program", call)
-            .await?
-            .into_inner();
-        let program = config.config.iter().find(|c| c.p4_name == o.p4_name);
-        let Some(program) = program else {
-            return Err(Error::Name {
-                kind: "program",
-                name: o.p4_name.clone(),
-                known: config
-                    .config
-                    .iter()
-                    .map(|c| c.p4_name.as_str())
-                    .collect::<Vec<_>>()
-                    .join(", "),
-            });
-        };
-        let fixed = config.non_p4_config.unwrap_or_default().bfruntime_info;
-        let info = Info::parse(&[&program.bfruntime_info, &fixed])?;
-        Ok(Session {
-            _requests: requests,
-            reader,
-            info: std::sync::Arc::new(info),
-        })
     }
 
     fn target(&self, pipe_id: u32) -> Option<bf::TargetDevice> {

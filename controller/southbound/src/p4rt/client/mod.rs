@@ -5,7 +5,7 @@ mod session;
 mod tables;
 
 use crate::Error;
-use crate::driver::{call_error, endpoint, in_time};
+use crate::rpc::{call_error, endpoint, in_time};
 use session::Session;
 use std::time::Duration;
 use tidemark_proto::p4::v1 as p4;

@@ -1,22 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! P4Runtime byte strings and the addresses that go into them.
+//! Numbers and addresses as configurations and switches write them.
 
 use crate::Error;
 use std::net::{Ipv4Addr, Ipv6Addr};
-
-/// The shortest big-endian form: no leading zero bytes, `\0` for zero.
-pub fn canonical(value: u64) -> Vec<u8> {
-    let bytes = value.to_be_bytes();
-    let first = bytes.iter().position(|&b| b != 0).unwrap_or(7);
-    bytes[first..].to_vec()
-}
-
-/// The same for values of up to 128 bits.
-pub fn canonical_wide(value: u128) -> Vec<u8> {
-    let bytes = value.to_be_bytes();
-    let first = bytes.iter().position(|&b| b != 0).unwrap_or(15);
-    bytes[first..].to_vec()
-}
 
 /// A byte string as a number; leading zeros are accepted.
 ///
@@ -29,18 +15,6 @@ pub fn number(bytes: &[u8]) -> Result<u64, String> {
         }
         Ok(n << 8 | u64::from(b))
     })
-}
-
-/// A value that must fit a field of `bits` bits.
-pub fn fitted(value: u64, bits: i32, field: &str) -> Result<Vec<u8>, Error> {
-    if (0..64).contains(&bits) && value >> bits != 0 {
-        let max = (1u64 << bits) - 1;
-        return Err(Error::value(
-            field,
-            format!("{value} does not fit {bits} bits (at most {max})"),
-        ));
-    }
-    Ok(canonical(value))
 }
 
 /// `aa:bb:cc:dd:ee:ff` (or with `-`) as a number.
@@ -129,24 +103,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn canonical_form_is_shortest() {
-        assert_eq!(canonical(0), [0]);
-        assert_eq!(canonical(5), [5]);
-        assert_eq!(canonical(0x100), [1, 0]);
-        assert_eq!(canonical(u64::MAX).len(), 8);
-        for v in [0, 1, 255, 256, u64::MAX] {
-            assert_eq!(number(&canonical(v)), Ok(v));
-        }
+    fn numbers_of_byte_strings() {
         assert_eq!(number(&[0, 0, 0, 0, 0, 0, 0, 0, 0, 7]), Ok(7));
         assert!(number(&[1, 0, 0, 0, 0, 0, 0, 0, 0]).is_err());
-    }
-
-    #[test]
-    fn values_are_held_to_their_width() {
-        assert!(fitted(511, 9, "port").is_ok());
-        let e = fitted(512, 9, "port").unwrap_err().to_string();
-        assert_eq!(e, "port: 512 does not fit 9 bits (at most 511)");
-        assert!(fitted(u64::MAX, 64, "x").is_ok());
     }
 
     #[test]
@@ -163,6 +122,7 @@ mod tests {
         assert!(prefix("10.0.0.0/33", "p").is_err());
         assert!(prefix("ten", "p").is_err());
     }
+
     #[test]
     fn addresses_of_both_families() {
         let p = address_prefix("2001:db8::1", "p").unwrap();
@@ -180,7 +140,5 @@ mod tests {
         for bad in ["::/129", "::/x", "2001:db8::1::", "ten", ""] {
             assert!(address_prefix(bad, "p").is_err(), "{bad}");
         }
-        assert_eq!(canonical_wide(0), [0]);
-        assert_eq!(canonical_wide(1 << 64), [1, 0, 0, 0, 0, 0, 0, 0, 0]);
     }
 }

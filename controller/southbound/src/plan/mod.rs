@@ -1,109 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is asked of a switch, independent of the protocol.
 
+mod limit;
+mod status;
+
+pub use limit::Limit;
+pub use status::{Description, Health, Provisioned};
+
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
-
-/// What happens to packets that meet a full queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "action", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Limit {
-    /// Refuse packets that meet at least this many bytes.
-    DropTail {
-        /// Limit, bytes.
-        limit_bytes: u64,
-    },
-    /// Mark ECN-capable packets that meet at least this many bytes, refuse the
-    /// others (RFC 3168).
-    MarkCe {
-        /// Limit, bytes.
-        limit_bytes: u64,
-    },
-    /// Only the target's own queue depth holds.
-    Unlimited,
-}
-
-impl Limit {
-    /// The limit in bytes; `None` when unlimited.
-    pub fn bytes(&self) -> Option<u64> {
-        match *self {
-            Limit::DropTail { limit_bytes } | Limit::MarkCe { limit_bytes } => Some(limit_bytes),
-            Limit::Unlimited => None,
-        }
-    }
-
-    /// The same action at another size; `Unlimited` becomes drop-tail.
-    pub fn with_bytes(&self, limit_bytes: u64) -> Limit {
-        match self {
-            Limit::MarkCe { .. } => Limit::MarkCe { limit_bytes },
-            _ => Limit::DropTail { limit_bytes },
-        }
-    }
-
-    /// The limit as a target that counts in units of so many bytes can hold it.
-    pub fn rounded(&self, unit_bytes: u32) -> Limit {
-        match self.bytes() {
-            Some(b) => self.with_bytes(b - b % u64::from(unit_bytes.max(1))),
-            None => *self,
-        }
-    }
-
-    /// Name of the P4 action and of the REST field.
-    pub fn action(&self) -> &'static str {
-        match self {
-            Limit::DropTail { .. } => "drop_tail",
-            Limit::MarkCe { .. } => "mark_ce",
-            Limit::Unlimited => "unlimited",
-        }
-    }
-}
-
-impl fmt::Display for Limit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.bytes() {
-            Some(b) => write!(f, "{} {b} bytes", self.action()),
-            None => f.write_str("unlimited"),
-        }
-    }
-}
-
-/// What kind of switch a driver talks to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Description {
-    /// Protocol of the driver, e.g. `p4runtime`.
-    pub driver: &'static str,
-    /// Where the switch listens.
-    pub address: String,
-    /// Device id within that server.
-    pub device_id: u64,
-    /// Bytes per unit of the target's limit (1 where it counts bytes).
-    pub limit_unit_bytes: u32,
-}
-
-/// State of the connection to a switch.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Health {
-    /// The server answers.
-    pub connected: bool,
-    /// Our writes are accepted (we hold the highest election id).
-    pub primary: bool,
-    /// A forwarding program is loaded.
-    pub program_loaded: bool,
-    /// API version the server states, when it answers.
-    pub api_version: Option<String>,
-    /// What is wrong, when something is.
-    pub problem: Option<String>,
-}
-
-impl Health {
-    /// Everything needed for setting limits is there.
-    pub fn ready(&self) -> bool {
-        self.connected && self.primary && self.program_loaded
-    }
-}
 
 /// When the program is pushed to the switch. Pushing clears all its state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -250,42 +157,9 @@ fn source_port_bits() -> u8 {
     2
 }
 
-/// What [`crate::Southbound::provision`] did.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Provisioned {
-    /// The program was pushed, so all earlier state is gone.
-    pub pushed: bool,
-    /// Entries written (new or changed).
-    pub entries: usize,
-    /// Limits in force at the ports of the plan.
-    pub limits: BTreeMap<u32, Limit>,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn limit_json_is_flat_and_strict() {
-        let l = Limit::DropTail { limit_bytes: 9 };
-        let s = r#"{"action":"drop_tail","limit_bytes":9}"#;
-        assert_eq!(serde_json::to_string(&l).unwrap(), s);
-        assert_eq!(serde_json::from_str::<Limit>(s).unwrap(), l);
-        assert!(serde_json::from_str::<Limit>(r#"{"action":"drop_tail"}"#).is_err());
-        assert!(serde_json::from_str::<Limit>(r#"{"action":"drop"}"#).is_err());
-        let typo = r#"{"action":"mark_ce","limit_bytes":1,"limt":2}"#;
-        assert!(serde_json::from_str::<Limit>(typo).is_err());
-    }
-
-    #[test]
-    fn with_bytes_keeps_the_action() {
-        let m = Limit::MarkCe { limit_bytes: 1 };
-        assert_eq!(m.with_bytes(5), Limit::MarkCe { limit_bytes: 5 });
-        assert_eq!(
-            Limit::Unlimited.with_bytes(5),
-            Limit::DropTail { limit_bytes: 5 }
-        );
-    }
 
     #[test]
     fn limit_keys_must_be_ports() {

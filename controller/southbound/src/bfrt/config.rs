@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What BFRT needs beside the address of a switch.
+
+use super::{Options, Queue};
+use crate::Error;
+use crate::registry::{Section, SwitchAddress};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The section `bfrt` of a switch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Name of the running program.
+    pub p4_name: String,
+    /// Id of this client; no two clients of a switch may have the same.
+    #[serde(default = "first_client")]
+    pub client_id: u32,
+    /// Ports whose limit the traffic manager holds (`tm.queue.buffer`), by
+    /// number; the program holds the limits of the others.
+    #[serde(default)]
+    pub queues: BTreeMap<String, Queue>,
+}
+
+fn first_client() -> u32 {
+    1
+}
+
+impl Config {
+    /// Reads the section.
+    ///
+    /// # Errors
+    /// A key that is missing, unknown or of another type.
+    pub(super) fn of(section: &Section) -> Result<Self, Error> {
+        serde_json::from_value(section.clone().into())
+            .map_err(|e| Error::value("bfrt", e.to_string()))
+    }
+
+    /// The queues with their ports as numbers.
+    ///
+    /// # Errors
+    /// The key that is not a port number.
+    pub(super) fn queue_ports(&self) -> Result<BTreeMap<u32, Queue>, Error> {
+        let ports = self.queues.iter().map(|(k, q)| match k.parse() {
+            Ok(port) => Ok((port, *q)),
+            Err(_) => Err(Error::value(
+                format!("bfrt.queues.{k}"),
+                format!("\"{k}\" is not a port number"),
+            )),
+        });
+        ports.collect()
+    }
+
+    /// How the switch is reached. BFRT numbers devices with 32 bits.
+    ///
+    /// # Errors
+    /// A device id that does not fit.
+    pub(super) fn options(&self, address: &SwitchAddress) -> Result<Options, Error> {
+        let device_id = u32::try_from(address.device_id).map_err(|_| {
+            let text = format!("{} is too large, BFRT has 32 bits", address.device_id);
+            Error::value("device_id", text)
+        })?;
+        Ok(Options {
+            address: address.address.clone(),
+            device_id,
+            client_id: self.client_id,
+            p4_name: self.p4_name.clone(),
+            cell_bytes: address.limit_unit_bytes,
+            ..Options::default()
+        })
+    }
+}

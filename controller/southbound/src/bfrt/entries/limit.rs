@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Queue limits: entries of the program, and static limits of the traffic
+//! manager's queues.
+
+use super::put;
+use crate::bfrt::client::Item;
+use crate::bfrt::info::{Fields, Info, Value};
+use crate::{Error, Limit};
+use serde::{Deserialize, Serialize};
+use tidemark_proto::bfrt_proto as bf;
+use tidemark_proto::bfrt_proto::update::Type;
+
+/// A queue of the traffic manager.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Queue {
+    /// Pipe of the port.
+    pub pipe: u32,
+    /// Port group within the pipe.
+    pub pg_id: u32,
+    /// Queue within the port group.
+    pub pg_queue: u32,
+}
+
+/// The limit of an egress port, as an entry of the program.
+pub fn limit(info: &Info, port: u32, limit: Limit, cell_bytes: u32) -> Result<Item, Error> {
+    let t = info.table("queue_limit")?;
+    let key = t.key(&[("egress_port", u64::from(port), None)])?;
+    let cells = limit.bytes().map(|b| b / u64::from(cell_bytes.max(1)));
+    let args: Vec<_> = cells
+        .map(|c| ("limit_cells", Value::Number(c)))
+        .into_iter()
+        .collect();
+    let data = t.action(limit.action(), &args)?;
+    Ok(put(
+        format!("{}[port {port}] = {limit}", t.name),
+        t.id,
+        key,
+        data,
+    ))
+}
+
+/// The key alone, for reading the limit of a port.
+pub fn limit_key(info: &Info, port: u32) -> Result<bf::TableEntry, Error> {
+    let t = info.table("queue_limit")?;
+    Ok(bf::TableEntry {
+        table_id: t.id,
+        key: Some(t.key(&[("egress_port", u64::from(port), None)])?),
+        ..Default::default()
+    })
+}
+
+/// What an entry of `queue_limit` says.
+pub fn read_limit(info: &Info, entry: &bf::TableEntry, cell_bytes: u32) -> Result<Limit, Error> {
+    let t = info.table("queue_limit")?;
+    let data = entry.data.clone().unwrap_or_default();
+    let (action, fields) = t.read(&data);
+    let cells = fields.values().find_map(|v| match v {
+        Value::Number(n) => Some(*n),
+        _ => None,
+    });
+    let limit_bytes = cells
+        .unwrap_or(0)
+        .saturating_mul(u64::from(cell_bytes.max(1)));
+    action
+        .and_then(|name| Limit::of_action(name, limit_bytes))
+        .ok_or_else(|| {
+            let text = format!("unknown action {action:?} (id {})", data.action_id);
+            Error::value("queue_limit", text)
+        })
+}
+
+fn queue_key(info: &Info, q: &Queue) -> Result<(u32, bf::TableKey), Error> {
+    let t = info.table("tm.queue.buffer")?;
+    let key = t.key(&[
+        ("pg_id", u64::from(q.pg_id), None),
+        ("pg_queue", u64::from(q.pg_queue), None),
+    ])?;
+    Ok((t.id, key))
+}
+
+/// A queue's share of the traffic manager's memory as a static limit: so many
+/// guaranteed cells, nothing shared, and tail drop beyond.
+pub fn queue_buffer(info: &Info, q: &Queue, limit: Limit, cell_bytes: u32) -> Result<Item, Error> {
+    let t = info.table("tm.queue.buffer")?;
+    let Limit::DropTail { limit_bytes } = limit else {
+        return Err(Error::value(
+            "limit",
+            format!(
+                "the traffic manager knows drop_tail only, not {}",
+                limit.action()
+            ),
+        ));
+    };
+    let cells = limit_bytes / u64::from(cell_bytes.max(1));
+    let data = t.action(
+        "shared_pool",
+        &[
+            ("guaranteed_cells", Value::Number(cells)),
+            ("pool_id", Value::Text("EG_APP_POOL_0".into())),
+            ("pool_max_cells", Value::Number(0)),
+            ("dynamic_baf", Value::Text("DISABLE".into())),
+            ("tail_drop_enable", Value::Flag(true)),
+        ],
+    );
+    let what = format!("{}[pg {} queue {}] = {limit}", t.name, q.pg_id, q.pg_queue);
+    // The device's fixed entries exist: they can only be modified.
+    let (table_id, key) = queue_key(info, q)?;
+    Ok(Item {
+        kind: Type::Modify,
+        ..put(what, table_id, key, data?)
+    })
+}
+
+/// The key alone, for reading.
+pub fn queue_buffer_key(info: &Info, q: &Queue) -> Result<bf::TableEntry, Error> {
+    let (table_id, key) = queue_key(info, q)?;
+    Ok(bf::TableEntry {
+        table_id,
+        key: Some(key),
+        ..Default::default()
+    })
+}
+
+/// What an entry of `tm.queue.buffer` says, when it is a static limit.
+pub fn read_queue_buffer(
+    info: &Info,
+    entry: &bf::TableEntry,
+    cell_bytes: u32,
+) -> Result<Limit, Error> {
+    let t = info.table("tm.queue.buffer")?;
+    let (_, fields) = t.read(&entry.data.clone().unwrap_or_default());
+    if fields.get("tail_drop_enable") == Some(&Value::Flag(false)) {
+        return Ok(Limit::Unlimited);
+    }
+    if let Some(Value::Text(baf)) = fields.get("dynamic_baf") {
+        if baf != "DISABLE" {
+            return Err(Error::value(
+                "tm.queue.buffer",
+                format!("the queue's limit floats (dynamic_baf {baf}): set a static one first"),
+            ));
+        }
+    }
+    let cells = |f: &Fields, name: &str| match f.get(name) {
+        Some(Value::Number(n)) => *n,
+        _ => 0,
+    };
+    let all = cells(&fields, "guaranteed_cells") + cells(&fields, "pool_max_cells");
+    Ok(Limit::DropTail {
+        limit_bytes: all.saturating_mul(u64::from(cell_bytes.max(1))),
+    })
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What is written: entries of the Tidemark program, and of Tofino's own tables.
+
+mod limit;
+mod report;
+
+pub use limit::{
+    Queue, limit, limit_key, queue_buffer, queue_buffer_key, read_limit, read_queue_buffer,
+};
+pub use report::{mirror_sessions, report_port, report_to, watch};
+
+use super::client::Item;
+use super::info::{Info, Value};
+use crate::program_contract::FLOOD_GROUP;
+use crate::values::mac;
+use crate::{Error, Forward};
+use tidemark_proto::bfrt_proto as bf;
+use tidemark_proto::bfrt_proto::update::Type;
+
+fn put(what: String, table_id: u32, key: bf::TableKey, data: bf::TableData) -> Item {
+    Item {
+        what,
+        kind: Type::InsertOrModify,
+        entry: bf::TableEntry {
+            table_id,
+            key: Some(key),
+            data: Some(data),
+            ..Default::default()
+        },
+    }
+}
+
+/// The key of a port, for reading its speed.
+pub fn port_key(info: &Info, port: u32) -> Result<bf::TableEntry, Error> {
+    let t = info.table("$PORT")?;
+    Ok(bf::TableEntry {
+        table_id: t.id,
+        key: Some(t.key(&[("$DEV_PORT", u64::from(port), None)])?),
+        ..Default::default()
+    })
+}
+
+/// Speed of a port, bits/s: `BF_SPEED_25G`.
+pub fn read_port_speed(info: &Info, entry: &bf::TableEntry) -> Result<Option<u64>, Error> {
+    let t = info.table("$PORT")?;
+    let (_, fields) = t.read(&entry.data.clone().unwrap_or_default());
+    let Some(Value::Text(speed)) = fields.get("$SPEED") else {
+        return Ok(None);
+    };
+    let digits: String = speed
+        .trim_start_matches("BF_SPEED_")
+        .chars()
+        .take_while(char::is_ascii_digit)
+        .collect();
+    let gigabits: Option<u64> = digits.parse().ok();
+    match gigabits {
+        Some(g) if speed.starts_with("BF_SPEED_") => Ok(Some(g.saturating_mul(1_000_000_000))),
+        _ => Err(Error::value("$SPEED", format!("\"{speed}\" is no speed"))),
+    }
+}
+
+/// Frames to an address leave by a port.
+pub fn forward(info: &Info, f: &Forward, field: &str) -> Result<Item, Error> {
+    let t = info.table("l2_forward")?;
+    let key = t.key(&[("dst_addr", mac(&f.mac, &format!("{field}.mac"))?, None)])?;
+    let data = t.action("forward", &[("port", Value::Number(u64::from(f.port)))])?;
+    let what = format!("{}[{}] = port {}", t.name, f.mac, f.port);
+    Ok(put(what, t.id, key, data))
+}
+
+/// The group of flooded frames: one node with all ports, which the group names.
+/// The node goes first: a group can only name what is there.
+pub fn flood_group(info: &Info, ports: &[u32]) -> Result<Vec<Item>, Error> {
+    let node = info
+        .table("$pre.node")
+        .or_else(|_| info.table("pre.node"))?;
+    let group = info
+        .table("$pre.mgid")
+        .or_else(|_| info.table("pre.mgid"))?;
+    let id = u64::from(FLOOD_GROUP);
+    let copies = node.data(&[
+        ("$MULTICAST_RID", Value::Number(0)),
+        ("$MULTICAST_LAG_ID", Value::Numbers(Vec::new())),
+        ("$DEV_PORT", Value::Numbers(ports.to_vec())),
+    ])?;
+    let nodes = group.data(&[
+        ("$MULTICAST_NODE_ID", Value::Numbers(vec![FLOOD_GROUP])),
+        ("$MULTICAST_NODE_L1_XID_VALID", Value::Flags(vec![false])),
+        ("$MULTICAST_NODE_L1_XID", Value::Numbers(vec![0])),
+    ])?;
+    Ok(vec![
+        put(
+            format!("{}[{id}] = ports {ports:?}", node.name),
+            node.id,
+            node.key(&[("$MULTICAST_NODE_ID", id, None)])?,
+            copies,
+        ),
+        put(
+            format!("{}[{id}] = node {id}", group.name),
+            group.id,
+            group.key(&[("$MGID", id, None)])?,
+            nodes,
+        ),
+    ])
+}

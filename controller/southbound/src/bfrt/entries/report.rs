@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What is reported, and the mirror sessions that carry reports.
+
+use super::put;
+use crate::bfrt::client::Item;
+use crate::bfrt::info::{Info, Value};
+use crate::program_contract::destination;
+use crate::values::prefix;
+use crate::{Error, ReportDestination, Watch};
+use tidemark_proto::bfrt_proto as bf;
+use tidemark_proto::bfrt_proto::update::Type;
+
+/// A session of the program: what of a packet goes into a report differs by its
+/// headers, and a session is what cuts.
+struct Session {
+    id: u64,
+    header_bytes: u64,
+}
+
+/// Mirrored in front of the headers (contract with the P4 program).
+const MIRROR_HEADER_BYTES: u64 = 30;
+const ETHERNET: u64 = 14;
+const VLAN: u64 = 4;
+const IPV4: u64 = 20;
+const IPV6: u64 = 40;
+const UDP: u64 = 8;
+const TCP: u64 = 20;
+
+/// Sessions 1 to 12: without and with VLAN; IPv4, IPv6; nothing, UDP, TCP.
+fn sessions() -> Vec<Session> {
+    let mut all = Vec::new();
+    for vlan in [0, VLAN] {
+        for ip in [IPV4, IPV6] {
+            for transport in [0, UDP, TCP] {
+                all.push(Session {
+                    id: all.len() as u64 + 1,
+                    header_bytes: ETHERNET + vlan + ip + transport,
+                });
+            }
+        }
+    }
+    all
+}
+
+/// Traffic to report (or not). BFRT's smaller priority wins, the plan's larger.
+pub fn watch(info: &Info, w: &Watch, place: u64, field: &str) -> Result<Item, Error> {
+    let t = info.table("watch")?;
+    let mut key = Vec::new();
+    for (name, text) in [("ipv4_src", &w.src), ("ipv4_dst", &w.dst)] {
+        if let Some(text) = text {
+            let (value, mask) = prefix(text, &format!("{field}.{}", &name[5..]))?;
+            key.push((name, value, Some(mask)));
+        }
+    }
+    let numbers = [
+        ("protocol", w.protocol.map(u64::from)),
+        ("src_port", w.src_port.map(u64::from)),
+        ("dst_port", w.dst_port.map(u64::from)),
+        ("ingress_port", w.ingress_port.map(u64::from)),
+        ("egress_port", w.egress_port.map(u64::from)),
+    ];
+    key.extend(
+        numbers
+            .iter()
+            .filter_map(|(n, v)| v.map(|value| (*n, value, None))),
+    );
+    if t.has_priority() {
+        let priority = match w.priority {
+            Some(p) if p > 0 => u64::from(u32::MAX >> 8) - p as u64,
+            Some(p) => {
+                return Err(Error::value(
+                    format!("{field}.priority"),
+                    format!("{p} must be above 0"),
+                ));
+            }
+            None => place,
+        };
+        key.push(("$MATCH_PRIORITY", priority, None));
+    }
+    let data = if w.report {
+        let shift = Value::Number(u64::from(w.sampling_shift));
+        t.action("report", &[("sampling_shift", shift)])?
+    } else {
+        t.action("ignore", &[])?
+    };
+    Ok(put(
+        format!("{}[{field}]", t.name),
+        t.id,
+        t.key(&key)?,
+        data,
+    ))
+}
+
+/// Turns the reports of an egress port on or off.
+pub fn report_port(info: &Info, port: u32, on: bool) -> Result<Item, Error> {
+    let t = info.table("report_port")?;
+    let name = if on { "report_on" } else { "report_off" };
+    let key = t.key(&[("egress_port", u64::from(port), None)])?;
+    let what = format!("{}[port {port}] = {name}", t.name);
+    Ok(put(what, t.id, key, t.action(name, &[])?))
+}
+
+/// Addresses of the reports, as the default entry of the keyless table.
+pub fn report_to(info: &Info, d: &ReportDestination) -> Result<Item, Error> {
+    let t = info.table("report_to")?;
+    let args = destination(d)?.map(|(name, value)| (name, Value::Number(value)));
+    Ok(Item {
+        what: format!("{} = {}:{}", t.name, d.dst_ip, d.udp_port),
+        kind: Type::Modify,
+        entry: bf::TableEntry {
+            table_id: t.id,
+            data: Some(t.action("set_destination", &args)?),
+            is_default_entry: true,
+            ..Default::default()
+        },
+    })
+}
+
+/// The mirror sessions that carry reports to a port.
+pub fn mirror_sessions(info: &Info, port: u32) -> Result<Vec<Item>, Error> {
+    let t = info
+        .table("mirror.cfg")
+        .or_else(|_| info.table("$mirror.cfg"))?;
+    let items = sessions().into_iter().map(|s| {
+        let key = t.key(&[("$sid", s.id, None)])?;
+        let length = MIRROR_HEADER_BYTES + s.header_bytes;
+        let data = t.action(
+            "$normal",
+            &[
+                ("$session_enable", Value::Flag(true)),
+                ("$direction", Value::Text("EGRESS".into())),
+                ("$ucast_egress_port", Value::Number(u64::from(port))),
+                ("$ucast_egress_port_valid", Value::Flag(true)),
+                ("$max_pkt_len", Value::Number(length)),
+            ],
+        )?;
+        let what = format!("{}[session {}] = port {port}", t.name, s.id);
+        Ok(put(what, t.id, key, data))
+    });
+    items.collect()
+}

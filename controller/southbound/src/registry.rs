@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The list of drivers, and how a configuration names one.
+//!
+//! A switch's configuration has keys that hold for any driver
+//! ([`SwitchAddress`]) and at most one section that is called like a driver and
+//! belongs to it ([`DriverSection`]):
+//!
+//! ```toml
+//! [[switches]]
+//! address = "10.0.0.7:50052"
+//! bfrt = { p4_name = "tidemark" }
+//! ```
+//!
+//! Without such a section the switch is driven by the first of [`DRIVERS`].
+
+use crate::{Error, Southbound, bfrt, p4rt};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::sync::Arc;
+
+/// Every driver. The first one is taken where a configuration names none.
+pub static DRIVERS: [&DriverKind; 2] = [&p4rt::DRIVER, &bfrt::DRIVER];
+
+/// The keys of a driver's own section.
+pub type Section = serde_json::Map<String, serde_json::Value>;
+
+/// A driver as a value: its name, and how one is made.
+pub struct DriverKind {
+    /// The name in REST answers, and of its section in a configuration.
+    pub name: &'static str,
+    /// The protocol and the switches that speak it, in a few words.
+    pub summary: &'static str,
+    /// Provisioning loads the program. Where it does not, a switch that came up
+    /// again looks as if nothing had happened, and its limits have to be checked.
+    pub pushes_program: bool,
+    pub(crate) check: fn(&SwitchAddress, &Section) -> Result<(), Error>,
+    pub(crate) connect: fn(&SwitchAddress, &Section) -> Result<Arc<dyn Southbound>, Error>,
+}
+
+impl fmt::Debug for DriverKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// How a switch is reached, whatever the driver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SwitchAddress {
+    /// `host:port` of the switch's server.
+    pub address: String,
+    /// Device id within that server.
+    pub device_id: u64,
+    /// The highest of several controllers' ids may write (P4Runtime).
+    pub election_id: u64,
+    /// Bytes per unit of the target's limit (v1model 1, Tofino 80, Tofino 2 176).
+    pub limit_unit_bytes: u32,
+}
+
+/// Which driver a switch takes, with that driver's section of the configuration.
+///
+/// It reads the keys that are left over beside those of the switch, so it goes
+/// into a struct with `#[serde(flatten)]`. A key that is no driver's name is an
+/// error there.
+#[derive(Clone, Debug)]
+pub struct DriverSection {
+    kind: &'static DriverKind,
+    section: Option<Section>,
+}
+
+impl Default for DriverSection {
+    fn default() -> Self {
+        Self {
+            kind: DRIVERS[0],
+            section: None,
+        }
+    }
+}
+
+impl PartialEq for DriverSection {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind.name == other.kind.name && self.section == other.section
+    }
+}
+
+impl DriverSection {
+    /// The driver.
+    pub fn kind(&self) -> &'static DriverKind {
+        self.kind
+    }
+
+    /// Looks at the section without connecting. Needs no runtime.
+    ///
+    /// # Errors
+    /// A key of the section, or of the address, that the driver cannot use.
+    pub fn check(&self, address: &SwitchAddress) -> Result<(), Error> {
+        (self.kind.check)(address, &self.section.clone().unwrap_or_default())
+    }
+
+    /// Makes the driver; it connects when first used. Needs a tokio runtime.
+    ///
+    /// # Errors
+    /// As [`Self::check`], or an address that is not `host:port` or a URL.
+    pub fn connect(&self, address: &SwitchAddress) -> Result<Arc<dyn Southbound>, Error> {
+        (self.kind.connect)(address, &self.section.clone().unwrap_or_default())
+    }
+}
+
+impl<'de> Deserialize<'de> for DriverSection {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut found: Option<Self> = None;
+        for (key, value) in Section::deserialize(deserializer)? {
+            let Some(kind) = DRIVERS.into_iter().find(|d| d.name == key) else {
+                let names = DRIVERS.map(|d| d.name).join(", ");
+                return Err(D::Error::custom(format!(
+                    "unknown field `{key}`: neither a key of a switch nor the section of a driver ({names})"
+                )));
+            };
+            let section = match value {
+                serde_json::Value::Object(section) => section,
+                // Saved by a version that wrote sections that were not there.
+                serde_json::Value::Null => continue,
+                other => {
+                    return Err(D::Error::custom(format!(
+                        "{key}: is {other}, must be a table of the driver's settings"
+                    )));
+                }
+            };
+            if let Some(first) = found {
+                return Err(D::Error::custom(format!(
+                    "{} and {key}: a switch has one driver, remove one of the two",
+                    first.kind.name
+                )));
+            }
+            found = Some(Self {
+                kind,
+                section: Some(section),
+            });
+        }
+        Ok(found.unwrap_or_default())
+    }
+}
+
+impl Serialize for DriverSection {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let section = self.section.as_ref().map(|s| (self.kind.name, s));
+        serializer.collect_map(section)
+    }
+}
+
+/// For drivers that need nothing beside the address.
+pub(crate) fn no_section(driver: &str, section: &Section) -> Result<(), Error> {
+    match section.keys().next() {
+        None => Ok(()),
+        Some(key) => Err(Error::value(
+            format!("{driver}.{key}"),
+            "this driver has no settings of its own; remove the key",
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    struct Switch {
+        node: u32,
+        #[serde(flatten)]
+        driver: DriverSection,
+    }
+
+    fn switch(json: &str) -> Result<Switch, String> {
+        serde_json::from_str(json).map_err(|e| e.to_string())
+    }
+
+    fn address() -> SwitchAddress {
+        SwitchAddress {
+            address: "127.0.0.1:1".into(),
+            device_id: 1,
+            election_id: 1,
+            limit_unit_bytes: 80,
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_make_that_driver() {
+        let names: BTreeSet<&str> = DRIVERS.iter().map(|d| d.name).collect();
+        assert_eq!(names.len(), DRIVERS.len());
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let _inside = runtime.enter();
+        for (json, name) in [
+            (r#"{"node": 1}"#, "p4runtime"),
+            (r#"{"node": 1, "p4runtime": {}}"#, "p4runtime"),
+            (r#"{"node": 1, "bfrt": {"p4_name": "tidemark"}}"#, "bfrt"),
+        ] {
+            let s = switch(json).unwrap();
+            s.driver.check(&address()).unwrap();
+            let driver = s.driver.connect(&address()).unwrap();
+            assert_eq!(driver.describe().driver, name);
+            assert_eq!(driver.describe().limit_unit_bytes, 80);
+            assert_eq!(s.driver.kind().name, name);
+        }
+    }
+
+    #[test]
+    fn a_section_survives_the_round_trip() {
+        for json in [
+            r#"{"node":1}"#,
+            r#"{"node":1,"bfrt":{"p4_name":"x","queues":{"5":{"pg_id":1,"pg_queue":8,"pipe":0}}}}"#,
+        ] {
+            let s = switch(json).unwrap();
+            let again = serde_json::to_string(&s).unwrap();
+            assert_eq!(switch(&again).unwrap(), s);
+        }
+        assert_eq!(switch(r#"{"node":1,"bfrt":null}"#), switch(r#"{"node":1}"#));
+    }
+
+    #[test]
+    fn what_no_driver_can_use_is_named() {
+        let e = switch(r#"{"node":1,"bfrtt":{}}"#).unwrap_err();
+        assert!(e.contains("bfrtt") && e.contains("p4runtime, bfrt"), "{e}");
+        let e = switch(r#"{"node":1,"bfrt":{},"p4runtime":{}}"#).unwrap_err();
+        assert!(e.contains("one driver"), "{e}");
+        let e = switch(r#"{"node":1,"bfrt":7}"#).unwrap_err();
+        assert!(e.contains("must be a table"), "{e}");
+        for (json, what) in [
+            (r#"{"node":1,"bfrt":{}}"#, "p4_name"),
+            (r#"{"node":1,"bfrt":{"p4_name":"x","pipe":1}}"#, "pipe"),
+            (
+                r#"{"node":1,"bfrt":{"p4_name":"x","queues":{"five":{"pipe":0,"pg_id":1,"pg_queue":8}}}}"#,
+                "bfrt.queues.five",
+            ),
+            (r#"{"node":1,"p4runtime":{"role":"x"}}"#, "p4runtime.role"),
+        ] {
+            let e = switch(json).unwrap().driver.check(&address()).unwrap_err();
+            assert!(e.to_string().contains(what), "{e}");
+        }
+        let far = SwitchAddress {
+            device_id: 1 << 32,
+            ..address()
+        };
+        let s = switch(r#"{"node":1,"bfrt":{"p4_name":"x"}}"#).unwrap();
+        assert!(
+            s.driver
+                .check(&far)
+                .unwrap_err()
+                .to_string()
+                .contains("device_id")
+        );
+    }
+}
