@@ -238,7 +238,7 @@ def main() -> int:
     if compiler is None:
         print(
             "no Tofino compiler found: build p4c with -DENABLE_TOFINO=ON, or open-p4studio, and "
-            "put it on PATH or in P4C_TOFINO (docs/tofino.md)",
+            "put it on PATH or in P4C_TOFINO (docs/how-to/tofino.md)",
             file=sys.stderr,
         )
         return 2

@@ -4,7 +4,7 @@
 --   clickhouse-client --database tidemark --multiquery < schema.sql
 --
 -- The collector applies this file itself with `clickhouse.create_schema = true`.
--- docs/clickhouse.md describes every table; cluster.sql is the variant for many
+-- docs/how-to/clickhouse.md describes every table; cluster.sql is the variant for many
 -- servers.
 --
 -- Beside the columns of a capture, every row has

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A table of a capture as text: columns and units as in
-//! `docs/capture-format.md`.
+//! `docs/reference/capture-format.md`.
 
 use crate::error::CaptureError;
 use crate::meta::CaptureMeta;

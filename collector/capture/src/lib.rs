@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Captures: a directory of Parquet files and `capture.json`, their writer,
-//! reader and replay. `docs/capture-format.md` describes the tables.
+//! reader and replay. `docs/reference/capture-format.md` describes the tables.
 
 mod chunk;
 mod dictionary;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The three tables. `docs/capture-format.md` describes every column.
+//! The three tables. `docs/reference/capture-format.md` describes every column.
 
 use crate::event::FlatEvent;
 use crate::table::{Column, Stored, columns};

@@ -7,7 +7,7 @@
 //!
 //! A batch is on disk before it is sent and stays until the server has it, so
 //! that neither the server's death nor the collector's loses it; its name is the
-//! token by which the server, and [`insert`], know it again. `docs/clickhouse.md`
+//! token by which the server, and [`insert`], know it again. `docs/how-to/clickhouse.md`
 //! describes tables and guarantees, `deploy/clickhouse/` holds the schema.
 
 pub mod block;

@@ -88,14 +88,14 @@ async fn reports_go_all_the_way() {
         "{metrics}"
     );
 
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/collector.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/metrics.md");
     let page = std::fs::read_to_string(page).unwrap();
     for line in metrics.lines() {
         if let Some(name) = line.strip_prefix("# HELP tidemark_collector_") {
             let name = name.split(' ').next().unwrap();
             assert!(
                 page.contains(&format!("`{name}`")),
-                "docs/collector.md lacks {name}"
+                "docs/reference/metrics.md lacks {name}"
             );
         }
     }

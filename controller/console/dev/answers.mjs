@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The controller's answers (docs/api.md) about a made-up link. The numbers are
+// The controller's answers (docs/reference/api.md) about a made-up link. The numbers are
 // near what the formulas give for it; they are not computed by the product.
 
 const M = 1514;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A stand-in for tidemark-controller: the built page, the REST API and the
-// event stream of docs/api.md over made-up links.
+// event stream of docs/reference/api.md over made-up links.
 //
 //   node dev/mock-server.mjs [--port 8090] [--speed 1] [--warm SECONDS]
 //

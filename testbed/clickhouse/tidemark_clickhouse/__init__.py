@@ -2,6 +2,6 @@
 """chDB (ClickHouse's engine, in this process) behind ClickHouse's HTTP interface.
 
 For tests and small set-ups where no server is to be installed. One query at a
-time, no users, no TLS: bind it to loopback. `docs/clickhouse.md` says what of
+time, no users, no TLS: bind it to loopback. `docs/how-to/clickhouse.md` says what of
 the interface is there.
 """

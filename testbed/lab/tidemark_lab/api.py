@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The controller's REST interface (docs/api.md)."""
+"""The controller's REST interface (docs/reference/api.md)."""
 
 from __future__ import annotations
 

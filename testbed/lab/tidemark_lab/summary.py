@@ -7,7 +7,7 @@ ESTIMATES = ("n_b", "alpha", "mean_loss_burst", "delta", "t_e_ms", "c_e_share")
 
 
 def phase_summary(phase: dict, truth: dict, advice: dict | None) -> dict:
-    """One phase of summary.json from the controller's `Phase` (docs/api.md), the
+    """One phase of summary.json from the controller's `Phase` (docs/reference/api.md), the
     truth of its time and the advice it led to."""
     link = phase["links"][0]
     estimate = link["estimate"]

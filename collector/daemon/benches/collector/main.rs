@@ -5,7 +5,7 @@
 //!
 //! "Per core" rows count the CPU time of all threads that take part, on one
 //! core, so that a busy machine disturbs little. The loopback rows count time on the clock: everything that receives shares one
-//! core, the sender has another. `docs/collector.md` names the figures to reach.
+//! core, the sender has another. `docs/benchmarks/README.md` names the figures to reach.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod data;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The controller's JSON (docs/api.md) as the page's types.
+// The controller's JSON (docs/reference/api.md) as the page's types.
 
 import type {
   Advice,

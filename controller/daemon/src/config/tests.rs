@@ -63,7 +63,7 @@ fn values_are_checked() {
 
 #[test]
 fn documented_example_is_valid() {
-    let doc = include_str!("../../../../docs/api.md");
+    let doc = include_str!("../../../../docs/reference/api.md");
     let start = doc.find("```toml\n").unwrap() + 8;
     let end = start + doc[start..].find("```").unwrap();
     let c = parse(&doc[start..end]).unwrap();
@@ -74,7 +74,7 @@ fn documented_example_is_valid() {
 
 #[test]
 fn documented_tofino_switch_is_valid() {
-    let doc = include_str!("../../../../docs/control.md");
+    let doc = include_str!("../../../../docs/explanation/control.md");
     let start = doc.find("```toml\n").unwrap() + 8;
     let text = &doc[start..start + doc[start..].find("```").unwrap()];
     let c = parse(text).unwrap();

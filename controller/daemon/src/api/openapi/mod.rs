@@ -81,7 +81,7 @@ pub fn build() -> Value {
         "openapi": "3.1.0",
         "info": {
             "title": "Tidemark controller", "version": env!("CARGO_PKG_VERSION"),
-            "description": "Buffer occupancy, estimates, sizing rules, advice and limits. See docs/api.md.",
+            "description": "Buffer occupancy, estimates, sizing rules, advice and limits. See docs/reference/api.md.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": "/api/v1"}],
