@@ -44,7 +44,7 @@ reproduce: venv ## Figures of Updating the Theory of Buffer Sizing from its auth
 
 .PHONY: build
 build: console ## Every binary, with the console inside
-	cargo build $(CARGO_FLAGS) --workspace $(BUILD_TARGETS)
+	cargo build $(CARGO_FLAGS) $(BUILD_TARGETS)
 
 .PHONY: clickhouse
 clickhouse: venv-clickhouse ## ClickHouse's engine (chDB) with Tidemark's tables on http://127.0.0.1:8123
@@ -69,8 +69,8 @@ test: test-rust test-p4 test-lab test-console test-clickhouse test-shell ptf tes
 
 .PHONY: test-rust
 test-rust: console require-root tracefs ## Unit, property and integration tests of the Rust crates
-	cargo test $(CARGO_FLAGS) --workspace --lib --bins --tests
-	cargo test $(CARGO_FLAGS) --workspace --doc
+	cargo test $(CARGO_FLAGS) --lib --bins --tests
+	cargo test $(CARGO_FLAGS) --doc
 
 .PHONY: test-p4
 test-p4: venv ## P4 artifacts and report layout; Scapy layer; Wireshark dissector (where tshark is)
@@ -114,8 +114,13 @@ ptf: build venv require-root ## Data-plane tests (SWITCH=embedded or bmv2)
 ptf-bmv2: venv require-root ## The same on BMv2, without building anything of ours
 	$(VENV_PYTHON) ptf-tests/run.py --switch bmv2
 
+.PHONY: codegen
+codegen: ## Write every generated file (from contract/)
+	cargo xtask codegen
+
 .PHONY: lint
-lint: venv console ## Formatting, clippy, ruff, TypeScript
+lint: venv console ## Formatting, generated files, clippy, ruff, TypeScript
+	cargo xtask codegen --check
 	cargo fmt --all --check
 	cargo clippy $(CARGO_FLAGS) --workspace --all-targets -- -D warnings
 	$(VENV_PYTHON) -m ruff check .

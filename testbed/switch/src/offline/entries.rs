@@ -1,35 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //! P4Runtime writes from a file.
 
-use std::sync::LazyLock;
-
 use anyhow::{Context, Result, anyhow};
 use prost::Message as _;
-use prost_reflect::{DescriptorPool, DynamicMessage};
 use tidemark_proto::google::rpc;
 use tidemark_proto::p4::v1::{Error, WriteRequest};
-
-static POOL: LazyLock<Option<DescriptorPool>> = LazyLock::new(|| {
-    DescriptorPool::decode(include_bytes!(concat!(env!("OUT_DIR"), "/p4runtime.fds")).as_slice())
-        .ok()
-});
+use tidemark_proto::text_format;
 
 /// A `p4.v1.WriteRequest` in protobuf text or binary format.
 pub fn parse(bytes: &[u8]) -> Result<WriteRequest> {
-    let text = std::str::from_utf8(bytes).ok().filter(|t| {
-        !t.chars()
-            .any(|c| c.is_control() && !c.is_ascii_whitespace())
-    });
-    let Some(text) = text else {
-        return WriteRequest::decode(bytes).context("not a p4.v1.WriteRequest in binary format");
-    };
-    let descriptor = POOL
-        .as_ref()
-        .and_then(|p| p.get_message_by_name("p4.v1.WriteRequest"))
-        .context("internal error: built-in descriptors are unusable")?;
-    let message = DynamicMessage::parse_text_format(descriptor, text)
-        .map_err(|e| anyhow!("not a p4.v1.WriteRequest in text format: {e}"))?;
-    Ok(message.transcode_to()?)
+    match text_format::as_text(bytes) {
+        Some(text) => text_format::parse(text)
+            .map_err(|e| anyhow!("not a p4.v1.WriteRequest in text format: {e}")),
+        None => WriteRequest::decode(bytes).context("not a p4.v1.WriteRequest in binary format"),
+    }
 }
 
 /// Which update was refused, and why.

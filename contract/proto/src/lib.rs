@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 //! Wire contracts of Tidemark.
 //!
 //! * [`telemetry`]: what collectors stream to controllers.
@@ -5,45 +6,57 @@
 //! * [`p4`], [`google`]: the part of P4Runtime in use; [`p4info`] reads P4Info files.
 //! * [`bfrt_proto`]: the part of Barefoot Runtime in use.
 //! * [`histogram`]: the buckets of [`telemetry::Histogram`].
+//! * [`text_format`]: protobuf text format.
+//!
+//! Messages and services are generated from the `.proto` files beside this crate
+//! by `cargo xtask codegen`.
 
-#![allow(clippy::all, rustdoc::all)] // generated code below
+#![forbid(unsafe_code)]
 
 pub mod histogram;
 pub mod p4info;
+pub mod text_format;
 
 /// `tidemark.v1`: the telemetry stream.
+#[allow(clippy::all, missing_docs, rustdoc::all)]
 pub mod telemetry {
-    tonic::include_proto!("tidemark.v1");
+    include!("generated/tidemark.v1.rs");
 }
 
 /// `tidemark.switch.v1`: control of the embedded switch's ports.
+#[allow(clippy::all, missing_docs, rustdoc::all)]
 pub mod switch {
-    tonic::include_proto!("tidemark.switch.v1");
+    include!("generated/tidemark.switch.v1.rs");
 }
 
 /// P4Runtime. Nested as the packages are, because generated code refers to
 /// other packages by relative paths.
+#[allow(clippy::all, missing_docs, rustdoc::all)]
 pub mod p4 {
     /// `p4.v1`: service and entities.
     pub mod v1 {
-        tonic::include_proto!("p4.v1");
+        include!("generated/p4.v1.rs");
     }
+    /// `p4.config`: versions of P4Info.
     pub mod config {
         /// `p4.config.v1`: P4Info.
         pub mod v1 {
-            tonic::include_proto!("p4.config.v1");
+            include!("generated/p4.config.v1.rs");
         }
     }
 }
 
 /// Barefoot Runtime, as far as it is used.
+#[allow(clippy::all, missing_docs, rustdoc::all)]
 pub mod bfrt_proto {
-    tonic::include_proto!("bfrt_proto");
+    include!("generated/bfrt_proto.rs");
 }
 
+/// Google's part of gRPC errors.
+#[allow(clippy::all, missing_docs, rustdoc::all)]
 pub mod google {
     /// `google.rpc`: the status message inside `grpc-status-details-bin`.
     pub mod rpc {
-        tonic::include_proto!("google.rpc");
+        include!("generated/google.rpc.rs");
     }
 }

@@ -2,38 +2,23 @@
 //! Reads P4Info as p4c writes it: protobuf text (`.txtpb`) or binary.
 
 use crate::p4::config::v1::P4Info;
+use crate::text_format::{self, TextError};
 use prost::Message as _;
-use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor};
-use std::sync::LazyLock;
-
-const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/p4info.fds"));
-
-static P4INFO: LazyLock<Result<MessageDescriptor, String>> = LazyLock::new(|| {
-    DescriptorPool::decode(DESCRIPTORS)
-        .map_err(|e| e.to_string())?
-        .get_message_by_name("p4.config.v1.P4Info")
-        .ok_or_else(|| "p4.config.v1.P4Info is missing".into())
-});
 
 /// Why a P4Info could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum P4InfoError {
+    /// It is text, but not of a P4Info.
     #[error("not a P4Info in protobuf text format: {0}")]
-    Text(String),
+    Text(#[from] TextError),
+    /// It is not text, nor the wire format of a P4Info.
     #[error("not a P4Info in protobuf binary format: {0}")]
     Binary(#[from] prost::DecodeError),
-    #[error("built-in descriptors of P4Info are unusable: {0}")]
-    Descriptors(String),
 }
 
 /// Parses protobuf text format. The error names line and column.
 pub fn parse_text(text: &str) -> Result<P4Info, P4InfoError> {
-    let descriptor = P4INFO
-        .as_ref()
-        .map_err(|e| P4InfoError::Descriptors(e.clone()))?;
-    let message = DynamicMessage::parse_text_format(descriptor.clone(), text)
-        .map_err(|e| P4InfoError::Text(with_position(text, &e)))?;
-    Ok(message.transcode_to::<P4Info>()?)
+    Ok(text_format::parse(text)?)
 }
 
 /// Parses protobuf binary format.
@@ -44,38 +29,10 @@ pub fn parse_binary(bytes: &[u8]) -> Result<P4Info, P4InfoError> {
 /// Parses either format: what p4c calls `.txt`, `.txtpb`, `.pb` or `.bin` need
 /// not be told apart by name. Printable UTF-8 is taken as text.
 pub fn parse(bytes: &[u8]) -> Result<P4Info, P4InfoError> {
-    match std::str::from_utf8(bytes) {
-        Ok(text)
-            if !text
-                .chars()
-                .any(|c| c.is_control() && !c.is_ascii_whitespace()) =>
-        {
-            parse_text(text)
-        }
-        _ => parse_binary(bytes),
+    match text_format::as_text(bytes) {
+        Some(text) => parse_text(text),
+        None => parse_binary(bytes),
     }
-}
-
-/// Text form, as p4c writes it.
-pub fn to_text(info: &P4Info) -> Result<String, P4InfoError> {
-    let descriptor = P4INFO
-        .as_ref()
-        .map_err(|e| P4InfoError::Descriptors(e.clone()))?;
-    let mut message = DynamicMessage::new(descriptor.clone());
-    message.transcode_from(info)?;
-    let options = prost_reflect::text_format::FormatOptions::new().pretty(true);
-    Ok(message.to_text_format_with_options(&options) + "\n")
-}
-
-fn with_position(text: &str, e: &prost_reflect::text_format::ParseError) -> String {
-    use miette::Diagnostic as _;
-    let at = e.labels().and_then(|mut l| l.next()).map(|l| l.offset());
-    let Some(before) = at.and_then(|at| text.get(..at)) else {
-        return e.to_string();
-    };
-    let line = before.matches('\n').count() + 1;
-    let column = before.len() - before.rfind('\n').map_or(0, |i| i + 1) + 1;
-    format!("{e} (line {line}, column {column})")
 }
 
 #[cfg(test)]
@@ -115,12 +72,11 @@ type_info { structs { key: "s" value { members { name: "a" type_spec { bitstring
         assert_eq!(parse_binary(&info.encode_to_vec()).unwrap(), info);
         assert_eq!(parse(&info.encode_to_vec()).unwrap(), info);
         assert_eq!(parse(TEXT.as_bytes()).unwrap(), info);
-        assert_eq!(parse_text(&to_text(&info).unwrap()).unwrap(), info);
     }
 
     #[test]
     fn the_program_of_this_repository() {
-        let text = include_str!("../../p4src/build/tidemark.p4info.txtpb");
+        let text = include_str!("../../../p4src/build/tidemark.p4info.txtpb");
         let names: Vec<_> = parse_text(text)
             .unwrap()
             .tables

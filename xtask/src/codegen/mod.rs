@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Everything that is generated and committed.
+//!
+//! A new generator is one file here and one line in [`GENERATORS`]: a function
+//! from the top of the repository to the files it makes.
+
+mod protobuf;
+mod rust;
+mod text_schema;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+
+/// Makes files from the contract. Reads below `root`, writes nothing.
+type Generator = fn(root: &Path) -> Result<Vec<Generated>>;
+
+const GENERATORS: &[(&str, Generator)] = &[
+    ("protobuf", protobuf::generate),
+    ("text_schema", text_schema::generate),
+];
+
+/// One generated file, or one generated block of a file written by hand.
+pub struct Generated {
+    /// Relative to the top of the repository.
+    path: PathBuf,
+    content: Content,
+}
+
+enum Content {
+    /// The whole file.
+    File(String),
+    /// What stands between the markers of this name.
+    Block { name: String, text: String },
+}
+
+impl Generated {
+    /// The whole of a file.
+    pub fn file(path: impl Into<PathBuf>, text: String) -> Self {
+        Self {
+            path: path.into(),
+            content: Content::File(text),
+        }
+    }
+
+    /// The lines between `<begin generated: NAME>` and `<end generated: NAME>`
+    /// in a file written by hand. The markers stand in comments of the file's
+    /// language.
+    #[allow(dead_code)]
+    pub fn block(path: impl Into<PathBuf>, name: &str, text: String) -> Self {
+        Self {
+            path: path.into(),
+            content: Content::Block {
+                name: name.to_owned(),
+                text,
+            },
+        }
+    }
+}
+
+/// Writes every generated file that differs from what it should be.
+pub fn write(root: &Path) -> Result<bool> {
+    for (path, text, stale) in outputs(root)? {
+        if stale {
+            let to = root.join(&path);
+            if let Some(folder) = to.parent() {
+                std::fs::create_dir_all(folder)
+                    .with_context(|| format!("cannot create {}", folder.display()))?;
+            }
+            std::fs::write(&to, text).with_context(|| format!("cannot write {}", to.display()))?;
+            println!("wrote {}", path.display());
+        }
+    }
+    Ok(true)
+}
+
+/// Names every generated file that is stale; false if there is one.
+pub fn check(root: &Path) -> Result<bool> {
+    let mut fresh = true;
+    for (path, _, stale) in outputs(root)? {
+        if stale {
+            eprintln!("stale: {}", path.display());
+            fresh = false;
+        }
+    }
+    if !fresh {
+        eprintln!("run `cargo xtask codegen` and commit the result");
+    }
+    Ok(fresh)
+}
+
+/// Path, full text and whether the file differs from it, for every generated file.
+fn outputs(root: &Path) -> Result<Vec<(PathBuf, String, bool)>> {
+    let mut files: Vec<(PathBuf, String)> = Vec::new();
+    for (name, generator) in GENERATORS {
+        for g in generator(root).with_context(|| format!("generator {name}"))? {
+            let earlier = files.iter().position(|(path, _)| *path == g.path);
+            match (g.content, earlier) {
+                (Content::File(text), None) => files.push((g.path, text)),
+                (Content::File(_), Some(_)) => {
+                    anyhow::bail!("{} is made by two generators", g.path.display())
+                }
+                (Content::Block { name, text }, earlier) => {
+                    // A file may hold several blocks.
+                    let before = match earlier {
+                        Some(i) => files.swap_remove(i).1,
+                        None => read(&root.join(&g.path))?,
+                    };
+                    let after = replace_block(&before, &name, &text)
+                        .with_context(|| g.path.display().to_string())?;
+                    files.push((g.path, after));
+                }
+            }
+        }
+    }
+    files.sort();
+    Ok(files
+        .into_iter()
+        .map(|(path, text)| {
+            let stale = std::fs::read_to_string(root.join(&path)).ok().as_ref() != Some(&text);
+            (path, text, stale)
+        })
+        .collect())
+}
+
+/// A file of the repository as text.
+pub fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// `before` with the lines between the markers of `name` replaced by `text`.
+fn replace_block(before: &str, name: &str, text: &str) -> Result<String> {
+    let (begin, end) = (
+        format!("<begin generated: {name}>"),
+        format!("<end generated: {name}>"),
+    );
+    let lines: Vec<&str> = before.lines().collect();
+    let find = |marker: &str| -> Result<usize> {
+        let mut at = (0..lines.len()).filter(|&i| lines[i].contains(marker));
+        let first = at
+            .next()
+            .with_context(|| format!("no line holds {marker}"))?;
+        ensure!(at.next().is_none(), "two lines hold {marker}");
+        Ok(first)
+    };
+    let (from, to) = (find(&begin)?, find(&end)?);
+    ensure!(from < to, "{end} stands before {begin}");
+    let mut out = lines[..=from].join("\n");
+    out.push('\n');
+    out.push_str(text.trim_end_matches('\n'));
+    out.push('\n');
+    out.push_str(&lines[to..].join("\n"));
+    out.push('\n');
+    Ok(out)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const DOC: &str =
+        "# Title\n<!-- <begin generated: a> -->\nold\n<!-- <end generated: a> -->\nrest\n";
+
+    #[test]
+    fn a_block_is_replaced_between_its_markers() {
+        let after = replace_block(DOC, "a", "one\ntwo\n").unwrap();
+        assert_eq!(after, DOC.replace("old", "one\ntwo"));
+        assert_eq!(replace_block(&after, "a", "one\ntwo").unwrap(), after);
+    }
+
+    #[test]
+    fn markers_that_are_missing_or_doubled_are_refused() {
+        assert!(replace_block(DOC, "b", "").is_err());
+        assert!(replace_block(&DOC.repeat(2), "a", "").is_err());
+    }
+
+    #[test]
+    fn what_is_committed_is_fresh() {
+        let root = crate::root();
+        let stale: Vec<_> = outputs(&root)
+            .unwrap()
+            .into_iter()
+            .filter_map(|(path, _, stale)| stale.then_some(path))
+            .collect();
+        assert!(stale.is_empty(), "run `cargo xtask codegen`: {stale:?}");
+    }
+}
