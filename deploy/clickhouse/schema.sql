@@ -5,7 +5,7 @@
 --
 -- The collector applies this file itself with `clickhouse.create_schema = true`.
 -- docs/how-to/clickhouse.md describes every table; cluster.sql is the variant for many
--- servers.
+-- servers. Columns of captures come from contract/columns.toml.
 --
 -- Beside the columns of a capture, every row has
 --   capture              the collector's start, or the imported capture
@@ -21,6 +21,7 @@ CREATE TABLE IF NOT EXISTS postcards
     batch UInt64 CODEC(ZSTD(3)),
     stored_on Date CODEC(ZSTD(3)),
     unix_minus_node_ns Int64 CODEC(Delta, ZSTD(3)),
+-- <begin generated: columns of postcards>
     order UInt64 CODEC(DoubleDelta, ZSTD(3)),
     rx_ns UInt64 CODEC(Delta, ZSTD(3)),
     node_id UInt32 CODEC(ZSTD(3)),
@@ -51,6 +52,7 @@ CREATE TABLE IF NOT EXISTS postcards
     cwnd_segments Nullable(UInt32) CODEC(ZSTD(3)),
     ssthresh_segments Nullable(UInt32) CODEC(ZSTD(3)),
     srtt_us Nullable(UInt32) CODEC(ZSTD(3)),
+-- <end generated: columns of postcards>
     node_ns UInt64 ALIAS ifNull(egress_ns, ingress_ns),
     unix_ns Int64 ALIAS toInt64(ifNull(egress_ns, ingress_ns)) + unix_minus_node_ns,
     time DateTime64(9, 'UTC') ALIAS fromUnixTimestamp64Nano(toInt64(ifNull(egress_ns, ingress_ns)) + unix_minus_node_ns, 'UTC'),
@@ -68,6 +70,7 @@ CREATE TABLE IF NOT EXISTS tcp_probe
     batch UInt64 CODEC(ZSTD(3)),
     stored_on Date CODEC(ZSTD(3)),
     unix_minus_node_ns Int64 CODEC(Delta, ZSTD(3)),
+-- <begin generated: columns of tcp_probe>
     order UInt64 CODEC(Delta, ZSTD(3)),
     host LowCardinality(String) CODEC(ZSTD(3)),
     host_ns UInt64 CODEC(Delta, ZSTD(3)),
@@ -85,6 +88,7 @@ CREATE TABLE IF NOT EXISTS tcp_probe
     srtt_us UInt32 CODEC(ZSTD(3)),
     base_rtt_us UInt32 CODEC(ZSTD(3)),
     acked_bytes UInt32 CODEC(ZSTD(3)),
+-- <end generated: columns of tcp_probe>
     unix_ns Int64 ALIAS toInt64(time_ns) + unix_minus_node_ns,
     time DateTime64(9, 'UTC') ALIAS fromUnixTimestamp64Nano(toInt64(time_ns) + unix_minus_node_ns, 'UTC'),
     INDEX batch_index batch TYPE minmax GRANULARITY 4
@@ -101,6 +105,7 @@ CREATE TABLE IF NOT EXISTS events
     batch UInt64 CODEC(ZSTD(3)),
     stored_on Date CODEC(ZSTD(3)),
     unix_minus_node_ns Int64 CODEC(ZSTD(3)),
+-- <begin generated: columns of events>
     order UInt64 CODEC(Delta, ZSTD(3)),
     kind LowCardinality(String) CODEC(ZSTD(3)),
     node_id Nullable(UInt32) CODEC(ZSTD(3)),
@@ -123,6 +128,7 @@ CREATE TABLE IF NOT EXISTS events
     clock_reference_ns Nullable(UInt64) CODEC(ZSTD(3)),
     clock_matched_pairs Nullable(UInt64) CODEC(ZSTD(3)),
     unix_ns_at_reference Nullable(Int64) CODEC(ZSTD(3)),
+-- <end generated: columns of events>
     time DateTime64(9, 'UTC') ALIAS fromUnixTimestamp64Nano(toInt64(ifNull(time_ns, 0)) + unix_minus_node_ns, 'UTC'),
     INDEX batch_index batch TYPE minmax GRANULARITY 4
 )

@@ -6,7 +6,6 @@ mod chunk;
 mod dictionary;
 mod encode;
 pub mod error;
-pub mod event;
 pub mod export;
 mod file;
 pub mod meta;
@@ -19,12 +18,11 @@ mod values;
 pub mod writer;
 
 pub use error::CaptureError;
-pub use event::FlatEvent;
 pub use export::{TextFormat, export};
 pub use meta::{CaptureMeta, ClockMeta, FORMAT};
 pub use reader::{AnyRow, Merged, Rows};
 pub use replay::Replay;
-pub use schema::NamedProbe;
+pub use tidemark_rows::{FlatEvent, NamedProbe};
 pub use writer::{CaptureWriter, WriterOptions, WriterStats};
 
 #[cfg(test)]

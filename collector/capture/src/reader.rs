@@ -2,14 +2,12 @@
 //! Reads the rows of a capture, table by table or merged in their order.
 
 use crate::error::CaptureError;
-use crate::event::FlatEvent;
-use crate::schema::NamedProbe;
 use crate::table::{Stored, from_batch};
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use tidemark_pipeline::{EventRow, PostcardRow};
+use tidemark_rows::{EventRow, FlatEvent, NamedProbe, PostcardRow};
 
 /// The completed files of a table, in order.
 ///

@@ -4,7 +4,6 @@
 mod thread;
 
 use crate::error::CaptureError;
-use crate::event::FlatEvent;
 use crate::meta::{CaptureMeta, FILE};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use thread::WriterThread;
-use tidemark_pipeline::{Event, EventRow, PostcardRow, ProbeRow};
+use tidemark_rows::{Event, EventRow, FlatEvent, PostcardRow, ProbeRow};
 
 /// Rows handed to the thread at once: few enough to be read from the cache still.
 const BATCH_ROWS: usize = 2048;

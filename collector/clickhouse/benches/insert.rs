@@ -12,7 +12,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 use tidemark_clickhouse::block::{Builder, Common, column_list};
 use tidemark_clickhouse::{ClickHouseConfig, Client, Compression};
-use tidemark_pipeline::{Join, PostcardRow};
+use tidemark_rows::{Join, PostcardRow};
 
 const ROWS: usize = 500_000;
 const RUNS: usize = 5;

@@ -172,7 +172,7 @@ pub fn column_list<T: Table>() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tidemark_pipeline::PostcardRow;
+    use tidemark_rows::PostcardRow;
 
     #[test]
     fn a_block_says_its_columns_and_rows() {

@@ -18,10 +18,6 @@ pub enum ClickHouseError {
     SpoolInUse(PathBuf),
     #[error("{url}: {source}")]
     Call { url: String, source: CallError },
-    #[error("capture {0} came to this database from a running collector; it is not loaded again")]
-    AlreadyLive(String),
-    #[error(transparent)]
-    Capture(#[from] tidemark_capture::CaptureError),
     #[error("stopped: {0}")]
     Stopped(String),
 }

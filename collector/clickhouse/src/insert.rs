@@ -17,9 +17,8 @@ use crate::error::CallError;
 use crate::schema;
 use crate::spool::BatchName;
 use crate::stats::SinkStats;
-use crate::tables::{Probe, Table};
-use tidemark_capture::FlatEvent;
-use tidemark_pipeline::PostcardRow;
+use crate::tables::Table;
+use tidemark_rows::{FlatEvent, NamedProbe, PostcardRow};
 
 /// How an attempt ended without an error of the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +84,7 @@ pub fn count(client: &Client, name: &BatchName) -> Result<u64, CallError> {
 
 fn columns(table: &str) -> String {
     match table {
-        "tcp_probe" => column_list::<Probe>(),
+        "tcp_probe" => column_list::<NamedProbe>(),
         "events" => column_list::<FlatEvent>(),
         _ => column_list::<PostcardRow>(),
     }

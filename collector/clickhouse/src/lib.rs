@@ -16,7 +16,6 @@ pub mod column;
 pub mod config;
 pub mod error;
 pub mod insert;
-pub mod load;
 pub mod queue;
 pub mod schema;
 pub mod server;

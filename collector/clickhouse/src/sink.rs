@@ -7,14 +7,12 @@ use crate::error::ClickHouseError;
 use crate::queue::Queue;
 use crate::spool::Spool;
 use crate::stats::{Loss, SinkStats};
-use crate::tables::Probe;
 use crate::writer::{Inserter, Writer, cannot_start};
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use tidemark_capture::FlatEvent;
-use tidemark_pipeline::{Event, EventRow, PostcardRow, ProbeRow};
+use tidemark_rows::{Event, EventRow, FlatEvent, NamedProbe, PostcardRow, ProbeRow};
 
 /// Rows handed to the writer at once.
 const CHUNK_ROWS: usize = 4096;
@@ -25,7 +23,7 @@ const GRACE: Duration = Duration::from_secs(1);
 
 pub(crate) enum Rows {
     Postcards(Vec<PostcardRow>),
-    Probes(Vec<Probe>),
+    Probes(Vec<NamedProbe>),
     Events(Vec<FlatEvent>),
 }
 
@@ -45,7 +43,7 @@ pub struct ClickHouseSink {
     finish: Duration,
     unix_minus_rx_ns: i64,
     postcards: Vec<PostcardRow>,
-    probes: Vec<Probe>,
+    probes: Vec<NamedProbe>,
     events: Vec<FlatEvent>,
     /// Names by index, for events and for samples.
     host_names: Vec<String>,
@@ -163,7 +161,7 @@ impl ClickHouseSink {
 
     /// A sample whose host is known by name.
     pub fn probe_of(&mut self, row: &ProbeRow, host: Arc<str>) {
-        self.probes.push(Probe { row: *row, host });
+        self.probes.push(NamedProbe { row: *row, host });
         if self.probes.len() >= CHUNK_ROWS {
             self.flush();
         }

@@ -11,13 +11,12 @@ use crate::schema;
 use crate::sink::{Message, Rows};
 use crate::spool::{BatchName, Spool};
 use crate::stats::{Loss, SinkStats};
-use crate::tables::{Probe, Table};
+use crate::tables::Table;
 use crate::unix_time::UnixTime;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use tidemark_capture::FlatEvent;
-use tidemark_pipeline::PostcardRow;
+use tidemark_rows::{FlatEvent, NamedProbe, PostcardRow};
 
 /// First pause after a failed attempt.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -39,7 +38,7 @@ pub struct Writer {
     pub wait: bool,
     pub unix_time: UnixTime,
     pub postcards: Builder<PostcardRow>,
-    pub probes: Builder<Probe>,
+    pub probes: Builder<NamedProbe>,
     pub events: Builder<FlatEvent>,
     pub number: u64,
     pub started_s: u64,

@@ -4,6 +4,8 @@
 //! A new generator is one file here and one line in [`GENERATORS`]: a function
 //! from the top of the repository to the files it makes.
 
+mod cluster;
+mod columns;
 mod protobuf;
 mod rust;
 mod text_schema;
@@ -16,6 +18,7 @@ use anyhow::{Context, Result, ensure};
 type Generator = fn(root: &Path) -> Result<Vec<Generated>>;
 
 const GENERATORS: &[(&str, Generator)] = &[
+    ("columns", columns::generate),
     ("protobuf", protobuf::generate),
     ("text_schema", text_schema::generate),
 ];
@@ -46,7 +49,6 @@ impl Generated {
     /// The lines between `<begin generated: NAME>` and `<end generated: NAME>`
     /// in a file written by hand. The markers stand in comments of the file's
     /// language.
-    #[allow(dead_code)]
     pub fn block(path: impl Into<PathBuf>, name: &str, text: String) -> Self {
         Self {
             path: path.into(),

@@ -3,15 +3,13 @@
 
 use super::{Message, WriterOptions, WriterStats};
 use crate::error::CaptureError;
-use crate::event::FlatEvent;
 use crate::file::TableWriter;
-use crate::schema::NamedProbe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::Instant;
-use tidemark_pipeline::{PostcardRow, ProbeRow};
+use tidemark_rows::{FlatEvent, NamedProbe, PostcardRow, ProbeRow};
 
 /// See the module.
 pub(super) struct WriterThread {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tidemark_clickhouse::ClickHouseConfig;
-use tidemark_pipeline::PostcardRow;
+use tidemark_rows::PostcardRow;
 
 /// What happens to an insert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,13 +2,11 @@
 //! A Parquet capture into ClickHouse. Batches are cut the same at every
 //! repetition, so a load that was broken off is simply started again.
 
-use crate::client::Client;
-use crate::config::ClickHouseConfig;
-use crate::error::{CallError, ClickHouseError};
-use crate::sink::ClickHouseSink;
+use anyhow::{Context, Result, bail};
 use std::path::Path;
 use std::sync::Arc;
 use tidemark_capture::{AnyRow, CaptureMeta, Merged};
+use tidemark_clickhouse::{ClickHouseConfig, ClickHouseSink, Client, schema};
 
 /// What was done.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -47,33 +45,29 @@ fn unix_minus_rx_ns(meta: &CaptureMeta, first_rx_ns: u64) -> i64 {
     }
 }
 
-fn call(client: &Client) -> impl FnOnce(CallError) -> ClickHouseError + '_ {
-    |source| ClickHouseError::Call {
-        url: client.url().to_owned(),
-        source,
-    }
-}
-
 /// Loads a capture; waits for a server that is away.
 ///
 /// # Errors
 /// When the capture cannot be read, or a running collector sent it to the same
 /// database already.
-pub fn load(dir: &Path, config: &ClickHouseConfig) -> Result<LoadReport, ClickHouseError> {
+pub fn load(dir: &Path, config: &ClickHouseConfig) -> Result<LoadReport> {
     config.validate()?;
     let meta = CaptureMeta::read(dir)?;
     let client = Client::new(config)?;
     if config.create_schema {
-        crate::schema::create(&client).map_err(call(&client))?;
+        schema::create(&client).with_context(|| client.url().to_owned())?;
     }
     let live = client
         .query(
             "SELECT count() FROM events WHERE capture = {capture:String} FORMAT TSV",
             &[("capture", &meta.instance)],
         )
-        .map_err(call(&client))?;
+        .with_context(|| client.url().to_owned())?;
     if live.trim() != "0" {
-        return Err(ClickHouseError::AlreadyLive(meta.instance));
+        bail!(
+            "capture {} came to this database from a running collector; it is not loaded again",
+            meta.instance
+        );
     }
     let mut report = LoadReport {
         capture: format!("{}-load", meta.instance),
@@ -112,7 +106,7 @@ pub fn load(dir: &Path, config: &ClickHouseConfig) -> Result<LoadReport, ClickHo
             format!("SELECT count() FROM {table} WHERE capture = {{capture:String}} FORMAT TSV");
         let answer = client
             .query(&sql, &[("capture", &report.capture)])
-            .map_err(call(&client))?;
+            .with_context(|| client.url().to_owned())?;
         report.rows_stored += answer.trim().parse::<u64>().unwrap_or(0);
     }
     report.batches_found = stats.found();

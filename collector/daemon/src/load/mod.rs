@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `tidemark-collector load`: a capture into ClickHouse.
 
+mod capture;
+
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use std::path::PathBuf;
 use tidemark_capture::CaptureMeta;
 use tidemark_clickhouse::ClickHouseConfig;
-use tidemark_clickhouse::load::load;
 
 #[derive(Debug, Args)]
 pub struct LoadArgs {
@@ -60,7 +61,7 @@ pub fn run(args: &LoadArgs) -> Result<()> {
         create_schema: args.create_schema,
         ..ClickHouseConfig::default()
     };
-    let report = load(&args.capture, &config).context("load")?;
+    let report = capture::load(&args.capture, &config).context("load")?;
     if args.spool_dir.is_none() && report.rows_lost == 0 {
         std::fs::remove_dir_all(&spool_dir)
             .with_context(|| format!("removing {}", spool_dir.display()))?;

@@ -1,38 +1,99 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Events as rows of one table: a kind and the columns that it uses.
+//! Events, and as rows of one table: a kind and the columns that it has.
 
-use tidemark_pipeline::{Event, EventRow, FlowRow};
+use int_report::FlowKey;
 use tidemark_proto::telemetry::ClockMapping;
 
-/// A row of the events table; what the kind does not use is `None`.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct FlatEvent {
+use crate::FlatEvent;
+
+/// Everything else that the interval records or an analysis need.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EventRow {
+    /// Position among all rows of the capture.
     pub order: u64,
-    pub kind: String,
-    pub node_id: Option<u32>,
-    pub time_ns: Option<u64>,
-    pub flow_id: Option<u64>,
-    pub host: Option<String>,
-    pub host_index: Option<u16>,
-    pub host_ns: Option<u64>,
-    pub congestion_state: Option<u8>,
-    pub src: Option<String>,
-    pub dst: Option<String>,
-    pub src_port: Option<u16>,
-    pub dst_port: Option<u16>,
-    pub protocol: Option<u8>,
-    pub probed: Option<bool>,
-    pub handshake_rtt_ns: Option<u64>,
-    pub mss_bytes: Option<u32>,
-    pub clock_offset_ns: Option<i64>,
-    pub clock_drift_ppb: Option<f64>,
-    pub clock_reference_ns: Option<u64>,
-    pub clock_matched_pairs: Option<u64>,
-    pub unix_ns_at_reference: Option<i64>,
+    /// What happened.
+    pub event: Event,
+}
+
+/// The kinds of [`EventRow`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// A flow was seen first, or more became known of it.
+    Flow(FlowRow),
+    /// tcp_retransmit_skb.
+    Retransmit {
+        /// Number of the flow.
+        flow_id: u64,
+        /// Node whose clock `time_ns` is of.
+        node_id: u32,
+        /// When, on the node's clock.
+        time_ns: u64,
+        /// Index into the capture's list of hosts.
+        host: u16,
+        /// When, on the host's clock.
+        host_ns: u64,
+    },
+    /// tcp_cong_state_set.
+    CongestionState {
+        /// Number of the flow.
+        flow_id: u64,
+        /// Node whose clock `time_ns` is of.
+        node_id: u32,
+        /// When, on the node's clock.
+        time_ns: u64,
+        /// Index into the capture's list of hosts.
+        host: u16,
+        /// When, on the host's clock.
+        host_ns: u64,
+        /// 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss.
+        state: u8,
+    },
+    /// A host appeared; `ProbeRow::host` refers to it.
+    Host {
+        /// Index into the capture's list of hosts.
+        host: u16,
+        /// Its name.
+        name: String,
+    },
+    /// How a host's clock and a node's relate.
+    Clock(ClockMapping),
+    /// Nothing older than this will follow from the node.
+    Watermark {
+        /// Node whose clock `time_ns` is of.
+        node_id: u32,
+        /// When, on the node's clock.
+        time_ns: u64,
+    },
+    /// The node's clock started again.
+    Restart {
+        /// Node whose clock `time_ns` is of.
+        node_id: u32,
+        /// When, on the node's clock.
+        time_ns: u64,
+    },
+}
+
+/// Description of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowRow {
+    /// Number of the flow in this capture.
+    pub flow_id: u64,
+    /// Addresses, ports and protocol.
+    pub key: FlowKey,
+    /// Node that showed it first.
+    pub node_id: u32,
+    /// When, on that node's clock.
+    pub first_seen_ns: u64,
+    /// Whether tcp_probe samples of it have come.
+    pub probed: bool,
+    /// RTT of the handshake; 0 = not seen.
+    pub handshake_rtt_ns: u64,
+    /// Largest segment; 0 = unknown.
+    pub mss_bytes: u32,
 }
 
 impl FlatEvent {
-    /// `hosts`: names by index.
+    /// The columns of an event. `hosts`: names by index.
     pub fn new(row: &EventRow, hosts: &[String]) -> Self {
         let name = |host: u16| hosts.get(usize::from(host)).cloned();
         let mut f = Self {
@@ -120,7 +181,7 @@ impl FlatEvent {
         let event = match self.kind.as_str() {
             "flow" => Event::Flow(FlowRow {
                 flow_id: self.flow_id?,
-                key: int_report::FlowKey {
+                key: FlowKey {
                     src: self.src.as_ref()?.parse().ok()?,
                     dst: self.dst.as_ref()?.parse().ok()?,
                     src_port: self.src_port?,
