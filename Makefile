@@ -86,17 +86,17 @@ test-clickhouse: build venv-clickhouse ## ClickHouse: front, sink, queries, kill
 
 .PHONY: test-shell
 test-shell: build .venv-shell/.installed ## p4runtime-shell against the embedded switch
-	.venv-shell/bin/python -m pytest -q testbed/p4runtime-server/tests_python
+	.venv-shell/bin/python -m pytest -q testbed/switch/p4runtime-server/tests_python
 
 # p4runtime-shell pins old releases of protobuf and p4runtime.
-.venv-shell/.installed: testbed/p4runtime-server/tests_python/requirements.txt
+.venv-shell/.installed: testbed/switch/p4runtime-server/tests_python/requirements.txt
 	$(PYTHON) -m venv .venv-shell
 	.venv-shell/bin/python -m pip install -q --disable-pip-version-check -r $<
 	touch $@
 
 .PHONY: test-differential
 test-differential: build venv require-root ## Embedded switch against BMv2, frame by frame (needs simple_switch_grpc; DIFFERENTIAL_FLAGS="--packets 5000")
-	$(VENV_PYTHON) testbed/switch/tests/differential/run.py $(DIFFERENTIAL_FLAGS)
+	$(VENV_PYTHON) testbed/switch/tidemark-switch/tests/differential/run.py $(DIFFERENTIAL_FLAGS)
 
 .PHONY: test-demo
 test-demo: build venv require-root tracefs ## The demo, shortened, judged by its summary
@@ -134,7 +134,7 @@ bench: ## Benchmarks; each compares two things in one run
 .PHONY: bench-switch
 bench-switch: venv require-root ## The switch's pipeline alone, then through veth against BMv2 where it is
 	cargo build $(CARGO_FLAGS) -p tidemark-switch --bins --examples
-	$(VENV_PYTHON) testbed/switch/bench/run.py
+	$(VENV_PYTHON) testbed/switch/tidemark-switch/bench/run.py
 
 .PHONY: fuzz-switch
 fuzz-switch: ## Hostile programs, frames and P4Runtime writes (SECONDS_EACH=600)

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Expressions as trees.
+
+use num_bigint::BigInt;
+
+use crate::field::FieldRef;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BinOp {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Mod,
+    Shl,
+    Shr,
+    Eq,
+    Ne,
+    Lt,
+    Gt,
+    Le,
+    Ge,
+    And,
+    Or,
+    Xor,
+    BoolAnd,
+    BoolOr,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnOp {
+    BitNot,
+    BoolNot,
+    Neg,
+    /// Any value to 0 or 1.
+    Bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WrapOp {
+    /// Into the signed range of the width.
+    TwosComplement,
+    /// Clamp to the unsigned range.
+    SaturateUnsigned,
+    /// Clamp to the signed range.
+    SaturateSigned,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Expr {
+    Const(i64),
+    BigConst(Box<BigConst>),
+    Field(FieldRef),
+    /// Field number `field` of the element of `stack` extracted last.
+    StackLast {
+        stack: u32,
+        field: u32,
+    },
+    StackAt {
+        stack: u32,
+        field: u32,
+        index: Box<Expr>,
+    },
+    /// An action's argument: offset in words into its data.
+    Arg {
+        offset: u32,
+        width: u32,
+    },
+    Un(UnOp, Box<Expr>),
+    Bin(BinOp, Box<(Expr, Expr)>),
+    /// Condition, then, else.
+    Cond(Box<(Expr, Expr, Expr)>),
+    Wrap(WrapOp, u32, Box<Expr>),
+    /// Both invalid, or both valid with equal fields.
+    HeadersEqual(u32, u32),
+    StacksEqual(u32, u32),
+    /// Index of the element extracted last.
+    LastIndex(u32),
+}
+
+/// Widths of things that only the program knows.
+pub trait Widths {
+    /// Width and sign of field `field` of the elements of `stack`.
+    fn stack_field(&self, stack: u32, field: u32) -> (u32, bool);
+}
+
+/// A constant that does not fit `i64`, and its low bits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BigConst {
+    pub value: BigInt,
+    pub low: i128,
+}
+
+impl BigConst {
+    pub fn new(value: BigInt) -> Self {
+        let mut w = [0u64; 2];
+        crate::bits::words_from_big(&value, 128, &mut w);
+        Self {
+            low: ((u128::from(w[0]) << 64) | u128::from(w[1])) as i128,
+            value,
+        }
+    }
+}

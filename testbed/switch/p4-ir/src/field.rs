@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Where fields are in the header vector.
+
+use crate::bits::mask64;
+
+/// Where a field is. Fields of at most 64 bits may share a word with their
+/// neighbours in the header; a wider one has consecutive words of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FieldRef {
+    pub slot: u32,
+    /// In bits; the maximum for a variable-length field.
+    pub width: u32,
+    /// `width` ones (all 64 for a wide field).
+    pub mask: u64,
+    /// How far the field's lowest bit is up its word.
+    pub shift: u8,
+    pub signed: bool,
+    /// The word in front of `slot` holds the present length in bits.
+    pub variable: bool,
+}
+
+impl FieldRef {
+    /// An unsigned field alone in its word or words.
+    pub const fn alone(slot: u32, width: u32) -> Self {
+        Self {
+            slot,
+            width,
+            mask: mask64(width),
+            shift: 0,
+            signed: false,
+            variable: false,
+        }
+    }
+
+    /// The field's bits; of a wide field the first word.
+    #[inline(always)]
+    pub fn get(self, words: &[u64]) -> u64 {
+        Bits::from(self).get(words)
+    }
+
+    /// Stores the low bits of `value`; not for wide fields.
+    #[inline(always)]
+    pub fn set(self, words: &mut [u64], value: u64) {
+        Bits::from(self).set(words, value);
+    }
+}
+
+/// A field of at most 64 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bits {
+    pub slot: u32,
+    pub shift: u8,
+    /// Of the value, before it is shifted up.
+    pub mask: u64,
+}
+
+impl From<FieldRef> for Bits {
+    #[inline(always)]
+    fn from(f: FieldRef) -> Self {
+        Self {
+            slot: f.slot,
+            shift: f.shift,
+            mask: f.mask,
+        }
+    }
+}
+
+impl Bits {
+    #[inline(always)]
+    pub fn get(self, words: &[u64]) -> u64 {
+        (words.get(self.slot as usize).copied().unwrap_or(0) >> (self.shift & 63)) & self.mask
+    }
+
+    #[inline(always)]
+    pub fn set(self, words: &mut [u64], value: u64) {
+        if let Some(w) = words.get_mut(self.slot as usize) {
+            let shift = self.shift & 63;
+            *w = (*w & !(self.mask << shift)) | ((value & self.mask) << shift);
+        }
+    }
+}

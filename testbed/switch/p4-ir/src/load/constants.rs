@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Constant arguments of actions, and of log messages.
+
+use num_traits::ToPrimitive;
+use serde_json::Value;
+
+use super::json::array;
+use super::loader::Loader;
+use crate::error::{LoadError, Result};
+use crate::bits::{mask64, words_for};
+use crate::primitive::Primitive;
+
+impl Loader<'_> {
+    pub fn log(&self, v: &Value) -> Result<Primitive> {
+        let p = Self::params_of(v, 1)?;
+        let format = p
+            .first()
+            .and_then(|f| f.get("value"))
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
+        let mut args = Vec::new();
+        for a in p.iter().skip(1) {
+            match a.get("type").and_then(Value::as_str) {
+                Some("parameters_vector") => {
+                    for x in array(a, "value")? {
+                        args.push(self.exact(x)?);
+                    }
+                }
+                _ => args.push(self.exact(a)?),
+            }
+        }
+        Ok(Primitive::Log { format, args })
+    }
+
+    /// Constant arguments, from JSON hexstrs.
+    pub fn constant_args(&self, action: u32, data: &Value) -> Result<Vec<u64>> {
+        let a = self
+            .program
+            .actions
+            .get(action as usize)
+            .ok_or_else(|| LoadError::new("unknown action"))?;
+        let list = data.as_array().map(Vec::as_slice).unwrap_or_default();
+        if list.len() != a.params.len() {
+            return Err(LoadError::new(format!(
+                "action {} takes {} arguments, got {}",
+                a.name,
+                a.params.len(),
+                list.len()
+            )));
+        }
+        let mut out = Vec::with_capacity(a.arg_words);
+        for (p, v) in a.params.iter().zip(list) {
+            let text = v
+                .as_str()
+                .ok_or_else(|| LoadError::new("action data is not a hexstr"))?;
+            out.extend(self.constant_words(data, text, p.width)?);
+        }
+        Ok(out)
+    }
+
+    pub fn constant_words(&self, at: &Value, text: &str, width: u32) -> Result<Vec<u64>> {
+        let n = super::json::hex(at, text)?;
+        let mut words = vec![0; words_for(width)];
+        match n.to_u64() {
+            Some(v) if width <= 64 => {
+                if let Some(w) = words.first_mut() {
+                    *w = v & mask64(width);
+                }
+            }
+            _ => crate::bits::words_from_big(&n, width, &mut words),
+        }
+        Ok(words)
+    }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Lists of fields that digests consist of.
+
+use super::json::{array, get, number, pair, string};
+use super::loader::Loader;
+use crate::error::{LoadError, Result};
+use crate::table::LearnList;
+
+impl Loader<'_> {
+    pub fn learn_lists(&mut self) -> Result<()> {
+        for l in self.top("learn_lists")? {
+            let name = string(l, "name")?;
+            let mut fields = Vec::new();
+            for e in array(l, "elements")? {
+                let kind = string(e, "type")?;
+                if kind != "field" {
+                    return Err(LoadError::new(format!(
+                        "digest {name}: \"{kind}\" in a digest is not supported"
+                    ))
+                    .at(l));
+                }
+                let (h, f) = pair(get(e, "value")?)?;
+                let field = self.field(h, f).map_err(|x| x.at(l))?;
+                if field.variable {
+                    return Err(LoadError::new(format!(
+                        "digest {name}: varbit in a digest is not supported"
+                    ))
+                    .at(l));
+                }
+                fields.push(field);
+            }
+            let list = LearnList {
+                name: name.into(),
+                fields,
+            };
+            self.program
+                .learn_lists
+                .insert(number(l, "id")? as u32, list);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Pipelines: tables, their constant entries, conditionals.
+
+use rustc_hash::FxHashMap;
+use serde_json::Value;
+
+use super::json::{array, flag, get, pair, small, string};
+use super::keys::strongest;
+use super::loader::Loader;
+use crate::error::{LoadError, Result};
+use crate::program::{END, Node};
+use crate::table::{ActionCall, NextNode, Table};
+
+type Names<'a> = FxHashMap<&'a str, u32>;
+
+impl<'a> Loader<'a> {
+    pub fn pipelines(&mut self) -> Result<()> {
+        let (mut ingress, mut egress) = (END, END);
+        for p in self.top("pipelines")? {
+            let name = string(p, "name")?;
+            let start = self.pipeline(p).map_err(|e| e.inside(name))?;
+            match name {
+                "ingress" => ingress = start,
+                "egress" => egress = start,
+                other => {
+                    return Err(LoadError::new(format!(
+                        "pipeline \"{other}\" is not v1model"
+                    )));
+                }
+            }
+        }
+        self.program.ingress_start = ingress;
+        self.program.egress_start = egress;
+        self.profile_actions()?;
+        self.bind_direct("counter_arrays")?;
+        self.bind_direct("meter_arrays")
+    }
+
+    fn pipeline(&mut self, p: &'a Value) -> Result<u32> {
+        for a in p
+            .get("action_profiles")
+            .and_then(Value::as_array)
+            .map(Vec::as_slice)
+            .unwrap_or_default()
+        {
+            self.profile(a)?;
+        }
+        let tables = array(p, "tables")?;
+        let conditionals = array(p, "conditionals")?;
+        let mut nodes: Names<'a> = FxHashMap::default();
+        for (i, n) in tables.iter().chain(conditionals).enumerate() {
+            nodes.insert(string(n, "name")?, (self.program.nodes.len() + i) as u32);
+        }
+        for t in tables {
+            let name = string(t, "name")?;
+            let table = self
+                .table(t, &nodes)
+                .map_err(|e| e.at(t).inside(&format!("table {name}")))?;
+            self.program.nodes.push(match always(&table) {
+                Some(n) => n,
+                None => Node::Table(self.program.tables.len() as u32),
+            });
+            self.program.tables.push(table);
+        }
+        for c in conditionals {
+            let node = Node::If {
+                condition: self.exact(get(c, "expression")?).map_err(|e| e.at(c))?,
+                yes: next(c, "true_next", &nodes)?,
+                no: next(c, "false_next", &nodes)?,
+            };
+            self.program.nodes.push(node);
+        }
+        next(p, "init_table", &nodes)
+    }
+
+    fn table(&self, t: &'a Value, nodes: &Names<'a>) -> Result<Table> {
+        let name = string(t, "name")?;
+        let profile = match string(t, "type")? {
+            "simple" => None,
+            "indirect" | "indirect_ws" => {
+                let name = string(t, "action_profile")?;
+                let id = self.profile_ids.get(name).copied();
+                Some(id.ok_or_else(|| LoadError::new(format!("no action profile \"{name}\"")))?)
+            }
+            other => return Err(LoadError::new(format!("type \"{other}\" is not supported"))),
+        };
+        let (keys, key_words) = self.keys(t)?;
+        let kind = strongest(&keys);
+        let mut action_ids = Vec::new();
+        let mut by_name = Vec::new();
+        for (i, id) in array(t, "action_ids")?.iter().enumerate() {
+            let action = id
+                .as_u64()
+                .and_then(|id| self.action_ids.get(&id))
+                .copied()
+                .ok_or_else(|| LoadError::new(format!("no action with id {id}")))?;
+            action_ids.push(action);
+            if let Some(n) = array(t, "actions")?.get(i).and_then(Value::as_str) {
+                by_name.push((n, action));
+            }
+        }
+        let default = match t.get("default_entry") {
+            None | Some(Value::Null) => None,
+            Some(d) => {
+                let action = self.action_by_json_id(d, "action_id")?;
+                Some(ActionCall {
+                    action,
+                    args: self
+                        .constant_args(action, d.get("action_data").unwrap_or(&Value::Null))?,
+                })
+            }
+        };
+        let mut const_entries = Vec::new();
+        if let Some(list) = t.get("entries").and_then(Value::as_array) {
+            for (i, e) in list.iter().enumerate() {
+                const_entries.push(
+                    self.const_entry(e, &keys, i)
+                        .map_err(|x| x.at(e).inside("entry"))?,
+                );
+            }
+        }
+        let max_size = small(t, "max_size").unwrap_or(1024) as usize;
+        Ok(Table {
+            name: name.to_owned(),
+            key_words,
+            kind,
+            max_size,
+            with_counters: flag(t, "with_counters"),
+            direct_meter: None,
+            next: next_nodes(t, nodes, &by_name)?,
+            action_ids,
+            default,
+            default_is_const: t
+                .get("default_entry")
+                .is_some_and(|d| flag(d, "action_const")),
+            const_entries,
+            profile,
+            profile_actions: Vec::new(),
+            keys,
+        })
+    }
+
+    fn bind_direct(&mut self, kind: &str) -> Result<()> {
+        for (i, c) in self.top(kind)?.iter().enumerate() {
+            if !flag(c, "is_direct") {
+                continue;
+            }
+            let Some(table) = c.get("binding").and_then(Value::as_str) else {
+                continue;
+            };
+            let Some(t) = self.program.tables.iter().position(|t| t.name == table) else {
+                return Err(
+                    LoadError::new(format!("{kind}: bound to unknown table \"{table}\"")).at(c),
+                );
+            };
+            if kind == "counter_arrays" {
+                if let Some(x) = self.program.counters.get_mut(i) {
+                    x.table = Some(t as u32);
+                }
+                continue;
+            }
+            let (h, f) = pair(get(c, "result_target")?)?;
+            let target = self.field(h, f)?;
+            if let Some(x) = self.program.meters.get_mut(i) {
+                x.table = Some(t as u32);
+            }
+            if let Some(x) = self.program.tables.get_mut(t) {
+                x.direct_meter = Some((i as u32, target));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The node for a table that does the same for every packet.
+fn always(t: &Table) -> Option<Node> {
+    if !t.keys.is_empty() || !t.default_is_const {
+        return None;
+    }
+    let call = t.default.clone()?;
+    let next = match &t.next {
+        NextNode::HitMiss { miss, .. } => *miss,
+        NextNode::ByAction { nodes, base } => nodes
+            .iter()
+            .find(|(a, _)| *a == call.action)
+            .map_or(*base, |(_, n)| *n),
+    };
+    Some(Node::Always { call, next })
+}
+
+fn resolve(v: &Value, nodes: &Names<'_>) -> Result<u32> {
+    match v {
+        Value::Null => Ok(END),
+        Value::String(s) => nodes
+            .get(s.as_str())
+            .copied()
+            .ok_or_else(|| LoadError::new(format!("next node \"{s}\" does not exist"))),
+        other => Err(LoadError::new(format!("next node {other} is not a name"))),
+    }
+}
+
+fn next(v: &Value, key: &str, nodes: &Names<'_>) -> Result<u32> {
+    v.get(key).map_or(Ok(END), |n| resolve(n, nodes))
+}
+
+fn next_nodes(t: &Value, nodes: &Names<'_>, actions: &[(&str, u32)]) -> Result<NextNode> {
+    let base = next(t, "base_default_next", nodes)?;
+    let Some(map) = t.get("next_tables").and_then(Value::as_object) else {
+        return Ok(NextNode::ByAction {
+            nodes: Vec::new(),
+            base,
+        });
+    };
+    if map.contains_key("__HIT__") || map.contains_key("__MISS__") {
+        return Ok(NextNode::HitMiss {
+            hit: map.get("__HIT__").map_or(Ok(base), |v| resolve(v, nodes))?,
+            miss: map
+                .get("__MISS__")
+                .map_or(Ok(base), |v| resolve(v, nodes))?,
+        });
+    }
+    let mut out = Vec::new();
+    for (name, id) in actions {
+        if let Some(v) = map.get(*name) {
+            out.push((*id, resolve(v, nodes)?));
+        }
+    }
+    Ok(NextNode::ByAction { nodes: out, base })
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What is executed per packet: small steps that touch words of the header
+//! vector, an accumulator and an index. Everything a step needs is in the step.
+
+use p4_ir::{ActionCall, Algorithm, Bits, Primitive};
+
+use crate::layout::compiled::Compiled;
+use crate::layout::fixed_input::FixedInput;
+use crate::layout::shape::Relation;
+
+/// `word[slot] = (word[slot] & keep) | value | part`, where the part is word
+/// `from` rotated left by `rotate`, of which `mask` counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Word {
+    pub slot: u32,
+    pub from: u32,
+    pub keep: u64,
+    pub value: u64,
+    pub mask: u64,
+    pub rotate: u8,
+}
+
+/// `to = base + hash % max` of an input with a fixed layout.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hash {
+    pub input: FixedInput,
+    pub algorithm: Algorithm,
+    pub to: Bits,
+    pub base: u64,
+    /// At least 1.
+    pub max: u64,
+}
+
+/// `to = from * factor + term`, in wrapping arithmetic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Affine {
+    pub from: Bits,
+    pub to: Bits,
+    pub factor: u64,
+    pub term: u64,
+}
+
+/// `to = if test relates to value { yes } else { no }`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Choose {
+    pub test: Bits,
+    pub relation: Relation,
+    pub value: u64,
+    pub yes: Source,
+    pub no: Source,
+    pub to: Bits,
+}
+
+/// A field, or a constant if the field has an empty mask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Source {
+    pub from: Bits,
+    pub constant: u64,
+}
+
+impl Source {
+    #[inline(always)]
+    pub fn get(self, words: &[u64]) -> u64 {
+        self.from.get(words) | self.constant
+    }
+}
+
+/// Makes a header of fixed length valid, its words zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Add {
+    pub valid: u32,
+    pub first: u32,
+    pub words: u32,
+    pub bytes: u32,
+}
+
+/// Right side of an operation on the accumulator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arith {
+    Add,
+    Sub,
+    Mul,
+    And,
+    Or,
+    Xor,
+}
+
+/// The accumulator holds 64-bit values in wrapping arithmetic, signed where it
+/// matters. Targets are positions in the list.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Op {
+    Words(Box<[Word]>),
+    /// Their parts come from the action's data.
+    ArgWords(Box<[Word]>),
+    /// One after the other.
+    Affine(Vec<Affine>),
+    Choose(Box<Choose>),
+
+    /// Accumulator := ...
+    Load(Bits),
+    LoadSigned {
+        bits: Bits,
+        width: u8,
+    },
+    LoadArg(Bits),
+    Imm(i64),
+    /// Low 64 bits of anything.
+    Eval(Box<Compiled>),
+
+    Add(i64),
+    Mul(i64),
+    And(i64),
+    Or(i64),
+    Xor(i64),
+    /// Below 64.
+    Shl(u8),
+    Shr(u8),
+    Clamp {
+        low: i64,
+        high: i64,
+    },
+    /// Shifts left, then right with the sign.
+    SignExtend(u8),
+    Field(Arith, Bits),
+    Arg(Arith, Bits),
+    /// 1 when the accumulator, unsigned, relates to the value, else 0.
+    Is(Relation, u64),
+
+    /// Keeps the accumulator for [`Op::Held`].
+    Hold,
+    /// With what was kept as the right side.
+    Held(Arith),
+
+    /// The accumulator's low bits into a field.
+    Put(Bits),
+
+    /// Index := ...; negative is `usize::MAX`.
+    Index,
+    IndexField(Bits),
+    IndexImm(u32),
+    IndexEval(Box<Compiled>),
+
+    /// Field := cell; left as it is where there is no cell.
+    ReadCell {
+        register: u32,
+        to: Bits,
+    },
+    /// Cell := accumulator, cut to `mask`.
+    WriteCell {
+        register: u32,
+        mask: u64,
+    },
+    Count {
+        counter: u32,
+    },
+    /// The frame is cut to the accumulator's number of bytes.
+    Truncate,
+
+    Hash(Box<Hash>),
+
+    AddHeaders(Vec<Add>),
+    RemoveHeader {
+        valid: u32,
+        bytes: u32,
+    },
+
+    /// Forward only, like all jumps but [`Op::Back`].
+    Jump(u32),
+    /// To this position or before it: counted, so that no list runs for ever.
+    Back(u32),
+    /// When none, or one at least, of these bits is set.
+    JumpIfClear {
+        slot: u32,
+        target: u32,
+        mask: u64,
+    },
+    JumpIfSet {
+        slot: u32,
+        target: u32,
+        mask: u64,
+    },
+    /// When `words[slot] & mask` is `value`, or is not.
+    JumpIfEqual {
+        slot: u32,
+        target: u32,
+        mask: u64,
+        value: u64,
+    },
+    JumpUnlessEqual {
+        slot: u32,
+        target: u32,
+        mask: u64,
+        value: u64,
+    },
+    /// When `words[slot] & mask` relates to `value` otherwise.
+    JumpIf {
+        relation: Relation,
+        slot: u32,
+        target: u32,
+        mask: u64,
+        value: u64,
+    },
+    /// When the accumulator, unsigned, relates to the field.
+    JumpIfField {
+        relation: Relation,
+        target: u32,
+        with: Bits,
+    },
+    JumpIfArg {
+        relation: Relation,
+        target: u32,
+        with: Bits,
+    },
+    JumpIfFalse {
+        condition: Box<Compiled>,
+        target: u32,
+    },
+
+    Call(Box<ActionCall>),
+    /// Anything that is rare or long.
+    Other(Box<Primitive>),
+    /// The table's action runs, and decides which node follows.
+    Table(u32),
+    End,
+    EndIfExit,
+}
+
+/// The nodes of a pipeline as one list.
+#[derive(Debug, Default)]
+pub struct Flow {
+    pub ops: Box<[Op]>,
+    /// Where each node begins; [`p4_ir::END`] for one that is never reached.
+    pub starts: Box<[u32]>,
+}

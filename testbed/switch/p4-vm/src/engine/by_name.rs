@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Digests; access to state by name.
+
+use bytes::Bytes;
+
+use super::core::Engine;
+use crate::packet::Packet;
+use crate::state::cells::{Count, Meter, Register};
+use crate::state::profiles::ProfileState;
+use crate::state::tables::TableState;
+use crate::vector::own_words;
+use p4_ir::bits::bytes_from_words;
+use p4_ir::{Profile, Table};
+
+impl Engine {
+    /// The fields of a digest, one after the other in whole bytes.
+    pub fn digest(&self, list: u32, p: &Packet) -> Option<(std::sync::Arc<str>, Bytes)> {
+        let l = self.image.program.learn_lists.get(&list)?;
+        let mut out = Vec::new();
+        for f in &l.fields {
+            if f.width <= 64 {
+                out.extend(bytes_from_words(&[f.get(&p.words)], f.width));
+            } else {
+                out.extend(bytes_from_words(own_words(&p.words, *f), f.width));
+            }
+        }
+        Some((l.name.clone(), out.into()))
+    }
+
+    pub fn profile_mut(&mut self, name: &str) -> Option<(&Profile, &mut ProfileState)> {
+        let i = self.image.program.profiles.iter().position(|p| p.name == name)?;
+        Some((self.image.program.profiles.get(i)?, self.profiles.get_mut(i)?))
+    }
+
+    pub fn meter_mut(&mut self, name: &str) -> Option<&mut Vec<Meter>> {
+        let i = self.image.program.meters.iter().position(|m| m.name == name)?;
+        self.cells.meters.get_mut(i)
+    }
+
+    /// Packed values of a parser value set.
+    pub fn value_set_mut(&mut self, name: &str) -> Option<&mut Vec<Vec<u64>>> {
+        let i = self
+            .image
+            .program
+            .value_sets
+            .iter()
+            .position(|s| s.name == name)?;
+        self.value_sets.get_mut(i)
+    }
+
+    pub fn counter_mut(&mut self, name: &str) -> Option<&mut Vec<Count>> {
+        let i = self.image.program.counters.iter().position(|c| c.name == name)?;
+        self.cells.counters.get_mut(i)
+    }
+
+    pub fn register_mut(&mut self, name: &str) -> Option<&mut Register> {
+        let i = self.image.program.registers.iter().position(|r| r.name == name)?;
+        self.cells.registers.get_mut(i)
+    }
+
+    /// Index of a table and its mutable state.
+    pub fn table_mut(&mut self, name: &str) -> Option<(&Table, &mut TableState)> {
+        let i = self.image.program.tables.iter().position(|t| t.name == name)?;
+        Some((self.image.program.tables.get(i)?, self.tables.get_mut(i)?))
+    }
+}

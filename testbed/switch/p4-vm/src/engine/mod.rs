@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+//! An image with its state: what a switch needs of a program.
+
+mod by_name;
+mod core;
+mod packets;
+mod pool;
+
+pub use self::core::{DEFAULT_DROP_PORT, Engine};

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A program as it is executed.
+
+use p4_ir::{FieldRef, Program};
+
+use crate::bytecode::{Flow, Op};
+use crate::layout::calculation::Calculation;
+use crate::layout::compiled::Compiled;
+use crate::layout::deparser::DeparserLayout;
+use crate::layout::guard::Guard;
+use crate::layout::header_words::HeaderWords;
+use crate::layout::select::Select;
+
+/// A program and the bytecode that executes it.
+#[derive(Debug)]
+pub struct Image {
+    /// Names, tables, headers and arrays.
+    pub program: Program,
+    pub(crate) code: Code,
+    pub(crate) parse_states: Vec<ParseState>,
+    pub(crate) deparser: DeparserLayout,
+    /// By the numbers of the program's.
+    pub(crate) calculations: Vec<Calculation>,
+    pub(crate) checksums: Vec<Checksum>,
+    /// What selects a group's member, by the numbers of the action profiles.
+    pub(crate) selectors: Vec<Option<Calculation>>,
+}
+
+/// Bytecode of the actions and pipelines.
+#[derive(Debug, Default)]
+pub(crate) struct Code {
+    /// By the numbers of the program's actions.
+    pub actions: Vec<Box<[Op]>>,
+    pub ingress: Flow,
+    pub egress: Flow,
+    pub deparser: Box<[Op]>,
+}
+
+#[derive(Debug)]
+pub(crate) struct ParseState {
+    pub ops: Box<[ParseOp]>,
+    /// In place of the state's key, where that is simple.
+    pub select: Option<Select>,
+}
+
+#[derive(Debug)]
+pub(crate) enum ParseOp {
+    Extract(u32),
+    ExtractWords(HeaderWords),
+    ExtractNext(u32),
+    ExtractNextVariable {
+        stack: u32,
+        bits: Compiled,
+    },
+    ExtractVariable {
+        header: u32,
+        bits: Compiled,
+    },
+    SetLookahead {
+        dst: FieldRef,
+        offset_bits: u32,
+        width_bits: u32,
+    },
+    Verify {
+        condition: Compiled,
+        error: Compiled,
+    },
+    Advance {
+        bits: Compiled,
+    },
+    /// Assignments and other primitives.
+    Run(Box<[Op]>),
+}
+
+#[derive(Debug)]
+pub(crate) struct Checksum {
+    pub target: FieldRef,
+    pub calculation: u32,
+    pub verify: bool,
+    pub update: bool,
+    /// Both must hold: words that have these values, and the rest.
+    pub guard: Vec<Guard>,
+    pub condition: Option<Compiled>,
+}

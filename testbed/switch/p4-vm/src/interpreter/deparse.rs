@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Checksums and the deparser: header vector to frame.
+
+use crate::vector::{field_bits, own_words};
+use super::exec::Exec;
+use super::fields::store_number;
+use super::hash::calculate;
+use crate::packet::Packet;
+use p4_ir::bits::BitWriter;
+use crate::layout::deparser;
+use crate::image::{Checksum, Image};
+use p4_ir::Header;
+
+impl Exec<'_> {
+    /// False when a checksum that the program verifies is wrong.
+    pub fn verify_checksums(&mut self, p: &Packet) -> bool {
+        let image = self.image;
+        let mut good = true;
+        for c in image.checksums.iter().filter(|c| c.verify) {
+            if self.applies(c, p) {
+                let have = c.target.get(&p.words);
+                good &= self.checksum(c, p) == have;
+            }
+        }
+        good
+    }
+
+    fn update_checksums(&mut self, p: &mut Packet) {
+        let image = self.image;
+        for c in image.checksums.iter().filter(|c| c.update) {
+            if self.applies(c, p) {
+                let v = self.checksum(c, p);
+                store_number(&mut p.words, c.target, v);
+            }
+        }
+    }
+
+    #[inline]
+    fn applies(&self, c: &Checksum, p: &Packet) -> bool {
+        c.guard.iter().all(|g| g.holds(&p.words))
+            && c.condition
+                .as_ref()
+                .is_none_or(|e| e.truth(self.env(p, &[])))
+    }
+
+    fn checksum(&mut self, c: &Checksum, p: &Packet) -> u64 {
+        let image = self.image;
+        image
+            .calculations
+            .get(c.calculation as usize)
+            .map_or(0, |calc| {
+                calculate(
+                    calc,
+                    &image.program,
+                    &p.words,
+                    p.payload(),
+                    &mut self.cells.scratch,
+                    &mut self.cells.round_robin,
+                )
+            })
+    }
+
+    /// Replaces `out` by the frame as it leaves.
+    pub fn deparse(&mut self, p: &mut Packet, out: &mut Vec<u8>) {
+        self.update_checksums(p);
+        let image = self.image;
+        if !image.code.deparser.is_empty() {
+            self.run_list(&image.code.deparser, &[], p);
+        }
+        let headers = &mut self.cells.scratch;
+        let bytes = write_headers(image, &p.words, headers);
+        out.clear();
+        out.extend_from_slice(headers.get(..bytes).unwrap_or_default());
+        // What truncation would cut off need not be copied.
+        let payload = p.payload();
+        let room = match p.requests.truncate_bytes {
+            Some(n) => (n as usize).saturating_sub(out.len()),
+            None => payload.len(),
+        };
+        out.extend_from_slice(payload.get(..room).unwrap_or(payload));
+        if let Some(n) = p.requests.truncate_bytes {
+            out.truncate(n as usize);
+        }
+    }
+}
+
+/// To the start of the buffer, which is longer only so that it need not be
+/// filled again; returns their length in bytes.
+fn write_headers(image: &Image, words: &[u64], buffer: &mut Vec<u8>) -> usize {
+    let layout = &image.deparser;
+    let room = layout.room_bytes();
+    let mut at = 0;
+    let mut items = layout.items.as_slice();
+    loop {
+        if buffer.len() < at + room {
+            buffer.resize(at + room, 0);
+        }
+        let next;
+        (items, next, at) = deparser::write(items, words, buffer, at);
+        let Some(h) = next else { return at };
+        if let Some(h) = image.program.headers.get(h as usize) {
+            buffer.truncate(at);
+            emit(h, words, buffer);
+            at = buffer.len();
+        }
+    }
+}
+
+/// Appends the header field by field.
+fn emit(h: &Header, words: &[u64], out: &mut Vec<u8>) {
+    let mut w = BitWriter::default();
+    for f in &h.fields {
+        if f.field.width <= 64 && !f.field.variable {
+            w.push(out, f.field.get(words), f.field.width);
+        } else {
+            w.push_wide(out, own_words(words, f.field), field_bits(words, f.field));
+        }
+    }
+    w.finish(out);
+}

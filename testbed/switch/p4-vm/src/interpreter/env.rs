@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What an instruction can read beside its operands.
+
+use p4_ir::Program;
+
+/// What expressions can read.
+#[derive(Clone, Copy)]
+pub struct Env<'a> {
+    pub program: &'a Program,
+    /// The packet's header vector.
+    pub words: &'a [u64],
+    /// The running action's data.
+    pub args: &'a [u64],
+}
+
+impl<'a> Env<'a> {
+    /// Outside actions.
+    pub fn of(program: &'a Program, words: &'a [u64]) -> Self {
+        Self {
+            program,
+            words,
+            args: &[],
+        }
+    }
+}

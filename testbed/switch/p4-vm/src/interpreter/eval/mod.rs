@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Evaluates expressions in the arithmetic that the loader chose.
+//!
+//! Where BMv2 would abort (division by zero, negative shift) the result is 0.
+
+mod big;
+mod compiled;
+mod int;
+mod stacks;
+mod tree;
+mod typed;
+
+pub use stacks::{stack_field, stack_last};
+pub use typed::{display, index, low64, store_words, truth};

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Header stacks in expressions, and comparison of whole headers.
+
+use crate::interpreter::env::Env;
+use crate::vector::word;
+use p4_ir::FieldRef;
+
+/// An argument of the action, or any other unsigned value alone in its words.
+pub fn arg_ref(offset: u32, width: u32) -> FieldRef {
+    FieldRef::alone(offset, width)
+}
+
+/// Element of the stack that was extracted last, or else its first.
+pub fn stack_last(env: Env<'_>, stack: u32, field: u32) -> Option<FieldRef> {
+    let s = env.program.stacks.get(stack as usize)?;
+    stack_field(
+        env,
+        stack,
+        word(env.words, s.next).saturating_sub(1) as usize,
+        field,
+    )
+}
+
+/// Field of element `index`; `None` outside the stack.
+pub fn stack_field(env: Env<'_>, stack: u32, index: usize, field: u32) -> Option<FieldRef> {
+    let s = env.program.stacks.get(stack as usize)?;
+    let h = env.program.headers.get(*s.headers.get(index)? as usize)?;
+    match h.fields.get(field as usize) {
+        Some(f) => Some(f.field),
+        // The field behind the last is the validity bit.
+        None => Some(arg_ref(h.valid, 1)),
+    }
+}
+
+pub fn headers_equal(env: Env<'_>, a: u32, b: u32) -> bool {
+    let (Some(a), Some(b)) = (
+        env.program.headers.get(a as usize),
+        env.program.headers.get(b as usize),
+    ) else {
+        return false;
+    };
+    let valid = word(env.words, a.valid);
+    valid == word(env.words, b.valid)
+        && (valid == 0 || env.words.get(a.words.clone()) == env.words.get(b.words.clone()))
+}
+
+pub fn stacks_equal(env: Env<'_>, a: u32, b: u32) -> bool {
+    let list = |s: u32| {
+        env.program
+            .stacks
+            .get(s as usize)
+            .map(|s| s.headers.as_slice())
+    };
+    match (list(a), list(b)) {
+        (Some(x), Some(y)) => {
+            x.len() == y.len() && x.iter().zip(y).all(|(a, b)| headers_equal(env, *a, *b))
+        }
+        _ => false,
+    }
+}
+
+pub fn last_index(env: Env<'_>, stack: u32) -> i64 {
+    env.program
+        .stacks
+        .get(stack as usize)
+        .map_or(0, |s| word(env.words, s.next) as i64 - 1)
+}

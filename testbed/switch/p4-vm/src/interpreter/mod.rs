@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Executes bytecode on one packet.
+
+mod apply;
+mod crc32;
+mod deparse;
+mod env;
+mod eval;
+pub(crate) mod exec;
+mod fields;
+mod hash;
+mod headers;
+mod parse;
+mod parse_error;
+mod run;
+mod transition;

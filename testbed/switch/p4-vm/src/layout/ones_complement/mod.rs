@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One's complement sums over header fields, laid out at load.
+//!
+//! In such a sum 2^16 is 1, and so is 2^64: a field counts as it stands in its
+//! word, rotated so far that it ends on a 16-bit boundary of the input.
+
+use p4_ir::bits::{mask64, words_for};
+use p4_ir::FieldRef;
+use p4_ir::CalcInput;
+
+#[derive(Debug, Default)]
+pub struct OnesComplementSum {
+    steps: Vec<Step>,
+    /// Fields of variable length.
+    variable: Vec<FieldRef>,
+}
+
+/// What is laid out goes by groups: neighbouring inputs that count when one
+/// header is valid, laid out as if they came first. What came before a group
+/// whose length is no multiple of 16 bits is rotated by that length.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    slot: u32,
+    rotate: u8,
+    kind: Kind,
+    /// Of [`Kind::Ask`]: so many steps and one more are left out when the word
+    /// is 0.
+    skip: u16,
+    mask: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    /// These bits of the word.
+    Add,
+    Ask,
+    /// A constant: the mask.
+    Constant,
+    /// Behind a group.
+    Rotate,
+    /// Number `slot` of the variable fields.
+    Variable,
+}
+
+/// The inputs of one group.
+#[derive(Default)]
+struct Group {
+    valid: Option<u32>,
+    steps: Vec<Step>,
+    bits: u32,
+}
+
+fn step(kind: Kind, slot: u32, rotate: u32, mask: u64) -> Step {
+    Step {
+        slot,
+        rotate: rotate as u8,
+        kind,
+        skip: 0,
+        mask,
+    }
+}
+
+impl Group {
+    /// Bits that a value of this width is short of a boundary where it ends.
+    fn advance(&mut self, width: u32) -> u32 {
+        self.bits += width;
+        short(self.bits)
+    }
+
+    fn piece(&mut self, slot: u32, shift: u32, width: u32) {
+        let rotate = (self.advance(width) + 64 - shift) % 16;
+        self.steps
+            .push(step(Kind::Add, slot, rotate, mask64(width) << shift));
+    }
+
+    fn wide(&mut self, f: FieldRef) {
+        let mut width = top_bits(f.width);
+        for slot in (f.slot..).take(words_for(f.width)) {
+            self.piece(slot, 0, width);
+            width = 64;
+        }
+    }
+
+    fn constant(&mut self, words: &[u64], width: u32) {
+        let mut width = top_bits(width);
+        for w in words {
+            let short = self.advance(width);
+            let value = (w & mask64(width)).rotate_left(short);
+            if value != 0 {
+                self.steps.push(step(Kind::Constant, 0, 0, value));
+            }
+            width = 64;
+        }
+    }
+}
+
+fn short(bits: u32) -> u32 {
+    bits.wrapping_neg() % 16
+}
+
+/// In the first word of a value of this width.
+fn top_bits(width: u32) -> u32 {
+    (width.max(1) - 1) % 64 + 1
+}
+
+#[inline(always)]
+fn get(words: &[u64], slot: u32) -> u64 {
+    words.get(slot as usize).copied().unwrap_or(0)
+}
+
+impl OnesComplementSum {
+    /// `None` for inputs that are not laid out here.
+    pub fn new(input: &[CalcInput]) -> Option<Self> {
+        let mut sum = Self::default();
+        let mut group = Group::default();
+        for i in input {
+            let valid = match i {
+                CalcInput::Run { valid, .. } | CalcInput::Field { valid, .. } => *valid,
+                CalcInput::Const { .. } => None,
+                CalcInput::Header(_) | CalcInput::Payload => return None,
+            };
+            if group.valid != valid {
+                sum.close(std::mem::take(&mut group))?;
+                group.valid = valid;
+            }
+            match i {
+                CalcInput::Run { pieces, .. } => {
+                    for p in pieces {
+                        group.piece(p.slot, p.shift.into(), p.width.into());
+                    }
+                }
+                CalcInput::Field { field, .. } if field.variable => {
+                    let id = sum.variable.len() as u32;
+                    sum.variable.push(*field);
+                    sum.rotate(&mut group);
+                    group.steps.push(step(Kind::Variable, id, 0, 0));
+                }
+                CalcInput::Field { field, .. } => group.wide(*field),
+                CalcInput::Const { words, width_bits } => group.constant(words, *width_bits),
+                CalcInput::Header(_) | CalcInput::Payload => {}
+            }
+        }
+        sum.close(group)?;
+        Some(sum)
+    }
+
+    /// What follows begins anew.
+    fn rotate(&self, g: &mut Group) {
+        if g.bits % 16 != 0 {
+            g.steps.push(step(Kind::Rotate, 0, g.bits % 16, 0));
+        }
+        g.bits = 0;
+    }
+
+    fn close(&mut self, mut g: Group) -> Option<()> {
+        self.rotate(&mut g);
+        if let (Some(valid), Some(more)) = (g.valid, g.steps.len().checked_sub(1)) {
+            let skip = u16::try_from(more).ok()?;
+            self.steps.push(Step {
+                skip,
+                ..step(Kind::Ask, valid, 0, 0)
+            });
+        }
+        self.steps.extend(g.steps);
+        Some(())
+    }
+
+    // Alone, so that what its loop needs stays in registers.
+    #[inline(never)]
+    pub fn checksum(&self, words: &[u64]) -> u64 {
+        let mut total = 0;
+        let mut turned = 0;
+        let mut rest = self.steps.iter();
+        while let Some(s) = rest.next() {
+            match s.kind {
+                Kind::Add => {
+                    let part = get(words, s.slot) & s.mask;
+                    total = add(total, part.rotate_left(u32::from(s.rotate)));
+                }
+                Kind::Ask => {
+                    if get(words, s.slot) == 0 {
+                        rest.nth(usize::from(s.skip));
+                    }
+                }
+                _ => {
+                    let more;
+                    (total, more) = self.seldom(*s, words, total);
+                    turned += more;
+                }
+            }
+        }
+        folded(total.rotate_right(turned % 64))
+    }
+
+    /// The sum behind the step, and by how much it has been rotated.
+    #[cold]
+    fn seldom(&self, s: Step, words: &[u64], total: u64) -> (u64, u32) {
+        match s.kind {
+            Kind::Rotate => {
+                let by = u32::from(s.rotate);
+                (total.rotate_left(by), by)
+            }
+            Kind::Variable => self.add_variable(s.slot, words, total),
+            _ => (add(total, s.mask), 0),
+        }
+    }
+
+    /// Adds the field and rotates by its length, which is returned, too.
+    fn add_variable(&self, id: u32, words: &[u64], mut total: u64) -> (u64, u32) {
+        let Some(f) = self.variable.get(id as usize) else {
+            return (total, 0);
+        };
+        let bits = (get(words, f.slot.wrapping_sub(1)) as u32).min(f.width);
+        // Right-aligned in its words.
+        let last = f.slot + words_for(f.width) as u32;
+        for slot in last - bits.div_ceil(64)..last {
+            total = add(total, get(words, slot).rotate_left(short(bits)));
+        }
+        (total.rotate_left(bits % 16), bits % 16)
+    }
+}
+
+fn folded(total: u64) -> u64 {
+    let sum = (total & 0xffff_ffff) + (total >> 32);
+    let sum = (sum & 0xffff) + ((sum >> 16) & 0xffff) + (sum >> 32);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    let sum = (sum & 0xffff) + (sum >> 16);
+    !sum & 0xffff
+}
+
+/// With the carry around the end.
+#[inline(always)]
+fn add(a: u64, b: u64) -> u64 {
+    let (sum, carry) = a.overflowing_add(b);
+    sum + u64::from(carry)
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Runs a BMv2 program on one packet at a time.
+//!
+//! [`Image`] is a [`p4_ir::Program`] lowered to bytecode: lists of small
+//! instructions on the words of the header vector. An [`Engine`] holds an image
+//! and the state that outlives a packet: table entries, registers, counters,
+//! meters. Time and queues belong to the traffic manager.
+#![forbid(unsafe_code)]
+
+mod bytecode;
+mod engine;
+mod image;
+mod interpreter;
+mod layout;
+mod lower;
+mod metadata;
+mod packet;
+mod state;
+mod vector;
+
+pub use engine::{DEFAULT_DROP_PORT, Engine};
+pub use image::Image;
+pub use metadata::{get, put};
+pub use packet::{Frame, Packet, Requests, instance_type};
+pub use state::cells::{Count, Meter, MeterRates, Register};
+pub use state::profiles::{Choice, ProfileState};
+pub use state::tables::{Entry, EntryId, TableError, TableState};

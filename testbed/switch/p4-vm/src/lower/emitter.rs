@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A list of steps under construction.
+
+use super::copy_propagation::Copies;
+use super::def_use::DefUse;
+use super::store_coalescing::{Assign, PendingStores};
+use crate::bytecode::Op;
+use p4_ir::Bits;
+
+/// A place to jump to that need not be known yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Label(u32);
+
+impl Label {
+    /// As a target, until [`Emitter::finish`] replaces it.
+    pub fn target(self) -> u32 {
+        self.0
+    }
+}
+
+#[derive(Default)]
+pub struct Emitter<'a> {
+    /// Words that nothing reads: they need not be written.
+    dead: &'a [bool],
+    copies: Copies,
+    ops: Vec<Op>,
+    labels: Vec<u32>,
+    pending: PendingStores,
+    /// Steps before this position stay as they are.
+    sealed: usize,
+}
+
+impl<'a> Emitter<'a> {
+    pub fn new(dead: &'a [bool]) -> Self {
+        Self {
+            dead,
+            ..Self::default()
+        }
+    }
+
+    fn is_dead(&self, slot: u32) -> bool {
+        self.dead.get(slot as usize).copied().unwrap_or(false)
+    }
+
+    pub fn all_dead(&self, slot: u32, words: usize) -> bool {
+        (slot..).take(words).all(|s| self.is_dead(s))
+    }
+
+    /// Bits of the same value, from where they were copied.
+    pub fn origin(&self, b: Bits) -> Bits {
+        self.copies.origin(b)
+    }
+
+    pub fn label(&mut self) -> Label {
+        self.labels.push(u32::MAX);
+        Label(self.labels.len() as u32 - 1)
+    }
+
+    /// The label is here. More labels may be at one place.
+    pub fn place(&mut self, l: Label) {
+        self.copies.clear();
+        self.flush();
+        self.sealed = self.ops.len();
+        if let Some(x) = self.labels.get_mut(l.0 as usize) {
+            *x = self.ops.len() as u32;
+        }
+    }
+
+    pub fn here(&mut self) -> u32 {
+        self.copies.clear();
+        self.flush();
+        self.sealed = self.ops.len();
+        self.ops.len() as u32
+    }
+
+    pub fn flush(&mut self) {
+        self.ops.extend(self.pending.take());
+    }
+
+    /// A step that must stay where it is, and may write anything.
+    pub fn push(&mut self, op: Op) {
+        self.copies.clear();
+        self.push_jump(op);
+    }
+
+    /// A step that must stay where it is, and writes nothing.
+    pub fn push_jump(&mut self, op: Op) {
+        self.flush();
+        self.ops.push(op);
+    }
+
+    /// Steps that touch nothing but these words (and no packet state that
+    /// assignments depend on).
+    pub fn push_local(&mut self, ops: Vec<Op>, reads: &[u32], writes: &[u32]) {
+        for w in writes {
+            self.copies.forget(*w, u64::MAX);
+        }
+        if !writes.is_empty() && writes.iter().all(|w| self.is_dead(*w)) {
+            return;
+        }
+        if !self.pending.independent(reads, writes) {
+            self.flush();
+        }
+        match <[Op; 1]>::try_from(ops) {
+            Ok([op]) => self.join(op),
+            Err(ops) => self.ops.extend(ops),
+        }
+    }
+
+    /// Adds the step to an earlier one of its kind, if all between them touch
+    /// other words.
+    fn join(&mut self, op: Op) {
+        let touched = DefUse::of(&op);
+        let open = self.ops.get_mut(self.sealed..).unwrap_or_default();
+        for earlier in open.iter_mut().rev() {
+            match (&mut *earlier, &op) {
+                (Op::AddHeaders(list), Op::AddHeaders(more)) => return list.extend(more),
+                (Op::Affine(list), Op::Affine(more)) => return list.extend(more),
+                _ => {}
+            }
+            match (DefUse::of(earlier), &touched) {
+                (Some(a), Some(b)) if a.independent(b) => {}
+                _ => break,
+            }
+        }
+        self.ops.push(op);
+    }
+
+    /// `copy`: the field that is assigned and, where it is that, the field that
+    /// it becomes a copy of.
+    pub fn assign(&mut self, a: Assign, copy: Option<(Bits, Bits)>) {
+        self.copies.forget(a.slot, !a.keep);
+        if let Some((copy, of)) = copy {
+            self.copies.learn(copy, of);
+        }
+        if !self.is_dead(a.slot) && !self.pending.add(a) {
+            self.flush();
+            self.pending.add(a);
+        }
+    }
+
+    pub fn finish(mut self) -> Box<[Op]> {
+        self.flush();
+        let mut back = Vec::new();
+        for (at, op) in self.ops.iter_mut().enumerate() {
+            let Some(target) = target(op) else { continue };
+            // A label that was not placed ends the list.
+            let place = self.labels.get(*target as usize).copied();
+            *target = place.unwrap_or(u32::MAX);
+            if *target as usize <= at {
+                back.push(at);
+            }
+        }
+        // Jumps lead forward: backward over a step behind the end.
+        if !back.is_empty() {
+            self.ops.push(Op::End);
+        }
+        for at in back {
+            let behind = self.ops.len() as u32;
+            if let Some(target) = self.ops.get_mut(at).and_then(target) {
+                let to = std::mem::replace(target, behind);
+                self.ops.push(Op::Back(to));
+            }
+        }
+        self.ops.into()
+    }
+}
+
+/// Where the step may jump to.
+fn target(op: &mut Op) -> Option<&mut u32> {
+    match op {
+        Op::Jump(target)
+        | Op::JumpIfClear { target, .. }
+        | Op::JumpIfSet { target, .. }
+        | Op::JumpIfEqual { target, .. }
+        | Op::JumpUnlessEqual { target, .. }
+        | Op::JumpIf { target, .. }
+        | Op::JumpIfField { target, .. }
+        | Op::JumpIfArg { target, .. }
+        | Op::JumpIfFalse { target, .. } => Some(target),
+        _ => None,
+    }
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Gathers assignments of constants and of copied fields into words that are
+//! written once.
+
+use crate::bytecode::{Op, Word};
+
+/// `mask` of the source word, rotated left by `rotate`.
+#[derive(Debug, Clone, Copy)]
+pub struct Part {
+    pub from: u32,
+    pub rotate: u8,
+    /// From the action's data instead of the header vector.
+    pub argument: bool,
+    /// After the rotation.
+    pub mask: u64,
+}
+
+/// `word[slot] = (word[slot] & keep) | value | part`.
+#[derive(Debug, Clone, Copy)]
+pub struct Assign {
+    pub slot: u32,
+    pub keep: u64,
+    pub value: u64,
+    pub part: Option<Part>,
+}
+
+struct Pending {
+    slot: u32,
+    keep: u64,
+    value: u64,
+    parts: Vec<Part>,
+}
+
+/// Assignments that have not been written yet. None of them reads a word that
+/// another one writes, so that their order does not matter.
+#[derive(Default)]
+pub struct PendingStores {
+    words: Vec<Pending>,
+}
+
+impl PendingStores {
+    fn written(&self, slot: u32) -> bool {
+        self.words.iter().any(|w| w.slot == slot)
+    }
+
+    fn read(&self, slot: u32) -> bool {
+        let reads = |p: &Part| !p.argument && p.from == slot;
+        self.words.iter().any(|w| w.parts.iter().any(reads))
+    }
+
+    /// What reads and writes these words may be done before all that is gathered.
+    pub fn independent(&self, reads: &[u32], writes: &[u32]) -> bool {
+        !reads.iter().any(|s| self.written(*s))
+            && !writes.iter().any(|s| self.written(*s) || self.read(*s))
+    }
+
+    /// False when it must be written first what was gathered so far.
+    pub fn add(&mut self, a: Assign) -> bool {
+        let source = a.part.filter(|p| !p.argument).map(|p| p.from);
+        if source.is_some_and(|s| s == a.slot || self.written(s)) || self.read(a.slot) {
+            // A word that is rearranged in itself must come alone.
+            if !self.words.is_empty() {
+                return false;
+            }
+        }
+        if let Some(w) = self.words.iter_mut().find(|w| w.slot == a.slot) {
+            w.keep &= a.keep;
+            w.value = (w.value & a.keep) | a.value;
+            for p in &mut w.parts {
+                p.mask &= a.keep;
+            }
+            w.parts.retain(|p| p.mask != 0);
+            w.parts.extend(a.part);
+        } else {
+            self.words.push(Pending {
+                slot: a.slot,
+                keep: a.keep,
+                value: a.value,
+                parts: a.part.into_iter().collect(),
+            });
+        }
+        true
+    }
+
+    /// The gathered assignments as steps.
+    pub fn take(&mut self) -> Vec<Op> {
+        let (mut words, mut args) = (Vec::new(), Vec::new());
+        for w in std::mem::take(&mut self.words) {
+            let mut next = Word {
+                slot: w.slot,
+                from: w.slot,
+                keep: w.keep,
+                value: w.value,
+                mask: 0,
+                rotate: 0,
+            };
+            // Parts of the header vector first: what begins the word comes first.
+            let (own, given): (Vec<&Part>, Vec<&Part>) = w.parts.iter().partition(|p| !p.argument);
+            if own.is_empty() && given.is_empty() {
+                words.push(next);
+            }
+            for (list, parts) in [(&mut words, own), (&mut args, given)] {
+                for p in parts {
+                    next.from = p.from;
+                    next.rotate = p.rotate;
+                    next.mask = p.mask;
+                    list.push(next);
+                    // The others are added.
+                    next.keep = u64::MAX;
+                    next.value = 0;
+                }
+            }
+        }
+        let mut out = Vec::new();
+        if !words.is_empty() {
+            out.push(Op::Words(words.into()));
+        }
+        if !args.is_empty() {
+            out.push(Op::ArgWords(args.into()));
+        }
+        out
+    }
+}

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What outlives a packet.
+
+pub(crate) mod cells;
+pub(crate) mod profiles;
+pub(crate) mod tables;
+pub(crate) mod value_sets;

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The search among a table's entries.
+
+use rustc_hash::FxHashMap;
+
+use super::key::{Packed, Plan, RangeTest, SHORT_KEY};
+use p4_ir::{MatchKind, Table};
+
+#[derive(Debug)]
+pub enum Index {
+    Keyless,
+    /// One small exact key: position is the key.
+    Direct(Vec<u32>),
+    One(FxHashMap<u64, u32>),
+    Many(FxHashMap<Box<[u64]>, u32>),
+    /// Longest prefix first.
+    Lpm(Vec<Level>),
+    Scan(Rows),
+}
+
+#[derive(Debug)]
+pub struct Level {
+    prefix_bits: u32,
+    mask: Box<[u64]>,
+    entries: FxHashMap<Box<[u64]>, u32>,
+}
+
+/// Best rank first.
+#[derive(Debug)]
+pub struct Rows {
+    words: usize,
+    rows: Vec<Row>,
+    /// Of each row the mask, then the value.
+    data: Vec<u64>,
+}
+
+#[derive(Debug)]
+struct Row {
+    rank: i64,
+    slot: u32,
+    ranges: Vec<RangeTest>,
+}
+
+const NONE: u32 = u32::MAX;
+/// Widest exact key that is used as a position.
+const DIRECT_BITS: u32 = 12;
+
+impl Index {
+    pub fn new(t: &Table) -> Self {
+        match (t.kind, t.keys.as_slice()) {
+            (_, []) => Self::Keyless,
+            (MatchKind::Exact, [k]) if k.field.width <= DIRECT_BITS => {
+                Self::Direct(vec![NONE; 1 << k.field.width])
+            }
+            (MatchKind::Exact, _) if t.key_words == 1 => Self::One(FxHashMap::default()),
+            (MatchKind::Exact, _) => Self::Many(FxHashMap::default()),
+            (MatchKind::Lpm, _) => Self::Lpm(Vec::new()),
+            _ => Self::Scan(Rows {
+                words: t.key_words,
+                rows: Vec::new(),
+                data: Vec::new(),
+            }),
+        }
+    }
+
+    /// False when there is an entry with this key already.
+    pub fn insert(&mut self, slot: u32, key: &mut Packed, rank: i64) -> bool {
+        let first = key.value.first().copied().unwrap_or(0);
+        match self {
+            Self::Keyless => false,
+            Self::Direct(list) => match list.get_mut(first as usize) {
+                Some(x) if *x == NONE => {
+                    *x = slot;
+                    true
+                }
+                _ => false,
+            },
+            Self::One(map) => {
+                if let std::collections::hash_map::Entry::Vacant(v) = map.entry(first) {
+                    v.insert(slot);
+                    true
+                } else {
+                    false
+                }
+            }
+            Self::Many(map) => insert_new(map, &key.value, slot),
+            Self::Lpm(levels) => {
+                let prefix_bits = key.prefix_bits;
+                let i = levels.partition_point(|l| l.prefix_bits > prefix_bits);
+                if levels.get(i).is_none_or(|l| l.prefix_bits != prefix_bits) {
+                    levels.insert(
+                        i,
+                        Level {
+                            prefix_bits,
+                            mask: key.mask.clone(),
+                            entries: FxHashMap::default(),
+                        },
+                    );
+                }
+                levels
+                    .get_mut(i)
+                    .is_some_and(|l| insert_new(&mut l.entries, &key.value, slot))
+            }
+            Self::Scan(rows) => {
+                rows.insert(slot, key, rank);
+                true
+            }
+        }
+    }
+
+    pub fn remove(&mut self, slot: u32, key: &Packed) {
+        let first = key.value.first().copied().unwrap_or(0);
+        match self {
+            Self::Keyless => {}
+            Self::Direct(list) => {
+                if let Some(x) = list.get_mut(first as usize) {
+                    *x = NONE;
+                }
+            }
+            Self::One(map) => {
+                map.remove(&first);
+            }
+            Self::Many(map) => {
+                map.remove(&key.value);
+            }
+            Self::Lpm(levels) => {
+                let own = |l: &&mut Level| l.prefix_bits == key.prefix_bits;
+                for l in levels.iter_mut().filter(own) {
+                    l.entries.remove(&key.value);
+                }
+                levels.retain(|l| !l.entries.is_empty());
+            }
+            Self::Scan(rows) => rows.remove(slot),
+        }
+    }
+
+    /// Slot of the best entry for the packet.
+    #[inline(always)]
+    pub fn find(&self, plan: &Plan, t: &Table, words: &[u64]) -> Option<u32> {
+        match self {
+            Self::Keyless => None,
+            Self::Direct(list) => {
+                let slot = list.get(plan.one(words) as usize).copied();
+                slot.filter(|s| *s != NONE)
+            }
+            Self::One(map) => map.get(&plan.one(words)).copied(),
+            _ => self.find_long(plan, t, words),
+        }
+    }
+
+    fn find_long(&self, plan: &Plan, t: &Table, words: &[u64]) -> Option<u32> {
+        let mut short = [0u64; SHORT_KEY];
+        let mut long = Vec::new();
+        let key: &mut [u64] = match short.get_mut(..plan.words) {
+            Some(key) => key,
+            None => {
+                long.resize(plan.words, 0);
+                &mut long
+            }
+        };
+        plan.fill(key, words);
+        match self {
+            Self::Many(map) => map.get(&*key).copied(),
+            Self::Lpm(levels) => longest(levels, key),
+            Self::Scan(rows) => rows.find(key, t, words),
+            Self::Keyless | Self::Direct(_) | Self::One(_) => None,
+        }
+    }
+}
+
+/// The masks only become shorter: each is applied to what the last one left.
+fn longest(levels: &[Level], key: &mut [u64]) -> Option<u32> {
+    for l in levels {
+        key.iter_mut().zip(&l.mask).for_each(|(k, m)| *k &= m);
+        if let Some(s) = l.entries.get(&*key) {
+            return Some(*s);
+        }
+    }
+    None
+}
+
+impl Rows {
+    /// Behind those that are as good.
+    fn insert(&mut self, slot: u32, key: &mut Packed, rank: i64) {
+        let at = self.rows.partition_point(|r| r.rank <= rank);
+        let ranges = std::mem::take(&mut key.ranges);
+        self.rows.insert(at, Row { rank, slot, ranges });
+        let place = at * 2 * self.words;
+        let new = key.mask.iter().chain(&key.value).copied();
+        self.data.splice(place..place, new);
+    }
+
+    fn remove(&mut self, slot: u32) {
+        if let Some(at) = self.rows.iter().position(|r| r.slot == slot) {
+            self.rows.remove(at);
+            let row = 2 * self.words;
+            self.data.drain(at * row..(at + 1) * row);
+        }
+    }
+
+    fn find(&self, key: &[u64], t: &Table, words: &[u64]) -> Option<u32> {
+        let mut data = self.data.as_slice();
+        for r in &self.rows {
+            let (mask, rest) = data.split_at_checked(self.words)?;
+            let (value, rest) = rest.split_at_checked(self.words)?;
+            data = rest;
+            let hit = key
+                .iter()
+                .zip(mask.iter().zip(value))
+                .all(|(k, (m, v))| k & m == *v);
+            if hit && r.ranges.iter().all(|x| x.holds(t, words)) {
+                return Some(r.slot);
+            }
+        }
+        None
+    }
+}
+
+fn insert_new(map: &mut FxHashMap<Box<[u64]>, u32>, key: &[u64], slot: u32) -> bool {
+    if map.contains_key(key) {
+        return false;
+    }
+    map.insert(key.into(), slot);
+    true
+}

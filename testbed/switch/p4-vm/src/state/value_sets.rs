@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Parser value sets.
+
+/// Values of the parser's value sets: per set, packed keys.
+pub type ValueSets = Vec<Vec<Vec<u64>>>;

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Speed of the embedded switch with Tidemark's program, every packet reported.
+
+1. The pipeline alone on one core, no I/O.
+2. Through veth interfaces, and BMv2 (`simple_switch_grpc`, the same engine as
+   `simple_switch`) with the same JSON and the same traffic in the same run,
+   in turns; median of the rounds. Without BMv2 on PATH that half is skipped.
+
+    python testbed/switch/tidemark-switch/bench/run.py [--rounds 5] [--seconds 2] [--bytes 1000]
+
+Everything lives in a network namespace of its own. Needs root and
+`cargo build --release -p tidemark-switch --bins --examples`.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+# What p4runtime publishes was generated for an older protobuf.
+os.environ["PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION"] = "python"
+REPOSITORY = Path(__file__).resolve().parents[4]
+sys.path.insert(0, str(REPOSITORY / "ptf-tests"))
+
+from runner import SetupError, network, switches  # noqa: E402
+from tidemark_ptf.p4rt import INSERT, MODIFY, Client, Info  # noqa: E402
+
+PROGRAM = REPOSITORY / "p4src" / "build" / "tidemark.json"
+PORTS = [1, 2, 5]
+HOST_PORTS = [1, 2]
+REPORT_PORT = 5
+
+
+def mac(host: int) -> int:
+    return 0x020000000000 | host
+
+
+def configure(info: Info) -> None:
+    """Forwarding between hosts 1 and 2, every packet watched."""
+    client = Client(f"127.0.0.1:{switches.GRPC_PORT}", switches.DEVICE_ID, info)
+    try:
+        if client.arbitration() != 0:
+            raise SetupError("not primary")
+        client.push(PROGRAM.read_bytes())
+        for host in HOST_PORTS:
+            match = {"hdr.ethernet.dst_addr": mac(host)}
+            entry = client.entry("Ingress.l2_forward", match, "Ingress.forward", {"port": host})
+            client.write(INSERT, entry)
+        watch = client.entry("Ingress.watch", {}, "Ingress.report", {"sampling_shift": 0}, 1)
+        client.write(INSERT, watch)
+        params = {
+            "src_mac": mac(0x51),
+            "dst_mac": mac(0x52),
+            "src_ip": 0x0A090001,
+            "dst_ip": 0x0A090002,
+            "udp_dst_port": 32766,
+            "src_port_mask": 3,
+            "node_id": 10,
+        }
+        to = client.entry("Egress.report_to", action="Egress.set_destination", params=params)
+        client.write(MODIFY, to)
+        client.write(INSERT, client.clone_session(1, REPORT_PORT))
+    finally:
+        client.close()
+
+
+def received(name: str) -> int:
+    """Frames the interface has received, by this namespace's own table."""
+    for line in Path("/proc/self/net/dev").read_text().splitlines():
+        interface, _, counters = line.partition(":")
+        if interface.strip() == name:
+            return int(counters.split()[1])
+    raise SetupError(f"no interface {name}")
+
+
+def measure(start, info: Info, blast: Path, seconds: float, frame_bytes: int) -> dict:
+    """Rates in packets per second while more is offered than is carried."""
+    with tempfile.TemporaryDirectory() as logs:
+        switch = start(Path(logs))
+        try:
+            configure(info)
+            command = [str(blast), "ptf1", "", str(frame_bytes)]
+            command[2] = "0.3"
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            time.sleep(0.3)
+            before = received("ptf2"), received("ptf5")
+            begin = time.monotonic()
+            command[2] = str(seconds)
+            sent = int(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+            after = received("ptf2"), received("ptf5")
+            elapsed = time.monotonic() - begin
+        finally:
+            switch.stop()
+    return {
+        "offered": sent / elapsed,
+        "forwarded": (after[0] - before[0]) / elapsed,
+        "reports": (after[1] - before[1]) / elapsed,
+    }
+
+
+def pipeline(examples: Path) -> None:
+    print("pipeline alone, one core:", flush=True)
+    subprocess.run([str(examples / "bench"), "200000"], check=True)
+
+
+def veth(args: argparse.Namespace, examples: Path) -> int:
+    binary = switches.embedded_binary(REPOSITORY)
+    sides = {"embedded": lambda logs: switches.start_embedded(binary, PORTS, logs)}
+    try:
+        bmv2 = switches.bmv2_binary()
+        sides["bmv2"] = lambda logs: switches.start_bmv2(bmv2, PORTS, logs)
+    except SetupError:
+        print("SKIPPED: simple_switch_grpc is not on PATH, nothing to compare with")
+    # The embedded switch raises its data plane to this; generator and BMv2 shall
+    # not be at a disadvantage beside it.
+    os.setpriority(os.PRIO_PROCESS, 0, -15)
+    network.enter_new_namespace()
+    network.make_links(PORTS)
+    info = Info(str(PROGRAM.with_name("tidemark.p4info.txtpb")))
+    rates: dict[str, list[float]] = {name: [] for name in sides}
+    print(f"through veth interfaces, {args.bytes}-byte frames, each reported:", flush=True)
+    for i in range(args.rounds):
+        for name, start in sides.items():
+            r = measure(start, info, examples / "blast", args.seconds, args.bytes)
+            rates[name].append(r["forwarded"])
+            print(
+                f"  round {i + 1} {name:8}: {r['forwarded'] / 1e3:8.1f} kpps forwarded, "
+                f"{r['reports'] / 1e3:8.1f} k reports/s, {r['offered'] / 1e3:.0f} kpps offered",
+                flush=True,
+            )
+    medians = {name: statistics.median(v) for name, v in rates.items()}
+    for name, m in medians.items():
+        print(f"median of {args.rounds}, {name}: {m / 1e3:.1f} kpps")
+    if "bmv2" in medians:
+        print(f"ratio: {medians['embedded'] / max(medians['bmv2'], 1):.1f}")
+    return 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--bytes", type=int, default=1000, help="frame without FCS")
+    args = parser.parse_args()
+    try:
+        examples = switches.embedded_binary(REPOSITORY).parent / "examples"
+        for name in ("bench", "blast"):
+            if not (examples / name).exists():
+                raise SetupError(f"{examples / name} is missing: run `make bench-switch`")
+        pipeline(examples)
+        return veth(args, examples)
+    except SetupError as e:
+        print(f"error: {e}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Command line.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, Parser, Subcommand};
+
+use traffic_manager::PortConfig;
+use crate::units;
+
+/// Embedded switch: runs a compiled v1model program (p4c's BMv2 JSON) on Linux
+/// interfaces and serves P4Runtime.
+#[derive(Debug, Parser)]
+#[command(version, name = "tidemark-switch")]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the switch until interrupted.
+    Run(RunArgs),
+    /// Ports of a running switch.
+    #[command(subcommand)]
+    Port(PortCommand),
+    /// Load a program and say what it holds, without running anything.
+    Check {
+        /// p4c's BMv2 JSON.
+        program: PathBuf,
+    },
+    /// Run captures through the switch in virtual time: the same input gives the
+    /// same output, queueing included, however long it takes to compute.
+    Pcap(PcapArgs),
+    /// Run a packet test (p4c's .stf) in virtual time.
+    Stf {
+        /// p4c's BMv2 JSON.
+        #[arg(long)]
+        program: PathBuf,
+        test: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// p4c's BMv2 JSON. Without it the switch waits for one over P4Runtime.
+    #[arg(long, env = "TIDEMARK_SWITCH_PROGRAM")]
+    pub program: Option<PathBuf>,
+    /// P4Info of the program (text or binary). Default: FILE.p4info.txtpb beside
+    /// FILE.json, if there is one. With it, clients can use the program without
+    /// pushing it again.
+    #[arg(long, requires = "program")]
+    pub p4info: Option<PathBuf>,
+    /// P4Runtime and SwitchControl.
+    #[arg(long, default_value = "127.0.0.1:9559", env = "TIDEMARK_SWITCH_GRPC")]
+    pub grpc: SocketAddr,
+    #[arg(long, default_value_t = 1, env = "TIDEMARK_SWITCH_DEVICE_ID")]
+    pub device_id: u64,
+    /// N=IFACE[@NETNS][,rate=100mbit][,delay=5ms][,queue=4096p]; NETNS is a name
+    /// in /run/netns or a path. Repeat for each port.
+    #[arg(long = "port", value_name = "SPEC")]
+    pub ports: Vec<PortSpec>,
+    /// Port number of the controller for packet-in and packet-out.
+    #[arg(long)]
+    pub cpu_port: Option<u32>,
+    /// Prometheus metrics over HTTP.
+    #[arg(long, value_name = "ADDR")]
+    pub metrics: Option<SocketAddr>,
+}
+
+#[derive(Debug, Args)]
+pub struct PcapArgs {
+    /// p4c's BMv2 JSON.
+    #[arg(long)]
+    pub program: PathBuf,
+    /// P4Info of the program. Default: FILE.p4info.txtpb beside FILE.json.
+    #[arg(long)]
+    pub p4info: Option<PathBuf>,
+    /// What the controller would write: p4.v1.WriteRequest, protobuf text or
+    /// binary. Repeat for several, applied in order before the first frame.
+    #[arg(long, value_name = "FILE")]
+    pub entries: Vec<PathBuf>,
+    /// PORT=FILE.pcap[.gz]: frames that arrive on a port, at their times. Repeat.
+    #[arg(long = "in", value_name = "PORT=FILE", required = true)]
+    pub inputs: Vec<PcapInput>,
+    /// Folder for port-N.pcap (nanosecond times), one for each port that sent.
+    #[arg(long)]
+    pub out: PathBuf,
+    /// N=rate=100mbit,delay=5ms,queue=4096p: what a port is like; each setting is
+    /// optional. Repeat.
+    #[arg(long = "port", value_name = "SPEC")]
+    pub ports: Vec<PortSettings>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PcapInput {
+    pub port: u32,
+    pub file: PathBuf,
+}
+
+impl FromStr for PcapInput {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        let (port, file) = s
+            .split_once('=')
+            .filter(|(_, f)| !f.is_empty())
+            .ok_or_else(|| format!("\"{s}\": write PORT=FILE.pcap"))?;
+        Ok(Self {
+            port: port_number(port)?,
+            file: file.into(),
+        })
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PortSettings {
+    pub number: u32,
+    pub config: PortConfig,
+}
+
+impl FromStr for PortSettings {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        let (number, settings) = s
+            .split_once('=')
+            .ok_or_else(|| format!("\"{s}\": write N=rate=…,delay=…,queue=…"))?;
+        let mut config = PortConfig::default();
+        for p in settings.split(',') {
+            p.parse::<Setting>()?.apply(&mut config);
+        }
+        Ok(Self {
+            number: port_number(number)?,
+            config,
+        })
+    }
+}
+
+fn port_number(s: &str) -> Result<u32, String> {
+    s.parse()
+        .ok()
+        .filter(|n| *n <= MAX_PORT)
+        .ok_or_else(|| format!("port number \"{s}\": 0 to {MAX_PORT}"))
+}
+
+#[derive(Debug, Subcommand)]
+pub enum PortCommand {
+    /// Change rate, delay or queue depth: what is not given stays.
+    Set {
+        port: u32,
+        /// rate=100mbit, delay=5ms, queue=4096p; each may be `unlimited` or 0.
+        #[arg(required = true, value_name = "KEY=VALUE")]
+        settings: Vec<Setting>,
+        #[command(flatten)]
+        client: ClientArgs,
+    },
+    /// List ports with their settings and counters.
+    List {
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        client: ClientArgs,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct ClientArgs {
+    /// gRPC address of the switch.
+    #[arg(long, default_value = "127.0.0.1:9559", env = "TIDEMARK_SWITCH_GRPC")]
+    pub grpc: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Setting {
+    Rate(u64),
+    Delay(u64),
+    Queue(u32),
+}
+
+impl Setting {
+    fn apply(self, config: &mut PortConfig) {
+        match self {
+            Self::Rate(v) => config.rate_bps = v,
+            Self::Delay(v) => config.delay_ns = v,
+            Self::Queue(v) => config.depth_packets = v,
+        }
+    }
+}
+
+impl FromStr for Setting {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        match s.split_once('=') {
+            Some(("rate", v)) => units::rate(v).map(Self::Rate),
+            Some(("delay", v)) => units::delay(v).map(Self::Delay),
+            Some(("queue", v)) => units::depth(v).map(Self::Queue),
+            _ => Err(format!("\"{s}\": write rate=…, delay=… or queue=…")),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PortSpec {
+    pub number: u32,
+    pub interface: String,
+    pub netns: Option<String>,
+    pub config: PortConfig,
+}
+
+/// Ports are 9 bits wide in v1model; 511 means "drop".
+const MAX_PORT: u32 = 510;
+
+impl FromStr for PortSpec {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        let mut parts = s.split(',');
+        let head = parts.next().unwrap_or_default();
+        let (number, interface) = head.split_once('=').ok_or_else(|| {
+            format!("\"{s}\": write N=IFACE[@NETNS][,rate=…][,delay=…][,queue=…]")
+        })?;
+        let number = port_number(number)?;
+        let (interface, netns) = match interface.split_once('@') {
+            Some((i, n)) => (i, Some(n.to_owned())),
+            None => (interface, None),
+        };
+        if interface.is_empty() || netns.as_deref() == Some("") {
+            return Err(format!("\"{s}\": interface or namespace is empty"));
+        }
+        let mut config = PortConfig::default();
+        for p in parts {
+            p.parse::<Setting>()?.apply(&mut config);
+        }
+        Ok(Self {
+            number,
+            interface: interface.to_owned(),
+            netns,
+            config,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn port_spec() {
+        let p: PortSpec = "3=eth0@lab,rate=100mbit,delay=5ms,queue=64p"
+            .parse()
+            .unwrap();
+        assert_eq!((p.number, p.interface.as_str()), (3, "eth0"));
+        assert_eq!(p.netns.as_deref(), Some("lab"));
+        assert_eq!(
+            p.config,
+            PortConfig {
+                rate_bps: 100_000_000,
+                delay_ns: 5_000_000,
+                depth_packets: 64
+            }
+        );
+        for bad in [
+            "eth0",
+            "x=eth0",
+            "511=a",
+            "1=",
+            "1=a@",
+            "1=a,speed=1",
+            "1=a,rate=fast",
+        ] {
+            assert!(bad.parse::<PortSpec>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn pcap_arguments() {
+        let p: PortSettings = "2=rate=10mbit,queue=8p".parse().unwrap();
+        assert_eq!((p.number, p.config.rate_bps), (2, 10_000_000));
+        assert_eq!(p.config.depth_packets, 8);
+        assert!("2=".parse::<PortSettings>().is_err());
+        let i: PcapInput = "1=a=b.pcap".parse().unwrap();
+        assert_eq!((i.port, i.file.to_str()), (1, Some("a=b.pcap")));
+        assert!("511=a".parse::<PcapInput>().is_err());
+        assert!("1=".parse::<PcapInput>().is_err());
+    }
+
+    #[test]
+    fn arguments_parse() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The data-plane thread: frames in, events at their time, frames out, control
+//! operations between packets.
+
+use std::collections::BTreeMap;
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::thread::JoinHandle;
+
+use anyhow::{Context, Result, anyhow};
+use bytes::Bytes;
+use nix::sys::eventfd::{EfdFlags, EventFd};
+use nix::time::{ClockId, clock_gettime};
+use p4runtime_server::target::DigestSample;
+use tokio::sync::{broadcast, oneshot};
+
+use crate::io::afpacket::Interface;
+use traffic_manager::{Switch, Wire};
+
+/// Frames taken before events and control get their turn.
+const RX_BUDGET: usize = 256;
+/// An event this near is awaited by spinning.
+const SPIN_NS: u64 = 20_000;
+/// Receive stamps older than this are not believed (the wall clock was set).
+const OLDEST_STAMP_NS: u64 = 1_000_000_000;
+/// Frames to the controller that a slow reader may lag behind.
+const PACKET_IN_QUEUE: usize = 1024;
+/// Digests that the server may lag behind.
+const DIGEST_QUEUE: usize = 4096;
+
+type Operation = Box<dyn FnOnce(&mut Plane) + Send>;
+
+enum Command {
+    Do(Operation),
+    Stop,
+}
+
+/// What the thread owns.
+pub struct Plane {
+    pub switch: Switch,
+    pub io: PortIo,
+    clock: Clock,
+}
+
+pub struct PortIo {
+    pub interfaces: BTreeMap<u32, Interface>,
+    pub cpu_port: Option<u32>,
+    packet_in: broadcast::Sender<Bytes>,
+    digests: broadcast::Sender<DigestSample>,
+    /// Frames for ports that have no interface.
+    pub no_interface: u64,
+}
+
+impl Wire for PortIo {
+    fn transmit(&mut self, port: u32, frame: Vec<u8>, _time_ns: u64) {
+        if let Some(i) = self.interfaces.get_mut(&port) {
+            i.send(frame);
+        } else if self.cpu_port == Some(port) {
+            // An error means that nobody listens.
+            let _ = self.packet_in.send(Bytes::from(frame));
+        } else {
+            self.no_interface += 1;
+        }
+    }
+}
+
+/// Logical time: ns since the start, on the monotonic clock.
+#[derive(Clone, Copy)]
+struct Clock {
+    start_ns: u64,
+}
+
+impl Clock {
+    fn new() -> Self {
+        Self {
+            start_ns: read(ClockId::CLOCK_MONOTONIC),
+        }
+    }
+
+    fn now_ns(self) -> u64 {
+        read(ClockId::CLOCK_MONOTONIC).saturating_sub(self.start_ns)
+    }
+}
+
+fn read(id: ClockId) -> u64 {
+    clock_gettime(id).map_or(0, |t| {
+        t.tv_sec() as u64 * 1_000_000_000 + t.tv_nsec() as u64
+    })
+}
+
+/// Access to the data-plane thread. Cheap to clone.
+#[derive(Clone)]
+pub struct Handle {
+    commands: Sender<Command>,
+    wake: Arc<EventFd>,
+    packet_in: broadcast::Sender<Bytes>,
+    digests: broadcast::Sender<DigestSample>,
+}
+
+impl Handle {
+    /// Runs `f` on the thread between two packets.
+    ///
+    /// # Errors
+    /// The thread has ended.
+    pub async fn call<R: Send + 'static>(
+        &self,
+        f: impl FnOnce(&mut Plane) -> R + Send + 'static,
+    ) -> Result<R> {
+        let (reply, answer) = oneshot::channel();
+        let op: Operation = Box::new(move |p| {
+            // The caller may have gone away.
+            let _ = reply.send(f(p));
+        });
+        self.post(Command::Do(op))?;
+        answer.await.map_err(|_| ended())
+    }
+
+    fn post(&self, c: Command) -> Result<()> {
+        self.commands.send(c).map_err(|_| ended())?;
+        // A full counter wakes the thread as well.
+        let _ = self.wake.write(1);
+        Ok(())
+    }
+
+    pub fn packet_in(&self) -> broadcast::Receiver<Bytes> {
+        self.packet_in.subscribe()
+    }
+
+    pub fn digests(&self) -> broadcast::Receiver<DigestSample> {
+        self.digests.subscribe()
+    }
+
+    pub fn stop(&self) {
+        let _ = self.post(Command::Stop);
+    }
+}
+
+fn ended() -> anyhow::Error {
+    anyhow!("the data plane has stopped")
+}
+
+/// Starts the thread.
+///
+/// # Errors
+/// No descriptors or threads left.
+pub fn start(
+    switch: Switch,
+    interfaces: BTreeMap<u32, Interface>,
+    cpu_port: Option<u32>,
+) -> Result<(Handle, JoinHandle<()>)> {
+    let wake = Arc::new(
+        EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC).context("eventfd")?,
+    );
+    let (commands, inbox) = channel();
+    let (packet_in, _) = broadcast::channel(PACKET_IN_QUEUE);
+    let (digests, _) = broadcast::channel(DIGEST_QUEUE);
+    let handle = Handle {
+        commands,
+        wake: Arc::clone(&wake),
+        packet_in: packet_in.clone(),
+        digests: digests.clone(),
+    };
+    let plane = Plane {
+        switch,
+        io: PortIo {
+            interfaces,
+            cpu_port,
+            packet_in,
+            digests,
+            no_interface: 0,
+        },
+        clock: Clock::new(),
+    };
+    let thread = std::thread::Builder::new()
+        .name("data-plane".into())
+        .spawn(move || plane.run(&inbox, &wake))
+        .context("data-plane thread")?;
+    Ok((handle, thread))
+}
+
+impl Plane {
+    pub fn now_ns(&self) -> u64 {
+        self.clock.now_ns()
+    }
+
+    /// A frame of the controller, as if received on the CPU port. False when
+    /// there is none.
+    pub fn packet_out(&mut self, frame: &[u8]) -> bool {
+        let Some(port) = self.io.cpu_port else {
+            return false;
+        };
+        let now = self.clock.now_ns();
+        self.switch.run_until(now, &mut self.io);
+        self.switch.receive(port, frame, now);
+        true
+    }
+
+    fn run(mut self, inbox: &Receiver<Command>, wake: &EventFd) {
+        prepare_thread();
+        loop {
+            loop {
+                match inbox.try_recv() {
+                    Ok(Command::Do(f)) => f(&mut self),
+                    Ok(Command::Stop) | Err(TryRecvError::Disconnected) => return,
+                    Err(TryRecvError::Empty) => break,
+                }
+            }
+            let now = self.clock.now_ns();
+            let received = self.receive(now);
+            self.switch.run_until(now, &mut self.io);
+            self.flush();
+            while let Some((digest, data)) = self.switch.next_digest() {
+                // An error means that nobody listens.
+                let _ = self.io.digests.send(DigestSample { digest, data });
+            }
+            if received == 0 {
+                self.sleep(wake);
+            }
+        }
+    }
+
+    /// Takes frames in the order of their arrival over all ports.
+    fn receive(&mut self, now: u64) -> usize {
+        let wall = read(ClockId::CLOCK_REALTIME);
+        let mut taken = 0;
+        while taken < RX_BUDGET {
+            let oldest = self
+                .io
+                .interfaces
+                .iter()
+                .filter_map(|(n, i)| i.peek().map(|r| (r.stamp_ns, *n)))
+                .min();
+            let Some((stamp, port)) = oldest else { break };
+            let age = wall.saturating_sub(stamp);
+            let age = if age > OLDEST_STAMP_NS { 0 } else { age };
+            let at = now.saturating_sub(age).max(self.switch.now_ns());
+            self.switch.run_until(at, &mut self.io);
+            let switch = &mut self.switch;
+            if let Some(i) = self.io.interfaces.get_mut(&port) {
+                i.take(|frame| switch.receive(port, frame, at));
+            }
+            taken += 1;
+        }
+        taken
+    }
+
+    fn flush(&mut self) {
+        for i in self.io.interfaces.values_mut() {
+            i.flush();
+            while let Some(f) = i.spare.pop() {
+                self.switch.reuse(f);
+            }
+        }
+    }
+
+    /// Waits for a frame, a command, or the next event.
+    fn sleep(&mut self, wake: &EventFd) {
+        let timeout = match self.switch.next_event_ns() {
+            Some(at) => {
+                let left = at.saturating_sub(self.clock.now_ns());
+                if left < SPIN_NS {
+                    std::hint::spin_loop();
+                    return;
+                }
+                Some(left - SPIN_NS / 2)
+            }
+            None => None,
+        };
+        let mut fds: Vec<libc::pollfd> = Vec::with_capacity(self.io.interfaces.len() + 1);
+        fds.push(pollfd(wake.as_raw_fd()));
+        fds.extend(self.io.interfaces.values().map(|i| pollfd(i.fd())));
+        let spec = timeout.map(|ns| libc::timespec {
+            tv_sec: (ns / 1_000_000_000) as libc::time_t,
+            tv_nsec: (ns % 1_000_000_000) as libc::c_long,
+        });
+        // SAFETY: fds and spec outlive the call; no signal mask.
+        let n = unsafe {
+            libc::ppoll(
+                fds.as_mut_ptr(),
+                fds.len() as libc::nfds_t,
+                spec.as_ref().map_or(std::ptr::null(), std::ptr::from_ref),
+                std::ptr::null(),
+            )
+        };
+        if n <= 0 {
+            return;
+        }
+        if fds.first().is_some_and(|f| f.revents != 0) {
+            let _ = wake.read();
+        }
+        for (f, i) in fds.iter().skip(1).zip(self.io.interfaces.values()) {
+            if f.revents & (libc::POLLERR | libc::POLLHUP | libc::POLLNVAL) != 0
+                && let Some(e) = i.take_error()
+            {
+                tracing::warn!(interface = i.name, "{e}");
+            }
+        }
+    }
+}
+
+fn pollfd(fd: i32) -> libc::pollfd {
+    libc::pollfd {
+        fd,
+        events: libc::POLLIN,
+        revents: 0,
+    }
+}
+
+/// Timers without slack, and precedence over busy neighbours where allowed.
+fn prepare_thread() {
+    // SAFETY: no pointers; failure leaves the defaults, which still work.
+    unsafe {
+        libc::prctl(libc::PR_SET_TIMERSLACK, 1u64);
+        let tid = libc::syscall(libc::SYS_gettid);
+        libc::setpriority(libc::PRIO_PROCESS, tid as libc::id_t, -15);
+    }
+}

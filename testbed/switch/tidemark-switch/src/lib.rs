@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Embedded switch: runs a compiled v1model program on Linux interfaces.
+//!
+//! * [`data_plane`]: the thread that moves frames in real time.
+//! * [`io`]: packet sockets.
+//! * [`offline`]: captures through the switch in virtual time.
+//! * [`stf`]: p4c's packet tests.
+//! * [`p4runtime`], [`control`]: P4Runtime and port control on top.
+
+pub mod cli;
+pub mod client;
+pub mod control;
+pub mod data_plane;
+pub mod io;
+pub mod metrics;
+pub mod offline;
+pub mod p4runtime;
+pub mod program;
+pub mod run;
+pub mod stf;
+pub mod units;

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use tidemark_switch::cli::{Cli, Command};
+use tidemark_switch::{client, offline, program, run, stf};
+
+fn main() -> ExitCode {
+    tracing_subscriber::fmt()
+        .with_env_filter(
+            tracing_subscriber::EnvFilter::try_from_env("TIDEMARK_LOG")
+                .unwrap_or_else(|_| "info".into()),
+        )
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .init();
+    match dispatch(Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("tidemark-switch: {e:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(cli: Cli) -> Result<()> {
+    match cli.command {
+        Command::Run(args) => run::run(args),
+        Command::Pcap(args) => offline::run(&args),
+        Command::Port(command) => client::run(command),
+        Command::Stf { program, test } => {
+            let text = std::fs::read_to_string(&test)
+                .with_context(|| format!("test {}: cannot read", test.display()))?;
+            stf::run(program::read(&program)?, &text).with_context(|| format!("test {}", test.display()))
+        }
+        Command::Check { program } => {
+            let p = program::read(&program)?;
+            println!(
+                "{}: {} headers, {} parser states, {} tables, {} actions, {} registers, {} counters",
+                p.source,
+                p.headers.len(),
+                p.parse_states.len(),
+                p.tables.len(),
+                p.actions.len(),
+                p.registers.len(),
+                p.counters.len()
+            );
+            Ok(())
+        }
+    }
+}

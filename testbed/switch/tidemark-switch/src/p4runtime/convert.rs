@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Errors, and values in the forms of P4Runtime and of the switch.
+
+use p4runtime_server::target::{
+    CounterValue, EntryId, MeterConfig, Replica, TargetError, TargetErrorKind as Kind,
+};
+
+use p4_vm::{Count, MeterRates};
+use p4_vm::TableError;
+
+pub type Result<T> = std::result::Result<T, TargetError>;
+
+pub fn not_found(kind: &str, name: &str) -> TargetError {
+    TargetError::new(Kind::NotFound, format!("the program has no {kind} {name}"))
+}
+
+pub fn table_error(e: TableError, table: &str) -> TargetError {
+    let kind = match e {
+        TableError::Full => Kind::ResourceExhausted,
+        TableError::NoEntry => Kind::NotFound,
+        TableError::Exists | TableError::BadKey | TableError::BadAction => Kind::InvalidArgument,
+    };
+    TargetError::new(kind, format!("table {table}: {e}"))
+}
+
+pub fn replicas(list: &[Replica]) -> Vec<traffic_manager::Replica> {
+    list.iter()
+        .map(|r| traffic_manager::Replica {
+            port: r.port,
+            rid: r.instance,
+        })
+        .collect()
+}
+
+/// BMv2 keeps rates per microsecond, too.
+pub fn rates(c: MeterConfig) -> MeterRates {
+    MeterRates {
+        committed_rate: c.committed_rate as f64 / 1e6,
+        committed_burst: c.committed_burst as f64,
+        peak_rate: c.peak_rate as f64 / 1e6,
+        peak_burst: c.peak_burst as f64,
+    }
+}
+
+pub fn counter_value(c: Count) -> CounterValue {
+    CounterValue {
+        packets: c.packets,
+        bytes: c.bytes,
+    }
+}
+
+pub fn out_of_range(kind: &str, name: &str) -> TargetError {
+    TargetError::new(
+        Kind::InvalidArgument,
+        format!("{kind} {name} has no such cell in the running program"),
+    )
+}
+
+/// The server's mark for compiled entries becomes a variant.
+pub fn entry_id(id: EntryId) -> p4_vm::EntryId {
+    match id.compiled_index() {
+        Some(index) => p4_vm::EntryId::Compiled(index),
+        None => p4_vm::EntryId::Added(id.0),
+    }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Programs and their P4Info, from files.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use p4_ir::Program;
+use tidemark_proto::p4::v1::ForwardingPipelineConfig;
+
+/// Reads p4c's JSON.
+///
+/// # Errors
+/// A file that cannot be read, or a program that cannot be loaded.
+pub fn read(path: &Path) -> Result<Program> {
+    let bytes =
+        std::fs::read(path).with_context(|| format!("program {}: cannot read", path.display()))?;
+    p4_ir::load(&bytes).with_context(|| format!("program {}", path.display()))
+}
+
+/// Program and P4Info as P4Runtime has them. The P4Info is `given`, or lies
+/// beside the program; `None` when there is none.
+///
+/// # Errors
+/// A file that cannot be read or is not what it should be.
+pub fn pipeline_config(
+    program: &Path,
+    given: Option<&Path>,
+) -> Result<Option<ForwardingPipelineConfig>> {
+    let beside = program.with_extension("p4info.txtpb");
+    let path = match given {
+        Some(p) => p,
+        None if beside.exists() => &beside,
+        None => return Ok(None),
+    };
+    let read = |p: &Path| std::fs::read(p).with_context(|| format!("{}: cannot read", p.display()));
+    let info = tidemark_proto::p4info::parse(&read(path)?)
+        .with_context(|| format!("P4Info {}", path.display()))?;
+    Ok(Some(ForwardingPipelineConfig {
+        p4info: Some(info),
+        p4_device_config: read(program)?,
+        cookie: None,
+    }))
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `tidemark-switch run`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use p4runtime_server::{Options, Server};
+use tidemark_proto::p4::v1::ForwardingPipelineConfig;
+use tidemark_proto::switch::switch_control_server::SwitchControlServer;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_stream::wrappers::TcpListenerStream;
+
+use crate::cli::RunArgs;
+use crate::control::Control;
+use crate::io::afpacket::Interface;
+use crate::io::netns;
+use crate::{data_plane, program};
+use crate::metrics;
+use crate::p4runtime::EmbeddedTarget;
+use p4_vm::Image;
+use traffic_manager::Switch;
+
+/// Runs until SIGINT or SIGTERM.
+///
+/// # Errors
+/// Bad program, interface, namespace or address: nothing is left behind.
+pub fn run(args: RunArgs) -> Result<()> {
+    let mut switch = Switch::new();
+    if let Some(path) = &args.program {
+        switch.load(Image::new(program::read(path)?));
+    }
+    let config = match &args.program {
+        Some(path) => program::pipeline_config(path, args.p4info.as_deref())?,
+        None => None,
+    };
+    let mut interfaces = BTreeMap::new();
+    for p in &args.ports {
+        if args.cpu_port == Some(p.number) {
+            bail!("port {}: is the CPU port; give it another number", p.number);
+        }
+        let opened = match &p.netns {
+            Some(n) => netns::within(n, || Interface::open(&p.interface)),
+            None => Interface::open(&p.interface),
+        };
+        let opened = opened.with_context(|| format!("port {}", p.number))?;
+        if interfaces.insert(p.number, opened).is_some() {
+            bail!("port {} is given twice", p.number);
+        }
+        switch.configure(p.number, p.config);
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("tokio runtime")?;
+    runtime.block_on(serve(args, switch, config, interfaces))
+}
+
+async fn serve(
+    args: RunArgs,
+    switch: Switch,
+    config: Option<ForwardingPipelineConfig>,
+    interfaces: BTreeMap<u32, Interface>,
+) -> Result<()> {
+    let listener = TcpListener::bind(args.grpc).await.with_context(|| {
+        format!(
+            "gRPC address {}: cannot listen; is another switch running? choose another with --grpc",
+            args.grpc
+        )
+    })?;
+    let metrics_listener = match args.metrics {
+        Some(a) => Some(TcpListener::bind(a).await.with_context(|| {
+            format!("metrics address {a}: cannot listen; choose another with --metrics")
+        })?),
+        None => None,
+    };
+    let mut interrupt = signal(SignalKind::interrupt()).context("SIGINT handler")?;
+    let mut terminate = signal(SignalKind::terminate()).context("SIGTERM handler")?;
+    let count = interfaces.len();
+    let (handle, thread) = data_plane::start(switch, interfaces, args.cpu_port)?;
+    let target = Arc::new(EmbeddedTarget::new(handle.clone()));
+    let server = Server::new(
+        target,
+        Options {
+            device_id: args.device_id,
+            ..Options::default()
+        },
+    );
+    if let Some(c) = config {
+        server
+            .load(c)
+            .await
+            .map_err(|e| anyhow::anyhow!("program and P4Info: {e}"))?;
+    }
+    let address = listener.local_addr().context("gRPC address")?;
+    if let Some(l) = metrics_listener {
+        tokio::spawn(metrics::serve(l, handle.clone()));
+    }
+    eprintln!(
+        "ready: P4Runtime and SwitchControl on {address}, device {}, {count} ports",
+        args.device_id
+    );
+    let served = tonic::transport::Server::builder()
+        .add_service(server.into_service())
+        .add_service(SwitchControlServer::new(Control::new(handle.clone())))
+        .serve_with_incoming(TcpListenerStream::new(listener));
+    let result = tokio::select! {
+        r = served => r.context("gRPC server"),
+        _ = interrupt.recv() => Ok(()),
+        _ = terminate.recv() => Ok(()),
+    };
+    handle.stop();
+    // The thread answers at once; it never blocks without watching commands.
+    tokio::task::spawn_blocking(move || thread.join())
+        .await
+        .context("data-plane thread")?
+        .map_err(|_| anyhow::anyhow!("internal error: data-plane thread died"))?;
+    result
+}

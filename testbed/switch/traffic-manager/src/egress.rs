@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Service of a queue: the egress pipeline, then the wire.
+
+use p4_vm::{Packet, get, put};
+
+use crate::events::Event;
+use crate::loaded::Loaded;
+use crate::queues::Queues;
+
+impl Loaded {
+    /// Begins the service of the port's next frame at time `t`. A packet that
+    /// the egress pipeline drops takes no time.
+    pub(crate) fn serve(&mut self, q: &mut Queues, number: u32, t: u64) {
+        loop {
+            let Some(port) = q.ports.get_mut(number) else {
+                return;
+            };
+            let Some(mut p) = port.queue.pop_front() else {
+                port.serving = false;
+                return;
+            };
+            port.queue_bytes = port.queue_bytes.saturating_sub(u64::from(p.length_bytes));
+            let left = port.queue.len() as u64;
+            let frame = self.egress(q, number, &mut p, left, t);
+            self.engine.recycle(p);
+            let Some(frame) = frame else { continue };
+            let Some(port) = q.ports.get_mut(number) else {
+                return;
+            };
+            port.free_at_ns = t + port.service_ns(frame.len());
+            let mut arrival = port.free_at_ns + port.config.delay_ns;
+            // A shorter delay does not let frames overtake.
+            if let Some((last, _)) = port.flying.back() {
+                arrival = arrival.max(*last);
+            }
+            port.flying.push_back((arrival, frame));
+            let free_at = port.free_at_ns;
+            let more = !port.queue.is_empty();
+            port.serving = more;
+            q.schedule(arrival, Event::Arrive(number));
+            if more {
+                q.schedule(free_at, Event::Serve(number));
+            }
+            return;
+        }
+    }
+
+    /// Egress pipeline and deparser; `None` when nothing leaves.
+    fn egress(
+        &mut self,
+        q: &mut Queues,
+        port: u32,
+        p: &mut Packet,
+        left: u64,
+        t: u64,
+    ) -> Option<Vec<u8>> {
+        let now_us = t / 1000;
+        let e = &mut self.engine;
+        let std = &e.image.program.std;
+        put(p, std.egress_global_timestamp, now_us);
+        if std.enq_timestamp.is_some() && std.deq_qdepth.is_some() {
+            let waited = now_us.wrapping_sub(get(p, std.enq_timestamp)) & 0xffff_ffff;
+            put(p, std.deq_timedelta, waited);
+            put(p, std.deq_qdepth, left);
+            put(p, std.qid, 0);
+        }
+        put(p, std.egress_port, u64::from(port));
+        put(p, std.egress_spec, u64::from(e.drop_port()) + 1);
+        put(p, std.packet_length, u64::from(p.length_bytes));
+        e.egress(p, now_us);
+        if let Some((session, list)) = p.requests.clone.take() {
+            self.clone_egress(q, p, session, list, t);
+        }
+        let e = &mut self.engine;
+        let spec = get(p, e.image.program.std.egress_spec) as u32;
+        if spec == e.drop_port() || p.requests.failed {
+            q.stats.dropped_egress += 1;
+            return None;
+        }
+        let mut frame = q.free_frames.pop().unwrap_or_default();
+        e.deparse(p, &mut frame);
+        if let Some(list) = p.requests.recirculate.take() {
+            self.recirculate(q, p, frame, list, t);
+            return None;
+        }
+        Some(frame)
+    }
+}

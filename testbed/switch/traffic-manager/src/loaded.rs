@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A program in service.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use p4_vm::{Engine, Image, Packet};
+use rustc_hash::FxHashMap;
+
+use crate::queues::Queues;
+use crate::replication::{CloneSession, Replica};
+
+/// Digests that wait to be fetched.
+const MAX_DIGESTS: usize = 1024;
+
+/// The engine that runs the program, and what is configured for that program.
+pub struct Loaded {
+    pub engine: Engine,
+    /// Multicast groups.
+    pub groups: FxHashMap<u32, Vec<Replica>>,
+    pub sessions: FxHashMap<u32, CloneSession>,
+    /// Names and fields of digests, to be fetched.
+    pub digests: VecDeque<(Arc<str>, Bytes)>,
+    /// Packets that wait for another pass.
+    pub(crate) reinjected: VecDeque<Box<Packet>>,
+    /// Reused: the copies being made.
+    pub(crate) replicas: Vec<Replica>,
+}
+
+impl Loaded {
+    pub(crate) fn new(image: Image) -> Self {
+        Self {
+            engine: Engine::new(image),
+            groups: FxHashMap::default(),
+            sessions: FxHashMap::default(),
+            digests: VecDeque::new(),
+            reinjected: VecDeque::new(),
+            replicas: Vec::new(),
+        }
+    }
+
+    /// Keeps a digest; the oldest makes room.
+    pub(crate) fn digest(&mut self, q: &mut Queues, p: &Packet, list: u32) {
+        let Some(message) = self.engine.digest(list, p) else {
+            return;
+        };
+        if self.digests.len() >= MAX_DIGESTS {
+            self.digests.pop_front();
+            q.stats.dropped_digests += 1;
+        }
+        self.digests.push_back(message);
+    }
+}

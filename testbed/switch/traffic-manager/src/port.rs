@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Ports with their queues.
+
+use std::collections::VecDeque;
+
+use p4_vm::Packet;
+
+/// Preamble, FCS and inter-frame gap: what a frame takes on an Ethernet wire
+/// beside its bytes.
+pub const WIRE_OVERHEAD_BYTES: u64 = 24;
+/// Shorter frames are padded on the wire.
+pub const MIN_FRAME_BYTES: u64 = 60;
+/// Depth of a port's queue unless set otherwise.
+pub const DEFAULT_DEPTH_PACKETS: u32 = 4096;
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PortConfig {
+    /// 0: no serialisation time.
+    pub rate_bps: u64,
+    pub delay_ns: u64,
+    /// 0: unlimited.
+    pub depth_packets: u32,
+}
+
+impl Default for PortConfig {
+    fn default() -> Self {
+        Self {
+            rate_bps: 0,
+            delay_ns: 0,
+            depth_packets: DEFAULT_DEPTH_PACKETS,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Port {
+    pub config: PortConfig,
+    pub(crate) queue: VecDeque<Box<Packet>>,
+    /// Bytes of the frames in the queue, as the program counts them.
+    pub queue_bytes: u64,
+    /// When the service of the last frame ends.
+    pub(crate) free_at_ns: u64,
+    /// Rest of the last division, so that rates hold exactly over time.
+    pub(crate) carry: u64,
+    /// A `Serve` event is under way.
+    pub(crate) serving: bool,
+    pub(crate) flying: VecDeque<(u64, Vec<u8>)>,
+    pub tail_dropped_packets: u64,
+    pub tail_dropped_bytes: u64,
+    pub tx_packets: u64,
+    pub tx_bytes: u64,
+}
+
+impl Port {
+    pub fn queue_packets(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Time on the wire of a frame, in ns; the remainder is carried on.
+    pub(crate) fn service_ns(&mut self, frame_bytes: usize) -> u64 {
+        let rate = self.config.rate_bps;
+        if rate == 0 {
+            return 0;
+        }
+        let bytes = (frame_bytes as u64).max(MIN_FRAME_BYTES) + WIRE_OVERHEAD_BYTES;
+        let total = u128::from(bytes) * 8 * 1_000_000_000 + u128::from(self.carry);
+        self.carry = (total % u128::from(rate)) as u64;
+        (total / u128::from(rate)) as u64
+    }
+}
+
+/// Ports by number, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Ports {
+    list: Vec<(u32, Port)>,
+    /// Position in the list of a small number, for every packet; [`NONE`] where
+    /// there is no such port.
+    small: Vec<u16>,
+}
+
+const NONE: u16 = u16::MAX;
+/// Numbers of at most the 9 bits that v1model has for them.
+const SMALL: usize = 512;
+
+impl Ports {
+    #[inline]
+    fn position(&self, number: u32) -> Option<usize> {
+        match self.small.get(number as usize) {
+            Some(at) if *at != NONE => Some(usize::from(*at)),
+            Some(_) => None,
+            None => self.list.binary_search_by_key(&number, |p| p.0).ok(),
+        }
+    }
+
+    #[inline]
+    pub fn get_mut(&mut self, number: u32) -> Option<&mut Port> {
+        let at = self.position(number)?;
+        self.list.get_mut(at).map(|p| &mut p.1)
+    }
+
+    /// The port, made if need be.
+    pub fn entry(&mut self, number: u32) -> &mut Port {
+        let at = match self.position(number) {
+            Some(at) => at,
+            None => self.insert(number),
+        };
+        &mut self.list[at].1
+    }
+
+    fn insert(&mut self, number: u32) -> usize {
+        let at = self.list.partition_point(|p| p.0 < number);
+        self.list.insert(at, (number, Port::default()));
+        self.number();
+        at
+    }
+
+    fn number(&mut self) {
+        self.small.clear();
+        self.small.resize(SMALL, NONE);
+        for (at, (number, _)) in self.list.iter().enumerate() {
+            if let (Some(x), Ok(at)) = (self.small.get_mut(*number as usize), u16::try_from(at)) {
+                *x = at;
+            }
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &Port)> {
+        self.list.iter().map(|(n, p)| (*n, p))
+    }
+
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Port> {
+        self.list.iter_mut().map(|(_, p)| p)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_of_any_number_in_order() {
+        let mut ports = Ports::default();
+        assert!(ports.get_mut(1).is_none());
+        for n in [700, 3, 511, 1, 512, u32::MAX] {
+            ports.entry(n).tx_packets = u64::from(n);
+        }
+        ports.entry(3).tx_bytes = 7;
+        let list: Vec<_> = ports.iter().map(|(n, p)| (n, p.tx_packets)).collect();
+        let want = [1, 3, 511, 512, 700, u32::MAX].map(|n| (n, u64::from(n)));
+        assert_eq!(list, want);
+        assert_eq!(ports.get_mut(3).unwrap().tx_bytes, 7);
+        for (n, _) in want {
+            assert_eq!(ports.get_mut(n).unwrap().tx_packets, u64::from(n));
+        }
+        assert!(ports.get_mut(2).is_none());
+        assert!(ports.get_mut(701).is_none());
+    }
+}

@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What takes the frames that leave.
+
+/// Where frames go at the end of their propagation delay.
+pub trait Wire {
+    fn transmit(&mut self, port: u32, frame: Vec<u8>, time_ns: u64);
+}
