@@ -29,9 +29,7 @@ pub use parse_graph::{
     Case, KeyPiece, KeySource, ParseOp, ParseState, ParserErrors, Transition, ValueSet,
 };
 pub use primitive::{Constant, Primitive};
-pub use program::{
-    Action, CounterArray, END, MeterArray, Node, Param, Program, RegisterArray,
-};
+pub use program::{Action, CounterArray, END, MeterArray, Node, Param, Program, RegisterArray};
 pub use table::{
     ActionCall, ConstEntry, LearnList, MatchKind, MatchValue, NextNode, Profile, ProfileAction,
     Table, TableKey,

@@ -5,7 +5,6 @@ use crate::expr::TypedExpr;
 use crate::field::FieldRef;
 use crate::primitive::Primitive;
 
-
 /// Numbers that the program gives to the architecture's parser errors.
 #[derive(Debug, Default, Clone)]
 pub struct ParserErrors {

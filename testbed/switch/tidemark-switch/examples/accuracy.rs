@@ -10,8 +10,8 @@ mod veth;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use tidemark_switch::io::afpacket::Interface;
 use tidemark_switch::data_plane;
+use tidemark_switch::io::afpacket::Interface;
 use traffic_manager::PortConfig;
 
 const RATE_BPS: u64 = 100_000_000;

@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use p4_ir::load;
+use p4_vm::Image;
 use p4runtime_server::{Options, Server};
 use prost::Message as _;
 use serde_json::Value;
 use tidemark_proto::p4::v1::{ForwardingPipelineConfig, WriteRequest};
-use p4_ir::load;
-use p4_vm::Image;
 use tidemark_switch::data_plane;
 use tidemark_switch::p4runtime::EmbeddedTarget;
 use traffic_manager::{Switch, Wire};

@@ -7,8 +7,8 @@ use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand};
 
-use traffic_manager::PortConfig;
 use crate::units;
+use traffic_manager::PortConfig;
 
 /// Embedded switch: runs a compiled v1model program (p4c's BMv2 JSON) on Linux
 /// interfaces and serves P4Runtime.

@@ -33,7 +33,8 @@ fn dispatch(cli: Cli) -> Result<()> {
         Command::Stf { program, test } => {
             let text = std::fs::read_to_string(&test)
                 .with_context(|| format!("test {}: cannot read", test.display()))?;
-            stf::run(program::read(&program)?, &text).with_context(|| format!("test {}", test.display()))
+            stf::run(program::read(&program)?, &text)
+                .with_context(|| format!("test {}", test.display()))
         }
         Command::Check { program } => {
             let p = program::read(&program)?;

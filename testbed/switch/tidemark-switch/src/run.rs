@@ -16,9 +16,9 @@ use crate::cli::RunArgs;
 use crate::control::Control;
 use crate::io::afpacket::Interface;
 use crate::io::netns;
-use crate::{data_plane, program};
 use crate::metrics;
 use crate::p4runtime::EmbeddedTarget;
+use crate::{data_plane, program};
 use p4_vm::Image;
 use traffic_manager::Switch;
 

@@ -6,12 +6,12 @@
 mod common;
 
 use common::{Captured, call, mac};
-use p4runtime_server::target::{
-    EntryAction, EntryId, KeyMatch, MatchValue, TableEntry, WeightedMember,
-};
 use p4_ir::load;
 use p4_vm::Image;
 use p4_vm::MeterRates;
+use p4runtime_server::target::{
+    EntryAction, EntryId, KeyMatch, MatchValue, TableEntry, WeightedMember,
+};
 use tidemark_switch::p4runtime::{insert, modify, set_default, set_group, set_member};
 use traffic_manager::{PortConfig, Switch};
 
@@ -180,17 +180,24 @@ fn direct_meters_count_bytes() {
     insert(e, "Switch.police", EntryId(5), &entry).unwrap();
     let (_, state) = e.table_mut("Switch.police").unwrap();
     let bytes = frame(9, MARK).len() as f64;
-    state.entry_mut(p4_vm::EntryId::Added(5)).unwrap().meter.set(Some(MeterRates {
-        committed_rate: 0.0,
-        committed_burst: bytes,
-        peak_rate: 0.0,
-        peak_burst: 2.5 * bytes,
-    }));
+    state
+        .entry_mut(p4_vm::EntryId::Added(5))
+        .unwrap()
+        .meter
+        .set(Some(MeterRates {
+            committed_rate: 0.0,
+            committed_burst: bytes,
+            peak_rate: 0.0,
+            peak_burst: 2.5 * bytes,
+        }));
     let colours = [0; 4].map(|_| mark(&mut s, 9, 0).unwrap().direct);
     assert_eq!(colours, [0, 1, 2, 2]);
     let e = &mut s.loaded_mut().unwrap().engine;
     let (_, state) = e.table_mut("Switch.police").unwrap();
-    assert_eq!(state.entry(5).unwrap().count.packets, 4);
+    assert_eq!(
+        state.entry(p4_vm::EntryId::Added(5)).unwrap().count.packets,
+        4
+    );
 }
 
 #[test]

@@ -99,7 +99,8 @@ fn refused_entries_are_named() {
         "updates { type: INSERT entity { table_entry { table_id: 4242 } } }",
     )
     .unwrap();
-    let program = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../p4src/build/tidemark.json");
+    let program =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../p4src/build/tidemark.json");
     let o = Command::new(env!("CARGO_BIN_EXE_tidemark-switch"))
         .arg("pcap")
         .arg("--program")

@@ -10,8 +10,8 @@ mod veth;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use tidemark_switch::io::afpacket::Interface;
 use tidemark_switch::data_plane;
+use tidemark_switch::io::afpacket::Interface;
 use tidemark_switch::io::netns;
 use traffic_manager::PortConfig;
 use veth::{Host, add_veth, enter_new_namespace, namespace_path};

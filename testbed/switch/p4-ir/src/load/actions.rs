@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::json::{array, hex_u32, number, small, string};
 use super::loader::Loader;
-use crate::error::{LoadError, Result};
 use crate::bits::words_for;
+use crate::error::{LoadError, Result};
 use crate::expr::{Arithmetic, Expr, TypedExpr, Widths, simplify};
 use crate::field::FieldRef;
 use crate::primitive::{Constant, Primitive};

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::json::{array, flag, get, opt_str, pair, small, string};
 use super::loader::Loader;
-use crate::error::{LoadError, Result};
 use crate::calculation::{Algorithm, CalcInput, Calculation, Checksum, Piece};
+use crate::error::{LoadError, Result};
 use crate::program::{CounterArray, MeterArray, RegisterArray};
 
 impl Loader<'_> {
@@ -198,7 +198,8 @@ impl Loader<'_> {
             self.program.deparser_order.push(id);
         }
         if let Some(p) = d.get("primitives").and_then(Value::as_array) {
-            self.program.deparser_primitives = self.primitives(p).map_err(|e| e.inside("deparser"))?;
+            self.program.deparser_primitives =
+                self.primitives(p).map_err(|e| e.inside("deparser"))?;
         }
         Ok(())
     }

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::json::array;
 use super::loader::Loader;
-use crate::error::{LoadError, Result};
 use crate::bits::{mask64, words_for};
+use crate::error::{LoadError, Result};
 use crate::primitive::Primitive;
 
 impl Loader<'_> {

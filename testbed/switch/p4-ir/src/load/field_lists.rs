@@ -3,8 +3,8 @@
 
 use super::json::{array, get, number, pair, string};
 use super::loader::Loader;
-use crate::error::{LoadError, Result};
 use crate::bits::words_for;
+use crate::error::{LoadError, Result};
 use crate::field::FieldRef;
 use crate::header::FieldList;
 

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::json::{array, flag, get, opt_str, pair, small, string};
 use super::loader::Loader;
-use crate::error::{LoadError, Result};
 use crate::bits::{mask64, words_for};
+use crate::error::{LoadError, Result};
 use crate::table::{ActionCall, ConstEntry, MatchKind, MatchValue, TableKey};
 
 impl<'a> Loader<'a> {

@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::json::{array, get, hex, hex_u32, opt_str, pair, string};
 use super::loader::Loader;
-use crate::error::{LoadError, Result};
 use crate::bits::{words_for, words_from_big};
-use crate::expr::{Widths, Expr, TypedExpr};
+use crate::error::{LoadError, Result};
+use crate::expr::{Expr, TypedExpr, Widths};
 use crate::parse_graph::{Case, KeyPiece, KeySource, ParseOp, ParseState, Transition};
 use crate::primitive::Primitive;
 use crate::program::END;

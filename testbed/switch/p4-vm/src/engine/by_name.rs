@@ -28,12 +28,25 @@ impl Engine {
     }
 
     pub fn profile_mut(&mut self, name: &str) -> Option<(&Profile, &mut ProfileState)> {
-        let i = self.image.program.profiles.iter().position(|p| p.name == name)?;
-        Some((self.image.program.profiles.get(i)?, self.profiles.get_mut(i)?))
+        let i = self
+            .image
+            .program
+            .profiles
+            .iter()
+            .position(|p| p.name == name)?;
+        Some((
+            self.image.program.profiles.get(i)?,
+            self.profiles.get_mut(i)?,
+        ))
     }
 
     pub fn meter_mut(&mut self, name: &str) -> Option<&mut Vec<Meter>> {
-        let i = self.image.program.meters.iter().position(|m| m.name == name)?;
+        let i = self
+            .image
+            .program
+            .meters
+            .iter()
+            .position(|m| m.name == name)?;
         self.cells.meters.get_mut(i)
     }
 
@@ -49,18 +62,33 @@ impl Engine {
     }
 
     pub fn counter_mut(&mut self, name: &str) -> Option<&mut Vec<Count>> {
-        let i = self.image.program.counters.iter().position(|c| c.name == name)?;
+        let i = self
+            .image
+            .program
+            .counters
+            .iter()
+            .position(|c| c.name == name)?;
         self.cells.counters.get_mut(i)
     }
 
     pub fn register_mut(&mut self, name: &str) -> Option<&mut Register> {
-        let i = self.image.program.registers.iter().position(|r| r.name == name)?;
+        let i = self
+            .image
+            .program
+            .registers
+            .iter()
+            .position(|r| r.name == name)?;
         self.cells.registers.get_mut(i)
     }
 
     /// Index of a table and its mutable state.
     pub fn table_mut(&mut self, name: &str) -> Option<(&Table, &mut TableState)> {
-        let i = self.image.program.tables.iter().position(|t| t.name == name)?;
+        let i = self
+            .image
+            .program
+            .tables
+            .iter()
+            .position(|t| t.name == name)?;
         Some((self.image.program.tables.get(i)?, self.tables.get_mut(i)?))
     }
 }

@@ -3,9 +3,9 @@
 
 use super::exec::Exec;
 use super::hash::calculate;
+use crate::metadata::put;
 use crate::packet::Packet;
 use crate::state::profiles::Choice;
-use crate::metadata::put;
 use crate::state::tables::{TableState, next_for};
 use p4_ir::FieldRef;
 use p4_ir::{END, NextNode, Table};
@@ -38,7 +38,9 @@ impl Exec<'_> {
             }
         }
         let outcome = state.outcome(slot);
-        let action = outcome.action.map(|a| self.image.code.actions.get(a as usize));
+        let action = outcome
+            .action
+            .map(|a| self.image.code.actions.get(a as usize));
         if let Some(Some(code)) = action {
             self.run_list(code, outcome.args, p);
         }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Checksums and the deparser: header vector to frame.
 
-use crate::vector::{field_bits, own_words};
 use super::exec::Exec;
 use super::fields::store_number;
 use super::hash::calculate;
-use crate::packet::Packet;
-use p4_ir::bits::BitWriter;
-use crate::layout::deparser;
 use crate::image::{Checksum, Image};
+use crate::layout::deparser;
+use crate::packet::Packet;
+use crate::vector::{field_bits, own_words};
 use p4_ir::Header;
+use p4_ir::bits::BitWriter;
 
 impl Exec<'_> {
     /// False when a checksum that the program verifies is wrong.

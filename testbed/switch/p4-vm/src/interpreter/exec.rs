@@ -3,17 +3,17 @@
 
 use super::env::Env;
 use super::eval;
-use crate::vector::{set_word, word};
 use super::fields::{copy_variable, copy_wide, copy_words, store, store_number};
 use super::hash::calculate;
 use super::headers::{add_header, copy_header, copy_stack, remove_header, shift_stack};
-use crate::packet::Packet;
-use crate::state::profiles::ProfileState;
-use crate::state::cells::Cells;
-use crate::state::tables::TableState;
-use p4_ir::bits::mask64;
 use crate::image::Image;
+use crate::packet::Packet;
+use crate::state::cells::Cells;
+use crate::state::profiles::ProfileState;
+use crate::state::tables::TableState;
+use crate::vector::{set_word, word};
 use p4_ir::FieldRef;
+use p4_ir::bits::mask64;
 use p4_ir::{Constant, Primitive, TypedExpr};
 
 pub struct Exec<'a> {
@@ -56,8 +56,12 @@ impl Exec<'_> {
             }
             Primitive::CopyWide { dst, src } => copy_wide(&mut p.words, *dst, *src),
             Primitive::CopyVariable { dst, src } => copy_variable(&mut p.words, *dst, *src),
-            Primitive::CopyHeader { dst, src } => copy_header(&self.image.program, &mut p.words, *dst, *src),
-            Primitive::CopyStack { dst, src } => copy_stack(&self.image.program, &mut p.words, *dst, *src),
+            Primitive::CopyHeader { dst, src } => {
+                copy_header(&self.image.program, &mut p.words, *dst, *src)
+            }
+            Primitive::CopyStack { dst, src } => {
+                copy_stack(&self.image.program, &mut p.words, *dst, *src)
+            }
             Primitive::AddHeader(h) => add_header(&self.image.program, p, *h),
             Primitive::RemoveHeader(h) => remove_header(&self.image.program, p, *h),
             Primitive::Push { stack, count } => {
@@ -76,7 +80,8 @@ impl Exec<'_> {
                     set_word(&mut p.words, f.slot, 0);
                 }
             }
-            Primitive::CloneIngress { session, list } | Primitive::CloneEgress { session, list } => {
+            Primitive::CloneIngress { session, list }
+            | Primitive::CloneEgress { session, list } => {
                 let env = self.env(p, args);
                 p.requests.clone = Some((
                     eval::low64(session, env) as u32,

@@ -3,12 +3,12 @@
 
 use super::env::Env;
 use super::eval;
-use crate::vector::{field_bits, own_words, set_word};
 use crate::packet::Packet;
-use p4_ir::bits::{bytes_from_words, mask_words, words_for, words_from_bytes};
-use p4_ir::TypedExpr;
+use crate::vector::{field_bits, own_words, set_word};
 use p4_ir::FieldRef;
 use p4_ir::Program;
+use p4_ir::TypedExpr;
+use p4_ir::bits::{bytes_from_words, mask_words, words_for, words_from_bytes};
 
 /// Stores a number of at most 64 bits.
 pub fn store_number(words: &mut [u64], dst: FieldRef, v: u64) {

@@ -4,13 +4,13 @@
 use crc::{CRC_16_ARC, CRC_16_IBM_3740, CRC_32_ISO_HDLC, Crc, Table};
 
 use super::crc32::crc32;
-use crate::vector::{field_bits, own_words, word};
-use crate::state::cells::Cells;
-use p4_ir::bits::{BitWriter, words_for};
-use p4_ir::FieldRef;
+use crate::layout::calculation::Calculation;
 use crate::layout::fixed_input;
 use crate::layout::fixed_input::FixedInput;
-use crate::layout::calculation::Calculation;
+use crate::state::cells::Cells;
+use crate::vector::{field_bits, own_words, word};
+use p4_ir::FieldRef;
+use p4_ir::bits::{BitWriter, words_for};
 use p4_ir::{Algorithm, CalcInput, Piece, Program};
 
 static CRC16: Crc<u16, Table<16>> = Crc::<u16, Table<16>>::new(&CRC_16_ARC);

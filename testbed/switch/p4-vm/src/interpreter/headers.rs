@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Whole headers and stacks: copied, made valid or invalid, shifted.
 
-use crate::vector::{field_bits, set_word, word};
 use crate::packet::Packet;
+use crate::vector::{field_bits, set_word, word};
 use p4_ir::Program;
 
 /// An invalid source makes the destination invalid.

@@ -2,15 +2,15 @@
 //! The parser: frame to header vector.
 
 use super::env::Env;
-use crate::vector::{set_word, word};
 use super::exec::Exec;
-use crate::packet::Packet;
-use super::transition::next_state;
-use p4_ir::bits::{read64, read_wide, words_for};
-use p4_ir::FieldRef;
 use super::parse_error::Stop;
+use super::transition::next_state;
 use crate::image::{ParseOp, ParseState};
+use crate::packet::Packet;
 use crate::state::value_sets::ValueSets;
+use crate::vector::{set_word, word};
+use p4_ir::FieldRef;
+use p4_ir::bits::{read_wide, read64, words_for};
 use p4_ir::{END, Header, Program};
 
 /// States one packet may pass: ends a loop that consumes nothing.

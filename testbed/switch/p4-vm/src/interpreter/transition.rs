@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which parser state follows, for keys of any kind.
 
-use super::eval::stack_last;
-use crate::vector::own_words;
-use crate::packet::Packet;
 use super::env::Env;
+use super::eval::stack_last;
 use super::parse_error::Stop;
+use crate::packet::Packet;
 use crate::state::value_sets::ValueSets;
-use p4_ir::bits::{BitWriter, read64, read_wide, words_for, words_from_bytes};
+use crate::vector::own_words;
 use p4_ir::FieldRef;
+use p4_ir::bits::{BitWriter, read_wide, read64, words_for, words_from_bytes};
 use p4_ir::{Case, END, KeySource, ParseState, Program};
 
 /// The state after `state`, when the packet has been parsed up to byte `at`.
@@ -29,7 +29,8 @@ pub fn next_state(
             let v = match &k.source {
                 KeySource::Field(f) => f.get(&p.words),
                 KeySource::StackLast { stack, field } => {
-                    stack_last(Env::of(program, &p.words), *stack, *field).map_or(0, |f| f.get(&p.words))
+                    stack_last(Env::of(program, &p.words), *stack, *field)
+                        .map_or(0, |f| f.get(&p.words))
                 }
                 KeySource::Lookahead { offset_bits } => {
                     lookahead(program, data, at, *offset_bits, k.width_bits)?

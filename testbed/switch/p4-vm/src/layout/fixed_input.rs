@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The input of a hash as words, laid out at load.
 
-use p4_ir::bits::words_for;
 use p4_ir::CalcInput;
+use p4_ir::bits::words_for;
 
 /// Most words of such an input.
 const MOST: usize = 8;
@@ -158,9 +158,9 @@ fn append(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use p4_ir::bits::{BitWriter, mask64};
     use p4_ir::FieldRef;
     use p4_ir::Piece;
+    use p4_ir::bits::{BitWriter, mask64};
     use proptest::prelude::*;
 
     proptest! {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Transitions of a parser state whose key is made of fields and fits one word.
 
-use p4_ir::{Case, END, KeyPiece, KeySource, ParseState, Transition};
 use p4_ir::Bits;
+use p4_ir::{Case, END, KeyPiece, KeySource, ParseState, Transition};
 
 #[derive(Debug)]
 pub struct Select {

@@ -4,8 +4,8 @@
 
 use super::emitter::{Emitter, Label};
 use super::{expressions, primitives};
-use p4_ir::{END, NextNode, Node, Program};
 use crate::bytecode::{Flow, Op};
+use p4_ir::{END, NextNode, Node, Program};
 
 /// All nodes that can be reached from `start`.
 pub fn flow<'a>(start: u32, program: &'a Program, dead: &'a [bool]) -> Flow {

@@ -2,12 +2,12 @@
 //! Expressions as steps on the accumulator, conditions as jumps.
 
 use super::emitter::{Emitter, Label};
-use p4_ir::bits::mask64;
-use p4_ir::TypedExpr;
-use p4_ir::{Arithmetic, BinOp, Expr, FieldRef, UnOp, WrapOp};
-use crate::layout::shape::{Relation, Right, Shape, Test};
 use crate::bytecode::{Arith, Op};
+use crate::layout::shape::{Relation, Right, Shape, Test};
 use p4_ir::Bits;
+use p4_ir::TypedExpr;
+use p4_ir::bits::mask64;
+use p4_ir::{Arithmetic, BinOp, Expr, FieldRef, UnOp, WrapOp};
 
 /// Steps that leave the value in the accumulator, and the words they read.
 pub struct Value {
@@ -221,7 +221,13 @@ fn branch(t: &Test, when: bool, target: Label, emitter: &mut Emitter<'_>) {
     match t {
         Test::Compare(f, relation, right) => {
             let relation = if when { *relation } else { relation.negated() };
-            compare(emitter.origin((*f).into()), relation, *right, target, emitter);
+            compare(
+                emitter.origin((*f).into()),
+                relation,
+                *right,
+                target,
+                emitter,
+            );
         }
         // Of all that must hold one that does not decides, and the other way round.
         Test::All(list) | Test::Any(list) => {

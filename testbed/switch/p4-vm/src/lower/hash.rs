@@ -2,14 +2,14 @@
 //! A hash as one step that reads its fields from where they were copied.
 
 use super::emitter::Emitter;
-use p4_ir::bits::mask64;
-use p4_ir::TypedExpr;
-use p4_ir::FieldRef;
-use crate::layout::shape::Shape;
-use crate::layout::fixed_input::FixedInput;
-use p4_ir::{Algorithm, CalcInput, Piece, Program};
 use crate::bytecode::Hash;
+use crate::layout::fixed_input::FixedInput;
+use crate::layout::shape::Shape;
 use p4_ir::Bits;
+use p4_ir::FieldRef;
+use p4_ir::TypedExpr;
+use p4_ir::bits::mask64;
+use p4_ir::{Algorithm, CalcInput, Piece, Program};
 
 /// `None` where the general instruction is needed.
 pub fn step(

@@ -3,13 +3,13 @@
 //! around them, as one step.
 
 use super::emitter::Emitter;
-use p4_ir::bits::mask64;
-use p4_ir::TypedExpr;
-use p4_ir::FieldRef;
-use crate::layout::shape::{Relation, Right, Shape, Test};
-use p4_ir::Primitive;
 use crate::bytecode::{Choose, Source};
+use crate::layout::shape::{Relation, Right, Shape, Test};
 use p4_ir::Bits;
+use p4_ir::FieldRef;
+use p4_ir::Primitive;
+use p4_ir::TypedExpr;
+use p4_ir::bits::mask64;
 
 /// Instructions of a diamond.
 pub const LENGTH: usize = 4;

@@ -61,7 +61,11 @@ impl Image {
 fn lower(program: &Program, dead: &[bool]) -> Code {
     let list = |p: &[p4_ir::Primitive]| primitives::list(p, program, dead);
     Code {
-        actions: program.actions.iter().map(|a| list(&a.primitives)).collect(),
+        actions: program
+            .actions
+            .iter()
+            .map(|a| list(&a.primitives))
+            .collect(),
         ingress: control_flow::flow(program.ingress_start, program, dead),
         egress: control_flow::flow(program.egress_start, program, dead),
         deparser: list(&program.deparser_primitives),

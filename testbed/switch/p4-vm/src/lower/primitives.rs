@@ -5,11 +5,11 @@ use super::emitter::{Emitter, Label};
 use super::expressions::{self, Value};
 use super::store_coalescing::{Assign, Part};
 use super::{hash, if_conversion};
-use p4_ir::bits::{mask64, words_for};
-use p4_ir::FieldRef;
-use p4_ir::{Constant, Primitive, Program};
 use crate::bytecode::{Add, Affine, Op};
 use p4_ir::Bits;
+use p4_ir::FieldRef;
+use p4_ir::bits::{mask64, words_for};
+use p4_ir::{Constant, Primitive, Program};
 
 /// A list of its own.
 pub fn list(primitives: &[Primitive], program: &Program, dead: &[bool]) -> Box<[Op]> {
@@ -44,7 +44,9 @@ pub fn append(primitives: &[Primitive], program: &Program, emitter: &mut Emitter
             emitter.place(l);
         }
         if begins(at)
-            && let Some(c) = primitives.get(at..).and_then(|list| if_conversion::step(list, emitter))
+            && let Some(c) = primitives
+                .get(at..)
+                .and_then(|list| if_conversion::step(list, emitter))
         {
             emitter.push_local(vec![Op::Choose(Box::new(c))], &c.reads(), &[c.to.slot]);
             skip = if_conversion::LENGTH - 1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Registers, counters and meters: what outlives a packet.
 
-use p4_ir::bits::{bytes_from_words, words_for, words_from_bytes};
 use p4_ir::Program;
+use p4_ir::bits::{bytes_from_words, words_for, words_from_bytes};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Count {

@@ -18,8 +18,8 @@ use p4runtime_server::{Options, Server};
 
 use crate::cli::PcapArgs;
 use crate::data_plane;
-use crate::program;
 use crate::p4runtime::EmbeddedTarget;
+use crate::program;
 use p4_vm::Image;
 use traffic_manager::{Switch, Wire};
 

@@ -6,8 +6,8 @@ use std::ops::Range;
 use p4runtime_server::target::{CounterValue, MeterConfig};
 
 use super::convert::{Result, counter_value, not_found, out_of_range, rates};
-use p4_vm::Engine;
 use p4_vm::Count;
+use p4_vm::Engine;
 
 pub fn read_counter(e: &mut Engine, name: &str, cells: Range<usize>) -> Result<Vec<CounterValue>> {
     let c = e

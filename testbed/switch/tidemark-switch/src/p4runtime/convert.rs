@@ -5,8 +5,8 @@ use p4runtime_server::target::{
     CounterValue, EntryId, MeterConfig, Replica, TargetError, TargetErrorKind as Kind,
 };
 
-use p4_vm::{Count, MeterRates};
 use p4_vm::TableError;
+use p4_vm::{Count, MeterRates};
 
 pub type Result<T> = std::result::Result<T, TargetError>;
 

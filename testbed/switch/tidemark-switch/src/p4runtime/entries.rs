@@ -9,8 +9,8 @@ use p4runtime_server::target::{
 use super::convert::{Result, entry_id, not_found, table_error};
 use p4_ir::bits::words_from_bytes;
 use p4_ir::{Program, Table};
-use p4_vm::Engine;
 use p4_vm::Choice;
+use p4_vm::Engine;
 use p4_vm::TableError;
 
 fn convert_match(k: &KeyMatch) -> p4_ir::MatchValue {
@@ -135,7 +135,8 @@ pub fn modify(e: &mut Engine, table: &str, id: EntryId, action: &EntryAction) ->
 }
 
 fn find_table<'e>(e: &'e Engine, table: &str) -> Result<&'e Table> {
-    e.image.program
+    e.image
+        .program
         .tables
         .iter()
         .find(|t| t.name == table)

@@ -11,14 +11,14 @@ use p4runtime_server::target::{
 };
 use tokio::sync::broadcast;
 
+use super::entries;
+use crate::data_plane::{Handle, Plane};
 use p4_ir::bits::words_from_bytes;
 use p4_ir::load;
-use p4_vm::{Engine, Image};
-use traffic_manager::Loaded;
 use p4_vm::Count;
+use p4_vm::{Engine, Image};
 use p4_vm::{Entry, TableError};
-use crate::data_plane::{Handle, Plane};
-use super::entries;
+use traffic_manager::Loaded;
 
 use super::arrays;
 use super::convert::{Result, counter_value, entry_id, not_found, rates, replicas, table_error};
@@ -86,7 +86,9 @@ impl EmbeddedTarget {
 }
 
 fn compile(program: &[u8]) -> Result<Image> {
-    load(program).map(Image::new).map_err(|e| TargetError::new(Kind::InvalidProgram, e.to_string()))
+    load(program)
+        .map(Image::new)
+        .map_err(|e| TargetError::new(Kind::InvalidProgram, e.to_string()))
 }
 
 #[async_trait]
@@ -123,7 +125,9 @@ impl Target for EmbeddedTarget {
             let (_, state) = e
                 .table_mut(&table)
                 .ok_or_else(|| not_found("table", &table))?;
-            state.remove(entry_id(id)).map_err(|x| table_error(x, &table))
+            state
+                .remove(entry_id(id))
+                .map_err(|x| table_error(x, &table))
         })
         .await
     }

@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, anyhow, bail};
 
+use names::{ends_with_name, find_key, find_table};
 use p4_ir::{ActionCall, MatchValue, Program, Table};
 use p4_vm::{Engine, EntryId, Image};
-use traffic_manager::{CloneSession, Loaded, Replica, Switch, Wire};
-use names::{ends_with_name, find_key, find_table};
 pub use parse::{Call, Statement, parse};
+use traffic_manager::{CloneSession, Loaded, Replica, Switch, Wire};
 use values::{anything, convert_key, number, words};
 
 /// Logical time between two packets, long enough for every recirculation.
@@ -121,7 +121,11 @@ fn apply(
         }
         Statement::NodeAssociate { group, node } => {
             let members = nodes.get(node).context("no such node")?;
-            loaded(switch)?.groups.entry(group).or_default().extend(members);
+            loaded(switch)?
+                .groups
+                .entry(group)
+                .or_default()
+                .extend(members);
         }
         Statement::MirrorPort { session, port } => {
             let one = vec![Replica { port, rid: 0 }];
@@ -133,7 +137,11 @@ fn apply(
                 .extend(one);
         }
         Statement::MirrorGroup { session, group } => {
-            let replicas = loaded(switch)?.groups.get(&group).cloned().unwrap_or_default();
+            let replicas = loaded(switch)?
+                .groups
+                .get(&group)
+                .cloned()
+                .unwrap_or_default();
             loaded(switch)?.sessions.insert(
                 session,
                 CloneSession {

@@ -2,9 +2,9 @@
 //! A switch in virtual time with the real program, and frames to feed it.
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use p4runtime_server::target::{ActionCall, EntryId, KeyMatch, MatchValue, TableEntry};
 use p4_ir::load;
 use p4_vm::Image;
+use p4runtime_server::target::{ActionCall, EntryId, KeyMatch, MatchValue, TableEntry};
 use tidemark_switch::p4runtime::{insert, set_default};
 use traffic_manager::{CloneSession, PortConfig, Replica, Switch, Wire};
 

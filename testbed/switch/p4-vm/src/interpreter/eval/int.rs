@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Arithmetic in wrapping words of 64 and 128 bits.
 
+use crate::layout::shape::read;
 use crate::vector::word;
 use p4_ir::bits::sign_extend64;
 use p4_ir::{FieldRef, WrapOp};
-use crate::layout::shape::read;
 
 pub trait Int: Copy + PartialEq + PartialOrd + From<bool> {
     fn constant(v: i64) -> Self;

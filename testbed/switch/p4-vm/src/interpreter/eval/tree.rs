@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Any expression in words.
 
-use crate::interpreter::env::Env;
 use super::int::Int;
 use super::stacks::{arg_ref, headers_equal, last_index, stack_field, stack_last, stacks_equal};
+use crate::interpreter::env::Env;
 use p4_ir::{BinOp, Expr, UnOp};
 
 /// Most operands are leaves: they need no call.

@@ -4,10 +4,10 @@
 mod cold;
 mod store;
 
-use crate::vector::{set_word, word};
 use super::exec::Exec;
-use crate::packet::Packet;
 use crate::bytecode::{Arith, Op};
+use crate::packet::Packet;
+use crate::vector::{set_word, word};
 use store::{store_affine, store_args, store_words};
 
 /// Jumps back that one list may make: ends a loop that would not.

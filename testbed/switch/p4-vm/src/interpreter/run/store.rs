@@ -2,9 +2,9 @@
 //! Steps that write words of the header vector.
 
 use crate::bytecode::{Add, Affine, Word};
-use p4_ir::Bits;
-use crate::vector::{set_word, word};
 use crate::state::cells::Cells;
+use crate::vector::{set_word, word};
+use p4_ir::Bits;
 
 #[inline(always)]
 pub fn store_words(list: &[Word], words: &mut [u64]) {

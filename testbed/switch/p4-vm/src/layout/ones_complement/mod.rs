@@ -4,9 +4,9 @@
 //! In such a sum 2^16 is 1, and so is 2^64: a field counts as it stands in its
 //! word, rotated so far that it ends on a 16-bit boundary of the input.
 
-use p4_ir::bits::{mask64, words_for};
-use p4_ir::FieldRef;
 use p4_ir::CalcInput;
+use p4_ir::FieldRef;
+use p4_ir::bits::{mask64, words_for};
 
 #[derive(Debug, Default)]
 pub struct OnesComplementSum {

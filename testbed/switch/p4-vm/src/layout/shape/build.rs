@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Finds the common shapes among expressions.
 
-use super::{Chain, Shape, Relation, Right, Step, Test};
+use super::{Chain, Relation, Right, Shape, Step, Test};
 use p4_ir::bits::mask64;
 use p4_ir::{BinOp, Expr, FieldRef, UnOp, WrapOp};
 

@@ -4,11 +4,11 @@
 
 mod uses;
 
-use p4_ir::bits::words_for;
-use p4_ir::FieldRef;
-use p4_ir::{CalcInput, Calculation, Header, KeySource, Program, StandardMetadata};
-use p4_ir::Bits;
 use crate::image::{Code, ParseOp, ParseState};
+use p4_ir::Bits;
+use p4_ir::FieldRef;
+use p4_ir::bits::words_for;
+use p4_ir::{CalcInput, Calculation, Header, KeySource, Program, StandardMetadata};
 
 /// One per word of the header vector.
 pub fn dead_words(program: &Program, code: &Code, states: &[ParseState]) -> Vec<bool> {

@@ -2,9 +2,9 @@
 //! What code reads.
 
 use super::Reads;
+use crate::bytecode::{Op, Word};
 use p4_ir::Expr;
 use p4_ir::Primitive;
-use crate::bytecode::{Op, Word};
 
 impl Reads<'_> {
     fn words(&mut self, list: &[Word]) {
@@ -93,11 +93,13 @@ impl Reads<'_> {
             | Primitive::Meter { index: c, .. }
             | Primitive::RegisterRead { index: c, .. }
             | Primitive::Assert { condition: c, .. } => self.expr(&c.expr),
-            Primitive::SetAt { index, value, .. } | Primitive::RegisterWrite { index, value, .. } => {
+            Primitive::SetAt { index, value, .. }
+            | Primitive::RegisterWrite { index, value, .. } => {
                 self.expr(&index.expr);
                 self.expr(&value.expr);
             }
-            Primitive::CloneIngress { session, list } | Primitive::CloneEgress { session, list } => {
+            Primitive::CloneIngress { session, list }
+            | Primitive::CloneEgress { session, list } => {
                 self.expr(&session.expr);
                 self.expr(&list.expr);
             }

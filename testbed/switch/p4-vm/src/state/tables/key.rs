@@ -2,9 +2,9 @@
 //! Keys packed into words, of packets and of entries.
 
 use super::error::TableError;
+use crate::vector::own_words;
 use p4_ir::bits::{mask64, words_for};
 use p4_ir::{MatchKind, MatchValue, Table};
-use crate::vector::own_words;
 
 /// Words of a key that is built without allocation.
 pub const SHORT_KEY: usize = 6;

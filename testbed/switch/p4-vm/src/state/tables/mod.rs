@@ -9,5 +9,5 @@ mod table;
 
 pub use entry_id::EntryId;
 pub use error::TableError;
-pub use table::{Entry, TableState};
 pub(crate) use table::next_for;
+pub use table::{Entry, TableState};

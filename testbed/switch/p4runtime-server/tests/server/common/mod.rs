@@ -203,11 +203,14 @@ pub fn config() -> p4::ForwardingPipelineConfig {
 
 /// The program with every kind of entity.
 pub fn entities() -> p4::ForwardingPipelineConfig {
-    let info = include_str!("../../../../tidemark-switch/tests/data/entities/entities.p4info.txtpb");
+    let info =
+        include_str!("../../../../tidemark-switch/tests/data/entities/entities.p4info.txtpb");
     p4::ForwardingPipelineConfig {
         p4info: Some(tidemark_proto::p4info::parse_text(info).unwrap()),
-        p4_device_config: include_bytes!("../../../../tidemark-switch/tests/data/entities/entities.json")
-            .to_vec(),
+        p4_device_config: include_bytes!(
+            "../../../../tidemark-switch/tests/data/entities/entities.json"
+        )
+        .to_vec(),
         cookie: None,
     }
 }

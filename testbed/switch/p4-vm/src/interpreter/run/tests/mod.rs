@@ -7,14 +7,16 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::image::Image;
-use crate::interpreter::eval;
-use p4_ir::{BinOp, Expr, FieldRef};
-use p4_ir::{Action, Algorithm, CalcInput, Calculation, FieldList, Header, Piece, Primitive, Program};
-use crate::lower;
 use crate::interpreter::env::Env;
+use crate::interpreter::eval;
+use crate::lower;
 use crate::packet::Requests;
 use crate::state::cells::Cells;
 use generate::{FIELDS, WORDS, arguments, compiled, header, list, program, vector};
+use p4_ir::{
+    Action, Algorithm, CalcInput, Calculation, FieldList, Header, Piece, Primitive, Program,
+};
+use p4_ir::{BinOp, Expr, FieldRef};
 
 fn packet(words: &[u64]) -> Packet {
     Packet {
@@ -59,11 +61,7 @@ struct Outcome {
     cells: Vec<Option<Vec<u64>>>,
 }
 
-fn outcome(
-    image: &Image,
-    words: &[u64],
-    run: impl FnOnce(&mut Exec<'_>, &mut Packet),
-) -> Outcome {
+fn outcome(image: &Image, words: &[u64], run: impl FnOnce(&mut Exec<'_>, &mut Packet)) -> Outcome {
     let mut cells = Cells::new(&image.program);
     let mut p = packet(words);
     let mut e = Exec {
