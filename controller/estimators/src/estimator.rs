@@ -3,37 +3,11 @@
 
 use crate::assemble;
 use crate::config::EstimatorConfig;
-pub use crate::store::Evicted;
-use crate::store::Store;
-use crate::types::{LinkEstimate, LinkId};
+use crate::store::{Evicted, Store};
+use crate::types::{LinkEstimate, LinkId, LinkInfo};
 use crate::window::LinkWindow;
 use rustc_hash::FxHashMap;
 use tidemark_proto::telemetry::{LinkInterval, Node, Update};
-
-/// What is configured of a link.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LinkInfo {
-    pub node_name: String,
-    pub port_name: String,
-    /// 0 = not known.
-    pub capacity_bps: u64,
-    /// Bytes beyond the IP length on the wire.
-    pub wire_overhead_bytes: u32,
-    /// Bytes beyond the IP length in the queue.
-    pub queue_overhead_bytes: u32,
-}
-
-impl Default for LinkInfo {
-    fn default() -> Self {
-        Self {
-            node_name: String::new(),
-            port_name: String::new(),
-            capacity_bps: 0,
-            wire_overhead_bytes: 38,
-            queue_overhead_bytes: 14,
-        }
-    }
-}
 
 /// Estimates links from the telemetry of one collector.
 ///
@@ -98,36 +72,15 @@ impl Estimator {
         self.last_expiry_ns = self.latest_ns();
     }
 
-    /// Takes one update of the stream of the only collector.
+    /// Takes one update of the collector's stream.
     pub fn push(&mut self, update: &Update) {
-        self.push_all(update, false);
-    }
-
-    /// Takes one update of the stream of one of several collectors that share
-    /// the reports of the same links, as reports are spread by flow. `source`
-    /// numbers the collectors: each gives its flows numbers of its own. Records
-    /// of the same interval are added up.
-    pub fn push_from(&mut self, source: u16, update: &Update) {
-        let own = |flow: &mut u64| *flow = (u64::from(source) << 48) | (*flow & ((1 << 48) - 1));
-        let mut update = update.clone();
-        update.flows.iter_mut().for_each(|f| own(&mut f.flow_id));
-        update
-            .flow_intervals
-            .iter_mut()
-            .for_each(|f| own(&mut f.flow_id));
-        update.drops.iter_mut().for_each(|f| own(&mut f.flow_id));
-        update.events.iter_mut().for_each(|f| own(&mut f.flow_id));
-        self.push_all(&update, true);
-    }
-
-    fn push_all(&mut self, update: &Update, several: bool) {
         let c = &self.config;
         for info in &update.flows {
             self.store.push_info(info.clone());
         }
         for record in &update.link_intervals {
             self.store
-                .push_link_interval(record.clone(), c.max_link_intervals, several);
+                .push_link_interval(record.clone(), c.max_link_intervals);
         }
         for record in &update.flow_intervals {
             self.store.push_flow_interval(*record);
@@ -170,11 +123,6 @@ impl Estimator {
         ids
     }
 
-    /// What is configured of a link.
-    pub fn link_info(&self, link: LinkId) -> Option<&LinkInfo> {
-        self.links.get(&link)
-    }
-
     /// Time kept of a link: start of the oldest and end of the newest interval.
     pub fn span(&self, link: LinkId) -> Option<(u64, u64)> {
         let store = self.store.links.get(&link)?;
@@ -197,22 +145,6 @@ impl Estimator {
         let info = self.links.get(&link).cloned().unwrap_or_default();
         let window = LinkWindow::gather(&self.store, &self.config, link, info, from_ns, to_ns);
         assemble::link(&window, &self.config)
-    }
-
-    /// The default window for live use: the last `window_s` seconds, but at
-    /// least 50 Tₑ as far as records reach.
-    pub fn estimate_latest(&self, link: LinkId, window_s: f64) -> Option<LinkEstimate> {
-        let (start, end) = self.span(link)?;
-        let window_ns = (window_s.max(0.0) * 1e9) as u64;
-        let estimate = self.estimate(link, end.saturating_sub(window_ns).max(start), end);
-        let least_ns = estimate
-            .estimates
-            .t_e_ms
-            .map_or(0, |t| (50.0 * t.value * 1e6) as u64);
-        if least_ns > window_ns && end.saturating_sub(window_ns) > start {
-            return Some(self.estimate(link, end.saturating_sub(least_ns).max(start), end));
-        }
-        Some(estimate)
     }
 
     /// What the bounds of memory cost so far.

@@ -33,5 +33,6 @@ mod window;
 
 pub use config::EstimatorConfig;
 pub use distribution::OccupancyDistribution;
-pub use estimator::{Estimator, Evicted, LinkInfo};
+pub use estimator::Estimator;
+pub use store::Evicted;
 pub use types::*;

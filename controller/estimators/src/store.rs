@@ -5,8 +5,7 @@ use crate::types::LinkId;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 use std::collections::VecDeque;
-use tidemark_proto::histogram::Counts;
-use tidemark_proto::telemetry::{Drop, FlowEvent, FlowInfo, FlowInterval, Histogram, LinkInterval};
+use tidemark_proto::telemetry::{Drop, FlowEvent, FlowInfo, FlowInterval, LinkInterval};
 
 /// What was dropped from memory, by bound; time-outs are not counted: those
 /// records had served.
@@ -63,42 +62,8 @@ fn expire<T>(queue: &mut VecDeque<T>, before: u64, end: impl Fn(&T) -> u64) -> u
     gone
 }
 
-/// Adds what another collector saw of the same queue in the same interval.
-fn add(there: &mut LinkInterval, more: &LinkInterval) {
-    let merged = |a: Option<&Histogram>, b: Option<&Histogram>| {
-        let mut counts = Counts::new();
-        a.into_iter().chain(b).for_each(|h| counts.merge(h));
-        (!counts.is_empty()).then(|| counts.take())
-    };
-    there.occupancy_bytes = merged(
-        there.occupancy_bytes.as_ref(),
-        more.occupancy_bytes.as_ref(),
-    );
-    there.delay_ns = merged(there.delay_ns.as_ref(), more.delay_ns.as_ref());
-    if there.packets + there.drops == 0 {
-        // Nobody knows the limit of an interval without packets better.
-        there.limit_bytes = more.limit_bytes;
-        there.sampling_shift = more.sampling_shift;
-    }
-    there.packets += more.packets;
-    there.ip_bytes += more.ip_bytes;
-    there.wire_bytes += more.wire_bytes;
-    there.arrivals += more.arrivals;
-    there.arrival_ip_bytes += more.arrival_ip_bytes;
-    there.drops += more.drops;
-    there.drop_ip_bytes += more.drop_ip_bytes;
-    there.ce_marked += more.ce_marked;
-    there.met_empty += more.met_empty;
-    there.occupancy_max_bytes = there.occupancy_max_bytes.max(more.occupancy_max_bytes);
-    there.occupancy_sum_bytes += more.occupancy_sum_bytes;
-    there.delay_max_ns = there.delay_max_ns.max(more.delay_max_ns);
-    there.delay_sum_ns += more.delay_sum_ns;
-    there.reports_lost += more.reports_lost;
-}
-
 impl Store {
-    /// `several`: other collectors may have sent their part of the same interval.
-    pub fn push_link_interval(&mut self, record: LinkInterval, max: usize, several: bool) {
+    pub fn push_link_interval(&mut self, record: LinkInterval, max: usize) {
         let id = LinkId {
             node_id: record.node_id,
             port: record.port,
@@ -106,22 +71,7 @@ impl Store {
         let link = self.links.entry(id).or_default();
         let end = record.start_ns.saturating_add(record.duration_ns);
         link.latest_ns = link.latest_ns.max(end);
-        let same = several
-            .then(|| {
-                let i = link
-                    .intervals
-                    .partition_point(|r| r.start_ns < record.start_ns);
-                link.intervals
-                    .iter_mut()
-                    .skip(i)
-                    .take_while(|r| r.start_ns == record.start_ns)
-                    .find(|r| r.queue == record.queue && r.duration_ns == record.duration_ns)
-            })
-            .flatten();
-        match same {
-            Some(there) => add(there, &record),
-            None => insert(&mut link.intervals, record, |r| r.start_ns),
-        }
+        insert(&mut link.intervals, record, |r| r.start_ns);
         while link.intervals.len() > max {
             link.intervals.pop_front();
             self.evicted.link_intervals += 1;

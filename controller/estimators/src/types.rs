@@ -17,6 +17,33 @@ impl std::fmt::Display for LinkId {
     }
 }
 
+/// What the configuration says about a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkInfo {
+    /// Name of the node; empty where it has none.
+    pub node_name: String,
+    /// Name of the egress port; empty where it has none.
+    pub port_name: String,
+    /// Capacity in bits/s; 0 = not known.
+    pub capacity_bps: u64,
+    /// Bytes beyond the IP length on the wire.
+    pub wire_overhead_bytes: u32,
+    /// Bytes beyond the IP length in the queue.
+    pub queue_overhead_bytes: u32,
+}
+
+impl Default for LinkInfo {
+    fn default() -> Self {
+        Self {
+            node_name: String::new(),
+            port_name: String::new(),
+            capacity_bps: 0,
+            wire_overhead_bytes: 38,
+            queue_overhead_bytes: 14,
+        }
+    }
+}
+
 /// What an estimate rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -2,9 +2,8 @@
 //! The records of one link within one window, put in order.
 
 use crate::config::EstimatorConfig;
-use crate::estimator::LinkInfo;
 use crate::store::Store;
-use crate::types::LinkId;
+use crate::types::{LinkId, LinkInfo};
 use tidemark_proto::telemetry::{Drop, FlowEvent, FlowInfo, FlowInterval, LinkInterval};
 
 /// What the kept records say of a flow as a whole.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Estimates on runs with known truth, beside the truth and beside what the
-//! definitions give on the whole trace.
+//! definitions give on the whole trace. The tests in `whole` need the whole runs,
+//! the others run on the golden set.
 
 #![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests
 
 mod truth;
 
-use tidemark_estimators::{CongestionControl, FlowClass, LinkEstimate};
+use tidemark_estimators::{CongestionControl, FlowClass, LinkEstimate, LinkInfo};
+use truth::Source::{self, Golden, Whole};
 use truth::reference::{mean, quantile, reference};
 use truth::{Judged, Run, View, judge, run};
 
@@ -108,9 +110,9 @@ fn equals_the_definitions(r: &Run, e: &LinkEstimate, probed: bool) {
     }
 }
 
-fn check(name: &str) {
+fn check(source: Source, name: &str) {
     for view in [View::PROBED, View::PASSIVE] {
-        let Some(r) = run(name, view) else { return };
+        let r = run(source, name, view);
         let e = r.estimate();
         let j = judge(&r, &e);
         show(name, if view.probed { "probed" } else { "passive" }, &e, &j);
@@ -127,15 +129,62 @@ fn check(name: &str) {
             j.t_e_ms
         );
         equals_the_definitions(&r, &e, view.probed);
-        let truth = r.truth["utilisation"].as_f64().unwrap();
-        // The truth covers the rest of the simulation too.
-        let close = (e.utilisation.mean.unwrap() - truth).abs();
-        assert!(close <= 0.02, "utilisation {close}");
+        match source {
+            Golden => equals_what_the_reduction_measured(&r, view.probed),
+            Whole => {
+                let truth = r.truth["utilisation"].as_f64().unwrap();
+                // The truth covers the rest of the simulation too.
+                let close = (e.utilisation.mean.unwrap() - truth).abs();
+                assert!(close <= 0.02, "utilisation {close}");
+            }
+        }
+    }
+}
+
+/// `reduce.py` computes the truth of a cut run from its packets, with the true
+/// N_b and T_e and without any of this code.
+fn equals_what_the_reduction_measured(r: &Run, probed: bool) {
+    let truth = &r.truth["measured"];
+    let number = |key: &str| truth[key].as_f64();
+    let ns = |key: &str| truth[key].as_u64().unwrap();
+    let e = r
+        .estimator
+        .estimate(truth::LINK, ns("from_ns"), ns("to_ns"));
+    assert_eq!((e.from_ns, e.to_ns), (ns("from_ns"), ns("to_ns")));
+    assert_eq!((e.arrivals, e.drops), (ns("arrivals"), ns("drops")));
+    near("loss", Some(e.loss_rate), number("loss_rate"), 1e-12);
+    near(
+        "utilisation",
+        e.utilisation.mean,
+        number("utilisation"),
+        1e-9,
+    );
+    // From here on by the estimated N_b and T_e.
+    let x = &e.estimates;
+    let within = |part: f64, key: &str| number(key).map_or(0.0, |truth| part * truth);
+    let key = "mean_loss_burst_pkts";
+    let burst = x.mean_loss_burst.map(|v| v.value);
+    near("L", burst, number(key), within(0.1, key));
+    let alpha = burst.map(|_| x.alpha.value);
+    let part = if probed { 0.15 } else { 0.3 };
+    near("alpha", alpha, number("alpha"), within(part, "alpha"));
+    if probed {
+        let delta = x.delta.map(|v| v.value);
+        near("delta", delta, number("delta"), within(0.15, "delta"));
     }
 }
 
 macro_rules! runs {
-    ($($name:ident),*) => { $( #[test] fn $name() { check(stringify!($name)); } )* };
+    ($($name:ident),*) => {
+        $( #[test] fn $name() { check(Golden, stringify!($name)); } )*
+
+        mod whole {
+            use super::*;
+            tidemark_golden::shared_data_test! {
+                $( fn $name() { check(Whole, stringify!($name)); } )*
+            }
+        }
+    };
 }
 runs!(
     bscl_n20_bdp,
@@ -149,8 +198,7 @@ runs!(
 
 /// Parts of the runs, lost reports and longer records: nothing hangs on the
 /// window the runs happen to have.
-#[test]
-fn other_windows_of_the_mixes() {
+fn other_windows_of_the_mixes(source: Source, spans_s: &[(f64, f64)]) {
     let views = [
         View::PROBED,
         View::PASSIVE,
@@ -170,8 +218,8 @@ fn other_windows_of_the_mixes() {
     let (mut shown, mut wrong, mut long) = (0, 0, 0);
     for name in ["bscl_n20_bdp", "bscl_n60_bdp"] {
         for view in views {
-            let Some(r) = run(name, view) else { return };
-            for (from_s, to_s) in [(5.0, 25.0), (10.0, 25.0), (20.0, 39.0), (25.0, 39.0)] {
+            let r = run(source, name, view);
+            for &(from_s, to_s) in spans_s {
                 let e = r.between(from_s, to_s);
                 let j = judge(&r, &e);
                 show(name, &format!("{view:?} {from_s}-{to_s}"), &e, &j);
@@ -195,8 +243,7 @@ fn other_windows_of_the_mixes() {
 
 /// One packet in 8 reported: counts scaled, drops exact, the rest is said to be
 /// unknown.
-#[test]
-fn sampled_reports() {
+fn sampled_reports(source: Source) {
     for name in ["bscl_n60_bdp", "reno_n16_sqrt", "elastic_n2_b100"] {
         for probed in [true, false] {
             let view = View {
@@ -204,18 +251,11 @@ fn sampled_reports() {
                 probed,
                 ..View::PROBED
             };
-            let (Some(full), Some(r)) = (
-                run(
-                    name,
-                    View {
-                        sampling_shift: 0,
-                        ..view
-                    },
-                ),
-                run(name, view),
-            ) else {
-                return;
+            let unsampled = View {
+                sampling_shift: 0,
+                ..view
             };
+            let (full, r) = (run(source, name, unsampled), run(source, name, view));
             let (a, b) = (full.estimate(), r.estimate());
             let j = judge(&r, &b);
             show(
@@ -256,15 +296,16 @@ fn sampled_reports() {
 }
 
 /// Without a configured capacity the rate while packets wait stands in.
-#[test]
-fn capacity_not_configured() {
+fn capacity_not_configured(source: Source) {
     for name in ["bscl_n20_bdp", "one_newreno_1bdp", "reno_n16_sqrt"] {
-        let Some(mut r) = run(name, View::PROBED) else {
-            return;
-        };
+        let mut r = run(source, name, View::PROBED);
         let known = r.estimate();
-        let mut info = r.estimator.link_info(truth::LINK).unwrap().clone();
-        info.capacity_bps = 0;
+        let info = LinkInfo {
+            capacity_bps: 0,
+            wire_overhead_bytes: 0,
+            queue_overhead_bytes: 0,
+            ..LinkInfo::default()
+        };
         r.estimator.set_link(truth::LINK, info);
         let e = r.estimate();
         let ratio = e.capacity_bps as f64 / known.capacity_bps as f64;
@@ -276,39 +317,12 @@ fn capacity_not_configured() {
     }
 }
 
-/// The reports of one link spread over two collectors by flow, as they would be
-/// by the UDP source port.
-#[test]
-fn two_collectors_of_one_link() {
-    for view in [View::PROBED, View::PASSIVE] {
-        let Some(one) = run("reno_n16_sqrt", view) else {
-            return;
-        };
-        let Some(two) = truth::run_split("reno_n16_sqrt", view, 2) else {
-            return;
-        };
-        let (a, b) = (one.estimate(), two.estimate());
-        assert_eq!((a.arrivals, a.drops), (b.arrivals, b.drops));
-        assert_eq!(a.utilisation.mean, b.utilisation.mean);
-        assert_eq!(a.utilisation.non_empty, b.utilisation.non_empty);
-        assert_eq!(a.delay_ms, b.delay_ms);
-        assert_eq!(a.flows.len(), b.flows.len());
-        assert_eq!(a.estimates.n_b.value, b.estimates.n_b.value);
-        assert_eq!(a.estimates.mean_loss_burst, b.estimates.mean_loss_burst);
-        let t = |e: &LinkEstimate| e.estimates.t_e_ms.unwrap().value;
-        assert!((t(&a) / t(&b) - 1.0).abs() < 0.02);
-    }
-}
-
 /// The α that feeds advice wavers less than that of a short window.
-#[test]
-fn the_advisors_alpha_wavers_less() {
-    let Some(r) = run("bscl_n60_bdp", View::PROBED) else {
-        return;
-    };
+fn the_advisors_alpha_wavers_less(source: Source, windows: u64) {
+    let r = run(source, "bscl_n60_bdp", View::PROBED);
     let (_, end) = r.estimator.span(truth::LINK).unwrap();
     let mut each = [Vec::new(), Vec::new()];
-    for i in 0..15u64 {
+    for i in 0..windows {
         let to = end - i * 1_000_000_000;
         let e = r.estimator.estimate(truth::LINK, to - 10_000_000_000, to);
         each[0].push(e.estimates.alpha.value);
@@ -319,18 +333,16 @@ fn the_advisors_alpha_wavers_less() {
     assert!(spread(&each[1]) < 0.7 * spread(&each[0]));
 }
 
-#[test]
-fn congestion_control_of_single_flows() {
+fn congestion_control_of_single_flows(source: Source, spans_s: [(f64, f64); 2]) {
     for (name, cc, beta) in [
         ("one_newreno_1bdp", CongestionControl::Reno, Some(0.5)),
         ("one_cubic_half_bdp", CongestionControl::Cubic, Some(0.7)),
         ("one_bbr_1bdp", CongestionControl::Bbr, None),
     ] {
-        let Some(r) = run(name, View::PROBED) else {
-            return;
-        };
+        let r = run(source, name, View::PROBED);
         // Also where only a part of the run is seen.
-        for e in [r.estimate(), r.between(10.0, 20.0), r.between(15.0, 30.0)] {
+        let parts = spans_s.map(|(from_s, to_s)| r.between(from_s, to_s));
+        for e in parts.into_iter().chain([r.estimate()]) {
             let f = e.flows.iter().find(|f| f.class == FlowClass::Lbp).unwrap();
             assert_eq!(f.congestion_control, cc, "{name} {f:?}");
             if let (Some(b), Some(expected)) = (f.beta, beta) {
@@ -338,5 +350,53 @@ fn congestion_control_of_single_flows() {
             }
             assert_eq!(e.measured().congestion_control, cc);
         }
+    }
+}
+
+#[test]
+fn other_windows_of_the_golden_mixes() {
+    other_windows_of_the_mixes(Golden, &[(5.0, 25.0), (10.0, 25.0)]);
+}
+
+#[test]
+fn sampled_reports_of_the_golden_runs() {
+    sampled_reports(Golden);
+}
+
+#[test]
+fn golden_capacity_not_configured() {
+    capacity_not_configured(Golden);
+}
+
+#[test]
+fn the_advisors_alpha_wavers_less_on_the_golden_run() {
+    the_advisors_alpha_wavers_less(Golden, 8);
+}
+
+#[test]
+fn congestion_control_of_single_golden_flows() {
+    congestion_control_of_single_flows(Golden, [(10.0, 20.0), (5.0, 18.0)]);
+}
+
+tidemark_golden::shared_data_test! {
+    fn other_windows_of_the_whole_mixes() {
+        let spans_s = [(5.0, 25.0), (10.0, 25.0), (20.0, 39.0), (25.0, 39.0)];
+        other_windows_of_the_mixes(Whole, &spans_s);
+    }
+
+    fn sampled_reports_of_the_whole_runs() {
+        sampled_reports(Whole);
+    }
+
+    fn whole_capacity_not_configured() {
+        capacity_not_configured(Whole);
+    }
+
+    fn the_advisors_alpha_wavers_less_on_the_whole_run() {
+        the_advisors_alpha_wavers_less(Whole, 15);
+    }
+
+    fn congestion_control_of_single_whole_flows() {
+        congestion_control_of_single_flows(Whole, [(10.0, 20.0), (15.0, 30.0)]);
     }
 }

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The link's estimates from its classified flows.
 
+use super::bursts::{alpha, bursts, q};
 use super::flows::Flow;
 use super::load::load;
+use super::n_b::{evidence, n_b};
 use crate::config::EstimatorConfig;
 use crate::fairness::{Fairness, fairness, windows};
 use crate::load::{LoadFacts, regime, saturable};
-use crate::loss_events::{LossEvent, loss_events, overshoot_drops};
+use crate::loss_events::{loss_events, overshoot_drops};
 use crate::rtt::{BaseRtt, t_e_and_mean_ms};
-use crate::stats::{mean, mean_error, quantile};
+use crate::stats::{mean, quantile};
 use crate::synchrony::{Synchronised, distinct_per_rtt, synchronised};
 use crate::types::{CongestionControl, Estimate, Estimates, Evidence, FlowClass};
 use crate::utilisation::Totals;
 use crate::window::LinkWindow;
 use rustc_hash::{FxHashMap, FxHashSet};
-use tidemark_rules::bscl::DEFAULT_ALPHA;
 
 pub(super) struct Parts {
     pub estimates: Estimates,
@@ -162,107 +163,6 @@ fn windows_at_once(
 
 fn s_estimate(s: Synchronised) -> Estimate {
     Estimate::new(s.s_mean, s.s_mean, s.s_max, Evidence::Passive, s.rtts)
-}
-
-/// Evidence of the flows that matter: the LBP flows, or all where there is none.
-fn evidence(lbp: &[&Flow<'_, '_>], flows: &[Flow<'_, '_>]) -> Evidence {
-    let of: Vec<Evidence> = if lbp.is_empty() {
-        flows.iter().map(|f| f.estimate.evidence).collect()
-    } else {
-        lbp.iter().map(|f| f.estimate.evidence).collect()
-    };
-    let probed = of.contains(&Evidence::Probed);
-    let passive = of.contains(&Evidence::Passive);
-    match (probed, passive) {
-        (true, true) => Evidence::Mixed,
-        (true, false) => Evidence::Probed,
-        _ => Evidence::Passive,
-    }
-}
-
-/// N_b: the LBP flows, each counted by the part of the window it was active.
-/// The interval is that of the sum of independent flows that are LBP with
-/// probability `p_lbp` (90 %), and holds the count. Of unprobed flows of which a
-/// part of the packets was reported nothing but drops is known, which come to
-/// every flow whatever limits it: an error in one is an error in all.
-fn n_b(flows: &[Flow<'_, '_>], evidence: Evidence) -> Estimate {
-    let (mut value, mut expected, mut variance, mut shared) = (0.0, 0.0, 0.0, 0.0);
-    for f in flows {
-        let weight = f.estimate.active_fraction.min(1.0);
-        if f.estimate.class == FlowClass::Lbp {
-            value += weight;
-        }
-        let p = f.estimate.p_lbp;
-        expected += weight * p;
-        if f.window.sampling > 1.0 && f.estimate.evidence == Evidence::Passive {
-            shared += weight * (p * (1.0 - p)).sqrt();
-        } else {
-            variance += weight * weight * p * (1.0 - p);
-        }
-    }
-    let spread = 1.645 * (variance.sqrt() + shared);
-    Estimate::new(
-        value,
-        (expected - spread).max(0.0),
-        expected + spread,
-        evidence,
-        flows.len() as u64,
-    )
-}
-
-struct Bursts {
-    mean: Estimate,
-    median: Estimate,
-}
-
-fn bursts(events: &[LossEvent]) -> Option<Bursts> {
-    let sizes: Vec<f64> = events.iter().map(|e| e.drops as f64).collect();
-    let m = mean(&sizes)?;
-    let error = mean_error(&sizes);
-    let n = sizes.len() as u64;
-    Some(Bursts {
-        mean: Estimate::new(m, (m - error).max(1.0), m + error, Evidence::Passive, n),
-        median: Estimate::new(
-            quantile(&sizes, 0.5)?,
-            quantile(&sizes, 0.25)?,
-            quantile(&sizes, 0.75)?,
-            Evidence::Passive,
-            n,
-        ),
-    })
-}
-
-/// α = L̄/N_b; the literature's where no drop was seen or no flow is LBP.
-fn alpha(burst: Option<&Bursts>, n_b: Estimate) -> Estimate {
-    match burst {
-        Some(b) if n_b.value >= 0.5 => Estimate::new(
-            b.mean.value / n_b.value,
-            b.mean.low / n_b.high.max(n_b.value),
-            b.mean.high / n_b.low.max(0.5).min(n_b.value),
-            n_b.evidence,
-            b.mean.samples,
-        ),
-        _ => Estimate::new(DEFAULT_ALPHA, 0.4, 0.7, Evidence::Assumed, 0),
-    }
-}
-
-fn q(events: &[LossEvent], n_b: f64, evidence: Evidence) -> Option<Estimate> {
-    if n_b < 0.5 {
-        return None;
-    }
-    let fractions: Vec<f64> = events
-        .iter()
-        .map(|e| (e.flows as f64 / n_b).min(1.0))
-        .collect();
-    let m = mean(&fractions)?;
-    let error = mean_error(&fractions);
-    Some(Estimate::new(
-        m,
-        (m - error).max(0.0),
-        (m + error).min(1.0),
-        evidence,
-        fractions.len() as u64,
-    ))
 }
 
 /// Δ; its interval is what the uncertainty of n does to BDP/n.

@@ -5,7 +5,7 @@
 //! is reported as such; a retransmission without a drop here stands for a loss
 //! elsewhere. Where neither is seen, a fall of the rate per RTT counts.
 
-use super::{Attribution, Cause, Reduction, TIMEOUT_LOOKBACK_NS, rtt_ns};
+use super::attribution::{Attribution, Cause, Reduction, TIMEOUT_LOOKBACK_NS, rtt_ns};
 use crate::config::EstimatorConfig;
 use crate::stats::quantile;
 use crate::window::FlowWindow;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reductions seen in the sender's window.
 
-use super::{Attribution, Cause, Reduction, rtt_ns};
+use super::attribution::{Attribution, Cause, Reduction, rtt_ns};
 use crate::config::EstimatorConfig;
 use crate::window::FlowWindow;
 use std::collections::VecDeque;

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Runs with known truth (`<repo>/../shared/data/ns3`) through the collector's
-//! pipeline into the estimator.
+//! Runs with known truth through the collector's pipeline into the estimator.
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub mod reference;
 
-use flate2::read::GzDecoder;
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
 use std::net::{IpAddr, Ipv4Addr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use tidemark_estimators::{
     Estimator, EstimatorConfig, FlowClass, FlowEstimate, LinkEstimate, LinkId,
 };
+use tidemark_golden::{GOLDEN_RUNS, Run as Recorded};
 use tidemark_pipeline::{
     Config, DepthUnit, NodeConfig, Pipeline, PortConfig, PostcardRow, ProbeRow, VecSink,
     proto_nodes,
@@ -24,58 +21,48 @@ pub const LINK: LinkId = LinkId {
     port: 1,
 };
 
-/// The runs, as found; empty (and said so) without the data.
-pub fn runs() -> Vec<String> {
-    let Some(dir) = data() else { return Vec::new() };
-    let mut names: Vec<String> = std::fs::read_dir(dir)
-        .unwrap()
-        .map(|e| e.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    names
+/// Where a run comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The golden set: the first seconds of each run.
+    Golden,
+    /// The whole run beside the repository.
+    Whole,
 }
 
-/// Runs of one's own, in the same form, are looked for in `TIDEMARK_RUNS`.
-pub fn data() -> Option<PathBuf> {
-    if let Some(dir) = std::env::var_os("TIDEMARK_RUNS") {
-        return Some(dir.into());
+/// The runs in a folder that `TIDEMARK_RUNS` names, else the whole runs beside
+/// the repository, else the golden set.
+pub fn runs() -> Vec<Recorded> {
+    let folder = std::env::var_os("TIDEMARK_RUNS").map(PathBuf::from);
+    match folder.or_else(|| tidemark_golden::shared("ns3").ok()) {
+        Some(folder) => {
+            let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
+                .unwrap()
+                .map(|e| e.unwrap().path())
+                .collect();
+            paths.sort();
+            paths.iter().map(|p| Recorded::read(p).unwrap()).collect()
+        }
+        None => GOLDEN_RUNS
+            .iter()
+            .map(|name| Recorded::golden(name).unwrap())
+            .collect(),
     }
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/ns3");
-    if dir.is_dir() {
-        return Some(dir);
+}
+
+fn recorded(source: Source, name: &str) -> Recorded {
+    match source {
+        Source::Golden => Recorded::golden(name).unwrap(),
+        Source::Whole => {
+            Recorded::read(&tidemark_golden::shared("ns3").unwrap().join(name)).unwrap()
+        }
     }
-    println!("SKIPPED: no ../shared/data/ns3 beside the repository");
-    None
 }
 
-fn unzipped(path: &Path) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    GzDecoder::new(File::open(path).unwrap())
-        .read_to_end(&mut bytes)
-        .unwrap();
-    bytes
-}
-
-/// UDP payloads of a little-endian nanosecond pcap with Ethernet, IPv4, UDP.
-fn reports(path: &Path) -> Vec<(u64, Vec<u8>)> {
-    let bytes = unzipped(path);
-    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-    assert_eq!(word(0), 0xa1b2_3c4d, "nanosecond pcap");
-    let mut out = Vec::new();
-    let mut at = 24;
-    while at < bytes.len() {
-        let time = u64::from(word(at)) * 1_000_000_000 + u64::from(word(at + 4));
-        let len = word(at + 8) as usize;
-        out.push((time, bytes[at + 16 + 42..at + 16 + len].to_vec()));
-        at += 16 + len;
-    }
-    out
-}
-
-fn probes(path: &Path) -> Vec<tcp_probe::Event> {
-    BufReader::new(GzDecoder::new(File::open(path).unwrap()))
-        .split(b'\n')
-        .filter_map(|line| tcp_probe::text::parse_line(&line.unwrap()).unwrap())
+fn probes(trace: &str) -> Vec<tcp_probe::Event> {
+    trace
+        .lines()
+        .filter_map(|line| tcp_probe::text::parse_line(line.as_bytes()).unwrap())
         .collect()
 }
 
@@ -144,15 +131,14 @@ fn mixed(i: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-pub fn run(name: &str, view: View) -> Option<Run> {
-    run_split(name, view, 1)
+/// One of the simulated runs, seen in one way.
+pub fn run(source: Source, name: &str, view: View) -> Run {
+    seen(&recorded(source, name), view)
 }
 
-/// The same with the reports spread over several collectors by flow.
-pub fn run_split(name: &str, view: View, collectors: u16) -> Option<Run> {
-    let dir = data()?.join(name);
-    let truth: serde_json::Value =
-        serde_json::from_reader(File::open(dir.join("truth.json")).unwrap()).unwrap();
+/// A recorded run through the collector's pipeline into an estimator.
+pub fn seen(recorded: &Recorded, view: View) -> Run {
+    let truth = recorded.truth.clone();
     let mut config = Config {
         join_wait_ms: 5000,
         local_host: Some("ns3".to_owned()),
@@ -174,31 +160,25 @@ pub fn run_split(name: &str, view: View, collectors: u16) -> Option<Run> {
     );
     config.nodes.insert(10, node);
     let nodes = proto_nodes(&config.nodes);
-    let mut pipelines: Vec<Pipeline<VecSink>> = (0..collectors)
-        .map(|_| Pipeline::new(config.clone(), VecSink::default()).unwrap())
-        .collect();
+    let mut pipeline = Pipeline::new(config, VecSink::default()).unwrap();
     let events = if view.probed {
-        probes(&dir.join("tcp_probe.txt.gz"))
+        probes(&recorded.trace)
     } else {
         Vec::new()
     };
     let mut events = events.into_iter().peekable();
     let exporter = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 10));
-    let mut sequences = [0u32; 256];
-    for (i, (time, payload)) in reports(&dir.join("reports.pcap.gz"))
-        .into_iter()
-        .enumerate()
-    {
+    let mut sequences = [0u32; 64];
+    for (i, report) in recorded.reports.iter().enumerate() {
+        let time = report.captured_ns;
         while let Some(e) = events.next_if(|e| time_of(e) <= time) {
-            for pipeline in &mut pipelines {
-                pipeline.push_event("ns3", e);
-            }
+            pipeline.push_event("ns3", e);
         }
         let dice = mixed(i as u64);
         if view.lose_one_in > 0 && dice % view.lose_one_in == 0 {
             continue;
         }
-        int_report::decode(&payload, |r| {
+        int_report::decode(&report.payload, |r| {
             let mut r = r;
             if view.sampling_shift > 0 {
                 if !r.dropped && dice & ((1 << view.sampling_shift) - 1) != 0 {
@@ -210,57 +190,35 @@ pub fn run_split(name: &str, view: View, collectors: u16) -> Option<Run> {
                 r.sequence = *sequence;
                 r.sampling_shift = Some(view.sampling_shift);
             }
-            if collectors > 1 {
-                let inner = int_report::parse_inner(&r.inner).unwrap();
-                let to = (inner.src_port ^ inner.dst_port) % collectors;
-                // Each collector hears of a part of the sequence only: spread
-                // reports are numbered for each.
-                let sequence = &mut sequences[usize::from(r.hw_id) + 16 * usize::from(to)];
-                *sequence += 1;
-                r.sequence = *sequence;
-                pipelines[usize::from(to)].push_report(exporter, &r, time);
-                return;
-            }
-            pipelines[0].push_report(exporter, &r, time);
+            pipeline.push_report(exporter, &r, time);
         })
         .unwrap();
     }
     for e in events {
-        for pipeline in &mut pipelines {
-            pipeline.push_event("ns3", e);
-        }
+        pipeline.push_event("ns3", e);
     }
+    pipeline.finish();
     let mut estimator = Estimator::new(EstimatorConfig {
         retention_s: 3600.0,
         ..EstimatorConfig::default()
     });
     estimator.set_nodes(&nodes);
-    let (mut rows, mut samples) = (Vec::new(), Vec::new());
-    for (i, mut pipeline) in pipelines.into_iter().enumerate() {
-        pipeline.finish();
-        let sink = pipeline.into_sink();
-        for u in &sink.updates {
-            if collectors > 1 {
-                estimator.push_from(i as u16, u);
-            } else {
-                estimator.push(u);
-            }
-        }
-        rows.extend(sink.postcards);
-        samples.extend(sink.probes);
+    let sink = pipeline.into_sink();
+    for update in &sink.updates {
+        estimator.push(update);
     }
     let offset_s = truth["capture"]["switch_clock_minus_host_clock_s"]
         .as_f64()
         .unwrap();
     let warmup_s = truth["warmup_s"].as_f64().unwrap();
-    Some(Run {
+    Run {
         zero_ns: (offset_s * 1e9) as u64,
         from_ns: ((offset_s + warmup_s) * 1e9) as u64,
-        rows,
-        probes: samples,
+        rows: sink.postcards,
+        probes: sink.probes,
         truth,
         estimator,
-    })
+    }
 }
 
 type Key = (String, u16, u16);

@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Packets in flight, from the switch alone.
-//!
-//! A packet that left the queue at e is acknowledged at its sender's side of
-//! the switch a base RTT T later, and a packet that comes at t leaves at t + D
-//! with D the queueing delay of the moment. So what a flow has in flight at t is
-//! what leaves in (t − T, t + D]. For a window-limited flow that is its window,
-//! to the packet.
+//! What a series of packets in flight says of the limit of its flow.
 
+use super::moments::Moment;
 use crate::stats::quantile_sorted;
 use crate::window::FlowWindow;
 
-/// Points looked at per round trip.
-const POINTS_PER_RTT: f64 = 8.0;
-/// However long the history, no more points than this.
-const MAX_POINTS: u64 = 20_000;
 /// Within this many packets of its 90th percentile a window is at its top: an
 /// acknowledgement for two packets moves it by one, and a record's length blurs
 /// it a little.
@@ -24,15 +15,6 @@ const RECOVERY_RTTS: f64 = 3.0;
 const PIECE_RTTS: (f64, f64) = (6.0, 24.0);
 /// Growth beyond this per RTT is slow start: it says no more than this.
 const LARGEST_GROWTH: f64 = 1.5;
-
-/// A moment of a flow.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Moment {
-    pub time_ns: u64,
-    pub packets: f64,
-    /// Base RTT and queueing delay here, s.
-    pub rtt_s: f64,
-}
 
 /// What the packets in flight say of a flow's limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,100 +31,6 @@ pub(crate) struct Shape {
     pub growth: Option<f64>,
     /// Round trips behind `growth`.
     pub growth_rtts: f64,
-}
-
-/// The flow's packets in flight between two times, from its records with the
-/// base RTT `base_s`.
-pub(crate) fn moments(flow: &FlowWindow<'_>, base_s: f64, from_ns: u64, to_ns: u64) -> Vec<Moment> {
-    let records: Vec<_> = flow.history.iter().filter(|r| r.packets > 0).collect();
-    let (Some(first), Some(last)) = (records.first(), records.last()) else {
-        return Vec::new();
-    };
-    let interval = first.duration_ns.max(1);
-    let mean_delay_ns = {
-        let (sum, n) = records.iter().fold((0u64, 0u64), |(s, n), r| {
-            (s + r.delay_sum_ns, n + u64::from(r.packets))
-        });
-        sum as f64 / n.max(1) as f64
-    };
-    let base_ns = base_s * 1e9;
-    let begin = from_ns.max(first.start_ns.saturating_add(base_ns as u64));
-    let end = to_ns.min(last.start_ns);
-    if end <= begin {
-        return Vec::new();
-    }
-    let step = (((base_ns + mean_delay_ns) / POINTS_PER_RTT) as u64)
-        .max(interval)
-        .max((end - begin) / MAX_POINTS);
-    // Packets that left up to a time, linear within a record.
-    let mut total = 0.0;
-    let curve: Vec<(f64, f64)> = records
-        .iter()
-        .flat_map(|r| {
-            let before = total;
-            total += f64::from(r.packets);
-            [
-                (r.start_ns as f64, before),
-                ((r.start_ns + r.duration_ns) as f64, total),
-            ]
-        })
-        .collect();
-    let delays: Vec<(f64, f64)> = records
-        .iter()
-        .map(|r| {
-            let middle = r.start_ns as f64 + r.duration_ns as f64 / 2.0;
-            (middle, r.delay_sum_ns as f64 / f64::from(r.packets))
-        })
-        .collect();
-    let (mut low, mut high, mut delay) = (
-        Cursor::new(&curve),
-        Cursor::new(&curve),
-        Cursor::new(&delays),
-    );
-    let mut out = Vec::new();
-    let mut at = begin;
-    while at < end {
-        let t = at as f64;
-        let d = delay.at(t);
-        if t + d > end as f64 {
-            break;
-        }
-        let packets = high.at(t + d) - low.at(t - base_ns);
-        out.push(Moment {
-            time_ns: at,
-            packets: packets * flow.sampling,
-            rtt_s: (base_ns + d) / 1e9,
-        });
-        at += step;
-    }
-    out
-}
-
-/// Linear interpolation at arguments that hardly ever go back.
-struct Cursor<'a> {
-    points: &'a [(f64, f64)],
-    next: usize,
-}
-
-impl<'a> Cursor<'a> {
-    fn new(points: &'a [(f64, f64)]) -> Self {
-        Self { points, next: 0 }
-    }
-
-    fn at(&mut self, x: f64) -> f64 {
-        while self.next > 0 && self.points.get(self.next - 1).is_some_and(|p| p.0 > x) {
-            self.next -= 1;
-        }
-        while self.points.get(self.next).is_some_and(|p| p.0 <= x) {
-            self.next += 1;
-        }
-        let before = self.next.checked_sub(1).and_then(|i| self.points.get(i));
-        match (before, self.points.get(self.next)) {
-            (Some(&(x0, y0)), Some(&(x1, y1))) if x1 > x0 => y0 + (y1 - y0) * (x - x0) / (x1 - x0),
-            (Some(&(_, y)), _) | (None, Some(&(_, y))) => y,
-            (None, None) => 0.0,
-        }
-    }
 }
 
 /// Sums up the moments, silences left out. `losses_ns` are the times, ascending,
@@ -308,13 +196,5 @@ mod tests {
         let s = shape(&m, &losses).unwrap();
         assert!((s.growth.unwrap() - 0.5).abs() < 1e-6, "{s:?}");
         assert!(s.at_top < 0.3 && s.growth_rtts > 100.0, "{s:?}");
-    }
-
-    #[test]
-    fn a_cursor_interpolates() {
-        let mut c = Cursor::new(&[(0.0, 0.0), (10.0, 5.0), (20.0, 5.0)]);
-        let got: Vec<f64> = [-1.0, 0.0, 5.0, 15.0, 25.0, 4.0].map(|x| c.at(x)).into();
-        assert_eq!(got, [0.0, 0.0, 2.5, 5.0, 5.0, 2.0]);
-        assert_eq!(Cursor::new(&[]).at(1.0), 0.0);
     }
 }

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Significant rate reductions of a flow and where they come from (BSCL §VI).
-
-mod passive;
-mod probed;
+//! A reduction, and the drop at this link that may have caused it.
 
 use crate::config::EstimatorConfig;
 use crate::window::FlowWindow;
-pub(crate) use passive::passive;
-pub(crate) use probed::probed;
 
 /// One significant reduction.
 #[derive(Clone, Copy, Debug, PartialEq)]

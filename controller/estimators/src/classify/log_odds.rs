@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Evidence for and against a bottleneck at this link, as log-odds.
 
-use super::LinkContext;
+use super::context::LinkContext;
 use super::facts::Facts;
 use crate::config::EstimatorConfig;
 use crate::congestion_control::Recognised;
@@ -27,12 +27,12 @@ const ENOUGH_RTTS: f64 = 15.0;
 const MIN_DROPS: u64 = 20;
 
 /// The sum of the evidence with its reasons.
-pub(super) struct Odds {
+pub(super) struct LogOdds {
     log_odds: f64,
     reasons: Vec<String>,
 }
 
-impl Odds {
+impl LogOdds {
     pub fn weigh(
         flow: &FlowWindow<'_>,
         link: &LinkContext,

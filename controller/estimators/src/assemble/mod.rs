@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Puts the parts of a link's estimate together.
 
+mod bursts;
 mod estimates;
 mod flows;
 mod load;
+mod n_b;
 
 use crate::classify::LinkContext;
 use crate::config::EstimatorConfig;

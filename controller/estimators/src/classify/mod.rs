@@ -2,12 +2,13 @@
 //! Class of a flow with confidence and reason (BSCL §II, §VI).
 //!
 //! SHORT and WL are decided by what defines them. Between LBP and the rest the
-//! evidence is added up as log-odds ([`evidence`]): where the reductions come
+//! evidence is added up as log-odds ([`log_odds`]): where the reductions come
 //! from, where the packets wait, how large the window is beside what the loss
 //! here allows.
 
-mod evidence;
+mod context;
 mod facts;
+mod log_odds;
 
 use crate::config::EstimatorConfig;
 use crate::congestion_control::{Recognised, recognise};
@@ -15,29 +16,9 @@ use crate::reductions::{Reduction, passive, probed};
 use crate::rtt::BaseRtt;
 use crate::types::{CongestionControl, Evidence, FlowClass};
 use crate::window::FlowWindow;
-use evidence::{Odds, defies_loss};
+pub(crate) use context::LinkContext;
 use facts::{Facts, facts};
-
-/// What the link says about all its flows.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LinkContext {
-    /// Fraction of arrivals that met a queue.
-    pub non_empty: f64,
-    /// `None` without a capacity.
-    pub utilisation: Option<f64>,
-    pub capacity_bytes_per_s: Option<f64>,
-    pub loss_rate: f64,
-    pub drops: u64,
-    /// End of the window, ns.
-    pub to_ns: u64,
-}
-
-impl LinkContext {
-    /// Whether a greedy flow can have its bottleneck here.
-    fn busy(&self) -> bool {
-        self.non_empty >= 0.5 || self.utilisation.is_some_and(|u| u >= 0.9)
-    }
-}
+use log_odds::{LogOdds, defies_loss};
 
 /// A flow with its class.
 pub(crate) struct Classified {
@@ -230,7 +211,7 @@ fn persistent(
             "ended or began in slow start, no loss response",
         );
     }
-    let odds = Odds::weigh(flow, link, config, reductions, recognised, facts);
+    let odds = LogOdds::weigh(flow, link, config, reductions, recognised, facts);
     let p = odds.p_lbp();
     if p >= 0.5 {
         return verdict(FlowClass::Lbp, p, p, odds.why());

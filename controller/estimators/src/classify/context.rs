@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The link as the classifier sees it.
+
+/// What the link says about all its flows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LinkContext {
+    /// Fraction of arrivals that met a queue.
+    pub non_empty: f64,
+    /// `None` without a capacity.
+    pub utilisation: Option<f64>,
+    pub capacity_bytes_per_s: Option<f64>,
+    pub loss_rate: f64,
+    pub drops: u64,
+    /// End of the window, ns.
+    pub to_ns: u64,
+}
+
+impl LinkContext {
+    /// Whether a greedy flow can have its bottleneck here.
+    pub fn busy(&self) -> bool {
+        self.non_empty >= 0.5 || self.utilisation.is_some_and(|u| u >= 0.9)
+    }
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Packets in flight, from the switch alone.
+//!
+//! A packet that left the queue at e is acknowledged at its sender's side of
+//! the switch a base RTT T later, and a packet that comes at t leaves at t + D
+//! with D the queueing delay of the moment. So what a flow has in flight at t is
+//! what leaves in (t − T, t + D]. For a window-limited flow that is its window,
+//! to the packet.
+
+mod moments;
+mod shape;
+
+pub(crate) use moments::moments;
+pub(crate) use shape::{Shape, losses_ns, shape};

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Significant rate reductions of a flow and where they come from (BSCL §VI).
+
+mod attribution;
+mod passive;
+mod probed;
+
+pub(crate) use attribution::{Reduction, rtt_ns};
+pub(crate) use passive::passive;
+pub(crate) use probed::probed;

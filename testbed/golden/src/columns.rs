@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Columns of integers: zigzag, then 7 bits a byte, the lowest first.
+
+use crate::run::invalid;
+use std::collections::HashMap;
+use std::io;
+
+/// One column that is read from its begin to its end.
+#[derive(Debug)]
+struct Column<'a> {
+    bytes: &'a [u8],
+}
+
+impl Column<'_> {
+    fn next(&mut self) -> Option<i64> {
+        let (mut z, mut shift) = (0u64, 0u32);
+        loop {
+            let (&byte, rest) = self.bytes.split_first()?;
+            self.bytes = rest;
+            z |= u64::from(byte & 0x7f).checked_shl(shift)?;
+            shift += 7;
+            if byte < 0x80 {
+                return Some((z >> 1) as i64 ^ -((z & 1) as i64));
+            }
+        }
+    }
+}
+
+/// The columns of a file by name.
+#[derive(Debug)]
+pub(crate) struct Columns<'a> {
+    by_name: HashMap<&'a str, Column<'a>>,
+}
+
+impl<'a> Columns<'a> {
+    /// Splits `bytes` into the columns that `directory` names with their lengths.
+    pub fn split(directory: &'a [(String, usize)], mut bytes: &'a [u8]) -> io::Result<Self> {
+        let mut by_name = HashMap::new();
+        for (name, length) in directory {
+            let (column, rest) = bytes
+                .split_at_checked(*length)
+                .ok_or_else(|| invalid(format!("column {name} ends early")))?;
+            by_name.insert(name.as_str(), Column { bytes: column });
+            bytes = rest;
+        }
+        Ok(Self { by_name })
+    }
+
+    /// The next value of a column.
+    pub fn next(&mut self, name: &str) -> io::Result<i64> {
+        self.by_name
+            .get_mut(name)
+            .and_then(Column::next)
+            .ok_or_else(|| invalid(format!("column {name} has no more values")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_any_size_and_sign() {
+        let directory = [("a".to_owned(), 5), ("b".to_owned(), 1)];
+        let bytes = [0x00, 0x01, 0x02, 0xac, 0x02, 0x7f];
+        let mut columns = Columns::split(&directory, &bytes).unwrap();
+        let values: Vec<i64> = (0..4).map(|_| columns.next("a").unwrap()).collect();
+        assert_eq!(values, [0, -1, 1, 150]);
+        assert_eq!(columns.next("b").unwrap(), -64);
+        let error = columns.next("a").unwrap_err().to_string();
+        assert!(error.contains("column a has no more values"), "{error}");
+        assert!(columns.next("c").is_err());
+    }
+
+    #[test]
+    fn a_column_longer_than_the_file_is_refused() {
+        let directory = [("a".to_owned(), 5)];
+        let error = Columns::split(&directory, &[0; 4]).unwrap_err().to_string();
+        assert!(error.contains("column a ends early"), "{error}");
+    }
+}
