@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `import` of the runs with known truth (`<repo>/../shared/data/ns3`).
+//! `import` of runs with known truth: the golden set and, where they are beside the
+//! repository, the whole runs.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
@@ -8,20 +9,13 @@ use common::BINARY;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tidemark_capture::Replay;
+use tidemark_golden::{Run, shared};
 
-fn data() -> Option<PathBuf> {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/ns3");
-    if dir.is_dir() {
-        return Some(dir);
-    }
-    println!("SKIPPED: no ../shared/data/ns3 beside the repository");
-    None
-}
-
-fn import(name: &str) {
-    if let Some(data) = data() {
-        check(&data.join(name), name, true);
-    }
+/// The files of a golden run, as the simulator would write them.
+fn golden(name: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    Run::golden(name).unwrap().write(folder.path()).unwrap();
+    folder
 }
 
 /// Imports with the program and compares with the truth; `compressed`: as the
@@ -246,34 +240,27 @@ fn cards_are_imported() {
     );
 }
 
-#[test]
-fn one_newreno() {
-    import("one_newreno_1bdp");
+macro_rules! runs {
+    ($($test:ident: $name:literal),+ $(,)?) => {
+        $( #[test] fn $test() { check(golden($name).path(), $name, true); } )+
+
+        mod whole_runs {
+            use super::*;
+            tidemark_golden::shared_data_test! {
+                $( fn $test() { check(&shared("ns3").unwrap().join($name), $name, true); } )+
+            }
+        }
+    };
 }
-#[test]
-fn one_cubic() {
-    import("one_cubic_half_bdp");
-}
-#[test]
-fn one_bbr() {
-    import("one_bbr_1bdp");
-}
-#[test]
-fn reno_n16() {
-    import("reno_n16_sqrt");
-}
-#[test]
-fn elastic() {
-    import("elastic_n2_b100");
-}
-#[test]
-fn bscl_n20() {
-    import("bscl_n20_bdp");
-}
-#[test]
-fn bscl_n60() {
-    import("bscl_n60_bdp");
-}
+runs!(
+    one_newreno: "one_newreno_1bdp",
+    one_cubic: "one_cubic_half_bdp",
+    one_bbr: "one_bbr_1bdp",
+    reno_n16: "reno_n16_sqrt",
+    elastic: "elastic_n2_b100",
+    bscl_n20: "bscl_n20_bdp",
+    bscl_n60: "bscl_n60_bdp",
+);
 
 #[test]
 fn broken_inputs_are_one_line() {
@@ -301,11 +288,8 @@ fn broken_inputs_are_one_line() {
 }
 
 /// A trace by another clock than the pcap's: uptime beside Unix time.
-#[test]
-fn clocks_of_pcap_and_trace_may_differ() {
+fn clocks_of_pcap_and_trace_may_differ(data: &Path, candidates: u64) {
     use std::io::{BufRead, BufReader, Write};
-    let Some(data) = data() else { return };
-    let data = data.join("one_newreno_1bdp");
     let dir = tempfile::tempdir().unwrap();
     let shifted = dir.path().join("trace.txt");
     let file = std::fs::File::open(data.join("tcp_probe.txt.gz")).unwrap();
@@ -338,8 +322,20 @@ fn clocks_of_pcap_and_trace_may_differ() {
         .unwrap();
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(report["join"]["matched_fraction"].as_f64().unwrap() >= 0.99);
-    assert!(report["join"]["candidates"].as_u64().unwrap() > 120_000);
+    assert!(report["join"]["candidates"].as_u64().unwrap() > candidates);
     let offset_s = report["clocks"][0]["node_minus_host_s"].as_f64().unwrap();
     // Half the difference of the paths' delays remains: see the pipeline's test.
     assert!((offset_s - (5.0 - 500_000.0)).abs() < 2e-3, "{offset_s}");
+}
+
+#[test]
+fn clocks_of_a_golden_pcap_and_trace_may_differ() {
+    clocks_of_pcap_and_trace_may_differ(golden("one_newreno_1bdp").path(), 80_000);
+}
+
+tidemark_golden::shared_data_test! {
+    fn clocks_of_a_whole_pcap_and_trace_may_differ() {
+        let run = shared("ns3").unwrap().join("one_newreno_1bdp");
+        clocks_of_pcap_and_trace_may_differ(&run, 120_000);
+    }
 }

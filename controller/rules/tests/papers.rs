@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use tidemark_golden::shared;
 use tidemark_rules::utb::{self, Share};
 use tidemark_rules::{CongestionControl, Measured, predict, single_flow, srb};
 
@@ -63,15 +64,6 @@ const BDP_PKTS: f64 = 10e9 / 8.0 * 1.2e-3 / 9000.0;
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testbed/reproduce/fixtures")
-}
-
-fn shared() -> Option<PathBuf> {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/ifip21");
-    if dir.is_dir() {
-        return Some(dir);
-    }
-    println!("SKIPPED: no ../shared/data/ifip21 beside the repository");
-    None
 }
 
 fn table(path: &Path) -> Vec<BTreeMap<String, String>> {
@@ -187,15 +179,16 @@ fn smallest_full_buffers_of_the_excerpt() {
     buffers_follow_the_rules(&found);
 }
 
-#[test]
-fn smallest_full_buffers_of_all_runs() {
-    let Some(dir) = shared() else { return };
-    let found = smallest_full(&dir);
-    assert_eq!(found.len(), 28);
-    buffers_follow_the_rules(&found);
-    // All come together at many flows.
-    for algorithm in ["reno", "cubic", "scalable", "bbr"] {
-        assert!(found[&(algorithm.to_owned(), 64)] < 30.0);
+tidemark_golden::shared_data_test! {
+    fn smallest_full_buffers_of_all_runs() {
+        let dir = shared("ifip21").unwrap();
+        let found = smallest_full(&dir);
+        assert_eq!(found.len(), 28);
+        buffers_follow_the_rules(&found);
+        // All come together at many flows.
+        for algorithm in ["reno", "cubic", "scalable", "bbr"] {
+            assert!(found[&(algorithm.to_owned(), 64)] < 30.0);
+        }
     }
 }
 
@@ -206,14 +199,15 @@ fn losing_flows_of_the_excerpt() {
     assert!((allowed(16.0) - 4.96).abs() < 0.005);
 }
 
-#[test]
-fn losing_flows_of_all_runs() {
-    let Some(dir) = shared() else { return };
-    let found = flows_with_loss(&dir);
-    for n in [1u32, 2, 4, 8, 16, 32, 64] {
-        let ratio = found[&("reno".to_owned(), n)] / allowed(f64::from(n));
-        assert!((0.85..1.15).contains(&ratio), "{n}: {ratio}");
+tidemark_golden::shared_data_test! {
+    fn losing_flows_of_all_runs() {
+        let dir = shared("ifip21").unwrap();
+        let found = flows_with_loss(&dir);
+        for n in [1u32, 2, 4, 8, 16, 32, 64] {
+            let ratio = found[&("reno".to_owned(), n)] / allowed(f64::from(n));
+            assert!((0.85..1.15).contains(&ratio), "{n}: {ratio}");
+        }
+        // An overestimate for larger numbers of flows, as the paper says.
+        assert!(found[&("reno".to_owned(), 128)] < 0.6 * allowed(128.0));
     }
-    // An overestimate for larger numbers of flows, as the paper says.
-    assert!(found[&("reno".to_owned(), 128)] < 0.6 * allowed(128.0));
 }

@@ -5,7 +5,10 @@ variant of the schema, and what the ground-truth data takes on disk."""
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from conftest import COLLECTOR, DEPLOY, REPOSITORY, Front
@@ -112,11 +115,25 @@ def test_cluster_schema(front: Front):
         front.query("SELECT formatQuery({text:String}) FORMAT Null", text=one_line)
 
 
-def test_bytes_of_a_joined_postcard(tmp_path, front: Front):
+@pytest.fixture(params=["golden", "whole"])
+def simulated(request, tmp_path) -> Path:
+    """The files of a simulated run: of the golden set, and the whole one where it is."""
+    if request.param == "golden":
+        reduce = REPOSITORY / "testbed" / "golden" / "reduce.py"
+        unpacking = [sys.executable, str(reduce), "--unpack", "bscl_n20_bdp"]
+        subprocess.run([*unpacking, "--out", str(tmp_path / "run")], check=True)
+        return tmp_path / "run"
     data = REPOSITORY.parent / "shared" / "data" / "ns3" / "bscl_n20_bdp"
     if not data.is_dir():
-        print("SKIPPED: no ../shared")
-        pytest.skip("no ../shared")
+        missing = f"no {data}: the whole run is not beside the repository"
+        if os.environ.get("TIDEMARK_SHARED_DATA") == "required":
+            pytest.fail(missing)
+        pytest.skip(missing)
+    return data
+
+
+def test_bytes_of_a_joined_postcard(tmp_path, simulated: Path, front: Front):
+    data = simulated
     nodes = tmp_path / "nodes.toml"
     nodes.write_text(
         '[nodes.10]\ntime_unit = "ns"\ndepth_unit = "packets"\n'

@@ -2,6 +2,7 @@
 //! Bytes per joined postcard on the runs with known truth.
 
 use std::path::Path;
+use tidemark_golden::{GOLDEN_RUNS, Run, shared_runs};
 use tidemark_collector::import::{ImportOptions, import};
 
 /// Bytes of the files of a directory whose names begin so.
@@ -15,13 +16,16 @@ pub fn size(dir: &Path, prefix: &str) -> u64 {
 }
 
 pub fn bytes_per_postcard() {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/ns3");
-    let Ok(runs) = std::fs::read_dir(&data) else {
-        println!("SKIPPED: no ../shared/data/ns3 beside the repository");
-        return;
-    };
-    let mut runs: Vec<_> = runs.map(|e| e.unwrap().path()).collect();
-    runs.sort();
+    let golden = tempfile::tempdir().unwrap();
+    let runs = shared_runs("ns3").unwrap_or_else(|_| {
+        let write = |name| {
+            let folder = golden.path().join(name);
+            std::fs::create_dir(&folder).unwrap();
+            Run::golden(name).unwrap().write(&folder).unwrap();
+            folder
+        };
+        GOLDEN_RUNS.map(write).into()
+    });
     println!("\nbytes per postcard in Parquet (at most 14)");
     let (mut all_bytes, mut all_rows) = (0, 0);
     for run in runs {

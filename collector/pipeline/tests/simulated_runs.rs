@@ -1,48 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Runs with known truth (`<repo>/../shared/data/ns3`): losses, join, clocks,
-//! base RTTs and totals.
+//! Runs with known truth: losses, join, clocks, base RTTs and totals. The tests in
+//! `whole` need the whole runs, the others run on the golden set.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use flate2::read::GzDecoder;
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
 use std::net::{IpAddr, Ipv4Addr};
-use std::path::{Path, PathBuf};
+use tidemark_golden::{Run, shared};
 use tidemark_pipeline::{Config, DepthUnit, Event, NodeConfig, Pipeline, PortConfig, VecSink};
 
-fn data() -> Option<PathBuf> {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/ns3");
-    if dir.is_dir() {
-        return Some(dir);
-    }
-    println!("SKIPPED: no ../shared/data/ns3 beside the repository");
-    None
-}
-
-/// UDP payloads of a little-endian nanosecond pcap with Ethernet, IPv4, UDP.
-fn pcap(path: &Path) -> Vec<(u64, Vec<u8>)> {
-    let mut bytes = Vec::new();
-    GzDecoder::new(File::open(path).unwrap())
-        .read_to_end(&mut bytes)
-        .unwrap();
-    assert_eq!(bytes[..4], [0x4d, 0x3c, 0xb2, 0xa1]);
-    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-    let mut out = Vec::new();
-    let mut at = 24;
-    while at < bytes.len() {
-        let time = u64::from(word(at)) * 1_000_000_000 + u64::from(word(at + 4));
-        let len = word(at + 8) as usize;
-        out.push((time, bytes[at + 16 + 42..at + 16 + len].to_vec()));
-        at += 16 + len;
-    }
-    out
-}
-
-fn events(path: &Path) -> Vec<tcp_probe::Event> {
-    BufReader::new(GzDecoder::new(File::open(path).unwrap()))
-        .split(b'\n')
-        .filter_map(|line| tcp_probe::text::parse_line(&line.unwrap()).unwrap())
+fn events(trace: &str) -> Vec<tcp_probe::Event> {
+    trace
+        .lines()
+        .filter_map(|line| tcp_probe::text::parse_line(line.as_bytes()).unwrap())
         .collect()
 }
 
@@ -59,9 +28,8 @@ struct Outcome {
     truth: serde_json::Value,
 }
 
-fn run(dir: &Path, shared_clock: bool) -> Outcome {
-    let truth: serde_json::Value =
-        serde_json::from_reader(File::open(dir.join("truth.json")).unwrap()).unwrap();
+fn run(run: Run, shared_clock: bool) -> Outcome {
+    let truth = run.truth;
     let mut config = Config {
         join_wait_ms: 5000,
         local_host: shared_clock.then(|| "ns3".to_owned()),
@@ -82,13 +50,14 @@ fn run(dir: &Path, shared_clock: bool) -> Outcome {
     );
     config.nodes.insert(10, node);
     let mut pipeline = Pipeline::new(config, VecSink::default()).unwrap();
-    let mut samples = events(&dir.join("tcp_probe.txt.gz")).into_iter().peekable();
+    let mut samples = events(&run.trace).into_iter().peekable();
     let exporter = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 10));
-    for (time, payload) in pcap(&dir.join("reports.pcap.gz")) {
+    for report in run.reports {
+        let time = report.captured_ns;
         while let Some(e) = samples.next_if(|e| time_of(e) <= time) {
             pipeline.push_event("ns3", e);
         }
-        int_report::decode(&payload, |r| pipeline.push_report(exporter, &r, time)).unwrap();
+        int_report::decode(&report.payload, |r| pipeline.push_report(exporter, &r, time)).unwrap();
     }
     for e in samples {
         pipeline.push_event("ns3", e);
@@ -97,9 +66,18 @@ fn run(dir: &Path, shared_clock: bool) -> Outcome {
     Outcome { pipeline, truth }
 }
 
-fn check(name: &str) {
-    let Some(dir) = data() else { return };
-    let Outcome { pipeline, truth } = run(&dir.join(name), true);
+fn golden(name: &str) -> Run {
+    Run::golden(name).unwrap()
+}
+
+fn whole(name: &str) -> Run {
+    Run::read(&shared("ns3").unwrap().join(name)).unwrap()
+}
+
+fn check(recorded: Run) {
+    let name = recorded.name.clone();
+    let name = name.as_str();
+    let Outcome { pipeline, truth } = run(recorded, true);
     let stats = pipeline.stats();
     let capture = &truth["capture"];
     let lost = capture["reports_lost"].as_u64().unwrap();
@@ -268,48 +246,39 @@ fn check_totals(pipeline: &Pipeline<VecSink>, truth: &serde_json::Value, name: &
     println!("{name}: {arrivals} arrivals, {drops} drops");
 }
 
-#[test]
-fn one_newreno() {
-    check("one_newreno_1bdp");
+macro_rules! runs {
+    ($($test:ident: $name:literal),+ $(,)?) => {
+        $( #[test] fn $test() { check(golden($name)); } )+
+
+        mod whole_runs {
+            use super::*;
+            tidemark_golden::shared_data_test! {
+                $( fn $test() { check(whole($name)); } )+
+            }
+        }
+    };
 }
-#[test]
-fn one_cubic() {
-    check("one_cubic_half_bdp");
-}
-#[test]
-fn one_bbr() {
-    check("one_bbr_1bdp");
-}
-#[test]
-fn reno_n16() {
-    check("reno_n16_sqrt");
-}
-#[test]
-fn elastic() {
-    check("elastic_n2_b100");
-}
-#[test]
-fn bscl_n20() {
-    check("bscl_n20_bdp");
-}
-#[test]
-fn bscl_n60() {
-    check("bscl_n60_bdp");
-}
+runs!(
+    one_newreno: "one_newreno_1bdp",
+    one_cubic: "one_cubic_half_bdp",
+    one_bbr: "one_bbr_1bdp",
+    reno_n16: "reno_n16_sqrt",
+    elastic: "elastic_n2_b100",
+    bscl_n20: "bscl_n20_bdp",
+    bscl_n60: "bscl_n60_bdp",
+);
 
 /// Without a shared clock only the network's own bounds are left: the error is
-/// half the difference of the delays before and behind the switch (here 1 ms,
+/// half the difference of the delays before and after the switch (here 1 ms,
 /// the switch being 1 ms nearer to the senders' side of the path).
-#[test]
-fn pairs_alone_give_the_clock() {
-    let Some(dir) = data() else { return };
+fn pairs_alone_give_the_clock(recorded: impl Fn(&str) -> Run) {
     for name in [
         "one_newreno_1bdp",
         "bscl_n60_bdp",
         "reno_n16_sqrt",
         "elastic_n2_b100",
     ] {
-        let Outcome { pipeline, truth } = run(&dir.join(name), false);
+        let Outcome { pipeline, truth } = run(recorded(name), false);
         let c = &pipeline.clocks()[0];
         let offset_s = truth["capture"]["switch_clock_minus_host_clock_s"]
             .as_f64()
@@ -328,5 +297,16 @@ fn pairs_alone_give_the_clock() {
         );
         assert!(error_ms.abs() < 2.0 && drift_error.abs() < 10.0);
         assert!(pipeline.stats().matched_fraction() > 0.99);
+    }
+}
+
+#[test]
+fn pairs_alone_give_the_clock_of_golden_runs() {
+    pairs_alone_give_the_clock(golden);
+}
+
+tidemark_golden::shared_data_test! {
+    fn pairs_alone_give_the_clock_of_whole_runs() {
+        pairs_alone_give_the_clock(whole);
     }
 }
