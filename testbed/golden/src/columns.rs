@@ -2,7 +2,6 @@
 //! Columns of integers: zigzag, then 7 bits a byte, the lowest first.
 
 use crate::run::invalid;
-use std::collections::HashMap;
 use std::io;
 
 /// One column that is read from its begin to its end.
@@ -26,31 +25,40 @@ impl Column<'_> {
     }
 }
 
-/// The columns of a file by name.
+/// The columns of a file.
 #[derive(Debug)]
 pub(crate) struct Columns<'a> {
-    by_name: HashMap<&'a str, Column<'a>>,
+    columns: Vec<(&'a str, Column<'a>)>,
 }
+
+/// A place among the [`Columns`]; `None` where there is no such column.
+pub(crate) type Place = Option<usize>;
 
 impl<'a> Columns<'a> {
     /// Splits `bytes` into the columns that `directory` names with their lengths.
     pub fn split(directory: &'a [(String, usize)], mut bytes: &'a [u8]) -> io::Result<Self> {
-        let mut by_name = HashMap::new();
+        let mut columns = Vec::with_capacity(directory.len());
         for (name, length) in directory {
             let (column, rest) = bytes
                 .split_at_checked(*length)
                 .ok_or_else(|| invalid(format!("column {name} ends early")))?;
-            by_name.insert(name.as_str(), Column { bytes: column });
+            columns.push((name.as_str(), Column { bytes: column }));
             bytes = rest;
         }
-        Ok(Self { by_name })
+        Ok(Self { columns })
     }
 
-    /// The next value of a column.
-    pub fn next(&mut self, name: &str) -> io::Result<i64> {
-        self.by_name
-            .get_mut(name)
-            .and_then(Column::next)
+    /// Where a column is.
+    pub fn place(&self, name: &str) -> Place {
+        self.columns.iter().position(|c| c.0 == name)
+    }
+
+    /// The next value of the column at a place.
+    pub fn next(&mut self, place: Place) -> io::Result<i64> {
+        let column = place.and_then(|i| self.columns.get_mut(i));
+        let (name, column) = column.ok_or_else(|| invalid("a column is missing"))?;
+        column
+            .next()
             .ok_or_else(|| invalid(format!("column {name} has no more values")))
     }
 }
@@ -64,12 +72,13 @@ mod tests {
         let directory = [("a".to_owned(), 5), ("b".to_owned(), 1)];
         let bytes = [0x00, 0x01, 0x02, 0xac, 0x02, 0x7f];
         let mut columns = Columns::split(&directory, &bytes).unwrap();
-        let values: Vec<i64> = (0..4).map(|_| columns.next("a").unwrap()).collect();
+        let (a, b) = (columns.place("a"), columns.place("b"));
+        let values: Vec<i64> = (0..4).map(|_| columns.next(a).unwrap()).collect();
         assert_eq!(values, [0, -1, 1, 150]);
-        assert_eq!(columns.next("b").unwrap(), -64);
-        let error = columns.next("a").unwrap_err().to_string();
+        assert_eq!(columns.next(b).unwrap(), -64);
+        let error = columns.next(a).unwrap_err().to_string();
         assert!(error.contains("column a has no more values"), "{error}");
-        assert!(columns.next("c").is_err());
+        assert!(columns.place("c").is_none() && columns.next(None).is_err());
     }
 
     #[test]

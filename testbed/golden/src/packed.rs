@@ -4,7 +4,7 @@
 //! Each 32-bit word of a report is kept as its difference to what is expected
 //! there. `README.md` describes the file, `reduce.py` writes it.
 
-use crate::columns::Columns;
+use crate::columns::{Columns, Place};
 use crate::run::{Report, invalid};
 use crate::trace::Sample;
 use flate2::read::GzDecoder;
@@ -42,37 +42,51 @@ pub(crate) fn unpack(file: impl Read) -> io::Result<(Vec<Report>, Vec<Sample>)> 
 }
 
 fn reports(header: &Header, columns: &mut Columns<'_>) -> io::Result<Vec<Report>> {
-    let names: Vec<Vec<String>> = header
+    let [form_at, flow_at, time_at] = ["form", "flow", "captured_ns"].map(|n| columns.place(n));
+    // Letter and column of each word of each form.
+    let forms: Vec<Vec<(u8, Place)>> = header
         .forms
         .iter()
         .enumerate()
-        .map(|(form, kinds)| (0..kinds.len()).map(|i| format!("{form}.{i}")).collect())
+        .map(|(form, letters)| {
+            let place = |i| columns.place(&format!("{form}.{i}"));
+            letters.bytes().zip((0..).map(place)).collect()
+        })
         .collect();
-    // By letter and word: the word (less the capture time for `c`) before.
-    let mut before: HashMap<(u8, usize), u32> = HashMap::new();
+    let longest = header.forms.iter().map(String::len).max().unwrap_or(0);
+    // By letter and word: the word before, for `c` less its capture time.
+    let mut before = vec![vec![0u32; longest]; 1 << u8::BITS];
     let mut of_flow: HashMap<i64, Vec<u32>> = HashMap::new();
     let mut captured_ns = 0i64;
     let mut reports = Vec::with_capacity(header.reports);
     for _ in 0..header.reports {
-        let form = columns.next("form")? as usize;
-        let flow = columns.next("flow")?;
-        captured_ns += columns.next("captured_ns")?;
-        let (Some(kinds), Some(names)) = (header.forms.get(form), names.get(form)) else {
+        let form = columns.next(form_at)?;
+        let flow = columns.next(flow_at)?;
+        captured_ns += columns.next(time_at)?;
+        let Some(words) = forms.get(form as usize) else {
             return Err(invalid(format!(
                 "a report of form {form}, which is not listed"
             )));
         };
         let same_flow = of_flow.entry(flow).or_default();
-        same_flow.resize(kinds.len(), 0);
-        let mut payload = Vec::with_capacity(4 * kinds.len());
-        for (i, ((kind, name), same)) in kinds.bytes().zip(names).zip(same_flow).enumerate() {
-            let base = if kind == b'c' { captured_ns as u32 } else { 0 };
-            let last = before.entry((kind, i)).or_default();
-            let expected = match kind {
-                b'f' => *same,
-                _ => last.wrapping_add(base),
+        same_flow.resize(longest, 0);
+        let mut payload = Vec::with_capacity(4 * words.len());
+        for (i, (&(letter, place), same)) in words.iter().zip(same_flow).enumerate() {
+            let base = if letter == b'c' {
+                captured_ns as u32
+            } else {
+                0
             };
-            let word = expected.wrapping_add(columns.next(name)? as u32);
+            let last = before
+                .get_mut(usize::from(letter))
+                .and_then(|words| words.get_mut(i))
+                .ok_or_else(|| invalid("a form is longer than the longest"))?;
+            let expected = if letter == b'f' {
+                *same
+            } else {
+                last.wrapping_add(base)
+            };
+            let word = expected.wrapping_add(columns.next(place)? as u32);
             *last = word.wrapping_sub(base);
             *same = word;
             payload.extend(word.to_be_bytes());
@@ -86,20 +100,18 @@ fn reports(header: &Header, columns: &mut Columns<'_>) -> io::Result<Vec<Report>
 }
 
 fn samples(header: &Header, columns: &mut Columns<'_>) -> io::Result<Vec<Sample>> {
-    const NAMES: [&str; 8] = [
-        "sample.0", "sample.1", "sample.2", "sample.3", "sample.4", "sample.5", "sample.6",
-        "sample.7",
-    ];
+    let [cpu_at, socket_at, time_at] = ["cpu", "socket", "time_us"].map(|n| columns.place(n));
+    let numbers_at: [Place; 8] = std::array::from_fn(|i| columns.place(&format!("sample.{i}")));
     let mut before: HashMap<i64, [i64; 8]> = HashMap::new();
     let mut time_us = 0;
     let mut samples = Vec::with_capacity(header.samples);
     for _ in 0..header.samples {
-        let cpu = columns.next("cpu")?;
-        let socket = columns.next("socket")?;
-        time_us += columns.next("time_us")?;
+        let cpu = columns.next(cpu_at)?;
+        let socket = columns.next(socket_at)?;
+        time_us += columns.next(time_at)?;
         let numbers = before.entry(socket).or_default();
-        for (number, name) in numbers.iter_mut().zip(NAMES) {
-            *number += columns.next(name)?;
+        for (number, place) in numbers.iter_mut().zip(numbers_at) {
+            *number += columns.next(place)?;
         }
         let (source, destination, cookie) = header
             .sockets
