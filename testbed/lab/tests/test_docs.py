@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every relative link of the documentation leads somewhere, anchors included."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^#{1,6} +(.+?) *$", re.MULTILINE)
+
+
+def anchors(text: str) -> set[str]:
+    """As GitHub makes them of headings."""
+    headings = HEADING.findall(FENCE.sub("", text))
+    plain = (re.sub(r"[^\w\- ]", "", re.sub(r"<[^>]+>", "", h)) for h in headings)
+    return {p.strip().lower().replace(" ", "-") for p in plain}
+
+
+def broken(page: Path, root: Path) -> list[str]:
+    found = []
+    for target in LINK.findall(FENCE.sub("", page.read_text())):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        there = (page.parent / path).resolve() if path else page
+        missing = not there.exists() or not there.is_relative_to(root)
+        if missing or (anchor and anchor not in anchors(there.read_text())):
+            found.append(f"{page.relative_to(root)}: {target}")
+    return found
+
+
+def pages() -> list[Path]:
+    listed = subprocess.check_output(["git", "ls-files", "*.md"], cwd=ROOT, text=True)
+    return [ROOT / name for name in listed.splitlines()]
+
+
+def test_every_link_leads_somewhere():
+    assert [line for page in pages() for line in broken(page, ROOT)] == []
+
+
+def test_every_page_is_in_the_index_and_the_summary():
+    docs = ROOT / "docs"
+    for index in ("README.md", "SUMMARY.md"):
+        linked = {
+            (docs / link.partition("#")[0]).resolve()
+            for link in LINK.findall((docs / index).read_text())
+        }
+        listed = {p for p in docs.rglob("*.md") if p.name not in ("README.md", "SUMMARY.md")}
+        assert listed - linked == set(), index
+
+
+@pytest.mark.parametrize("link", ["gone.md", "other.md#gone", "#gone"])
+def test_a_broken_link_is_found(tmp_path, link):
+    (tmp_path / "other.md").write_text("# Here\n")
+    page = tmp_path / "page.md"
+    page.write_text(f"# Title\n[x]({link}) [y](other.md#here) [z](#title)\n")
+    assert broken(page, tmp_path) == [f"page.md: {link}"]
