@@ -9,6 +9,7 @@ from pathlib import Path
 
 from . import __version__, demo, preflight, steps, sweep
 from .errors import PreflightError
+from .outcome import EXIT_OK, EXIT_PREFLIGHT
 from .preflight import Paths, Ports
 from .progress import Progress
 from .scenario import Scenario
@@ -54,9 +55,9 @@ def _notes(progress: Progress, *steps) -> int:
                 progress.say(f"note: {note}")
     except PreflightError as error:
         progress.say(f"lab: {error}")
-        return demo.EXIT_PREFLIGHT
+        return EXIT_PREFLIGHT
     progress.say("ok")
-    return demo.EXIT_OK
+    return EXIT_OK
 
 
 def parser() -> argparse.ArgumentParser:

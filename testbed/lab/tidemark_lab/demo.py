@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import time
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 
 from pyroute2.netlink.exceptions import NetlinkError
@@ -15,13 +13,20 @@ from pyroute2.netlink.exceptions import NetlinkError
 from . import __version__, checks, offline, preflight, signals, summary
 from .api import ApiError
 from .errors import LabError, PreflightError
+from .outcome import (
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_PREFLIGHT,
+    new_run_dir,
+    write_json,
+)
 from .preflight import Paths, Ports
 from .progress import Progress, bar
 from .scenario import Scenario
 from .session import Session
 from .traffic import Truth, planned_truth
 
-EXIT_OK, EXIT_FAILED, EXIT_PREFLIGHT, EXIT_INTERRUPTED = 0, 1, 2, 130
 PHASES = ("first", "second")
 
 
@@ -106,19 +111,6 @@ def _finish_quietly(session: Session, progress: Progress) -> int:
             progress.say(f"demo: {error}")
             return EXIT_FAILED
     return EXIT_OK
-
-
-def new_run_dir(out: Path) -> Path:
-    """runs/<local time>, made; a number is added where it is there already."""
-    name = datetime.now().strftime("%Y-%m-%dT%H-%M-%S")
-    for attempt in range(100):
-        path = (out / (name if attempt == 0 else f"{name}-{attempt}")).resolve()
-        try:
-            path.mkdir(parents=True)
-        except FileExistsError:
-            continue
-        return path
-    raise LabError(f"cannot find a free name like {name} in {out}")
 
 
 def _start(session: Session, options: Options, progress: Progress) -> None:
@@ -326,9 +318,3 @@ def _report(run_dir: Path) -> str:
         return f"report: {write_report(run_dir)}"
     except Exception as error:
         return f"report: could not be written: {type(error).__name__}: {error}"
-
-
-def write_json(path: Path, document: dict) -> None:
-    partial = path.with_suffix(".part")
-    partial.write_text(json.dumps(document, indent=1) + "\n")
-    partial.replace(path)

@@ -4,7 +4,7 @@
 Every case is a lab of its own with real TCP. Its limits are set one after the other;
 each is let settle and then measured. Afterwards the capture is estimated twice, with
 the senders' windows (probed) and without (passive), and what was measured at each
-limit foretells the others. Written to the run directory: `sweep.json`, `sweep.md`,
+limit predicts the others. Written to the run directory: `sweep.json`, `sweep.md`,
 and a capture for each case.
 """
 
@@ -20,8 +20,15 @@ from pyroute2.netlink.exceptions import NetlinkError
 from . import kernel, preflight, signals, sweep_table
 from .api import ApiError
 from .control_session import ControlSession, running
-from .demo import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_PREFLIGHT, new_run_dir, write_json
 from .errors import LabError, PreflightError
+from .outcome import (
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_PREFLIGHT,
+    new_run_dir,
+    write_json,
+)
 from .preflight import Paths, Ports
 from .progress import Progress
 from .scenario import Scenario

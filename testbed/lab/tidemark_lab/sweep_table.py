@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a sweep measured beside what was true: N_b, classes, Tₑ, and what each limit
-foretold of the others."""
+predicted for the others."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _without_probes(events: pa.Table) -> pa.Table:
 
 
 def judge(program: Path, capture: Path, truth: Truth, phases: list[dict]) -> list[dict]:
-    """Each phase's truth, estimates and what it foretells of the other limits."""
+    """Each phase's truth, estimates and what it predicts for the other limits."""
     passive = passive_view(capture, capture.with_name("passive"))
     out = []
     for phase in phases:
@@ -150,7 +150,7 @@ def line(document: dict) -> str:
 
 
 def markdown(documents: list[dict]) -> str:
-    """Two tables: estimates beside the truth, measurements beside what was foretold."""
+    """Two tables: estimates beside the truth, measurements beside what was predicted."""
     rows = [
         "| case | limit kB | N_b true | probed | passive | T_e ms true | probed | passive "
         "| classes right | passive | utilisation | loss % | advised kB |",
@@ -171,7 +171,7 @@ def markdown(documents: list[dict]) -> str:
             )
     rows += [
         "",
-        "| case | measured at kB | for kB | utilisation foretold | was | loss % foretold | was |",
+        "| case | measured at kB | for kB | utilisation predicted | was | loss % predicted | was |",
         "|---|---|---|---|---|---|---|",
     ]
     for d in documents:

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from .style import DROP, GREY, LIMIT, RC, SECOND, WATER, subplots
 
 if TYPE_CHECKING:
-    from ..steps import Record
+    from ..steps_record import Record
 
 
 def draw(record: Record) -> str:

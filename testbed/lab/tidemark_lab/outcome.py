@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every kind of run has: exit codes, a directory, and results as JSON."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from .errors import LabError
+
+EXIT_OK, EXIT_FAILED, EXIT_PREFLIGHT, EXIT_INTERRUPTED = 0, 1, 2, 130
+
+
+def new_run_dir(out: Path) -> Path:
+    """runs/<local time>, made; a number is added where it is there already."""
+    name = datetime.now().strftime("%Y-%m-%dT%H-%M-%S")
+    for attempt in range(100):
+        path = (out / (name if attempt == 0 else f"{name}-{attempt}")).resolve()
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        return path
+    raise LabError(f"cannot find a free name like {name} in {out}")
+
+
+def write_json(path: Path, document: dict[str, Any]) -> None:
+    partial = path.with_suffix(".part")
+    partial.write_text(json.dumps(document, indent=1) + "\n")
+    partial.replace(path)

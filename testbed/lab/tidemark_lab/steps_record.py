@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run with steps of N_b: what is asked of it, and how each step went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from .errors import LabError
+from .preflight import Ports
+from .scenario import Scenario
+from .traffic import Truth
+
+# A step is judged once this has passed of it.
+SETTLING_S = 10.0
+MOST_CHANGES = 3
+
+
+@dataclass
+class Options:
+    flows: tuple[int, ...] = (4, 40, 8)
+    seconds: float = 40.0
+    out: Path = Path("runs")
+    ports: Ports = field(default_factory=Ports)
+    # Both can be kept with 40 flows: with half the loss or half the delay they
+    # could not.
+    loss_rate: float = 0.02
+    delay_ms: float = 60.0
+    utilisation: float = 0.98
+    scenario: Scenario = field(
+        default_factory=lambda: Scenario(
+            base_rtts_ms=(24.0, 30.0, 36.0, 42.0),
+            lbp_flows=0,
+            rbp_senders=(),
+            wl_senders=(),
+            short_share=0.01,
+        )
+    )
+
+    def settings(self) -> dict:
+        """Of the controller: targets, and less waiting than by default."""
+        return {
+            "targets": {
+                "utilisation": self.utilisation,
+                "loss_rate": self.loss_rate,
+                "delay_ms": self.delay_ms,
+                "priority": ["delay", "loss", "utilisation"],
+            },
+            "control": {
+                "mode": "recommend",
+                "headroom": 0.25,
+                "observe_s": 5.0,
+                "min_change_interval_s": 4.0,
+                "short_window_s": 2.0,
+                "stable_s": 3,
+                "advice_memory_s": 4,
+                "deadband": 0.2,
+                "max_step_factor": 4.0,
+            },
+            "window_s": 8.0,
+        }
+
+
+@dataclass
+class Step:
+    """One span of constant traffic, as it went."""
+
+    n_b: int
+    # Seconds since the first step began.
+    start_s: float
+    end_s: float
+    limits_bytes: list[int]
+    changes: int
+    # In force when it ended.
+    last_limit_bytes: float
+    n_b_estimated: float | None
+    utilisation: float
+    loss_rate: float
+    delay_max_ms: float
+    # Of the time before it is judged.
+    settling_loss_rate: float
+    settling_delay_max_ms: float
+
+    def problems(self, options: Options) -> list[str]:
+        """What does not hold of what must."""
+        found = []
+        if self.loss_rate > options.loss_rate:
+            found.append(f"loss {self.loss_rate:.3%} is above {options.loss_rate:.3%}")
+        if self.delay_max_ms > options.delay_ms:
+            found.append(f"delay {self.delay_max_ms:.1f} ms is above {options.delay_ms:g} ms")
+        if self.changes > MOST_CHANGES:
+            found.append(f"{self.changes} changes are more than {MOST_CHANGES}")
+        return found
+
+
+class Record:
+    """Everything of a run on one axis: seconds since the first step."""
+
+    def __init__(
+        self, options: Options, truth: Truth, samples: list[dict], series: dict, changes: list[dict]
+    ):
+        self.options = options
+        starts = [f["start"]["unix_ns"] for f in truth.flows if f["kind"] == "lbp"]
+        self._zero_unix_ns = min(starts)
+        # The watermark is late by what the collector holds back; the least late.
+        self._unix_minus_switch_ns = min(s["unix_ns"] - s["now_ns"] for s in samples)
+        at = np.array(series["time_ns"], dtype=float) + self._unix_minus_switch_ns
+        self.time_s = (at - self._zero_unix_ns) / 1e9
+        self.step_s = series["step_ns"] / 1e9
+        columns = ("arrivals", "drops", "delay_max_ms", "utilisation")
+        self.columns = {c: np.array(series[c], dtype=float) for c in columns}
+        self.limit_bytes = np.array(series["limit_bytes"], dtype=float)
+        self.sample_s = np.array([self._since(s["unix_ns"]) for s in samples])
+        self.samples = samples
+        self.changes = [c for c in changes if c["outcome"] == "set"]
+
+    def _since(self, unix_ns: float) -> float:
+        return (unix_ns - self._zero_unix_ns) / 1e9
+
+    def change_times_s(self) -> list[float]:
+        return [self._since(c["unix_ms"] * 1e6) for c in self.changes]
+
+    def steps(self) -> list[Step]:
+        options = self.options
+        return [
+            self._step(n, k * options.seconds, (k + 1) * options.seconds)
+            for k, n in enumerate(options.flows)
+        ]
+
+    def _step(self, n_b: int, start_s: float, end_s: float) -> Step:
+        judged = self._part(start_s + SETTLING_S, end_s)
+        settling = self._part(start_s, start_s + SETTLING_S)
+        changed = [
+            c["limit"].get("limit_bytes", 0)
+            for c, at in zip(self.changes, self.change_times_s(), strict=True)
+            if start_s <= at < end_s
+        ]
+        estimates = [
+            s["n_b"]
+            for s, at in zip(self.samples, self.sample_s, strict=True)
+            if start_s + SETTLING_S <= at < end_s and s["n_b"] is not None
+        ]
+        return Step(
+            n_b=n_b,
+            start_s=start_s,
+            end_s=end_s,
+            limits_bytes=changed,
+            changes=len(changed),
+            last_limit_bytes=float(self.limit_bytes[judged][-1]),
+            n_b_estimated=float(np.median(estimates)) if estimates else None,
+            utilisation=float(self.columns["utilisation"][judged].mean()),
+            loss_rate=self._loss(judged),
+            delay_max_ms=float(self.columns["delay_max_ms"][judged].max()),
+            settling_loss_rate=self._loss(settling),
+            settling_delay_max_ms=float(self.columns["delay_max_ms"][settling].max()),
+        )
+
+    def _part(self, start_s: float, end_s: float) -> np.ndarray:
+        part = (self.time_s >= start_s) & (self.time_s + self.step_s <= end_s)
+        if not part.any():
+            raise LabError(f"no telemetry between {start_s:g} and {end_s:g} s")
+        return part
+
+    def _loss(self, part: np.ndarray) -> float:
+        arrivals = self.columns["arrivals"][part].sum()
+        return float(self.columns["drops"][part].sum() / arrivals) if arrivals else 0.0
