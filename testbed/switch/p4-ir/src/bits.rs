@@ -7,6 +7,7 @@
 use num_bigint::{BigInt, BigUint, Sign};
 
 /// Words that a value of `width_bits` occupies.
+#[inline]
 pub const fn words_for(width_bits: u32) -> usize {
     if width_bits <= 64 {
         1
@@ -16,6 +17,7 @@ pub const fn words_for(width_bits: u32) -> usize {
 }
 
 /// The lowest `width_bits` bits set; all of them from 64 up.
+#[inline]
 pub const fn mask64(width_bits: u32) -> u64 {
     if width_bits >= 64 {
         u64::MAX
@@ -25,6 +27,7 @@ pub const fn mask64(width_bits: u32) -> u64 {
 }
 
 /// Sign-extends the `width_bits` bits of `v`.
+#[inline]
 pub const fn sign_extend64(v: u64, width_bits: u32) -> i64 {
     if width_bits == 0 {
         return 0;
@@ -62,6 +65,7 @@ pub fn read64(data: &[u8], bit_offset: usize, width_bits: u32) -> u64 {
 }
 
 /// Reads `width_bits` bits at `bit_offset` into `out`, right-aligned.
+#[inline]
 pub fn read_wide(data: &[u8], bit_offset: usize, width_bits: u32, out: &mut [u64]) {
     let mut left = width_bits;
     for w in out.iter_mut().rev() {
@@ -109,6 +113,7 @@ impl BitWriter {
     }
 
     /// Appends `width_bits` bits of a right-aligned wide value.
+    #[inline]
     pub fn push_wide(&mut self, out: &mut Vec<u8>, words: &[u64], width_bits: u32) {
         let mut left = width_bits;
         let skip = words.len().saturating_sub(words_for(width_bits));
@@ -123,6 +128,7 @@ impl BitWriter {
     }
 
     /// Pads with zeros to a whole byte.
+    #[inline]
     pub fn finish(&mut self, out: &mut Vec<u8>) {
         if self.used_bits > 0 {
             let pad = 8 - self.used_bits;
@@ -133,6 +139,7 @@ impl BitWriter {
 
 /// Right-aligned words of `width_bits` from big-endian bytes; excess leading
 /// bits are cut off.
+#[inline]
 pub fn words_from_bytes(bytes: &[u8], width_bits: u32) -> Vec<u64> {
     let n = words_for(width_bits);
     let mut out = vec![0u64; n];
@@ -144,6 +151,7 @@ pub fn words_from_bytes(bytes: &[u8], width_bits: u32) -> Vec<u64> {
 }
 
 /// Big-endian bytes, `ceil(width / 8)` of them.
+#[inline]
 pub fn bytes_from_words(words: &[u64], width_bits: u32) -> Vec<u8> {
     let n = (width_bits as usize).div_ceil(8).max(1);
     let all: Vec<u8> = words.iter().flat_map(|w| w.to_be_bytes()).collect();
@@ -152,6 +160,7 @@ pub fn bytes_from_words(words: &[u64], width_bits: u32) -> Vec<u8> {
 }
 
 /// Clears the bits above `width_bits`.
+#[inline]
 pub fn mask_words(words: &mut [u64], width_bits: u32) {
     let mut left = width_bits;
     for w in words.iter_mut().rev() {
@@ -160,6 +169,7 @@ pub fn mask_words(words: &mut [u64], width_bits: u32) {
     }
 }
 
+/// The number in these words.
 pub fn big_from_words(words: &[u64], width_bits: u32, signed: bool) -> BigInt {
     let mut v = BigInt::from(0);
     for w in words {

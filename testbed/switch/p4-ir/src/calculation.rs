@@ -5,17 +5,19 @@ use crate::bits::mask64;
 use crate::expr::TypedExpr;
 use crate::field::FieldRef;
 
-/// Neighbouring bits of one word, of one field or of several: these lists are
-/// walked for every packet.
+/// Neighbouring bits of one word, of one field or of several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
+    /// The word.
     pub slot: u32,
+    /// Position of the lowest bit in the word.
     pub shift: u8,
-    /// At most 64.
+    /// In bits, at most 64.
     pub width: u8,
 }
 
 impl Piece {
+    /// The bits, right-aligned.
     #[inline(always)]
     pub fn get(self, words: &[u64]) -> u64 {
         (words.get(self.slot as usize).copied().unwrap_or(0) >> (self.shift & 63))
@@ -23,50 +25,78 @@ impl Piece {
     }
 }
 
+/// An algorithm and its input.
 #[derive(Debug, Clone)]
 pub struct Calculation {
+    /// Name in the JSON.
     pub name: String,
+    /// How the input becomes a number.
     pub algorithm: Algorithm,
+    /// The input's parts, in order.
     pub input: Vec<CalcInput>,
 }
 
+/// Algorithms of v1model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Algorithm {
+    /// Internet checksum (RFC 1071).
     Csum16,
+    /// CRC-16/ARC.
     Crc16,
+    /// CRC-32/ISO-HDLC.
     Crc32,
+    /// CRC-16/IBM-3740.
     CrcCcitt,
+    /// Exclusive or of 16-bit words.
     Xor16,
+    /// Exclusive or of 32-bit words.
     Xor32,
+    /// The first eight bytes of the input.
     Identity,
+    /// A counter that ignores the input.
     RoundRobin,
 }
 
+/// A part of a calculation's input.
 #[derive(Debug, Clone)]
 pub enum CalcInput {
-    /// Fields of at most 64 bits that share `valid`.
+    /// Fields of at most 64 bits.
     Run {
+        /// The fields' bits, neighbours joined.
         pieces: Vec<Piece>,
+        /// Slot of the validity bit: an invalid header's fields are left out.
         valid: Option<u32>,
     },
-    /// Skipped when the header of slot `valid` is invalid.
+    /// A wide or variable-length field.
     Field {
+        /// Place in the header vector.
         field: FieldRef,
+        /// Slot of the validity bit: an invalid header's field is left out.
         valid: Option<u32>,
     },
+    /// A constant.
     Const {
+        /// Right-aligned, most significant word first.
         words: Vec<u64>,
+        /// Width in bits.
         width_bits: u32,
     },
+    /// All fields of this header, if it is valid.
     Header(u32),
+    /// The packet after the parsed headers.
     Payload,
 }
 
+/// A field that is verified after parsing or updated before deparsing.
 #[derive(Debug)]
 pub struct Checksum {
+    /// The field that holds the checksum.
     pub target: FieldRef,
+    /// Number of the calculation.
     pub calculation: u32,
+    /// Verified after parsing.
     pub verify: bool,
+    /// Updated before deparsing.
     pub update: bool,
     /// Slot of the validity bit of the header that holds the target.
     pub valid: Option<u32>,

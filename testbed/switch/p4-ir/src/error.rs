@@ -16,6 +16,7 @@ pub struct LoadError {
 }
 
 impl LoadError {
+    /// An error without a source line.
     pub fn new(what: impl Into<String>) -> Self {
         Self {
             what: what.into(),

@@ -7,6 +7,7 @@ use crate::bits::mask64;
 /// neighbours in the header; a wider one has consecutive words of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FieldRef {
+    /// First word.
     pub slot: u32,
     /// In bits; the maximum for a variable-length field.
     pub width: u32,
@@ -14,6 +15,7 @@ pub struct FieldRef {
     pub mask: u64,
     /// How far the field's lowest bit is up its word.
     pub shift: u8,
+    /// Two's complement.
     pub signed: bool,
     /// The word in front of `slot` holds the present length in bits.
     pub variable: bool,
@@ -48,7 +50,9 @@ impl FieldRef {
 /// A field of at most 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bits {
+    /// The word.
     pub slot: u32,
+    /// Position of the lowest bit in the word.
     pub shift: u8,
     /// Of the value, before it is shifted up.
     pub mask: u64,
@@ -66,11 +70,13 @@ impl From<FieldRef> for Bits {
 }
 
 impl Bits {
+    /// The value, right-aligned.
     #[inline(always)]
     pub fn get(self, words: &[u64]) -> u64 {
         (words.get(self.slot as usize).copied().unwrap_or(0) >> (self.shift & 63)) & self.mask
     }
 
+    /// Stores the low bits of `value`.
     #[inline(always)]
     pub fn set(self, words: &mut [u64], value: u64) {
         if let Some(w) = words.get_mut(self.slot as usize) {

@@ -6,6 +6,7 @@
 //! [`Primitive`]s, every name an index. A construct that the loader does not
 //! know is an error that names the construct and the line of the P4 source.
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 pub mod bits;
 mod calculation;

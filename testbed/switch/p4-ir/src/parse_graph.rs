@@ -8,46 +8,56 @@ use crate::primitive::Primitive;
 /// Numbers that the program gives to the architecture's parser errors.
 #[derive(Debug, Default, Clone)]
 pub struct ParserErrors {
+    /// `error.PacketTooShort`.
     pub packet_too_short: u64,
+    /// `error.HeaderTooShort`.
     pub header_too_short: u64,
+    /// `error.StackOutOfBounds`.
     pub stack_out_of_bounds: u64,
+    /// `error.ParserInvalidArgument`.
     pub invalid_argument: u64,
 }
 
+/// A state of the parser.
 #[derive(Debug, Default)]
 pub struct ParseState {
+    /// Name in the P4 source.
     pub name: String,
+    /// Executed in order.
     pub ops: Vec<ParseOp>,
+    /// What `select` compares.
     pub key: Vec<KeyPiece>,
     /// Words of the key.
     pub key_words: usize,
+    /// The first that matches is taken.
     pub transitions: Vec<Transition>,
 }
 
+/// An operation of a parser state. Numbers are those of headers and stacks.
 #[derive(Debug)]
+#[allow(missing_docs)]
 pub enum ParseOp {
+    /// `extract(header)`.
     Extract(u32),
+    /// `extract(stack.next)`.
     ExtractNext(u32),
-    ExtractNextVariable {
-        stack: u32,
-        bits: TypedExpr,
-    },
-    ExtractVariable {
-        header: u32,
-        bits: TypedExpr,
-    },
+    /// `extract(stack.next, bits)`.
+    ExtractNextVariable { stack: u32, bits: TypedExpr },
+    /// `extract(header, bits)`.
+    ExtractVariable { header: u32, bits: TypedExpr },
+    /// `dst = lookahead()`, `offset_bits` after the parser's position.
     SetLookahead {
         dst: FieldRef,
         offset_bits: u32,
         width_bits: u32,
     },
+    /// `verify(condition, error)`.
     Verify {
         condition: TypedExpr,
         error: TypedExpr,
     },
-    Advance {
-        bits: TypedExpr,
-    },
+    /// `advance(bits)`.
+    Advance { bits: TypedExpr },
     /// Assignments and other primitives.
     Run(Vec<Primitive>),
 }
@@ -55,38 +65,56 @@ pub enum ParseOp {
 /// One part of a parser's select key, padded to whole bytes.
 #[derive(Debug)]
 pub struct KeyPiece {
+    /// Where the value comes from.
     pub source: KeySource,
+    /// Width of the value.
     pub width_bits: u32,
-    /// Bytes of the whole key in front of this piece, for packing.
+    /// Width with padding.
     pub padded_bits: u32,
 }
 
+/// What a select key is made of.
 #[derive(Debug)]
+#[allow(missing_docs)]
 pub enum KeySource {
+    /// A field.
     Field(FieldRef),
+    /// A field of the stack element that was extracted last.
     StackLast { stack: u32, field: u32 },
+    /// Bits of the packet after the parser's position.
     Lookahead { offset_bits: u32 },
 }
 
+/// A case of a `select`.
 #[derive(Debug)]
 pub struct Transition {
+    /// When it is taken.
     pub case: Case,
+    /// The state that follows, or [`END`](crate::END).
     pub next: u32,
 }
 
+/// When a transition is taken.
 #[derive(Debug)]
 pub enum Case {
+    /// Always.
     Default,
-    /// (key & mask) == value, words of the packed key.
+    /// `(key & mask) == value`, in words of the packed key.
     Value {
+        /// The value, already masked.
         value: Vec<u64>,
+        /// Bits of the key that count.
         mask: Vec<u64>,
     },
+    /// The key is a member of this value set.
     Set(u32),
 }
 
+/// A parser value set.
 #[derive(Debug)]
 pub struct ValueSet {
+    /// Name in the P4 source.
     pub name: String,
+    /// Width of a member.
     pub width_bits: u32,
 }

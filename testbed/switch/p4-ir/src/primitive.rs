@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Instructions of actions, as p4c wrote them.
+//! Primitives of actions.
 
 use crate::expr::TypedExpr;
 use crate::field::FieldRef;
@@ -7,127 +7,111 @@ use crate::field::FieldRef;
 /// Bits of a word that are replaced: `(word & keep) | value`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Constant {
+    /// The word.
     pub slot: u32,
+    /// Bits that stay.
     pub keep: u64,
+    /// Bits that are set.
     pub value: u64,
 }
 
+/// One primitive of an action, as p4c wrote it. Assignments are told apart by
+/// what they cost.
+///
+/// `dst` is what is written. Numbers refer to the lists of the
+/// [`Program`](crate::Program): headers, stacks, registers and so on.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)]
 pub enum Primitive {
+    /// `dst = constant`.
     SetConst(Constant),
-    /// Both at most 64 bits wide.
-    Copy {
-        dst: FieldRef,
-        src: FieldRef,
-    },
-    /// An argument and a field of at most 64 bits.
-    SetArg {
-        dst: FieldRef,
-        offset: u32,
-    },
-    /// Computed in wrapping 64 bits.
-    Set64 {
-        dst: FieldRef,
-        value: TypedExpr,
-    },
-    Set {
-        dst: FieldRef,
-        value: TypedExpr,
-    },
-    /// Field of the stack element that `index` selects; nothing outside.
+    /// `dst = src`, both at most 64 bits wide.
+    Copy { dst: FieldRef, src: FieldRef },
+    /// `dst = argument`, both at most 64 bits wide. `offset` is in words.
+    SetArg { dst: FieldRef, offset: u32 },
+    /// `dst = value`, in wrapping 64-bit arithmetic.
+    Set64 { dst: FieldRef, value: TypedExpr },
+    /// `dst = value`, in any arithmetic.
+    Set { dst: FieldRef, value: TypedExpr },
+    /// `stack[index].field = value`. Nothing outside the stack.
     SetAt {
         stack: u32,
         field: u32,
         index: TypedExpr,
         value: TypedExpr,
     },
-    CopyWide {
-        dst: FieldRef,
-        src: FieldRef,
-    },
-    CopyVariable {
-        dst: FieldRef,
-        src: FieldRef,
-    },
-    CopyHeader {
-        dst: u32,
-        src: u32,
-    },
-    CopyStack {
-        dst: u32,
-        src: u32,
-    },
+    /// `dst = src`, where `dst` is wider than 64 bits.
+    CopyWide { dst: FieldRef, src: FieldRef },
+    /// `dst = src` of variable-length fields, with the length.
+    CopyVariable { dst: FieldRef, src: FieldRef },
+    /// `dst = src` of whole headers, with their validity.
+    CopyHeader { dst: u32, src: u32 },
+    /// `dst = src` of header stacks.
+    CopyStack { dst: u32, src: u32 },
+    /// `setValid()`.
     AddHeader(u32),
+    /// `setInvalid()`.
     RemoveHeader(u32),
-    Push {
-        stack: u32,
-        count: u32,
-    },
-    Pop {
-        stack: u32,
-        count: u32,
-    },
+    /// `push_front(count)`.
+    Push { stack: u32, count: u32 },
+    /// `pop_front(count)`.
+    Pop { stack: u32, count: u32 },
+    /// To this position of the action.
     Jump(u32),
-    JumpIfZero {
-        condition: TypedExpr,
-        target: u32,
-    },
+    /// To position `target` of the action when `condition` is 0.
+    JumpIfZero { condition: TypedExpr, target: u32 },
+    /// `exit`.
     Exit,
+    /// `mark_to_drop()`.
     MarkToDrop,
-    CloneIngress {
-        session: TypedExpr,
-        list: TypedExpr,
-    },
-    CloneEgress {
-        session: TypedExpr,
-        list: TypedExpr,
-    },
-    Resubmit {
-        list: TypedExpr,
-    },
-    Recirculate {
-        list: TypedExpr,
-    },
-    Truncate {
-        bytes: TypedExpr,
-    },
-    Digest {
-        list: TypedExpr,
-    },
+    /// `clone(CloneType.I2E, session)`, with field list `list`.
+    CloneIngress { session: TypedExpr, list: TypedExpr },
+    /// `clone(CloneType.E2E, session)`, with field list `list`.
+    CloneEgress { session: TypedExpr, list: TypedExpr },
+    /// `resubmit_preserving_field_list(list)`.
+    Resubmit { list: TypedExpr },
+    /// `recirculate_preserving_field_list(list)`.
+    Recirculate { list: TypedExpr },
+    /// `truncate(bytes)`.
+    Truncate { bytes: TypedExpr },
+    /// `digest()` of learn list `list`.
+    Digest { list: TypedExpr },
+    /// `dst = base + calculation % max`.
     Hash {
         dst: FieldRef,
         base: TypedExpr,
         calculation: u32,
         max: TypedExpr,
     },
+    /// `random()`, both bounds included.
     Random {
         dst: FieldRef,
         low: TypedExpr,
         high: TypedExpr,
     },
-    Count {
-        counter: u32,
-        index: TypedExpr,
-    },
+    /// `counter.count(index)`.
+    Count { counter: u32, index: TypedExpr },
+    /// `meter.execute_meter(index, dst)`.
     Meter {
         meter: u32,
         index: TypedExpr,
         dst: FieldRef,
     },
+    /// `register.read(dst, index)`.
     RegisterRead {
         dst: FieldRef,
         register: u32,
         index: TypedExpr,
     },
+    /// `register.write(index, value)`.
     RegisterWrite {
         register: u32,
         index: TypedExpr,
         value: TypedExpr,
     },
-    Assert {
-        condition: TypedExpr,
-        what: String,
-    },
+    /// `assert` or `assume`. `what` is its P4 source.
+    Assert { condition: TypedExpr, what: String },
+    /// `log_msg`: each `{}` of `format` stands for one of `args`.
     Log {
         format: String,
         args: Vec<TypedExpr>,

@@ -15,6 +15,7 @@ use crate::table::{ActionCall, LearnList, Profile, Table};
 /// "Ends here" as the next node of a pipeline or the next parse state.
 pub const END: u32 = u32::MAX;
 
+/// A program as p4c compiled it.
 #[derive(Debug, Default)]
 pub struct Program {
     /// What p4c compiled, if it says so.
@@ -23,28 +24,47 @@ pub struct Program {
     pub words: usize,
     /// All metadata fields.
     pub metadata_words: Range<usize>,
+    /// Headers and metadata.
     pub headers: Vec<Header>,
+    /// Header stacks.
     pub stacks: Vec<Stack>,
+    /// Standard metadata.
     pub std: StandardMetadata,
+    /// Numbers of the parser's errors.
     pub errors: ParserErrors,
+    /// First state of the parser.
     pub parse_start: u32,
+    /// States of the parser.
     pub parse_states: Vec<ParseState>,
+    /// Parser value sets.
     pub value_sets: Vec<ValueSet>,
+    /// Actions.
     pub actions: Vec<Action>,
+    /// Tables of both pipelines.
     pub tables: Vec<Table>,
+    /// Nodes of both control flow graphs.
     pub nodes: Vec<Node>,
+    /// First node of the ingress pipeline, or [`END`].
     pub ingress_start: u32,
+    /// First node of the egress pipeline, or [`END`].
     pub egress_start: u32,
     /// Headers in the order in which the deparser emits them.
     pub deparser_order: Vec<u32>,
+    /// Run before the headers are emitted.
     pub deparser_primitives: Vec<Primitive>,
+    /// Hashes and checksums.
     pub calculations: Vec<Calculation>,
+    /// Fields that hold checksums.
     pub checksums: Vec<Checksum>,
+    /// Register arrays.
     pub registers: Vec<RegisterArray>,
+    /// Counter arrays, direct ones included.
     pub counters: Vec<CounterArray>,
+    /// Meter arrays, direct ones included.
     pub meters: Vec<MeterArray>,
     /// By id; entry 0 is the empty list.
     pub field_lists: FxHashMap<u32, FieldList>,
+    /// Action profiles.
     pub profiles: Vec<Profile>,
     /// By id, from 1 on.
     pub learn_lists: FxHashMap<u32, LearnList>,
@@ -61,58 +81,87 @@ impl Widths for Program {
     }
 }
 
+/// An action.
 #[derive(Debug, Default)]
 pub struct Action {
+    /// Name in the P4Info.
     pub name: String,
+    /// Its parameters.
     pub params: Vec<Param>,
     /// Words of the action's data.
     pub arg_words: usize,
+    /// Executed in order.
     pub primitives: Vec<Primitive>,
 }
 
+/// A parameter of an action.
 #[derive(Debug, Clone)]
 pub struct Param {
+    /// Name in the P4Info.
     pub name: String,
+    /// Width in bits.
     pub width: u32,
+    /// First word in the action's data.
     pub offset: u32,
 }
 
+/// A node of a control flow graph.
 #[derive(Debug)]
 pub enum Node {
+    /// Applies this table.
     Table(u32),
     /// A table without keys whose default action is constant: what p4c makes of
     /// plain statements.
     Always {
+        /// The default action.
         call: ActionCall,
+        /// The node that follows, or [`END`].
         next: u32,
     },
+    /// `if`.
     If {
+        /// The condition.
         condition: TypedExpr,
+        /// The node that follows when it holds, or [`END`].
         yes: u32,
+        /// The node that follows otherwise, or [`END`].
         no: u32,
     },
 }
 
+/// A register array.
 #[derive(Debug)]
 pub struct RegisterArray {
+    /// Name in the P4Info.
     pub name: String,
+    /// Number of cells.
     pub size: usize,
+    /// Bits of a cell.
     pub width: u32,
 }
 
+/// A counter array, of packets and bytes.
 #[derive(Debug)]
 pub struct CounterArray {
+    /// Name in the P4Info.
     pub name: String,
+    /// Number of cells, 0 for a direct counter.
     pub size: usize,
     /// Table whose entries count, for a direct counter.
     pub table: Option<u32>,
 }
 
+/// A meter array.
 #[derive(Debug)]
 pub struct MeterArray {
+    /// Name in the P4Info.
     pub name: String,
+    /// Number of cells, 0 for a direct meter.
     pub size: usize,
+    /// Table of a direct meter.
     pub table: Option<u32>,
+    /// Counts bytes; otherwise packets.
     pub bytes: bool,
+    /// Number of rates.
     pub rates: usize,
 }

@@ -4,18 +4,27 @@
 use crate::calculation::Calculation;
 use crate::field::FieldRef;
 
+/// How a key is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MatchKind {
+    /// All bits are equal.
     Exact,
+    /// The longest prefix wins.
     Lpm,
+    /// Value and mask; `optional` is one of these.
     Ternary,
+    /// Both bounds included.
     Range,
 }
 
+/// One key of a table.
 #[derive(Debug, Clone)]
 pub struct TableKey {
+    /// Name in the P4Info.
     pub name: String,
+    /// How it is compared.
     pub kind: MatchKind,
+    /// The field that is compared.
     pub field: FieldRef,
     /// Words of a static mask.
     pub mask: Option<Vec<u64>>,
@@ -25,73 +34,111 @@ pub struct TableKey {
     pub shift: u32,
 }
 
+/// A match-action table.
 #[derive(Debug)]
 pub struct Table {
+    /// Name in the P4Info.
     pub name: String,
+    /// In the order of the P4 source.
     pub keys: Vec<TableKey>,
+    /// Words of the packed key.
     pub key_words: usize,
     /// The strongest kind among the keys.
     pub kind: MatchKind,
+    /// Most entries that can be added.
     pub max_size: usize,
+    /// Hits of its entries are counted.
     pub with_counters: bool,
-    /// Counter array that P4Info attaches to this table.
+    /// Its direct meter, and the field for the colour.
     pub direct_meter: Option<(u32, FieldRef)>,
+    /// Numbers of its actions.
     pub action_ids: Vec<u32>,
+    /// What follows.
     pub next: NextNode,
+    /// Runs on a miss.
     pub default: Option<ActionCall>,
+    /// The default action cannot be changed.
     pub default_is_const: bool,
+    /// Compiled into the program.
     pub const_entries: Vec<ConstEntry>,
+    /// Its action profile.
     pub profile: Option<u32>,
     /// The table's own actions for those of its profile, in their order.
     pub profile_actions: Vec<u32>,
 }
 
+/// The node that follows a table, [`END`](crate::END) for none.
 #[derive(Debug)]
 pub enum NextNode {
+    /// `if (table.apply().hit)`.
     HitMiss {
+        /// After a hit.
         hit: u32,
+        /// After a miss.
         miss: u32,
     },
-    /// Pairs of action id and node; `base` when no default action ran.
+    /// `switch (table.apply().action_run)`.
     ByAction {
+        /// Pairs of action and node.
         nodes: Vec<(u32, u32)>,
+        /// For the other actions, and without an action.
         base: u32,
     },
 }
 
+/// An action with its data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionCall {
+    /// Number of the action.
     pub action: u32,
+    /// Words of its data.
     pub args: Vec<u64>,
 }
 
+/// What an entry compares a key with; values in words, most significant first.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum MatchValue {
+    /// All bits.
     Exact(Vec<u64>),
+    /// A prefix.
+    #[allow(missing_docs)]
     Lpm { value: Vec<u64>, prefix_bits: u32 },
+    /// Masked bits.
+    #[allow(missing_docs)]
     Ternary { value: Vec<u64>, mask: Vec<u64> },
+    /// Both bounds included.
+    #[allow(missing_docs)]
     Range { low: Vec<u64>, high: Vec<u64> },
 }
 
+/// An entry that is compiled into the program.
 #[derive(Debug)]
 pub struct ConstEntry {
+    /// One per key.
     pub matches: Vec<MatchValue>,
     /// Smaller wins.
     pub priority: i32,
+    /// What it runs.
     pub call: ActionCall,
 }
 
+/// An action profile, with or without selector.
 #[derive(Debug)]
 pub struct Profile {
+    /// Name in the P4Info.
     pub name: String,
+    /// Most members.
     pub max_size: usize,
+    /// Hash that selects a group's member.
     pub selector: Option<Calculation>,
     /// Actions of its tables, each once.
     pub actions: Vec<ProfileAction>,
 }
 
+/// An action that members may have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProfileAction {
+    /// Name of the action.
     pub name: String,
     /// Widths of its parameters in bits.
     pub widths: Vec<u32>,
@@ -100,6 +147,8 @@ pub struct ProfileAction {
 /// What one `digest()` sends to the controller.
 #[derive(Debug)]
 pub struct LearnList {
+    /// Name of the digest.
     pub name: std::sync::Arc<str>,
+    /// In the order in which they are sent.
     pub fields: Vec<FieldRef>,
 }

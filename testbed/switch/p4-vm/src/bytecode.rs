@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is executed per packet: small steps that touch words of the header
-//! vector, an accumulator and an index. Everything a step needs is in the step.
+//! Bytecode: small instructions on words of the header vector, an accumulator and
+//! an index. An instruction holds all that it needs.
 
 use p4_ir::{ActionCall, Algorithm, Bits, Primitive};
 
@@ -229,6 +229,6 @@ pub enum Op {
 #[derive(Debug, Default)]
 pub struct Flow {
     pub ops: Box<[Op]>,
-    /// Where each node begins; [`p4_ir::END`] for one that is never reached.
+    /// Position of each node; [`p4_ir::END`] for one that is never entered.
     pub starts: Box<[u32]>,
 }

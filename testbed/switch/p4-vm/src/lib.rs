@@ -6,6 +6,7 @@
 //! and the state that outlives a packet: table entries, registers, counters,
 //! meters. Time and queues belong to the traffic manager.
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 mod bytecode;
 mod engine;
@@ -23,5 +24,5 @@ pub use image::Image;
 pub use metadata::{get, put};
 pub use packet::{Frame, Packet, Requests, instance_type};
 pub use state::cells::{Count, Meter, MeterRates, Register};
-pub use state::profiles::{Choice, ProfileState};
+pub use state::profiles::{Choice, Member, ProfileState};
 pub use state::tables::{Entry, EntryId, TableError, TableState};

@@ -6,11 +6,17 @@ use std::sync::Arc;
 
 /// Values of `standard_metadata.instance_type`.
 pub mod instance_type {
+    /// Received.
     pub const NORMAL: u64 = 0;
+    /// Made at the end of ingress.
     pub const INGRESS_CLONE: u64 = 1;
+    /// Made at the end of egress.
     pub const EGRESS_CLONE: u64 = 2;
+    /// Back from egress.
     pub const RECIRCULATED: u64 = 4;
+    /// Of a multicast group.
     pub const REPLICATION: u64 = 5;
+    /// Back from ingress.
     pub const RESUBMITTED: u64 = 6;
 }
 
@@ -46,24 +52,28 @@ impl Deref for Frame {
     }
 }
 
+/// A packet.
 #[derive(Debug)]
 pub struct Packet {
     /// The header vector.
     pub words: Box<[u64]>,
     /// The frame as it was received, shared with clones.
     pub frame: Frame,
-    /// The part of the frame behind the parsed headers.
+    /// The part of the frame after the parsed headers.
     pub payload: Range<usize>,
+    /// What the program asked for.
     pub requests: Requests,
     /// What the program sees as `packet_length`; headers added and removed
     /// change it.
     pub length_bytes: u32,
     /// As received: what counters and meters count.
     pub ingress_bytes: u32,
+    /// Port that received it.
     pub ingress_port: u32,
 }
 
 impl Packet {
+    /// The frame after the parsed headers.
     pub fn payload(&self) -> &[u8] {
         self.frame.get(self.payload.clone()).unwrap_or_default()
     }
@@ -76,6 +86,7 @@ pub struct Requests {
     pub clone: Option<(u32, u32)>,
     /// Field list.
     pub resubmit: Option<u32>,
+    /// Field list.
     pub recirculate: Option<u32>,
     /// Frame length to cut to on transmission.
     pub truncate_bytes: Option<u32>,

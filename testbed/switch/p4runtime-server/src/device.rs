@@ -187,7 +187,7 @@ impl Device {
         Ok(())
     }
 
-    /// Applies a batch; each update stands for itself.
+    /// Applies a batch; an update that fails does not stop the others.
     pub async fn write(&mut self, updates: &[p4::Update]) -> Result<(), Status> {
         if self.current_pipeline().is_none() {
             return Err(no_pipeline().into());

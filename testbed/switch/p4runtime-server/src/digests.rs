@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Digest messages gathered into lists, and those not yet acknowledged kept
+//! Digest messages batched into lists, and those not yet acknowledged kept
 //! back. Pure bookkeeping: lists are returned, not sent.
 
 use crate::pipeline::{Layout, Pipeline};
@@ -34,7 +34,7 @@ struct Gatherer {
 }
 
 impl Digests {
-    /// Begins anew with the digests of a pipeline, none configured.
+    /// Restarts with the digests of a pipeline, none configured.
     pub fn new(pipeline: &Pipeline) -> Self {
         let by_name = pipeline.digests.values().map(|d| {
             let gatherer = Gatherer {

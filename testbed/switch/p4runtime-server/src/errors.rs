@@ -18,13 +18,17 @@ const ERROR_TYPE: &str = "type.googleapis.com/p4.v1.Error";
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Failure {
+    /// gRPC status code.
     pub code: Code,
+    /// What is wrong, where, and what to do.
     pub message: String,
 }
 
+/// Result of a check or change.
 pub type Outcome<T> = Result<T, Failure>;
 
 impl Failure {
+    /// Any code.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -32,26 +36,32 @@ impl Failure {
         }
     }
 
+    /// `INVALID_ARGUMENT`.
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(Code::InvalidArgument, message)
     }
 
+    /// `NOT_FOUND`.
     pub fn not_found(message: impl Into<String>) -> Self {
         Self::new(Code::NotFound, message)
     }
 
+    /// `OUT_OF_RANGE`.
     pub fn out_of_range(message: impl Into<String>) -> Self {
         Self::new(Code::OutOfRange, message)
     }
 
+    /// `PERMISSION_DENIED`.
     pub fn denied(message: impl Into<String>) -> Self {
         Self::new(Code::PermissionDenied, message)
     }
 
+    /// `FAILED_PRECONDITION`.
     pub fn precondition(message: impl Into<String>) -> Self {
         Self::new(Code::FailedPrecondition, message)
     }
 
+    /// `UNIMPLEMENTED`.
     pub fn unsupported(message: impl Into<String>) -> Self {
         Self::new(Code::Unimplemented, message)
     }

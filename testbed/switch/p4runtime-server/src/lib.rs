@@ -2,9 +2,9 @@
 //! P4Runtime 1.5 server over any [`Target`] that can load a BMv2 program.
 //!
 //! [`Server`] is the gRPC service. It checks every request against the P4Info
-//! ([`pipeline`], [`matchfields`], [`actions`], [`replication`]), keeps what was
-//! written ([`store`]) and has the [`target`] carry it out ([`write`], [`read`]).
-//! [`arbitration`] decides who may write; [`errors`] is the error model.
+//! (`pipeline`, `matchfields`, `actions`, `replication`), keeps what was
+//! written (`store`) and has the [`target`] carry it out (`write`, `read`).
+//! `arbitration` decides who may write; [`errors`] is the error model.
 //!
 //! Supported: table entries with default entries, action profiles and selectors
 //! (members, groups, action sets), direct and indirect counters and meters,
@@ -12,27 +12,31 @@
 //! and packet-out, all actions of SetForwardingPipelineConfig.
 //! Answered with `UNIMPLEMENTED`: watch ports, idle timeouts, counters per
 //! colour of a meter, role configurations, atomic batches, externs.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
-pub mod actions;
-pub mod arbitration;
-pub mod bytestring;
-pub mod device;
-pub mod digests;
+mod actions;
+mod arbitration;
+mod bytestring;
+mod device;
+mod digests;
 pub mod errors;
-mod inner;
-pub mod matchfields;
-pub mod packetio;
-pub mod pipeline;
-pub mod program;
-pub mod read;
-pub mod replication;
+mod forwarding;
+mod matchfields;
+mod options;
+mod packetio;
+mod pipeline;
+mod program;
+mod read;
+mod replication;
 mod service;
-pub mod store;
-pub mod stream;
-mod streaming;
+mod shared;
+mod store;
+mod stream_channel;
+mod streams;
 pub mod target;
-mod tasks;
-pub mod write;
+mod write;
 
-pub use service::{Options, Server};
+pub use options::Options;
+pub use service::Server;
 pub use target::Target;

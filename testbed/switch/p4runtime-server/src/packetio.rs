@@ -48,7 +48,7 @@ impl HeaderInfo {
         bytestring::bytes_for(self.fields.iter().map(|f| f.bits).sum())
     }
 
-    /// The frame a packet-out stands for.
+    /// The frame of a packet-out.
     pub fn pack(&self, packet: &p4::PacketOut) -> Outcome<Bytes> {
         if let Some(m) = packet
             .metadata
@@ -90,7 +90,7 @@ impl HeaderInfo {
         Ok(frame.into())
     }
 
-    /// The packet-in a frame stands for; `None` if shorter than the header.
+    /// The packet-in of a frame; `None` if shorter than the header.
     pub fn unpack(&self, frame: &Bytes) -> Option<p4::PacketIn> {
         let header = frame.get(..self.bytes())?;
         let mut at = 0;

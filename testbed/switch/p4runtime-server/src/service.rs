@@ -2,11 +2,12 @@
 //! The gRPC service: order of checks, and the wiring of the other modules.
 
 use crate::errors::{Failure, Outcome};
-use crate::inner::Inner;
-use crate::stream::Outgoing;
-use crate::streaming::serve_stream;
+use crate::forwarding;
+use crate::options::Options;
+use crate::shared::Shared;
+use crate::stream_channel::serve_stream;
+use crate::streams::Outgoing;
 use crate::target::Target;
-use crate::tasks;
 use std::pin::Pin;
 use std::sync::Arc;
 use tidemark_proto::p4::v1 as p4;
@@ -19,52 +20,35 @@ use tonic::{Request, Response, Status, Streaming};
 const MAX_MESSAGE_BYTES: usize = 256 << 20;
 const API_VERSION: &str = "1.5.0";
 
-/// How a server presents itself.
-#[derive(Clone, Debug)]
-pub struct Options {
-    pub device_id: u64,
-    /// Clients at a time, and roles ever.
-    pub max_streams: usize,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            device_id: 1,
-            max_streams: 64,
-        }
-    }
-}
-
 /// A P4Runtime server for one device. Clones serve the same device.
 #[derive(Clone)]
 pub struct Server {
-    inner: Arc<Inner>,
+    shared: Arc<Shared>,
 }
 
 impl Server {
     /// Must be called within a tokio runtime that has time enabled.
     pub fn new(target: Arc<dyn Target>, options: Options) -> Self {
-        let inner = Arc::new(Inner::new(target, &options));
-        tokio::spawn(tasks::forward_packets(
-            Arc::downgrade(&inner),
-            inner.target.packet_in(),
+        let shared = Arc::new(Shared::new(target, &options));
+        tokio::spawn(forwarding::forward_packets(
+            Arc::downgrade(&shared),
+            shared.target.packet_in(),
         ));
-        tokio::spawn(tasks::forward_digests(
-            Arc::downgrade(&inner),
-            inner.target.digests(),
+        tokio::spawn(forwarding::forward_digests(
+            Arc::downgrade(&shared),
+            shared.target.digests(),
         ));
-        Self { inner }
+        Self { shared }
     }
 
     /// Sets the pipeline from inside the process, as VERIFY_AND_COMMIT would.
     pub async fn load(&self, config: p4::ForwardingPipelineConfig) -> Outcome<()> {
         use p4::set_forwarding_pipeline_config_request::Action;
-        let mut device = self.inner.device.write().await;
+        let mut device = self.shared.device.write().await;
         device
             .set_pipeline(Action::VerifyAndCommit, Some(config))
             .await?;
-        self.inner.restart_digests(&device);
+        self.shared.restart_digests(&device);
         Ok(())
     }
 
@@ -73,17 +57,18 @@ impl Server {
     /// # Errors
     /// As the Write RPC: details say which update was refused and why.
     pub async fn write(&self, updates: &[p4::Update]) -> Result<(), Status> {
-        let mut device = self.inner.device.write().await;
+        let mut device = self.shared.device.write().await;
         let result = device.write(updates).await;
-        self.inner.configure_digests(&device);
+        self.shared.configure_digests(&device);
         result
     }
 
     /// Packet-ins that no primary client took in time.
     pub fn packets_dropped(&self) -> u64 {
-        self.inner.streams().packets_dropped
+        self.shared.streams().packets_dropped
     }
 
+    /// The gRPC service.
     pub fn into_service(self) -> P4RuntimeServer<Self> {
         P4RuntimeServer::new(self)
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
@@ -111,19 +96,19 @@ impl P4Runtime for Server {
         &self,
         request: Request<p4::WriteRequest>,
     ) -> Result<Response<p4::WriteResponse>, Status> {
-        let inner = self.inner.clone();
+        let shared = self.shared.clone();
         let r = request.into_inner();
         to_the_end(async move {
-            inner.check_device(r.device_id)?;
-            let mut device = inner.device.write().await;
-            inner.check_primary(&r.role, r.role_id, r.election_id.as_ref())?;
+            shared.check_device(r.device_id)?;
+            let mut device = shared.device.write().await;
+            shared.check_primary(&r.role, r.role_id, r.election_id.as_ref())?;
             if r.atomicity != p4::write_request::Atomicity::ContinueOnError as i32 {
                 return Err(
                     Failure::unsupported("only atomicity CONTINUE_ON_ERROR is supported").into(),
                 );
             }
             let result = device.write(&r.updates).await;
-            inner.configure_digests(&device);
+            shared.configure_digests(&device);
             result.map(|()| p4::WriteResponse {})
         })
         .await
@@ -134,8 +119,8 @@ impl P4Runtime for Server {
         request: Request<p4::ReadRequest>,
     ) -> Result<Response<Self::ReadStream>, Status> {
         let r = request.into_inner();
-        self.inner.check_device(r.device_id)?;
-        let answer = self.inner.device.read().await.read(&r.entities).await;
+        self.shared.check_device(r.device_id)?;
+        let answer = self.shared.device.read().await.read(&r.entities).await;
         Ok(Response::new(Box::pin(tokio_stream::iter(answer))))
     }
 
@@ -143,12 +128,12 @@ impl P4Runtime for Server {
         &self,
         request: Request<p4::SetForwardingPipelineConfigRequest>,
     ) -> Result<Response<p4::SetForwardingPipelineConfigResponse>, Status> {
-        let inner = self.inner.clone();
+        let shared = self.shared.clone();
         let r = request.into_inner();
         to_the_end(async move {
-            inner.check_device(r.device_id)?;
-            let mut device = inner.device.write().await;
-            inner.check_primary(&r.role, r.role_id, r.election_id.as_ref())?;
+            shared.check_device(r.device_id)?;
+            let mut device = shared.device.write().await;
+            shared.check_primary(&r.role, r.role_id, r.election_id.as_ref())?;
             let action = r.action();
             let before = device.pipeline().cloned();
             let result = device.set_pipeline(action, r.config).await;
@@ -158,7 +143,7 @@ impl P4Runtime for Server {
                 _ => false,
             };
             if !same {
-                inner.restart_digests(&device);
+                shared.restart_digests(&device);
             }
             result?;
             Ok(p4::SetForwardingPipelineConfigResponse {})
@@ -171,8 +156,8 @@ impl P4Runtime for Server {
         request: Request<p4::GetForwardingPipelineConfigRequest>,
     ) -> Result<Response<p4::GetForwardingPipelineConfigResponse>, Status> {
         let r = request.into_inner();
-        self.inner.check_device(r.device_id)?;
-        let device = self.inner.device.read().await;
+        self.shared.check_device(r.device_id)?;
+        let device = self.shared.device.read().await;
         Ok(Response::new(p4::GetForwardingPipelineConfigResponse {
             config: device
                 .current_pipeline()
@@ -184,8 +169,8 @@ impl P4Runtime for Server {
         &self,
         request: Request<Streaming<p4::StreamMessageRequest>>,
     ) -> Result<Response<Self::StreamChannelStream>, Status> {
-        let (id, outbox) = self.inner.streams().open();
-        tokio::spawn(serve_stream(self.inner.clone(), id, request.into_inner()));
+        let (id, outbox) = self.shared.streams().open();
+        tokio::spawn(serve_stream(self.shared.clone(), id, request.into_inner()));
         Ok(Response::new(Box::pin(ReceiverStream::new(outbox))))
     }
 
@@ -193,10 +178,10 @@ impl P4Runtime for Server {
         &self,
         request: Request<p4::CapabilitiesRequest>,
     ) -> Result<Response<p4::CapabilitiesResponse>, Status> {
-        // Device 0 stands for the server itself.
+        // Device 0 means the server itself.
         match request.into_inner().device_id {
             0 => {}
-            id => self.inner.check_device(id)?,
+            id => self.shared.check_device(id)?,
         }
         Ok(Response::new(p4::CapabilitiesResponse {
             p4runtime_api_version: API_VERSION.to_owned(),

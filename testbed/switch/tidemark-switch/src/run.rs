@@ -25,7 +25,7 @@ use traffic_manager::Switch;
 /// Runs until SIGINT or SIGTERM.
 ///
 /// # Errors
-/// Bad program, interface, namespace or address: nothing is left behind.
+/// Bad program, interface, namespace or address: nothing stays configured.
 pub fn run(args: RunArgs) -> Result<()> {
     let mut switch = Switch::new();
     if let Some(path) = &args.program {

@@ -12,6 +12,7 @@
 //! Order of clone, resubmit, multicast, drop and recirculation, and what each
 //! sets in `standard_metadata`, are those of BMv2's simple_switch.
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 mod copies;
 mod egress;

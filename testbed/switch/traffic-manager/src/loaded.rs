@@ -16,9 +16,11 @@ const MAX_DIGESTS: usize = 1024;
 
 /// The engine that runs the program, and what is configured for that program.
 pub struct Loaded {
+    /// Runs the program.
     pub engine: Engine,
     /// Multicast groups.
     pub groups: FxHashMap<u32, Vec<Replica>>,
+    /// Clone sessions.
     pub sessions: FxHashMap<u32, CloneSession>,
     /// Names and fields of digests, to be fetched.
     pub digests: VecDeque<(Arc<str>, Bytes)>,

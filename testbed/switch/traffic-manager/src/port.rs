@@ -12,10 +12,12 @@ pub const WIRE_OVERHEAD_BYTES: u64 = 24;
 pub const MIN_FRAME_BYTES: u64 = 60;
 /// Depth of a port's queue unless set otherwise.
 pub const DEFAULT_DEPTH_PACKETS: u32 = 4096;
+/// Rate, delay and queue of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortConfig {
     /// 0: no serialisation time.
     pub rate_bps: u64,
+    /// Propagation delay.
     pub delay_ns: u64,
     /// 0: unlimited.
     pub depth_packets: u32,
@@ -31,8 +33,10 @@ impl Default for PortConfig {
     }
 }
 
+/// A port with its queue.
 #[derive(Debug, Default)]
 pub struct Port {
+    /// Set by [`Switch::configure`](crate::Switch::configure).
     pub config: PortConfig,
     pub(crate) queue: VecDeque<Box<Packet>>,
     /// Bytes of the frames in the queue, as the program counts them.
@@ -44,13 +48,18 @@ pub struct Port {
     /// A `Serve` event is under way.
     pub(crate) serving: bool,
     pub(crate) flying: VecDeque<(u64, Vec<u8>)>,
+    /// Packets that the full queue refused.
     pub tail_dropped_packets: u64,
+    /// Bytes that the full queue refused.
     pub tail_dropped_bytes: u64,
+    /// Packets sent.
     pub tx_packets: u64,
+    /// Bytes sent.
     pub tx_bytes: u64,
 }
 
 impl Port {
+    /// Packets in the queue.
     pub fn queue_packets(&self) -> usize {
         self.queue.len()
     }

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Counters of the whole switch.
 
+/// Counters since the start.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Stats {
+    /// Frames received.
     pub received: u64,
+    /// Packets that the ingress pipeline dropped.
     pub dropped_ingress: u64,
+    /// Packets that the egress pipeline dropped.
     pub dropped_egress: u64,
+    /// Clones made.
     pub clones: u64,
     /// `priority` above 0, for which there is no queue.
     pub dropped_priority: u64,

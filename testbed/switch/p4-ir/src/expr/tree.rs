@@ -5,7 +5,9 @@ use num_bigint::BigInt;
 
 use crate::field::FieldRef;
 
+/// Operators with two operands, on integers without bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub enum BinOp {
     Add,
     Sub,
@@ -27,15 +29,20 @@ pub enum BinOp {
     BoolOr,
 }
 
+/// Operators with one operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnOp {
+    /// `~`.
     BitNot,
+    /// `!`.
     BoolNot,
+    /// `-`.
     Neg,
     /// Any value to 0 or 1.
     Bool,
 }
 
+/// Casts to a width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WrapOp {
     /// Into the signed range of the width.
@@ -46,33 +53,45 @@ pub enum WrapOp {
     SaturateSigned,
 }
 
+/// An expression.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Expr {
+    /// A constant.
     Const(i64),
+    /// A constant beyond `i64`.
     BigConst(Box<BigConst>),
+    /// A field.
     Field(FieldRef),
     /// Field number `field` of the element of `stack` extracted last.
+    #[allow(missing_docs)]
     StackLast {
         stack: u32,
         field: u32,
     },
+    /// Field of the stack element that `index` selects; 0 outside.
+    #[allow(missing_docs)]
     StackAt {
         stack: u32,
         field: u32,
         index: Box<Expr>,
     },
     /// An action's argument: offset in words into its data.
+    #[allow(missing_docs)]
     Arg {
         offset: u32,
         width: u32,
     },
+    /// One operand.
     Un(UnOp, Box<Expr>),
+    /// Two operands.
     Bin(BinOp, Box<(Expr, Expr)>),
     /// Condition, then, else.
     Cond(Box<(Expr, Expr, Expr)>),
+    /// Cast to that many bits.
     Wrap(WrapOp, u32, Box<Expr>),
     /// Both invalid, or both valid with equal fields.
     HeadersEqual(u32, u32),
+    /// All elements equal.
     StacksEqual(u32, u32),
     /// Index of the element extracted last.
     LastIndex(u32),
@@ -87,11 +106,14 @@ pub trait Widths {
 /// A constant that does not fit `i64`, and its low bits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BigConst {
+    /// The value.
     pub value: BigInt,
+    /// Its low 128 bits.
     pub low: i128,
 }
 
 impl BigConst {
+    /// Any value.
     pub fn new(value: BigInt) -> Self {
         let mut w = [0u64; 2];
         crate::bits::words_from_big(&value, 128, &mut w);

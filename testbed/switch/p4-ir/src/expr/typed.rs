@@ -5,16 +5,23 @@ use super::fits::{fits, need};
 use super::simplify::simplify;
 use super::tree::{Expr, Widths};
 
+/// Integers that give an expression's exact result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arithmetic {
+    /// 64 bits, two's complement.
     Wrapping64,
+    /// 128 bits, two's complement.
     Wrapping128,
+    /// No bound.
     Unbounded,
 }
 
+/// An expression and its arithmetic.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TypedExpr {
+    /// Simplified.
     pub expr: Expr,
+    /// Wide enough for all that counts of the result.
     pub arithmetic: Arithmetic,
 }
 

@@ -27,6 +27,7 @@ impl Engine {
         Some((l.name.clone(), out.into()))
     }
 
+    /// An action profile and its members.
     pub fn profile_mut(&mut self, name: &str) -> Option<(&Profile, &mut ProfileState)> {
         let i = self
             .image
@@ -40,6 +41,7 @@ impl Engine {
         ))
     }
 
+    /// Cells of a meter.
     pub fn meter_mut(&mut self, name: &str) -> Option<&mut Vec<Meter>> {
         let i = self
             .image
@@ -61,6 +63,7 @@ impl Engine {
         self.value_sets.get_mut(i)
     }
 
+    /// Cells of a counter.
     pub fn counter_mut(&mut self, name: &str) -> Option<&mut Vec<Count>> {
         let i = self
             .image
@@ -71,6 +74,7 @@ impl Engine {
         self.cells.counters.get_mut(i)
     }
 
+    /// Cells of a register.
     pub fn register_mut(&mut self, name: &str) -> Option<&mut Register> {
         let i = self
             .image

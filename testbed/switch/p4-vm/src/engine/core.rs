@@ -17,10 +17,14 @@ use crate::vector::set_word;
 /// BMv2's default.
 pub const DEFAULT_DROP_PORT: u32 = 511;
 
+/// A program with the state that outlives a packet.
 pub struct Engine {
+    /// The program.
     pub image: Image,
-    pub cells: Cells,
-    pub tables: Vec<TableState>,
+    /// Registers, counters and meters.
+    pub(super) cells: Cells,
+    /// Entries, by the numbers of the tables.
+    pub(super) tables: Vec<TableState>,
     pub(super) profiles: Vec<ProfileState>,
     pub(super) value_sets: ValueSets,
     /// Words of a fresh packet: all zero but the validity of metadata.
@@ -75,6 +79,7 @@ impl Engine {
         }
     }
 
+    /// The egress port of dropped packets.
     pub fn drop_port(&self) -> u32 {
         self.drop_port
     }
@@ -112,6 +117,7 @@ impl Engine {
         p.requests.exit = false;
     }
 
+    /// Egress pipeline.
     pub fn egress(&mut self, p: &mut Packet, now_us: u64) {
         let mut exec = self.exec(now_us);
         let flow = &exec.image.code.egress;

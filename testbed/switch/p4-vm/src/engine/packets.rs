@@ -37,6 +37,7 @@ impl Engine {
         self.receive_shared(port, shared.into(), now_us)
     }
 
+    /// As [`Self::receive`], without a copy of the frame.
     pub fn receive_shared(&mut self, port: u32, frame: Frame, now_us: u64) -> Box<Packet> {
         let mut p = self.blank();
         p.words.copy_from_slice(&self.fresh);

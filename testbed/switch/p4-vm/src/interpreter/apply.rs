@@ -68,7 +68,7 @@ impl Exec<'_> {
         put(p, Some(target), colour);
     }
 
-    /// Runs the member that the entry's choice comes to. An empty group does
+    /// Runs the member that the entry's choice leads to. An empty group does
     /// nothing.
     #[cold]
     fn apply_choice(

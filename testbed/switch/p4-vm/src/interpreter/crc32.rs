@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! CRC-32 (ISO-HDLC) of short inputs in words, eight bytes at a time.
 
-/// `TABLES[k][b]`: what byte `b` comes to with `k` zero bytes behind it.
+/// `TABLES[k][b]`: the CRC of byte `b` with `k` zero bytes after it.
 static TABLES: [[u32; 256]; 8] = tables();
 
 const fn tables() -> [[u32; 256]; 8] {

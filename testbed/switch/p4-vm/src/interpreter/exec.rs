@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Instructions that are rare or long; the others are in [`super::run`].
+//! Primitives without bytecode of their own: rare or long ones.
 
 use super::env::Env;
 use super::eval;
@@ -37,7 +37,7 @@ impl Exec<'_> {
         }
     }
 
-    pub fn rare(&mut self, i: &Primitive, args: &[u64], p: &mut Packet) {
+    pub fn primitive(&mut self, i: &Primitive, args: &[u64], p: &mut Packet) {
         match i {
             Primitive::Set { dst, value } | Primitive::Set64 { dst, value } => {
                 store(&self.image.program, value, args, *dst, p)
@@ -174,7 +174,7 @@ impl Exec<'_> {
                 index,
                 value,
             } => self.register_write(*register, index, value, args, p),
-            // Jumps are steps.
+            // Jumps are bytecode.
             Primitive::Jump(_) | Primitive::JumpIfZero { .. } => {}
         }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The deparser's order, laid out at load: which words of the header vector
-//! become which bytes of the frame.
+//! The layout of the deparser: which words of the header vector become which
+//! bytes of the frame.
 
 use p4_ir::Header;
 
@@ -32,7 +32,7 @@ struct Lane {
 #[derive(Debug, Default)]
 pub struct DeparserLayout {
     pub items: Vec<Item>,
-    /// What all words come to, in bytes.
+    /// Bytes of all words together.
     bytes: usize,
 }
 
@@ -77,7 +77,7 @@ impl DeparserLayout {
     }
 }
 
-/// Writes the headers to `out` from byte `at` on, up to one that goes by field;
+/// Writes the headers to `out` from byte `at` on, up to one that is written field by field;
 /// returns what is left, that header, and where the written ones end.
 ///
 /// A call, so that what the loop needs stays in registers.
@@ -114,7 +114,7 @@ impl Item {
         let window: &mut [u8; WINDOW] = window;
         let mut end = 0;
         for (word, lane) in words.iter().zip(&self.lanes) {
-            // All but the last word come to less than this.
+            // All but the last word take less than this.
             let eight = window[end % (MOST * 8)..].first_chunk_mut();
             if let Some(b) = eight {
                 *b = (word << (lane.shift & 63)).to_be_bytes();

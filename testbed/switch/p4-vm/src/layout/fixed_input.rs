@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The input of a hash as words, laid out at load.
+//! The input of a hash whose layout never varies, as words.
 
 use p4_ir::CalcInput;
 use p4_ir::bits::words_for;
@@ -7,7 +7,7 @@ use p4_ir::bits::words_for;
 /// Most words of such an input.
 const MOST: usize = 8;
 
-/// Gathered input: big-endian words, zero behind the last byte.
+/// The input: big-endian words, zero after the last byte.
 pub type Words = [u64; MOST];
 
 #[derive(Debug, Clone, PartialEq)]
@@ -81,7 +81,7 @@ impl FixedInput {
     }
 }
 
-/// Gathered words as bytes.
+/// The words as bytes.
 pub fn bytes(words: &Words) -> [u8; MOST * 8] {
     let mut out = [0; MOST * 8];
     for (o, w) in out.chunks_exact_mut(8).zip(words) {
@@ -165,7 +165,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn words_are_the_fields_one_behind_the_other(
+        fn words_are_the_fields_in_order(
             fields in prop::collection::vec((any::<u64>(), 1u8..=64, 0u8..64, any::<bool>()), 0..9),
             wide in any::<[u64; 2]>(),
             wide_bits in 65u32..=128,
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_varies_is_not_laid_out() {
+    fn input_of_varying_length_has_no_layout() {
         let variable = FieldRef {
             variable: true,
             ..FieldRef::alone(1, 80)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The nodes of a pipeline as one list: what lies between two tables runs
-//! without interruption, and assignments are gathered across nodes.
+//! without interruption, and stores are coalesced across nodes.
 
 use super::emitter::{Emitter, Label};
 use super::{expressions, primitives};
@@ -47,7 +47,7 @@ impl Builder<'_> {
         self.starts.get(node as usize).is_none_or(|s| *s != END)
     }
 
-    /// Lays nodes out one behind the other until the way ends.
+    /// Lays nodes out one after the other until the path ends.
     fn from(&mut self, mut node: u32) {
         if self.done(node) {
             return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Fields that hold copies of other fields: p4c copies much into temporaries,
-//! and what reads the temporary may as well read the original.
+//! Copy propagation: p4c copies many fields into temporaries, and what reads the
+//! temporary can read the original.
 
 use p4_ir::Bits;
 
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_copy_comes_from_the_original() {
+    fn a_part_of_a_copy_is_read_from_the_original() {
         let mut c = Copies::default();
         c.learn(field(5, 8, 32), field(9, 48, 16));
         assert_eq!(c.origin(field(5, 8, 32)), field(9, 48, 16));

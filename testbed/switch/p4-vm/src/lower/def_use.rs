@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which words a step reads and writes.
+//! Def-use: which words an instruction reads and writes.
 
 use crate::bytecode::Op;
 
@@ -10,7 +10,7 @@ pub struct DefUse {
 }
 
 impl DefUse {
-    /// `None` for a step that depends on more than words, or jumps.
+    /// `None` for an instruction that depends on more than words, or jumps.
     pub fn of(op: &Op) -> Option<Self> {
         let mut t = Self::default();
         match op {
@@ -43,7 +43,7 @@ impl DefUse {
         Some(t)
     }
 
-    /// May the two change places?
+    /// The two may change places.
     pub fn independent(&self, other: &Self) -> bool {
         let apart = |a: &[u32], b: &[u32]| a.iter().all(|x| !b.contains(x));
         // What is written is among what is read.

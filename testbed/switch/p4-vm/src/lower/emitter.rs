@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A list of steps under construction.
+//! Assembles a list of instructions.
 
 use super::copy_propagation::Copies;
 use super::def_use::DefUse;
@@ -26,7 +26,7 @@ pub struct Emitter<'a> {
     ops: Vec<Op>,
     labels: Vec<u32>,
     pending: PendingStores,
-    /// Steps before this position stay as they are.
+    /// Instructions before this position stay as they are.
     sealed: usize,
 }
 
@@ -56,7 +56,7 @@ impl<'a> Emitter<'a> {
         Label(self.labels.len() as u32 - 1)
     }
 
-    /// The label is here. More labels may be at one place.
+    /// The label is here. Several labels may share a place.
     pub fn place(&mut self, l: Label) {
         self.copies.clear();
         self.flush();
@@ -77,19 +77,19 @@ impl<'a> Emitter<'a> {
         self.ops.extend(self.pending.take());
     }
 
-    /// A step that must stay where it is, and may write anything.
+    /// An instruction that must stay where it is, and may write anything.
     pub fn push(&mut self, op: Op) {
         self.copies.clear();
         self.push_jump(op);
     }
 
-    /// A step that must stay where it is, and writes nothing.
+    /// An instruction that must stay where it is, and writes nothing.
     pub fn push_jump(&mut self, op: Op) {
         self.flush();
         self.ops.push(op);
     }
 
-    /// Steps that touch nothing but these words (and no packet state that
+    /// Instructions that touch nothing but these words (and no packet state that
     /// assignments depend on).
     pub fn push_local(&mut self, ops: Vec<Op>, reads: &[u32], writes: &[u32]) {
         for w in writes {
@@ -107,8 +107,8 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Adds the step to an earlier one of its kind, if all between them touch
-    /// other words.
+    /// Adds the instruction to an earlier one of its kind, if all between them
+    /// touch other words.
     fn join(&mut self, op: Op) {
         let touched = DefUse::of(&op);
         let open = self.ops.get_mut(self.sealed..).unwrap_or_default();
@@ -151,14 +151,15 @@ impl<'a> Emitter<'a> {
                 back.push(at);
             }
         }
-        // Jumps lead forward: backward over a step behind the end.
+        // Jumps lead forward: one that leads back goes through an instruction
+        // after the end.
         if !back.is_empty() {
             self.ops.push(Op::End);
         }
         for at in back {
-            let behind = self.ops.len() as u32;
+            let after = self.ops.len() as u32;
             if let Some(target) = self.ops.get_mut(at).and_then(target) {
-                let to = std::mem::replace(target, behind);
+                let to = std::mem::replace(target, after);
                 self.ops.push(Op::Back(to));
             }
         }
@@ -166,7 +167,7 @@ impl<'a> Emitter<'a> {
     }
 }
 
-/// Where the step may jump to.
+/// Where the instruction may jump to.
 fn target(op: &mut Op) -> Option<&mut u32> {
     match op {
         Op::Jump(target)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Expressions as steps on the accumulator, conditions as jumps.
+//! Expressions as instructions on the accumulator, conditions as jumps.
 
 use super::emitter::{Emitter, Label};
 use crate::bytecode::{Arith, Op};
@@ -9,7 +9,7 @@ use p4_ir::TypedExpr;
 use p4_ir::bits::mask64;
 use p4_ir::{Arithmetic, BinOp, Expr, FieldRef, UnOp, WrapOp};
 
-/// Steps that leave the value in the accumulator, and the words they read.
+/// Instructions that leave the value in the accumulator, and the words they read.
 pub struct Value {
     pub ops: Vec<Op>,
     /// `None`: any.
@@ -46,7 +46,7 @@ fn as_written(c: &TypedExpr) -> Value {
         v.ops = vec![Op::Load(f.into()), Op::Is(relation, n)];
         return v;
     }
-    if c.arithmetic == Arithmetic::Wrapping64 && steps(&c.expr, &mut v).is_some() {
+    if c.arithmetic == Arithmetic::Wrapping64 && instructions(&c.expr, &mut v).is_some() {
         return v;
     }
     Value {
@@ -63,8 +63,8 @@ fn argument(offset: u32, width: u32) -> Bits {
     FieldRef::alone(offset, width).into()
 }
 
-/// `None` where steps cannot express it; `v` is worthless then.
-fn steps(e: &Expr, v: &mut Value) -> Option<()> {
+/// `None` where instructions cannot express it; `v` is worthless then.
+fn instructions(e: &Expr, v: &mut Value) -> Option<()> {
     let op = match e {
         Expr::Const(c) => Op::Imm(*c),
         Expr::BigConst(b) => Op::Imm(b.low as i64),
@@ -80,22 +80,22 @@ fn steps(e: &Expr, v: &mut Value) -> Option<()> {
         }
         Expr::Arg { offset, width } if *width <= 64 => Op::LoadArg(argument(*offset, *width)),
         Expr::Un(UnOp::BitNot, x) => {
-            steps(x, v)?;
+            instructions(x, v)?;
             Op::Xor(-1)
         }
         Expr::Un(UnOp::Neg, x) => {
-            steps(x, v)?;
+            instructions(x, v)?;
             Op::Mul(-1)
         }
         Expr::Wrap(WrapOp::SaturateUnsigned, width, x) if *width < 63 => {
-            steps(x, v)?;
+            instructions(x, v)?;
             Op::Clamp {
                 low: 0,
                 high: mask64(*width) as i64,
             }
         }
         Expr::Wrap(WrapOp::TwosComplement, width, x) if (1..=64).contains(width) => {
-            steps(x, v)?;
+            instructions(x, v)?;
             Op::SignExtend((64 - width) as u8)
         }
         Expr::Bin(op, p) => return operation(*op, &p.0, &p.1, v),
@@ -117,7 +117,7 @@ fn leaf(e: &Expr) -> bool {
 fn operation(op: BinOp, a: &Expr, b: &Expr, v: &mut Value) -> Option<()> {
     if let (BinOp::Shl | BinOp::Shr, Expr::Const(n)) = (op, b) {
         let n = u8::try_from(*n).ok().filter(|n| *n < 64)?;
-        steps(a, v)?;
+        instructions(a, v)?;
         v.ops.push(if op == BinOp::Shl {
             Op::Shl(n)
         } else {
@@ -139,16 +139,16 @@ fn operation(op: BinOp, a: &Expr, b: &Expr, v: &mut Value) -> Option<()> {
         (_, true) => (a, b),
         (true, false) if arith != Arith::Sub => (b, a),
         _ if v.ops.is_empty() => {
-            steps(b, v)?;
+            instructions(b, v)?;
             v.ops.push(Op::Hold);
             // In here, nothing else is kept: `v` is not empty any more.
-            steps(a, v)?;
+            instructions(a, v)?;
             v.ops.push(Op::Held(arith));
             return Some(());
         }
         _ => return None,
     };
-    steps(a, v)?;
+    instructions(a, v)?;
     let constant = match b {
         Expr::Const(c) => Some(*c),
         Expr::BigConst(c) => Some(c.low as i64),
@@ -175,7 +175,7 @@ fn operation(op: BinOp, a: &Expr, b: &Expr, v: &mut Value) -> Option<()> {
     Some(())
 }
 
-/// Steps that set the index.
+/// Instructions that set the index.
 pub fn index(c: &TypedExpr, emitter: &Emitter<'_>) -> Value {
     let mut v = value(c, emitter);
     match v.ops.as_slice() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A hash as one step that reads its fields from where they were copied.
+//! A hash as one instruction that reads its fields from where they were copied.
 
 use super::emitter::Emitter;
 use crate::bytecode::Hash;
@@ -12,7 +12,7 @@ use p4_ir::bits::mask64;
 use p4_ir::{Algorithm, CalcInput, Piece, Program};
 
 /// `None` where the general instruction is needed.
-pub fn step(
+pub fn convert(
     dst: FieldRef,
     base: &TypedExpr,
     calculation: u32,
@@ -60,7 +60,7 @@ fn origins(i: &CalcInput, emitter: &Emitter<'_>) -> Vec<CalcInput> {
     }
 }
 
-/// What was copied from a narrower field begins with zeros.
+/// A copy of a narrower field has zeros in front.
 fn origin(p: Piece, valid: Option<u32>, emitter: &Emitter<'_>) -> Vec<CalcInput> {
     let b = emitter.origin(Bits {
         slot: p.slot,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `dst = condition ? a : b`, which p4c writes as two assignments with jumps
-//! around them, as one step.
+//! If-conversion: `dst = condition ? a : b`, which p4c writes as two assignments with jumps
+//! around them, as one instruction.
 
 use super::emitter::Emitter;
 use crate::bytecode::{Choose, Source};
@@ -83,8 +83,8 @@ fn assigned(i: &Primitive) -> Option<(Bits, Source)> {
     }
 }
 
-/// The step for the diamond that begins the list.
-pub fn step(list: &[Primitive], emitter: &Emitter<'_>) -> Option<Choose> {
+/// The instruction for the diamond at the start of the list.
+pub fn convert(list: &[Primitive], emitter: &Emitter<'_>) -> Option<Choose> {
     let (field, relation, value, to, sources) = shape(list.get(..LENGTH)?)?;
     let [yes, no] = sources.map(|s| Source {
         from: emitter.origin(s.from),

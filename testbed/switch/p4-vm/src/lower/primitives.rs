@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Instructions of an action as steps.
+//! Primitives of an action as instructions.
 
 use super::emitter::{Emitter, Label};
 use super::expressions::{self, Value};
@@ -46,7 +46,7 @@ pub fn append(primitives: &[Primitive], program: &Program, emitter: &mut Emitter
         if begins(at)
             && let Some(c) = primitives
                 .get(at..)
-                .and_then(|list| if_conversion::step(list, emitter))
+                .and_then(|list| if_conversion::convert(list, emitter))
         {
             emitter.push_local(vec![Op::Choose(Box::new(c))], &c.reads(), &[c.to.slot]);
             skip = if_conversion::LENGTH - 1;
@@ -141,7 +141,7 @@ fn one(i: &Primitive, program: &Program, emitter: &mut Emitter<'_>) {
             base,
             calculation,
             max,
-        } => match hash::step(*dst, base, *calculation, max, program, emitter) {
+        } => match hash::convert(*dst, base, *calculation, max, program, emitter) {
             Some(h) => {
                 let reads: Vec<_> = h.input.slots().collect();
                 emitter.push_local(vec![Op::Hash(Box::new(h))], &reads, &[dst.slot]);
@@ -152,7 +152,7 @@ fn one(i: &Primitive, program: &Program, emitter: &mut Emitter<'_>) {
     }
 }
 
-/// The steps as one, if all they do to a field is to multiply and add.
+/// One instruction for a list that only multiplies a field and adds.
 fn affine(ops: &[Op], to: Bits) -> Option<Affine> {
     let (Op::Load(from), steps) = ops.split_first()? else {
         return None;

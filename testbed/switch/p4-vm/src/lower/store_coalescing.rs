@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Gathers assignments of constants and of copied fields into words that are
-//! written once.
+//! Store coalescing: stores of constants and of copied fields into one word
+//! become one store.
 
 use crate::bytecode::{Op, Word};
 
@@ -48,13 +48,13 @@ impl PendingStores {
         self.words.iter().any(|w| w.parts.iter().any(reads))
     }
 
-    /// What reads and writes these words may be done before all that is gathered.
+    /// What reads and writes these words may be done before all pending stores.
     pub fn independent(&self, reads: &[u32], writes: &[u32]) -> bool {
         !reads.iter().any(|s| self.written(*s))
             && !writes.iter().any(|s| self.written(*s) || self.read(*s))
     }
 
-    /// False when it must be written first what was gathered so far.
+    /// False when the pending stores must be written first.
     pub fn add(&mut self, a: Assign) -> bool {
         let source = a.part.filter(|p| !p.argument).map(|p| p.from);
         if source.is_some_and(|s| s == a.slot || self.written(s)) || self.read(a.slot) {
@@ -82,7 +82,7 @@ impl PendingStores {
         true
     }
 
-    /// The gathered assignments as steps.
+    /// The pending stores as instructions.
     pub fn take(&mut self) -> Vec<Op> {
         let (mut words, mut args) = (Vec::new(), Vec::new());
         for w in std::mem::take(&mut self.words) {
@@ -94,7 +94,7 @@ impl PendingStores {
                 mask: 0,
                 rotate: 0,
             };
-            // Parts of the header vector first: what begins the word comes first.
+            // Parts of the header vector first: the first part of a word also clears it.
             let (own, given): (Vec<&Part>, Vec<&Part>) = w.parts.iter().partition(|p| !p.argument);
             if own.is_empty() && given.is_empty() {
                 words.push(next);

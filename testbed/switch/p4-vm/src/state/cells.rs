@@ -4,9 +4,12 @@
 use p4_ir::Program;
 use p4_ir::bits::{bytes_from_words, words_for, words_from_bytes};
 
+/// A cell of a counter.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Count {
+    /// Packets.
     pub packets: u64,
+    /// Bytes of their frames, as received.
     pub bytes: u64,
 }
 
@@ -15,7 +18,7 @@ pub struct Cells {
     pub registers: Vec<Register>,
     pub counters: Vec<Vec<Count>>,
     pub meters: Vec<Vec<Meter>>,
-    /// State of the generator behind `random()`: fixed seed, so that runs repeat.
+    /// State of the generator of `random()`: fixed seed, so that runs repeat.
     pub random: u64,
     pub round_robin: u64,
     /// Assertions of the program that did not hold.
@@ -48,7 +51,7 @@ impl Cells {
         }
     }
 
-    /// xorshift64*: no more than a P4 program's `random()` needs.
+    /// xorshift64*: good enough for a P4 program's `random()`.
     pub fn next_random(&mut self) -> u64 {
         let mut x = self.random;
         x ^= x >> 12;
@@ -59,8 +62,10 @@ impl Cells {
     }
 }
 
+/// A register array.
 #[derive(Debug, Clone)]
 pub struct Register {
+    /// Bits of a cell.
     pub width: u32,
     words_per_cell: usize,
     words: Vec<u64>,
@@ -76,10 +81,12 @@ impl Register {
         }
     }
 
+    /// Number of cells.
     pub fn size(&self) -> usize {
         self.words.len() / self.words_per_cell
     }
 
+    /// Words of a cell, most significant first.
     #[inline]
     pub fn cell(&self, index: usize) -> Option<&[u64]> {
         let start = index.checked_mul(self.words_per_cell)?;
@@ -87,6 +94,7 @@ impl Register {
             .get(start..start.checked_add(self.words_per_cell)?)
     }
 
+    /// Words of a cell, most significant first.
     #[inline]
     pub fn cell_mut(&mut self, index: usize) -> Option<&mut [u64]> {
         let start = index.checked_mul(self.words_per_cell)?;
@@ -103,6 +111,7 @@ impl Register {
         self.cell(index)?.first().copied()
     }
 
+    /// Of a register of at most 64 bits the cell.
     #[inline]
     pub fn first_word_mut(&mut self, index: usize) -> Option<&mut u64> {
         if self.words_per_cell == 1 {
@@ -129,6 +138,7 @@ impl Register {
 /// packet is green, as in BMv2.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Meter {
+    /// `None`: every packet is green.
     pub rates: Option<MeterRates>,
     committed: f64,
     peak: f64,
@@ -138,13 +148,18 @@ pub struct Meter {
 /// Rates per microsecond and bursts, in packets or bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct MeterRates {
+    /// Committed information rate.
     pub committed_rate: f64,
+    /// Committed burst size.
     pub committed_burst: f64,
+    /// Peak information rate.
     pub peak_rate: f64,
+    /// Peak burst size.
     pub peak_burst: f64,
 }
 
 impl Meter {
+    /// Sets the rates and fills both buckets.
     pub fn set(&mut self, rates: Option<MeterRates>) {
         *self = Self {
             rates,

@@ -13,10 +13,13 @@ use rustc_hash::FxHashMap;
 /// What an entry of a table with an action profile refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
+    /// A member.
     Member(u64),
+    /// A group of members.
     Group(u64),
 }
 
+/// Members and groups of an action profile.
 #[derive(Debug, Default)]
 pub struct ProfileState {
     members: FxHashMap<u64, Member>,
@@ -26,10 +29,12 @@ pub struct ProfileState {
     next_handle: u32,
 }
 
+/// A member of an action profile.
 #[derive(Debug)]
 pub struct Member {
     /// Among the actions of the profile.
     pub action: usize,
+    /// Words of the action's data.
     pub args: Box<[u64]>,
     /// The first is its own, the others stand for its weight in groups.
     handles: Vec<u32>,
@@ -57,6 +62,7 @@ impl ProfileState {
         self.members.get(&id)
     }
 
+    /// Adds or replaces a member. `action` counts among the profile's.
     pub fn set_member(&mut self, id: u64, action: usize, args: Box<[u64]>) {
         if let Some(m) = self.members.get_mut(&id) {
             m.action = action;
@@ -74,6 +80,7 @@ impl ProfileState {
         );
     }
 
+    /// Removes a member.
     pub fn remove_member(&mut self, id: u64) {
         if let Some(m) = self.members.remove(&id) {
             self.free.extend(m.handles);

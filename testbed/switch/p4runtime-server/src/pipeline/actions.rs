@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Actions of a P4Info.
 
-use super::{preamble, width};
+use super::checks::{preamble, width};
 use crate::errors::Outcome;
 use std::collections::BTreeMap;
 use tidemark_proto::p4::config::v1 as p4info;

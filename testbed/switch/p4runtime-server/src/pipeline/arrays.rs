@@ -2,7 +2,7 @@
 //! Indexed counters, meters and registers of a P4Info, checked against the
 //! program.
 
-use super::preamble;
+use super::checks::preamble;
 use crate::errors::{Failure, Outcome};
 use crate::program;
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Digests of a P4Info: the type of their data, and samples decoded by it.
 
-use super::preamble;
+use super::checks::preamble;
 use crate::bytestring::{bytes_for, canonical};
 use crate::errors::{Failure, Outcome};
 use crate::program::Program;

@@ -2,7 +2,7 @@
 //! Tables of a P4Info, checked against the program.
 
 use super::actions::Action;
-use super::{preamble, width};
+use super::checks::{preamble, width};
 use crate::bytestring;
 use crate::errors::{Failure, Outcome};
 use crate::program::{self, Program};

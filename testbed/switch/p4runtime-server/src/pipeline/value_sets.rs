@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Parser value sets of a P4Info, checked against the program.
 
-use super::preamble;
+use super::checks::preamble;
 use super::tables::{Key, key};
 use crate::errors::{Failure, Outcome};
 use crate::program::Program;

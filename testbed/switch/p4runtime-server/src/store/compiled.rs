@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Entries and default actions compiled into the program.
 
-use super::{Entry, Labels, TableState};
+use super::entry::{Entry, Labels, TableState};
 use crate::actions::of_entry;
 use crate::bytestring::{self, prefix_mask};
 use crate::errors::{Failure, Outcome};

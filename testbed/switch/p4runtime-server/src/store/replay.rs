@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What must be written to a fresh pipeline to make it what another one is.
 
-use super::{Entry, Store};
+use super::entry::Entry;
+use super::state::Store;
 use crate::errors::Outcome;
 use crate::matchfields;
 use crate::pipeline::{Pipeline, Table};

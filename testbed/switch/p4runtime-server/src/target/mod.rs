@@ -53,6 +53,7 @@ pub trait Target: Send + Sync + 'static {
         action: &EntryAction,
     ) -> Result<(), TargetError>;
 
+    /// Removes an entry.
     async fn remove_entry(&self, table: &str, id: EntryId) -> Result<(), TargetError>;
 
     /// Sets the action taken on a miss; `None` means the program's own.
@@ -88,6 +89,7 @@ pub trait Target: Send + Sync + 'static {
         id: EntryId,
     ) -> Result<CounterValue, TargetError>;
 
+    /// Sets the hits of one entry.
     async fn write_direct_counter(
         &self,
         table: &str,
@@ -102,6 +104,7 @@ pub trait Target: Send + Sync + 'static {
         cells: Range<usize>,
     ) -> Result<Vec<CounterValue>, TargetError>;
 
+    /// Sets all `cells` to `value`.
     async fn write_counter(
         &self,
         counter: &str,

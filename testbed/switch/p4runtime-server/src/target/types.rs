@@ -15,10 +15,12 @@ pub struct EntryId(pub u64);
 impl EntryId {
     const COMPILED: u64 = 1 << 63;
 
+    /// Number `index` of the compiled entries.
     pub const fn compiled(index: u32) -> Self {
         Self(Self::COMPILED | index as u64)
     }
 
+    /// The entry is part of the program.
     pub const fn is_compiled(self) -> bool {
         self.0 & Self::COMPILED != 0
     }
@@ -33,6 +35,7 @@ impl EntryId {
     }
 }
 
+/// An entry that the target adds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableEntry {
     /// One per key of the table, in the order of the keys.
@@ -41,6 +44,7 @@ pub struct TableEntry {
     /// way round). Among equals the older entry wins. Zero in tables of only
     /// exact and LPM keys.
     pub priority: i32,
+    /// What it does.
     pub action: EntryAction,
 }
 
@@ -48,8 +52,11 @@ pub struct TableEntry {
 /// profile holds under an id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EntryAction {
+    /// An action of its own.
     Call(ActionCall),
+    /// A member of the action profile.
     Member(u64),
+    /// A group of the action selector.
     Group(u64),
 }
 
@@ -65,32 +72,40 @@ impl From<ActionCall> for EntryAction {
 pub struct KeyMatch {
     /// Key name of the P4Info, e.g. `hdr.ethernet.dst_addr`.
     pub name: String,
+    /// Width of the field.
     pub bits: u32,
+    /// What the field is compared with.
     pub value: MatchValue,
 }
 
+/// How an entry compares a field.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum MatchValue {
+    /// All bits.
     Exact(Vec<u8>),
     /// Prefix length in bits from the top of the field; 0 matches everything.
     /// Bits below the prefix are zero.
+    #[allow(missing_docs)]
     Lpm {
         value: Vec<u8>,
         prefix_bits: u32,
     },
     /// Bits outside the mask are zero in the value; a zero mask matches
     /// everything. `optional` keys arrive as this, with all or no bits set.
+    #[allow(missing_docs)]
     Ternary {
         value: Vec<u8>,
         mask: Vec<u8>,
     },
     /// Both ends included.
+    #[allow(missing_docs)]
     Range {
         low: Vec<u8>,
         high: Vec<u8>,
     },
 }
 
+/// An action with its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActionCall {
     /// Name of the P4Info, e.g. `Ingress.drop_tail`. Not unique in the JSON:
@@ -101,14 +116,19 @@ pub struct ActionCall {
     pub params: Vec<Vec<u8>>,
 }
 
+/// A cell of a counter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CounterValue {
+    /// Packets.
     pub packets: u64,
+    /// Bytes.
     pub bytes: u64,
 }
 
+/// A member of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WeightedMember {
+    /// Id of the member.
     pub member: u64,
     /// Above 0.
     pub weight: u32,
@@ -120,44 +140,56 @@ pub struct WeightedMember {
 pub struct MeterConfig {
     /// Units per second.
     pub committed_rate: u64,
+    /// Units.
     pub committed_burst: u64,
+    /// Units per second.
     pub peak_rate: u64,
+    /// Units.
     pub peak_burst: u64,
 }
 
 /// Data that the program sent to the controller with `digest()`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DigestSample {
+    /// Name of the digest.
     pub digest: Arc<str>,
     /// Fields one after the other, each big-endian in `ceil(bits / 8)` bytes.
     pub data: Bytes,
 }
 
+/// One copy of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Replica {
+    /// Egress port.
     pub port: u32,
     /// Becomes `egress_rid`.
     pub instance: u16,
 }
 
+/// Where clones go.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CloneSession {
+    /// One clone each.
     pub replicas: Vec<Replica>,
     /// Clones are cut to this many bytes of the original frame; `None` leaves
     /// them whole.
     pub packet_length_bytes: Option<u32>,
 }
 
+/// Kinds of refusals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetErrorKind {
     /// The program cannot be run: malformed or with an unsupported construct.
     InvalidProgram,
     /// No such table, action, counter, entry, port ... in the running program.
     NotFound,
+    /// A value that the program does not allow.
     InvalidArgument,
     /// No room for another entry.
     ResourceExhausted,
+    /// The target cannot do this.
     Unsupported,
+    /// The target failed.
     Internal,
 }
 
@@ -165,11 +197,14 @@ pub enum TargetErrorKind {
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct TargetError {
+    /// Becomes the status code.
     pub kind: TargetErrorKind,
+    /// What is wrong, where, and what to do.
     pub message: String,
 }
 
 impl TargetError {
+    /// A refusal.
     pub fn new(kind: TargetErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Counters and registers.
 
-use super::{Writer, direct_entry, only_modify};
+use super::lookup::direct_entry;
+use super::writer::{Writer, only_modify};
 use crate::bytestring;
 use crate::errors::{Failure, Outcome};
 use crate::pipeline::{Array, Table};

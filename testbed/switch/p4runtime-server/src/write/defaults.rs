@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Default entries.
 
-use super::Writer;
+use super::writer::Writer;
 use super::entries::{check_extras, labels};
 use crate::actions::{self, Place};
 use crate::errors::{Failure, Outcome};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which digests are sent to the controller, and how they are gathered.
+//! Which digests are sent to the controller, and how they are batched.
 
-use super::{Writer, check_presence};
+use super::writer::{Writer, check_presence};
 use crate::errors::{Failure, Outcome};
 use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::update::Type;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Table entries.
 
-use super::Writer;
+use super::lookup::entry_key;
+use super::writer::Writer;
 use super::arrays::counter_value;
 use super::meters::{self, no_colour_counters};
 use crate::errors::{Failure, Outcome};
@@ -137,42 +138,6 @@ impl Writer<'_> {
         }
         Ok(())
     }
-}
-
-/// Match and priority of an entry, checked.
-pub fn entry_key(table: &Table, e: &p4::TableEntry) -> Outcome<EntryKey> {
-    let matches = matchfields::parse(table, &e.r#match)?;
-    matchfields::check_priority(table, e.priority)?;
-    Ok((matches, e.priority))
-}
-
-/// The entry whose direct counter or meter (`what`) is meant.
-pub fn direct_entry<'p>(
-    pipeline: &'p Pipeline,
-    store: &Store,
-    e: &p4::TableEntry,
-    what: &str,
-) -> Outcome<(&'p Table, EntryId)> {
-    let table = pipeline.table(e.table_id)?;
-    let at = |f: Failure| f.at(format!("table {}", table.name));
-    let resource = match what {
-        "counter" => table.direct_counter,
-        _ => table.direct_meter,
-    };
-    if resource.is_none() {
-        return Err(at(Failure::invalid(format!("it has no direct {what}"))));
-    }
-    if e.is_default_action {
-        return Err(at(Failure::unsupported(format!(
-            "misses have no direct {what}"
-        ))));
-    }
-    let key = entry_key(table, e)?;
-    let id = store
-        .table(table.id)?
-        .id_of(&key)
-        .ok_or_else(|| at(Failure::not_found("no entry with this match and priority")))?;
-    Ok((table, id))
 }
 
 pub(super) fn labels(e: &p4::TableEntry) -> Labels {

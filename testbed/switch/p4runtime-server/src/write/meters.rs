@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Configurations of meters.
 
-use super::{Writer, cells, direct_entry, only_modify};
+use super::arrays::cells;
+use super::lookup::direct_entry;
+use super::writer::{Writer, only_modify};
 use crate::errors::{Failure, Outcome};
 use crate::pipeline::{Pipeline, Table};
 use crate::target::{EntryId, MeterConfig};

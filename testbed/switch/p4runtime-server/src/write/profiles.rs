@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Members and groups of action profiles.
 
-use super::{Writer, check_presence};
+use super::writer::{Writer, check_presence};
 use crate::actions::{self, Place};
 use crate::errors::{Failure, Outcome};
 use crate::pipeline::{MAX_GROUP_SIZE, Profile};
@@ -167,7 +167,7 @@ fn no_action_sets(profile: &Profile, one_shots: usize) -> Outcome<()> {
     )))
 }
 
-/// `max_size` is set when the group is made; later 0 stands for "as it was".
+/// `max_size` is set when the group is made; later 0 means "as it was".
 fn max_size(
     profile: &Profile,
     given: i32,

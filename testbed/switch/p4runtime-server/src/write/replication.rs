@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Multicast groups and clone sessions.
 
-use super::{Writer, check_presence};
+use super::writer::{Writer, check_presence};
 use crate::errors::Outcome;
 use crate::replication;
 use tidemark_proto::p4::v1 as p4;

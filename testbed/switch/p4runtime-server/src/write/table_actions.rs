@@ -2,7 +2,7 @@
 //! What an entry does: an action, or a member, group or action set of its
 //! table's action profile.
 
-use super::Writer;
+use super::writer::Writer;
 use super::profiles::{check_weights, no_watch, weight};
 use crate::actions::{self, Place};
 use crate::errors::{Failure, Outcome};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Values of parser value sets.
 
-use super::{Writer, only_modify};
+use super::writer::{Writer, only_modify};
 use crate::bytestring;
 use crate::errors::{Failure, Outcome};
 use crate::pipeline::{KeyKind, ValueSet};

@@ -24,9 +24,9 @@ const RX_BUDGET: usize = 256;
 const SPIN_NS: u64 = 20_000;
 /// Receive stamps older than this are not believed (the wall clock was set).
 const OLDEST_STAMP_NS: u64 = 1_000_000_000;
-/// Frames to the controller that a slow reader may lag behind.
+/// Frames to the controller that wait for a slow reader.
 const PACKET_IN_QUEUE: usize = 1024;
-/// Digests that the server may lag behind.
+/// Digests that wait for the server.
 const DIGEST_QUEUE: usize = 4096;
 
 type Operation = Box<dyn FnOnce(&mut Plane) + Send>;

@@ -10,7 +10,7 @@ use nix::sched::{CloneFlags, setns};
 /// Where `ip netns` and the lab keep named namespaces.
 const NAMED: &str = "/run/netns";
 
-/// A name stands for `/run/netns/NAME`; anything with a slash is a path.
+/// A name means `/run/netns/NAME`; anything with a slash is a path.
 pub fn path_of(name: &str) -> PathBuf {
     if name.contains('/') {
         PathBuf::from(name)

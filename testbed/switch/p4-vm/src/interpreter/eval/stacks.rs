@@ -27,7 +27,7 @@ pub fn stack_field(env: Env<'_>, stack: u32, index: usize, field: u32) -> Option
     let h = env.program.headers.get(*s.headers.get(index)? as usize)?;
     match h.fields.get(field as usize) {
         Some(f) => Some(f.field),
-        // The field behind the last is the validity bit.
+        // The field after the last is the validity bit.
         None => Some(arg_ref(h.valid, 1)),
     }
 }

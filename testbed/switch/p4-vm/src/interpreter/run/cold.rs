@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Steps that do not jump and are not worth a place in the loop.
+//! Instructions that do not jump and are too rare or long for the loop.
 
 use super::Registers;
 use crate::bytecode::Op;
@@ -48,7 +48,7 @@ impl Exec<'_> {
                     self.run_list(code, &c.args, p);
                 }
             }
-            Op::Other(i) => self.rare(i, args, p),
+            Op::Other(i) => self.primitive(i, args, p),
             // In the loop.
             _ => {}
         }

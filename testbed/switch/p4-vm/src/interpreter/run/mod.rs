@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Runs lists of steps: the innermost loop.
+//! Runs lists of instructions: the innermost loop.
 
 mod cold;
 mod store;
@@ -13,7 +13,7 @@ use store::{store_affine, store_args, store_words};
 /// Jumps back that one list may make: ends a loop that would not.
 const MAX_LOOPS: u32 = 1 << 20;
 
-/// What steps compute with.
+/// What instructions compute with.
 #[derive(Clone, Copy, Default)]
 struct Registers {
     acc: i64,
@@ -22,7 +22,7 @@ struct Registers {
 }
 
 impl Exec<'_> {
-    /// The whole list, which has no tables. Many are one step: no call for them.
+    /// The whole list, which has no tables. Many are one instruction: no call for them.
     #[inline]
     pub fn run_list(&mut self, code: &[Op], args: &[u64], p: &mut Packet) {
         match code {
@@ -35,7 +35,7 @@ impl Exec<'_> {
 
     /// `starts`: where the nodes that tables lead to begin in the list.
     ///
-    /// The arms of this match are short, and what is seldom or long is a call:
+    /// The arms of this match are short, and what is rare or long is a call:
     /// so everything that counts stays in registers.
     pub fn run(&mut self, code: &[Op], starts: &[u32], args: &[u64], p: &mut Packet) {
         let mut r = Registers::default();

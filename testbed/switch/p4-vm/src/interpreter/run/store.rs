@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Steps that write words of the header vector.
+//! Instructions that write words of the header vector.
 
 use crate::bytecode::{Add, Affine, Word};
 use crate::state::cells::Cells;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One's complement sums over header fields, laid out at load.
+//! One's complement sums over header fields, with a layout computed once.
 //!
 //! In such a sum 2^16 is 1, and so is 2^64: a field counts as it stands in its
 //! word, rotated so far that it ends on a 16-bit boundary of the input.
@@ -10,20 +10,20 @@ use p4_ir::bits::{mask64, words_for};
 
 #[derive(Debug, Default)]
 pub struct OnesComplementSum {
-    steps: Vec<Step>,
+    terms: Vec<Term>,
     /// Fields of variable length.
     variable: Vec<FieldRef>,
 }
 
-/// What is laid out goes by groups: neighbouring inputs that count when one
-/// header is valid, laid out as if they came first. What came before a group
-/// whose length is no multiple of 16 bits is rotated by that length.
+/// One term of the sum. Neighbouring inputs that count when one header is valid
+/// form a group. Each group is laid out as if it came first. The sum of what came
+/// before is rotated by the group's length, where that is no multiple of 16 bits.
 #[derive(Debug, Clone, Copy)]
-struct Step {
+struct Term {
     slot: u32,
     rotate: u8,
     kind: Kind,
-    /// Of [`Kind::Ask`]: so many steps and one more are left out when the word
+    /// Of [`Kind::IfValid`]: so many terms and one more are skipped when the word
     /// is 0.
     skip: u16,
     mask: u64,
@@ -33,10 +33,10 @@ struct Step {
 enum Kind {
     /// These bits of the word.
     Add,
-    Ask,
+    IfValid,
     /// A constant: the mask.
     Constant,
-    /// Behind a group.
+    /// After a group.
     Rotate,
     /// Number `slot` of the variable fields.
     Variable,
@@ -46,12 +46,12 @@ enum Kind {
 #[derive(Default)]
 struct Group {
     valid: Option<u32>,
-    steps: Vec<Step>,
+    terms: Vec<Term>,
     bits: u32,
 }
 
-fn step(kind: Kind, slot: u32, rotate: u32, mask: u64) -> Step {
-    Step {
+fn term(kind: Kind, slot: u32, rotate: u32, mask: u64) -> Term {
+    Term {
         slot,
         rotate: rotate as u8,
         kind,
@@ -69,8 +69,8 @@ impl Group {
 
     fn piece(&mut self, slot: u32, shift: u32, width: u32) {
         let rotate = (self.advance(width) + 64 - shift) % 16;
-        self.steps
-            .push(step(Kind::Add, slot, rotate, mask64(width) << shift));
+        self.terms
+            .push(term(Kind::Add, slot, rotate, mask64(width) << shift));
     }
 
     fn wide(&mut self, f: FieldRef) {
@@ -87,7 +87,7 @@ impl Group {
             let short = self.advance(width);
             let value = (w & mask64(width)).rotate_left(short);
             if value != 0 {
-                self.steps.push(step(Kind::Constant, 0, 0, value));
+                self.terms.push(term(Kind::Constant, 0, 0, value));
             }
             width = 64;
         }
@@ -109,7 +109,7 @@ fn get(words: &[u64], slot: u32) -> u64 {
 }
 
 impl OnesComplementSum {
-    /// `None` for inputs that are not laid out here.
+    /// `None` for whole headers and payloads.
     pub fn new(input: &[CalcInput]) -> Option<Self> {
         let mut sum = Self::default();
         let mut group = Group::default();
@@ -133,7 +133,7 @@ impl OnesComplementSum {
                     let id = sum.variable.len() as u32;
                     sum.variable.push(*field);
                     sum.rotate(&mut group);
-                    group.steps.push(step(Kind::Variable, id, 0, 0));
+                    group.terms.push(term(Kind::Variable, id, 0, 0));
                 }
                 CalcInput::Field { field, .. } => group.wide(*field),
                 CalcInput::Const { words, width_bits } => group.constant(words, *width_bits),
@@ -144,24 +144,24 @@ impl OnesComplementSum {
         Some(sum)
     }
 
-    /// What follows begins anew.
+    /// Restarts at a 16-bit boundary.
     fn rotate(&self, g: &mut Group) {
         if g.bits % 16 != 0 {
-            g.steps.push(step(Kind::Rotate, 0, g.bits % 16, 0));
+            g.terms.push(term(Kind::Rotate, 0, g.bits % 16, 0));
         }
         g.bits = 0;
     }
 
     fn close(&mut self, mut g: Group) -> Option<()> {
         self.rotate(&mut g);
-        if let (Some(valid), Some(more)) = (g.valid, g.steps.len().checked_sub(1)) {
+        if let (Some(valid), Some(more)) = (g.valid, g.terms.len().checked_sub(1)) {
             let skip = u16::try_from(more).ok()?;
-            self.steps.push(Step {
+            self.terms.push(Term {
                 skip,
-                ..step(Kind::Ask, valid, 0, 0)
+                ..term(Kind::IfValid, valid, 0, 0)
             });
         }
-        self.steps.extend(g.steps);
+        self.terms.extend(g.terms);
         Some(())
     }
 
@@ -170,21 +170,21 @@ impl OnesComplementSum {
     pub fn checksum(&self, words: &[u64]) -> u64 {
         let mut total = 0;
         let mut turned = 0;
-        let mut rest = self.steps.iter();
+        let mut rest = self.terms.iter();
         while let Some(s) = rest.next() {
             match s.kind {
                 Kind::Add => {
                     let part = get(words, s.slot) & s.mask;
                     total = add(total, part.rotate_left(u32::from(s.rotate)));
                 }
-                Kind::Ask => {
+                Kind::IfValid => {
                     if get(words, s.slot) == 0 {
                         rest.nth(usize::from(s.skip));
                     }
                 }
                 _ => {
                     let more;
-                    (total, more) = self.seldom(*s, words, total);
+                    (total, more) = self.cold_term(*s, words, total);
                     turned += more;
                 }
             }
@@ -192,9 +192,9 @@ impl OnesComplementSum {
         folded(total.rotate_right(turned % 64))
     }
 
-    /// The sum behind the step, and by how much it has been rotated.
+    /// The sum after the term, and by how much it has been rotated.
     #[cold]
-    fn seldom(&self, s: Step, words: &[u64], total: u64) -> (u64, u32) {
+    fn cold_term(&self, s: Term, words: &[u64], total: u64) -> (u64, u32) {
         match s.kind {
             Kind::Rotate => {
                 let by = u32::from(s.rotate);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The common shapes of 64-bit expressions, evaluated without walking a tree:
-//! one field through a chain of steps with constants, and combinations of
+//! one field through a chain of operations with constants, and combinations of
 //! comparisons. Results are those of the tree in wrapping 64 bits.
 
 mod build;

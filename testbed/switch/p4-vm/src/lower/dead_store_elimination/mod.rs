@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Words of metadata that nothing in a program reads. p4c's temporaries become
-//! such when their readers read what was copied into them.
+//! Dead-store elimination: finds words of metadata that nothing in a program
+//! reads. p4c's temporaries are dead once their readers read the originals.
 
 mod uses;
 
@@ -78,7 +78,7 @@ impl Reads<'_> {
         }
     }
 
-    /// The traffic manager reads these, or may come to.
+    /// The traffic manager may read these.
     fn standard(&mut self, s: &StandardMetadata) {
         for f in [
             s.ingress_port,

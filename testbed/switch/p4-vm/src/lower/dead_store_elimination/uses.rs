@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What code reads.
+//! Words that code reads.
 
 use super::Reads;
 use crate::bytecode::{Op, Word};

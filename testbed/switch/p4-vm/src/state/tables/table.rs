@@ -11,19 +11,26 @@ use super::key::{Packed, Plan, pack};
 use crate::state::cells::{Count, Meter};
 use crate::state::profiles::Choice;
 
+/// An entry of a table.
 #[derive(Debug)]
 pub struct Entry {
+    /// One per key.
     pub matches: Vec<MatchValue>,
+    /// Number of its action.
     pub action: u32,
+    /// Words of the action's data.
     pub args: Box<[u64]>,
     next: u32,
+    /// Hits.
     pub count: Count,
+    /// Its direct meter.
     pub meter: Meter,
     /// What a table with an action profile does in place of `action`.
     pub choice: Option<Choice>,
     key: Packed,
 }
 
+/// Entries of a table and its default action.
 #[derive(Debug)]
 pub struct TableState {
     entries: Vec<Option<Entry>>,
@@ -36,13 +43,17 @@ pub struct TableState {
 }
 
 /// What a lookup found.
-pub struct Outcome<'a> {
+pub(crate) struct Outcome<'a> {
+    /// Number of the action.
     pub action: Option<u32>,
+    /// Words of its data.
     pub args: &'a [u64],
+    /// The node that follows.
     pub next: u32,
 }
 
 impl TableState {
+    /// The default action and no entries.
     pub fn new(t: &Table) -> Self {
         let mut s = Self {
             entries: Vec::new(),
@@ -69,26 +80,33 @@ impl TableState {
         self.default = call;
     }
 
+    /// Number of entries.
     pub fn len(&self) -> usize {
         self.entries.len() - self.free.len()
     }
 
+    /// No entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
+    /// The entry of this name.
     pub fn entry(&self, id: EntryId) -> Option<&Entry> {
         let i = *self.by_id.get(&id)?;
         self.entries.get(i as usize)?.as_ref()
     }
 
+    /// The entry of this name.
     pub fn entry_mut(&mut self, id: EntryId) -> Option<&mut Entry> {
         let i = *self.by_id.get(&id)?;
         self.entries.get_mut(i as usize)?.as_mut()
     }
 
     /// `rank`: smaller wins among ternary and range entries; among equals the
-    /// older entry.
+    /// older entry. `bounded`: the table's size limits the entries.
+    ///
+    /// # Errors
+    /// The table is full, the entry exists, or key or action do not fit.
     pub fn insert(
         &mut self,
         t: &Table,
@@ -140,6 +158,10 @@ impl TableState {
         Ok(())
     }
 
+    /// Replaces the action of an entry.
+    /// 
+    /// # Errors
+    /// No such entry, or an action of another table.
     pub fn modify(&mut self, t: &Table, id: EntryId, call: ActionCall) -> Result<(), TableError> {
         if !t.action_ids.contains(&call.action) {
             return Err(TableError::BadAction);
@@ -151,6 +173,10 @@ impl TableState {
         Ok(())
     }
 
+    /// Removes an entry.
+    /// 
+    /// # Errors
+    /// No such entry.
     pub fn remove(&mut self, id: EntryId) -> Result<(), TableError> {
         let slot = self.by_id.remove(&id).ok_or(TableError::NoEntry)?;
         let entry = self
@@ -165,7 +191,7 @@ impl TableState {
 
     /// Finds the entry and counts the hit. The slot is for [`Self::outcome`].
     #[inline]
-    pub fn lookup(&mut self, t: &Table, words: &[u64], bytes: u32) -> Option<u32> {
+    pub(crate) fn lookup(&mut self, t: &Table, words: &[u64], bytes: u32) -> Option<u32> {
         let slot = self.index.find(&self.plan, t, words)?;
         if t.with_counters
             && let Some(Some(e)) = self.entries.get_mut(slot as usize)
@@ -177,17 +203,18 @@ impl TableState {
     }
 
     /// What the entry has its action profile do.
-    pub fn choice(&self, slot: u32) -> Option<Choice> {
+    pub(crate) fn choice(&self, slot: u32) -> Option<Choice> {
         self.entries.get(slot as usize)?.as_ref()?.choice
     }
 
+    /// The direct meter of the entry in this slot.
     pub fn meter(&mut self, slot: u32) -> Option<&mut Meter> {
         let e = self.entries.get_mut(slot as usize)?.as_mut()?;
         Some(&mut e.meter)
     }
 
     #[inline]
-    pub fn outcome(&self, slot: Option<u32>) -> Outcome<'_> {
+    pub(crate) fn outcome(&self, slot: Option<u32>) -> Outcome<'_> {
         if let Some(e) = slot
             .and_then(|s| self.entries.get(s as usize))
             .and_then(Option::as_ref)
@@ -206,7 +233,7 @@ impl TableState {
     }
 }
 
-pub fn next_for(t: &Table, action: u32) -> u32 {
+pub(crate) fn next_for(t: &Table, action: u32) -> u32 {
     match &t.next {
         NextNode::HitMiss { hit, .. } => *hit,
         NextNode::ByAction { nodes, base } => nodes

@@ -13,16 +13,9 @@ use std::sync::atomic::Ordering;
 use anyhow::{Context, Result, bail};
 
 use super::checksum;
-use ring::{Ring, map_ring};
+use ring::{LINK_HEADER_BYTES, Ring, map_ring};
 use socket::{bind, ifreq, ioctl, option, promiscuous, socket};
 
-/// Frames per receive ring.
-const RING_FRAMES: u32 = 4096;
-const BLOCK_BYTES: u32 = 1 << 17;
-/// What the kernel puts in front of a frame, rounded up.
-const SLOT_HEADER_BYTES: u32 = 96;
-/// Ethernet header and one VLAN tag.
-const LINK_HEADER_BYTES: u32 = 18;
 /// Frames per `sendmmsg`.
 const TX_BATCH: usize = 64;
 
@@ -242,7 +235,7 @@ impl Interface {
             if e.kind() == io::ErrorKind::Interrupted {
                 continue;
             }
-            // This frame is lost, the ones behind it get their chance.
+            // This frame is lost, the ones after it get their chance.
             self.stats.tx_errors += 1;
             if !self.warned_tx {
                 self.warned_tx = true;

@@ -9,7 +9,14 @@ use std::sync::atomic::AtomicU32;
 use anyhow::{Context, Result};
 
 use super::socket::option;
-use super::{BLOCK_BYTES, LINK_HEADER_BYTES, RING_FRAMES, SLOT_HEADER_BYTES};
+
+/// Frames per receive ring.
+const RING_FRAMES: u32 = 4096;
+const BLOCK_BYTES: u32 = 1 << 17;
+/// What the kernel puts in front of a frame, rounded up.
+const SLOT_HEADER_BYTES: u32 = 96;
+/// Ethernet header and one VLAN tag.
+pub const LINK_HEADER_BYTES: u32 = 18;
 
 pub struct Ring {
     base: *mut u8,

@@ -7,7 +7,7 @@ use p4_ir::TypedExpr;
 use p4_ir::{BinOp, Expr, FieldRef, UnOp, WrapOp};
 use p4_ir::{Constant, Header, Primitive, Program, RegisterArray};
 
-/// Words 0 to 7 hold fields, 8 to 11 two headers, each behind its validity bit.
+/// Words 0 to 7 hold fields, 8 to 11 two headers, each after its validity bit.
 pub const FIELDS: u32 = 8;
 pub const WORDS: usize = 12;
 pub const ARGS: u32 = 3;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Lists of steps against the instructions they stand for, one at a time.
+//! Bytecode against the primitives that it replaces, one at a time.
 
 mod generate;
 
@@ -30,8 +30,8 @@ fn packet(words: &[u64]) -> Packet {
     }
 }
 
-/// Instruction by instruction.
-fn plainly(e: &mut Exec<'_>, list: &[Primitive], args: &[u64], p: &mut Packet) {
+/// Primitive by primitive.
+fn reference(e: &mut Exec<'_>, list: &[Primitive], args: &[u64], p: &mut Packet) {
     let mut pc = 0;
     while let Some(i) = list.get(pc) {
         pc += 1;
@@ -47,12 +47,12 @@ fn plainly(e: &mut Exec<'_>, list: &[Primitive], args: &[u64], p: &mut Packet) {
                     pc = *target as usize;
                 }
             }
-            other => e.rare(other, args, p),
+            other => e.primitive(other, args, p),
         }
     }
 }
 
-/// What is left behind.
+/// What a run leaves.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     words: Box<[u64]>,
@@ -111,34 +111,34 @@ fn with_temporaries(list: &[Primitive]) -> Program {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4000, ..ProptestConfig::default() })]
     #[test]
-    fn steps_do_what_the_instructions_say(
+    fn bytecode_does_what_the_primitives_say(
         list in list(),
         words in vector(),
         args in arguments(),
     ) {
         let image = Image::new(program());
-        let by_steps = outcome(&image, &words, |e, p| {
+        let bytecode = outcome(&image, &words, |e, p| {
             e.run_list(&lower::list(&list, &image.program, &[]), &args, p);
         });
-        let plain = outcome(&image, &words, |e, p| plainly(e, &list, &args, p));
-        prop_assert_eq!(by_steps, plain);
+        let plain = outcome(&image, &words, |e, p| reference(e, &list, &args, p));
+        prop_assert_eq!(bytecode, plain);
     }
 
     #[test]
-    fn what_is_left_out_is_never_missed(
+    fn eliminated_stores_are_never_read(
         list in list(),
         words in vector(),
         args in arguments(),
     ) {
         let image = Image::new(with_temporaries(&list));
-        let mut by_steps = outcome(&image, &words, |e, p| {
+        let mut bytecode = outcome(&image, &words, |e, p| {
             e.run_list(&e.image.code.actions[0], &args, p);
         });
-        let mut plain = outcome(&image, &words, |e, p| plainly(e, &list, &args, p));
-        for o in [&mut by_steps, &mut plain] {
+        let mut plain = outcome(&image, &words, |e, p| reference(e, &list, &args, p));
+        for o in [&mut bytecode, &mut plain] {
             o.words[LASTING as usize..FIELDS as usize].fill(0);
         }
-        prop_assert_eq!(by_steps, plain);
+        prop_assert_eq!(bytecode, plain);
     }
 }
 
@@ -179,10 +179,10 @@ fn temporaries_of_a_hash_are_not_written() {
     let code = &image.code.actions[0];
     assert!(matches!(code[..], [Op::Hash(_)]), "{code:?}");
     let words: Vec<u64> = (1..=WORDS as u64).map(|w| w * 0x1234_5678).collect();
-    let by_steps = outcome(&image, &words, |e, p| e.run_list(code, &[], p));
-    let plain = outcome(&image, &words, |e, p| plainly(e, &list, &[], p));
-    assert_eq!(by_steps.words[2], plain.words[2]);
-    assert_ne!(by_steps.words[2], words[2]);
+    let bytecode = outcome(&image, &words, |e, p| e.run_list(code, &[], p));
+    let plain = outcome(&image, &words, |e, p| reference(e, &list, &[], p));
+    assert_eq!(bytecode.words[2], plain.words[2]);
+    assert_ne!(bytecode.words[2], words[2]);
 }
 
 /// `while f1 != 0 { f0 = f0 + 2; f1 = f1 - 1 }`, then on.

@@ -5,14 +5,14 @@ use crate::arbitration::{Arbitration, unknown_device};
 use crate::device::Device;
 use crate::digests::Digests;
 use crate::errors::{Failure, Outcome};
-use crate::service::Options;
-use crate::stream::Streams;
+use crate::options::Options;
+use crate::streams::Streams;
 use crate::target::Target;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tidemark_proto::p4::v1 as p4;
 use tokio::sync::{Notify, RwLock};
 
-pub struct Inner {
+pub struct Shared {
     device_id: u64,
     pub target: Arc<dyn Target>,
     pub device: RwLock<Device>,
@@ -22,7 +22,7 @@ pub struct Inner {
     pub digests_changed: Arc<Notify>,
 }
 
-impl Inner {
+impl Shared {
     pub fn new(target: Arc<dyn Target>, options: &Options) -> Self {
         Self {
             device_id: options.device_id,

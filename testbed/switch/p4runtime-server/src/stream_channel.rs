@@ -3,8 +3,8 @@
 
 use crate::arbitration::StreamId;
 use crate::errors::{Failure, Outcome};
-use crate::inner::Inner;
-use crate::stream;
+use crate::shared::Shared;
+use crate::streams;
 use std::sync::Arc;
 use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::stream_error::Details;
@@ -13,7 +13,7 @@ use tokio_stream::StreamExt as _;
 use tonic::Streaming;
 
 pub async fn serve_stream(
-    inner: Arc<Inner>,
+    shared: Arc<Shared>,
     id: StreamId,
     mut requests: Streaming<p4::StreamMessageRequest>,
 ) {
@@ -23,16 +23,16 @@ pub async fn serve_stream(
         let result = match message.update {
             Some(Update::Arbitration(m)) => {
                 // Waits for a write in progress: its client is primary until then.
-                let _no_write = inner.device.read().await;
+                let _no_write = shared.device.read().await;
                 arbitrated = true;
-                inner.streams().arbitrate(id, &m)
+                shared.streams().arbitrate(id, &m)
             }
             _ if !arbitrated => Err(Failure::precondition(
                 "the first message of a stream must be an arbitration update",
             )),
             Some(other) => {
-                if let Some(answer) = handle(&inner, id, other).await {
-                    inner.streams().send(id, answer);
+                if let Some(answer) = handle(&shared, id, other).await {
+                    shared.streams().send(id, answer);
                 }
                 Ok(())
             }
@@ -43,32 +43,32 @@ pub async fn serve_stream(
             break;
         }
     }
-    inner.streams().close(id, reason);
+    shared.streams().close(id, reason);
 }
 
 /// Everything but arbitration; returns what to answer, if anything.
 async fn handle(
-    inner: &Inner,
+    shared: &Shared,
     id: StreamId,
     update: Update,
 ) -> Option<p4::stream_message_response::Update> {
     match update {
-        Update::Packet(packet) => match send_packet(inner, id, &packet).await {
+        Update::Packet(packet) => match send_packet(shared, id, &packet).await {
             Ok(()) => None,
             Err(f) => {
                 let details = p4::PacketOutError {
                     packet_out: Some(packet),
                 };
-                Some(stream::error(&f, Details::PacketOut(details)))
+                Some(streams::error(&f, Details::PacketOut(details)))
             }
         },
-        Update::DigestAck(ack) => acknowledge(inner, id, &ack).err().map(|f| {
+        Update::DigestAck(ack) => acknowledge(shared, id, &ack).err().map(|f| {
             let details = p4::DigestListAckError {
                 digest_list_ack: Some(ack),
             };
-            stream::error(&f, Details::DigestListAck(details))
+            streams::error(&f, Details::DigestListAck(details))
         }),
-        Update::Other(any) => Some(stream::error(
+        Update::Other(any) => Some(streams::error(
             &Failure::unsupported("this kind of stream message: not supported"),
             Details::Other(p4::StreamOtherError { other: Some(any) }),
         )),
@@ -76,13 +76,13 @@ async fn handle(
     }
 }
 
-fn acknowledge(inner: &Inner, id: StreamId, ack: &p4::DigestListAck) -> Outcome<()> {
-    if !inner.streams().arbitration().is_primary(id) {
+fn acknowledge(shared: &Shared, id: StreamId, ack: &p4::DigestListAck) -> Outcome<()> {
+    if !shared.streams().arbitration().is_primary(id) {
         return Err(Failure::denied(
             "only the primary client may acknowledge digests",
         ));
     }
-    if inner.digests().ack(ack) {
+    if shared.digests().ack(ack) {
         return Ok(());
     }
     Err(Failure::invalid(format!(
@@ -91,14 +91,14 @@ fn acknowledge(inner: &Inner, id: StreamId, ack: &p4::DigestListAck) -> Outcome<
     )))
 }
 
-async fn send_packet(inner: &Inner, id: StreamId, packet: &p4::PacketOut) -> Outcome<()> {
-    if !inner.streams().arbitration().is_primary(id) {
+async fn send_packet(shared: &Shared, id: StreamId, packet: &p4::PacketOut) -> Outcome<()> {
+    if !shared.streams().arbitration().is_primary(id) {
         return Err(Failure::denied("only the primary client may send packets"));
     }
-    let pipeline = inner.device.read().await.pipeline().cloned();
+    let pipeline = shared.device.read().await.pipeline().cloned();
     let frame = pipeline
         .ok_or_else(|| Failure::precondition("no forwarding pipeline is committed"))?
         .packet_out
         .pack(packet)?;
-    Ok(inner.target.packet_out(frame).await?)
+    Ok(shared.target.packet_out(frame).await?)
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What comes from the data plane by itself: packets and digests.
 
-use crate::inner::Inner;
+use crate::shared::Shared;
 use crate::target::DigestSample;
 use bytes::Bytes;
 use std::sync::Weak;
@@ -10,38 +10,38 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 /// Ends when the server or the target is gone.
-pub async fn forward_packets(server: Weak<Inner>, mut packets: Receiver<Bytes>) {
+pub async fn forward_packets(server: Weak<Shared>, mut packets: Receiver<Bytes>) {
     loop {
         let frame = match packets.recv().await {
             Ok(frame) => frame,
             Err(RecvError::Lagged(n)) => {
-                if let Some(inner) = server.upgrade() {
-                    inner.streams().packets_dropped += n;
+                if let Some(shared) = server.upgrade() {
+                    shared.streams().packets_dropped += n;
                 }
                 continue;
             }
             Err(RecvError::Closed) => return,
         };
-        let Some(inner) = server.upgrade() else {
+        let Some(shared) = server.upgrade() else {
             return;
         };
-        let pipeline = inner.device.read().await.pipeline().cloned();
+        let pipeline = shared.device.read().await.pipeline().cloned();
         match pipeline.and_then(|p| p.packet_in.unpack(&frame)) {
-            Some(packet) => inner.streams().packet_in(&packet),
-            None => inner.streams().packets_dropped += 1,
+            Some(packet) => shared.streams().packet_in(&packet),
+            None => shared.streams().packets_dropped += 1,
         }
     }
 }
 
 /// Ends when the server or the target is gone.
-pub async fn forward_digests(server: Weak<Inner>, mut samples: Receiver<DigestSample>) {
+pub async fn forward_digests(server: Weak<Shared>, mut samples: Receiver<DigestSample>) {
     loop {
-        let Some(inner) = server.upgrade() else {
+        let Some(shared) = server.upgrade() else {
             return;
         };
-        let changed = inner.digests_changed.clone();
-        let deadline = inner.digests().next_deadline();
-        drop(inner);
+        let changed = shared.digests_changed.clone();
+        let deadline = shared.digests().next_deadline();
+        drop(shared);
         let sleep = async {
             match deadline {
                 Some(at) => tokio::time::sleep_until(at.into()).await,
@@ -58,18 +58,18 @@ pub async fn forward_digests(server: Weak<Inner>, mut samples: Receiver<DigestSa
             () = sleep => None,
             () = changed.notified() => None,
         };
-        let Some(inner) = server.upgrade() else {
+        let Some(shared) = server.upgrade() else {
             return;
         };
         let now = Instant::now();
         let lists = {
-            let mut digests = inner.digests();
+            let mut digests = shared.digests();
             let full = sample.and_then(|s| digests.message(&s.digest, &s.data, now));
             let mut lists = digests.due(now);
             lists.extend(full);
             lists
         };
-        let mut streams = inner.streams();
+        let mut streams = shared.streams();
         for list in lists {
             streams.digest(&list);
         }

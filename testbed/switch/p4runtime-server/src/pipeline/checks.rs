@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Checks of single objects of a P4Info.
+
+use crate::errors::{Failure, Outcome};
+use tidemark_proto::p4::config::v1 as p4info;
+
+pub fn preamble(p: &Option<p4info::Preamble>) -> Outcome<&p4info::Preamble> {
+    match p {
+        Some(p) if p.id != 0 && !p.name.is_empty() => Ok(p),
+        _ => Err(Failure::invalid("P4Info: an object without id or name")),
+    }
+}
+
+pub fn width(bits: i32, of: impl std::fmt::Display) -> Outcome<u32> {
+    match u32::try_from(bits) {
+        Ok(bits) if bits > 0 => Ok(bits),
+        _ => Err(Failure::unsupported(format!(
+            "P4Info: {of} has no bit width; translated string types are not supported"
+        ))),
+    }
+}

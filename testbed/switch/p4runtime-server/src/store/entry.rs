@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Entries of a table as clients wrote them.
+
+use crate::target::{EntryId, MatchValue};
+use std::collections::{BTreeMap, HashMap};
+use tidemark_proto::p4::v1 as p4;
+
+/// Identity of an entry within its table.
+pub type EntryKey = (Vec<MatchValue>, i32);
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    pub matches: Vec<MatchValue>,
+    pub priority: i32,
+    pub action: p4::TableAction,
+    /// The group that the server made for a one-shot entry.
+    pub one_shot: Option<OneShot>,
+    /// Of its direct meter; `None` is the default.
+    pub meter: Option<p4::MeterConfig>,
+    pub labels: Labels,
+}
+
+/// A group and its members that the server made for one entry. Their ids in the
+/// target lie beyond those that clients can give.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OneShot {
+    pub group: u64,
+    pub members: Vec<u64>,
+}
+
+/// What a client attaches to an entry; means nothing to the switch.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Labels {
+    pub metadata: Vec<u8>,
+    pub controller_metadata: u64,
+}
+
+/// Entries of one table.
+#[derive(Default)]
+pub struct TableState {
+    entries: BTreeMap<EntryId, Entry>,
+    by_key: HashMap<EntryKey, EntryId>,
+    /// Default entry, if it is not the program's.
+    pub default: Option<(p4::Action, Labels)>,
+}
+
+impl TableState {
+    pub fn id_of(&self, key: &EntryKey) -> Option<EntryId> {
+        self.by_key.get(key).copied()
+    }
+
+    pub fn get(&self, id: EntryId) -> Option<&Entry> {
+        self.entries.get(&id)
+    }
+
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// In order of insertion, those of the program last.
+    pub fn iter(&self) -> impl Iterator<Item = (EntryId, &Entry)> {
+        self.entries.iter().map(|(&id, e)| (id, e))
+    }
+
+    /// Adds or replaces; returns what was there.
+    pub fn put(&mut self, id: EntryId, entry: Entry) -> Option<Entry> {
+        self.by_key
+            .insert((entry.matches.clone(), entry.priority), id);
+        self.entries.insert(id, entry)
+    }
+
+    pub fn remove(&mut self, id: EntryId) -> Option<Entry> {
+        let e = self.entries.remove(&id)?;
+        self.by_key.remove(&(e.matches.clone(), e.priority));
+        Some(e)
+    }
+
+    /// Remembers the configuration of an entry's meter.
+    pub fn set_meter(&mut self, id: EntryId, config: Option<p4::MeterConfig>) {
+        if let Some(e) = self.entries.get_mut(&id) {
+            e.meter = config;
+        }
+    }
+}
+
+/// Members and groups of one action profile.
+#[derive(Default)]
+pub struct ProfileState {
+    pub members: BTreeMap<u32, p4::ActionProfileMember>,
+    pub groups: BTreeMap<u32, p4::ActionProfileGroup>,
+    /// Entries that bring their own action sets.
+    pub one_shots: usize,
+    /// Members that stand for actions of these sets.
+    pub one_shot_members: usize,
+}

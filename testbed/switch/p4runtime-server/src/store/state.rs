@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What clients have written, as they will read it back.
+
+use super::compiled;
+use super::entry::{OneShot, ProfileState, TableState};
+use crate::errors::{Failure, Outcome};
+use crate::pipeline::{Pipeline, Profile};
+use crate::target::{EntryId, MatchValue};
+use std::collections::{BTreeMap, HashMap};
+use tidemark_proto::p4::v1 as p4;
+
+/// All that was written under one pipeline.
+pub struct Store {
+    tables: HashMap<u32, TableState>,
+    profiles: HashMap<u32, ProfileState>,
+    /// By meter and cell, where it is not the default.
+    pub meters: BTreeMap<(u32, usize), p4::MeterConfig>,
+    pub digests: BTreeMap<u32, p4::digest_entry::Config>,
+    pub value_sets: BTreeMap<u32, Vec<p4::ValueSetMember>>,
+    pub groups: BTreeMap<u32, p4::MulticastGroupEntry>,
+    pub sessions: BTreeMap<u32, p4::CloneSessionEntry>,
+    next_id: u64,
+}
+
+impl Store {
+    /// Begins with the entries compiled into the program.
+    pub fn new(pipeline: &Pipeline) -> Outcome<Self> {
+        let tables = pipeline
+            .tables
+            .iter()
+            .map(|(&id, t)| {
+                compiled::entries(pipeline, t)
+                    .map(|s| (id, s))
+                    .map_err(|f| f.at(format!("entries of table {} in the program", t.name)))
+            })
+            .collect::<Outcome<_>>()?;
+        Ok(Self {
+            tables,
+            profiles: pipeline
+                .profiles
+                .keys()
+                .map(|&id| (id, ProfileState::default()))
+                .collect(),
+            meters: BTreeMap::new(),
+            digests: BTreeMap::new(),
+            value_sets: BTreeMap::new(),
+            groups: BTreeMap::new(),
+            sessions: BTreeMap::new(),
+            next_id: 1,
+        })
+    }
+
+    pub fn fresh_id(&mut self) -> EntryId {
+        let id = EntryId(self.next_id);
+        self.next_id += 1;
+        id
+    }
+
+    /// An id for a member or group of the server's own.
+    pub fn fresh_hidden_id(&mut self) -> u64 {
+        (1 << 32) + self.fresh_id().0
+    }
+
+    pub fn table(&self, id: u32) -> Outcome<&TableState> {
+        self.tables.get(&id).ok_or_else(|| no_table(id))
+    }
+
+    pub fn table_mut(&mut self, id: u32) -> Outcome<&mut TableState> {
+        self.tables.get_mut(&id).ok_or_else(|| no_table(id))
+    }
+
+    pub fn profile(&self, id: u32) -> Outcome<&ProfileState> {
+        self.profiles.get(&id).ok_or_else(|| no_profile(id))
+    }
+
+    pub fn profile_mut(&mut self, id: u32) -> Outcome<&mut ProfileState> {
+        self.profiles.get_mut(&id).ok_or_else(|| no_profile(id))
+    }
+
+    /// Whether an entry of the profile's tables has this action.
+    pub fn refers(&self, profile: &Profile, to: &p4::table_action::Type) -> bool {
+        profile
+            .tables
+            .iter()
+            .filter_map(|id| self.tables.get(id))
+            .flat_map(TableState::iter)
+            .any(|(_, e)| e.action.r#type.as_ref() == Some(to))
+    }
+}
+
+fn no_profile(id: u32) -> Failure {
+    Failure::not_found(format!("no action profile with id {id} in the P4Info"))
+}
+
+fn no_table(id: u32) -> Failure {
+    Failure::not_found(format!("no table with id {id} in the P4Info"))
+}
