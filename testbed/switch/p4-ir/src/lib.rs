@@ -35,3 +35,8 @@ pub use table::{
     ActionCall, ConstEntry, LearnList, MatchKind, MatchValue, NextNode, Profile, ProfileAction,
     Table, TableKey,
 };
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -26,3 +26,8 @@ pub use packet::{Frame, Packet, Requests, instance_type};
 pub use state::cells::{Count, Meter, MeterRates, Register};
 pub use state::profiles::{Choice, Member, ProfileState};
 pub use state::tables::{Entry, EntryId, TableError, TableState};
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -40,3 +40,8 @@ mod write;
 pub use options::Options;
 pub use service::Server;
 pub use target::Target;
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -66,8 +66,6 @@ pub struct Table {
     #[serde(default)]
     pub key: Vec<Key>,
     #[serde(default)]
-    pub actions: Vec<String>,
-    #[serde(default)]
     pub action_ids: Vec<u32>,
     #[serde(default)]
     pub with_counters: bool,

@@ -32,3 +32,8 @@ pub use replication::{CloneSession, Replica};
 pub use stats::Stats;
 pub use switch::Switch;
 pub use wire::Wire;
+
+/// The examples of the README are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

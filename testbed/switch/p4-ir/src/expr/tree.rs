@@ -64,10 +64,7 @@ pub enum Expr {
     Field(FieldRef),
     /// Field number `field` of the element of `stack` extracted last.
     #[allow(missing_docs)]
-    StackLast {
-        stack: u32,
-        field: u32,
-    },
+    StackLast { stack: u32, field: u32 },
     /// Field of the stack element that `index` selects; 0 outside.
     #[allow(missing_docs)]
     StackAt {
@@ -77,10 +74,7 @@ pub enum Expr {
     },
     /// An action's argument: offset in words into its data.
     #[allow(missing_docs)]
-    Arg {
-        offset: u32,
-        width: u32,
-    },
+    Arg { offset: u32, width: u32 },
     /// One operand.
     Un(UnOp, Box<Expr>),
     /// Two operands.

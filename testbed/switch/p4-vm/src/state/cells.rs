@@ -25,7 +25,6 @@ pub struct Cells {
     pub failed_assertions: u64,
     /// Reused by hashes.
     pub scratch: Vec<u8>,
-    pub wide: Vec<u64>,
 }
 
 impl Cells {

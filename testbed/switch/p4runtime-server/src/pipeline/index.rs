@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A P4Info checked against its program and indexed by id.
 
-use crate::errors::{Failure, Outcome};
-use crate::packetio::HeaderInfo;
-use crate::program::Program;
 use super::actions::{self, Action};
 use super::arrays::{self, Array};
 use super::checks::preamble;
@@ -11,7 +8,9 @@ use super::digests::{self, Digest};
 use super::profiles::{self, Profile};
 use super::tables::{self, Table};
 use super::value_sets::{self, ValueSet};
-use bytes::Bytes;
+use crate::errors::{Failure, Outcome};
+use crate::packetio::HeaderInfo;
+use crate::program::Program;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use tidemark_proto::p4::config::v1 as p4info;
 use tidemark_proto::p4::config::v1::meter_spec;
@@ -93,10 +92,6 @@ impl Pipeline {
             program,
             config,
         })
-    }
-
-    pub fn device_config(&self) -> Bytes {
-        Bytes::copy_from_slice(&self.config.p4_device_config)
     }
 
     pub fn table(&self, id: u32) -> Outcome<&Table> {

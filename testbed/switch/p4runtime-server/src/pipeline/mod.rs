@@ -10,7 +10,6 @@ mod profiles;
 mod tables;
 mod value_sets;
 
-pub use actions::{Action, Param};
 pub use arrays::Array;
 pub use digests::Layout;
 pub use index::Pipeline;

@@ -57,10 +57,6 @@ impl TableState {
         self.entries.len()
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
     /// In order of insertion, those of the program last.
     pub fn iter(&self) -> impl Iterator<Item = (EntryId, &Entry)> {
         self.entries.iter().map(|(&id, e)| (id, e))

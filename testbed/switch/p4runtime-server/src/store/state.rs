@@ -2,17 +2,17 @@
 //! What clients have written, as they will read it back.
 
 use super::compiled;
-use super::entry::{OneShot, ProfileState, TableState};
+use super::entry::{ProfileState, TableState};
 use crate::errors::{Failure, Outcome};
 use crate::pipeline::{Pipeline, Profile};
-use crate::target::{EntryId, MatchValue};
+use crate::target::EntryId;
 use std::collections::{BTreeMap, HashMap};
 use tidemark_proto::p4::v1 as p4;
 
 /// All that was written under one pipeline.
 pub struct Store {
-    tables: HashMap<u32, TableState>,
-    profiles: HashMap<u32, ProfileState>,
+    pub(super) tables: HashMap<u32, TableState>,
+    pub(super) profiles: HashMap<u32, ProfileState>,
     /// By meter and cell, where it is not the default.
     pub meters: BTreeMap<(u32, usize), p4::MeterConfig>,
     pub digests: BTreeMap<u32, p4::digest_entry::Config>,

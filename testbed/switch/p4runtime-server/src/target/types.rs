@@ -86,23 +86,14 @@ pub enum MatchValue {
     /// Prefix length in bits from the top of the field; 0 matches everything.
     /// Bits below the prefix are zero.
     #[allow(missing_docs)]
-    Lpm {
-        value: Vec<u8>,
-        prefix_bits: u32,
-    },
+    Lpm { value: Vec<u8>, prefix_bits: u32 },
     /// Bits outside the mask are zero in the value; a zero mask matches
     /// everything. `optional` keys arrive as this, with all or no bits set.
     #[allow(missing_docs)]
-    Ternary {
-        value: Vec<u8>,
-        mask: Vec<u8>,
-    },
+    Ternary { value: Vec<u8>, mask: Vec<u8> },
     /// Both ends included.
     #[allow(missing_docs)]
-    Range {
-        low: Vec<u8>,
-        high: Vec<u8>,
-    },
+    Range { low: Vec<u8>, high: Vec<u8> },
 }
 
 /// An action with its parameters.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Default entries.
 
-use super::writer::Writer;
 use super::entries::{check_extras, labels};
+use super::writer::Writer;
 use crate::actions::{self, Place};
 use crate::errors::{Failure, Outcome};
 use tidemark_proto::p4::v1 as p4;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Table entries.
 
-use super::lookup::entry_key;
-use super::writer::Writer;
 use super::arrays::counter_value;
+use super::lookup::entry_key;
 use super::meters::{self, no_colour_counters};
+use super::writer::Writer;
 use crate::errors::{Failure, Outcome};
-use crate::matchfields;
-use crate::pipeline::{Pipeline, Table};
-use crate::store::{Entry, EntryKey, Labels, Store};
+use crate::pipeline::Table;
+use crate::store::{Entry, EntryKey, Labels};
 use crate::target::{EntryId, KeyMatch, TableEntry};
 use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::update::Type;

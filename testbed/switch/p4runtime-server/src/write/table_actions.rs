@@ -2,8 +2,8 @@
 //! What an entry does: an action, or a member, group or action set of its
 //! table's action profile.
 
-use super::writer::Writer;
 use super::profiles::{check_weights, no_watch, weight};
+use super::writer::Writer;
 use crate::actions::{self, Place};
 use crate::errors::{Failure, Outcome};
 use crate::pipeline::{MAX_GROUP_SIZE, Profile, Table};

@@ -159,7 +159,7 @@ impl TableState {
     }
 
     /// Replaces the action of an entry.
-    /// 
+    ///
     /// # Errors
     /// No such entry, or an action of another table.
     pub fn modify(&mut self, t: &Table, id: EntryId, call: ActionCall) -> Result<(), TableError> {
@@ -174,7 +174,7 @@ impl TableState {
     }
 
     /// Removes an entry.
-    /// 
+    ///
     /// # Errors
     /// No such entry.
     pub fn remove(&mut self, id: EntryId) -> Result<(), TableError> {
