@@ -2,8 +2,11 @@
 //! The data-plane thread: frames in, events at their time, frames out, control
 //! operations between packets.
 
+mod clock;
+mod priority;
+mod wait;
+
 use std::collections::BTreeMap;
-use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
@@ -11,17 +14,16 @@ use std::thread::JoinHandle;
 use anyhow::{Context, Result, anyhow};
 use bytes::Bytes;
 use nix::sys::eventfd::{EfdFlags, EventFd};
-use nix::time::{ClockId, clock_gettime};
+use nix::time::ClockId;
 use p4runtime_server::target::DigestSample;
 use tokio::sync::{broadcast, oneshot};
 
 use crate::io::afpacket::Interface;
+use clock::{Clock, read};
 use traffic_manager::{Switch, Wire};
 
 /// Frames taken before events and control get their turn.
 const RX_BUDGET: usize = 256;
-/// An event this near is awaited by spinning.
-const SPIN_NS: u64 = 20_000;
 /// Receive stamps older than this are not believed (the wall clock was set).
 const OLDEST_STAMP_NS: u64 = 1_000_000_000;
 /// Frames to the controller that wait for a slow reader.
@@ -63,30 +65,6 @@ impl Wire for PortIo {
             self.no_interface += 1;
         }
     }
-}
-
-/// Logical time: ns since the start, on the monotonic clock.
-#[derive(Clone, Copy)]
-struct Clock {
-    start_ns: u64,
-}
-
-impl Clock {
-    fn new() -> Self {
-        Self {
-            start_ns: read(ClockId::CLOCK_MONOTONIC),
-        }
-    }
-
-    fn now_ns(self) -> u64 {
-        read(ClockId::CLOCK_MONOTONIC).saturating_sub(self.start_ns)
-    }
-}
-
-fn read(id: ClockId) -> u64 {
-    clock_gettime(id).map_or(0, |t| {
-        t.tv_sec() as u64 * 1_000_000_000 + t.tv_nsec() as u64
-    })
 }
 
 /// Access to the data-plane thread. Cheap to clone.
@@ -197,7 +175,7 @@ impl Plane {
     }
 
     fn run(mut self, inbox: &Receiver<Command>, wake: &EventFd) {
-        prepare_thread();
+        priority::prepare_thread();
         loop {
             loop {
                 match inbox.try_recv() {
@@ -252,67 +230,5 @@ impl Plane {
                 self.switch.reuse(f);
             }
         }
-    }
-
-    /// Waits for a frame, a command, or the next event.
-    fn sleep(&mut self, wake: &EventFd) {
-        let timeout = match self.switch.next_event_ns() {
-            Some(at) => {
-                let left = at.saturating_sub(self.clock.now_ns());
-                if left < SPIN_NS {
-                    std::hint::spin_loop();
-                    return;
-                }
-                Some(left - SPIN_NS / 2)
-            }
-            None => None,
-        };
-        let mut fds: Vec<libc::pollfd> = Vec::with_capacity(self.io.interfaces.len() + 1);
-        fds.push(pollfd(wake.as_raw_fd()));
-        fds.extend(self.io.interfaces.values().map(|i| pollfd(i.fd())));
-        let spec = timeout.map(|ns| libc::timespec {
-            tv_sec: (ns / 1_000_000_000) as libc::time_t,
-            tv_nsec: (ns % 1_000_000_000) as libc::c_long,
-        });
-        // SAFETY: fds and spec outlive the call; no signal mask.
-        let n = unsafe {
-            libc::ppoll(
-                fds.as_mut_ptr(),
-                fds.len() as libc::nfds_t,
-                spec.as_ref().map_or(std::ptr::null(), std::ptr::from_ref),
-                std::ptr::null(),
-            )
-        };
-        if n <= 0 {
-            return;
-        }
-        if fds.first().is_some_and(|f| f.revents != 0) {
-            let _ = wake.read();
-        }
-        for (f, i) in fds.iter().skip(1).zip(self.io.interfaces.values()) {
-            if f.revents & (libc::POLLERR | libc::POLLHUP | libc::POLLNVAL) != 0
-                && let Some(e) = i.take_error()
-            {
-                tracing::warn!(interface = i.name, "{e}");
-            }
-        }
-    }
-}
-
-fn pollfd(fd: i32) -> libc::pollfd {
-    libc::pollfd {
-        fd,
-        events: libc::POLLIN,
-        revents: 0,
-    }
-}
-
-/// Timers without slack, and precedence over busy neighbours where allowed.
-fn prepare_thread() {
-    // SAFETY: no pointers; failure leaves the defaults, which still work.
-    unsafe {
-        libc::prctl(libc::PR_SET_TIMERSLACK, 1u64);
-        let tid = libc::syscall(libc::SYS_gettid);
-        libc::setpriority(libc::PRIO_PROCESS, tid as libc::id_t, -15);
     }
 }
