@@ -123,6 +123,8 @@ lint: venv console ## Formatting, generated files, clippy, ruff, TypeScript
 	cargo xtask codegen --check
 	cargo fmt --all --check
 	cargo clippy $(CARGO_FLAGS) --workspace --all-targets -- -D warnings
+	@if cargo deny --version >/dev/null 2>&1; then cargo deny --all-features check; \
+	  else echo "NOT CHECKED: licences and advisories of dependencies (deny.toml): cargo-deny is not installed; CI checks them" >&2; fi
 	$(VENV_PYTHON) -m ruff check .
 	$(VENV_PYTHON) -m ruff format --check .
 	cd $(CONSOLE) && npm run typecheck
