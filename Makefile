@@ -127,6 +127,7 @@ lint: venv console ## Formatting, generated files, clippy, ruff, TypeScript
 	  else echo "NOT CHECKED: licences and advisories of dependencies (deny.toml): cargo-deny is not installed; CI checks them" >&2; fi
 	$(VENV_PYTHON) -m ruff check .
 	$(VENV_PYTHON) -m ruff format --check .
+	cd testbed/lab && $(VENV_PYTHON) -m mypy
 	cd $(CONSOLE) && npm run typecheck
 
 .PHONY: bench

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from . import __version__, demo, preflight, steps, sweep
@@ -48,7 +49,7 @@ def main(argv: list[str] | None = None) -> int:
     )
 
 
-def _notes(progress: Progress, *steps) -> int:
+def _notes(progress: Progress, *steps: Callable[[], list[str] | None]) -> int:
     try:
         for step in steps:
             for note in step() or []:

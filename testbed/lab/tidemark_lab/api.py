@@ -8,6 +8,7 @@ import urllib.error
 import urllib.request
 
 from .errors import LabError
+from .json_types import JsonObject
 
 
 class ApiError(LabError):
@@ -28,13 +29,13 @@ class Controller:
         # The controller is on loopback, whatever proxy the environment names.
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
-    def get(self, path: str) -> dict:
+    def get(self, path: str) -> JsonObject:
         return self._request("GET", path, None)
 
-    def post(self, path: str, body: dict) -> dict:
+    def post(self, path: str, body: JsonObject) -> JsonObject:
         return self._request("POST", path, body)
 
-    def _request(self, method: str, path: str, body: dict | None) -> dict:
+    def _request(self, method: str, path: str, body: JsonObject | None) -> JsonObject:
         request = urllib.request.Request(
             f"{self.url}/api/v1{path}",
             method=method,

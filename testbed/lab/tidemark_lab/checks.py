@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .json_types import JsonObject
+
 FRAME_BYTES = 1514
 
 
@@ -22,7 +24,7 @@ class Check:
         return f"{'ok  ' if self.ok else 'FAIL'}  {self.text}"
 
 
-def judge(summary: dict, read_back_bytes: int | None) -> list[Check]:
+def judge(summary: JsonObject, read_back_bytes: int | None) -> list[Check]:
     """From summary.json alone, but for the limit read back from the switch."""
     first, second = summary["phases"]
     checks = []

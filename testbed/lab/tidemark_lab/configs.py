@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from .json_types import JsonObject
 from .preflight import Paths, Ports
 from .scenario import (
     COLLECTOR_ADDRESS,
@@ -19,7 +20,7 @@ _MIN_LIMIT_PACKETS = 4
 _FRAME_BYTES = 1514
 
 
-def collector(scenario: Scenario, ports: Ports, capture_dir: Path) -> dict:
+def collector(scenario: Scenario, ports: Ports, capture_dir: Path) -> JsonObject:
     return {
         "listen": [f"{COLLECTOR_ADDRESS}:{REPORT_UDP_PORT}"],
         "grpc": {"listen": f"127.0.0.1:{ports.collector}"},
@@ -44,7 +45,7 @@ def collector(scenario: Scenario, ports: Ports, capture_dir: Path) -> dict:
 
 def controller(
     scenario: Scenario, ports: Ports, paths: Paths, run_dir: Path, observe_s: float
-) -> dict:
+) -> JsonObject:
     """`observe_s`: what the controller waits before it judges a change; longer
     than the phase after it, so that a rollback does not cut the phase short."""
     node, port = scenario.node_id, scenario.bottleneck_port
@@ -77,7 +78,7 @@ def controller(
     }
 
 
-def provision(scenario: Scenario, paths: Paths) -> dict:
+def provision(scenario: Scenario, paths: Paths) -> JsonObject:
     port = scenario.bottleneck_port
     return {
         "p4info": str(paths.p4_dir / "tidemark.p4info.txtpb"),

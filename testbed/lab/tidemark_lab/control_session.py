@@ -13,6 +13,7 @@ import tomli_w
 from . import configs, signals
 from .api import Controller
 from .errors import LabError
+from .json_types import JsonObject
 from .preflight import Paths, Ports
 from .scenario import Scenario
 from .session import START_TIMEOUT_S, Session
@@ -23,7 +24,7 @@ class ControlSession(Session):
     section."""
 
     def __init__(
-        self, scenario: Scenario, ports: Ports, paths: Paths, run_dir: Path, settings: dict
+        self, scenario: Scenario, ports: Ports, paths: Paths, run_dir: Path, settings: JsonObject
     ):
         super().__init__(scenario, ports, paths, run_dir)
         self.settings = settings

@@ -13,6 +13,7 @@ from pyroute2.netlink.exceptions import NetlinkError
 from . import __version__, checks, offline, preflight, signals, summary
 from .api import ApiError
 from .errors import LabError, PreflightError
+from .json_types import JsonObject
 from .outcome import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
@@ -46,10 +47,10 @@ class Options:
 class Measured:
     """What the two phases gave."""
 
-    phases: list[dict]
+    phases: list[JsonObject]
     # Unix time of each phase, ns.
     times: list[tuple[int, int]]
-    advice: list[dict | None]
+    advice: list[JsonObject | None]
     read_back_bytes: int | None
 
 
@@ -176,14 +177,14 @@ def _measure(session: Session, options: Options, progress: Progress) -> Measured
 
 def _phase(
     session: Session, options: Options, progress: Progress, name: str
-) -> tuple[dict, tuple[int, int]]:
+) -> tuple[JsonObject, tuple[int, int]]:
     start = time.time_ns()
     session.controller.post("/phases", {"name": name, "action": "start"})
     _watch(session, progress, f"phase {name}", options.seconds)
     end = time.time_ns()
     session.controller.post("/phases", {"name": name, "action": "end"})
 
-    def complete() -> dict | None:
+    def complete() -> JsonObject | None:
         phase = session.controller.get(f"/phases/{name}")
         return phase if phase["state"] == "complete" else None
 
@@ -193,7 +194,7 @@ def _phase(
     return phase, (start, end)
 
 
-def _apply_advice(session: Session, progress: Progress) -> dict:
+def _apply_advice(session: Session, progress: Progress) -> JsonObject:
     """Targets, advice, apply, read back: all by the controller's REST interface."""
     scenario = session.scenario
     place = {"node": scenario.node_id, "port": scenario.bottleneck_port}
@@ -233,7 +234,7 @@ def _stay(session: Session, measured: Measured, options: Options, progress: Prog
 
 def build_summary(
     session: Session, measured: Measured, options: Options, truth: Truth | None
-) -> dict:
+) -> JsonObject:
     phases = []
     for phase, (start, end), advice in zip(
         measured.phases, measured.times, measured.advice, strict=True
@@ -283,7 +284,7 @@ def _conclude(session: Session, measured: Measured, options: Options, progress: 
     return code
 
 
-def _compare_offline(session: Session, document: dict) -> list[checks.Check]:
+def _compare_offline(session: Session, document: JsonObject) -> list[checks.Check]:
     results, records = [], []
     for phase in document["phases"]:
         record = offline.analyze(

@@ -8,12 +8,13 @@ import subprocess
 from pathlib import Path
 
 from .errors import LabError
+from .json_types import JsonObject
 from .summary import ESTIMATES, mean_utilisation
 
 ROUNDING = 0.01
 
 
-def analyze(program: Path, capture: Path, window: dict) -> dict:
+def analyze(program: Path, capture: Path, window: JsonObject) -> JsonObject:
     """The bottleneck's record of `tidemark-controller analyze --json`."""
     argv = [program, "analyze", capture, "--json"]
     argv += ["--from-ns", window["start_ns"], "--to-ns", window["end_ns"]]
@@ -28,7 +29,7 @@ def analyze(program: Path, capture: Path, window: dict) -> dict:
     return links[0]
 
 
-def differences(phase: dict, offline: dict) -> list[str]:
+def differences(phase: JsonObject, offline: JsonObject) -> list[str]:
     """Where the capture says something else than the live run did, by more than
     rounding."""
     found = []

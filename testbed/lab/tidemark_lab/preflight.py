@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import errno
+import ipaddress
 import json
 import os
 import socket
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from . import kernel, netns, tracing
 from .errors import PreflightError
+from .json_types import JsonObject
 from .links import addresses_within
 from .scenario import COLLECTOR_ADDRESS, REPORT_PREFIX_LENGTH, REPORT_UDP_PORT, Scenario
 from .state import DIRECTORY as RECORDS
@@ -190,9 +192,7 @@ def check_addresses() -> None:
         )
 
 
-def _network(text: str):
-    import ipaddress
-
+def _network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
     return ipaddress.ip_interface(text).network
 
 
@@ -262,7 +262,7 @@ def _check_congestion_control(name: str) -> None:
             ) from error
 
 
-def _in_child(action: Callable[[], None]) -> dict | None:
+def _in_child(action: Callable[[], None]) -> JsonObject | None:
     """Runs `action` in a child process; returns its PreflightError as a dict."""
     reader, writer = os.pipe()
     child = os.fork()

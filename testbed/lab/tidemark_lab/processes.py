@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from . import signals
 from .errors import ChildDied, LabError
@@ -41,7 +42,7 @@ def _run_first() -> None:
 @dataclass
 class Child:
     name: str
-    process: subprocess.Popen
+    process: subprocess.Popen[bytes]
     log: Path
 
     def last_lines(self, count: int = 15) -> str:
@@ -110,7 +111,7 @@ class Supervisor:
         what: str,
         timeout_s: float,
         child: Child | None = None,
-    ):
+    ) -> Any:
         """Waits for a true value and returns it, watching the programs."""
         deadline = time.monotonic() + timeout_s
         while True:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import ipaddress
 from dataclasses import asdict, dataclass, field
 
+from .json_types import JsonObject
+
 NETWORK = ipaddress.ip_network("198.18.0.0/24")
 # Hosts behind senders, /30 each.
 ACCESS_NETWORK = ipaddress.ip_network("198.18.1.0/24")
@@ -167,7 +169,7 @@ class Scenario:
         shift = index // len(self.base_rtts_ms)
         return self.congestion_controls[(index + shift) % len(self.congestion_controls)]
 
-    def as_config(self) -> dict:
+    def as_config(self) -> JsonObject:
         """For summary.json."""
         out = asdict(self)
         out["bdp_limit_bytes"] = self.bdp_limit_bytes

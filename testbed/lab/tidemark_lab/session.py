@@ -13,6 +13,7 @@ import tomli_w
 from . import configs, tracing, traffic
 from .api import ApiError, Controller
 from .errors import LabError
+from .json_types import JsonObject
 from .preflight import Paths, Ports
 from .processes import Supervisor
 from .scenario import Scenario
@@ -123,7 +124,7 @@ class Session:
     def link_path(self) -> str:
         return f"/links/{self.scenario.node_id}/{self.scenario.bottleneck_port}"
 
-    def link(self) -> dict:
+    def link(self) -> JsonObject:
         return self.controller.get(self.link_path)
 
     def limit_bytes(self) -> int | None:

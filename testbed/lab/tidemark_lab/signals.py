@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from types import FrameType
 
 
 class Interrupted(BaseException):
@@ -45,7 +46,7 @@ def _handle(number: int, _frame: object) -> None:
 
 
 @contextmanager
-def _handlers(handler: object) -> Iterator[None]:
+def _handlers(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> Iterator[None]:
     before = {number: signal.getsignal(number) for number in _signals()}
     for number in before:
         signal.signal(number, handler)
@@ -56,13 +57,13 @@ def _handlers(handler: object) -> Iterator[None]:
             signal.signal(number, old)
 
 
-def as_exception():
+def as_exception() -> AbstractContextManager[None]:
     """Inside the block a signal raises Interrupted, once."""
     _Owner.pid = os.getpid()
     return _handlers(_handle)
 
 
-def ignored():
+def ignored() -> AbstractContextManager[None]:
     """For cleaning up: no signal gets through."""
     return _handlers(signal.SIG_IGN)
 

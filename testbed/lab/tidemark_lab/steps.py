@@ -23,6 +23,7 @@ from . import preflight, signals
 from .api import ApiError
 from .control_session import ControlSession, running
 from .errors import LabError, PreflightError
+from .json_types import JsonObject
 from .outcome import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
@@ -46,7 +47,7 @@ SPREAD_S = 0.5
 FRAME_BYTES = 1514
 
 
-def flows_of(options: Options, namespace_of: dict[str, str]) -> list[dict]:
+def flows_of(options: Options, namespace_of: dict[str, str]) -> list[JsonObject]:
     """Flow i is there in every step that has more than i flows."""
     scenario = options.scenario
     flows = []
@@ -168,7 +169,7 @@ def measure(options: Options, paths: Paths, run_dir: Path, progress: Progress) -
     return steps
 
 
-def _watch(session: ControlSession, options: Options, progress: Progress) -> list[dict]:
+def _watch(session: ControlSession, options: Options, progress: Progress) -> list[JsonObject]:
     """What the controller says, about twice a second, until the last step ends."""
     total = options.seconds * len(options.flows)
     start = time.monotonic()
@@ -196,7 +197,7 @@ def _watch(session: ControlSession, options: Options, progress: Progress) -> lis
     return samples
 
 
-def _sample(link: dict) -> dict:
+def _sample(link: JsonObject) -> JsonObject:
     estimate = link.get("estimate") or {}
     n_b = (estimate.get("estimates") or {}).get("n_b") or {}
     return {

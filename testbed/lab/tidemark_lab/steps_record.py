@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from .errors import LabError
+from .json_types import JsonObject
 from .preflight import Ports
 from .scenario import Scenario
 from .traffic import Truth
@@ -39,7 +40,7 @@ class Options:
         )
     )
 
-    def settings(self) -> dict:
+    def settings(self) -> JsonObject:
         """Of the controller: targets, and less waiting than by default."""
         return {
             "targets": {
@@ -99,7 +100,12 @@ class Record:
     """Everything of a run on one axis: seconds since the first step."""
 
     def __init__(
-        self, options: Options, truth: Truth, samples: list[dict], series: dict, changes: list[dict]
+        self,
+        options: Options,
+        truth: Truth,
+        samples: list[JsonObject],
+        series: JsonObject,
+        changes: list[JsonObject],
     ):
         self.options = options
         starts = [f["start"]["unix_ns"] for f in truth.flows if f["kind"] == "lbp"]

@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from .json_types import JsonObject
+
 ESTIMATES = ("n_b", "alpha", "mean_loss_burst", "delta", "t_e_ms", "c_e_share")
 
 
-def phase_summary(phase: dict, truth: dict, advice: dict | None) -> dict:
+def phase_summary(phase: JsonObject, truth: JsonObject, advice: JsonObject | None) -> JsonObject:
     """One phase of summary.json from the controller's `Phase` (docs/reference/api.md), the
     truth of its time and the advice it led to."""
     link = phase["links"][0]
@@ -37,20 +41,20 @@ def phase_summary(phase: dict, truth: dict, advice: dict | None) -> dict:
     }
 
 
-def mean_utilisation(estimate: dict) -> float | None:
+def mean_utilisation(estimate: JsonObject) -> float | None:
     """The controller gives its parts (mean, non_empty, p01), `analyze` the mean."""
     value = estimate["utilisation"]
     return value["mean"] if isinstance(value, dict) else value
 
 
-def interval(estimate: dict | None) -> dict:
+def interval(estimate: JsonObject | None) -> JsonObject:
     """`{value, low, high}`; nulls where nothing could be said."""
     if estimate is None:
         return {"value": None, "low": None, "high": None}
     return {key: estimate[key] for key in ("value", "low", "high")}
 
 
-def advice_summary(advice: dict | None) -> dict | None:
+def advice_summary(advice: JsonObject | None) -> JsonObject | None:
     if advice is None:
         return None
     predicted = advice.get("predicted") or {}
@@ -65,11 +69,11 @@ def advice_summary(advice: dict | None) -> dict | None:
     }
 
 
-def _quantiles(values: dict) -> dict:
+def _quantiles(values: JsonObject) -> JsonObject:
     return {key: values.get(key) for key in ("p50", "p99", "max")}
 
 
-def table(summary: dict) -> str:
+def table(summary: JsonObject) -> str:
     """Both phases beside each other, with the truth and the prediction."""
     first, second = summary["phases"]
     advised = first["advice"] or {}
@@ -167,7 +171,7 @@ def _number(value: float | None, unit: str, digits: int = 1) -> str:
     return "-" if value is None else f"{value:.{digits}f}{unit}"
 
 
-def _range(value: dict | None, form) -> str:
+def _range(value: JsonObject | None, form: Callable[[float], str]) -> str:
     if value is None or value["value"] is None:
         return "-"
     text = form(value["value"])
@@ -176,7 +180,7 @@ def _range(value: dict | None, form) -> str:
     return f"{text} ({form(value['low'])} to {form(value['high'])})"
 
 
-def class_check(flows: list[dict], truth_flows: list[dict]) -> dict:
+def class_check(flows: list[JsonObject], truth_flows: list[JsonObject]) -> JsonObject:
     """How many long flows got their true class: `{right, wrong: [...]}`."""
     by_key = {}
     for flow in flows:

@@ -14,6 +14,7 @@ import argparse
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pyroute2.netlink.exceptions import NetlinkError
 
@@ -21,6 +22,7 @@ from . import kernel, preflight, signals, sweep_table
 from .api import ApiError
 from .control_session import ControlSession, running
 from .errors import LabError, PreflightError
+from .json_types import JsonObject
 from .outcome import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
@@ -62,7 +64,7 @@ class Case:
         return None
 
 
-def _only(flows: int, *controls: str, **more: object) -> Scenario:
+def _only(flows: int, *controls: str, **more: Any) -> Scenario:
     """LBP flows alone."""
     return Scenario(
         lbp_flows=flows,
@@ -178,7 +180,9 @@ def _ready(case: Case, options: Options, paths: Paths, progress: Progress) -> No
         time.sleep(BUSY_RETRY_S)
 
 
-def measure(case: Case, options: Options, paths: Paths, run_dir: Path, progress: Progress) -> dict:
+def measure(
+    case: Case, options: Options, paths: Paths, run_dir: Path, progress: Progress
+) -> JsonObject:
     """One case, from an empty network to its record; leaves nothing but files."""
     run_dir.mkdir()
     with signals.deferred():

@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from . import offline
 from .errors import LabError
+from .json_types import JsonObject
 from .summary import class_check
 from .traffic import Truth
 
@@ -49,7 +50,7 @@ def _without_probes(events: pa.Table) -> pa.Table:
     return events.set_column(at, field, never)
 
 
-def judge(program: Path, capture: Path, truth: Truth, phases: list[dict]) -> list[dict]:
+def judge(program: Path, capture: Path, truth: Truth, phases: list[JsonObject]) -> list[JsonObject]:
     """Each phase's truth, estimates and what it predicts for the other limits."""
     passive = passive_view(capture, capture.with_name("passive"))
     out = []
@@ -86,11 +87,11 @@ def judge(program: Path, capture: Path, truth: Truth, phases: list[dict]) -> lis
     return out
 
 
-def _estimates(link: dict, there: list[dict]) -> dict:
+def _estimates(link: JsonObject, there: list[JsonObject]) -> JsonObject:
     estimates = link["estimates"]
     classes = class_check(link["flows"], there)
 
-    def interval(name: str) -> dict | None:
+    def interval(name: str) -> JsonObject | None:
         value = estimates.get(name)
         return value and {k: value[k] for k in ("value", "low", "high", "evidence")}
 
@@ -106,7 +107,7 @@ def _estimates(link: dict, there: list[dict]) -> dict:
     }
 
 
-def _curve(program: Path, capture: Path, window: dict, zero_ns: int) -> list[dict]:
+def _curve(program: Path, capture: Path, window: JsonObject, zero_ns: int) -> list[JsonObject]:
     argv = [program, "whatif", capture, "--csv", "--points", "120"]
     argv += ["--from-s", (window["start_ns"] - zero_ns) / 1e9]
     argv += ["--to-s", (window["end_ns"] - zero_ns) / 1e9]
@@ -121,7 +122,7 @@ def _curve(program: Path, capture: Path, window: dict, zero_ns: int) -> list[dic
     ]
 
 
-def _at(curve: list[dict], limit_bytes: float) -> dict:
+def _at(curve: list[JsonObject], limit_bytes: float) -> JsonObject:
     """Predictions at a limit, between the two points of the curve around it."""
 
     def value(name: str) -> float | None:
@@ -138,7 +139,7 @@ def _at(curve: list[dict], limit_bytes: float) -> dict:
     }
 
 
-def line(document: dict) -> str:
+def line(document: JsonObject) -> str:
     """A case in one line, for the terminal."""
     parts = []
     for p in document["phases"]:
@@ -149,7 +150,7 @@ def line(document: dict) -> str:
     return f"{document['name']}: " + ", ".join(parts)
 
 
-def markdown(documents: list[dict]) -> str:
+def markdown(documents: list[JsonObject]) -> str:
     """Two tables: estimates beside the truth, measurements beside what was predicted."""
     rows = [
         "| case | limit kB | N_b true | probed | passive | T_e ms true | probed | passive "
@@ -188,11 +189,12 @@ def markdown(documents: list[dict]) -> str:
 
 
 def _number(value: float | None, digits: int = 1, scale: float = 1.0) -> str:
-    missing = value is None or math.isnan(value)
-    return "-" if missing else f"{value * scale:.{digits}f}"
+    if value is None or math.isnan(value):
+        return "-"
+    return f"{value * scale:.{digits}f}"
 
 
-def _interval(value: dict | None, digits: int = 1, scale: float = 1.0) -> str:
+def _interval(value: JsonObject | None, digits: int = 1, scale: float = 1.0) -> str:
     if not value or value["value"] is None:
         return "-"
     ends = "-".join(_number(value[k], digits, scale) for k in ("low", "high"))

@@ -48,8 +48,9 @@ class Topology:
 
     @property
     def namespace_of(self) -> dict[str, str]:
-        hosts = [*self.scenario.hosts, *self.scenario.access_hosts]
-        return {h.name: f"{PREFIX}{self.run_id}-{h.name}" for h in hosts}
+        names = [h.name for h in self.scenario.hosts]
+        names += [h.name for h in self.scenario.access_hosts]
+        return {name: f"{PREFIX}{self.run_id}-{name}" for name in names}
 
     @property
     def report_interface(self) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from .json_types import JsonObject
 from .scenario import (
     BULK_TCP_PORT,
     SHORT_TCP_PORT,
@@ -17,7 +18,7 @@ from .scenario import (
 )
 
 
-def make_spec(scenario: Scenario, namespace_of: dict[str, str]) -> dict:
+def make_spec(scenario: Scenario, namespace_of: dict[str, str]) -> JsonObject:
     """`namespace_of`: host name to network namespace."""
     receiver = scenario.receiver
     flows = []
@@ -103,7 +104,7 @@ def short_arrivals_per_s(scenario: Scenario) -> float:
 
 def _from_to(
     host: Host | AccessHost, receiver: Host, port: int, namespace_of: dict[str, str]
-) -> dict:
+) -> JsonObject:
     return {
         "netns": namespace_of[host.name],
         "source": f"{host.address}:0",
@@ -111,7 +112,7 @@ def _from_to(
     }
 
 
-def _listener(name: str, port: int, receiver: Host, namespace_of: dict[str, str]) -> dict:
+def _listener(name: str, port: int, receiver: Host, namespace_of: dict[str, str]) -> JsonObject:
     return {
         "name": name,
         "netns": namespace_of[receiver.name],
@@ -126,15 +127,15 @@ def _spread(index: int, count: int, seconds: float) -> float:
 class Truth:
     """What tidemark-traffic wrote."""
 
-    def __init__(self, document: dict):
+    def __init__(self, document: JsonObject):
         self.document = document
-        self.flows: list[dict] = document["flows"]
+        self.flows: list[JsonObject] = document["flows"]
 
     @classmethod
     def read(cls, path: Path) -> Truth:
         return cls(json.loads(path.read_text()))
 
-    def during(self, kind: str, start_unix_ns: int, end_unix_ns: int) -> list[dict]:
+    def during(self, kind: str, start_unix_ns: int, end_unix_ns: int) -> list[JsonObject]:
         """Flows of a kind that were there from start to end."""
         return [
             f
@@ -145,7 +146,7 @@ class Truth:
             and f["stop"]["unix_ns"] >= end_unix_ns
         ]
 
-    def phase(self, start_unix_ns: int, end_unix_ns: int) -> dict:
+    def phase(self, start_unix_ns: int, end_unix_ns: int) -> JsonObject:
         """N_b and Tₑ of a time, and how many flows of the other kinds there were."""
         lbp = self.during("lbp", start_unix_ns, end_unix_ns)
         t_e = harmonic_mean([f["base_rtt_ms"] for f in lbp if f["base_rtt_ms"]])
@@ -165,7 +166,7 @@ class Truth:
         }
 
 
-def planned_truth(spec: dict) -> dict:
+def planned_truth(spec: JsonObject) -> JsonObject:
     """The same from the spec, for a run whose traffic has not ended yet."""
     lbp = [f for f in spec["flows"] if f["kind"] == "lbp"]
     return {

@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from ..json_types import JsonObject
+
 NANOSECONDS = 1e9
 
 POSTCARD_COLUMNS = (
@@ -41,7 +43,7 @@ class ReportError(Exception):
 class Phase:
     """A phase of `summary.json` with its place on the time axis."""
 
-    document: dict
+    document: JsonObject
     start_s: float
     end_s: float
 
@@ -68,7 +70,7 @@ class Run:
     """One link's packets in order of arrival, and the flows through it."""
 
     name: str
-    summary: dict
+    summary: JsonObject
     phases: list[Phase]
     node_id: int
     port: int
@@ -81,7 +83,7 @@ class Run:
     flows: list[FlowWindow] = field(default_factory=list)
 
     @classmethod
-    def load(cls, run_dir: Path, summary: dict) -> Run:
+    def load(cls, run_dir: Path, summary: JsonObject) -> Run:
         capture = run_dir / "capture"
         windows = [p.get("window") or {} for p in summary["phases"]]
         origin_ns = _origin_ns(windows)
@@ -122,14 +124,14 @@ class Run:
         return (self.time_s >= phase.start_s) & (self.time_s < phase.end_s)
 
 
-def _origin_ns(windows: list[dict]) -> int | None:
+def _origin_ns(windows: list[JsonObject]) -> int | None:
     for w in windows:
         if w.get("start_ns") is not None and w.get("start_s") is not None:
             return round(w["start_ns"] - w["start_s"] * NANOSECONDS)
     return None
 
 
-def _phases(summary: dict, windows: list[dict], end_s: float) -> list[Phase]:
+def _phases(summary: JsonObject, windows: list[JsonObject], end_s: float) -> list[Phase]:
     """Without windows (an older summary) the run is divided evenly."""
     count = max(len(windows), 1)
     return [
@@ -207,7 +209,9 @@ def _flow_windows(
 MOST_UNKNOWN_FLOWS = 12
 
 
-def _long_flows(run_dir: Path, capture: Path, probe_flow: np.ndarray) -> list[tuple[int, dict]]:
+def _long_flows(
+    run_dir: Path, capture: Path, probe_flow: np.ndarray
+) -> list[tuple[int, JsonObject]]:
     try:
         truth = json.loads((run_dir / "truth.json").read_text())
     except (FileNotFoundError, json.JSONDecodeError):
@@ -216,7 +220,7 @@ def _long_flows(run_dir: Path, capture: Path, probe_flow: np.ndarray) -> list[tu
         return [(int(i), {}) for i in sorted(most)]
     events = _read(capture, "events", FLOW_COLUMNS)
     events = events.filter(pc.equal(events["kind"], "flow")) if events.num_rows else events
-    ids = {
+    flow_ids = {
         (e["src"], e["src_port"], e["dst"], e["dst_port"]): e["flow_id"] for e in events.to_pylist()
     }
     out = []
@@ -231,6 +235,6 @@ def _long_flows(run_dir: Path, capture: Path, probe_flow: np.ndarray) -> list[tu
             destination.strip("[]"),
             int(destination_port),
         )
-        if key in ids:
-            out.append((ids[key], flow))
+        if key in flow_ids:
+            out.append((flow_ids[key], flow))
     return out

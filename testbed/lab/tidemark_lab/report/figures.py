@@ -17,7 +17,9 @@ CLOSE_UP_PACKETS = 2500
 CLOSE_UP_MOST_S = 1.0
 
 
-def envelope(time_s: np.ndarray, values: np.ndarray, start_s: float, end_s: float):
+def envelope(
+    time_s: np.ndarray, values: np.ndarray, start_s: float, end_s: float
+) -> tuple[np.ndarray, ...]:
     """Smallest, median and largest value in each of `COLUMNS` equal spans:
     `(centres, low, middle, high)`, without empty spans."""
     edges = np.linspace(start_s, end_s, COLUMNS + 1)

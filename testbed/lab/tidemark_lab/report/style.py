@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import re
+from typing import Any
 
 import matplotlib
 
@@ -52,7 +53,7 @@ _IDS = re.compile(r'(\bid="|url\(#|xlink:href="#)')
 _SIZE = re.compile(r'<svg[^>]*?(viewBox="[^"]*")[^>]*>', re.DOTALL)
 
 
-def subplots(rows: int = 1, columns: int = 1, height_in: float = 2.2, **more):
+def subplots(rows: int = 1, columns: int = 1, height_in: float = 2.2, **more: Any) -> Any:
     """A figure of the papers' width."""
     with plt.rc_context(RC):
         return plt.subplots(

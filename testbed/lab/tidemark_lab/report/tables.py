@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..json_types import JsonObject
 from .data import Run
 
 MISSING = "\u2013"
@@ -36,7 +37,7 @@ def show(value: float | None, form: Format) -> str:
     return MISSING if value is None else form(value)
 
 
-def interval(estimate: dict | None, form: Format) -> str:
+def interval(estimate: JsonObject | None, form: Format) -> str:
     """`value (low to high)`."""
     if not estimate or estimate.get("value") is None:
         return MISSING
@@ -56,8 +57,12 @@ def outcome(run: Run) -> Table:
     targets = (run.summary.get("config", {}).get("scenario") or {}).get("targets") or {}
 
     def row(
-        label: str, pick: Callable[[dict], float | None], form: Format, beside=MISSING, goal=""
-    ):
+        label: str,
+        pick: Callable[[JsonObject], float | None],
+        form: Format,
+        beside: str = MISSING,
+        goal: str = "",
+    ) -> tuple[str, ...]:
         return (label, *(show(pick(p), form) for p in phases), beside, goal or MISSING)
 
     def bound(name: str, sign: str, form: Format) -> str:
@@ -110,7 +115,7 @@ class Goal:
     name: str
     label: str
     form: Format
-    measured: Callable[[dict], float | None]
+    measured: Callable[[JsonObject], float | None]
     # Whether a value misses a target.
     misses: Callable[[float, float], bool]
 
@@ -175,7 +180,7 @@ ESTIMATES: tuple[tuple[str, str, Format], ...] = (
 def estimates(run: Run) -> Table:
     """Every estimate with its interval beside the truth where there is one."""
     phases = [p.document for p in run.phases]
-    head = ("",)
+    head: tuple[str, ...] = ("",)
     for p in phases:
         head += (f"phase {p['name']}, estimated", "truth")
     rows = []
@@ -191,7 +196,7 @@ def estimates(run: Run) -> Table:
     return Table(head, rows)
 
 
-def _truth(phase: dict, name: str) -> float | None:
+def _truth(phase: JsonObject, name: str) -> float | None:
     return (phase.get("truth") or {}).get(name)
 
 
