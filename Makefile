@@ -44,7 +44,7 @@ reproduce: venv ## Figures of Updating the Theory of Buffer Sizing from its auth
 
 .PHONY: build
 build: console ## Every binary, with the console inside
-	cargo build $(CARGO_FLAGS) $(BUILD_TARGETS)
+	cargo build $(CARGO_FLAGS)
 
 .PHONY: clickhouse
 clickhouse: venv-clickhouse ## ClickHouse's engine (chDB) with Tidemark's tables on http://127.0.0.1:8123
@@ -60,10 +60,7 @@ p4-tofino: ## Compile p4src/tna for Tofino 1 and 2 (needs p4c's Tofino backend; 
 
 ##@ Test
 
-# With the tests among the targets, dependencies get the features that the tests
-# ask for: those of `cargo test`, so that nothing is compiled twice.
 .PHONY: test
-test: BUILD_TARGETS = --lib --bins --tests
 test: test-rust test-p4 test-lab test-console test-clickhouse test-shell ptf test-demo ## Everything (root; about 20 minutes on 2 cores)
 	@echo "all tests passed"
 

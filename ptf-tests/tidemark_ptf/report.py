@@ -8,8 +8,8 @@
     ...     print(r.sequence, r.occupancy, r.inner_packet.summary())
 
 `python report.py FILE.pcap [PORT]` prints the reports of a capture as JSON, one
-a line. Written from the specification alone: the tests of the data plane must
-not share a mistake with the collector.
+a line. The lists of fields are generated from contract/report.toml, which is held
+against the compiled P4 program; the rest is written from the specification.
 """
 
 import json
@@ -38,8 +38,9 @@ from scapy.utils import PcapReader, checksum
 DEFAULT_PORT = 32766
 DOMAIN_TIDEMARK = 0x544D
 
-# Bits of the metadata, the first one the most significant; in this order they
-# follow each other.
+# Bits of the metadata; in this order they follow each other.
+# <begin generated: bits>
+BIT_RESERVED_FIRST = 1 << 15
 BIT_PORTS = 1 << 14
 BIT_HOP_LATENCY = 1 << 13
 BIT_QUEUE = 1 << 12
@@ -48,14 +49,16 @@ BIT_EGRESS_TIME = 1 << 10
 BIT_PORTS2 = 1 << 9
 BIT_UTILISATION = 1 << 8
 BIT_BUFFER = 1 << 7
+BITS_RESERVED = 0x007E  # four bytes each
 BIT_DROP = 1 << 0
-FORWARDED_BITS = BIT_PORTS | BIT_QUEUE | BIT_INGRESS_TIME | BIT_EGRESS_TIME
-DROPPED_BITS = BIT_PORTS | BIT_QUEUE | BIT_INGRESS_TIME | BIT_DROP
-# The first bit and these are reserved: four bytes each where one is set.
-BITS_RESERVED = 0x007E
-
 DOMAIN_BIT_LIMIT = 1 << 15
 DOMAIN_BIT_POLICY = 1 << 14
+FORWARDED_BITS = BIT_PORTS | BIT_QUEUE | BIT_INGRESS_TIME | BIT_EGRESS_TIME
+DROPPED_BITS = BIT_PORTS | BIT_QUEUE | BIT_INGRESS_TIME | BIT_DROP
+# Eight bytes each.
+WIDE_BITS = BIT_INGRESS_TIME | BIT_EGRESS_TIME | BIT_PORTS2
+DOMAIN_BITS = DOMAIN_BIT_LIMIT | DOMAIN_BIT_POLICY
+# <end generated: bits>
 
 TYPE_INT = 1
 INNER_NONE, INNER_ETHERNET, INNER_IPV4, INNER_IPV6 = 0, 3, 4, 5
@@ -80,10 +83,9 @@ def _domain_has(bit):
 def _known_bytes(p) -> int:
     """Length of the metadata that the fields below describe."""
     total = 4 * bin(p.metadata_bits).count("1")
-    total += 4 * bin(p.metadata_bits & (BIT_INGRESS_TIME | BIT_EGRESS_TIME | BIT_PORTS2)).count("1")
+    total += 4 * bin(p.metadata_bits & WIDE_BITS).count("1")
     if p.domain == DOMAIN_TIDEMARK:
-        bits = p.domain_bits & (DOMAIN_BIT_LIMIT | DOMAIN_BIT_POLICY)
-        total += 4 * bin(bits).count("1")
+        total += 4 * bin(p.domain_bits & DOMAIN_BITS).count("1")
     return total
 
 
@@ -119,6 +121,7 @@ class _InnerField(PacketLenField):
 
 def _individual_report() -> list:
     return [
+        # <begin generated: individual report>
         BitField("report_type", TYPE_INT, 4),
         BitField("inner_type", INNER_IPV4, 4),
         ByteField("length_words", None),
@@ -132,7 +135,7 @@ def _individual_report() -> list:
         XShortField("domain", DOMAIN_TIDEMARK),
         XShortField("domain_bits", DOMAIN_BIT_LIMIT | DOMAIN_BIT_POLICY),
         XShortField("domain_status", 0),
-        ConditionalField(IntField("reserved_first", 0), _has(1 << 15)),
+        ConditionalField(IntField("reserved_first", 0), _has(BIT_RESERVED_FIRST)),
         ConditionalField(ShortField("ingress_port", 0), _has(BIT_PORTS)),
         ConditionalField(ShortField("egress_port", 0), _has(BIT_PORTS)),
         ConditionalField(IntField("hop_latency", 0), _has(BIT_HOP_LATENCY)),
@@ -157,6 +160,7 @@ def _individual_report() -> list:
         ConditionalField(ByteField("sampling_shift", 0), _domain_has(DOMAIN_BIT_POLICY)),
         ConditionalField(ByteField("policy_flags", 0), _domain_has(DOMAIN_BIT_POLICY)),
         ConditionalField(ShortField("policy_reserved", 0), _domain_has(DOMAIN_BIT_POLICY)),
+        # <end generated: individual report>
         StrLenField("unknown_metadata", b"", length_from=_unknown_bytes),
         _InnerField("inner_packet", None, Raw),
     ]
@@ -196,10 +200,12 @@ class TelemetryReport(_Individual):
     name = "TelemetryReport"
     group_bytes = 8
     fields_desc = [
+        # <begin generated: group header>
         BitField("version", 2, 4),
         BitField("hw_id", 0, 6),
         BitField("sequence", 0, 22),
         IntField("node_id", 0),
+        # <end generated: group header>
         *_individual_report(),
     ]
 

@@ -23,6 +23,10 @@ local inner_types = {
 local drop_reasons = { [71] = "Tail drop", [73] = "AQM" }
 local limits = { [UNLIMITED] = "Unlimited" }
 
+local domains = { [DOMAIN_TIDEMARK] = "Tidemark" }
+
+-- From contract/report.toml.
+-- <begin generated: fields>
 local f = {
   version = ProtoField.uint8("tidemark.version", "Version", base.DEC, nil, 0xF0),
   hw_id = ProtoField.uint32("tidemark.hw_id", "Hardware id", base.DEC, nil, 0x0FC00000),
@@ -31,16 +35,15 @@ local f = {
   report_type = ProtoField.uint8("tidemark.report_type", "Report type", base.DEC, report_types, 0xF0),
   inner_type = ProtoField.uint8("tidemark.inner_type", "Inner type", base.DEC, inner_types, 0x0F),
   length_words = ProtoField.uint8("tidemark.length_words", "Length (4-byte words)", base.DEC),
-  metadata_words = ProtoField.uint8("tidemark.metadata_length_words", "Metadata length (4-byte words)", base.DEC),
+  metadata_length_words = ProtoField.uint8("tidemark.metadata_length_words", "Metadata length (4-byte words)", base.DEC),
   dropped = ProtoField.bool("tidemark.dropped", "Dropped", 8, nil, 0x80),
   congested = ProtoField.bool("tidemark.congested", "Congested queue", 8, nil, 0x40),
   tracked = ProtoField.bool("tidemark.tracked", "Tracked flow", 8, nil, 0x20),
   intermediate = ProtoField.bool("tidemark.intermediate", "Intermediate", 8, nil, 0x10),
   metadata_bits = ProtoField.uint16("tidemark.metadata_bits", "Metadata bits", base.HEX),
-  domain = ProtoField.uint16("tidemark.domain", "Domain", base.HEX, { [DOMAIN_TIDEMARK] = "Tidemark" }),
+  domain = ProtoField.uint16("tidemark.domain", "Domain", base.HEX, domains),
   domain_bits = ProtoField.uint16("tidemark.domain_bits", "Domain metadata bits", base.HEX),
   domain_status = ProtoField.uint16("tidemark.domain_status", "Domain metadata status", base.HEX),
-  reserved = ProtoField.uint32("tidemark.reserved_metadata", "Reserved metadata", base.HEX),
   ingress_port = ProtoField.uint16("tidemark.ingress_port", "Ingress port", base.DEC),
   egress_port = ProtoField.uint16("tidemark.egress_port", "Egress port", base.DEC),
   hop_latency = ProtoField.uint32("tidemark.hop_latency", "Hop latency", base.DEC),
@@ -48,7 +51,6 @@ local f = {
   occupancy = ProtoField.uint24("tidemark.occupancy", "Queue occupancy on arrival", base.DEC),
   ingress_ns = ProtoField.uint64("tidemark.ingress_ns", "Ingress time (ns)", base.DEC),
   egress_ns = ProtoField.uint64("tidemark.egress_ns", "Egress time (ns)", base.DEC),
-  residence_ns = ProtoField.uint64("tidemark.residence_ns", "Time in the node (ns)", base.DEC),
   ingress_port2 = ProtoField.uint32("tidemark.ingress_port2", "Level-2 ingress interface", base.DEC),
   egress_port2 = ProtoField.uint32("tidemark.egress_port2", "Level-2 egress interface", base.DEC),
   utilisation = ProtoField.uint32("tidemark.utilisation", "Egress port utilisation", base.DEC),
@@ -60,9 +62,13 @@ local f = {
   sampling_shift = ProtoField.uint8("tidemark.sampling_shift", "Sampling shift (1 in 2^n)", base.DEC),
   policy_flags = ProtoField.uint8("tidemark.policy_flags", "Policy flags", base.HEX),
   ce_marked = ProtoField.bool("tidemark.ce_marked", "CE marked here", 8, nil, 0x01),
-  unknown = ProtoField.bytes("tidemark.unknown_metadata", "Metadata of an unknown domain"),
-  inner = ProtoField.bytes("tidemark.inner", "Inner packet"),
 }
+-- <end generated: fields>
+-- Not on the wire as such.
+f.reserved = ProtoField.uint32("tidemark.reserved_metadata", "Reserved metadata", base.HEX)
+f.residence_ns = ProtoField.uint64("tidemark.residence_ns", "Time in the node (ns)", base.DEC)
+f.unknown = ProtoField.bytes("tidemark.unknown_metadata", "Metadata of an unknown domain")
+f.inner = ProtoField.bytes("tidemark.inner", "Inner packet")
 report.fields = f
 
 local e = {
@@ -80,54 +86,46 @@ report.prefs.port = Pref.uint("UDP port", 32766, "Datagrams to this port are rep
 report.prefs.inner = Pref.bool("Dissect inner packets", true,
   "Off: their bytes only, and no TCP analysis over packets that are not in the capture")
 
--- Bits of the metadata in their order: mask, bytes, what to add.
+-- Metadata in the order of its bits: mask, bytes, and fields with first byte and
+-- bytes. From contract/report.toml.
+-- <begin generated: metadata>
 local metadata = {
-  { 0x8000, 4, function(t, b) t:add(f.reserved, b) end },
-  { 0x4000, 4, function(t, b)
-    t:add(f.ingress_port, b(0, 2))
-    t:add(f.egress_port, b(2, 2))
-  end },
-  { 0x2000, 4, function(t, b) t:add(f.hop_latency, b) end },
-  { 0x1000, 4, function(t, b)
-    t:add(f.queue_id, b(0, 1))
-    t:add(f.occupancy, b(1, 3))
-  end },
-  { 0x0800, 8, function(t, b) t:add(f.ingress_ns, b) end },
-  { 0x0400, 8, function(t, b) t:add(f.egress_ns, b) end },
-  { 0x0200, 8, function(t, b)
-    t:add(f.ingress_port2, b(0, 4))
-    t:add(f.egress_port2, b(4, 4))
-  end },
-  { 0x0100, 4, function(t, b) t:add(f.utilisation, b) end },
-  { 0x0080, 4, function(t, b)
-    t:add(f.buffer_id, b(0, 1))
-    t:add(f.buffer_occupancy, b(1, 3))
-  end },
+  { 0x8000, 4, { { f.reserved, 0, 4 } } },
+  { 0x4000, 4, { { f.ingress_port, 0, 2 }, { f.egress_port, 2, 2 } } },
+  { 0x2000, 4, { { f.hop_latency, 0, 4 } } },
+  { 0x1000, 4, { { f.queue_id, 0, 1 }, { f.occupancy, 1, 3 } } },
+  { 0x0800, 8, { { f.ingress_ns, 0, 8 } } },
+  { 0x0400, 8, { { f.egress_ns, 0, 8 } } },
+  { 0x0200, 8, { { f.ingress_port2, 0, 4 }, { f.egress_port2, 4, 4 } } },
+  { 0x0100, 4, { { f.utilisation, 0, 4 } } },
+  { 0x0080, 4, { { f.buffer_id, 0, 1 }, { f.buffer_occupancy, 1, 3 } } },
+  { 0x0040, 4, { { f.reserved, 0, 4 } } },
+  { 0x0020, 4, { { f.reserved, 0, 4 } } },
+  { 0x0010, 4, { { f.reserved, 0, 4 } } },
+  { 0x0008, 4, { { f.reserved, 0, 4 } } },
+  { 0x0004, 4, { { f.reserved, 0, 4 } } },
+  { 0x0002, 4, { { f.reserved, 0, 4 } } },
+  { 0x0001, 4, { { f.drop_queue_id, 0, 1 }, { f.drop_reason, 1, 1 } } },
 }
-for _, mask in ipairs({ 0x0040, 0x0020, 0x0010, 0x0008, 0x0004, 0x0002 }) do
-  table.insert(metadata, { mask, 4, function(t, b) t:add(f.reserved, b) end })
-end
-table.insert(metadata, { 0x0001, 4, function(t, b)
-  t:add(f.drop_queue_id, b(0, 1))
-  t:add(f.drop_reason, b(1, 1))
-end })
-
 local domain_metadata = {
-  { 0x8000, 4, function(t, b) t:add(f.limit, b) end },
-  { 0x4000, 4, function(t, b)
-    t:add(f.sampling_shift, b(0, 1))
-    t:add(f.policy_flags, b(1, 1))
-    t:add(f.ce_marked, b(1, 1))
-  end },
+  { 0x8000, 4, { { f.limit, 0, 4 } } },
+  { 0x4000, 4, { { f.sampling_shift, 0, 1 }, { f.policy_flags, 1, 1 }, { f.ce_marked, 1, 1 } } },
 }
+-- <end generated: metadata>
 
--- Adds the items whose bit is set; returns the offset behind them, nil when they
+local function add_fields(fields, tree, tvb, at)
+  for _, field in ipairs(fields) do
+    tree:add(field[1], tvb(at + field[2], field[3]))
+  end
+end
+
+-- Adds the items whose bit is set; returns the offset after them, nil when they
 -- do not fit before `stop`.
 local function add_items(items, bits, tree, tvb, at, stop)
   for _, item in ipairs(items) do
     if bit.band(bits, item[1]) ~= 0 then
       if at + item[2] > stop then return nil end
-      item[3](tree, tvb(at, item[2]))
+      add_fields(item[3], tree, tvb, at)
       at = at + item[2]
     end
   end
@@ -171,7 +169,7 @@ local function add_individual(tvb, at, pinfo, root, words)
   tree:add(f.report_type, tvb(at, 1))
   tree:add(f.inner_type, tvb(at, 1))
   tree:add(f.length_words, tvb(at + 1, 1))
-  tree:add(f.metadata_words, tvb(at + 2, 1))
+  tree:add(f.metadata_length_words, tvb(at + 2, 1))
   for _, flag in ipairs({ f.dropped, f.congested, f.tracked, f.intermediate }) do
     tree:add(flag, tvb(at + 3, 1))
   end

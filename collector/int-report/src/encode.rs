@@ -7,8 +7,8 @@ mod old;
 use thiserror::Error;
 
 use crate::DS_TIDEMARK;
+use crate::layout::{domain, flag, metadata};
 use crate::report::{Inner, InnerKind, Report};
-use crate::v2::{DS_LIMIT, DS_POLICY};
 
 /// Why a set of reports cannot be put into one datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -94,9 +94,9 @@ fn v2_individual(
     let domain_bits = v2_domain(out, report);
     let metadata_words = (out.len() - start - 12) / 4;
     if let Some(fixed) = out.get_mut(start + 4..start + 10) {
-        let domain = if domain_bits == 0 { 0 } else { DS_TIDEMARK };
+        let domain_id = if domain_bits == 0 { 0 } else { DS_TIDEMARK };
         fixed[0..2].copy_from_slice(&bits.to_be_bytes());
-        fixed[2..4].copy_from_slice(&domain.to_be_bytes());
+        fixed[2..4].copy_from_slice(&domain_id.to_be_bytes());
         fixed[4..6].copy_from_slice(&domain_bits.to_be_bytes());
     }
     out.extend(report.inner.packet);
@@ -119,7 +119,14 @@ fn v2_individual(
 }
 
 fn v2_flags(report: &Report<'_>) -> u8 {
-    u8::from(report.dropped) << 7 | u8::from(report.congested) << 6 | u8::from(report.tracked) << 5
+    [
+        (report.dropped, flag::DROPPED),
+        (report.congested, flag::CONGESTED),
+        (report.tracked, flag::TRACKED),
+    ]
+    .into_iter()
+    .filter_map(|(set, flag)| set.then_some(flag))
+    .sum()
 }
 
 fn v2_baseline(out: &mut Vec<u8>, report: &Report<'_>, index: usize) -> Result<u16, EncodeError> {
@@ -128,7 +135,7 @@ fn v2_baseline(out: &mut Vec<u8>, report: &Report<'_>, index: usize) -> Result<u
     let wide = |port: Option<u32>| port.is_some_and(|id| id >= 0xffff);
     let level2 = wide(ports.0) || wide(ports.1);
     if ports != (None, None) && !level2 {
-        bits |= 0x4000;
+        bits |= metadata::PORTS;
         out.extend(port_word(report).to_be_bytes());
     }
     if let Some(depth) = report.queue_occupancy {
@@ -142,10 +149,13 @@ fn v2_baseline(out: &mut Vec<u8>, report: &Report<'_>, index: usize) -> Result<u
         if word == u32::MAX {
             return Err(unsupported(index, "queue word of all ones"));
         }
-        bits |= 0x1000;
+        bits |= metadata::QUEUE;
         out.extend(word.to_be_bytes());
     }
-    for (bit, timestamp) in [(0x0800, report.ingress_ts), (0x0400, report.egress_ts)] {
+    for (bit, timestamp) in [
+        (metadata::INGRESS_TIME, report.ingress_ts),
+        (metadata::EGRESS_TIME, report.egress_ts),
+    ] {
         if let Some(timestamp) = timestamp {
             if timestamp == u64::MAX {
                 return Err(unsupported(index, "timestamp of all ones"));
@@ -155,7 +165,7 @@ fn v2_baseline(out: &mut Vec<u8>, report: &Report<'_>, index: usize) -> Result<u
         }
     }
     if level2 {
-        bits |= 0x0200;
+        bits |= metadata::PORTS2;
         for port in [ports.0, ports.1] {
             if port == Some(u32::MAX) {
                 return Err(unsupported(index, "port id of all ones"));
@@ -170,7 +180,7 @@ fn v2_baseline(out: &mut Vec<u8>, report: &Report<'_>, index: usize) -> Result<u
         let queue = report
             .queue_id
             .ok_or(unsupported(index, "drop_reason without queue_id"))?;
-        bits |= 0x0001;
+        bits |= metadata::DROP;
         out.extend([queue, reason, 0, 0]);
     } else if report.queue_id.is_some() && report.queue_occupancy.is_none() {
         return Err(unsupported(index, "queue_id alone"));
@@ -181,11 +191,11 @@ fn v2_baseline(out: &mut Vec<u8>, report: &Report<'_>, index: usize) -> Result<u
 fn v2_domain(out: &mut Vec<u8>, report: &Report<'_>) -> u16 {
     let mut bits = 0;
     if let Some(limit) = report.limit {
-        bits |= DS_LIMIT;
+        bits |= domain::LIMIT;
         out.extend(limit.to_be_bytes());
     }
     if report.sampling_shift.is_some() || report.policy_flags.is_some() {
-        bits |= DS_POLICY;
+        bits |= domain::POLICY;
         let (shift, flags) = (report.sampling_shift, report.policy_flags);
         out.extend([shift.unwrap_or(0), flags.unwrap_or(0), 0, 0]);
     }
@@ -197,8 +207,8 @@ fn port_word(report: &Report<'_>) -> u32 {
     id(report.ingress_port) << 16 | id(report.egress_port)
 }
 
-/// A Tidemark postcard (RepMdBits 0x5C00, or 0x5801 for a drop): the usual
-/// starting point of tests and generators.
+/// A Tidemark postcard (RepMdBits 0x5C00, or 0x5801 for a drop): the starting
+/// point of tests and generators.
 #[must_use]
 pub fn postcard<'a>(
     node_id: u32,

@@ -5,8 +5,8 @@
 //! [`decode`] calls a closure for every individual report of one UDP payload;
 //! [`parse_inner`] reads the truncated original packet of a report. What a
 //! node's numbers mean (time unit and width, depth unit, drop codes) is not on
-//! the wire: [`time`] and [`drop_reason`] hold the per-node knowledge, and
-//! [`sequence`] accounts for lost reports.
+//! the wire: [`drop_reason`] holds the names of drops, and [`sequence`] accounts
+//! for lost reports.
 //!
 //! ```
 //! let payload = [
@@ -21,33 +21,39 @@
 //! # Ok::<(), int_report::DecodeError>(())
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod bytes;
 pub mod card;
 pub mod drop_reason;
 pub mod encode;
 pub mod error;
+mod fast_path;
 pub mod flow;
 pub mod header;
 pub mod inner;
+// The whole layout: the codec does not need all of it.
+#[allow(dead_code)]
+mod layout;
 pub mod report;
 pub mod sequence;
-pub mod time;
-mod usual;
 mod v0_5;
 mod v1;
 mod v2;
 
 pub use error::{DecodeError, InnerError};
+pub use fast_path::{FastPath, fast_path};
+// The names that the pipeline still calls them by.
+pub use fast_path::{FastPath as Usual, fast_path as usual};
 pub use flow::FlowKey;
 pub use header::{StreamHeader, peek_header};
 pub use inner::{InnerPacket, parse_inner};
 pub use report::{Inner, InnerKind, Report};
-pub use usual::{Usual, usual};
 
 /// Domain-specific id of Tidemark's own metadata ("TM").
 pub const DS_TIDEMARK: u16 = 0x544D;
 
-/// Usual UDP destination port of telemetry reports (there is no IANA port).
+/// UDP destination port by convention of telemetry reports (there is no IANA port).
 pub const DEFAULT_PORT: u16 = 32766;
 
 /// Decodes one UDP payload, of whichever version its first four bits name, and

@@ -5,13 +5,16 @@
 use crate::DS_TIDEMARK;
 use crate::bytes::{Words, be32, port_pair, queue_word};
 use crate::error::DecodeError;
+use crate::layout::{domain, flag, metadata};
 use crate::report::{Inner, InnerKind, Report};
 
 const GROUP_HEADER_BYTES: usize = 8;
+/// Four bytes each, of no use here.
+const SKIPPED: u16 = metadata::UTILISATION | metadata::BUFFER | metadata::RESERVED;
+/// What Tidemark's reports of forwarded packets do not have.
+const COLD: u16 = metadata::PORTS2 | SKIPPED | metadata::DROP;
+/// Length of an individual report that goes to the end of its datagram.
 pub(crate) const LENGTH_TO_END: u8 = 0xff;
-/// Domain-specific bits of [`DS_TIDEMARK`].
-pub(crate) const DS_LIMIT: u16 = 0x8000;
-pub(crate) const DS_POLICY: u16 = 0x4000;
 
 #[inline]
 pub(crate) fn decode<'a>(
@@ -76,9 +79,9 @@ fn individual<'a>(
 ) -> Result<Report<'a>, DecodeError> {
     let [types, _, metadata_words, flags] = first;
     let mut report = Report {
-        dropped: flags & 0x80 != 0,
-        congested: flags & 0x40 != 0,
-        tracked: flags & 0x20 != 0,
+        dropped: flags & flag::DROPPED != 0,
+        congested: flags & flag::CONGESTED != 0,
+        tracked: flags & flag::TRACKED != 0,
         inner: Inner::default(),
         version: template.version,
         node_id: template.node_id,
@@ -95,14 +98,14 @@ fn individual<'a>(
             let Some((fixed, behind)) = contents.split_first_chunk::<8>() else {
                 return Err(DecodeError::ShortReport { offset });
             };
-            let Some((metadata, inner)) = behind.split_at_checked(4 * usize::from(metadata_words))
+            let Some((items, inner)) = behind.split_at_checked(4 * usize::from(metadata_words))
             else {
                 return Err(DecodeError::MetadataBeyondReport { offset });
             };
             let bits = u16::from_be_bytes([fixed[0], fixed[1]]);
-            let domain = u16::from_be_bytes([fixed[2], fixed[3]]);
+            let domain_id = u16::from_be_bytes([fixed[2], fixed[3]]);
             let domain_bits = u16::from_be_bytes([fixed[4], fixed[5]]);
-            read_metadata(&mut report, metadata, bits, domain, domain_bits)
+            read_metadata(&mut report, items, bits, domain_id, domain_bits)
                 .ok_or(DecodeError::MetadataTooShort { offset })?;
             inner
         }
@@ -143,38 +146,38 @@ fn individual<'a>(
 #[inline(always)]
 fn read_metadata(
     report: &mut Report<'_>,
-    metadata: &[u8],
+    items: &[u8],
     bits: u16,
-    domain: u16,
+    domain_id: u16,
     domain_bits: u16,
 ) -> Option<()> {
-    let mut words = Words(metadata);
-    if bits & 0x8000 != 0 {
+    let mut words = Words(items);
+    if bits & metadata::RESERVED_FIRST != 0 {
         words.u32()?;
     }
-    if bits & 0x4000 != 0 {
+    if bits & metadata::PORTS != 0 {
         (report.ingress_port, report.egress_port) = port_pair(words.u32()?);
     }
-    if bits & 0x2000 != 0 {
+    if bits & metadata::HOP_LATENCY != 0 {
         words.u32()?;
     }
-    if bits & 0x1000 != 0 {
+    if bits & metadata::QUEUE != 0 {
         (report.queue_id, report.queue_occupancy) = queue_word(words.u32()?);
     }
-    if bits & 0x0800 != 0 {
+    if bits & metadata::INGRESS_TIME != 0 {
         report.ingress_ts = available(words.u64()?);
     }
-    if bits & 0x0400 != 0 {
+    if bits & metadata::EGRESS_TIME != 0 {
         report.egress_ts = available(words.u64()?);
     }
-    if bits & 0x03ff != 0 {
-        rare_metadata(report, &mut words, bits)?;
+    if bits & COLD != 0 {
+        cold_metadata(report, &mut words, bits)?;
     }
-    if domain == DS_TIDEMARK {
-        if domain_bits & DS_LIMIT != 0 {
+    if domain_id == DS_TIDEMARK {
+        if domain_bits & domain::LIMIT != 0 {
             report.limit = Some(words.u32()?);
         }
-        if domain_bits & DS_POLICY != 0 {
+        if domain_bits & domain::POLICY != 0 {
             let word = words.u32()?;
             report.sampling_shift = Some((word >> 24) as u8);
             report.policy_flags = Some((word >> 16) as u8);
@@ -188,20 +191,20 @@ pub(crate) fn available(timestamp: u64) -> Option<u64> {
     (timestamp != u64::MAX).then_some(timestamp)
 }
 
-/// Bits 6 to 15: level-2 interfaces, utilisation, buffer, reserved, drop word.
+/// The items of [`COLD`].
 #[inline]
-fn rare_metadata(report: &mut Report<'_>, words: &mut Words<'_>, bits: u16) -> Option<()> {
-    if bits & 0x0200 != 0 {
+fn cold_metadata(report: &mut Report<'_>, words: &mut Words<'_>, bits: u16) -> Option<()> {
+    if bits & metadata::PORTS2 != 0 {
         let pair = words.u64()?;
         let id = |word: u32| (word != u32::MAX).then_some(word);
         report.ingress_port = report.ingress_port.or(id((pair >> 32) as u32));
         report.egress_port = report.egress_port.or(id(pair as u32));
     }
     // Utilisation, buffer and the six reserved bits: four bytes each.
-    for _ in 0..(bits & 0x01fe).count_ones() {
+    for _ in 0..(bits & SKIPPED).count_ones() {
         words.u32()?;
     }
-    if bits & 0x0001 != 0 {
+    if bits & metadata::DROP != 0 {
         let word = words.u32()?;
         report.queue_id = report.queue_id.or(Some((word >> 24) as u8));
         report.drop_reason = Some((word >> 16) as u8);

@@ -7,6 +7,7 @@
 mod cluster;
 mod columns;
 mod protobuf;
+mod report;
 mod rust;
 mod text_schema;
 
@@ -20,6 +21,7 @@ type Generator = fn(root: &Path) -> Result<Vec<Generated>>;
 const GENERATORS: &[(&str, Generator)] = &[
     ("columns", columns::generate),
     ("protobuf", protobuf::generate),
+    ("report", report::generate),
     ("text_schema", text_schema::generate),
 ];
 

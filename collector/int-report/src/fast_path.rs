@@ -1,66 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The report that is by far the most frequent: what Tidemark's programs send
-//! for a TCP packet over IPv4 that left its queue. It lies alone in its datagram,
-//! has all of that layout's metadata and no IP options, so that everything is at
-//! a known place. Whatever is different is left to [`crate::decode`].
+//! The fast path: the report of a forwarded TCP packet over IPv4, as Tidemark's
+//! programs send it. It is alone in its datagram, has all metadata of that layout
+//! and no IP options, so every field is at a known place. [`crate::decode`] reads
+//! everything else, and a property test holds the two equal.
 
 use crate::DS_TIDEMARK;
 use crate::bytes::{port_pair, queue_word};
 use crate::inner::InnerPacket;
+use crate::layout::forwarded::{self, INNER};
+use crate::layout::{domain, flag};
 use crate::report::{Inner, InnerKind, Report};
-use crate::v2::{DS_LIMIT, DS_POLICY, LENGTH_TO_END, available};
+use crate::v2::{LENGTH_TO_END, available};
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Where the inner packet begins: group header, first word, fixed part, metadata.
-const INNER: usize = 8 + 4 + 8 + 4 * METADATA_WORDS as usize;
-const METADATA_WORDS: u8 = 8;
-/// Ports, queue, both timestamps.
-const METADATA_BITS: u16 = 0x5c00;
 const TCP: usize = INNER + 20;
 /// Up to the TCP flags.
 const READ: usize = TCP + 14;
 
-/// See the module.
+/// A report that the fast path reads.
 #[derive(Clone, Copy, Debug)]
-pub struct Usual<'a> {
+pub struct FastPath<'a> {
     bytes: &'a [u8; READ],
     packet: &'a [u8],
 }
 
-/// The usual report of a payload, if that is all it holds.
+/// The payload as one report of the fast path; `None` when [`crate::decode`] must
+/// read it.
 #[must_use]
 #[inline(always)]
-pub fn usual(payload: &[u8]) -> Option<Usual<'_>> {
+pub fn fast_path(payload: &[u8]) -> Option<FastPath<'_>> {
     let bytes = payload.first_chunk::<READ>()?;
     // RepType 1 with InType 4; length apart; metadata; D clear.
     let types = u64::from_be_bytes(at(bytes, 8)) & 0xff00_ff80_ffff_ffff;
     let expected = u64::from_be_bytes([
         0x14,
         0,
-        METADATA_WORDS,
+        forwarded::WORDS,
         0,
-        (METADATA_BITS >> 8) as u8,
-        METADATA_BITS as u8,
+        (forwarded::BITS >> 8) as u8,
+        forwarded::BITS as u8,
         (DS_TIDEMARK >> 8) as u8,
         DS_TIDEMARK as u8,
     ]);
     // Bits of other domain words are ignored by the decoder too.
-    let domain_bits = u16::from_be_bytes(at(bytes, 16)) & (DS_LIMIT | DS_POLICY);
+    let domain_bits = u16::from_be_bytes(at(bytes, 16)) & (domain::LIMIT | domain::POLICY);
     let behind = (payload.len() - 12).wrapping_sub(4 * usize::from(bytes[9]));
     let is_alone = behind < 4 || bytes[9] == LENGTH_TO_END;
     let fragment = u16::from_be_bytes(at(bytes, INNER + 6)) & 0x3fff;
     let lengths = u32::from(u16::from_be_bytes(at(bytes, INNER + 2)));
     let tcp_bytes = u32::from(bytes[TCP + 12] >> 4) * 4;
-    let is_usual = bytes[0] >> 4 == 2
+    let is_fast = bytes[0] >> 4 == 2
         && types == expected
-        && domain_bits == DS_LIMIT | DS_POLICY
+        && domain_bits == domain::LIMIT | domain::POLICY
         && is_alone
         && bytes[INNER] == 0x45
         && bytes[INNER + 9] == 6
         && fragment == 0
         && tcp_bytes >= 20
         && lengths >= 20 + tcp_bytes;
-    is_usual.then_some(Usual {
+    is_fast.then_some(FastPath {
         bytes,
         packet: &payload[INNER..],
     })
@@ -72,7 +70,7 @@ fn at<const N: usize>(bytes: &[u8; READ], start: usize) -> [u8; N] {
     std::array::from_fn(|i| bytes[start + i])
 }
 
-impl<'a> Usual<'a> {
+impl<'a> FastPath<'a> {
     #[inline(always)]
     fn word(&self, start: usize) -> u32 {
         u32::from_be_bytes(at(self.bytes, start))
@@ -103,9 +101,9 @@ impl<'a> Usual<'a> {
     pub fn report(&self) -> Report<'a> {
         let number = self.word(0);
         let flags = self.bytes[11];
-        let (ingress_port, egress_port) = port_pair(self.word(20));
-        let (queue_id, queue_occupancy) = queue_word(self.word(24));
-        let policy = self.word(48);
+        let (ingress_port, egress_port) = port_pair(self.word(forwarded::INGRESS_PORT));
+        let (queue_id, queue_occupancy) = queue_word(self.word(forwarded::QUEUE_ID));
+        let policy = self.word(forwarded::SAMPLING_SHIFT);
         Report {
             version: 2,
             node_id: self.word(4),
@@ -113,16 +111,16 @@ impl<'a> Usual<'a> {
             sequence: number & 0x3f_ffff,
             sequence_bits: 22,
             dropped: false,
-            congested: flags & 0x40 != 0,
-            tracked: flags & 0x20 != 0,
+            congested: flags & flag::CONGESTED != 0,
+            tracked: flags & flag::TRACKED != 0,
             ingress_port,
             egress_port,
             queue_id,
             queue_occupancy,
-            ingress_ts: available(u64::from_be_bytes(at(self.bytes, 28))),
-            egress_ts: available(u64::from_be_bytes(at(self.bytes, 36))),
+            ingress_ts: available(u64::from_be_bytes(at(self.bytes, forwarded::INGRESS_NS))),
+            egress_ts: available(u64::from_be_bytes(at(self.bytes, forwarded::EGRESS_NS))),
             drop_reason: None,
-            limit: Some(self.word(44)),
+            limit: Some(self.word(forwarded::LIMIT)),
             sampling_shift: Some((policy >> 24) as u8),
             policy_flags: Some((policy >> 16) as u8),
             summary_drops: None,
@@ -173,15 +171,18 @@ mod tests {
     }
 
     #[test]
-    fn the_usual_one_is_recognised() {
+    fn it_is_recognised() {
         let bytes = payload();
-        assert!(usual(&bytes).is_some());
-        assert!(usual(&bytes[..READ]).is_none(), "it says that it is longer");
+        assert!(fast_path(&bytes).is_some());
+        assert!(
+            fast_path(&bytes[..READ]).is_none(),
+            "it says that it is longer"
+        );
         let two = [&bytes[..], &bytes[8..]].concat();
-        assert!(usual(&two).is_none());
+        assert!(fast_path(&two).is_none());
     }
 
-    /// Places whose bits decide whether it is usual.
+    /// Places whose bits decide whether it is the fast path's.
     fn deciding() -> impl Strategy<Value = usize> {
         prop_oneof![0usize..20, INNER..INNER + 12, TCP + 10..TCP + 14, 20..INNER]
     }
@@ -209,7 +210,7 @@ mod tests {
                 bytes.truncate(length);
             }
             bytes.extend(more);
-            if let Some(u) = usual(&bytes) {
+            if let Some(u) = fast_path(&bytes) {
                 let mut all = Vec::new();
                 prop_assert_eq!(decode(&bytes, |r| all.push(r)), Ok(1));
                 prop_assert_eq!(&all, &[u.report()]);
