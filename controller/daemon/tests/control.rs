@@ -55,7 +55,10 @@ async fn an_operator_sets_a_limit() {
         json!({"action": "drop_tail", "limit_bytes": 90_000})
     );
     assert_eq!(in_force(&lab), 90_000);
-    assert_eq!(events.recv().await.unwrap().name, "change");
+    assert!(matches!(
+        events.recv().await.unwrap(),
+        tidemark_controller::core::Event::Changed(_)
+    ));
     let (_, link) = lab.get("/links/10/5").await;
     assert_eq!(link["limit"]["limit_bytes"], 90_000);
 

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The bearer token of everything that writes.
 
-use super::App;
 use super::error::ApiError;
 use anyhow::Context as _;
-use axum::extract::FromRequestParts;
 use axum::http::header::AUTHORIZATION;
-use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -65,7 +62,11 @@ impl Token {
         Self(token.into())
     }
 
-    fn check(&self, headers: &HeaderMap) -> Result<(), ApiError> {
+    /// Whether a request carries the token.
+    ///
+    /// # Errors
+    /// 401 with the remedy.
+    pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), ApiError> {
         let unauthorised = |m: &str| ApiError::new(StatusCode::UNAUTHORIZED, m);
         let Some(given) = headers.get(AUTHORIZATION) else {
             return Err(unauthorised(
@@ -86,17 +87,6 @@ impl Token {
 /// Compares in time that does not depend on where they differ.
 fn same(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |d, (x, y)| d | (x ^ y)) == 0
-}
-
-/// Proof that the request carried the token; ask for it before the body.
-pub struct Authorised;
-
-impl FromRequestParts<App> for Authorised {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        app.token.check(&parts.headers).map(|()| Authorised)
-    }
 }
 
 #[cfg(test)]

@@ -2,41 +2,20 @@
 //! Bodies and queries whose errors name the field at fault.
 
 use super::error::ApiError;
-use axum::body::Bytes;
-use axum::extract::{FromRequest, FromRequestParts, Request};
-use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 
 /// A JSON body.
-pub struct Body<T>(pub T);
-
-impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
-    type Rejection = ApiError;
-
-    async fn from_request(req: Request, state: &S) -> Result<Self, ApiError> {
-        let bytes = Bytes::from_request(req, state)
-            .await
-            .map_err(|e| ApiError::new(e.status(), e.body_text()))?;
-        let de = &mut serde_json::Deserializer::from_slice(&bytes);
-        let value = serde_path_to_error::deserialize(de)
-            .map_err(|e| at_fault(&e.path().to_string(), &e.inner().to_string()))?;
-        Ok(Body(value))
-    }
+pub fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+    let de = &mut serde_json::Deserializer::from_slice(bytes);
+    serde_path_to_error::deserialize(de)
+        .map_err(|e| at_fault(&e.path().to_string(), &e.inner().to_string()))
 }
 
-/// The query string.
-pub struct Query<T>(pub T);
-
-impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        let query = parts.uri.query().unwrap_or_default();
-        let de = serde_urlencoded::Deserializer::new(form_urlencoded::parse(query.as_bytes()));
-        let value = serde_path_to_error::deserialize(de)
-            .map_err(|e| at_fault(&e.path().to_string(), &e.inner().to_string()))?;
-        Ok(Query(value))
-    }
+/// A query string.
+pub fn query<T: DeserializeOwned>(query: &str) -> Result<T, ApiError> {
+    let de = serde_urlencoded::Deserializer::new(form_urlencoded::parse(query.as_bytes()));
+    serde_path_to_error::deserialize(de)
+        .map_err(|e| at_fault(&e.path().to_string(), &e.inner().to_string()))
 }
 
 /// The field is the path to it, or what serde puts between backticks where the

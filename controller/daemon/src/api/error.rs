@@ -6,13 +6,15 @@ use crate::core::phases::PhaseError;
 use axum::Json;
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use serde_json::json;
+use tidemark_api::{ErrorBody, Problem};
 
 /// An error answer.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{message} ({status})")]
 pub struct ApiError {
     pub status: StatusCode,
     pub message: String,
+    /// The field at fault.
     pub field: Option<String>,
 }
 
@@ -33,6 +35,14 @@ impl ApiError {
         }
     }
 
+    /// 409 with the field at fault.
+    pub fn conflict(field: &str, message: impl Into<String>) -> Self {
+        Self {
+            field: Some(field.into()),
+            ..Self::new(StatusCode::CONFLICT, message)
+        }
+    }
+
     pub fn not_found(message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, message)
     }
@@ -40,8 +50,11 @@ impl ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let body = json!({"error": {"message": self.message, "field": self.field}});
-        (self.status, Json(body)).into_response()
+        let error = Problem {
+            message: self.message,
+            field: self.field,
+        };
+        (self.status, Json(ErrorBody { error })).into_response()
     }
 }
 
@@ -50,14 +63,8 @@ impl From<ControlError> for ApiError {
         let message = e.to_string();
         match e {
             ControlError::Bad(r) => Self::bad(r.field, message),
-            ControlError::Refused(r) => Self {
-                field: Some(r.field.into()),
-                ..Self::new(StatusCode::CONFLICT, message)
-            },
-            ControlError::NoSwitch(_) => Self {
-                field: Some("node".into()),
-                ..Self::new(StatusCode::CONFLICT, message)
-            },
+            ControlError::Refused(r) => Self::conflict(r.field, message),
+            ControlError::NoSwitch(_) => Self::conflict("node", message),
             ControlError::Switch(_) => Self::new(StatusCode::BAD_GATEWAY, message),
         }
     }
@@ -71,10 +78,7 @@ impl From<PhaseError> for ApiError {
                 field: Some("name".into()),
                 ..Self::not_found(m)
             },
-            PhaseError::Conflict(m) => Self {
-                field: Some("action".into()),
-                ..Self::new(StatusCode::CONFLICT, m)
-            },
+            PhaseError::Conflict(m) => Self::conflict("action", m),
         }
     }
 }

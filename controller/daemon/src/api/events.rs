@@ -1,19 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Server-sent events.
 
-use super::App;
+use super::{App, convert, convert::ToApi as _};
+use crate::core::audit::lock;
+use crate::core::{Core, Event};
 use axum::extract::State;
-use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::sse;
 use futures::stream::{Stream, StreamExt as _};
-use std::convert::Infallible;
+use serde::Serialize;
+use std::sync::{Arc, Mutex};
+use tidemark_api::{CollectorEvent, Links, Update};
 use tokio_stream::wrappers::BroadcastStream;
+
+/// The last `update`, written once for all listeners.
+#[derive(Debug, Default)]
+pub struct LastUpdate(Mutex<(u64, Arc<str>)>);
+
+impl LastUpdate {
+    fn text(&self, core: &Core, unix_ms: u64) -> serde_json::Result<Arc<str>> {
+        let mut last = lock(&self.0);
+        if last.0 != unix_ms {
+            let update = Update {
+                unix_ms,
+                links: links(core).links,
+            };
+            *last = (unix_ms, serde_json::to_string(&update)?.into());
+        }
+        Ok(Arc::clone(&last.1))
+    }
+}
+
+/// Every link, without the rules of its advice.
+pub fn links(core: &Core) -> Links {
+    let ids = core.known_links().into_iter();
+    Links {
+        links: ids.map(|id| convert::link(core, id, false)).collect(),
+    }
+}
 
 /// `GET /events`. A listener that is too slow misses events; the next `update`
 /// holds everything again.
-pub async fn events(State(app): State<App>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let stream = BroadcastStream::new(app.core.events.subscribe()).filter_map(|e| async move {
-        let e = e.ok()?;
-        Some(Ok(Event::default().event(e.name).data(e.data.to_string())))
+pub async fn events(
+    State(app): State<App>,
+) -> sse::Sse<impl Stream<Item = serde_json::Result<sse::Event>>> {
+    let stream = BroadcastStream::new(app.core.events.subscribe()).filter_map(move |event| {
+        let sent = event.ok().map(|e| sent(&app, &e));
+        async move { sent }
     });
-    Sse::new(stream).keep_alive(KeepAlive::default())
+    sse::Sse::new(stream).keep_alive(sse::KeepAlive::default())
+}
+
+fn sent(app: &App, event: &Event) -> serde_json::Result<sse::Event> {
+    fn named(name: &str, data: &impl Serialize) -> serde_json::Result<sse::Event> {
+        let text = serde_json::to_string(data)?;
+        Ok(sse::Event::default().event(name).data(text))
+    }
+    match event {
+        Event::Estimated { unix_ms } => {
+            let text = app.last_update.text(&app.core, *unix_ms)?;
+            Ok(sse::Event::default().event("update").data(text))
+        }
+        Event::Changed(change) => named("change", &change.to_api()),
+        Event::Phase(p) => named("phase", &convert::phase(p, false)),
+        Event::Collector {
+            address,
+            connected,
+            problem,
+        } => named(
+            "collector",
+            &CollectorEvent {
+                address: address.clone(),
+                connected: *connected,
+                problem: problem.clone(),
+            },
+        ),
+    }
 }

@@ -1,30 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 //! HTTP: REST under `/api/v1`, events, metrics and the console.
+//!
+//! The operations and their types are those of `tidemark-api`; one file of
+//! handlers per resource.
 
+mod advice;
 mod auth;
 mod body;
 mod console;
+pub mod convert;
 mod error;
 mod events;
-pub mod openapi;
-mod read;
+mod links;
+mod metrics;
+mod phases;
+mod route;
 mod select;
+mod status;
+mod targets;
+mod telemetry;
 pub mod tls;
-pub mod view;
-mod write;
 
 pub use auth::{Token, TokenSource};
 
 use crate::core::Core;
 use axum::Router;
-use axum::routing::{get, post};
+use axum::http::header::CONTENT_TYPE;
+use axum::routing::get;
+use events::LastUpdate;
+use route::Serve as _;
 use std::sync::Arc;
+
+/// The OpenAPI document, written by `cargo xtask codegen` from `tidemark-api`.
+pub const OPENAPI: &str = include_str!("../../../../contract/openapi/tidemark-1.json");
 
 /// What handlers share.
 #[derive(Clone)]
 pub struct App {
     pub core: Arc<Core>,
     pub token: Arc<Token>,
+    last_update: Arc<LastUpdate>,
 }
 
 /// All routes.
@@ -32,32 +47,38 @@ pub fn router(core: Arc<Core>, token: Token) -> Router {
     let app = App {
         core,
         token: Arc::new(token),
+        last_update: Arc::default(),
     };
     let api = Router::new()
-        .route("/status", get(read::status))
-        .route("/links", get(read::links))
-        .route("/links/{node}/{port}", get(read::link))
-        .route("/links/{node}/{port}/series", get(read::series))
-        .route("/links/{node}/{port}/distribution", get(read::distribution))
-        .route("/links/{node}/{port}/packets", get(read::packets))
-        .route("/links/{node}/{port}/limit", post(write::limit))
-        .route("/links/{node}/{port}/reports", post(write::reports))
-        .route("/flows", get(read::flows))
-        .route("/rules", get(read::rules))
-        .route("/advice", get(read::advice))
-        .route("/advice/apply", post(write::apply))
-        .route("/curve", get(read::curve))
-        .route("/mode", post(write::mode))
-        .route("/targets", get(read::targets).post(write::targets))
-        .route("/phases", get(read::phases).post(write::phases))
-        .route("/phases/{name}", get(read::phase))
-        .route("/changes", get(read::changes))
+        .serve(status::status)
+        .serve(status::set_mode)
+        .serve(status::changes)
+        .serve(links::links)
+        .serve(links::link)
+        .serve(links::set_limit)
+        .serve(links::set_reports)
+        .serve(telemetry::series)
+        .serve(telemetry::distribution)
+        .serve(telemetry::packets)
+        .serve(telemetry::flows)
+        .serve(advice::rules)
+        .serve(advice::advice)
+        .serve(advice::apply)
+        .serve(advice::curve)
+        .serve(targets::targets)
+        .serve(targets::set_targets)
+        .serve(phases::phases)
+        .serve(phases::phase)
+        .serve(phases::set_phase)
         .route("/events", get(events::events))
-        .route("/openapi.json", get(openapi::document))
+        .route(
+            "/openapi.json",
+            get(|| async { ([(CONTENT_TYPE, "application/json")], OPENAPI) }),
+        )
         .fallback(error::unknown_route);
     Router::new()
         .nest("/api/v1", api)
-        .route("/metrics", get(read::metrics))
+        .route("/metrics", get(metrics::metrics))
         .fallback(console::serve)
         .with_state(app)
 }

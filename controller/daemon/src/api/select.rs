@@ -3,16 +3,17 @@
 
 use super::error::ApiError;
 use crate::core::Core;
+use tidemark_api::{LinkPath, LinkQuery};
 use tidemark_estimators::LinkId;
 
 /// A link that reports have come from, or whose switch is configured.
 ///
 /// # Errors
 /// 404 with the links there are.
-pub fn known(core: &Core, node: u32, port: u32) -> Result<LinkId, ApiError> {
+pub fn known(core: &Core, link: LinkPath) -> Result<LinkId, ApiError> {
     let id = LinkId {
-        node_id: node,
-        port,
+        node_id: link.node,
+        port: link.port,
     };
     let links = core.known_links();
     if links.contains(&id) {
@@ -28,9 +29,10 @@ pub fn known(core: &Core, node: u32, port: u32) -> Result<LinkId, ApiError> {
 ///
 /// # Errors
 /// 404 where there is no such link, 400 where there are several.
-pub fn one(core: &Core, node: Option<u32>, port: Option<u32>) -> Result<LinkId, ApiError> {
-    if let (Some(n), Some(p)) = (node, port) {
-        return known(core, n, p);
+pub fn one(core: &Core, link: LinkQuery) -> Result<LinkId, ApiError> {
+    let LinkQuery { node, port } = link;
+    if let (Some(node), Some(port)) = (node, port) {
+        return known(core, LinkPath { node, port });
     }
     let links = core.known_links();
     let fits =

@@ -2,7 +2,7 @@
 //! `analyze` and `advise`: the live estimators over a capture.
 
 use super::{print, table, targets::TargetArgs};
-use crate::api::view;
+use crate::api::convert::{self, ToApi as _};
 use anyhow::Context as _;
 use clap::Args;
 use serde_json::{Value, json};
@@ -199,15 +199,15 @@ fn widen(spans: &mut Spans, update: &Update) {
 
 impl Link {
     fn json(&self) -> Value {
-        let mut v = json!(self.estimate);
+        let mut v = json!(self.estimate.to_api());
         // The mean in front, as loss_rate is; its other forms beside it.
         v["utilisation_parts"] = v["utilisation"].take();
         v["utilisation"] = json!(self.estimate.utilisation.mean);
         v["capture_start_ns"] = json!(self.first_ns);
         v["from_s"] = json!((self.estimate.from_ns.saturating_sub(self.first_ns)) as f64 / 1e9);
         v["to_s"] = json!((self.estimate.to_ns.saturating_sub(self.first_ns)) as f64 / 1e9);
-        v["rules"] = json!(self.advice.rules);
-        v["advice"] = view::advice(&self.advice, true);
+        v["rules"] = json!(self.advice.rules.to_api());
+        v["advice"] = json!(convert::advice(&self.advice, false));
         v["advice"]["change"] = json!(self.change);
         v
     }
@@ -267,10 +267,9 @@ impl Link {
                 "srtt ms",
                 "why",
             ];
-            let mut rows = vec![heading.map(String::from).to_vec()];
-            for f in e.flows.iter().take(40) {
+            let rows = e.flows.iter().take(40).map(|f| {
                 let key = f.key.as_ref();
-                rows.push(vec![
+                [
                     key.map_or_else(
                         || f.flow.to_string(),
                         |k| format!("{}:{} > {}:{}", k.src, k.src_port, k.dst, k.dst_port),
@@ -281,9 +280,9 @@ impl Link {
                     f.cwnd.map_or("-".into(), |c| c.to_string()),
                     table::or_dash(f.srtt_ms),
                     f.why.clone(),
-                ]);
-            }
-            lines.push(table::table(&rows));
+                ]
+            });
+            lines.push(table::table(heading, rows));
             if e.flows.len() > 40 {
                 lines.push(format!("  and {} more flows", e.flows.len() - 40));
             }

@@ -6,10 +6,11 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
 use hyper::{Method, Request, StatusCode, header};
 use hyper_util::rt::TokioIo;
-use serde_json::Value;
+use serde::de::DeserializeOwned;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use tidemark_api::{ErrorBody, Method as ApiMethod, Nothing, Operation};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -29,33 +30,50 @@ pub struct At<'a> {
     pub ca: Option<&'a Path>,
 }
 
-/// One request.
+/// Calls an operation that takes no query.
 ///
 /// # Errors
-/// Not reachable, not JSON, or the controller's own error with the field.
-pub fn request(
+/// Not reachable, not an answer of this operation, or the controller's own error
+/// with the field at fault.
+pub fn call<O: Operation<Query = Nothing>>(
     at: &At<'_>,
-    path: &str,
+    path: &O::Path,
     token: Option<&str>,
-    body: Option<&Value>,
-) -> anyhow::Result<Value> {
+    body: &O::Body,
+) -> anyhow::Result<O::Answer> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .context("cannot start the async runtime")?;
-    runtime.block_on(async {
-        tokio::time::timeout(TIMEOUT, exchange(at, path, token, body))
+    let body = match O::METHOD {
+        ApiMethod::Get => None,
+        ApiMethod::Post => Some(serde_json::to_string(body)?),
+    };
+    let path = filled(O::PATH, &serde_json::to_value(path)?);
+    let (status, bytes) = runtime.block_on(async {
+        tokio::time::timeout(TIMEOUT, exchange(at, &path, token, body))
             .await
             .with_context(|| format!("{}: no answer within {} s", at.base, TIMEOUT.as_secs()))?
-    })
+    })?;
+    parse(at.base, status, &bytes)
+}
+
+/// A path with its parameters.
+fn filled(path: &str, parameters: &serde_json::Value) -> String {
+    let mut path = path.to_string();
+    for (name, value) in parameters.as_object().into_iter().flatten() {
+        let text = value.as_str().map_or_else(|| value.to_string(), Into::into);
+        path = path.replace(&format!("{{{name}}}"), &text);
+    }
+    path
 }
 
 async fn exchange(
     at: &At<'_>,
     path: &str,
     token: Option<&str>,
-    body: Option<&Value>,
-) -> anyhow::Result<Value> {
+    body: Option<String>,
+) -> anyhow::Result<(StatusCode, Bytes)> {
     let (secure, host) = match at.base.split_once("://") {
         Some(("http", rest)) => (false, rest),
         Some(("https", rest)) => (true, rest),
@@ -113,8 +131,8 @@ async fn send(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
     path: &str,
     token: Option<&str>,
-    body: Option<&Value>,
-) -> anyhow::Result<Value> {
+    body: Option<String>,
+) -> anyhow::Result<(StatusCode, Bytes)> {
     let (mut send, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
         .await
         .with_context(|| format!("controller {host}"))?;
@@ -132,26 +150,50 @@ async fn send(
     if let Some(t) = token {
         request = request.header(header::AUTHORIZATION, format!("Bearer {t}"));
     }
-    let content = body.map_or_else(String::new, ToString::to_string);
-    let request = request.body(Full::new(Bytes::from(content)))?;
+    let request = request.body(Full::new(Bytes::from(body.unwrap_or_default())))?;
     let answer = send.send_request(request).await?;
     let status = answer.status();
     let bytes = answer.into_body().collect().await?.to_bytes();
     driving.abort();
-    parse(host, status, &bytes)
+    Ok((status, bytes))
 }
 
-fn parse(host: &str, status: StatusCode, bytes: &[u8]) -> anyhow::Result<Value> {
-    let value: Value = serde_json::from_slice(bytes)
-        .with_context(|| format!("{host}: {status}, and not JSON: is this a controller?"))?;
+fn parse<T: DeserializeOwned>(host: &str, status: StatusCode, bytes: &[u8]) -> anyhow::Result<T> {
     if status.is_success() {
-        return Ok(value);
+        return serde_json::from_slice(bytes)
+            .with_context(|| format!("{host}: not an answer of this controller's version"));
     }
-    let message = value["error"]["message"]
-        .as_str()
-        .unwrap_or("no reason given");
-    match value["error"]["field"].as_str() {
+    let problem: ErrorBody = serde_json::from_slice(bytes)
+        .with_context(|| format!("{host}: {status} without a reason: is this a controller?"))?;
+    let message = problem.error.message;
+    match problem.error.field {
         Some(field) => bail!("{field}: {message} ({status})"),
         None => bail!("{message} ({status})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tidemark_api::operations::{GetStatus, SetLimit};
+    use tidemark_api::{LimitSet, LinkPath};
+
+    #[test]
+    fn a_path_is_filled_in() {
+        let path = serde_json::to_value(LinkPath { node: 10, port: 5 }).unwrap();
+        assert_eq!(filled(SetLimit::PATH, &path), "/links/10/5/limit");
+        let none = serde_json::to_value(Nothing {}).unwrap();
+        assert_eq!(filled(GetStatus::PATH, &none), "/status");
+    }
+
+    #[test]
+    fn errors_say_what_and_where() {
+        let at_fault = br#"{"error": {"message": "too small", "field": "bytes"}}"#;
+        let e = parse::<LimitSet>("x", StatusCode::BAD_REQUEST, at_fault).unwrap_err();
+        assert_eq!(e.to_string(), "bytes: too small (400 Bad Request)");
+        let e = parse::<LimitSet>("x", StatusCode::NOT_FOUND, b"<html>").unwrap_err();
+        assert!(e.to_string().contains("is this a controller?"), "{e}");
+        let e = parse::<LimitSet>("x", StatusCode::OK, b"{}").unwrap_err();
+        assert!(format!("{e:#}").contains("missing field"), "{e:#}");
     }
 }

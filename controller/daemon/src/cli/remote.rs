@@ -3,8 +3,10 @@
 
 use super::{http, print, table};
 use clap::{Args, ValueEnum};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::path::PathBuf;
+use tidemark_api::operations::{ApplyAdvice, GetLinks, GetStatus, SetLimit};
+use tidemark_api::{ApplyRequest, Limit, LimitAction, LimitRequest, Link, LinkPath, Nothing};
 
 #[derive(Debug, Args)]
 struct Controller {
@@ -38,6 +40,16 @@ enum Action {
     DropTail,
     MarkCe,
     Unlimited,
+}
+
+impl From<Action> for LimitAction {
+    fn from(action: Action) -> Self {
+        match action {
+            Action::DropTail => LimitAction::DropTail,
+            Action::MarkCe => LimitAction::MarkCe,
+            Action::Unlimited => LimitAction::Unlimited,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -82,14 +94,13 @@ impl SetArgs {
         }
     }
 
-    fn node(&self, at: &http::At<'_>) -> anyhow::Result<u64> {
+    fn node(&self, at: &http::At<'_>) -> anyhow::Result<u32> {
         if let Some(n) = self.node {
-            return Ok(u64::from(n));
+            return Ok(n);
         }
-        let status = http::request(at, "/status", None, None)?;
-        let switches = status["switches"].as_array().cloned().unwrap_or_default();
-        match switches.as_slice() {
-            [only] => Ok(only["node"].as_u64().unwrap_or_default()),
+        let status = http::call::<GetStatus>(at, &Nothing {}, None, &Nothing {})?;
+        match status.switches.as_slice() {
+            [only] => Ok(only.node),
             [] => anyhow::bail!("the controller has no switch configured"),
             _ => anyhow::bail!("--node: there are several switches; say which"),
         }
@@ -99,42 +110,38 @@ impl SetArgs {
 pub fn set(args: &SetArgs) -> anyhow::Result<()> {
     let at = &args.controller.at();
     let token = args.token()?;
-    let node = args.node(at)?;
-    let port = args.port;
-    let answer = if args.advice {
-        let body = json!({"node": node, "port": port});
-        http::request(at, "/advice/apply", token.as_deref(), Some(&body))?
-    } else {
-        let mut body = match args.action {
-            Action::DropTail => json!({"action": "drop_tail", "bytes": args.limit}),
-            Action::MarkCe => json!({"action": "mark_ce", "bytes": args.limit}),
-            Action::Unlimited => json!({"action": "unlimited"}),
+    let token = token.as_deref();
+    let (node, port) = (args.node(at)?, args.port);
+    let (answer, before, limit) = if args.advice {
+        let body = ApplyRequest {
+            node: Some(node),
+            port: Some(port),
+            bytes: None,
         };
-        if let Some(bytes) = args.limit.filter(|_| !body["bytes"].is_null()) {
-            body["bytes"] = json!(bytes.round() as u64);
-        }
-        if let Some(r) = &args.reason {
-            body["reason"] = json!(r);
-        }
-        let path = format!("/links/{node}/{port}/limit");
-        http::request(at, &path, token.as_deref(), Some(&body))?
+        let done = http::call::<ApplyAdvice>(at, &Nothing {}, token, &body)?;
+        (json!(done), done.before, done.limit)
+    } else {
+        let action = args.action.into();
+        let bytes = args.limit.map(|b| b.round() as u64);
+        let body = LimitRequest {
+            bytes: bytes.filter(|_| action != LimitAction::Unlimited),
+            action: Some(action),
+            reason: args.reason.clone(),
+        };
+        let done = http::call::<SetLimit>(at, &LinkPath { node, port }, token, &body)?;
+        (json!(done), done.before, done.limit)
     };
     if args.controller.json {
         return print(&serde_json::to_string_pretty(&answer)?);
     }
     print(&format!(
-        "node {node} port {port}: {} (before: {})",
-        limit(&answer["limit"]),
-        limit(&answer["before"])
+        "node {node} port {port}: {limit} (before: {})",
+        or_unknown(before)
     ))
 }
 
-fn limit(v: &Value) -> String {
-    match (v["action"].as_str(), v["limit_bytes"].as_u64()) {
-        (Some(action), Some(bytes)) => format!("{action} {bytes} bytes"),
-        (Some(action), None) => action.into(),
-        _ => "unknown".into(),
-    }
+fn or_unknown(limit: Option<Limit>) -> String {
+    limit.map_or_else(|| "unknown".into(), |l| l.to_string())
 }
 
 #[derive(Debug, Args)]
@@ -145,47 +152,41 @@ pub struct StatusArgs {
 
 pub fn status(args: &StatusArgs) -> anyhow::Result<()> {
     let at = &args.controller.at();
-    let mut status = http::request(at, "/status", None, None)?;
-    let links = http::request(at, "/links", None, None)?;
+    let status = http::call::<GetStatus>(at, &Nothing {}, None, &Nothing {})?;
+    let links = http::call::<GetLinks>(at, &Nothing {}, None, &Nothing {})?.links;
     if args.controller.json {
-        status["links"] = links["links"].clone();
-        return print(&serde_json::to_string_pretty(&status)?);
+        let mut all = json!(status);
+        all["links"] = json!(links);
+        return print(&serde_json::to_string_pretty(&all)?);
     }
     print(&format!(
         "tidemark-controller {}, mode {}, up {:.0} s",
-        status["version"].as_str().unwrap_or("?"),
-        status["mode"].as_str().unwrap_or("?"),
-        status["uptime_s"].as_f64().unwrap_or(0.0)
+        status.version,
+        json!(status.mode).as_str().unwrap_or_default(),
+        status.uptime_s
     ))?;
-    let or = |v: &Value, good: &str| v.as_str().unwrap_or(good).to_string();
-    let empty = Vec::new();
-    for c in status["collectors"].as_array().unwrap_or(&empty) {
-        let state = if c["connected"] == true {
+    for c in &status.collectors {
+        let state = if c.connected {
             "connected"
         } else {
             "not connected"
         };
         print(&format!(
             "collector {}: {}; {} reports, {} lost",
-            or(&c["address"], "?"),
-            or(&c["problem"], state),
-            c["status"]["reports_received"],
-            c["status"]["reports_lost"]
+            c.address,
+            c.problem.as_deref().unwrap_or(state),
+            c.status.reports_received,
+            c.status.reports_lost
         ))?;
     }
-    for s in status["switches"].as_array().unwrap_or(&empty) {
-        let state = if s["ready"] == true {
-            "ready"
-        } else {
-            "not ready"
-        };
-        let problem = s["provision_problem"].as_str();
-        let problem = problem.or(s["health"]["problem"].as_str()).unwrap_or(state);
-        print(&format!(
-            "switch {} at {}: {problem}",
-            s["node"],
-            or(&s["address"], "?")
-        ))?;
+    for s in &status.switches {
+        let state = if s.ready { "ready" } else { "not ready" };
+        let problem = s.provision_problem.as_deref();
+        let problem = problem.or(s.health.problem.as_deref()).unwrap_or(state);
+        print(&format!("switch {} at {}: {problem}", s.node, s.address))?;
+    }
+    if links.is_empty() {
+        return print("no link has reported yet");
     }
     let heading = [
         "link",
@@ -198,27 +199,22 @@ pub fn status(args: &StatusArgs) -> anyhow::Result<()> {
         "T_e ms",
         "advice",
     ];
-    let mut rows = vec![heading.map(String::from).to_vec()];
-    for l in links["links"].as_array().unwrap_or(&empty) {
-        let e = &l["estimate"];
-        let number = |v: &Value| table::or_dash(v.as_f64());
-        let percent = |v: &Value| v.as_f64().map_or("-".into(), table::percent);
-        rows.push(vec![
-            format!("{}:{}", l["node"], l["port"]),
-            or(&l["name"], ""),
-            limit(&l["limit"]),
-            percent(&e["utilisation"]["mean"]),
-            percent(&e["loss_rate"]),
-            number(&e["delay_ms"]["p99"]),
-            number(&e["estimates"]["n_b"]["value"]),
-            number(&e["estimates"]["t_e_ms"]["value"]),
-            l["advice"]["limit_bytes"]
-                .as_u64()
-                .map_or("-".into(), |b| format!("{b} bytes")),
-        ]);
-    }
-    if rows.len() == 1 {
-        return print("no link has reported yet");
-    }
-    print(&table::table(&rows))
+    print(&table::table(heading, links.iter().map(row)))
+}
+
+fn row(l: &Link) -> [String; 9] {
+    let e = l.estimate.as_ref();
+    let percent = |v: Option<f64>| v.map_or_else(|| "-".into(), table::percent);
+    let advised = l.advice.as_ref().and_then(|a| a.limit_bytes);
+    [
+        format!("{}:{}", l.node, l.port),
+        l.name.clone(),
+        or_unknown(l.limit),
+        percent(e.and_then(|e| e.utilisation.mean)),
+        percent(e.map(|e| e.loss_rate)),
+        table::or_dash(e.and_then(|e| e.delay_ms.p99)),
+        table::or_dash(e.map(|e| e.estimates.n_b.value)),
+        table::or_dash(e.and_then(|e| Some(e.estimates.t_e_ms?.value))),
+        advised.map_or_else(|| "-".into(), |b| format!("{b} bytes")),
+    ]
 }

@@ -3,23 +3,18 @@
 
 use tidemark_rules::{Advice, Interval, Prediction, Rule};
 
-/// A table with aligned columns; the first row is the heading.
-pub fn table(rows: &[Vec<String>]) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |c: usize| {
-        let cells = rows.iter().filter_map(|r| r.get(c));
-        cells.map(|s| s.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let mut lines = Vec::new();
-    for row in rows {
-        let cells = row
-            .iter()
-            .zip(&widths)
-            .map(|(s, w)| format!("{s:<w$}", w = *w));
-        lines.push(cells.collect::<Vec<_>>().join("  ").trim_end().to_string());
+/// A table with aligned columns and a heading.
+pub fn table<const N: usize>(
+    heading: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+) -> String {
+    let mut table = comfy_table::Table::new();
+    table.load_preset(comfy_table::presets::NOTHING);
+    table.set_header(heading).add_rows(rows);
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
     }
-    lines.join("\n")
+    table.trim_fmt()
 }
 
 /// A number with as many digits as are worth reading.
@@ -53,14 +48,10 @@ pub fn percent_range(i: Interval) -> String {
 
 /// Every rule, one a line.
 pub fn rules(rules: &[Rule]) -> String {
-    let mut rows = vec![
-        [
-            "rule", "bytes", "packets", "ms", "applies", "formula", "source",
-        ]
-        .map(String::from)
-        .to_vec(),
+    let heading = [
+        "rule", "bytes", "packets", "ms", "applies", "formula", "source",
     ];
-    for r in rules {
+    let rows = rules.iter().map(|r| {
         let why = r
             .missing
             .clone()
@@ -70,7 +61,7 @@ pub fn rules(rules: &[Rule]) -> String {
             (false, Some(why)) => format!("no: {why}"),
             (false, None) => "no".into(),
         };
-        rows.push(vec![
+        [
             r.name.clone(),
             or_dash(r.buffer_bytes),
             or_dash(r.buffer_packets),
@@ -78,9 +69,9 @@ pub fn rules(rules: &[Rule]) -> String {
             applies,
             r.formula.clone(),
             r.source.clone(),
-        ]);
-    }
-    table(&rows)
+        ]
+    });
+    table(heading, rows)
 }
 
 fn prediction(p: &Prediction) -> String {
@@ -135,11 +126,8 @@ mod tests {
 
     #[test]
     fn columns_are_aligned() {
-        let rows = [
-            vec!["a".to_string(), "bb".into()],
-            vec!["ccc".into(), "d".into()],
-        ];
-        assert_eq!(table(&rows), "a    bb\nccc  d");
+        let row = ["ccc".to_string(), "d".into()];
+        assert_eq!(table(["a", "bb"], [row]), "a    bb\nccc  d");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use super::{analyze, print, table};
 use clap::Args;
+use crate::api::convert::ToApi as _;
 use serde_json::json;
 use std::path::PathBuf;
 use tidemark_estimators::LinkId;
@@ -110,19 +111,18 @@ fn text(curve: &[WhatIfPoint], m: &Measured) -> String {
         "loss",
         "mean delay ms",
     ];
-    let mut rows = vec![heading.map(String::from).to_vec()];
-    for p in curve {
+    let rows = curve.iter().map(|p| {
         let x = &p.predicted;
-        rows.push(vec![
+        [
             table::number(p.buffer_bytes),
             table::number(p.buffer_bytes / m.segment_bytes),
             table::number(p.buffer_bytes / m.drain_bytes_per_s() * 1e3),
             table::percent_range(x.utilisation),
             table::percent_range(x.loss_rate),
             table::number(x.delay_mean_ms.value),
-        ]);
-    }
-    table::table(&rows)
+        ]
+    });
+    table::table(heading, rows)
 }
 
 pub fn whatif(args: &WhatIfArgs) -> anyhow::Result<()> {
@@ -141,7 +141,7 @@ pub fn whatif(args: &WhatIfArgs) -> anyhow::Result<()> {
                 print(&line)?;
             }
         } else if args.json {
-            all.push(json!({"node": id.node_id, "port": id.port, "curve": points}));
+            all.push(json!({"node": id.node_id, "port": id.port, "curve": points.to_api()}));
         } else {
             print(&format!("link {id}"))?;
             print(&text(&points, &m))?;

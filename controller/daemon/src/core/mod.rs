@@ -26,11 +26,10 @@ pub mod watching;
 use crate::config::{Config, Mode};
 use crate::metrics::Metrics;
 use crate::store::Stats;
-use audit::{Audit, lock};
+use audit::{Audit, Change, lock};
 use feed::Feed;
 use link::LinkState;
-use phases::Phases;
-use serde_json::Value;
+use phases::{Phase, Phases};
 use state::StateFile;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -41,12 +40,21 @@ use tidemark_proto::telemetry::Update;
 use tidemark_rules::Targets;
 use tokio::sync::broadcast;
 
-/// Something that listeners of `/api/v1/events` are told.
+/// Something that happened. Listeners read what else they need from [`Core`].
 #[derive(Clone, Debug)]
-pub struct Event {
-    /// Name of the event.
-    pub name: &'static str,
-    pub data: Value,
+pub enum Event {
+    /// Every link was estimated again.
+    Estimated { unix_ms: u64 },
+    /// A limit was set, refused, judged or rolled back.
+    Changed(Box<Change>),
+    /// A phase started, ended or completed.
+    Phase(Box<Phase>),
+    /// The connection to a collector came or went.
+    Collector {
+        address: String,
+        connected: bool,
+        problem: Option<String>,
+    },
 }
 
 /// Everything the controller knows. Locks are held briefly and one at a time,
@@ -177,8 +185,8 @@ impl Core {
     }
 
     /// Tells the listeners; nobody listening is fine.
-    pub fn emit(&self, name: &'static str, data: Value) {
-        let _ = self.events.send(Event { name, data });
+    pub fn emit(&self, event: Event) {
+        let _ = self.events.send(event);
     }
 
     /// Runs `f` on the feed that knows a link best: the one that heard of it

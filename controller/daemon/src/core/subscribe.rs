@@ -2,8 +2,7 @@
 //! Keeps the subscription to one collector alive.
 
 use super::audit::lock;
-use super::{Core, feed::Feed};
-use serde_json::json;
+use super::{Core, Event, feed::Feed};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tidemark_proto::telemetry::telemetry_client::TelemetryClient;
@@ -60,8 +59,11 @@ pub async fn run(core: Arc<Core>, index: usize) {
         };
         if news {
             tracing::warn!(%address, "collector: {problem}; trying again");
-            let data = json!({"address": address, "connected": false, "problem": problem});
-            core.emit("collector", data);
+            core.emit(Event::Collector {
+                address: address.clone(),
+                connected: false,
+                problem: Some(problem),
+            });
         }
         if started.elapsed() > SILENCE {
             backoff = FIRST_BACKOFF;
@@ -88,10 +90,11 @@ async fn once(core: &Core, index: usize, feed: &Mutex<Feed>, address: &str) -> R
     let instance = info.instance.clone();
     let restarted = lock(feed).connected(info);
     tracing::info!(%address, %instance, restarted, "collector: connected");
-    core.emit(
-        "collector",
-        json!({"address": address, "connected": true, "problem": null}),
-    );
+    core.emit(Event::Collector {
+        address: address.into(),
+        connected: true,
+        problem: None,
+    });
     loop {
         let next = tokio::time::timeout(SILENCE, stream.message()).await;
         let Ok(next) = next else {

@@ -4,10 +4,8 @@
 use super::audit::{lock, unix_ms};
 use super::feed::Feed;
 use super::link::LinkState;
-use super::{Core, control, phases};
-use crate::api::view;
+use super::{Core, Event, control, phases};
 use crate::config::Control;
-use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 use tidemark_estimators::{LinkEstimate, LinkId};
@@ -42,12 +40,7 @@ pub async fn once(core: &Arc<Core>) {
     control::follow(core).await;
     core.save();
     core.metrics.refresh(core);
-    let links: Vec<_> = core
-        .known_links()
-        .into_iter()
-        .map(|id| view::link(core, id, false))
-        .collect();
-    core.emit("update", json!({"unix_ms": unix_ms(), "links": links}));
+    core.emit(Event::Estimated { unix_ms: unix_ms() });
 }
 
 /// The advisor's options at a link: with its own largest limit and the unit of

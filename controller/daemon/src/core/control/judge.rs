@@ -2,14 +2,13 @@
 //! What became of a change: kept, rolled back, or not to be told.
 
 use super::{limit_in_force, write};
-use crate::core::Core;
+use crate::core::{Core, Event};
 use crate::core::audit::{Change, Origin, Outcome, lock, unix_ms};
 use crate::core::conditions::differs;
 use crate::core::guard;
 use crate::core::link::observed;
 use crate::core::tried::Tried;
 use crate::core::watching::Watching;
-use serde_json::json;
 use std::time::{Duration, Instant};
 use tidemark_estimators::LinkId;
 
@@ -86,7 +85,7 @@ pub async fn judge(core: &Core) {
             measured_after: Some(after),
         };
         core.metrics.change(change.outcome);
-        core.emit("change", json!(change));
+        core.emit(Event::Changed(Box::new(change.clone())));
         core.audit.record(change);
         // Somebody else may have set another limit meanwhile: leave that.
         if bad && limit_in_force(core, link) == Some(w.change.limit) {
@@ -127,7 +126,7 @@ pub fn abandon(core: &Core, link: LinkId, why: &str) {
         measured_after: None,
     };
     core.metrics.change(change.outcome);
-    core.emit("change", json!(change));
+    core.emit(Event::Changed(Box::new(change.clone())));
     core.audit.record(change);
 }
 

@@ -2,12 +2,11 @@
 //! Limits written to a switch, whoever wants them.
 
 use super::{Changed, ControlError, auto, known, limit_in_force, may_apply};
-use crate::core::Core;
+use crate::core::{Core, Event};
 use crate::core::audit::{Change, Origin, Outcome, lock, unix_ms};
 use crate::core::guard::{self, Refusal};
 use crate::core::link::observed;
 use crate::core::watching::{self, Watching};
-use serde_json::json;
 use std::sync::Arc;
 use std::time::Instant;
 use tidemark_estimators::LinkId;
@@ -121,7 +120,7 @@ fn refused(core: &Core, link: LinkId, origin: Origin, e: &ControlError) {
         measured_before: None,
         measured_after: None,
     };
-    core.emit("change", json!(change));
+    core.emit(Event::Changed(Box::new(change.clone())));
     core.audit.record(change);
 }
 
@@ -177,7 +176,7 @@ pub(super) async fn write(
         measured_after: None,
     };
     core.metrics.change(outcome);
-    core.emit("change", json!(change));
+    core.emit(Event::Changed(Box::new(change.clone())));
     core.audit.record(change);
     let limit = result.map_err(ControlError::Switch)?;
     {

@@ -2,7 +2,7 @@
 //! Start, end and completion of phases.
 
 use super::{Phase, PhaseError, PhaseLink, State};
-use crate::core::Core;
+use crate::core::{Core, Event};
 use crate::core::audit::{lock, unix_ms};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -84,7 +84,7 @@ pub fn start(core: &Core, name: &str) -> Result<Phase, PhaseError> {
     }
     phases.all.push(phase.clone());
     drop(phases);
-    core.emit("phase", phase.json(true));
+    core.emit(Event::Phase(Box::new(phase.clone())));
     Ok(phase)
 }
 
@@ -129,7 +129,7 @@ pub fn end(core: &Core, name: &str) -> Result<Phase, PhaseError> {
         p.ended = Some(Instant::now());
         p.clone()
     };
-    core.emit("phase", ended.json(true));
+    core.emit(Event::Phase(Box::new(ended.clone())));
     Ok(ended)
 }
 
@@ -143,7 +143,7 @@ pub fn complete(core: &Core) {
         .collect();
     for phase in closing {
         if let Some(done) = try_complete(core, phase) {
-            core.emit("phase", done.json(true));
+            core.emit(Event::Phase(Box::new(done.clone())));
             let mut phases = lock(&core.phases);
             let mut all = phases.all.iter_mut().rev();
             if let Some(p) =

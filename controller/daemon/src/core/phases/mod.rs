@@ -9,8 +9,6 @@ mod lifecycle;
 
 pub use lifecycle::{complete, end, start};
 
-use serde::Serialize;
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,8 +17,7 @@ use tidemark_proto::telemetry::{CollectorStatus, Update};
 use tidemark_rules::Advice;
 
 /// Where a phase stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     Running,
     /// Ended; its last telemetry is on the way.
@@ -130,53 +127,12 @@ impl Phase {
         inside.then_some(l)
     }
 
-    /// As JSON; without estimates when `brief`.
-    pub fn json(&self, brief: bool) -> Value {
-        let links: Vec<Value> = self
-            .links
-            .iter()
-            .map(|(id, l)| {
-                let seconds = |ns: u64| (ns.saturating_sub(l.first_ns)) as f64 / 1e9;
-                let mut v = json!({
-                    "node": id.node_id, "port": id.port,
-                    "start_ns": l.start_ns, "end_ns": l.end_ns,
-                    "start_s": seconds(l.start_ns), "end_s": l.end_ns.map(seconds),
-                    "capture_start_ns": l.first_ns,
-                    "intervals": l.intervals, "reports_lost": l.reports_lost,
-                    "joined": l.joined, "unjoined": l.unjoined,
-                    "incomplete": l.incomplete,
-                });
-                if !brief {
-                    v["limit_bytes"] = json!(l.estimate.as_ref().and_then(|e| e.limit_bytes));
-                    v["estimate"] = json!(l.estimate.as_deref());
-                    v["advice"] = json!(l.advice.as_deref());
-                }
-                v
-            })
-            .collect();
-        let sum = |f: fn(&CollectorStatus) -> u64| -> u64 {
-            let pairs = self.before.iter().zip(&self.after);
-            // A restarted collector counts from 0 again.
-            pairs
-                .map(|(b, a)| f(a).checked_sub(f(b)).unwrap_or(f(a)))
-                .sum()
-        };
-        let (candidates, matched) = (sum(|s| s.join_candidates), sum(|s| s.join_matched));
-        json!({
-            "name": self.name, "state": self.state,
-            "started_unix_ms": self.started_unix_ms, "ended_unix_ms": self.ended_unix_ms,
-            "reports": {
-                "received": sum(|s| s.reports_received), "lost": sum(|s| s.reports_lost),
-                "late": sum(|s| s.reports_late), "duplicate": sum(|s| s.reports_duplicate),
-                "malformed": sum(|s| s.datagrams_malformed),
-                "kernel_drops": sum(|s| s.kernel_drops),
-            },
-            "probe": {"samples": sum(|s| s.probe_samples), "lost": sum(|s| s.probe_lost)},
-            "join": {
-                "candidates": candidates, "matched": matched,
-                "matched_fraction": (candidates > 0).then(|| matched as f64 / candidates as f64),
-            },
-            "links": links,
-        })
+    /// How far a counter of the collectors rose during the phase.
+    pub fn counted(&self, counter: impl Fn(&CollectorStatus) -> u64) -> u64 {
+        let pairs = self.before.iter().zip(&self.after);
+        // A restarted collector counts from 0 again.
+        pairs
+            .map(|(b, a)| counter(a).checked_sub(counter(b)).unwrap_or(counter(a)))
+            .sum()
     }
 }

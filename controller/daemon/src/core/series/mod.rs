@@ -2,10 +2,8 @@
 //! What the charts show of a link: link intervals at three resolutions, each
 //! within a bound of length, so that memory does not grow with time.
 
-mod columns;
 mod point;
 
-pub use columns::{Columns, utilisation};
 pub use point::Point;
 
 use point::{Step, merge};
@@ -169,8 +167,8 @@ mod tests {
         );
         assert_eq!(last.occupancy_max_bytes, 1999);
         assert!((last.occupancy_p50_bytes - 1500.0).abs() < 30.0);
-        assert_eq!(utilisation(last, 8_000_000), Some(1.0));
-        assert_eq!(utilisation(last, 0), None);
+        assert_eq!(last.utilisation(8_000_000), Some(1.0));
+        assert_eq!(last.utilisation(0), None);
         assert_eq!(s.limit_bytes, 5000);
     }
 
@@ -188,9 +186,7 @@ mod tests {
             points.iter().map(|p| p.occupancy_max_bytes).max(),
             Some(9000)
         );
-        let c = Columns::new(step, &points, 8_000_000);
-        assert_eq!(c.time_ns.len(), c.limit_bytes.len());
-        assert_eq!(c.limit_bytes[0], Some(5000));
+        assert_eq!(points[0].limit_bytes, 5000);
     }
 
     #[test]

@@ -24,6 +24,14 @@ pub struct Point {
     pub reports_lost: u64,
 }
 
+impl Point {
+    /// Bytes that left over what a capacity allows; `None` without one.
+    pub fn utilisation(&self, capacity_bps: u64) -> Option<f64> {
+        let possible_bytes = capacity_bps as f64 / 8.0 * self.duration_ns as f64 / 1e9;
+        (possible_bytes > 0.0).then(|| self.wire_bytes as f64 / possible_bytes)
+    }
+}
+
 /// Sums intervals into steps of equal length.
 #[derive(Debug, Default)]
 pub(super) struct Step {

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The body of every error.
+
+use serde::{Deserialize, Serialize};
+
+/// What is wrong, and where.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Problem {
+    /// What is wrong and what to do about it.
+    pub message: String,
+    /// The field at fault, as a path (`priority[1]`).
+    pub field: Option<String>,
+}
+
+/// Body of an answer with status 4xx or 5xx.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct ErrorBody {
+    /// The error.
+    pub error: Problem,
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Server-sent events.
+
+use crate::{Change, Link, Phase};
+use serde::{Deserialize, Serialize};
+
+/// Data of the event `update`: every link, once a second.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Update {
+    /// When, Unix time.
+    pub unix_ms: u64,
+    /// The links by node and port; their advice comes without rules.
+    pub links: Vec<Link>,
+}
+
+/// Data of the event `collector`: a connection came or went.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct CollectorEvent {
+    /// Address in the configuration.
+    pub address: String,
+    /// Subscribed now.
+    pub connected: bool,
+    /// Why it is not.
+    pub problem: Option<String>,
+}
+
+/// What `GET /events` sends: the name of the event, and its data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(tag = "event", content = "data", rename_all = "lowercase")]
+pub enum Event {
+    /// Every link, once a second.
+    Update(Update),
+    /// A limit was set, refused, judged or rolled back.
+    Change(Box<Change>),
+    /// A phase started, ended or completed; without estimates.
+    Phase(Box<Phase>),
+    /// A connection to a collector came or went.
+    Collector(CollectorEvent),
+}

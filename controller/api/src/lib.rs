@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The controller's REST interface as types.
+//!
+//! Every request, answer and server-sent event is a struct here, and
+//! [`operations`] lists every operation with the types that it takes and gives.
+//! The daemon's router, the command line and the OpenAPI document
+//! (`contract/openapi/tidemark-1.json`, written by `cargo xtask codegen`) all
+//! come from that list. The console's TypeScript types are generated from the
+//! document.
+//!
+//! Conventions of the names:
+//! * `_ns` is a time on the switch's clock of that node, the axis of its
+//!   reports; `_s` beside it counts from the first interval that the collector
+//!   had of the link (`capture_start_ns`); `_unix_ms` is Unix time.
+//! * `_bytes` are bytes as the queue counts them; `_bps` is bits/s.
+//! * Rates, shares and utilisations are fractions, 0 to 1.
+//! * An optional field of an answer is `null` where nothing is known. Only the
+//!   fields documented as left out are absent.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod advice;
+mod change;
+mod error;
+mod estimate;
+mod event;
+mod link;
+mod operation;
+pub mod operations;
+#[cfg(feature = "openapi")]
+pub mod openapi;
+mod phase;
+mod request;
+mod status;
+mod targets;
+mod telemetry;
+
+pub use advice::*;
+pub use change::*;
+pub use error::*;
+pub use estimate::*;
+pub use event::*;
+pub use link::*;
+pub use operation::*;
+pub use phase::*;
+pub use request::*;
+pub use status::*;
+pub use targets::*;
+pub use telemetry::*;

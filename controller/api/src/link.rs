@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One egress port as the controller knows it now.
+
+use crate::{Advice, LinkEstimate, Targets};
+use serde::{Deserialize, Serialize};
+
+/// What happens to packets that meet a full queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum Limit {
+    /// Packets that meet at least this many bytes are dropped.
+    DropTail {
+        /// Limit, bytes.
+        limit_bytes: u64,
+    },
+    /// ECN-capable packets that meet at least this many bytes are marked, others
+    /// are dropped (RFC 3168).
+    MarkCe {
+        /// Limit, bytes.
+        limit_bytes: u64,
+    },
+    /// Only the switch's own queue depth holds.
+    Unlimited,
+}
+
+impl Limit {
+    /// The limit in bytes; `None` when unlimited.
+    pub fn bytes(&self) -> Option<u64> {
+        match *self {
+            Limit::DropTail { limit_bytes } | Limit::MarkCe { limit_bytes } => Some(limit_bytes),
+            Limit::Unlimited => None,
+        }
+    }
+}
+
+impl std::fmt::Display for Limit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Limit::DropTail { limit_bytes } => write!(f, "drop_tail {limit_bytes} bytes"),
+            Limit::MarkCe { limit_bytes } => write!(f, "mark_ce {limit_bytes} bytes"),
+            Limit::Unlimited => f.write_str("unlimited"),
+        }
+    }
+}
+
+/// Which egress port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct LinkId {
+    /// Node id of the switch.
+    pub node: u32,
+    /// Egress port.
+    pub port: u32,
+}
+
+/// Occupancy of the last second, bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct RecentOccupancy {
+    /// Median.
+    pub p50: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// Largest.
+    pub max: u64,
+}
+
+/// Queueing delay of the last second, ms.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct RecentDelay {
+    /// Median.
+    pub p50: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// Largest.
+    pub max: f64,
+}
+
+/// The last complete second.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Recent {
+    /// Start of the second.
+    pub start_ns: u64,
+    /// Bytes that left over capacity; null without a capacity.
+    pub utilisation: Option<f64>,
+    /// Drops over arrivals.
+    pub loss_rate: f64,
+    /// Occupancy met by arrivals, bytes.
+    pub occupancy_bytes: RecentOccupancy,
+    /// Queueing delay, ms.
+    pub delay_ms: RecentDelay,
+    /// Packets that left.
+    pub packets: u64,
+    /// Packets that arrived.
+    pub arrivals: u64,
+    /// Packets dropped.
+    pub drops: u64,
+    /// Packets marked CE.
+    pub ce_marked: u64,
+    /// Reports lost on the way to the collector.
+    pub reports_lost: u64,
+}
+
+/// How steady the advice of the last seconds was.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Steadiness {
+    /// Enough advice has come to act on.
+    pub steady: bool,
+    /// Advice of the last second alone, bytes.
+    pub latest_bytes: Option<u64>,
+    /// Smallest advice of the last seconds, bytes.
+    pub low_bytes: Option<u64>,
+    /// Largest advice of the last seconds, bytes.
+    pub high_bytes: Option<u64>,
+    /// How many seconds these are.
+    pub seconds: u64,
+    /// The advice uses nothing older than this.
+    pub since_ns: Option<u64>,
+}
+
+/// A limit change whose effect is being measured.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Watching {
+    /// Limit to go back to.
+    pub before: Option<Limit>,
+    /// Limit that was set.
+    pub limit: Limit,
+    /// Start of the measurement; null until telemetry tells the switch's clock.
+    pub from_ns: Option<u64>,
+    /// End of the measurement, exclusive.
+    pub to_ns: Option<u64>,
+}
+
+/// One egress port.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Link {
+    /// Node id of the switch.
+    pub node: u32,
+    /// Egress port.
+    pub port: u32,
+    /// Name of the port; empty when it has none.
+    pub name: String,
+    /// Name of the node; empty when it has none.
+    pub node_name: String,
+    /// Address of the collector that reports it.
+    pub collector: String,
+    /// Capacity on the wire, bits/s; 0 when not configured.
+    pub capacity_bps: u64,
+    /// Bytes of a packet on the wire beyond its IP packet.
+    pub wire_overhead_bytes: u32,
+    /// Bytes of a packet in the queue beyond its IP packet.
+    pub queue_overhead_bytes: u32,
+    /// Bytes per unit in which the switch reports occupancy.
+    pub depth_unit_bytes: u32,
+    /// First interval that the collector had of the link.
+    pub capture_start_ns: Option<u64>,
+    /// Everything up to here has arrived.
+    pub now_ns: u64,
+    /// Time since the last update of the collector, s.
+    pub age_s: Option<f64>,
+    /// The telemetry is too old for advice to be applied.
+    pub stale: bool,
+    /// Limit that its reports state, bytes; null when unlimited or not reported.
+    pub reported_limit_bytes: Option<u64>,
+    /// The last complete second; null before it.
+    pub recent: Option<Recent>,
+    /// Limit as last read from the switch; null without a switch.
+    pub limit: Option<Limit>,
+    /// Targets in force.
+    pub targets: Targets,
+    /// Estimate over the window; null before the first.
+    pub estimate: Option<LinkEstimate>,
+    /// How steady the advice was.
+    pub steadiness: Steadiness,
+    /// Advice held steady; null before the first estimate.
+    pub advice: Option<Advice>,
+    /// A limit change whose effect is being measured.
+    pub watching: Option<Watching>,
+}
+
+/// Every link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Links {
+    /// The links by node and port; their advice comes without rules.
+    pub links: Vec<Link>,
+}
+
+/// A limit that was set.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct LimitSet {
+    /// Node id of the switch.
+    pub node: u32,
+    /// Egress port.
+    pub port: u32,
+    /// Limit before the change; null when not known.
+    pub before: Option<Limit>,
+    /// Limit as read back from the switch.
+    pub limit: Limit,
+}
+
+/// An advice that was applied.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct AdviceApplied {
+    /// Node id of the switch.
+    pub node: u32,
+    /// Egress port.
+    pub port: u32,
+    /// Limit before the change; null when not known.
+    pub before: Option<Limit>,
+    /// Limit as read back from the switch.
+    pub limit: Limit,
+    /// The advice that was applied.
+    pub advice: Option<Advice>,
+}
+
+/// Whether a port reports.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct ReportsSet {
+    /// Node id of the switch.
+    pub node: u32,
+    /// Egress port.
+    pub port: u32,
+    /// Packets leaving by the port are reported.
+    pub on: bool,
+}

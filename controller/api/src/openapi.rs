@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The OpenAPI document of [`crate::operations`], for `cargo xtask codegen`.
+//!
+//! Schemas are JSON Schema 2020-12, which OpenAPI 3.1 uses as it is. Answers and
+//! requests have different contracts: a field of an answer that may be `null` is
+//! still required, the same field of a request may be left out.
+
+use crate::{ErrorBody, Event, Method, Nothing, Operation, Visitor, operations};
+use schemars::generate::{SchemaGenerator, SchemaSettings};
+use serde_json::{Map, Value, json};
+use std::any::TypeId;
+
+const SCHEMAS: &str = "/components/schemas";
+
+fn settings() -> SchemaSettings {
+    SchemaSettings::draft2020_12().with(|s| {
+        s.definitions_path = SCHEMAS.into();
+        s.meta_schema = None;
+    })
+}
+
+struct Document {
+    answers: SchemaGenerator,
+    requests: SchemaGenerator,
+    paths: Map<String, Value>,
+}
+
+impl Visitor for Document {
+    fn visit<O: Operation>(&mut self) {
+        let mut parameters = self.parameters::<O::Path>("path");
+        parameters.extend(self.parameters::<O::Query>("query"));
+        let answer = self.answers.subschema_for::<O::Answer>();
+        let content: Map<String, Value> = O::MEDIA
+            .iter()
+            .map(|media| match *media {
+                "text/csv" => ((*media).into(), json!({"schema": {"type": "string"}})),
+                media => (media.into(), json!({"schema": answer})),
+            })
+            .collect();
+        let good = json!({"description": O::SUMMARY, "content": content});
+        let error = json!({"$ref": "#/components/responses/Error"});
+        let mut responses: Map<String, Value> = O::STATUS
+            .iter()
+            .map(|status| (status.to_string(), good.clone()))
+            .collect();
+        responses.insert("4XX".into(), error.clone());
+        responses.insert("5XX".into(), error);
+        let mut operation = json!({
+            "operationId": name::<O>(), "summary": O::SUMMARY, "parameters": parameters,
+            "responses": responses,
+        });
+        let method = match O::METHOD {
+            Method::Get => "get",
+            Method::Post => {
+                operation["security"] = json!([{"token": []}]);
+                "post"
+            }
+        };
+        if TypeId::of::<O::Body>() != TypeId::of::<Nothing>() {
+            let schema = self.requests.subschema_for::<O::Body>();
+            operation["requestBody"] = json!({
+                "required": true, "content": {"application/json": {"schema": schema}},
+            });
+        }
+        let path = self.paths.entry(O::PATH).or_insert_with(|| json!({}));
+        path[method] = operation;
+    }
+}
+
+/// Name of the marker type, e.g. `GetStatus`.
+fn name<O>() -> &'static str {
+    let full = std::any::type_name::<O>();
+    full.rsplit("::").next().unwrap_or(full)
+}
+
+impl Document {
+    fn parameters<T: schemars::JsonSchema>(&self, place: &str) -> Vec<Value> {
+        let schema = settings().for_deserialize().into_generator();
+        let schema = schema.into_root_schema_for::<T>();
+        let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
+            return Vec::new();
+        };
+        let parameters = properties.iter().map(|(name, schema)| {
+            let mut schema = schema.clone();
+            let description = schema.as_object_mut().and_then(|s| s.remove("description"));
+            // A parameter is there or not; it cannot be null.
+            if let Some(kind) = schema.pointer("/type/0").cloned() {
+                schema["type"] = kind;
+            }
+            json!({
+                "name": name, "in": place, "required": place == "path",
+                "description": description, "schema": schema,
+            })
+        });
+        parameters.collect()
+    }
+}
+
+/// The document.
+pub fn document() -> Value {
+    let mut document = Document {
+        answers: settings().for_serialize().into_generator(),
+        requests: settings().for_deserialize().into_generator(),
+        paths: Map::new(),
+    };
+    operations::visit(&mut document);
+    document.answers.subschema_for::<Event>();
+    let error = document.answers.subschema_for::<ErrorBody>();
+    document.paths.insert(
+        "/openapi.json".into(),
+        json!({"get": {
+            "operationId": "GetOpenapi", "summary": "This document", "parameters": [],
+            "responses": {"200": {"description": "This document", "content": {
+                "application/json": {"schema": {
+                    "$ref": "https://spec.openapis.org/oas/3.1/schema/2022-10-07",
+                }},
+            }}},
+        }}),
+    );
+    let mut schemas = document.answers.take_definitions(true);
+    // A type of both directions has the same schema in both, or it would need
+    // two names.
+    schemas.extend(document.requests.take_definitions(true));
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Tidemark controller", "version": env!("CARGO_PKG_VERSION"),
+            "description": "Buffer occupancy, estimates, sizing rules, advice and limits.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/api/v1"}],
+        "paths": document.paths,
+        "components": {
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "responses": {"Error": {
+                "description": "What is wrong, and the field at fault",
+                "content": {"application/json": {"schema": error}},
+            }},
+            "schemas": schemas,
+        },
+    })
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What an operation is.
+
+use serde::{Serialize, de::DeserializeOwned};
+
+/// A type of the interface. With the feature `openapi` it has a schema.
+#[cfg(feature = "openapi")]
+pub trait Shape: schemars::JsonSchema {}
+#[cfg(feature = "openapi")]
+impl<T: schemars::JsonSchema> Shape for T {}
+
+/// A type of the interface.
+#[cfg(not(feature = "openapi"))]
+pub trait Shape {}
+#[cfg(not(feature = "openapi"))]
+impl<T> Shape for T {}
+
+/// HTTP method of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Reads; open to whoever reaches the address.
+    Get,
+    /// Changes something; needs the bearer token.
+    Post,
+}
+
+/// One operation of the interface: where it is, what it takes, what it gives.
+/// Implemented by the marker types of [`crate::operations`].
+pub trait Operation: Send + Sync + 'static {
+    /// Parameters of the path.
+    type Path: DeserializeOwned + Serialize + Shape + Send + 'static;
+    /// Parameters of the query.
+    type Query: DeserializeOwned + Serialize + Shape + Send + 'static;
+    /// Body of the request; [`crate::Nothing`] for `GET`.
+    type Body: DeserializeOwned + Serialize + Shape + Send + 'static;
+    /// Body of a good answer.
+    type Answer: DeserializeOwned + Serialize + Shape + Send + 'static;
+    /// HTTP method.
+    const METHOD: Method;
+    /// Path below `/api/v1`, with `{name}` for its parameters.
+    const PATH: &'static str;
+    /// What it does, in one line.
+    const SUMMARY: &'static str;
+    /// Status codes of good answers.
+    const STATUS: &'static [u16] = &[200];
+    /// Media types of good answers; [`Operation::Answer`] is the first.
+    const MEDIA: &'static [&'static str] = &["application/json"];
+}
+
+/// Something done for every operation, see [`crate::operations::visit`].
+pub trait Visitor {
+    /// One operation.
+    fn visit<O: Operation>(&mut self);
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Named spans of time of an experiment.
+
+use crate::{Advice, LinkEstimate};
+use serde::{Deserialize, Serialize};
+
+/// Where a phase stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum PhaseState {
+    /// Started, not ended.
+    Running,
+    /// Ended; its last telemetry is on the way.
+    Closing,
+    /// Everything up to its end has arrived.
+    Complete,
+}
+
+/// What was estimated over exactly the span of a phase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct PhaseResult {
+    /// Limit in force at the end, bytes.
+    pub limit_bytes: Option<u64>,
+    /// The estimate; null until the phase is complete.
+    pub estimate: Option<LinkEstimate>,
+    /// The advice; null until the phase is complete.
+    pub advice: Option<Advice>,
+}
+
+/// One link during a phase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct PhaseLink {
+    /// Node id of the switch.
+    pub node: u32,
+    /// Egress port.
+    pub port: u32,
+    /// Start of the phase.
+    pub start_ns: u64,
+    /// End of the phase, exclusive; null while it runs.
+    pub end_ns: Option<u64>,
+    /// Start, seconds of the capture.
+    pub start_s: f64,
+    /// End, seconds of the capture.
+    pub end_s: Option<f64>,
+    /// First interval that the collector had of the link.
+    pub capture_start_ns: u64,
+    /// Interval records received of the phase.
+    pub intervals: u64,
+    /// Reports lost during the phase.
+    pub reports_lost: u64,
+    /// Packets joined with the sender's state.
+    pub joined: u64,
+    /// Packets of probed flows not joined.
+    pub unjoined: u64,
+    /// Why the estimate may not cover all of the phase.
+    pub incomplete: Option<String>,
+    /// Left out of `phase` events and of the answer to `POST /phases`.
+    #[serde(flatten)]
+    pub result: Option<PhaseResult>,
+}
+
+/// Reports of the collectors during a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct PhaseReports {
+    /// Reports received.
+    pub received: u64,
+    /// Reports lost, from gaps in their sequence numbers.
+    pub lost: u64,
+    /// Reports that came out of order by more than the collector waits.
+    pub late: u64,
+    /// Reports received twice.
+    pub duplicate: u64,
+    /// Datagrams that are not valid reports.
+    pub malformed: u64,
+    /// Datagrams that the collector's kernel dropped.
+    pub kernel_drops: u64,
+}
+
+/// Samples of the senders' TCP state during a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct PhaseProbe {
+    /// Samples received.
+    pub samples: u64,
+    /// Samples lost.
+    pub lost: u64,
+}
+
+/// Reports joined with samples during a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct PhaseJoin {
+    /// Packets of probed flows.
+    pub candidates: u64,
+    /// Those joined with the sender's state.
+    pub matched: u64,
+    /// `matched` over `candidates`; null without candidates.
+    pub matched_fraction: Option<f64>,
+}
+
+/// One phase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Phase {
+    /// Name given at its start.
+    pub name: String,
+    /// Where it stands.
+    pub state: PhaseState,
+    /// Start, Unix time.
+    pub started_unix_ms: u64,
+    /// End, Unix time; null while it runs.
+    pub ended_unix_ms: Option<u64>,
+    /// Reports of the collectors.
+    pub reports: PhaseReports,
+    /// Samples of the senders' TCP state.
+    pub probe: PhaseProbe,
+    /// Reports joined with samples.
+    pub join: PhaseJoin,
+    /// Links known at its start.
+    pub links: Vec<PhaseLink>,
+}
+
+/// Every phase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Phases {
+    /// Oldest first.
+    pub phases: Vec<Phase>,
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What requests carry: parameters of the path, of the query, and bodies.
+
+use crate::{Goal, Mode};
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// No parameters, or no body.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Nothing {}
+
+/// An egress port in the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct LinkPath {
+    /// Node id of the switch.
+    pub node: u32,
+    /// Egress port.
+    pub port: u32,
+}
+
+/// A phase in the path.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct PhasePath {
+    /// Name given at its start.
+    pub name: String,
+}
+
+/// An egress port in the query. May be left out where one link is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct LinkQuery {
+    /// Node id of the switch.
+    pub node: Option<u32>,
+    /// Egress port.
+    pub port: Option<u32>,
+}
+
+/// A span of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct SpanQuery {
+    /// Start.
+    pub from_ns: Option<u64>,
+    /// End, exclusive; the newest by default.
+    pub to_ns: Option<u64>,
+    /// Instead of a start: so many seconds before the end.
+    pub last_s: Option<f64>,
+}
+
+/// A span of time and its resolution.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct SeriesQuery {
+    /// Start.
+    pub from_ns: Option<u64>,
+    /// End, exclusive; the newest by default.
+    pub to_ns: Option<u64>,
+    /// Instead of a start: so many seconds before the end; 30 by default.
+    pub last_s: Option<f64>,
+    /// Steps are merged to at most so many; 1000 by default, at most 20000.
+    pub max_points: Option<usize>,
+}
+
+/// A span of time and the most packets of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct PacketsQuery {
+    /// Start.
+    pub from_ns: Option<u64>,
+    /// End, exclusive; the newest by default.
+    pub to_ns: Option<u64>,
+    /// Instead of a start: so many seconds before the end; 1 by default.
+    pub last_s: Option<f64>,
+    /// At most so many packets; 20000 by default, at most 200000.
+    pub max_packets: Option<u32>,
+}
+
+/// Which part of the curve.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct CurveQuery {
+    /// Node id of the switch; may be left out where one link is known.
+    pub node: Option<u32>,
+    /// Egress port; the same.
+    pub port: Option<u32>,
+    /// Smallest buffer, bytes; one segment by default.
+    pub from_bytes: Option<f64>,
+    /// Largest buffer, bytes; 3 C·T_e or twice the limit by default.
+    pub to_bytes: Option<f64>,
+    /// Number of points, 2 to 2000; 100 by default.
+    pub points: Option<u32>,
+    /// `json` (default) or `csv`.
+    pub format: Option<String>,
+}
+
+/// What happens to packets that meet a full queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum LimitAction {
+    /// They are dropped.
+    DropTail,
+    /// They are marked CE where they are ECN-capable, else dropped.
+    MarkCe,
+    /// There is no limit but the switch's own.
+    Unlimited,
+}
+
+/// A limit to set.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct LimitRequest {
+    /// Limit, bytes; not with `unlimited`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// `drop_tail` by default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<LimitAction>,
+    /// For the audit log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// Whether a port is to report.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ReportsRequest {
+    /// Packets leaving by the port are reported.
+    pub on: bool,
+}
+
+/// Which advice to apply.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ApplyRequest {
+    /// Node id of the switch; may be left out where one link is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<u32>,
+    /// Egress port; the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port: Option<u32>,
+    /// Refuse unless the advice is still this, within 5 %.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+}
+
+/// Targets to set; what is left out stays as it is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct TargetsRequest {
+    /// Node id of the switch. Without node and port: the default of all links.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<u32>,
+    /// Egress port.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port: Option<u32>,
+    /// Smallest utilisation, fraction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub utilisation: Option<f64>,
+    /// Largest loss rate, fraction; null = no bound.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub loss_rate: Option<Option<f64>>,
+    /// Largest queueing delay, ms; null = no bound.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub delay_ms: Option<Option<f64>>,
+    /// Order in which targets are kept when they cannot hold together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Vec<Goal>>,
+}
+
+/// A field that is there, be it null.
+fn present<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Option<f64>>, D::Error> {
+    Option::<f64>::deserialize(d).map(Some)
+}
+
+/// What may be done with advice from now on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ModeRequest {
+    /// Kept over restarts where a `state_file` is configured.
+    pub mode: Mode,
+}
+
+/// What to do with a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum PhaseAction {
+    /// Start it.
+    Start,
+    /// End it.
+    End,
+}
+
+/// A phase to start or to end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct PhaseRequest {
+    /// 1 to 64 letters, digits, `-`, `_`, `.`.
+    pub name: String,
+    /// What to do with it.
+    pub action: PhaseAction,
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The controller as a whole.
+
+use crate::{Limit, LinkId, Mode, Targets};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Counters of a collector since its start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct CollectorCounters {
+    /// Reports received.
+    pub reports_received: u64,
+    /// Reports lost, from gaps in their sequence numbers.
+    pub reports_lost: u64,
+    /// Reports that came out of order by more than the collector waits.
+    pub reports_late: u64,
+    /// Reports received twice.
+    pub reports_duplicate: u64,
+    /// Datagrams received.
+    pub datagrams_received: u64,
+    /// Datagrams that are not valid reports.
+    pub datagrams_malformed: u64,
+    /// Datagrams that the kernel dropped because the socket was full.
+    pub kernel_drops: u64,
+    /// Samples of the senders' TCP state.
+    pub probe_samples: u64,
+    /// Samples lost.
+    pub probe_lost: u64,
+    /// Packets of probed flows.
+    pub join_candidates: u64,
+    /// Those joined with the sender's state.
+    pub join_matched: u64,
+    /// Flows known now.
+    pub flows: u64,
+    /// Flows forgotten for want of room.
+    pub flows_evicted: u64,
+    /// Rows written to the capture.
+    pub capture_rows: u64,
+    /// Rows that could not be written.
+    pub capture_rows_lost: u64,
+}
+
+/// One collector, seen from the controller.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Collector {
+    /// Address in the configuration.
+    pub address: String,
+    /// Subscribed now.
+    pub connected: bool,
+    /// Why it is not connected.
+    pub problem: Option<String>,
+    /// Connections made so far.
+    pub connections: u64,
+    /// Identity of the collector's run; another one is another run.
+    pub instance: String,
+    /// Version of the collector.
+    pub version: String,
+    /// Length of an interval record, ms.
+    pub interval_ms: u32,
+    /// Directory of its capture; empty without one.
+    pub capture_dir: String,
+    /// Updates received over all connections.
+    pub updates: u64,
+    /// Updates missed because the controller read too slowly.
+    pub updates_lost: u64,
+    /// Time since the last update, s; null before the first.
+    pub age_s: Option<f64>,
+    /// Its own counters.
+    pub status: CollectorCounters,
+}
+
+/// State of the connection to a switch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Health {
+    /// The server answers.
+    pub connected: bool,
+    /// Its writes are accepted: the controller holds the highest election id.
+    pub primary: bool,
+    /// A forwarding program is loaded.
+    pub program_loaded: bool,
+    /// API version that the server states.
+    pub api_version: Option<String>,
+    /// What is wrong, when something is.
+    pub problem: Option<String>,
+}
+
+/// One switch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Switch {
+    /// Node id.
+    pub node: u32,
+    /// Protocol of the driver, e.g. `p4runtime`.
+    pub driver: String,
+    /// Where the switch listens.
+    pub address: String,
+    /// Device id within that server.
+    pub device_id: u64,
+    /// Bytes per unit of the switch's limit.
+    pub limit_unit_bytes: u32,
+    /// Limits can be set now.
+    pub ready: bool,
+    /// State of the connection.
+    pub health: Health,
+    /// The plan has been written since the switch came up.
+    pub provisioned: bool,
+    /// Why provisioning failed last time.
+    pub provision_problem: Option<String>,
+    /// Limits as last read, by port.
+    pub limits: BTreeMap<u32, Limit>,
+}
+
+/// The controller as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Status {
+    /// Version of the controller.
+    pub version: String,
+    /// What may be done with advice.
+    pub mode: Mode,
+    /// Nothing is written to any switch.
+    pub dry_run: bool,
+    /// Time since the start, s.
+    pub uptime_s: f64,
+    /// Sliding window of the estimates, s.
+    pub window_s: f64,
+    /// How far back phases and series reach, s.
+    pub retention_s: f64,
+    /// Collectors in the order of the configuration.
+    pub collectors: Vec<Collector>,
+    /// Switches by node.
+    pub switches: Vec<Switch>,
+    /// Targets of every link without its own.
+    pub targets: Targets,
+    /// Links that have reported.
+    pub links: Vec<LinkId>,
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Rules, advice and its predictions.
+
+use super::convert::{self, ToApi as _};
+use super::error::ApiError;
+use super::route::{Call, Reply};
+use super::{App, select};
+use crate::core::audit::{Origin, lock};
+use crate::core::control;
+use axum::http::StatusCode;
+use tidemark_api::operations::{ApplyAdvice, GetAdvice, GetCurve, GetRules};
+use tidemark_api::{AdviceApplied, AdviceState, Curve, LinkQuery, Rules};
+use tidemark_estimators::LinkId;
+use tidemark_rules::{Measured, WhatIfPoint, what_if};
+
+pub async fn rules(app: App, call: Call<GetRules>) -> Result<Rules, ApiError> {
+    let id = select::one(&app.core, call.query)?;
+    let links = lock(&app.core.links);
+    let advice = links.get(&id).and_then(|s| s.advice.as_ref());
+    Ok(Rules {
+        node: id.node_id,
+        port: id.port,
+        rules: advice.map_or_else(Vec::new, |a| a.rules.to_api()),
+    })
+}
+
+pub async fn advice(app: App, call: Call<GetAdvice>) -> Result<AdviceState, ApiError> {
+    let id = select::one(&app.core, call.query)?;
+    let why_not = control::may_apply(&app.core, id).err();
+    let links = lock(&app.core.links);
+    let advice = links.get(&id).and_then(|s| s.advice.clone());
+    drop(links);
+    Ok(AdviceState {
+        node: id.node_id,
+        port: id.port,
+        targets: app.core.targets_of(id).to_api(),
+        limit: control::limit_in_force(&app.core, id).to_api(),
+        advice: advice.map(|a| convert::advice(&a, true)),
+        can_apply: why_not.is_none(),
+        why_not: why_not.map(|e| e.to_string()),
+    })
+}
+
+pub async fn apply(app: App, call: Call<ApplyAdvice>) -> Result<AdviceApplied, ApiError> {
+    let request = call.body;
+    let link = LinkQuery {
+        node: request.node,
+        port: request.port,
+    };
+    let id = select::one(&app.core, link)?;
+    let done = control::apply_advice(&app.core, id, request.bytes, Origin::Confirmed).await?;
+    Ok(AdviceApplied {
+        node: id.node_id,
+        port: id.port,
+        before: done.before.to_api(),
+        limit: done.limit.to_api(),
+        advice: done.advice.map(|a| convert::advice(&a, true)),
+    })
+}
+
+fn measured_of(app: &App, id: LinkId) -> Result<Measured, ApiError> {
+    let links = lock(&app.core.links);
+    let estimate = links.get(&id).and_then(|s| s.estimate.clone());
+    drop(links);
+    let estimate = estimate.ok_or_else(|| {
+        ApiError::new(
+            StatusCode::CONFLICT,
+            format!("link {id} has not been estimated yet; try again in a second"),
+        )
+    })?;
+    Ok(estimate.measured())
+}
+
+pub async fn curve(app: App, call: Call<GetCurve>) -> Result<Reply<Curve>, ApiError> {
+    let q = call.query;
+    let link = LinkQuery {
+        node: q.node,
+        port: q.port,
+    };
+    let id = select::one(&app.core, link)?;
+    let measured = measured_of(&app, id)?;
+    let points = q.points.unwrap_or(100);
+    if !(2..=2000).contains(&points) {
+        return Err(ApiError::bad("points", "must be 2 to 2000"));
+    }
+    let bdp = measured.drain_bytes_per_s() * measured.t_e_s.value;
+    let widest = (3.0 * bdp).max(2.0 * measured.limit_bytes.unwrap_or(0.0));
+    let from = q.from_bytes.unwrap_or(measured.segment_bytes.max(1.0));
+    let to = q.to_bytes.unwrap_or(widest.max(100.0 * from));
+    if !(from >= 0.0 && from.is_finite()) {
+        return Err(ApiError::bad("from_bytes", "must be at least 0"));
+    }
+    if !(to > from && to.is_finite()) {
+        return Err(ApiError::bad("to_bytes", "must be above from_bytes"));
+    }
+    let step = (to - from) / f64::from(points - 1);
+    let buffers = (0..points).map(|i| from + step * f64::from(i));
+    let curve = what_if(&measured, buffers).map_err(|e| {
+        ApiError::new(
+            StatusCode::CONFLICT,
+            format!("cannot be predicted yet: {e}"),
+        )
+    })?;
+    match q.format.as_deref() {
+        None | Some("json") => Ok(Reply::Ok(Curve {
+            node: id.node_id,
+            port: id.port,
+            limit_bytes: measured.limit_bytes,
+            points: curve.to_api(),
+        })),
+        Some("csv") => Ok(Reply::Csv(csv(&curve))),
+        Some(_) => Err(ApiError::bad("format", "must be json or csv")),
+    }
+}
+
+fn csv(curve: &[WhatIfPoint]) -> String {
+    use std::fmt::Write as _;
+    let mut text = String::from("buffer_bytes");
+    for name in ["utilisation", "loss_rate", "delay_ms", "delay_mean_ms"] {
+        let _ = write!(text, ",{name},{name}_low,{name}_high");
+    }
+    text.push('\n');
+    for p in curve {
+        let _ = write!(text, "{}", p.buffer_bytes);
+        let p = &p.predicted;
+        for i in [p.utilisation, p.loss_rate, p.delay_ms, p.delay_mean_ms] {
+            let _ = write!(text, ",{},{},{}", i.value, i.low, i.high);
+        }
+        text.push('\n');
+    }
+    text
+}

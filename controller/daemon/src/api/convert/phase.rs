@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Phases.
+
+use super::{ToApi, advice, variants};
+use crate::core::phases::{Phase, PhaseLink};
+use tidemark_api::{PhaseJoin, PhaseProbe, PhaseReports, PhaseResult};
+use tidemark_estimators::LinkId;
+
+variants! {
+    crate::core::phases::State => PhaseState { Running, Closing, Complete }
+}
+
+/// A phase; with its estimates when `with_results`.
+pub fn phase(p: &Phase, with_results: bool) -> tidemark_api::Phase {
+    let (candidates, matched) = (
+        p.counted(|s| s.join_candidates),
+        p.counted(|s| s.join_matched),
+    );
+    tidemark_api::Phase {
+        name: p.name.clone(),
+        state: p.state.to_api(),
+        started_unix_ms: p.started_unix_ms,
+        ended_unix_ms: p.ended_unix_ms,
+        reports: PhaseReports {
+            received: p.counted(|s| s.reports_received),
+            lost: p.counted(|s| s.reports_lost),
+            late: p.counted(|s| s.reports_late),
+            duplicate: p.counted(|s| s.reports_duplicate),
+            malformed: p.counted(|s| s.datagrams_malformed),
+            kernel_drops: p.counted(|s| s.kernel_drops),
+        },
+        probe: PhaseProbe {
+            samples: p.counted(|s| s.probe_samples),
+            lost: p.counted(|s| s.probe_lost),
+        },
+        join: PhaseJoin {
+            candidates,
+            matched,
+            matched_fraction: (candidates > 0).then(|| matched as f64 / candidates as f64),
+        },
+        links: p
+            .links
+            .iter()
+            .map(|(id, l)| link(*id, l, with_results))
+            .collect(),
+    }
+}
+
+fn link(id: LinkId, l: &PhaseLink, with_results: bool) -> tidemark_api::PhaseLink {
+    let seconds = |ns: u64| ns.saturating_sub(l.first_ns) as f64 / 1e9;
+    tidemark_api::PhaseLink {
+        node: id.node_id,
+        port: id.port,
+        start_ns: l.start_ns,
+        end_ns: l.end_ns,
+        start_s: seconds(l.start_ns),
+        end_s: l.end_ns.map(seconds),
+        capture_start_ns: l.first_ns,
+        intervals: l.intervals,
+        reports_lost: l.reports_lost,
+        joined: l.joined,
+        unjoined: l.unjoined,
+        incomplete: l.incomplete.clone(),
+        result: with_results.then(|| PhaseResult {
+            limit_bytes: l.estimate.as_ref().and_then(|e| e.limit_bytes),
+            estimate: l.estimate.to_api(),
+            advice: l.advice.as_deref().map(|a| advice(a, true)),
+        }),
+    }
+}

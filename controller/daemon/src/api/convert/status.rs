@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The controller as a whole.
+
+use super::{ToApi, fields};
+use crate::core::Core;
+use crate::core::audit::lock;
+use crate::core::feed::Feed;
+use crate::core::switches::Switch;
+use std::time::Instant;
+use tidemark_api::{Collector, LinkId, Status};
+
+fields! {
+    tidemark_proto::telemetry::CollectorStatus => CollectorCounters {
+        reports_received, reports_lost, reports_late, reports_duplicate, datagrams_received,
+        datagrams_malformed, kernel_drops, probe_samples, probe_lost, join_candidates,
+        join_matched, flows, flows_evicted, capture_rows, capture_rows_lost,
+    }
+    tidemark_southbound::Health => Health {
+        connected, primary, program_loaded, api_version, problem,
+    }
+}
+
+/// The state of the controller as a whole.
+pub fn status(core: &Core) -> Status {
+    let links = core.known_links();
+    Status {
+        version: env!("CARGO_PKG_VERSION").into(),
+        mode: core.mode().to_api(),
+        dry_run: core.config.control.dry_run,
+        uptime_s: core.started.elapsed().as_secs_f64(),
+        window_s: core.config.window_s,
+        retention_s: core.config.retention_s,
+        collectors: core.feeds.iter().map(|f| collector(&lock(f))).collect(),
+        switches: core.switches.iter().map(|(n, s)| switch(*n, s)).collect(),
+        targets: lock(&core.targets).0.to_api(),
+        links: links
+            .iter()
+            .map(|l| LinkId {
+                node: l.node_id,
+                port: l.port,
+            })
+            .collect(),
+    }
+}
+
+fn collector(feed: &Feed) -> Collector {
+    Collector {
+        address: feed.address.clone(),
+        connected: feed.connected,
+        problem: feed.problem.clone(),
+        connections: feed.connections,
+        instance: feed.info.instance.clone(),
+        version: feed.info.version.clone(),
+        interval_ms: feed.info.interval_ms,
+        capture_dir: feed.info.capture_dir.clone(),
+        updates: feed.updates,
+        updates_lost: feed.updates_lost,
+        age_s: feed.age_s(Instant::now()),
+        status: feed.status.to_api(),
+    }
+}
+
+fn switch(node: u32, switch: &Switch) -> tidemark_api::Switch {
+    let d = switch.driver.describe();
+    let state = lock(&switch.state);
+    tidemark_api::Switch {
+        node,
+        driver: d.driver.into(),
+        address: d.address,
+        device_id: d.device_id,
+        limit_unit_bytes: d.limit_unit_bytes,
+        ready: state.health.ready() && state.provisioned,
+        health: state.health.to_api(),
+        provisioned: state.provisioned,
+        provision_problem: state.provision_problem.clone(),
+        limits: state
+            .limits
+            .iter()
+            .map(|(port, l)| (*port, l.to_api()))
+            .collect(),
+    }
+}

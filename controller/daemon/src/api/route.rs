@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//! From an operation of `tidemark-api` to a route: its parameters are read and
+//! checked here, and whatever is `POST` needs the token. A handler takes and
+//! gives the operation's own types, so that route, document and code agree.
+
+use super::App;
+use super::body;
+use super::error::ApiError;
+use axum::body::Bytes;
+use axum::extract::{FromRequest as _, FromRequestParts as _, Path, Request, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodFilter, on};
+use axum::{Json, Router};
+use tidemark_api::{Method, Operation};
+
+/// What a request carries.
+pub struct Call<O: Operation> {
+    pub path: O::Path,
+    pub query: O::Query,
+    pub body: O::Body,
+}
+
+/// A good answer.
+pub enum Reply<A> {
+    /// 200.
+    Ok(A),
+    /// 201.
+    Created(A),
+    /// 200, as CSV.
+    Csv(String),
+}
+
+impl<A> From<A> for Reply<A> {
+    fn from(answer: A) -> Self {
+        Reply::Ok(answer)
+    }
+}
+
+/// A function that serves an operation.
+pub trait Handler<O: Operation>: Clone + Send + Sync + 'static {
+    fn call(
+        self,
+        app: App,
+        call: Call<O>,
+    ) -> impl Future<Output = Result<Reply<O::Answer>, ApiError>> + Send;
+}
+
+impl<O, F, Fut, R> Handler<O> for F
+where
+    O: Operation,
+    F: Fn(App, Call<O>) -> Fut + Clone + Send + Sync + 'static,
+    Fut: Future<Output = Result<R, ApiError>> + Send,
+    R: Into<Reply<O::Answer>>,
+{
+    async fn call(self, app: App, call: Call<O>) -> Result<Reply<O::Answer>, ApiError> {
+        self(app, call).await.map(Into::into)
+    }
+}
+
+/// Adds operations to a router.
+pub trait Serve {
+    /// Serves the operation that `handler` takes.
+    fn serve<O: Operation>(self, handler: impl Handler<O>) -> Self;
+}
+
+impl Serve for Router<App> {
+    fn serve<O: Operation>(self, handler: impl Handler<O>) -> Self {
+        let filter = match O::METHOD {
+            Method::Get => MethodFilter::GET,
+            Method::Post => MethodFilter::POST,
+        };
+        let answer = move |State(app): State<App>, request: Request| async move {
+            let call = read::<O>(&app, request).await?;
+            let reply = match handler.call(app, call).await? {
+                Reply::Ok(a) => Json(a).into_response(),
+                Reply::Created(a) => (StatusCode::CREATED, Json(a)).into_response(),
+                Reply::Csv(text) => ([(header::CONTENT_TYPE, "text/csv")], text).into_response(),
+            };
+            Ok::<Response, ApiError>(reply)
+        };
+        self.route(O::PATH, on(filter, answer))
+    }
+}
+
+/// Token first, so that nobody without it learns what a body should be.
+async fn read<O: Operation>(app: &App, request: Request) -> Result<Call<O>, ApiError> {
+    let (mut parts, content) = request.into_parts();
+    if O::METHOD == Method::Post {
+        app.token.check(&parts.headers)?;
+    }
+    let Path(path) = Path::<O::Path>::from_request_parts(&mut parts, app)
+        .await
+        .map_err(|e| ApiError::new(e.status(), e.body_text()))?;
+    let query = body::query(parts.uri.query().unwrap_or_default())?;
+    let content = match O::METHOD {
+        Method::Get => Bytes::from_static(b"{}"),
+        Method::Post => Bytes::from_request(Request::from_parts(parts, content), app)
+            .await
+            .map_err(|e| ApiError::new(e.status(), e.body_text()))?,
+    };
+    let body = body::json(&content)?;
+    Ok(Call { path, query, body })
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The controller as a whole: status, mode, limit changes.
+
+use super::App;
+use super::convert::{self, ToApi as _, ToDomain as _};
+use super::error::ApiError;
+use super::route::Call;
+use crate::core::audit::lock;
+use tidemark_api::operations::{GetChanges, GetStatus, SetMode};
+use tidemark_api::{Changes, ModeSet, Status};
+
+pub async fn status(app: App, _: Call<GetStatus>) -> Result<Status, ApiError> {
+    Ok(convert::status(&app.core))
+}
+
+pub async fn set_mode(app: App, call: Call<SetMode>) -> Result<ModeSet, ApiError> {
+    let mode = call.body.mode;
+    *lock(&app.core.mode) = mode.to_domain();
+    tracing::info!(?mode, "mode set by an operator");
+    app.core.save();
+    Ok(ModeSet { mode })
+}
+
+pub async fn changes(app: App, _: Call<GetChanges>) -> Result<Changes, ApiError> {
+    Ok(Changes {
+        changes: app.core.audit.recent().to_api(),
+    })
+}

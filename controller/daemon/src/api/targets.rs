@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The operator's targets.
+
+use super::convert::{ToApi as _, ToDomain as _};
+use super::error::ApiError;
+use super::route::Call;
+use super::{App, select};
+use crate::config::check_targets;
+use crate::core::audit::lock;
+use crate::core::tick;
+use tidemark_api::operations::{GetTargets, SetTargets};
+use tidemark_api::{AllTargets, LinkQuery, LinkTargets, TargetsRequest, TargetsSet};
+use tidemark_rules::{Goal, Targets};
+
+pub async fn targets(app: App, _: Call<GetTargets>) -> Result<AllTargets, ApiError> {
+    let targets = lock(&app.core.targets);
+    let links = targets.1.iter().map(|(id, t)| LinkTargets {
+        node: id.node_id,
+        port: id.port,
+        targets: t.to_api(),
+    });
+    Ok(AllTargets {
+        default: targets.0.to_api(),
+        links: links.collect(),
+    })
+}
+
+/// `old` with what the request names.
+fn changed(request: &TargetsRequest, old: Targets) -> Targets {
+    let priority = request.priority.as_ref();
+    let priority = priority.map(|p| p.iter().map(|g| g.to_domain()).collect::<Vec<Goal>>());
+    Targets {
+        utilisation: request.utilisation.unwrap_or(old.utilisation),
+        loss_rate: request.loss_rate.unwrap_or(old.loss_rate),
+        delay_ms: request.delay_ms.unwrap_or(old.delay_ms),
+        priority: priority.unwrap_or(old.priority),
+    }
+}
+
+pub async fn set_targets(app: App, call: Call<SetTargets>) -> Result<TargetsSet, ApiError> {
+    let request = call.body;
+    let id = match (request.node, request.port) {
+        (None, None) => None,
+        (node, port) => Some(select::one(&app.core, LinkQuery { node, port })?),
+    };
+    let old = match id {
+        Some(id) => app.core.targets_of(id),
+        None => lock(&app.core.targets).0.clone(),
+    };
+    let new = changed(&request, old);
+    check_targets("", &new).map_err(|e| {
+        let text = e.to_string();
+        let text = text.trim_start_matches('.');
+        let field = text.split(':').next().unwrap_or_default();
+        ApiError::bad(field, text)
+    })?;
+    {
+        let mut targets = lock(&app.core.targets);
+        match id {
+            Some(id) => {
+                targets.1.insert(id, new.clone());
+            }
+            None => targets.0 = new.clone(),
+        }
+    }
+    for (link, state) in lock(&app.core.links).iter_mut() {
+        if id.is_none_or(|id| id == *link) {
+            // The advice held so far answers other targets.
+            state.steady.reset();
+            state.forget_rollback();
+        }
+    }
+    app.core.save();
+    // The advice of the next answer follows these targets.
+    tick::once(&app.core).await;
+    Ok(TargetsSet {
+        targets: new.to_api(),
+    })
+}

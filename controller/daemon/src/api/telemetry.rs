@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Telemetry of a link: series, distribution, packets, flows.
+
+use super::convert::{self, ToApi as _};
+use super::error::ApiError;
+use super::route::Call;
+use super::{App, select};
+use crate::core::audit::lock;
+use crate::core::subscribe;
+use axum::http::StatusCode;
+use tidemark_api::operations::{GetDistribution, GetFlows, GetPackets, GetSeries};
+use tidemark_api::{Distribution, Flows, LinkFlow, Packets, Series, SpanQuery};
+use tidemark_estimators::OccupancyDistribution;
+use tidemark_proto::telemetry::ReadPacketsRequest;
+
+const MAX_POINTS: usize = 20_000;
+const MAX_PACKETS: u32 = 200_000;
+
+/// The span asked for, `[from_ns, to_ns)`; the last `default_s` before `end_ns`
+/// where it is not said.
+fn resolve(span: &SpanQuery, end_ns: u64, default_s: f64) -> Result<(u64, u64), ApiError> {
+    let to_ns = span.to_ns.unwrap_or(end_ns);
+    let last_s = span.last_s.unwrap_or(default_s);
+    if !(last_s > 0.0 && last_s.is_finite()) {
+        return Err(ApiError::bad("last_s", "must be above 0"));
+    }
+    let from_ns = span
+        .from_ns
+        .unwrap_or_else(|| to_ns.saturating_sub((last_s * 1e9) as u64));
+    if from_ns > to_ns {
+        let message = format!("{from_ns} is after to_ns, {to_ns}");
+        return Err(ApiError::bad("from_ns", message));
+    }
+    Ok((from_ns, to_ns))
+}
+
+pub async fn series(app: App, call: Call<GetSeries>) -> Result<Series, ApiError> {
+    let id = select::known(&app.core, call.path)?;
+    let q = call.query;
+    let max_points = q.max_points.unwrap_or(1000);
+    if !(1..=MAX_POINTS).contains(&max_points) {
+        let message = format!("must be 1 to {MAX_POINTS}");
+        return Err(ApiError::bad("max_points", message));
+    }
+    let span = SpanQuery {
+        from_ns: q.from_ns,
+        to_ns: q.to_ns,
+        last_s: q.last_s,
+    };
+    let found = app.core.with_feed(id, |f| {
+        let s = f.series.get(&id)?;
+        let capacity_bps = f.port(id).map_or(0, |p| p.capacity_bps);
+        Some(resolve(&span, s.last_ns, 30.0).map(|(from_ns, to_ns)| {
+            let (step_ns, points) = s.query(from_ns, to_ns, max_points);
+            convert::series(id, step_ns, &points, capacity_bps)
+        }))
+    });
+    found
+        .flatten()
+        .unwrap_or_else(|| Ok(convert::series(id, 0, &[], 0)))
+}
+
+pub async fn distribution(
+    app: App,
+    call: Call<GetDistribution>,
+) -> Result<Distribution, ApiError> {
+    let id = select::known(&app.core, call.path)?;
+    let found = app.core.with_feed(id, |f| -> Result<_, ApiError> {
+        let (from_ns, to_ns) = resolve(&call.query, f.complete_ns(id), 60.0)?;
+        Ok(f.occupancy(id, from_ns, to_ns))
+    });
+    let found = found.unwrap_or_else(|| Ok(OccupancyDistribution::default()))?;
+    Ok(convert::distribution(id, found))
+}
+
+pub async fn packets(app: App, call: Call<GetPackets>) -> Result<Packets, ApiError> {
+    let id = select::known(&app.core, call.path)?;
+    let q = call.query;
+    let max_packets = q.max_packets.unwrap_or(20_000);
+    if !(1..=MAX_PACKETS).contains(&max_packets) {
+        let message = format!("must be 1 to {MAX_PACKETS}");
+        return Err(ApiError::bad("max_packets", message));
+    }
+    let known = app
+        .core
+        .with_feed(id, |f| (f.address.clone(), f.complete_ns(id)));
+    let (address, now_ns) =
+        known.ok_or_else(|| ApiError::not_found("its collector is not connected"))?;
+    let span = SpanQuery {
+        from_ns: q.from_ns,
+        to_ns: q.to_ns,
+        last_s: q.last_s,
+    };
+    let (from_ns, to_ns) = resolve(&span, now_ns, 1.0)?;
+    let request = ReadPacketsRequest {
+        node_id: id.node_id,
+        port: id.port,
+        from_ns,
+        to_ns,
+        max_packets,
+    };
+    let b = subscribe::read_packets(&address, request)
+        .await
+        .map_err(|m| ApiError::new(StatusCode::BAD_GATEWAY, m))?;
+    Ok(Packets {
+        node: id.node_id,
+        port: id.port,
+        from_ns,
+        to_ns,
+        ingress_ns: b.ingress_ns,
+        egress_ns: b.egress_ns,
+        occupancy_bytes: b.occupancy_bytes,
+        flow_id: b.flow_id,
+        dropped: b.dropped,
+        ip_bytes: b.ip_bytes,
+        cwnd: b.cwnd,
+        truncated: b.truncated,
+    })
+}
+
+pub async fn flows(app: App, call: Call<GetFlows>) -> Result<Flows, ApiError> {
+    let q = call.query;
+    if q.node.is_some() && q.port.is_some() {
+        select::one(&app.core, q)?;
+    }
+    let links = lock(&app.core.links);
+    let mut flows = Vec::new();
+    for (id, state) in links.iter() {
+        let asked = q.node.is_none_or(|n| n == id.node_id) && q.port.is_none_or(|p| p == id.port);
+        let Some(e) = state.estimate.as_ref().filter(|_| asked) else {
+            continue;
+        };
+        flows.extend(e.flows.iter().map(|f| LinkFlow {
+            node: id.node_id,
+            port: id.port,
+            flow: f.to_api(),
+        }));
+    }
+    Ok(Flows { flows })
+}
