@@ -25,10 +25,10 @@ mod error;
 mod estimate;
 mod event;
 mod link;
-mod operation;
-pub mod operations;
 #[cfg(feature = "openapi")]
 pub mod openapi;
+mod operation;
+pub mod operations;
 mod phase;
 mod request;
 mod status;

@@ -169,10 +169,18 @@ pub struct TargetsRequest {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub utilisation: Option<f64>,
     /// Largest loss rate, fraction; null = no bound.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub loss_rate: Option<Option<f64>>,
     /// Largest queueing delay, ms; null = no bound.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub delay_ms: Option<Option<f64>>,
     /// Order in which targets are kept when they cannot hold together.
     #[serde(skip_serializing_if = "Option::is_none")]

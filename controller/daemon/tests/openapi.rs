@@ -9,7 +9,7 @@ use common::Lab;
 use serde_json::{Value, json};
 use tidemark_controller::config::Mode;
 
-/// What of `value` is not as `schema` says.
+/// Where `value` differs from what `schema` says.
 fn differences(doc: &Value, schema: &Value, value: &Value, at: &str) -> Vec<String> {
     if let Some(r) = schema["$ref"].as_str() {
         let name = r.rsplit('/').next().unwrap();
@@ -17,9 +17,19 @@ fn differences(doc: &Value, schema: &Value, value: &Value, at: &str) -> Vec<Stri
         assert!(schema.is_object(), "{at}: {r} leads nowhere");
         return differences(doc, schema, value, at);
     }
-    if let Some(any) = schema["anyOf"].as_array() {
-        let all = any.iter().map(|s| differences(doc, s, value, at));
-        return all.min_by_key(Vec::len).unwrap();
+    for several in ["anyOf", "oneOf"] {
+        if let Some(any) = schema[several].as_array() {
+            let all = any.iter().map(|s| differences(doc, s, value, at));
+            return all.min_by_key(Vec::len).unwrap();
+        }
+    }
+    if let Some(constant) = schema.get("const") {
+        let same = constant == value;
+        return Vec::from_iter((!same).then(|| format!("{at}: {value} is not {constant}")));
+    }
+    if let Some(names) = schema["enum"].as_array() {
+        let one = names.contains(value);
+        return Vec::from_iter((!one).then(|| format!("{at}: {value} is none of {names:?}")));
     }
     let types: Vec<&str> = match &schema["type"] {
         Value::String(t) => vec![t],
@@ -71,8 +81,11 @@ fn answer_schema(doc: &Value, method: &str, path: &str, status: u16) -> Value {
     let responses = &doc["paths"][path][method]["responses"];
     let exact = &responses[status.to_string()];
     let class = &responses[format!("{}XX", status / 100)];
-    let response = if exact.is_object() { exact } else { class };
+    let mut response = if exact.is_object() { exact } else { class };
     assert!(response.is_object(), "{method} {path}: no {status}");
+    if let Some(r) = response["$ref"].as_str() {
+        response = doc.pointer(r.trim_start_matches('#')).unwrap();
+    }
     response["content"]["application/json"]["schema"].clone()
 }
 
@@ -132,12 +145,44 @@ async fn answers_are_as_documented() {
         let (status, answer) = lab.get(&concrete).await;
         assert_eq!(status, 200, "{path}: {answer}");
         let schema = answer_schema(&doc, "get", path, 200);
-        assert!(schema["properties"].is_object(), "{path}");
+        assert!(schema["$ref"].is_string(), "{path}");
         let found = differences(&doc, &schema, &answer, path);
         assert!(found.is_empty(), "{found:#?}");
         done += 1;
     }
     assert_eq!(done, 21);
+}
+
+/// Every schema below `schema` that says no more than "object" or "array".
+fn vague(schema: &Value, at: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let has = |keys: &[&str]| keys.iter().any(|k| schema.get(k).is_some());
+    let is = |t: &str| schema["type"] == t || schema["type"][0] == t;
+    let nothing_said = !has(&["type", "$ref", "anyOf", "oneOf", "enum", "const"]);
+    let says = ["properties", "additionalProperties", "patternProperties"];
+    let empty = is("object") && !has(&says);
+    if nothing_said || empty || (is("array") && !has(&["items"])) {
+        found.push(at.to_string());
+    }
+    for (name, s) in schema["properties"].as_object().into_iter().flatten() {
+        found.extend(vague(s, &format!("{at}.{name}")));
+    }
+    if has(&["items"]) {
+        found.extend(vague(&schema["items"], &format!("{at}[]")));
+    }
+    found
+}
+
+#[test]
+fn no_schema_says_just_object_or_array() {
+    let doc: Value = serde_json::from_str(tidemark_controller::api::OPENAPI).unwrap();
+    let schemas = doc["components"]["schemas"].as_object().unwrap();
+    assert!(schemas.len() > 50, "{}", schemas.len());
+    let found: Vec<String> = schemas.iter().flat_map(|(n, s)| vague(s, n)).collect();
+    assert!(found.is_empty(), "{found:#?}");
+    assert_eq!(vague(&json!({"type": "object"}), "x"), ["x"]);
+    let list = json!({"type": "object", "properties": {"a": {"type": ["array", "null"]}}});
+    assert_eq!(vague(&list, "x"), ["x.a"]);
 }
 
 #[test]
@@ -150,4 +195,7 @@ fn the_test_itself_finds_differences() {
     assert_eq!(found(json!({"a": "1"})), 1);
     assert_eq!(found(json!({"b": 1})), 2);
     assert_eq!(found(json!([])), 1);
+    let schema = json!({"oneOf": [{"const": "a"}, {"enum": ["b", "c"]}]});
+    assert!(differences(&doc, &schema, &json!("c"), "x").is_empty());
+    assert_eq!(differences(&doc, &schema, &json!("d"), "x").len(), 1);
 }

@@ -6,6 +6,7 @@
 
 mod cluster;
 mod columns;
+mod openapi;
 mod protobuf;
 mod report;
 mod rust;
@@ -20,6 +21,7 @@ type Generator = fn(root: &Path) -> Result<Vec<Generated>>;
 
 const GENERATORS: &[(&str, Generator)] = &[
     ("columns", columns::generate),
+    ("openapi", openapi::generate),
     ("protobuf", protobuf::generate),
     ("report", report::generate),
     ("text_schema", text_schema::generate),

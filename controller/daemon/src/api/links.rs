@@ -7,7 +7,7 @@ use super::route::Call;
 use super::{App, events, select};
 use crate::core::control;
 use tidemark_api::operations::{GetLink, GetLinks, SetLimit, SetReports};
-use tidemark_api::{Link, LimitAction, LimitRequest, LimitSet, Links, ReportsSet};
+use tidemark_api::{LimitAction, LimitRequest, LimitSet, Link, Links, ReportsSet};
 use tidemark_estimators::LinkId;
 use tidemark_southbound::Limit;
 
@@ -43,7 +43,10 @@ pub async fn set_limit(app: App, call: Call<SetLimit>) -> Result<LimitSet, ApiEr
 }
 
 fn wanted(request: &LimitRequest) -> Result<Limit, ApiError> {
-    match (request.action.unwrap_or(LimitAction::DropTail), request.bytes) {
+    match (
+        request.action.unwrap_or(LimitAction::DropTail),
+        request.bytes,
+    ) {
         (LimitAction::DropTail, Some(limit_bytes)) => Ok(Limit::DropTail { limit_bytes }),
         (LimitAction::MarkCe, Some(limit_bytes)) => Ok(Limit::MarkCe { limit_bytes }),
         (LimitAction::Unlimited, None) => Ok(Limit::Unlimited),

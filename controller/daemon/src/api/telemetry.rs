@@ -60,10 +60,7 @@ pub async fn series(app: App, call: Call<GetSeries>) -> Result<Series, ApiError>
         .unwrap_or_else(|| Ok(convert::series(id, 0, &[], 0)))
 }
 
-pub async fn distribution(
-    app: App,
-    call: Call<GetDistribution>,
-) -> Result<Distribution, ApiError> {
+pub async fn distribution(app: App, call: Call<GetDistribution>) -> Result<Distribution, ApiError> {
     let id = select::known(&app.core, call.path)?;
     let found = app.core.with_feed(id, |f| -> Result<_, ApiError> {
         let (from_ns, to_ns) = resolve(&call.query, f.complete_ns(id), 60.0)?;

@@ -9,7 +9,7 @@ pub fn table<const N: usize>(
     rows: impl IntoIterator<Item = [String; N]>,
 ) -> String {
     let mut table = comfy_table::Table::new();
-    table.load_preset(comfy_table::presets::NOTHING);
+    table.load_style(comfy_table::presets::NOTHING);
     table.set_header(heading).add_rows(rows);
     for column in table.column_iter_mut() {
         column.set_padding((0, 2));

@@ -2,8 +2,8 @@
 //! `whatif`: predicted utilisation, loss and delay over the limit.
 
 use super::{analyze, print, table};
-use clap::Args;
 use crate::api::convert::ToApi as _;
+use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
 use tidemark_estimators::LinkId;

@@ -2,13 +2,13 @@
 //! What became of a change: kept, rolled back, or not to be told.
 
 use super::{limit_in_force, write};
-use crate::core::{Core, Event};
 use crate::core::audit::{Change, Origin, Outcome, lock, unix_ms};
 use crate::core::conditions::differs;
 use crate::core::guard;
 use crate::core::link::observed;
 use crate::core::tried::Tried;
 use crate::core::watching::Watching;
+use crate::core::{Core, Event};
 use std::time::{Duration, Instant};
 use tidemark_estimators::LinkId;
 

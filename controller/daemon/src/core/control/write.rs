@@ -2,11 +2,11 @@
 //! Limits written to a switch, whoever wants them.
 
 use super::{Changed, ControlError, auto, known, limit_in_force, may_apply};
-use crate::core::{Core, Event};
 use crate::core::audit::{Change, Origin, Outcome, lock, unix_ms};
 use crate::core::guard::{self, Refusal};
 use crate::core::link::observed;
 use crate::core::watching::{self, Watching};
+use crate::core::{Core, Event};
 use std::sync::Arc;
 use std::time::Instant;
 use tidemark_estimators::LinkId;

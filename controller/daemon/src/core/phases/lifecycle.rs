@@ -2,8 +2,8 @@
 //! Start, end and completion of phases.
 
 use super::{Phase, PhaseError, PhaseLink, State};
-use crate::core::{Core, Event};
 use crate::core::audit::{lock, unix_ms};
+use crate::core::{Core, Event};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
