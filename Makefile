@@ -125,7 +125,7 @@ lint: venv console ## Formatting, generated files, clippy, ruff, TypeScript
 	$(VENV_PYTHON) -m ruff check .
 	$(VENV_PYTHON) -m ruff format --check .
 	cd testbed/lab && $(VENV_PYTHON) -m mypy
-	cd $(CONSOLE) && npm run typecheck
+	cd $(CONSOLE) && npm run typecheck && npm run lint
 
 .PHONY: bench
 bench: ## Benchmarks; each compares two things in one run

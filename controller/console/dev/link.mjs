@@ -157,7 +157,10 @@ export class SimulatedLink {
     const total = [...counts.values()].reduce((a, b) => a + b, 0);
     const quantile = (q) => {
       let seen = 0;
-      for (const b of bins) if ((seen += counts.get(b)) >= q * total) return b * FRAME;
+      for (const b of bins) {
+        seen += counts.get(b);
+        if (seen >= q * total) return b * FRAME;
+      }
       return null;
     };
     const max = (bins.at(-1) ?? 0) * FRAME;
@@ -169,7 +172,8 @@ export class SimulatedLink {
   }
 
   packets(fromMs, toMs, most) {
-    const out = { node: this.node, port: this.port, ingress_ns: [], egress_ns: [], occupancy_bytes: [], flow_id: [], dropped: [], ip_bytes: [], cwnd: [], truncated: false };
+    const span = { from_ns: Math.round(fromMs * 1e6), to_ns: Math.round(toMs * 1e6) };
+    const out = { node: this.node, port: this.port, ...span, ingress_ns: [], egress_ns: [], occupancy_bytes: [], flow_id: [], dropped: [], ip_bytes: [], cwnd: [], truncated: false };
     // Only the last twenty seconds are remembered, as in the collector.
     for (let t = Math.ceil(Math.max(fromMs, this.now - 20_000, 0)); t < Math.min(toMs, this.now); t += 1) {
       const k = t % STEPS_KEPT;

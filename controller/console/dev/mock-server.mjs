@@ -70,6 +70,9 @@ export async function startMock({ port = 0, speed = 1, warmSeconds = 40 } = {}) 
       limit: { action: 'drop_tail', limit_bytes: l.limitBytes },
       reason: 'advice, rule bscl: utilisation of 98 % needs 158 kB',
       error,
+      expected: null,
+      measured_before: null,
+      measured_after: null,
     };
     changes.push(c);
     send('change', c);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The controller's JSON (docs/reference/api.md) as the page's types.
+// The controller's answers in the page's units: seconds since the link's first
+// interval, shares, words. Names of fields are those of the generated types; a
+// value that is missing or of another type becomes null or empty.
 
 import type {
   Advice,
@@ -23,13 +25,17 @@ import type {
   Status,
   Targets,
 } from '../model/types';
-import { boolean, type Json, list, number, numbers, object, string, strings } from './json';
+import type * as api from './generated';
+import { boolean, fields, list, number, numbers, string, strings } from './json';
+
+/** The limits that have a size. */
+type SizedLimit = Extract<api.Limit, { limit_bytes: number }>;
 
 const NS = 1e9;
 const CLASSES: readonly FlowClass[] = ['LBP', 'RBP', 'WL', 'SHORT', 'OTHER'];
 
 export function interval(v: unknown): Interval | null {
-  const o = object(v);
+  const o = fields<api.Interval>(v);
   const value = number(o.value);
   if (value === null) return null;
   return { value, low: number(o.low) ?? value, high: number(o.high) ?? value };
@@ -38,13 +44,12 @@ export function interval(v: unknown): Interval | null {
 function estimate(v: unknown): Estimate | null {
   const i = interval(v);
   if (!i) return null;
-  const o = object(v);
+  const o = fields<api.Estimate>(v);
   return { ...i, evidence: string(o.evidence), samples: number(o.samples) };
 }
 
-
 function quantiles(v: unknown): Quantiles {
-  const o = object(v);
+  const o = fields<api.Quantiles>(v);
   return { p50: number(o.p50), p99: number(o.p99), max: number(o.max) };
 }
 
@@ -60,8 +65,8 @@ function endpoint(address: unknown, port: unknown): string {
 }
 
 function flow(v: unknown): Flow {
-  const o = object(v);
-  const key = object(o.key);
+  const o = fields<api.Flow>(v);
+  const key = fields<api.FlowKey>(o.key);
   const cls = string(o.class).toUpperCase() as FlowClass;
   const protocol = number(key.protocol);
   return {
@@ -84,11 +89,11 @@ function flow(v: unknown): Flow {
 }
 
 export function linkEstimate(v: unknown, startNs: number): LinkEstimate | null {
-  const o = object(v);
-  const e = object(o.estimates);
+  const o = fields<api.LinkEstimate>(v);
+  const e = fields<api.Estimates>(o.estimates);
   if (Object.keys(e).length === 0) return null;
-  const r = object(e.regime);
-  const counts = object(o.classes);
+  const r = fields<api.RegimeEstimate>(e.regime);
+  const counts = fields<api.ClassCounts>(o.classes);
   return {
     from: ((number(o.from_ns) ?? startNs) - startNs) / NS,
     to: ((number(o.to_ns) ?? startNs) - startNs) / NS,
@@ -104,7 +109,7 @@ export function linkEstimate(v: unknown, startNs: number): LinkEstimate | null {
     },
     meanLossBurst: estimate(e.mean_loss_burst),
     rho: estimate(e.rho),
-    utilisation: number(object(o.utilisation).mean),
+    utilisation: number(fields<api.Utilisation>(o.utilisation).mean),
     lossRate: number(o.loss_rate),
     delayMs: quantiles(o.delay_ms),
     classes: {
@@ -120,7 +125,7 @@ export function linkEstimate(v: unknown, startNs: number): LinkEstimate | null {
 }
 
 export function targets(v: unknown): Targets {
-  const o = object(v);
+  const o = fields<api.Targets>(v);
   return {
     utilisation: number(o.utilisation),
     lossRate: number(o.loss_rate),
@@ -130,20 +135,20 @@ export function targets(v: unknown): Targets {
 }
 
 function prediction(v: unknown): Prediction | null {
-  const o = object(v);
+  const o = fields<api.Prediction>(v);
   const p = { utilisation: interval(o.utilisation), lossRate: interval(o.loss_rate), delayMs: interval(o.delay_ms) };
   return p.utilisation || p.lossRate || p.delayMs ? p : null;
 }
 
 export function rule(v: unknown): Rule {
-  const o = object(v);
+  const o = fields<api.Rule>(v);
   return {
     id: string(o.id),
     name: string(o.name, string(o.id)),
     bufferBytes: number(o.buffer_bytes),
     applies: o.applies === true,
     assumptions: list(o.assumptions).map((a) => {
-      const x = object(a);
+      const x = fields<api.Assumption>(a);
       return { text: string(x.text), holds: boolean(x.holds) };
     }),
     missing: string(o.missing),
@@ -151,7 +156,7 @@ export function rule(v: unknown): Rule {
     source: string(o.source),
     goals: strings(o.goals),
     inputs: list(o.inputs).flatMap((i) => {
-      const x = object(i);
+      const x = fields<api.Input>(i);
       const value = number(x.value);
       return value === null ? [] : [{ name: string(x.name), value, unit: string(x.unit) }];
     }),
@@ -159,16 +164,16 @@ export function rule(v: unknown): Rule {
 }
 
 export function advice(v: unknown): Advice | null {
-  const o = object(v);
+  const o = fields<api.Advice>(v);
   if (Object.keys(o).length === 0) return null;
-  const present = object(o.present);
-  const measured = object(present.measured);
+  const present = fields<api.Present>(o.present);
+  const measured = fields<api.Observed>(present.measured);
   return {
     advisedBytes: number(o.limit_bytes),
     rule: string(o.rule),
     decidedBy: string(o.decided_by),
     feasible: o.feasible === true,
-    givenUp: strings(object(o.infeasible).given_up),
+    givenUp: strings(fields<api.Infeasibility>(o.infeasible).given_up),
     reasons: strings(o.reasons),
     predicted: prediction(o.predicted),
     presentBytes: number(present.limit_bytes),
@@ -186,7 +191,7 @@ export function advice(v: unknown): Advice | null {
 }
 
 export function adviceState(v: unknown): AdviceState | null {
-  const o = object(v);
+  const o = fields<api.AdviceState>(v);
   const a = advice(o.advice);
   const node = number(o.node);
   const port = number(o.port);
@@ -196,19 +201,19 @@ export function adviceState(v: unknown): AdviceState | null {
 
 function watching(v: unknown, startNs: number): string {
   if (v === null || v === undefined) return '';
-  const to = number(object(v).to_ns);
+  const to = number(fields<api.Watching>(v).to_ns);
   if (to === null) return 'The effect of a change made before a restart is measured once telemetry comes.';
   return `The effect of the last change is measured until ${((to - startNs) / NS).toFixed(0)} s.`;
 }
 
 export function link(v: unknown): Link | null {
-  const o = object(v);
+  const o = fields<api.Link>(v);
   const node = number(o.node);
   const port = number(o.port);
   if (node === null || port === null) return null;
   const startNs = number(o.capture_start_ns) ?? 0;
-  const limit = object(o.limit);
-  const recent = object(o.recent);
+  const limit = fields<SizedLimit>(o.limit);
+  const recent = fields<api.Recent>(o.recent);
   const age = number(o.age_s);
   return {
     node,
@@ -238,13 +243,13 @@ export function link(v: unknown): Link | null {
 }
 
 export function links(v: unknown): Link[] {
-  return list(object(v).links)
+  return list(fields<api.Links>(v).links)
     .map(link)
     .filter((l): l is Link => l !== null);
 }
 
 export function series(v: unknown, startNs: number): SeriesColumns {
-  const o = object(v);
+  const o = fields<api.Series>(v);
   const time = numbers(o.time_ns);
   const drops = numbers(o.drops);
   const arrivals = numbers(o.arrivals);
@@ -269,7 +274,7 @@ export function series(v: unknown, startNs: number): SeriesColumns {
 }
 
 export function packets(v: unknown, startNs: number): Packets {
-  const o = object(v);
+  const o = fields<api.Packets>(v);
   const column = (x: unknown): number[] => numbers(x).map((n) => n ?? 0);
   return {
     time: column(o.ingress_ns).map((t) => (t - startNs) / NS),
@@ -282,8 +287,8 @@ export function packets(v: unknown, startNs: number): Packets {
 }
 
 export function curve(v: unknown): CurvePoint[] {
-  return list(object(v).points).flatMap((p) => {
-    const o = object(p);
+  return list(fields<api.Curve>(v).points).flatMap((p) => {
+    const o = fields<api.CurvePoint>(p);
     const bufferBytes = number(o.buffer_bytes);
     const predicted = prediction(o.predicted);
     return bufferBytes === null || !predicted ? [] : [{ bufferBytes, predicted }];
@@ -292,7 +297,7 @@ export function curve(v: unknown): CurvePoint[] {
 
 /** Null where nothing has arrived. */
 export function distribution(v: unknown): Distribution | null {
-  const o = object(v);
+  const o = fields<api.Distribution>(v);
   const [low, high, count] = [numbers(o.low_bytes), numbers(o.high_bytes), numbers(o.count)];
   const total = count.reduce<number>((a, b) => a + (b ?? 0), 0);
   if (!(total > 0)) return null;
@@ -301,55 +306,52 @@ export function distribution(v: unknown): Distribution | null {
   return { bins, total, p50: number(o.p50_bytes), p99: number(o.p99_bytes), max: number(o.max_bytes), spanSeconds: span };
 }
 
-function peer(v: unknown): Collector {
-  const o = object(v);
-  const health = object(o.health);
-  return {
-    address: string(o.address) || string(o.name) || `node ${number(o.node) ?? '?'}`,
-    connected: boolean(o.connected) ?? boolean(health.connected),
-    problem: string(o.problem) || string(health.problem) || string(o.error),
-  };
+function collector(v: unknown): Collector {
+  const o = fields<api.Collector>(v);
+  return { address: string(o.address), connected: boolean(o.connected), problem: string(o.problem) };
 }
 
-/** Sum of a counter over the collectors; null when none has it. */
-function sum(collectors: Json[], name: string): number | null {
-  let total: number | null = null;
-  for (const c of collectors) {
-    const n = number(object(c.status)[name]) ?? number(object(c.counters)[name]) ?? number(c[name]);
-    if (n !== null) total = (total ?? 0) + n;
-  }
-  return total;
+function switchState(v: unknown): Collector {
+  const o = fields<api.Switch>(v);
+  const health = fields<api.Health>(o.health);
+  return { address: string(o.address), connected: boolean(health.connected), problem: string(health.problem) };
 }
 
 export function status(v: unknown): Status {
-  const o = object(v);
-  const collectors = list(o.collectors).map(object);
+  const o = fields<api.Status>(v);
+  const collectors = list(o.collectors);
+  const counters = collectors.map((c) => fields<api.CollectorCounters>(fields<api.Collector>(c).status));
+  /** Over the collectors; null when none has it. */
+  const sum = (name: keyof api.CollectorCounters): number | null => {
+    const known = counters.map((c) => number(c[name])).filter((n) => n !== null);
+    return known.length === 0 ? null : known.reduce((a, b) => a + b, 0);
+  };
   return {
     version: string(o.version),
     mode: string(o.mode),
     windowSeconds: number(o.window_s),
-    collectors: collectors.map(peer),
-    switches: list(o.switches).map(peer),
-    reportsReceived: sum(collectors, 'reports_received'),
-    reportsLost: sum(collectors, 'reports_lost'),
-    malformed: sum(collectors, 'datagrams_malformed'),
-    kernelDrops: sum(collectors, 'kernel_drops'),
-    probeSamples: sum(collectors, 'probe_samples'),
-    probeLost: sum(collectors, 'probe_lost'),
-    joinCandidates: sum(collectors, 'join_candidates'),
-    joinMatched: sum(collectors, 'join_matched'),
+    collectors: collectors.map(collector),
+    switches: list(o.switches).map(switchState),
+    reportsReceived: sum('reports_received'),
+    reportsLost: sum('reports_lost'),
+    malformed: sum('datagrams_malformed'),
+    kernelDrops: sum('kernel_drops'),
+    probeSamples: sum('probe_samples'),
+    probeLost: sum('probe_lost'),
+    joinCandidates: sum('join_candidates'),
+    joinMatched: sum('join_matched'),
   };
 }
 
 function limitWords(v: unknown): string {
-  const o = object(v);
+  const o = fields<SizedLimit>(v);
   const action = string(o.action);
   const b = number(o.limit_bytes);
   if (b === null) return action === 'unlimited' ? 'unlimited' : '?';
   return `${b} B${action === 'mark_ce' ? ' (mark CE)' : ''}`;
 }
 
-const OUTCOMES: Record<string, string> = {
+const OUTCOMES: Record<api.Outcome, string> = {
   set: 'set',
   refused: 'refused',
   failed: 'failed',
@@ -358,7 +360,7 @@ const OUTCOMES: Record<string, string> = {
   worse: 'worse than before',
   unclear: 'not judged',
 };
-const ORIGINS: Record<string, string> = {
+const ORIGINS: Record<api.Origin, string> = {
   operator: 'operator',
   confirmed: 'advice, confirmed',
   auto: 'advice, automatic',
@@ -367,7 +369,7 @@ const ORIGINS: Record<string, string> = {
 };
 
 export function change(v: unknown): AuditEntry {
-  const o = object(v);
+  const o = fields<api.Change>(v);
   const outcome = string(o.outcome);
   const origin = string(o.origin);
   const unixMs = number(o.unix_ms);
@@ -378,17 +380,16 @@ export function change(v: unknown): AuditEntry {
     unixMs,
     link,
     what,
-    origin: ORIGINS[origin] ?? origin,
+    origin: ORIGINS[origin as api.Origin] ?? origin,
     why: [string(o.error), string(o.reason)].filter(Boolean).join('. '),
-    outcome: OUTCOMES[outcome] ?? outcome,
+    outcome: OUTCOMES[outcome as api.Outcome] ?? outcome,
     ok: outcome ? !['refused', 'failed', 'worse'].includes(outcome) : null,
   };
 }
 
 /** Newest first. */
 export function changes(v: unknown): AuditEntry[] {
-  return list(object(v).changes)
+  return list(fields<api.Changes>(v).changes)
     .map(change)
     .sort((a, b) => (b.unixMs ?? 0) - (a.unixMs ?? 0));
 }
-

@@ -2,7 +2,8 @@
 // Requests to the controller. Every one has a time limit: a controller that
 // accepts connections and does not answer must not pile up requests.
 
-import { number, object, string } from './json';
+import type { Gets, Posts } from './generated';
+import { object, string } from './json';
 
 const TIMEOUT_MS = 8000;
 
@@ -35,33 +36,37 @@ async function request(path: string, init: RequestInit): Promise<unknown> {
   return body;
 }
 
-export type Query = Record<string, number | string | null | undefined>;
+type Parameters = Record<string, number | string | null | undefined>;
 
-function withQuery(path: string, query: Query): string {
+function address(route: string, path: Parameters, query: Parameters): string {
+  const filled = route.slice(1).replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(path[name])));
   const q = new URLSearchParams();
   for (const [k, v] of Object.entries(query)) {
     if (v === null || v === undefined) continue;
-    q.set(k, number(v) === null ? String(v) : String(Math.round(number(v) ?? 0)));
+    q.set(k, typeof v === 'number' ? String(Math.round(v)) : v);
   }
   const text = q.toString();
-  return text ? `${path}?${text}` : path;
+  return text ? `${filled}?${text}` : filled;
 }
 
 /** Address of an answer, for a link. */
-export function url(path: string, query: Query = {}): string {
-  return new URL(withQuery(path, query), API).href;
+export function url<R extends keyof Gets>(route: R, path: Gets[R]['path'], query: Gets[R]['query']): string {
+  return new URL(address(route, path as Parameters, query as Parameters), API).href;
 }
 
-export function get(path: string, query: Query = {}): Promise<unknown> {
-  return request(withQuery(path, query), { headers: { accept: 'application/json' } });
+export function get<R extends keyof Gets>(route: R, path: Gets[R]['path'], query: Gets[R]['query']): Promise<Gets[R]['answer']> {
+  const init = { headers: { accept: 'application/json' } };
+  return request(address(route, path as Parameters, query as Parameters), init) as Promise<Gets[R]['answer']>;
 }
 
-export function post(path: string, body: unknown, token: string): Promise<unknown> {
-  return request(path, {
+/** Posts to a route without parameters. */
+export function post<R extends keyof Posts>(route: R, body: Posts[R]['body'], token: string): Promise<Posts[R]['answer']> {
+  const init = {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
     body: JSON.stringify(body),
-  });
+  };
+  return request(address(route, {}, {}), init) as Promise<Posts[R]['answer']>;
 }
 
 const TOKEN = 'tidemark.token';

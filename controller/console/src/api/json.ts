@@ -8,6 +8,11 @@ export function object(v: unknown): Json {
   return typeof v === 'object' && v !== null && !Array.isArray(v) ? (v as Json) : {};
 }
 
+/** The fields of an answer by the names that its type has; values are not trusted. */
+export function fields<T>(v: unknown): { readonly [K in keyof T]?: unknown } {
+  return object(v) as { readonly [K in keyof T]?: unknown };
+}
+
 export function list(v: unknown): unknown[] {
   return Array.isArray(v) ? v : [];
 }

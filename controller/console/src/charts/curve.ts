@@ -2,7 +2,7 @@
 // A predicted quantity over the size of the buffer, with the range that the
 // uncertainty of the estimates leaves, the limit in force and the advised one.
 
-import uPlot from 'uplot';
+import type uPlot from 'uplot';
 import { Plot, type XAxis } from './plot';
 import { niceStep } from './scale';
 import { ink, type Ink } from './theme';

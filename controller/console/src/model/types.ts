@@ -2,26 +2,14 @@
 // What the page shows, independent of how it travelled. `api/adapt.ts` turns the
 // controller's JSON into these. Times in seconds since the link's first interval.
 
-/** A value with the range it may lie in. */
-export interface Interval {
-  value: number;
-  low: number;
-  high: number;
-}
+import type { Assumption, FlowClass, Interval, LinkId, Regime } from '../api/generated';
 
-export type Regime = 'transparent' | 'elastic' | 'overload' | 'unknown';
-
-export type FlowClass = 'LBP' | 'RBP' | 'WL' | 'SHORT' | 'OTHER';
+export type { Assumption, FlowClass, Interval, LinkId, Regime };
 
 export interface Quantiles {
   p50: number | null;
   p99: number | null;
   max: number | null;
-}
-
-export interface LinkId {
-  node: number;
-  port: number;
 }
 
 export interface Limit {
@@ -76,6 +64,11 @@ export interface Estimate extends Interval {
 
 export const ESTIMATES = ['nB', 'alpha', 'delta', 'tE', 'cE'] as const;
 export type EstimateName = (typeof ESTIMATES)[number];
+export type EstimateColumn = EstimateName | `${EstimateName}Low` | `${EstimateName}High`;
+
+export function estimateColumns(): EstimateColumn[] {
+  return ESTIMATES.flatMap((n): EstimateColumn[] => [n, `${n}Low`, `${n}High`]);
+}
 
 export interface LinkEstimate {
   from: number;
@@ -112,11 +105,6 @@ export interface Flow {
   srttMs: number | null;
   baseRttMs: number | null;
   control: string;
-}
-
-export interface Assumption {
-  text: string;
-  holds: boolean | null;
 }
 
 export interface Rule {

@@ -4,8 +4,9 @@
 import { attr, h, keyed, prose, text } from '../dom';
 import { formatSize, milliseconds, MISSING, percent, type SizeContext, type SizeUnit } from '../format/units';
 import type { AdviceState, Interval } from '../model/types';
-import { ConfirmDialog, type TokenStore } from './confirm';
-import { type NewTargets, TargetsForm } from './targets';
+import { ConfirmDialog } from './confirm';
+import type { Actions, MakePanel, NewTargets } from './panel';
+import { TargetsForm } from './targets';
 
 export interface AdviceViewState {
   state: AdviceState | null;
@@ -16,12 +17,7 @@ export interface AdviceViewState {
   watching: string;
 }
 
-export interface AdviceActions {
-  /** Applies; resolves with words for the operator, rejects with the reason. */
-  apply: (state: AdviceState, token: string) => Promise<string>;
-  setTargets: (targets: NewTargets, token: string) => Promise<void>;
-  token: TokenStore;
-}
+export type AdviceActions = Pick<Actions, 'apply' | 'setTargets' | 'token'>;
 
 const QUANTITIES = ['utilisation', 'loss', 'delay'] as const;
 type Quantity = (typeof QUANTITIES)[number];
@@ -195,3 +191,11 @@ export class AdviceView {
     });
   }
 }
+
+export const advicePanel: MakePanel = (actions) => {
+  const view = new AdviceView(actions);
+  return {
+    element: view.element,
+    update: (s) => view.update({ ...s, state: s.advice, mode: s.status?.mode ?? '', watching: s.link?.watching ?? '' }),
+  };
+};

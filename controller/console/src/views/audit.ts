@@ -4,6 +4,7 @@
 import { attr, h, keyed, prose } from '../dom';
 import { MISSING } from '../format/units';
 import type { AuditEntry } from '../model/types';
+import type { MakePanel } from './panel';
 
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false });
 
@@ -45,3 +46,8 @@ export class Audit {
     );
   }
 }
+
+export const auditPanel: MakePanel = () => {
+  const view = new Audit();
+  return { element: view.element, update: (s) => view.update(s.changes) };
+};

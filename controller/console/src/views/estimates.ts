@@ -5,13 +5,8 @@ import { EstimateChart } from '../charts/estimate';
 import { attr, h, prose, symbol, text } from '../dom';
 import { MISSING, percent, significant } from '../format/units';
 import type { Series } from '../model/series';
-import { ESTIMATES, type Estimate, type EstimateName, type LinkEstimate } from '../model/types';
-
-export type EstimateColumn = EstimateName | `${EstimateName}Low` | `${EstimateName}High`;
-
-export function estimateColumns(): EstimateColumn[] {
-  return ESTIMATES.flatMap((n): EstimateColumn[] => [n, `${n}Low`, `${n}High`]);
-}
+import { ESTIMATES, type Estimate, type EstimateColumn, type EstimateName, type LinkEstimate } from '../model/types';
+import type { MakePanel } from './panel';
 
 interface Kind {
   base: string;
@@ -130,3 +125,12 @@ export class Estimates {
     for (const t of this.tiles.values()) t.reset();
   }
 }
+
+export const estimatesPanel: MakePanel = () => {
+  const view = new Estimates();
+  return {
+    element: view.element,
+    update: (s) => s.history && view.update(s.link?.estimate ?? null, s.history),
+    reset: () => view.reset(),
+  };
+};

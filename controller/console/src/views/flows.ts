@@ -5,6 +5,7 @@ import { attr, h, keyed, text } from '../dom';
 import { bitRate, count, milliseconds, MISSING } from '../format/units';
 import { type SortKey, sortFlows } from '../model/flows';
 import type { Flow, FlowClass, LinkEstimate } from '../model/types';
+import type { MakePanel } from './panel';
 
 const CLASS_WORDS: Record<FlowClass, string> = {
   LBP: 'locally bottlenecked, persistent',
@@ -143,3 +144,7 @@ export class Flows {
   }
 }
 
+export const flowsPanel: MakePanel = () => {
+  const view = new Flows();
+  return { element: view.element, update: (s) => view.update(s.link?.estimate ?? null) };
+};

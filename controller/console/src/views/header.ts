@@ -6,6 +6,7 @@ import { attr, h, keyed, svg, text } from '../dom';
 import { bitRate, type SizeUnit } from '../format/units';
 import { linkKey, linkTitle } from '../model/links';
 import type { Link } from '../model/types';
+import type { MakePanel } from './panel';
 
 export interface HeaderActions {
   selectLink: (key: string) => void;
@@ -82,3 +83,14 @@ export class Header {
     attr(this.themeButton, 'aria-label', dark ? 'Use the light theme' : 'Use the dark theme');
   }
 }
+
+export const headerPanel: MakePanel = (actions) => {
+  const view = new Header(actions);
+  return {
+    element: view.element,
+    update: (s) => {
+      view.update(s.links, s.link);
+      view.showUnit(s.unit);
+    },
+  };
+};

@@ -5,6 +5,7 @@ import { attr, h, text } from '../dom';
 import { count, MISSING, percent } from '../format/units';
 import type { Freshness } from '../model/freshness';
 import type { Status } from '../model/types';
+import type { MakePanel } from './panel';
 
 interface Cell {
   root: HTMLElement;
@@ -71,3 +72,8 @@ export class Health {
     attr(c.root, 'data-bad', bad);
   }
 }
+
+export const healthPanel: MakePanel = () => {
+  const view = new Health();
+  return { element: view.element, update: (s) => view.update(s.fresh, s.status), tick: (fresh, status) => view.update(fresh, status) };
+};

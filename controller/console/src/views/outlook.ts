@@ -5,6 +5,7 @@ import { CurveChart, rangeOf } from '../charts/curve';
 import { attr, h } from '../dom';
 import { type SizeContext, sizeIn, type SizeUnit } from '../format/units';
 import type { CurvePoint, Interval, Targets } from '../model/types';
+import type { MakePanel } from './panel';
 
 export interface OutlookState {
   points: readonly CurvePoint[];
@@ -78,3 +79,8 @@ export class Outlook {
     this.loss.set({ ...l, ...marks, target: bound, range: rangeOf(l.value, bound, true, most) });
   }
 }
+
+export const outlookPanel: MakePanel = () => {
+  const view = new Outlook();
+  return { element: view.element, update: (s) => view.update({ ...s, points: s.curve, targets: s.advice?.targets ?? null }) };
+};

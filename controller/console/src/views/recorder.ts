@@ -11,6 +11,7 @@ import { formatSize, milliseconds, MISSING, percent, type SizeContext, sizeAxisL
 import { rebin } from '../model/distribution';
 import type { Recording } from '../model/recording';
 import type { Distribution, Packets, Targets } from '../model/types';
+import type { MakePanel } from './panel';
 
 export const WINDOWS = [10, 30, 120] as const;
 
@@ -305,3 +306,11 @@ export class Recorder {
   }
 }
 
+export const recorderPanel: MakePanel = (actions) => {
+  const view = new Recorder(actions);
+  return {
+    element: view.element,
+    update: (s) => view.update({ ...s, ...s.shown, targets: s.link?.targets ?? null, stale: s.fresh.level === 'stale' || s.fresh.level === 'lost' }),
+    reset: () => view.reset(),
+  };
+};

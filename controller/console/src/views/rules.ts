@@ -7,6 +7,7 @@ import { attr, h, keyed, prose, text } from '../dom';
 import { formatSize, MISSING, significant, type SizeContext, sizeIn, type SizeUnit } from '../format/units';
 import { comparison, ordered, scaleEnd, whyNot } from '../model/rules';
 import type { Rule } from '../model/types';
+import type { MakePanel } from './panel';
 
 export interface RulesState {
   rules: readonly Rule[];
@@ -134,3 +135,8 @@ export class Rules {
     if (bytes !== null) attr(e, 'style', `--share:${Math.min(1, bytes / end).toFixed(5)}`);
   }
 }
+
+export const rulesPanel: MakePanel = () => {
+  const view = new Rules();
+  return { element: view.element, update: (s) => view.update({ ...s, deciding: s.advice?.advice.rule ?? '' }) };
+};

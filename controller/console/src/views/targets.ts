@@ -3,11 +3,8 @@
 
 import { attr, h, text } from '../dom';
 import type { Targets } from '../model/types';
-import { asPercent, parseTargets, type TargetValues } from '../model/targets';
-
-export interface NewTargets extends TargetValues {
-  priority: string[];
-}
+import { asPercent, parseTargets } from '../model/targets';
+import type { NewTargets } from './panel';
 
 const ORDERS = [
   ['utilisation', 'loss', 'delay'],

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a panel is. A new panel is one file beside this one and one line in
+// panels.ts.
+
+import type { SizeContext, SizeUnit } from '../format/units';
+import type { Freshness } from '../model/freshness';
+import type { Recording } from '../model/recording';
+import type { Series } from '../model/series';
+import type { AdviceState, AuditEntry, CurvePoint, Distribution, EstimateColumn, Link, Packets, Rule, Status } from '../model/types';
+import type { TokenStore } from './confirm';
+
+/** The span of time that the recorder shows. */
+export interface Shown {
+  recording: Recording;
+  from: number;
+  to: number;
+  /** Width of the live window, seconds. */
+  window: number;
+  held: boolean;
+  packets: Packets | null;
+  packetsNote: string;
+  distribution: Distribution | null;
+}
+
+/** Everything a panel may show, as of one frame. */
+export interface Snapshot {
+  links: readonly Link[];
+  /** The chosen port. */
+  link: Link | null;
+  fresh: Freshness;
+  status: Status | null;
+  /** Limit in force, bytes. */
+  limit: number | null;
+  /** Limit advised, bytes. */
+  advised: number | null;
+  advice: AdviceState | null;
+  rules: readonly Rule[];
+  curve: readonly CurvePoint[];
+  /** Where the same curve is a file. */
+  csv: string | null;
+  changes: readonly AuditEntry[];
+  /** History of the estimates of the chosen port. */
+  history: Series<EstimateColumn> | null;
+  shown: Shown;
+  unit: SizeUnit;
+  context: SizeContext;
+}
+
+export interface NewTargets {
+  utilisation: number;
+  lossRate: number | null;
+  delayMs: number | null;
+  priority: string[];
+}
+
+/** What a panel may ask for. */
+export interface Actions {
+  selectLink: (key: string) => void;
+  selectUnit: (unit: SizeUnit) => void;
+  setWindow: (seconds: number) => void;
+  hold: (from: number, to: number) => void;
+  follow: () => void;
+  /** Resolves with words for the operator, rejects with the reason. */
+  apply: (state: AdviceState, token: string) => Promise<string>;
+  setTargets: (targets: NewTargets, token: string) => Promise<void>;
+  token: TokenStore;
+}
+
+export interface Panel {
+  readonly element: HTMLElement;
+  /** Called at most once per frame. */
+  update: (s: Snapshot) => void;
+  /** Called twice a second, also where nothing came: what time alone changes. */
+  tick?: (fresh: Freshness, status: Status | null) => void;
+  /** Another port was chosen: forget scales and cursors. */
+  reset?: () => void;
+}
+
+export type MakePanel = (actions: Actions) => Panel;
