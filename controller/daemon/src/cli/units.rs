@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Quantities as people write them: `50mbit`, `60ms`, `98%`, `300kB`.
+//!
+//! Own code, since crates for this read sizes or times only, and neither `mbit`
+//! as `tc` writes it, nor a percentage, nor a fraction of a unit.
 
-fn split(text: &str) -> Result<(f64, &str), String> {
+/// The number in front, and the unit after it.
+fn number_and_unit(text: &str) -> Result<(f64, &str), String> {
     let text = text.trim();
     let end = text
         .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '+' || c == '-'))
@@ -12,8 +16,10 @@ fn split(text: &str) -> Result<(f64, &str), String> {
     Ok((number, text[end..].trim()))
 }
 
-fn scaled(text: &str, what: &str, units: &[(&str, f64)]) -> Result<f64, String> {
-    let (number, unit) = split(text)?;
+/// A quantity in the base unit. `what` names such quantities in messages; `units`
+/// are the names of the units with their size in the base unit.
+fn quantity(text: &str, what: &str, units: &[(&str, f64)]) -> Result<f64, String> {
+    let (number, unit) = number_and_unit(text)?;
     let names: Vec<&str> = units
         .iter()
         .map(|u| u.0)
@@ -28,7 +34,7 @@ fn scaled(text: &str, what: &str, units: &[(&str, f64)]) -> Result<f64, String> 
     if value.is_finite() && value >= 0.0 {
         Ok(value)
     } else {
-        Err(format!("\"{text}\" is below 0"))
+        Err(format!("\"{text}\" is below 0 or too large"))
     }
 }
 
@@ -36,7 +42,7 @@ fn scaled(text: &str, what: &str, units: &[(&str, f64)]) -> Result<f64, String> 
 pub fn rate(text: &str) -> Result<f64, String> {
     let text = text.strip_suffix("/s").unwrap_or(text);
     let text = text.strip_suffix("ps").unwrap_or(text);
-    scaled(
+    quantity(
         text,
         "rates",
         &[
@@ -56,7 +62,7 @@ pub fn rate(text: &str) -> Result<f64, String> {
 
 /// Seconds; a bare number counts as seconds.
 pub fn time(text: &str) -> Result<f64, String> {
-    scaled(
+    quantity(
         text,
         "times",
         &[
@@ -71,7 +77,7 @@ pub fn time(text: &str) -> Result<f64, String> {
 
 /// Fraction; `98%` or `0.98`.
 pub fn fraction(text: &str) -> Result<f64, String> {
-    let v = scaled(text, "fractions", &[("%", 0.01), ("", 1.0)])?;
+    let v = quantity(text, "fractions", &[("%", 0.01), ("", 1.0)])?;
     if v <= 1.0 {
         Ok(v)
     } else {
@@ -83,7 +89,7 @@ pub fn fraction(text: &str) -> Result<f64, String> {
 
 /// Bytes.
 pub fn bytes(text: &str) -> Result<f64, String> {
-    scaled(
+    quantity(
         text,
         "sizes",
         &[
