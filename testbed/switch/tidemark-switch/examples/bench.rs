@@ -58,8 +58,8 @@ fn main() {
     .filter(|(what, ..)| what.contains(&which))
     {
         let mut s = common::tidemark();
-        if !reports {
-            s.loaded_mut().unwrap().sessions.clear();
+        if let (false, Some(loaded)) = (reports, s.loaded_mut()) {
+            loaded.sessions.clear();
         }
         let mut sink = Sink::default();
         let frames: Vec<_> = (0..64).map(|i| common::tcp(1, 2, i, bytes)).collect();
