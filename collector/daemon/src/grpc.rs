@@ -13,7 +13,7 @@ use tidemark_proto::telemetry::{
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 
-/// See the module.
+/// Answers subscribers and requests for packets.
 pub struct TelemetryService {
     pub info: CollectorInfo,
     pub hub: Arc<Hub>,

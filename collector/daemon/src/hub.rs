@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Updates from the pipeline to every subscriber, each behind a bounded queue.
+//! Updates from the pipeline to every subscriber, each through a bounded queue.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -55,7 +55,7 @@ pub struct SubscriberStatus {
     pub lost: u64,
 }
 
-/// See the module.
+/// Gives every update to every subscriber.
 pub struct Hub {
     state: Mutex<State>,
     max_flows: usize,

@@ -44,7 +44,7 @@ pub struct Opened {
     pub clickhouse: Option<ClickHouseSink>,
 }
 
-/// Opens everything; what is left behind on an error is nothing.
+/// Opens everything; on an error nothing is left.
 ///
 /// # Errors
 /// The first thing that cannot be opened, and what to do about it.
@@ -79,7 +79,7 @@ pub fn open(config: &Config, meta: CaptureMeta) -> Result<Opened> {
         }
         false => None,
     };
-    // Last: the only step that leaves something behind.
+    // Last: the only step that leaves something on disk.
     let capture = match &config.capture.dir {
         Some(dir) => Some(
             CaptureWriter::create(

@@ -19,28 +19,16 @@ struct Packet {
     cwnd: u32,
 }
 
-/// A packet on its way into the memory.
-#[derive(Clone, Copy)]
-pub struct Remembered {
-    node_id: u32,
-    port: u32,
-    packet: Packet,
-}
-
-impl From<&PostcardRow> for Remembered {
+impl From<&PostcardRow> for Packet {
     #[inline]
     fn from(row: &PostcardRow) -> Self {
         Self {
-            node_id: row.node_id,
-            port: row.port,
-            packet: Packet {
-                ingress_ns: row.ingress_ns,
-                egress_ns: if row.dropped { 0 } else { row.egress_ns },
-                occupancy_bytes: row.occupancy_bytes,
-                flow_id: row.flow_id,
-                ip_bytes: row.ip_bytes,
-                cwnd: row.cwnd,
-            },
+            ingress_ns: row.ingress_ns,
+            egress_ns: if row.dropped { 0 } else { row.egress_ns },
+            occupancy_bytes: row.occupancy_bytes,
+            flow_id: row.flow_id,
+            ip_bytes: row.ip_bytes,
+            cwnd: row.cwnd,
         }
     }
 }
@@ -117,7 +105,7 @@ struct State {
     packets: usize,
 }
 
-/// See the module.
+/// The last seconds of every port, bounded in number of packets.
 pub struct PacketMemory {
     state: Mutex<State>,
     keep_ns: u64,
@@ -140,17 +128,17 @@ impl PacketMemory {
     }
 
     /// Adds packets and forgets old ones.
-    pub fn add(&self, packets: &[Remembered]) {
+    pub fn add(&self, rows: &[PostcardRow]) {
         let mut guard = self.state();
         let state = &mut *guard;
-        for run in packets.chunk_by(|a, b| (a.node_id, a.port) == (b.node_id, b.port)) {
+        for run in rows.chunk_by(|a, b| (a.node_id, a.port) == (b.node_id, b.port)) {
             let Some(last) = run.last() else { continue };
             let port = state.ports.entry((last.node_id, last.port)).or_default();
-            run.iter().for_each(|p| port.push_back(p.packet));
+            run.iter().for_each(|row| port.push_back(row.into()));
             state.packets += run.len();
-            let newest = last.packet.time_ns();
+            let newest = Packet::from(last).time_ns();
             while port.front().is_some_and(|p| {
-                // A clock that started anew leaves its past behind as well.
+                // A clock that restarted leaves its past as well.
                 p.ingress_ns.abs_diff(newest) > self.keep_ns
             }) {
                 port.pop_front();
@@ -212,14 +200,14 @@ impl PacketMemory {
 mod tests {
     use super::*;
 
-    fn row(ingress_ns: u64) -> Remembered {
-        Remembered::from(&PostcardRow {
+    fn row(ingress_ns: u64) -> PostcardRow {
+        PostcardRow {
             node_id: 1,
             port: 2,
             ingress_ns,
             egress_ns: ingress_ns + 5,
             ..PostcardRow::default()
-        })
+        }
     }
 
     #[test]

@@ -4,14 +4,16 @@
 
 use crate::agent::{AgentService, Agents};
 use crate::config::Config;
-use crate::engine::{Engine, EngineSink, Input, SharedSnapshot};
+use crate::engine::{Engine, EngineSink, Input, RowSink, SharedSnapshot};
 use crate::grpc::TelemetryService;
+use crate::host;
 use crate::http::{Shown, router};
 use crate::hub::Hub;
 use crate::open::{Opened, open};
 use crate::packets::PacketMemory;
 use crate::receive;
 use crate::source::{Gatherer, SourceCounters};
+use crate::store::CaptureSink;
 use anyhow::{Context, Result, anyhow};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,33 +38,6 @@ const GRACE: Duration = Duration::from_secs(2);
 const MAX_BATCH_BYTES: usize = 4 << 20;
 /// How often tracepoint rings are read.
 const PROBE_POLL: Duration = Duration::from_millis(5);
-
-/// A random name for this start.
-pub fn instance() -> String {
-    let mut bytes = [0u8; 8];
-    let random = std::fs::File::open("/dev/urandom")
-        .and_then(|mut f| std::io::Read::read_exact(&mut f, &mut bytes));
-    if random.is_err() {
-        bytes =
-            (crate::time::unix_ns() as u64 ^ (u64::from(std::process::id()) << 48)).to_be_bytes();
-    }
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
-}
-
-/// Name and release of the kernel.
-pub fn kernel() -> String {
-    nix::sys::utsname::uname().map_or_else(
-        |_| "unknown".to_owned(),
-        |u| {
-            format!(
-                "{} {} {}",
-                u.sysname().to_string_lossy(),
-                u.release().to_string_lossy(),
-                u.machine().to_string_lossy()
-            )
-        },
-    )
-}
 
 fn read_probe(
     mut reader: PerfReader,
@@ -98,12 +73,12 @@ fn read_probe(
 /// When something cannot be opened (before anything has started), or the
 /// capture could not be completed.
 pub fn run(config: &Config) -> Result<()> {
-    let instance = instance();
+    let instance = host::instance();
     let meta = CaptureMeta {
         format: tidemark_capture::FORMAT,
         tidemark_version: env!("CARGO_PKG_VERSION").to_owned(),
         instance: instance.clone(),
-        kernel: kernel(),
+        kernel: host::kernel(),
         started_unix_ns: crate::time::unix_ns(),
         config: config.pipeline(),
         ..CaptureMeta::default()
@@ -150,13 +125,13 @@ async fn serve(config: &Config, instance: String, opened: Opened) -> Result<()> 
             .with_context(|| format!("cannot start thread {name}"))
     };
     let clickhouse = opened.clickhouse.as_ref().map(|c| c.stats());
-    let mut sink = EngineSink::new(
-        opened.capture,
-        hub.clone(),
-        packets.clone(),
-        counters.clone(),
-    );
-    sink.clickhouse = opened.clickhouse;
+    let sinks: Vec<Option<Box<dyn RowSink>>> = vec![
+        Some(Box::new(packets.clone())),
+        opened.capture.map(|c| Box::new(CaptureSink(c)) as _),
+        opened.clickhouse.map(|c| Box::new(c) as _),
+    ];
+    let sinks = sinks.into_iter().flatten().collect();
+    let sink = EngineSink::new(sinks, hub.clone(), counters.clone());
     let pipeline = Pipeline::new(config.pipeline(), sink)?;
     let engine = Engine::new(
         pipeline,
@@ -178,7 +153,7 @@ async fn serve(config: &Config, instance: String, opened: Opened) -> Result<()> 
         .start(|_| {
             let sender = sender.clone();
             let mut gatherer = Gatherer::default();
-            move |batch: &receive::Batch<'_>| {
+            move |batch: &receive::Received<'_>| {
                 if let Some(batch) = gatherer.add(batch) {
                     // Without an engine there is nobody to receive for.
                     let _ = sender.send(Input::Reports(batch));
@@ -273,9 +248,7 @@ async fn serve(config: &Config, instance: String, opened: Opened) -> Result<()> 
         let _ = http.await;
     })
     .await;
-    let stats = result
-        .map_err(|_| anyhow!("the engine stopped without a result"))?
-        .context("capture")?;
+    let stats = result.map_err(|_| anyhow!("the engine stopped without a result"))??;
     tracing::info!(
         reports = stats.reports,
         lost = stats.reports_lost,

@@ -5,6 +5,7 @@ use crate::receive;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use tidemark_pipeline::Datagram;
 
 /// Buffers that wait to be filled again.
 #[derive(Debug, Default)]
@@ -48,7 +49,7 @@ pub struct Batch {
 const GATHERED: usize = 1024;
 const GATHERED_BYTES: usize = 128 << 10;
 
-/// Copies what a receiving thread has got into batches for the engine.
+/// Copies what a receiving thread has received into batches for the engine.
 #[derive(Debug, Default)]
 pub struct Gatherer {
     pool: Arc<Pool>,
@@ -58,7 +59,7 @@ pub struct Gatherer {
 impl Gatherer {
     /// Adds what was received; gives the batch when nothing more is there at the
     /// moment, or enough has gathered.
-    pub fn add(&mut self, received: &receive::Batch<'_>) -> Option<Batch> {
+    pub fn add(&mut self, received: &receive::Received<'_>) -> Option<Batch> {
         if self.batch.home.is_none() {
             self.batch = Batch {
                 buffers: self.pool.buffers().pop().unwrap_or_default(),
@@ -77,15 +78,6 @@ impl Gatherer {
         }
         Some(std::mem::take(&mut self.batch))
     }
-}
-
-/// One datagram of a [`Batch`].
-#[derive(Clone, Copy, Debug)]
-pub struct Datagram<'a> {
-    pub exporter: IpAddr,
-    /// Reception, Unix time.
-    pub rx_unix_ns: u64,
-    pub payload: &'a [u8],
 }
 
 impl Batch {
@@ -119,21 +111,23 @@ impl Batch {
         self.datagrams == 0
     }
 
-    /// The datagrams in order of reception.
-    pub fn datagrams(&self) -> Datagrams<'_> {
+    /// The datagrams in order of reception. `clock_minus_unix_ns` turns the Unix
+    /// time of their reception into the time of the pipeline's clock.
+    pub fn datagrams(&self, clock_minus_unix_ns: i64) -> Datagrams<'_> {
         Datagrams {
+            clock_minus_unix_ns,
             messages: self.buffers.messages.iter(),
             bytes: &self.buffers.bytes,
             start: 0,
             rest: &[],
             exporter: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-            rx_unix_ns: 0,
+            rx_ns: 0,
             segment_bytes: 1,
         }
     }
 }
 
-/// See [`Batch::datagrams`].
+/// The datagrams of a [`Batch`].
 #[derive(Clone, Debug)]
 pub struct Datagrams<'a> {
     messages: std::slice::Iter<'a, Message>,
@@ -144,8 +138,9 @@ pub struct Datagrams<'a> {
     /// What is left of the message at hand.
     rest: &'a [u8],
     exporter: IpAddr,
-    rx_unix_ns: u64,
+    rx_ns: u64,
     segment_bytes: usize,
+    clock_minus_unix_ns: i64,
 }
 
 impl<'a> Iterator for Datagrams<'a> {
@@ -159,7 +154,7 @@ impl<'a> Iterator for Datagrams<'a> {
             self.rest = self.bytes.get(self.start..m.end).unwrap_or_default();
             self.start = m.end;
             self.exporter = m.exporter;
-            self.rx_unix_ns = m.rx_unix_ns;
+            self.rx_ns = m.rx_unix_ns.saturating_add_signed(self.clock_minus_unix_ns);
             self.segment_bytes = m.segment_bytes;
         }
         let length = self.segment_bytes.min(self.rest.len());
@@ -167,7 +162,7 @@ impl<'a> Iterator for Datagrams<'a> {
         self.rest = rest;
         Some(Datagram {
             exporter: self.exporter,
-            rx_unix_ns: self.rx_unix_ns,
+            rx_ns: self.rx_ns,
             payload,
         })
     }
@@ -251,12 +246,13 @@ mod tests {
         b.push(a, 1, b"abc");
         b.push(a, 2, b"");
         b.push(a, 3, b"de");
-        let all: Vec<_> = b.datagrams().map(|d| (d.rx_unix_ns, d.payload)).collect();
+        let all: Vec<_> = b.datagrams(0).map(|d| (d.rx_ns, d.payload)).collect();
         assert_eq!(all, [(1, &b"abc"[..]), (2, b""), (3, b"de")]);
         assert_eq!(b.len(), 3);
         b.add(a, 4, b"1122334", 2, 4);
-        let last: Vec<_> = b.datagrams().skip(3).map(|d| d.payload).collect();
+        let last: Vec<_> = b.datagrams(0).skip(3).map(|d| d.payload).collect();
         assert_eq!(last, [&b"11"[..], b"22", b"33", b"4"]);
         assert_eq!(b.len(), 7);
+        assert_eq!(b.datagrams(100).next().map(|d| d.rx_ns), Some(101));
     }
 }

@@ -1,39 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
-//! From decoded reports and tcp_probe events to joined rows and interval
+//! From report datagrams and tcp_probe events to joined rows and interval
 //! records. Pure: no I/O, no clock of its own.
 //!
 //! ```text
-//! Report ─► node semantics ─► loss accounting ─► flow ─► join ──► PostcardRow ─┐
-//!                                                        ▲  │                  ├─► Aggregator ─► Update
-//! tcp_probe::Event ─► held back ─► flow ─────────────────┘  └► clock ► ProbeRow ┘
+//!              wire        accounting       flow         join          emit
+//! Datagram ──► decode ───► sequences, ────► five-tuple ► sequence ───► order ─► PostcardRow
+//!              (staged)    node time        state        number, time           ProbeRow
+//!                                             ▲            ▲                    EventRow
+//! tcp_probe::Event ──► reorder buffer ────────┴────────────┘            │
+//!                                                                       ▼
+//!                                                               Aggregator ─► Update
 //! ```
+//!
+//! Each layer is a struct that owns its state; [`Pipeline`] composes them and
+//! moves time. What is there only for speed stands beside its plain form: the
+//! stage in `wire`, `accounting/time.rs`, the hints of `flow/table.rs`, the
+//! layout of `flow/segment.rs` and `join/queue.rs`, and `prefetch.rs`.
 //!
 //! Rows go to a capture and, in the same order, to the [`Aggregator`]; a replay
 //! of the rows gives the same updates.
 
+#![warn(missing_docs)]
+#![deny(unsafe_code)]
+
+mod accounting;
 pub mod aggregate;
-pub mod clock;
 pub mod config;
-mod envelope;
-pub mod flow;
-mod index;
-pub mod node;
-pub mod pipeline;
-pub mod point;
+mod emit;
+mod flow;
+mod join;
+mod pipeline;
 mod prefetch;
-pub mod profile;
-mod queue;
 mod ring;
+#[allow(missing_docs)]
 pub mod rows;
-mod segment;
 pub mod stats;
-pub mod table;
+mod tcp_flags;
+mod wire;
 
 pub use aggregate::{AggregateConfig, Aggregator};
 pub use config::{Config, ConfigError, DepthUnit, NodeConfig, PortConfig, TimeUnit, proto_nodes};
-pub use pipeline::{Datagram, Pipeline};
+pub use pipeline::Pipeline;
 pub use rows::{Event, EventRow, FlowRow, Join, PostcardRow, ProbeRow, Sink, VecSink};
 pub use stats::Stats;
+pub use wire::Datagram;
 
 #[cfg(test)]
 mod testing;

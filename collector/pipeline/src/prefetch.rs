@@ -1,11 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Asks for memory before it is needed. Hints, without effect on any result:
-//! of thousands of flows each packet is of another than the one before, and what
-//! is known of them does not fit the core's own caches.
+//! Prefetch: asks for memory before it is needed.
+//!
+//! With thousands of flows, each packet belongs to another flow than the packet
+//! before it, and the state of all flows does not fit the core's own caches.
+//! These are hints: no result depends on them. The plain form of everything
+//! that prefetches is the same code without the hint, and
+//! `pipeline/fast_path_tests.rs` holds datagrams pushed together (prefetched)
+//! equal to reports pushed one by one (not prefetched).
+//!
+//! Justified by the benchmark row "decode, flow, join, intervals; 1000 flows"
+//! of `make bench-collector`. Change a distance only with a measurement.
+
+/// How many items ahead of their turn memory is asked for.
+pub(crate) mod distance {
+    /// Datagrams decoded, and their flows fetched, before the first is taken.
+    pub const DATAGRAMS: usize = 8;
+    /// Datagrams whose flows' segment lists are fetched.
+    pub const SEGMENT_LISTS: usize = 4;
+    /// Samples whose flows are fetched.
+    pub const SAMPLE_FLOWS: usize = 8;
+    /// Samples whose flows' oldest segments are fetched.
+    pub const SAMPLE_SEGMENTS: usize = 5;
+    /// Samples whose packets' join slots are fetched.
+    pub const SAMPLE_JOIN_SLOTS: usize = 2;
+    /// Queued packets whose rows are fetched before they are handed on.
+    pub const QUEUED_ROWS: u64 = 6;
+}
 
 /// Asks for the cache line of an address.
 #[inline(always)]
-pub fn line(address: *const u8) {
+#[allow(unsafe_code)]
+pub(crate) fn line(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch reads nothing that a program could see, and never
     // faults, whatever the address.
@@ -19,22 +44,22 @@ pub fn line(address: *const u8) {
 
 /// Asks for the first cache line of a value.
 #[inline(always)]
-pub fn start<T>(value: &T) {
+pub(crate) fn start<T>(value: &T) {
     line(std::ptr::from_ref(value).cast());
 }
 
-/// Asks for the last value of a list and the place behind it.
+/// Asks for the last value of a list and the place after it.
 #[inline(always)]
-pub fn end<T>(last: Option<&T>) {
+pub(crate) fn end<T>(last: Option<&T>) {
     if let Some(last) = last {
         start(last);
         line(std::ptr::from_ref(last).wrapping_add(1).cast());
     }
 }
 
-/// Asks for the cache lines that a value begins with.
+/// Asks for the cache lines of the first `bytes` bytes of a value.
 #[inline(always)]
-pub fn lines<T>(value: &T, bytes: usize) {
+pub(crate) fn lines<T>(value: &T, bytes: usize) {
     let start = std::ptr::from_ref(value).cast::<u8>();
     for offset in (0..bytes.min(size_of::<T>())).step_by(64) {
         line(start.wrapping_add(offset));

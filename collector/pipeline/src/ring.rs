@@ -9,9 +9,9 @@ use crate::prefetch;
 
 const LEAST: usize = 4;
 
-/// See the module.
+/// A queue with stable positions.
 #[derive(Clone, Debug)]
-pub struct Ring<T> {
+pub(crate) struct Ring<T> {
     places: Box<[T]>,
     first: u64,
     next: u64,
@@ -50,9 +50,9 @@ impl<T: Copy + Default> Ring<T> {
         self.first
     }
 
-    /// Position of the entry that is put in next.
-    #[inline]
-    pub fn next(&self) -> u64 {
+    /// Position of the entry that is added next.
+    #[cfg(test)]
+    fn next(&self) -> u64 {
         self.next
     }
 
@@ -67,10 +67,10 @@ impl<T: Copy + Default> Ring<T> {
         position.wrapping_sub(self.first) < self.next - self.first
     }
 
-    /// Puts an entry in, to be filled where it lies: it holds whatever was there
+    /// Adds an entry, to be filled where it lies: it holds whatever was there
     /// before. `None` never comes.
     #[inline]
-    pub fn push(&mut self) -> Option<&mut T> {
+    fn push(&mut self) -> Option<&mut T> {
         if self.is_full() {
             self.grow();
         }
@@ -111,8 +111,8 @@ impl<T: Copy + Default> Ring<T> {
         self.places.get(self.place(position))
     }
 
-    #[inline]
-    pub fn get_mut(&mut self, position: u64) -> Option<&mut T> {
+    #[cfg(test)]
+    fn get_mut(&mut self, position: u64) -> Option<&mut T> {
         if !self.has(position) {
             return None;
         }
@@ -136,7 +136,7 @@ impl<T: Copy + Default> Ring<T> {
         self.places.get(self.place(self.next.wrapping_sub(1)))
     }
 
-    /// Asks for the memory of an entry and the two behind it.
+    /// Prefetches an entry and the two after it.
     #[inline]
     pub fn prefetch(&self, position: u64) {
         if let Some(first) = self.places.get(self.place(position)) {
@@ -149,7 +149,7 @@ impl<T: Copy + Default> Ring<T> {
         }
     }
 
-    /// Forgets the oldest entry.
+    /// Removes the oldest entry.
     #[inline]
     pub fn pop_front(&mut self) {
         if !self.is_empty() {
@@ -161,8 +161,7 @@ impl<T: Copy + Default> Ring<T> {
         self.first = self.next;
     }
 
-    /// Puts an entry in before those that belong `after` it; nearly always there
-    /// are none.
+    /// Adds an entry before those that belong `after` it; mostly there are none.
     #[inline]
     pub fn push_in_order(&mut self, entry: T, after: impl Fn(&T, &T) -> bool) {
         if self.is_full() {

@@ -13,11 +13,13 @@ pub struct Stats {
     pub reports: u64,
     /// Datagrams missing by sequence number.
     pub reports_lost: u64,
+    /// Datagrams that came after a higher number.
     pub reports_late: u64,
     /// Reports of datagrams seen before; not counted twice.
     pub reports_duplicate: u64,
     /// Sequence numbers too old to be judged.
     pub reports_stale: u64,
+    /// Exporters that restarted their numbering.
     pub stream_restarts: u64,
     /// Datagrams of streams beyond the table's bound.
     pub streams_refused: u64,
@@ -38,6 +40,7 @@ pub struct Stats {
     pub drops_not_of_queue: u64,
     /// Reports that sum up losses between two hosts (v0.5), and the packets.
     pub drop_summaries: u64,
+    /// Packets lost according to them.
     pub summarised_drops: u64,
     /// tcp_probe samples given to the pipeline.
     pub samples: u64,
@@ -51,17 +54,23 @@ pub struct Stats {
     pub samples_other_socket: u64,
     /// Sequence numbers of a sample make no sense.
     pub samples_invalid: u64,
+    /// tcp_retransmit_skb events.
     pub retransmit_events: u64,
+    /// tcp_cong_state_set events.
     pub congestion_events: u64,
     /// Events of flows no report has shown.
     pub events_unknown_flow: u64,
     /// Data packets of probed flows.
     pub join_candidates: u64,
+    /// Of them, matched by sequence number.
     pub join_by_sequence: u64,
+    /// Of them, matched by time.
     pub join_by_time: u64,
     /// Packets that could not wait because too many do.
     pub join_forced: u64,
+    /// Flows seen.
     pub flows: u64,
+    /// Flows pushed out of the full table.
     pub flows_evicted: u64,
     /// Rows too late for their interval; counted in the oldest open one.
     pub rows_late: u64,
@@ -69,9 +78,11 @@ pub struct Stats {
     pub rows_ahead: u64,
     /// Rows of links beyond the bound per node.
     pub links_refused: u64,
-    /// Rows handed to the sink.
+    /// Packets handed to the sink.
     pub postcard_rows: u64,
+    /// Samples handed to the sink.
     pub probe_rows: u64,
+    /// Events handed to the sink.
     pub event_rows: u64,
 }
 
@@ -109,7 +120,7 @@ impl Stats {
             ),
             (
                 "reports_late",
-                "Report datagrams that came behind a higher number",
+                "Report datagrams that came after a higher number",
                 self.reports_late,
             ),
             (
@@ -124,7 +135,7 @@ impl Stats {
             ),
             (
                 "stream_restarts",
-                "Exporters that began to number anew",
+                "Exporters that restarted their numbering",
                 self.stream_restarts,
             ),
             (

@@ -51,7 +51,7 @@ pub fn key(src: u8) -> FlowKey {
     }
 }
 
-fn headers(p: &Packet) -> [u8; 40] {
+pub fn headers(p: &Packet) -> [u8; 40] {
     let mut b = [0u8; 40];
     b[0] = 0x45;
     b[2..4].copy_from_slice(&((40 + p.payload) as u16).to_be_bytes());

@@ -20,7 +20,7 @@ use tcp_probe::perf::Clock;
 use tidemark_collector::engine::{Engine, EngineSink, Input, SharedSnapshot};
 use tidemark_collector::hub::Hub;
 use tidemark_collector::packets::PacketMemory;
-use tidemark_collector::receive::{Batch, Options, ReportReceiver};
+use tidemark_collector::receive::{Options, Received, ReportReceiver};
 use tidemark_collector::source::{Gatherer, SourceCounters};
 use tidemark_pipeline::Pipeline;
 
@@ -182,7 +182,7 @@ fn whole_path(coalesce: bool) -> (f64, [f64; 2]) {
     let hub = Arc::new(Hub::new(65_536));
     let packets = Arc::new(PacketMemory::new(10, 4_000_000, 200_000));
     let sources = Arc::new(SourceCounters::default());
-    let sink = EngineSink::new(None, hub, packets, sources);
+    let sink = EngineSink::new(vec![Box::new(packets)], hub, sources);
     let settings = tidemark_pipeline::Config {
         join: false,
         local_host: None,
@@ -201,7 +201,7 @@ fn whole_path(coalesce: bool) -> (f64, [f64; 2]) {
         .start(|_| {
             let sender = sender.clone();
             let mut gatherer = Gatherer::default();
-            move |batch: &Batch<'_>| {
+            move |batch: &Received<'_>| {
                 if let Some(batch) = gatherer.add(batch) {
                     let _ = sender.send(Input::Reports(batch));
                 }

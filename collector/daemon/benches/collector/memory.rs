@@ -2,7 +2,7 @@
 //! Memory at 2 M reports/s with 10 000 flows, all joined and stored.
 //!
 //! A process of its own, so that nothing else is in its memory: everything that
-//! the collector has behind its sockets, fed at 2 M/s of the switch's time.
+//! the collector has after its sockets, fed at 2 M/s of the switch's time.
 
 use crate::data::{REPORT_BYTES, config, packet_at, patch, sample_at, template};
 use std::collections::VecDeque;
@@ -15,6 +15,7 @@ use tidemark_collector::engine::EngineSink;
 use tidemark_collector::hub::Hub;
 use tidemark_collector::packets::PacketMemory;
 use tidemark_collector::source::SourceCounters;
+use tidemark_collector::store::CaptureSink;
 use tidemark_pipeline::Pipeline;
 
 const CHILD: &str = "TIDEMARK_BENCH_MEMORY";
@@ -52,9 +53,11 @@ fn child() {
     };
     let writer = CaptureWriter::create(&dir.path().join("c"), meta, options).unwrap();
     let sink = EngineSink::new(
-        Some(writer),
+        vec![
+            Box::new(Arc::new(PacketMemory::new(10, 4_000_000, 200_000))),
+            Box::new(CaptureSink(writer)),
+        ],
         Arc::new(Hub::new(65_536)),
-        Arc::new(PacketMemory::new(10, 4_000_000, 200_000)),
         Arc::new(SourceCounters::default()),
     );
     let mut pipeline = Pipeline::new(config(), sink).unwrap();

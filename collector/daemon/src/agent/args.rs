@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `tidemark-collector agent`.
 
-use super::client::{AgentOptions, run};
+use super::client::run;
+use super::options::AgentOptions;
 use anyhow::Result;
 use clap::Args;
 use tcp_probe::perf::{AddressRange, Clock, Filter, Options};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Batches that wait for their acknowledgement.
 
-use super::client::AgentOptions;
 use super::convert::message_of;
+use super::options::AgentOptions;
 use serde::Serialize;
 use std::collections::VecDeque;
 use tcp_probe::Event;

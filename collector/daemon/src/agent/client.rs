@@ -2,11 +2,12 @@
 //! The agent: reads this host's tracepoints and sends them on.
 
 use super::buffer::{AgentReport, Buffer};
+use super::options::AgentOptions;
 use anyhow::{Context, Result, bail};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tcp_probe::perf::{Options, PerfReader};
+use tcp_probe::perf::PerfReader;
 use tidemark_proto::telemetry::agent_client::AgentClient;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, mpsc};
@@ -21,17 +22,6 @@ const RETRY_LEAST: Duration = Duration::from_millis(100);
 const RETRY_MOST: Duration = Duration::from_secs(5);
 /// How long the end may take to deliver what is left.
 const GRACE: Duration = Duration::from_secs(5);
-
-/// What an agent is told.
-#[derive(Clone, Debug)]
-pub struct AgentOptions {
-    /// `HOST:PORT` of a collector's gRPC address.
-    pub to: String,
-    pub host: String,
-    /// Events kept while the collector does not answer.
-    pub buffer_events: usize,
-    pub probe: Options,
-}
 
 #[derive(Default)]
 struct Shared {
@@ -173,7 +163,7 @@ pub fn run(options: &AgentOptions) -> Result<AgentReport> {
         .enable_all()
         .build()
         .context("cannot start the runtime")?;
-    let instance = crate::run::instance();
+    let instance = crate::host::instance();
     let shared = Arc::new(Shared::default());
     let stop = Arc::new(AtomicBool::new(false));
     let reading = {

@@ -9,12 +9,14 @@ mod args;
 mod buffer;
 mod client;
 mod convert;
+mod options;
 mod pusher;
 mod service;
 
 pub use args::{AgentArgs, run_args};
 pub use buffer::AgentReport;
-pub use client::{AgentOptions, run};
+pub use client::run;
 pub use convert::{event_of, message_of};
+pub use options::AgentOptions;
 pub use pusher::Pusher;
 pub use service::{AgentService, AgentStatus, Agents};

@@ -53,7 +53,7 @@ impl Pusher {
             sender,
             acks,
             host: host.to_owned(),
-            instance: crate::run::instance(),
+            instance: crate::host::instance(),
             sequence: 0,
         })
     }

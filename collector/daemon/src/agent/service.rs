@@ -120,7 +120,7 @@ impl Agents {
     }
 }
 
-/// See the module.
+/// Takes the batches of agents.
 pub struct AgentService(pub Agents);
 
 #[tonic::async_trait]

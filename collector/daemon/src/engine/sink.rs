@@ -1,99 +1,115 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where the engine's results go.
+//! Where the engine's results go: updates to the hub, rows to a list of sinks.
 
+use super::row_sink::{RowSink, Standing};
 use crate::hub::Hub;
-use crate::packets::{PacketMemory, Remembered};
 use crate::source::SourceCounters;
 use int_report::DecodeError;
 use std::sync::Arc;
-use tidemark_capture::{CaptureWriter, WriterStats};
-use tidemark_clickhouse::ClickHouseSink;
 use tidemark_pipeline::{EventRow, PostcardRow, ProbeRow, Sink};
 use tidemark_proto::telemetry::{CollectorStatus, Update};
 
-/// Packets put into the packet memory at once: few enough to stay in the cache.
-const GATHER: usize = 1024;
+/// Rows handed to the sinks at once: one dynamic call for many rows, and few
+/// enough rows to stay in the core's own caches.
+const BATCH_ROWS: usize = 64;
 
-/// Where rows and updates go.
+/// Gathers rows and hands them to every sink.
 pub struct EngineSink {
-    pub capture: Option<CaptureWriter>,
-    pub clickhouse: Option<ClickHouseSink>,
-    pub hub: Arc<Hub>,
-    pub packets: Arc<PacketMemory>,
-    pub counters: Arc<SourceCounters>,
-    gathered: Vec<Remembered>,
+    sinks: Vec<Box<dyn RowSink>>,
+    hub: Arc<Hub>,
+    counters: Arc<SourceCounters>,
+    postcards: Vec<PostcardRow>,
+    probes: Vec<ProbeRow>,
     pub(super) datagrams: u64,
     pub(super) malformed: [u64; DecodeError::LABELS.len()],
 }
 
 impl EngineSink {
-    pub fn new(
-        capture: Option<CaptureWriter>,
-        hub: Arc<Hub>,
-        packets: Arc<PacketMemory>,
-        counters: Arc<SourceCounters>,
-    ) -> Self {
+    /// A sink that hands rows to `sinks` in their order.
+    pub fn new(sinks: Vec<Box<dyn RowSink>>, hub: Arc<Hub>, counters: Arc<SourceCounters>) -> Self {
         Self {
-            capture,
-            clickhouse: None,
+            sinks,
             hub,
-            packets,
             counters,
-            gathered: Vec::new(),
+            postcards: Vec::with_capacity(BATCH_ROWS),
+            probes: Vec::with_capacity(BATCH_ROWS),
             datagrams: 0,
             malformed: [0; DecodeError::LABELS.len()],
         }
     }
 
-    fn capture_stats(&self) -> Option<WriterStats> {
-        self.capture.as_ref().map(CaptureWriter::stats)
+    /// Hands on the rows gathered here. Each kind keeps its order; `order` tells
+    /// it across kinds.
+    fn hand_on(&mut self) {
+        for sink in &mut self.sinks {
+            if !self.postcards.is_empty() {
+                sink.postcards(&self.postcards);
+            }
+            if !self.probes.is_empty() {
+                sink.probes(&self.probes);
+            }
+        }
+        self.postcards.clear();
+        self.probes.clear();
     }
 
-    /// Hands on what has gathered.
+    /// Hands on everything that has gathered, here and in the sinks.
     pub fn flush(&mut self) {
-        if !self.gathered.is_empty() {
-            self.packets.add(&self.gathered);
-            self.gathered.clear();
+        self.hand_on();
+        for sink in &mut self.sinks {
+            sink.flush();
         }
-        if let Some(c) = &mut self.capture {
-            c.flush();
+    }
+
+    pub(super) fn set_unix_offset(&mut self, unix_minus_rx_ns: i64) {
+        for sink in &mut self.sinks {
+            sink.set_unix_offset(unix_minus_rx_ns);
         }
-        if let Some(c) = &mut self.clickhouse {
-            c.flush();
+    }
+
+    pub(super) fn standing(&mut self, standing: &Standing) {
+        for sink in &mut self.sinks {
+            sink.standing(standing);
         }
+    }
+
+    /// Ends the stream and completes every sink, also after one has failed.
+    ///
+    /// # Errors
+    /// The first of the sinks' errors.
+    pub(super) fn finish(self) -> anyhow::Result<()> {
+        self.hub.close();
+        let mut result = Ok(());
+        for sink in self.sinks {
+            let finished = sink.finish();
+            if result.is_ok() {
+                result = finished;
+            }
+        }
+        result
     }
 }
 
 impl Sink for EngineSink {
     fn postcard(&mut self, row: &PostcardRow) {
-        self.gathered.push(row.into());
-        if self.gathered.len() >= GATHER {
-            self.packets.add(&self.gathered);
-            self.gathered.clear();
-        }
-        if let Some(c) = &mut self.capture {
-            c.postcard(row);
-        }
-        if let Some(c) = &mut self.clickhouse {
-            c.postcard(row);
+        self.postcards.push(*row);
+        if self.postcards.len() >= BATCH_ROWS {
+            self.hand_on();
         }
     }
 
     fn probe(&mut self, row: &ProbeRow) {
-        if let Some(c) = &mut self.capture {
-            c.probe(row);
-        }
-        if let Some(c) = &mut self.clickhouse {
-            c.probe(row);
+        self.probes.push(*row);
+        if self.probes.len() >= BATCH_ROWS {
+            self.hand_on();
         }
     }
 
     fn event(&mut self, row: &EventRow) {
-        if let Some(c) = &mut self.capture {
-            c.event(row);
-        }
-        if let Some(c) = &mut self.clickhouse {
-            c.event(row);
+        // An event may name the host of the samples that follow it.
+        self.hand_on();
+        for sink in &mut self.sinks {
+            sink.event(row);
         }
     }
 
@@ -106,9 +122,77 @@ impl Sink for EngineSink {
         status.datagrams_malformed = self.malformed.iter().sum();
         status.kernel_drops = self.counters.kernel_drops();
         status.probe_lost = self.counters.probe_lost();
-        if let Some(s) = self.capture_stats() {
-            status.capture_rows = s.written();
-            status.capture_rows_lost = s.lost();
+        for sink in &self.sinks {
+            sink.status(status);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+    use tidemark_pipeline::Event;
+
+    #[derive(Clone, Default)]
+    struct Orders(Arc<Mutex<Vec<u64>>>);
+
+    impl Orders {
+        fn add(&self, orders: impl Iterator<Item = u64>) {
+            self.0.lock().unwrap().extend(orders);
+        }
+    }
+
+    impl RowSink for Orders {
+        fn postcards(&mut self, rows: &[PostcardRow]) {
+            self.add(rows.iter().map(|r| r.order));
+        }
+        fn probes(&mut self, rows: &[ProbeRow]) {
+            self.add(rows.iter().map(|r| r.order));
+        }
+        fn event(&mut self, row: &EventRow) {
+            self.add(std::iter::once(row.order));
+        }
+        fn finish(self: Box<Self>) -> anyhow::Result<()> {
+            anyhow::bail!("{} rows", self.0.lock().unwrap().len())
+        }
+    }
+
+    #[test]
+    fn every_sink_gets_every_row_and_events_after_what_came_before_them() {
+        let (a, b) = (Orders::default(), Orders::default());
+        let mut sink = EngineSink::new(
+            vec![Box::new(a.clone()), Box::new(b.clone())],
+            Arc::new(Hub::new(10)),
+            Arc::new(SourceCounters::default()),
+        );
+        for order in 0..300 {
+            match order % 30 {
+                29 => sink.event(&EventRow {
+                    order,
+                    event: Event::Watermark {
+                        node_id: 1,
+                        time_ns: order,
+                    },
+                }),
+                n if n % 2 == 0 => sink.postcard(&PostcardRow {
+                    order,
+                    ..PostcardRow::default()
+                }),
+                _ => sink.probe(&ProbeRow {
+                    order,
+                    ..ProbeRow::default()
+                }),
+            }
+        }
+        sink.flush();
+        let mut seen = a.0.lock().unwrap().clone();
+        assert_eq!(seen, *b.0.lock().unwrap());
+        for (event, position) in (29..300).step_by(30).zip((29..300).step_by(30)) {
+            assert_eq!(seen[position], event as u64);
+        }
+        seen.sort_unstable();
+        assert_eq!(seen, (0..300).collect::<Vec<u64>>());
+        assert_eq!(sink.finish().unwrap_err().to_string(), "300 rows");
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The ClickHouse sink in `/metrics` and `/status`.
 
-use super::metrics::{counter, gauge, labelled};
+use super::encode::{counter, gauge, labelled};
 use prometheus_client::encoding::DescriptorEncoder;
 use serde::Serialize;
 use std::fmt;

@@ -2,15 +2,12 @@
 //! Every stage's counters, for Prometheus.
 
 use super::Shown;
+use super::encode::{clocks, counter, gauge, labelled};
 use crate::agent::AgentStatus;
 use int_report::{DecodeError, InnerError};
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
-use prometheus_client::metrics::MetricType;
-use prometheus_client::metrics::counter::ConstCounter;
-use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::encoding::DescriptorEncoder;
 use std::fmt;
-use tidemark_proto::telemetry::ClockMapping;
 
 /// Reads what is shown whenever it is asked.
 pub struct Metrics(pub Shown);
@@ -19,64 +16,6 @@ impl fmt::Debug for Metrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Metrics")
     }
-}
-
-pub(super) fn counter(
-    e: &mut DescriptorEncoder<'_>,
-    name: &str,
-    help: &str,
-    value: u64,
-) -> Result<(), fmt::Error> {
-    let name = full(name);
-    let metric = ConstCounter::new(value);
-    let encoder = e.encode_descriptor(&name, help, None, metric.metric_type())?;
-    metric.encode(encoder)
-}
-
-pub(super) fn labelled(
-    e: &mut DescriptorEncoder<'_>,
-    name: &str,
-    help: &str,
-    values: impl Iterator<Item = (&'static str, u64)>,
-) -> Result<(), fmt::Error> {
-    let name = full(name);
-    let mut family = e.encode_descriptor(&name, help, None, MetricType::Counter)?;
-    for (reason, value) in values {
-        ConstCounter::new(value).encode(family.encode_family(&[("reason", reason)])?)?;
-    }
-    Ok(())
-}
-
-pub(super) fn gauge(
-    e: &mut DescriptorEncoder<'_>,
-    name: &str,
-    help: &str,
-    value: f64,
-) -> Result<(), fmt::Error> {
-    let name = full(name);
-    let metric = ConstGauge::new(value);
-    let encoder = e.encode_descriptor(&name, help, None, metric.metric_type())?;
-    metric.encode(encoder)
-}
-
-fn clocks(
-    e: &mut DescriptorEncoder<'_>,
-    name: &str,
-    help: &str,
-    clocks: &[ClockMapping],
-    value: fn(&ClockMapping) -> f64,
-) -> Result<(), fmt::Error> {
-    let name = full(name);
-    let mut family = e.encode_descriptor(&name, help, None, MetricType::Gauge)?;
-    for c in clocks {
-        let labels = [("node", c.node_id.to_string()), ("host", c.host.clone())];
-        ConstGauge::new(value(c)).encode(family.encode_family(&labels)?)?;
-    }
-    Ok(())
-}
-
-fn full(name: &str) -> String {
-    format!("tidemark_collector_{name}")
 }
 
 impl Collector for Metrics {

@@ -4,7 +4,7 @@
 //! finds the rest.
 
 use super::ImportError;
-use super::trace::{Trace, time_of};
+use super::trace::Trace;
 use crate::pcap::PcapReader;
 use int_report::{FlowKey, parse_inner};
 use rustc_hash::FxHashMap;
@@ -55,7 +55,7 @@ pub fn align(pcap: &Path, trace: &Path) -> Result<Alignment, ImportError> {
         if let Event::Probe(s) = &event {
             acked
                 .entry((s.flow, s.snd_una))
-                .or_insert_with(|| time_of(&event));
+                .or_insert_with(|| event.time_ns());
         }
     }
     let mut differences = Vec::new();

@@ -81,20 +81,11 @@ impl Trace {
     /// # Errors
     /// When the file cannot be read.
     pub fn until(&mut self, time_ns: u64) -> Result<Option<Event>, ImportError> {
-        if self.next.as_ref().is_some_and(|e| time_of(e) <= time_ns) {
+        if self.next.as_ref().is_some_and(|e| e.time_ns() <= time_ns) {
             let event = self.next.take();
             self.advance()?;
             return Ok(event);
         }
         Ok(None)
-    }
-}
-
-/// When an event happened, host clock.
-pub fn time_of(event: &Event) -> u64 {
-    match event {
-        Event::Probe(e) => e.time_ns,
-        Event::Retransmit(e) => e.time_ns,
-        Event::CongState(e) => e.time_ns,
     }
 }

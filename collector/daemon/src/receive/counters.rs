@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::batch::Batch;
+use super::received::Received;
 
 /// One thread's counters, on cache lines of their own.
 #[derive(Debug, Default)]
@@ -35,7 +35,7 @@ pub struct Totals {
 }
 
 impl ShardCounters {
-    pub(super) fn add(&self, batch: &Batch<'_>) {
+    pub(super) fn add(&self, batch: &Received<'_>) {
         let mut datagrams = 0;
         let mut bytes = 0;
         for message in batch.messages() {

@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use socket2::Socket;
 
-use super::batch::{Batch, Message};
+use super::received::{Message, Received};
 
 /// Messages taken from the kernel at once.
 const COUNT: usize = 64;
@@ -74,7 +74,7 @@ impl Messages {
         &mut self,
         socket: &Socket,
         wait: bool,
-        f: impl FnOnce(&Batch<'_>),
+        f: impl FnOnce(&Received<'_>),
     ) -> io::Result<bool> {
         let flags = if wait {
             libc::MSG_WAITFORONE
@@ -116,7 +116,7 @@ impl Messages {
             entry.bytes = buffer.get(..length).unwrap_or(buffer);
             entry.segment_bytes = segment_bytes(&header.msg_hdr).unwrap_or(length);
         }
-        f(&Batch {
+        f(&Received {
             rx_unix_ns,
             messages: list.get(..received).unwrap_or_default(),
             more: received == COUNT,

@@ -7,9 +7,9 @@
 //! varies it with the flow. Every datagram the kernel had no room for is
 //! counted ([`Totals::kernel_drops`]).
 
-mod batch;
 mod counters;
 mod messages;
+mod received;
 mod socket;
 mod steer;
 
@@ -22,9 +22,9 @@ use std::time::{Duration, Instant};
 
 use thiserror::Error;
 
-pub use batch::{Batch, Message};
 pub use counters::{Counters, Totals};
 use messages::Messages;
+pub use received::{Message, Received};
 use socket::ReportSocket;
 
 /// How long a thread waits for datagrams before it looks whether to stop.
@@ -142,7 +142,7 @@ impl ReportReceiver {
     /// When a thread cannot be started; those started before are stopped.
     pub fn start<H>(self, mut handler: impl FnMut(usize) -> H) -> io::Result<Running>
     where
-        H: FnMut(&Batch<'_>) + Send + 'static,
+        H: FnMut(&Received<'_>) + Send + 'static,
     {
         let mut running = Running {
             stop: Arc::new(AtomicBool::new(false)),
@@ -189,7 +189,7 @@ fn run(
     shard: usize,
     counters: &Counters,
     stop: &AtomicBool,
-    mut handler: impl FnMut(&Batch<'_>),
+    mut handler: impl FnMut(&Received<'_>),
 ) {
     let mut messages = Messages::new();
     let mut checked = Instant::now();
@@ -220,7 +220,7 @@ fn run(
             }
             Err(_) if more => {
                 more = false;
-                handler(&Batch::nothing());
+                handler(&Received::nothing());
                 continue;
             }
             Err(error) => match error.kind() {

@@ -27,7 +27,7 @@ fn start(receiver: ReportReceiver) -> (Running, Seen) {
     let running = receiver
         .start(|shard| {
             let seen = Arc::clone(&seen);
-            move |batch: &Batch<'_>| {
+            move |batch: &Received<'_>| {
                 let mut seen = seen.lock().unwrap();
                 for message in batch.messages() {
                     for payload in message.datagrams() {

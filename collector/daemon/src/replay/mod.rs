@@ -5,7 +5,7 @@
 mod rows;
 
 use crate::agent::Pusher;
-use crate::import::{Trace, time_of};
+use crate::import::Trace;
 use crate::pcap::PcapReader;
 use anyhow::{Context, Result, bail};
 use clap::{ArgGroup, Args};
@@ -90,7 +90,7 @@ impl PcapSource {
         }
         let until = self.next.as_ref().map_or(u64::MAX, |n| n.0);
         if let Some(event) = self.trace.until(until)? {
-            self.last_ns = self.last_ns.max(time_of(&event));
+            self.last_ns = self.last_ns.max(event.time_ns());
             return Ok(Some(Item::Event {
                 time_ns: self.last_ns,
                 event,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One flow at one egress port over one interval.
 
+use super::link::Span;
 use crate::rows::{Join, PostcardRow, ProbeRow};
 use tidemark_proto::telemetry::{FlowInterval, ProbeInterval};
 
@@ -63,7 +64,8 @@ impl FlowTotals {
             self.ip_bytes += u64::from(row.ip_bytes);
             self.wire_bytes += u64::from(row.ip_bytes + row.wire_overhead_bytes);
             self.payload_bytes += u64::from(row.payload_bytes);
-            self.delay_sum_ns += row.egress_ns.saturating_sub(row.ingress_ns);
+            let delay_ns = row.egress_ns.saturating_sub(row.ingress_ns);
+            self.delay_sum_ns = self.delay_sum_ns.saturating_add(delay_ns);
         }
         if row.ce_marked {
             self.ce_marked += 1;
@@ -111,13 +113,13 @@ impl FlowTotals {
     }
 
     /// The finished record.
-    pub fn record(&self, node_id: u32, start_ns: u64, duration_ns: u64) -> FlowInterval {
+    pub fn record(&self, node_id: u32, span: Span) -> FlowInterval {
         FlowInterval {
             flow_id: self.flow_id,
             node_id,
             port: self.port,
-            start_ns,
-            duration_ns,
+            start_ns: span.start_ns,
+            duration_ns: span.duration_ns,
             packets: self.packets,
             ip_bytes: self.ip_bytes,
             wire_bytes: self.wire_bytes,

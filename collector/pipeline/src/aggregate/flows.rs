@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The flows of one interval.
+//!
+//! An open hash table instead of a map: cleared without giving memory back, and
+//! read in order. Justified by the benchmark row "decode, flow, join,
+//! intervals"; `agrees_with_plain_counting` holds it equal to a map.
 
 use super::flow::FlowTotals;
+use super::link::Span;
 use crate::rows::{PostcardRow, ProbeRow};
+use crate::tcp_flags::{FIN, RST, SYN};
 use tidemark_proto::telemetry::FlowInterval;
 
-const FIN_OR_RST: u8 = 0x05;
-const SYN: u8 = 0x02;
+const FIN_OR_RST: u8 = FIN | RST;
 const LEAST: usize = 64;
 
-/// Totals by flow and port, behind an open hash table of their places.
+/// Totals by flow and port, and an open hash table of their places.
 #[derive(Debug, Default)]
 pub struct Flows {
     totals: Vec<FlowTotals>,
@@ -108,13 +113,7 @@ impl Flows {
 
     /// Hands on the records in the order of flows and ports and forgets them; the
     /// memory stays.
-    pub fn drain(
-        &mut self,
-        node_id: u32,
-        start_ns: u64,
-        duration_ns: u64,
-        to: &mut Vec<FlowInterval>,
-    ) {
+    pub fn drain(&mut self, node_id: u32, span: Span, to: &mut Vec<FlowInterval>) {
         to.reserve(self.totals.len());
         self.order.sort_unstable();
         for &(_, _, i) in &self.order {
@@ -123,7 +122,7 @@ impl Flows {
                 to.push(FlowInterval {
                     syn: flags & SYN != 0,
                     fin_or_rst: flags & FIN_OR_RST != 0,
-                    ..totals.record(node_id, start_ns, duration_ns)
+                    ..totals.record(node_id, span)
                 });
             }
         }
@@ -153,7 +152,11 @@ mod tests {
                 f.packet(&row);
             }
             let mut out = vec![FlowInterval::default()];
-            f.drain(9, 100, 50, &mut out);
+            let span = Span {
+                start_ns: 100,
+                duration_ns: 50,
+            };
+            f.drain(9, span, &mut out);
             let out = &out[1..];
             assert_eq!(out.len(), 1500, "{round}");
             assert!(out.is_sorted_by_key(|r| (r.flow_id, r.port)));

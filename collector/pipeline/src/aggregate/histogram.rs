@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A histogram that is quick to count into: the counts of all buckets from the
+//! A histogram that costs little to count into: the counts of all buckets from the
 //! lowest to the highest seen, which are few (a factor of two is 64 buckets).
 
 use tidemark_proto::histogram::bucket_of;

@@ -8,7 +8,7 @@ use tidemark_proto::telemetry::Drop;
 /// Number of an egress queue among those of its node.
 pub type LinkIndex = usize;
 
-/// See the module.
+/// Totals of one node over one interval.
 #[derive(Debug, Default)]
 pub struct Interval {
     /// By [`LinkIndex`].
@@ -30,22 +30,5 @@ impl Interval {
     #[cold]
     fn enlarge(&mut self, link: LinkIndex) {
         self.links.resize_with(link + 1, || None);
-    }
-}
-
-/// The interval looked up last.
-#[derive(Debug, Default)]
-pub struct Last {
-    pub start_ns: u64,
-    /// 0 when none was looked up, or `offset` is no longer right.
-    pub end_ns: u64,
-    /// Place among the open intervals.
-    pub offset: usize,
-}
-
-impl Last {
-    #[inline(always)]
-    pub fn has(&self, time_ns: u64) -> bool {
-        (self.start_ns..self.end_ns).contains(&time_ns)
     }
 }

@@ -49,7 +49,7 @@ impl LinkTotals {
         let delay_ns = row.egress_ns.saturating_sub(row.ingress_ns);
         self.delay.record(delay_ns);
         r.delay_max_ns = r.delay_max_ns.max(delay_ns);
-        r.delay_sum_ns += delay_ns;
+        r.delay_sum_ns = r.delay_sum_ns.saturating_add(delay_ns);
         self.sampling_shift = Some(row.sampling_shift.into());
     }
 
@@ -58,6 +58,21 @@ impl LinkTotals {
     pub fn lost(&mut self, reports: i32) {
         self.lost += i64::from(reports);
     }
+}
+
+/// An egress queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkKey {
+    pub node_id: u32,
+    pub port: u32,
+    pub queue: u8,
+}
+
+/// The time of one interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    pub start_ns: u64,
+    pub duration_ns: u64,
 }
 
 /// What is carried from interval to interval.
@@ -70,7 +85,7 @@ pub struct LinkState {
 }
 
 impl LinkState {
-    /// The node's clock started anew.
+    /// The node's clock restarted.
     pub fn restart(&mut self) {
         self.first_start_ns = None;
     }
@@ -80,22 +95,21 @@ impl LinkState {
     pub fn record(
         &mut self,
         totals: Option<&mut LinkTotals>,
-        (node_id, port, queue): (u32, u32, u8),
-        start_ns: u64,
-        duration_ns: u64,
+        key: LinkKey,
+        span: Span,
     ) -> LinkInterval {
         let mut nothing = LinkTotals::default();
         let totals = totals.unwrap_or(&mut nothing);
-        let first_start_ns = *self.first_start_ns.get_or_insert(start_ns);
+        let first_start_ns = *self.first_start_ns.get_or_insert(span.start_ns);
         self.limit_bytes = totals.limit_bytes.take().unwrap_or(self.limit_bytes);
         self.sampling_shift = totals.sampling_shift.take().unwrap_or(self.sampling_shift);
         let lost = std::mem::take(&mut totals.lost);
         LinkInterval {
-            node_id,
-            port,
-            queue: queue.into(),
-            start_ns,
-            duration_ns,
+            node_id: key.node_id,
+            port: key.port,
+            queue: key.queue.into(),
+            start_ns: span.start_ns,
+            duration_ns: span.duration_ns,
             limit_bytes: self.limit_bytes,
             sampling_shift: self.sampling_shift,
             reports_lost: u32::try_from(lost.max(0)).unwrap_or(u32::MAX),

@@ -10,9 +10,12 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TimeUnit {
+    /// Nanoseconds.
     #[default]
     Ns,
+    /// Microseconds.
     Us,
+    /// Milliseconds.
     Ms,
 }
 
@@ -31,26 +34,32 @@ impl TimeUnit {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DepthUnit {
+    /// Bytes.
     #[default]
     Bytes,
+    /// Packets of [`NodeConfig::packet_bytes`].
     Packets,
+    /// Cells of [`NodeConfig::cell_bytes`].
     Cells,
 }
 
 /// How to read one node's reports.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "crate::profile::NodeText")]
+#[serde(from = "super::profile::NodeText")]
 pub struct NodeConfig {
     /// Shown to people; empty = `node<id>`.
     pub name: String,
+    /// Unit of the timestamps.
     pub time_unit: TimeUnit,
     /// Width of the clock behind the timestamps; it wraps there.
     pub time_bits: u8,
+    /// Unit of queue occupancy and limit.
     pub depth_unit: DepthUnit,
     /// Bytes of a packet where occupancy is in packets.
     pub packet_bytes: u32,
     /// Bytes of a cell where occupancy is in cells (Tofino 80, Tofino 2 176).
     pub cell_bytes: Option<u32>,
+    /// What the codes of drop reports mean.
     pub drop_codes: DropTable,
     /// Egress port to its description.
     pub ports: BTreeMap<u32, PortConfig>,

@@ -486,6 +486,6 @@ fn segments_of_a_flow_without_samples_are_not_kept() {
         lab.send(1, u64::from(n) * MS, 1 + n * MSS, false);
     }
     let flow = lab.pipeline.flows.get(0).unwrap();
-    let kept = flow.points[0].remembered();
+    let kept = flow.ports[0].remembered();
     assert!((900..=1000).contains(&kept), "{kept}");
 }

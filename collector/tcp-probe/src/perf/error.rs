@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 
 use super::clock::Clock;
-use super::options::FilterError;
+use super::filter::FilterError;
 use crate::format::FormatError;
 
 /// Why [`super::PerfReader::open`] failed.

@@ -9,14 +9,14 @@ use super::error::OpenError;
 use super::options::Options;
 use crate::format::Format;
 
-const USUAL_PLACES: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+const MOUNT_POINTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 const ONLINE_CPUS: &str = "/sys/devices/system/cpu/online";
 
 /// Directory of the TCP tracepoints.
 pub(super) fn find(options: &Options) -> Result<PathBuf, OpenError> {
     let places: Vec<PathBuf> = match &options.tracefs {
         Some(place) => vec![place.clone()],
-        None => USUAL_PLACES.iter().map(PathBuf::from).collect(),
+        None => MOUNT_POINTS.iter().map(PathBuf::from).collect(),
     };
     for place in &places {
         // The mount point exists also while nothing is mounted there.

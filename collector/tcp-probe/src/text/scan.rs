@@ -25,7 +25,7 @@ const NAMES: [(&[u8], Kind); 3] = [
 ];
 
 /// Splits `comm-pid [cpu] flags time: name: fields`. The command may contain
-/// anything, also spaces and colons: the name counts only behind ` time: `.
+/// anything, also spaces and colons: the name counts only after ` time: `.
 #[inline]
 pub(super) fn find_event(line: &[u8]) -> Option<Found<'_>> {
     if line.first() == Some(&b'#') {

@@ -237,11 +237,11 @@ fn missing_and_bad_fields_are_named() {
 fn both_ways(line: &str) -> (Option<Sample>, Result<Sample, LineError>) {
     let at = line.find("tcp_probe: ").unwrap() + "tcp_probe: ".len();
     let fields = line[at..].trim_end().as_bytes();
-    (usual::probe(5, fields), probe(5, fields))
+    (fast_path::probe(5, fields), probe(5, fields))
 }
 
 #[test]
-fn usual_lines_take_the_fast_way() {
+fn lines_as_kernels_print_them_take_the_fast_path() {
     let old = LINUX_6_18
         .replace("family=AF_INET ", "")
         .replace("mark=0x0", "mark=0")
@@ -271,7 +271,7 @@ proptest::proptest! {
         }
         let at = LINUX_6_18.find("tcp_probe: ").unwrap() + "tcp_probe: ".len();
         let fields = line.as_bytes().get(at..).unwrap_or_default();
-        if let Some(fast) = usual::probe(5, fields) {
+        if let Some(fast) = fast_path::probe(5, fields) {
             proptest::prop_assert_eq!(Ok(fast), probe(5, fields), "{}", line);
         }
     }

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Options of an agent.
+
+use tcp_probe::perf::Options;
+
+/// What an agent reads, where it sends, and how much it keeps.
+#[derive(Clone, Debug)]
+pub struct AgentOptions {
+    /// `HOST:PORT` of a collector's gRPC address.
+    pub to: String,
+    /// Name of this host, as the collector shows it.
+    pub host: String,
+    /// Events kept while the collector does not answer.
+    pub buffer_events: usize,
+    /// Which tracepoints to read, and how.
+    pub probe: Options,
+}

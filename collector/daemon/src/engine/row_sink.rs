@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A place where rows go. A new one is a file in `store/` and one line where
+//! the daemon makes its list (`run.rs`).
+
+use tidemark_pipeline::{EventRow, PostcardRow, ProbeRow, Stats};
+use tidemark_proto::telemetry::{ClockMapping, CollectorStatus};
+
+/// Takes the rows of the engine. Rows come in batches: a call costs little
+/// beside the work on its rows.
+pub trait RowSink: Send {
+    /// Takes reported packets, in ascending `order`.
+    fn postcards(&mut self, rows: &[PostcardRow]);
+
+    /// Takes tcp_probe samples, in ascending `order`.
+    fn probes(&mut self, _rows: &[ProbeRow]) {}
+
+    /// Takes an event. All rows with a lower `order` have come before it.
+    fn event(&mut self, _row: &EventRow) {}
+
+    /// Hands on what has gathered; called several times a second.
+    fn flush(&mut self) {}
+
+    /// Sets Unix time less the clock of reception times, ns.
+    fn set_unix_offset(&mut self, _unix_minus_rx_ns: i64) {}
+
+    /// Takes what is known of the capture as a whole; called every few seconds
+    /// and at the end.
+    fn standing(&mut self, _standing: &Standing) {}
+
+    /// Adds its counters to the status that subscribers see.
+    fn status(&self, _status: &mut CollectorStatus) {}
+
+    /// Completes everything.
+    ///
+    /// # Errors
+    /// When rows could not be completed where they go.
+    fn finish(self: Box<Self>) -> anyhow::Result<()> {
+        Ok(())
+    }
+}
+
+/// What is known of a capture as a whole.
+#[derive(Clone, Debug, Default)]
+pub struct Standing {
+    /// Clock mappings as last computed.
+    pub clocks: Vec<ClockMapping>,
+    /// Totals of the pipeline.
+    pub stats: Stats,
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What one system call has brought.
+
+use std::net::IpAddr;
+
+/// Messages received together, borrowed from the thread's buffers. An empty one
+/// says that after all nothing followed a batch with [`Received::more`].
+#[derive(Debug)]
+pub struct Received<'a> {
+    /// When the batch was taken from the kernel, Unix time.
+    pub rx_unix_ns: u64,
+    pub(super) messages: &'a [Message<'a>],
+    pub(super) more: bool,
+}
+
+impl<'a> Received<'a> {
+    pub(super) fn nothing() -> Self {
+        Self {
+            rx_unix_ns: 0,
+            messages: &[],
+            more: false,
+        }
+    }
+
+    /// Another batch, perhaps an empty one, follows at once.
+    #[must_use]
+    pub fn more(&self) -> bool {
+        self.more
+    }
+
+    /// The messages in order of reception.
+    pub fn messages(&self) -> impl Iterator<Item = &Message<'a>> {
+        self.messages.iter()
+    }
+
+    /// Every datagram with the address of its exporter, in order.
+    pub fn datagrams(&self) -> impl Iterator<Item = (IpAddr, &'a [u8])> {
+        self.messages.iter().flat_map(|message| {
+            message
+                .datagrams()
+                .map(|payload| (message.exporter, payload))
+        })
+    }
+}
+
+/// One or, coalesced by the kernel, several datagrams of one exporter.
+#[derive(Clone, Copy, Debug)]
+pub struct Message<'a> {
+    /// Source address of the datagrams.
+    pub exporter: IpAddr,
+    pub source_port: u16,
+    /// Their payloads one after the other.
+    pub bytes: &'a [u8],
+    /// Length of each but the last, which may be shorter.
+    pub(super) segment_bytes: usize,
+}
+
+impl<'a> Message<'a> {
+    /// UDP payload of each datagram.
+    #[inline]
+    pub fn datagrams(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        // An empty datagram has arrived too.
+        let empty: Option<&'a [u8]> = self.bytes.is_empty().then_some(&[]);
+        empty
+            .into_iter()
+            .chain(self.bytes.chunks(self.segment_bytes.max(1)))
+    }
+
+    /// Length of each datagram but the last.
+    #[must_use]
+    #[inline]
+    pub fn segment_bytes(&self) -> usize {
+        self.segment_bytes.max(1)
+    }
+
+    /// Number of datagrams.
+    #[must_use]
+    #[inline]
+    pub fn count(&self) -> usize {
+        self.bytes.len().div_ceil(self.segment_bytes.max(1)).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(bytes: &[u8], segment_bytes: usize) -> Message<'_> {
+        Message {
+            exporter: [192, 0, 2, 1].into(),
+            source_port: 1,
+            bytes,
+            segment_bytes,
+        }
+    }
+
+    #[test]
+    fn coalesced_messages_are_cut_apart() {
+        let whole = [1, 2, 3, 4, 5, 6, 7];
+        let three = message(&whole, 3);
+        assert_eq!(
+            three.datagrams().collect::<Vec<_>>(),
+            [&whole[..3], &whole[3..6], &whole[6..]]
+        );
+        assert_eq!(three.count(), 3);
+        assert_eq!(message(&whole, 7).count(), 1);
+        assert_eq!(message(&whole, 7).datagrams().count(), 1);
+    }
+
+    #[test]
+    fn an_empty_datagram_counts() {
+        assert_eq!(message(&[], 0).count(), 1);
+        assert_eq!(
+            message(&[], 0).datagrams().collect::<Vec<_>>(),
+            [&[0u8; 0][..]]
+        );
+    }
+}

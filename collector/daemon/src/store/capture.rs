@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Rows to a Parquet capture.
+
+use crate::engine::{RowSink, Standing};
+use crate::time::unix_ns;
+use anyhow::Context;
+use tidemark_capture::{CaptureWriter, ClockMeta};
+use tidemark_pipeline::{EventRow, PostcardRow, ProbeRow};
+use tidemark_proto::telemetry::CollectorStatus;
+
+/// Writes a capture and keeps its `capture.json` current.
+pub struct CaptureSink(pub CaptureWriter);
+
+impl RowSink for CaptureSink {
+    fn postcards(&mut self, rows: &[PostcardRow]) {
+        rows.iter().for_each(|row| self.0.postcard(row));
+    }
+
+    fn probes(&mut self, rows: &[ProbeRow]) {
+        rows.iter().for_each(|row| self.0.probe(row));
+    }
+
+    fn event(&mut self, row: &EventRow) {
+        self.0.event(row);
+    }
+
+    fn flush(&mut self) {
+        self.0.flush();
+    }
+
+    fn standing(&mut self, standing: &Standing) {
+        let lost = self.0.stats().lost();
+        let meta = self.0.meta_mut();
+        meta.clocks = standing.clocks.iter().map(ClockMeta::from).collect();
+        meta.stats = Some(standing.stats.clone());
+        meta.rows_lost = lost;
+        self.0.write_meta();
+    }
+
+    fn status(&self, status: &mut CollectorStatus) {
+        let stats = self.0.stats();
+        status.capture_rows = stats.written();
+        status.capture_rows_lost = stats.lost();
+    }
+
+    fn finish(self: Box<Self>) -> anyhow::Result<()> {
+        self.0.finish(unix_ns()).context("capture")?;
+        Ok(())
+    }
+}

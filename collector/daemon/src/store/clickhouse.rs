@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Rows to ClickHouse.
+
+use crate::engine::RowSink;
+use tidemark_clickhouse::ClickHouseSink;
+use tidemark_pipeline::{EventRow, PostcardRow, ProbeRow};
+
+impl RowSink for ClickHouseSink {
+    fn postcards(&mut self, rows: &[PostcardRow]) {
+        rows.iter().for_each(|row| self.postcard(row));
+    }
+
+    fn probes(&mut self, rows: &[ProbeRow]) {
+        rows.iter().for_each(|row| self.probe(row));
+    }
+
+    fn event(&mut self, row: &EventRow) {
+        ClickHouseSink::event(self, row);
+    }
+
+    fn flush(&mut self) {
+        ClickHouseSink::flush(self);
+    }
+
+    fn set_unix_offset(&mut self, unix_minus_rx_ns: i64) {
+        ClickHouseSink::set_unix_offset(self, unix_minus_rx_ns);
+    }
+
+    fn finish(self: Box<Self>) -> anyhow::Result<()> {
+        // What the server has not taken stays in the spool for the next start.
+        ClickHouseSink::finish(*self);
+        Ok(())
+    }
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The sinks of rows that the daemon has, one file each.
+
+mod capture;
+mod clickhouse;
+mod packets;
+
+pub use capture::CaptureSink;

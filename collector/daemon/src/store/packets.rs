@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Packets to the memory of the last seconds.
+
+use crate::engine::RowSink;
+use crate::packets::PacketMemory;
+use std::sync::Arc;
+use tidemark_pipeline::PostcardRow;
+
+impl RowSink for Arc<PacketMemory> {
+    fn postcards(&mut self, rows: &[PostcardRow]) {
+        self.add(rows);
+    }
+}

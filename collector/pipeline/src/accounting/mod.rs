@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Accounting layer: which reports are missing, late or doubled, and when each
+//! packet was at its node.
+//!
+//! Sequence numbers count datagrams per (exporter, node, hw_id). What passes
+//! this layer is a packet of a queue with unwrapped times, seen once.
+
+mod node;
+mod time;
+
+pub(crate) use node::Node;
+pub(crate) use time::{MAX_TIME_NS, Times};
+
+use crate::config::Config;
+use crate::flow::FlowHint;
+use crate::stats::Stats;
+use crate::wire::Received;
+use int_report::drop_reason::{DropClass, DropTable, describe};
+use int_report::sequence::{Outcome, StreamConfig, StreamKey, StreamTable};
+use int_report::{InnerPacket, Report};
+use rustc_hash::FxHashMap;
+use time::TimeError;
+
+/// Nodes that reports may name.
+const MAX_NODES: usize = 1024;
+/// (exporter, node, hw_id) streams.
+const MAX_STREAMS: usize = 4096;
+
+/// A packet whose report has been accounted for.
+#[derive(Clone, Copy)]
+pub(crate) struct Packet<'a> {
+    /// Index of the node.
+    pub node: u16,
+    pub rx_ns: u64,
+    pub times: Times,
+    pub report: &'a Report<'a>,
+    pub inner: &'a InnerPacket,
+    pub hint: Option<FlowHint>,
+}
+
+/// A report that counts: not doubled, with a plausible time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Accepted {
+    /// Index of the node.
+    pub node: u16,
+    pub times: Times,
+}
+
+/// Nodes and their streams of sequence numbers.
+#[derive(Debug)]
+pub(crate) struct Accounting {
+    nodes: Vec<Node>,
+    by_id: FxHashMap<u32, u16>,
+    /// Node of the report before: reports of a node come in runs.
+    last: u16,
+    streams: StreamTable,
+    /// The datagram at hand was seen before.
+    duplicate: bool,
+}
+
+impl Accounting {
+    pub fn new() -> Self {
+        Self {
+            nodes: Vec::new(),
+            by_id: FxHashMap::default(),
+            last: 0,
+            streams: StreamTable::new(StreamConfig::default(), MAX_STREAMS),
+            duplicate: false,
+        }
+    }
+
+    /// All nodes seen, in the order of their indexes.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    #[inline]
+    pub fn node(&self, node: u16) -> Option<&Node> {
+        self.nodes.get(usize::from(node))
+    }
+
+    #[inline]
+    pub fn node_mut(&mut self, node: u16) -> Option<&mut Node> {
+        self.nodes.get_mut(usize::from(node))
+    }
+
+    /// Adds the totals of this layer.
+    pub fn add_to(&self, stats: &mut Stats) {
+        let streams = self.streams.total();
+        stats.reports_lost = streams.lost;
+        stats.reports_late = streams.late;
+        stats.reports_stale = streams.stale;
+        stats.stream_restarts = streams.restarts;
+        stats.streams_refused = self.streams.refused();
+        stats.negative_delays = self.nodes.iter().map(|n| n.time.negative_delays).sum();
+    }
+
+    /// Accounts for a report; `None` when it is counted and goes no further.
+    #[inline(always)]
+    pub fn accept(
+        &mut self,
+        config: &Config,
+        received: &Received<'_>,
+        stats: &mut Stats,
+    ) -> Option<Accepted> {
+        let report = received.report;
+        let Some(index) = self.index(config, report.node_id, received.rx_ns) else {
+            stats.nodes_refused += 1;
+            return None;
+        };
+        let node = self.nodes.get_mut(usize::from(index))?;
+        if !node.configured {
+            stats.reports_unconfigured_node += 1;
+        }
+        let times = node.time.times(report);
+        if report.first_in_datagram {
+            self.duplicate = false;
+            // A number with an impossible time is no evidence of anything.
+            if times != Err(TimeError::Implausible) {
+                let key = StreamKey {
+                    exporter: received.exporter,
+                    node_id: report.node_id,
+                    hw_id: report.hw_id,
+                    sequence_bits: report.sequence_bits,
+                };
+                let time_ns = times.ok().map(|t| t.egress_ns.max(t.ingress_ns));
+                let outcome = self.streams.observe(key, report.sequence, time_ns);
+                self.duplicate = outcome == Some(Outcome::Duplicate);
+                node.lost_before = node.lost_before.saturating_add(lost_by(outcome));
+            }
+        }
+        if self.duplicate {
+            stats.reports_duplicate += 1;
+            return None;
+        }
+        match times {
+            Ok(times) => Some(Accepted { node: index, times }),
+            Err(TimeError::Missing) => {
+                stats.reports_without_time += 1;
+                None
+            }
+            Err(TimeError::Implausible) => {
+                stats.reports_implausible_time += 1;
+                None
+            }
+        }
+    }
+
+    /// Whether a report tells of one packet at a queue: it is no summary of
+    /// losses elsewhere and no drop for another reason.
+    #[inline(always)]
+    pub fn is_of_queue(&mut self, packet: &Packet<'_>, stats: &mut Stats) -> bool {
+        let Some(node) = self.nodes.get_mut(usize::from(packet.node)) else {
+            return false;
+        };
+        node.last_rx_ns = node.last_rx_ns.max(packet.rx_ns);
+        let report = packet.report;
+        if let Some(drops) = report.summary_drops {
+            stats.drop_summaries += 1;
+            stats.summarised_drops += u64::from(drops);
+            return false;
+        }
+        if report.dropped && !is_queue_loss(node.config.drop_codes, report.drop_reason) {
+            stats.drops_not_of_queue += 1;
+            return false;
+        }
+        true
+    }
+
+    /// The node's clock restarted.
+    pub fn restart(&mut self, node: u16, rx_ns: u64) {
+        if let Some(node) = self.node_mut(node) {
+            node.first_rx_ns = rx_ns;
+            node.idle_mark_ns = 0;
+        }
+    }
+
+    #[inline]
+    fn index(&mut self, config: &Config, node_id: u32, rx_ns: u64) -> Option<u16> {
+        let last = self.nodes.get(usize::from(self.last));
+        if last.is_some_and(|n| n.id == node_id) {
+            return Some(self.last);
+        }
+        self.last = self.find(config, node_id, rx_ns)?;
+        Some(self.last)
+    }
+
+    fn find(&mut self, config: &Config, node_id: u32, rx_ns: u64) -> Option<u16> {
+        if let Some(&i) = self.by_id.get(&node_id) {
+            return Some(i);
+        }
+        if self.nodes.len() >= MAX_NODES {
+            return None;
+        }
+        let i = self.nodes.len() as u16;
+        self.nodes.push(Node::new(
+            node_id,
+            config.nodes.get(&node_id),
+            config.max_clock_step_ms,
+            rx_ns,
+        ));
+        self.by_id.insert(node_id, i);
+        Some(i)
+    }
+}
+
+/// Reports found missing by a datagram.
+#[inline]
+fn lost_by(outcome: Option<Outcome>) -> i32 {
+    match outcome {
+        Some(Outcome::Gap { lost }) => i32::try_from(lost).unwrap_or(i32::MAX),
+        // Late ones were counted as lost before, but for those from before the
+        // first report, which are few and early.
+        Some(Outcome::Late) => -1,
+        _ => 0,
+    }
+}
+
+/// Reports that give no reason are taken for queue losses: v1 and v0.5
+/// programs report nothing else.
+#[inline]
+fn is_queue_loss(table: DropTable, reason: Option<u8>) -> bool {
+    reason.is_none_or(|code| {
+        let class = describe(table, code).0;
+        class.is_queue_loss() || class == DropClass::Unknown
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use int_report::InnerError;
+    use std::net::{IpAddr, Ipv4Addr};
+
+    const NO_INNER: InnerError = InnerError::NoPacket;
+
+    fn accept(
+        accounting: &mut Accounting,
+        stats: &mut Stats,
+        node_id: u32,
+        sequence: u32,
+        first_in_datagram: bool,
+    ) -> Option<Accepted> {
+        let report = Report {
+            node_id,
+            sequence,
+            sequence_bits: 22,
+            ingress_ts: Some(1_000 + u64::from(sequence)),
+            egress_ts: Some(2_000 + u64::from(sequence)),
+            first_in_datagram,
+            ..Report::default()
+        };
+        let received = Received {
+            exporter: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            rx_ns: 5,
+            report: &report,
+            inner: Err(&NO_INNER),
+            hint: None,
+        };
+        accounting.accept(&Config::default(), &received, stats)
+    }
+
+    #[test]
+    fn a_gap_is_told_once_and_taken_back_when_it_closes() {
+        let (mut a, mut stats) = (Accounting::new(), Stats::default());
+        accept(&mut a, &mut stats, 7, 1, true).unwrap();
+        accept(&mut a, &mut stats, 7, 5, true).unwrap();
+        assert_eq!(a.node_mut(0).unwrap().take_lost(), 3);
+        assert_eq!(a.node_mut(0).unwrap().take_lost(), 0);
+        accept(&mut a, &mut stats, 7, 3, true).unwrap();
+        assert_eq!(a.node_mut(0).unwrap().take_lost(), -1);
+        a.add_to(&mut stats);
+        assert_eq!((stats.reports_lost, stats.reports_late), (2, 1));
+    }
+
+    #[test]
+    fn all_reports_of_a_doubled_datagram_are_doubles() {
+        let (mut a, mut stats) = (Accounting::new(), Stats::default());
+        for _ in 0..2 {
+            accept(&mut a, &mut stats, 7, 1, true);
+            accept(&mut a, &mut stats, 7, 1, false);
+        }
+        assert_eq!(stats.reports_duplicate, 2);
+        assert!(accept(&mut a, &mut stats, 7, 2, true).is_some());
+    }
+
+    #[test]
+    fn nodes_are_bounded() {
+        let (mut a, mut stats) = (Accounting::new(), Stats::default());
+        for id in 0..MAX_NODES as u32 + 3 {
+            accept(&mut a, &mut stats, id, 1, true);
+        }
+        assert_eq!((a.nodes().len(), stats.nodes_refused), (MAX_NODES, 3));
+        assert!(accept(&mut a, &mut stats, 0, 2, true).is_some());
+    }
+}

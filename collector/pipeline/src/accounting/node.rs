@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One node: its clock, its units, and the losses not yet told.
+
+use super::time::NodeTime;
+use crate::config::{DEFAULT_WIRE_OVERHEAD_BYTES, NodeConfig};
+
+/// State of one node.
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub id: u32,
+    pub time: NodeTime,
+    pub config: NodeConfig,
+    /// The configuration names this node.
+    pub configured: bool,
+    /// Reception of the first report since the clock started, and of the last.
+    pub first_rx_ns: u64,
+    pub last_rx_ns: u64,
+    /// Watermark given last while the node was silent.
+    pub idle_mark_ns: u64,
+    /// Reports missing, to be told with the next row; negative when missing ones
+    /// came late.
+    pub(super) lost_before: i32,
+    depth_unit_bytes: u64,
+    /// Port and wire overhead looked up last.
+    last_overhead: Option<(u32, u32)>,
+}
+
+impl Node {
+    /// `config`: `None` when the configuration does not name the node.
+    pub fn new(id: u32, config: Option<&NodeConfig>, max_clock_step_ms: u32, rx_ns: u64) -> Self {
+        let configured = config.is_some();
+        let config = config.cloned().unwrap_or_default();
+        Self {
+            id,
+            time: NodeTime::new(&config, max_clock_step_ms),
+            depth_unit_bytes: config.depth_unit_bytes().into(),
+            config,
+            configured,
+            first_rx_ns: rx_ns,
+            last_rx_ns: rx_ns,
+            idle_mark_ns: 0,
+            lost_before: 0,
+            last_overhead: None,
+        }
+    }
+
+    /// Reports missing before the row at hand. They are told once.
+    #[inline]
+    pub fn take_lost(&mut self) -> i32 {
+        std::mem::take(&mut self.lost_before)
+    }
+
+    /// Bytes of an occupancy or limit in the node's unit.
+    #[inline]
+    pub fn depth_bytes(&self, depth: u32) -> u64 {
+        u64::from(depth) * self.depth_unit_bytes
+    }
+
+    /// Bytes beyond the IP length that a packet takes on the wire of a port.
+    #[inline]
+    pub fn wire_overhead_bytes(&mut self, port: u32) -> u32 {
+        if let Some((last, bytes)) = self.last_overhead
+            && last == port
+        {
+            return bytes;
+        }
+        let bytes = self
+            .config
+            .ports
+            .get(&port)
+            .map_or(DEFAULT_WIRE_OVERHEAD_BYTES, |p| p.wire_overhead_bytes);
+        self.last_overhead = Some((port, bytes));
+        bytes
+    }
+}

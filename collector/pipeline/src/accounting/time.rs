@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A node's clock: from the timestamps of reports to ns that do not wrap.
+
+use crate::config::NodeConfig;
+use int_report::Report;
+
+/// Reports may be this much older than the youngest.
+const MAX_BACKWARD_NS: u64 = 2_000_000_000;
+/// No clock counts further (146 years): sums of times stay within 64 bits.
+pub(crate) const MAX_TIME_NS: u64 = 1 << 62;
+/// This many reports in a row that agree on another time make a restart.
+const RESTART_CONFIRMATIONS: u32 = 8;
+
+/// Times of a report in ns, unwrapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Times {
+    pub ingress_ns: u64,
+    /// 0 when dropped.
+    pub egress_ns: u64,
+    /// The node's clock restarted with this report.
+    pub restarted: bool,
+}
+
+/// Why a report has no usable time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TimeError {
+    /// Neither timestamp is in the report.
+    Missing,
+    /// Too far from the node's other reports.
+    Implausible,
+}
+
+/// The unwrapped time axis of one node.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct NodeTime {
+    /// Bits of the clock behind the timestamps.
+    mask: u64,
+    tick_ns: u64,
+    last_ticks: Option<u64>,
+    max_ns: u64,
+    /// Reports in a row that agree on an implausible time.
+    suspects: u32,
+    suspect_ns: u64,
+    max_forward_ns: u64,
+    /// Reports whose egress timestamp is before their ingress timestamp.
+    pub negative_delays: u64,
+}
+
+impl NodeTime {
+    pub fn new(config: &NodeConfig, max_clock_step_ms: u32) -> Self {
+        Self {
+            mask: if config.time_bits >= 64 {
+                u64::MAX
+            } else {
+                (1u64 << config.time_bits) - 1
+            },
+            tick_ns: config.time_unit.ns(),
+            last_ticks: None,
+            max_ns: 0,
+            suspects: 0,
+            suspect_ns: 0,
+            max_forward_ns: u64::from(max_clock_step_ms) * 1_000_000,
+            negative_delays: 0,
+        }
+    }
+
+    /// Latest time seen, ns.
+    #[inline]
+    pub fn max_ns(&self) -> u64 {
+        self.max_ns
+    }
+
+    /// Times of a report on the node's unwrapped time axis.
+    ///
+    /// The fast path takes a packet that left after all others, on a clock of 64
+    /// bits of ns: there is nothing to work out. Its plain form is
+    /// [`NodeTime::times_slow`]; a property test below holds both equal.
+    /// Justified by the benchmark row "decode, flow, join, intervals".
+    #[inline]
+    pub fn times(&mut self, report: &Report<'_>) -> Result<Times, TimeError> {
+        if let (Some(ingress_ns), Some(egress_ns)) = (report.ingress_ts, report.egress_ts)
+            && self.mask == u64::MAX
+            && self.tick_ns == 1
+            && !report.dropped
+            && self.last_ticks.is_some()
+            && (self.max_ns..=MAX_TIME_NS).contains(&egress_ns)
+            && egress_ns - self.max_ns <= self.max_forward_ns
+            && ingress_ns <= egress_ns
+            && egress_ns > 0
+        {
+            self.suspects = 0;
+            self.last_ticks = Some(egress_ns);
+            self.max_ns = egress_ns;
+            return Ok(Times {
+                ingress_ns,
+                egress_ns,
+                restarted: false,
+            });
+        }
+        self.times_slow(report)
+    }
+
+    fn times_slow(&mut self, report: &Report<'_>) -> Result<Times, TimeError> {
+        let latest = if report.dropped {
+            report.ingress_ts.or(report.egress_ts)
+        } else {
+            report.egress_ts.or(report.ingress_ts)
+        };
+        let raw = latest.ok_or(TimeError::Missing)?;
+        let (time_ns, restarted) = self.follow(raw)?;
+        if report.dropped {
+            return Ok(Times {
+                ingress_ns: time_ns,
+                egress_ns: 0,
+                restarted,
+            });
+        }
+        let delay_ns = match (report.ingress_ts, report.egress_ts) {
+            (Some(ingress), Some(egress)) => self.delay_ns(ingress, egress),
+            _ => 0,
+        };
+        Ok(Times {
+            ingress_ns: time_ns.saturating_sub(delay_ns),
+            // 0 is kept for "dropped".
+            egress_ns: time_ns.max(1),
+            restarted,
+        })
+    }
+
+    /// Moves the time axis to a timestamp. Returns its time in ns, and whether
+    /// the clock restarted.
+    fn follow(&mut self, raw: u64) -> Result<(u64, bool), TimeError> {
+        let mut ticks = self.unwrap(raw);
+        let mut time_ns = ticks.saturating_mul(self.tick_ns);
+        if time_ns > MAX_TIME_NS {
+            return Err(TimeError::Implausible);
+        }
+        let mut restarted = false;
+        if self.last_ticks.is_some() {
+            let back = self.max_ns.saturating_sub(time_ns);
+            let forward = time_ns.saturating_sub(self.max_ns);
+            if back > MAX_BACKWARD_NS || forward > self.max_forward_ns {
+                let agrees =
+                    self.suspects > 0 && time_ns.abs_diff(self.suspect_ns) < MAX_BACKWARD_NS;
+                self.suspects = if agrees { self.suspects + 1 } else { 1 };
+                self.suspect_ns = time_ns;
+                if self.suspects < RESTART_CONFIRMATIONS {
+                    return Err(TimeError::Implausible);
+                }
+                restarted = true;
+                self.max_ns = 0;
+                ticks = raw & self.mask;
+                time_ns = ticks.saturating_mul(self.tick_ns);
+            }
+        }
+        self.suspects = 0;
+        if self.last_ticks.is_none_or(|last| ticks > last) || restarted {
+            self.last_ticks = Some(ticks);
+        }
+        self.max_ns = self.max_ns.max(time_ns);
+        Ok((time_ns, restarted))
+    }
+
+    /// A timestamp without its wraps, nearest to the last one.
+    #[inline]
+    fn unwrap(&self, raw: u64) -> u64 {
+        let raw = raw & self.mask;
+        // 64 bits do not wrap in the life of a switch.
+        let Some(last) = self.last_ticks.filter(|_| self.mask != u64::MAX) else {
+            return raw;
+        };
+        let forward = raw.wrapping_sub(last) & self.mask;
+        if forward <= self.mask / 2 {
+            last.saturating_add(forward)
+        } else {
+            last.saturating_sub((self.mask - forward).saturating_add(1))
+        }
+    }
+
+    fn delay_ns(&mut self, ingress: u64, egress: u64) -> u64 {
+        let ticks = egress.wrapping_sub(ingress) & self.mask;
+        if ticks > self.mask / 2 {
+            self.negative_delays += 1;
+            return 0;
+        }
+        ticks.saturating_mul(self.tick_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::TimeUnit;
+    use proptest::prelude::*;
+
+    fn node_time(time_unit: TimeUnit, time_bits: u8) -> NodeTime {
+        let config = NodeConfig {
+            time_unit,
+            time_bits,
+            ..NodeConfig::default()
+        };
+        NodeTime::new(&config, 60_000)
+    }
+
+    fn report(ingress_ts: Option<u64>, egress_ts: Option<u64>, dropped: bool) -> Report<'static> {
+        Report {
+            ingress_ts,
+            egress_ts,
+            dropped,
+            ..Report::default()
+        }
+    }
+
+    #[test]
+    fn microseconds_of_32_bits_wrap() {
+        let mut time = node_time(TimeUnit::Us, 32);
+        let near_end = u64::from(u32::MAX) - 10;
+        let before = time
+            .times(&report(Some(near_end), Some(near_end + 4), false))
+            .unwrap();
+        assert_eq!(before.egress_ns - before.ingress_ns, 4_000);
+        let after = time.times(&report(Some(0), Some(9), false)).unwrap();
+        assert_eq!(after.egress_ns - after.ingress_ns, 9_000);
+        assert_eq!(after.egress_ns - before.egress_ns, 16_000);
+        let older = time
+            .times(&report(Some(near_end), Some(near_end + 1), false))
+            .unwrap();
+        assert_eq!(before.egress_ns - older.egress_ns, 3_000);
+    }
+
+    #[test]
+    fn a_restart_needs_several_reports_that_agree() {
+        let mut time = node_time(TimeUnit::Ns, 64);
+        time.times(&report(Some(1 << 40), Some(1 << 40), false))
+            .unwrap();
+        for i in 1..RESTART_CONFIRMATIONS as u64 {
+            let early = report(Some(i), Some(i + 1), false);
+            assert_eq!(time.times(&early), Err(TimeError::Implausible));
+        }
+        let times = time.times(&report(Some(50), Some(60), false)).unwrap();
+        assert_eq!((times.egress_ns, times.restarted), (60, true));
+    }
+
+    proptest! {
+        #[test]
+        fn the_fast_path_agrees_with_the_slow_path(
+            reports in prop::collection::vec(
+                (
+                    prop::option::weighted(0.95, prop_oneof![8 => 0u64..5_000_000_000, 1 => any::<u64>()]),
+                    prop::option::weighted(0.95, prop_oneof![8 => 0u64..1_000_000, 1 => any::<u64>()]),
+                    prop::bool::weighted(0.1),
+                ),
+                1..100,
+            ),
+            micro in any::<bool>(),
+        ) {
+            let unit = if micro { TimeUnit::Us } else { TimeUnit::Ns };
+            let (mut fast, mut slow) = (node_time(unit, 64), node_time(unit, 64));
+            let mut now = 0u64;
+            for (ingress, delay, dropped) in reports {
+                now += 1_000_000;
+                let ingress = ingress.map(|i| i.wrapping_add(now));
+                let egress = delay.map(|d| ingress.unwrap_or(now).wrapping_add(d));
+                let report = report(ingress, egress, dropped);
+                prop_assert_eq!(fast.times(&report), slow.times_slow(&report));
+                prop_assert_eq!(&fast, &slow);
+            }
+        }
+    }
+}

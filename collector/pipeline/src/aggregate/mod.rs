@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Interval records from rows. The result depends on the rows and their order
+//! alone, so that a replayed capture gives what was sent live.
+
+mod flow;
+mod flows;
+mod histogram;
+mod interval;
+mod link;
+mod links;
+mod node;
+mod open;
+
+use crate::rows::{Event, EventRow, FlowRow, PostcardRow, ProbeRow};
+use node::NodeIntervals;
+use rustc_hash::FxHashMap;
+use std::net::IpAddr;
+use tidemark_proto::telemetry::{
+    CongestionState, FlowEvent, FlowInfo, FlowKey, Retransmit, Update, flow_event,
+};
+
+/// Flows, events and clocks are handed on at once when so many have gathered.
+const MAX_GATHERED: usize = 4096;
+
+/// What decides how rows become interval records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct AggregateConfig {
+    /// Length of an interval.
+    pub interval_ns: u64,
+    /// How much later than a younger row a row may come and still count in its
+    /// own interval.
+    pub reorder_ns: u64,
+    /// Intervals are handed on when at least this much is complete.
+    pub publish_ns: u64,
+}
+
+impl From<&crate::Config> for AggregateConfig {
+    fn from(c: &crate::Config) -> Self {
+        Self {
+            interval_ns: u64::from(c.interval_ms.max(1)) * 1_000_000,
+            reorder_ns: u64::from(c.reorder_ms) * 1_000_000,
+            publish_ns: u64::from(c.publish_ms) * 1_000_000,
+        }
+    }
+}
+
+/// Rows that could not be counted in the interval they belong to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OutOfWindow {
+    /// Too late: counted in the oldest open interval.
+    pub late: u64,
+    /// Too far ahead: counted in the youngest open interval.
+    pub ahead: u64,
+    /// Of egress queues beyond the bound per node: not counted.
+    pub links_refused: u64,
+}
+
+/// Builds interval records.
+#[derive(Debug)]
+pub struct Aggregator {
+    config: AggregateConfig,
+    nodes: Vec<NodeIntervals>,
+    node_index: FxHashMap<u32, usize>,
+    last_node: usize,
+    gathered: Update,
+    outside: OutOfWindow,
+}
+
+impl Aggregator {
+    /// An aggregator that has seen nothing; an interval is at least 1 ns long.
+    pub fn new(config: AggregateConfig) -> Self {
+        Self {
+            config: AggregateConfig {
+                interval_ns: config.interval_ns.max(1),
+                ..config
+            },
+            nodes: Vec::new(),
+            node_index: FxHashMap::default(),
+            last_node: 0,
+            gathered: Update::default(),
+            outside: OutOfWindow::default(),
+        }
+    }
+
+    /// Rows counted elsewhere than where they belong.
+    pub fn out_of_window(&self) -> OutOfWindow {
+        self.outside
+    }
+
+    #[inline]
+    fn position(&mut self, node_id: u32) -> usize {
+        if self
+            .nodes
+            .get(self.last_node)
+            .is_some_and(|n| n.node_id() == node_id)
+        {
+            return self.last_node;
+        }
+        self.find(node_id)
+    }
+
+    #[cold]
+    fn find(&mut self, node_id: u32) -> usize {
+        self.last_node = match self.node_index.get(&node_id) {
+            Some(&i) => i,
+            None => {
+                self.nodes.push(NodeIntervals::new(node_id, self.config));
+                self.node_index.insert(node_id, self.nodes.len() - 1);
+                self.nodes.len() - 1
+            }
+        };
+        self.last_node
+    }
+
+    fn node(&mut self, node_id: u32) -> &mut NodeIntervals {
+        let i = self.position(node_id);
+        &mut self.nodes[i]
+    }
+
+    /// Takes a packet; gives the update that became complete by it.
+    #[inline]
+    pub fn postcard(&mut self, row: &PostcardRow) -> Option<Update> {
+        if self.count(row) {
+            self.close_due()
+        } else {
+            None
+        }
+    }
+
+    /// Takes a packet; true when [`Aggregator::close_due`] has something to do.
+    #[inline(always)]
+    pub(crate) fn count(&mut self, row: &PostcardRow) -> bool {
+        let i = self.position(row.node_id);
+        let Some(node) = self.nodes.get_mut(i) else {
+            return false;
+        };
+        node.postcard(row, &mut self.outside);
+        node.due().is_some()
+    }
+
+    /// Closes what is due at the node of the last packet.
+    #[cold]
+    pub(crate) fn close_due(&mut self) -> Option<Update> {
+        let node = self.nodes.get(self.last_node)?;
+        let to_ns = node.due()?;
+        self.close(node.node_id(), to_ns)
+    }
+
+    /// Takes a sample.
+    #[inline]
+    pub fn probe(&mut self, row: &ProbeRow) {
+        let i = self.position(row.node_id);
+        if let Some(node) = self.nodes.get_mut(i) {
+            node.probe(row, &mut self.outside);
+        }
+    }
+
+    /// Takes an event; gives the update that became complete by it.
+    pub fn event(&mut self, row: &EventRow) -> Option<Update> {
+        match &row.event {
+            Event::Flow(f) => self.gathered.flows.push(flow_info(f)),
+            Event::Retransmit {
+                flow_id, time_ns, ..
+            } => self.gathered.events.push(FlowEvent {
+                flow_id: *flow_id,
+                time_ns: *time_ns,
+                event: Some(flow_event::Event::Retransmit(Retransmit {})),
+            }),
+            Event::CongestionState {
+                flow_id,
+                time_ns,
+                state,
+                ..
+            } => self.gathered.events.push(FlowEvent {
+                flow_id: *flow_id,
+                time_ns: *time_ns,
+                event: Some(flow_event::Event::CongestionState(CongestionState {
+                    state: u32::from(*state),
+                })),
+            }),
+            Event::Host { .. } => {}
+            Event::Clock(mapping) => self.gathered.clocks.push(mapping.clone()),
+            Event::Watermark { node_id, time_ns } => return self.close(*node_id, *time_ns),
+            Event::Restart { node_id, .. } => {
+                let update = self.close(*node_id, u64::MAX);
+                self.node(*node_id).restart();
+                return update;
+            }
+        }
+        let g = &self.gathered;
+        (g.flows.len() + g.events.len() + g.clocks.len() >= MAX_GATHERED)
+            .then(|| std::mem::take(&mut self.gathered))
+    }
+
+    fn close(&mut self, node_id: u32, to_ns: u64) -> Option<Update> {
+        let mut update = std::mem::take(&mut self.gathered);
+        let closed = if to_ns == u64::MAX {
+            self.node(node_id).end(&mut update)
+        } else {
+            self.node(node_id).close(to_ns, &mut update)
+        };
+        if closed {
+            Some(update)
+        } else {
+            self.gathered = update;
+            None
+        }
+    }
+
+    /// Closes everything.
+    pub fn finish(&mut self) -> Option<Update> {
+        let mut update = std::mem::take(&mut self.gathered);
+        let mut ids: Vec<u32> = self.node_index.keys().copied().collect();
+        ids.sort_unstable();
+        for id in ids {
+            self.node(id).end(&mut update);
+        }
+        (update != Update::default()).then_some(update)
+    }
+}
+
+/// An address in network order.
+pub fn address_bytes(address: IpAddr) -> Vec<u8> {
+    match address {
+        IpAddr::V4(a) => a.octets().to_vec(),
+        IpAddr::V6(a) => a.octets().to_vec(),
+    }
+}
+
+/// The flow as the telemetry contract describes it.
+pub fn flow_info(f: &FlowRow) -> FlowInfo {
+    FlowInfo {
+        flow_id: f.flow_id,
+        key: Some(FlowKey {
+            src: address_bytes(f.key.src),
+            dst: address_bytes(f.key.dst),
+            src_port: f.key.src_port.into(),
+            dst_port: f.key.dst_port.into(),
+            protocol: f.key.protocol.into(),
+        }),
+        first_seen_ns: f.first_seen_ns,
+        probed: f.probed,
+        handshake_rtt_ns: f.handshake_rtt_ns,
+        mss_bytes: f.mss_bytes,
+    }
+}
+
+#[cfg(test)]
+mod tests;

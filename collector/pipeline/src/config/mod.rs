@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Configuration of the pipeline: the nodes and their units, and its bounds.
+
+mod node;
+mod profile;
+
+pub use node::{
+    DEFAULT_QUEUE_OVERHEAD_BYTES, DEFAULT_WIRE_OVERHEAD_BYTES, DepthUnit, NodeConfig, PortConfig,
+    TimeUnit, proto_nodes,
+};
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use thiserror::Error;
+
+/// Everything the pipeline needs to know before the first report.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Node id to semantics. A node that is not listed gets
+    /// [`NodeConfig::default`] and is counted as unconfigured.
+    pub nodes: BTreeMap<u32, NodeConfig>,
+    /// Length of the interval records, aligned to multiples of itself.
+    pub interval_ms: u32,
+    /// Time by which a report may be later than a younger one and still fall
+    /// into its own interval. Queueing delay comes on top of it.
+    pub reorder_ms: u32,
+    /// Interval records are handed on at least this much switch time at once.
+    pub publish_ms: u32,
+    /// Longest wait of a data packet for the tcp_probe sample that shows the
+    /// state it left under; must exceed the round-trip times of interest.
+    pub join_wait_ms: u32,
+    /// tcp_probe records are held back this long, so that the reports of the
+    /// packets they acknowledge are there first.
+    pub probe_hold_ms: u32,
+    /// Whether any tcp_probe source exists; without one nothing waits.
+    pub join: bool,
+    /// Host whose tcp_probe clock also stamps the reception of reports.
+    pub local_host: Option<String>,
+    /// Most flows remembered; the flow idle longest is evicted first.
+    pub max_flows: usize,
+    /// Most packets waiting for their sample.
+    pub max_pending: usize,
+    /// A report whose time is further off than this is held to be a restart
+    /// of the switch's clock once several agree.
+    pub max_clock_step_ms: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            nodes: BTreeMap::new(),
+            interval_ms: 10,
+            reorder_ms: 200,
+            publish_ms: 50,
+            join_wait_ms: 500,
+            probe_hold_ms: 20,
+            join: true,
+            local_host: None,
+            max_flows: 65_536,
+            max_pending: 1 << 20,
+            max_clock_step_ms: 60_000,
+        }
+    }
+}
+
+impl Config {
+    /// Checks ranges and every node.
+    ///
+    /// # Errors
+    /// The first value that cannot be used, with its place.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let range = |key: &str, value: u64, low: u64, high: u64| {
+            if (low..=high).contains(&value) {
+                Ok(())
+            } else {
+                Err(ConfigError::new(
+                    key,
+                    format!("{value} is outside {low}..={high}"),
+                ))
+            }
+        };
+        range("interval_ms", self.interval_ms.into(), 1, 60_000)?;
+        range("reorder_ms", self.reorder_ms.into(), 0, 60_000)?;
+        range("publish_ms", self.publish_ms.into(), 0, 60_000)?;
+        range("join_wait_ms", self.join_wait_ms.into(), 0, 60_000)?;
+        range("probe_hold_ms", self.probe_hold_ms.into(), 0, 10_000)?;
+        range("max_flows", self.max_flows as u64, 16, 1 << 28)?;
+        range("max_pending", self.max_pending as u64, 1024, 1 << 28)?;
+        range(
+            "max_clock_step_ms",
+            self.max_clock_step_ms.into(),
+            100,
+            3_600_000,
+        )?;
+        for (id, node) in &self.nodes {
+            node.validate(&format!("nodes.{id}"))?;
+        }
+        Ok(())
+    }
+}
+
+/// A configuration value that cannot be used.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{key}: {what}")]
+pub struct ConfigError {
+    /// Dotted path of the key.
+    pub key: String,
+    /// What is wrong with it and what it may be.
+    pub what: String,
+}
+
+impl ConfigError {
+    fn new(key: impl Into<String>, what: impl Into<String>) -> Self {
+        Self {
+            key: key.into(),
+            what: what.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_need_their_size() {
+        let mut c = Config::default();
+        c.nodes.insert(
+            7,
+            NodeConfig {
+                depth_unit: DepthUnit::Cells,
+                ..NodeConfig::default()
+            },
+        );
+        let e = c.validate().unwrap_err();
+        assert_eq!(e.key, "nodes.7.cell_bytes");
+        c.nodes.get_mut(&7).unwrap().cell_bytes = Some(80);
+        c.validate().unwrap();
+        assert_eq!(c.nodes[&7].depth_unit_bytes(), 80);
+    }
+
+    #[test]
+    fn zero_interval_is_refused() {
+        let c = Config {
+            interval_ms: 0,
+            ..Config::default()
+        };
+        assert_eq!(c.validate().unwrap_err().key, "interval_ms");
+    }
+}

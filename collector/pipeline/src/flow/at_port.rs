@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A flow at one egress port: which of its sequence numbers came by, which of
+//! its packets wait for a sample, and the queueing delay its ACKs tell of.
+
+use super::segment::Segment;
+use crate::prefetch;
+use crate::ring::Ring;
+
+/// Unacknowledged segments remembered per flow and port, beside those that wait
+/// for a sample.
+const MAX_UNACKED: usize = 16_384;
+/// Ranges never seen, remembered per flow and port.
+const MAX_HOLES: usize = 64;
+/// After a retransmission the smoothed values need so many samples to agree.
+const SETTLE_SAMPLES: u32 = 24;
+/// Gain of the kernel's srtt.
+const GAIN: f64 = 1.0 / 8.0;
+/// Samples before a base RTT is given when the SYN was not reported.
+const WARM_UP_SAMPLES: u32 = 32;
+
+/// A retransmitted packet that waits for a sample.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Waiting {
+    /// When it left its host, by the host's clock.
+    pub host_ns: u64,
+    /// Position in the pipeline's queue.
+    pub position: u64,
+}
+
+/// A flow at one egress port. Fields stand in the order in which a packet needs
+/// them.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub(crate) struct FlowAtPort {
+    pub port: u32,
+    pub node: u16,
+    /// One beyond the highest sequence number seen; 0 before the first.
+    max_end: u64,
+    /// Never seen ranges below `max_end`.
+    holes: Vec<Hole>,
+    settle: u32,
+    delays: u32,
+    smoothed_delay_ns: f64,
+    /// In the order of sequence numbers.
+    segments: Ring<Segment>,
+    /// Where those begin among them that no sample has shown yet.
+    first_waiting: u64,
+    pub wait_time: Ring<Waiting>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Hole {
+    start: u64,
+    end: u64,
+    /// When the segment after it came to the switch.
+    ingress_ns: u64,
+}
+
+/// How a segment stands to those before it at a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// Beyond everything that had come to the switch before it. (Its report may
+    /// come late: drops are reported at once, the others when they leave.)
+    New,
+    /// Fills a range never seen here: reordered, or lost before this port.
+    Hole,
+    /// Seen before.
+    Again,
+}
+
+/// What an acknowledgement tells about the segments it covers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Acked {
+    /// Latest egress time among the acknowledged segments.
+    pub egress_ns: u64,
+}
+
+/// Forgets waiting packets that have been handed on meanwhile: the first of
+/// those that wait for a time holds up the others.
+#[cold]
+fn forget_waiting(list: &mut Ring<Waiting>, first_position: u64) {
+    while list.front().is_some_and(|w| w.position < first_position) {
+        list.pop_front();
+    }
+}
+
+impl FlowAtPort {
+    pub fn new(node: u16, port: u32) -> Self {
+        Self {
+            node,
+            port,
+            max_end: 0,
+            holes: Vec::new(),
+            segments: Ring::default(),
+            first_waiting: 0,
+            wait_time: Ring::default(),
+            smoothed_delay_ns: 0.0,
+            delays: 0,
+            settle: 0,
+        }
+    }
+
+    /// The SYN's queueing delay starts the smoothing, as the SYN's RTT starts
+    /// the kernel's.
+    pub fn syn(&mut self, delay_ns: u64) {
+        self.smoothed_delay_ns = delay_ns as f64;
+        self.delays = WARM_UP_SAMPLES;
+    }
+
+    /// Notes that a segment `[seq, end)` came to the switch at `ingress_ns`.
+    #[inline]
+    pub fn arrival(&mut self, seq: u64, end: u64, ingress_ns: u64) -> Arrival {
+        let max_end = self.max_end;
+        if seq >= max_end {
+            if seq > max_end && max_end > 0 {
+                self.hole(max_end, seq, ingress_ns);
+            }
+            self.max_end = end;
+            return Arrival::New;
+        }
+        self.arrival_below(seq, end, ingress_ns)
+    }
+
+    #[cold]
+    fn hole(&mut self, start: u64, end: u64, ingress_ns: u64) {
+        if self.holes.len() == MAX_HOLES {
+            self.holes.remove(0);
+        }
+        self.holes.push(Hole {
+            start,
+            end,
+            ingress_ns,
+        });
+    }
+
+    /// A segment that begins below the highest end.
+    fn arrival_below(&mut self, seq: u64, end: u64, ingress_ns: u64) -> Arrival {
+        self.max_end = self.max_end.max(end);
+        let Some(i) = self.holes.iter().position(|h| seq < h.end && h.start < end) else {
+            return Arrival::Again;
+        };
+        let hole = self.holes[i];
+        match (hole.start < seq, end < hole.end) {
+            (true, true) => {
+                self.holes[i].end = seq;
+                if self.holes.len() < MAX_HOLES {
+                    self.holes.insert(i + 1, Hole { start: end, ..hole });
+                }
+            }
+            (true, false) => self.holes[i].end = seq,
+            (false, true) => self.holes[i].start = end,
+            (false, false) => {
+                self.holes.remove(i);
+            }
+        }
+        if seq < hole.start || hole.end < end {
+            Arrival::Again
+        } else if ingress_ns <= hole.ingress_ns {
+            Arrival::New
+        } else {
+            Arrival::Hole
+        }
+    }
+
+    /// Remembers a segment. One that does not wait lies below the last sample's
+    /// `snd_nxt`, one that does not. Packets before `first_position` have been
+    /// handed on.
+    #[inline]
+    pub fn remember(&mut self, segment: Segment, first_position: u64) {
+        if !self.wait_time.is_empty() {
+            forget_waiting(&mut self.wait_time, first_position);
+        }
+        if self.segments.is_full() {
+            self.make_room(first_position);
+        }
+        self.segments.push_in_order(segment, |a, b| a.seq > b.seq);
+        self.first_waiting += u64::from(!segment.waits());
+    }
+
+    /// Forgets the oldest of too many segments, unless its packet is still in the
+    /// queue and waits.
+    #[cold]
+    fn make_room(&mut self, first_position: u64) {
+        if self.segments.len() >= MAX_UNACKED
+            && let Some(oldest) = self.segments.front()
+            && (self.segments.first() < self.first_waiting || oldest.position() < first_position)
+        {
+            self.segments.pop_front();
+            self.first_waiting = self.first_waiting.max(self.segments.first());
+        }
+    }
+
+    /// The next segment that a sample with `snd_nxt` shows; it waits no more.
+    #[inline(always)]
+    pub fn shown(&mut self, snd_nxt: u64) -> Option<Segment> {
+        let segment = self.segments.get(self.first_waiting)?;
+        if segment.seq >= snd_nxt {
+            return None;
+        }
+        self.first_waiting += 1;
+        Some(*segment)
+    }
+
+    /// Puts a packet among those that wait for a sample after a time.
+    pub fn wait_for_time(&mut self, waiting: Waiting, first_position: u64) {
+        forget_waiting(&mut self.wait_time, first_position);
+        self.wait_time.push_back(waiting);
+    }
+
+    /// Prefetches where the next packet is noted.
+    #[inline]
+    pub fn prefetch_newest(&self) {
+        prefetch::end(self.segments.back());
+    }
+
+    /// Prefetches what the next sample reads: mostly two segments it
+    /// acknowledges and two it shows, each with the one after, which ends the
+    /// search.
+    #[inline]
+    pub fn prefetch_oldest(&self) {
+        self.segments.prefetch(self.segments.first());
+        self.segments.prefetch(self.first_waiting);
+    }
+
+    /// Positions of the two packets that wait longest.
+    #[inline]
+    pub fn oldest_waiting(&self) -> [Option<u64>; 2] {
+        let position = |at| self.segments.get(at).map(Segment::position);
+        [
+            position(self.first_waiting),
+            position(self.first_waiting + 1),
+        ]
+    }
+
+    /// Segments that await their acknowledgement.
+    #[cfg(test)]
+    pub fn remembered(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// A loss or retransmission: the two smoothed values part for a while.
+    #[inline]
+    pub fn disturbed(&mut self) {
+        self.settle = SETTLE_SAMPLES;
+    }
+
+    /// Follows an acknowledgement from `before` to `una`.
+    #[inline]
+    pub fn acked(&mut self, before: u64, una: u64) -> Option<Acked> {
+        let mut oldest = None;
+        let mut result: Option<Acked> = None;
+        while let Some(s) = self.segments.front() {
+            if s.end() > una {
+                break;
+            }
+            if s.passed() {
+                // The kernel measures on the oldest segment newly acknowledged.
+                if oldest.is_none() && s.seq == before {
+                    oldest = Some(s.delay_ns());
+                }
+                let egress_ns = s.egress_ns();
+                let egress_ns = result.map_or(egress_ns, |r| r.egress_ns.max(egress_ns));
+                result = Some(Acked { egress_ns });
+            }
+            self.segments.pop_front();
+        }
+        self.first_waiting = self.first_waiting.max(self.segments.first());
+        if let Some(delay_ns) = oldest {
+            let delay = delay_ns as f64;
+            if self.delays == 0 {
+                self.smoothed_delay_ns = delay;
+            } else {
+                self.smoothed_delay_ns += (delay - self.smoothed_delay_ns) * GAIN;
+            }
+            self.delays = self.delays.saturating_add(1);
+            self.settle = self.settle.saturating_sub(1);
+        }
+        result
+    }
+
+    /// Smoothed RTT less the equally smoothed queueing delay at this port, in
+    /// us; 0 while the two do not yet agree.
+    #[inline]
+    pub fn base_rtt_us(&self, srtt_us: u32) -> u32 {
+        if self.delays <= WARM_UP_SAMPLES || self.settle > 0 || srtt_us == 0 {
+            return 0;
+        }
+        let base = f64::from(srtt_us) - self.smoothed_delay_ns / 1000.0;
+        if base < 1.0 {
+            return 0;
+        }
+        // To the nearest; `round` would be a call.
+        let whole = base as u32;
+        whole.saturating_add(u32::from(base - f64::from(whole) >= 0.5))
+    }
+}
+
+#[cfg(test)]
+#[path = "at_port_tests.rs"]
+mod tests;

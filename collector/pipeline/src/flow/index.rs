@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The index of the flow table: from a five-tuple to the slot of its flow.
+
+use int_report::{FlowKey, Usual};
+use std::hash::{BuildHasher, RandomState};
+use std::net::IpAddr;
+
+const LEAST: usize = 64;
+
+/// A five-tuple in two words: of IPv4 all of it, of IPv6 a digest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PackedKey(u64, u64);
+
+/// Second word of digests; ports and protocol take 40 bits.
+const DIGEST: u64 = u64::MAX;
+
+#[inline]
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    (product ^ product >> 64) as u64
+}
+
+impl PackedKey {
+    /// True when equal words prove equal five-tuples.
+    #[inline]
+    pub fn is_whole(self) -> bool {
+        self.1 != DIGEST
+    }
+
+    /// Key of a report on the fast path, without building the five-tuple.
+    #[inline(always)]
+    pub fn of_fast_path(report: &Usual<'_>) -> Self {
+        Self(report.addresses(), u64::from(report.ports()) << 8 | 6)
+    }
+
+    #[inline]
+    pub fn of(key: &FlowKey) -> Self {
+        let ports =
+            u64::from(key.src_port) << 24 | u64::from(key.dst_port) << 8 | u64::from(key.protocol);
+        if let (IpAddr::V4(src), IpAddr::V4(dst)) = (key.src, key.dst) {
+            let addresses = u64::from(src.to_bits()) << 32 | u64::from(dst.to_bits());
+            return Self(addresses, ports);
+        }
+        Self::digest(key, ports)
+    }
+
+    fn digest(key: &FlowKey, ports: u64) -> Self {
+        let half = |address: IpAddr| {
+            let bits = match address {
+                IpAddr::V4(a) => a.to_ipv6_mapped().to_bits(),
+                IpAddr::V6(a) => a.to_bits(),
+            };
+            fold(
+                bits as u64 ^ 0x9e37_79b9_7f4a_7c15,
+                (bits >> 64) as u64 ^ 0xa076_1d64_78bd_642f,
+            )
+        };
+        let addresses = fold(
+            half(key.src) ^ 0xe703_7ed1_a0b4_28db,
+            half(key.dst) ^ 0x8ebc_6af0_9c88_c6e3,
+        );
+        Self(addresses ^ ports << 20, DIGEST)
+    }
+}
+
+/// An open hash table of eight bytes per place: half a hash and a slot. Whether
+/// it is the flow sought, only the flow itself can tell.
+#[derive(Debug)]
+pub(crate) struct Index {
+    /// Hash in the upper half, slot plus one in the lower; 0 where free.
+    places: Vec<u64>,
+    used: usize,
+    /// So that nobody can choose addresses that collide.
+    seed: u64,
+}
+
+impl Default for Index {
+    fn default() -> Self {
+        Self {
+            places: vec![0; LEAST],
+            used: 0,
+            seed: RandomState::new().hash_one(0u8),
+        }
+    }
+}
+
+impl Index {
+    #[inline]
+    fn hash(&self, key: PackedKey) -> u32 {
+        (fold(key.0 ^ self.seed, key.1 ^ 0x9e37_79b9_7f4a_7c15) >> 16) as u32
+    }
+
+    /// The first slot with the key's hash for which `is` holds.
+    #[inline]
+    pub fn find(&self, key: PackedKey, is: impl Fn(u32) -> bool) -> Option<u32> {
+        let hash = self.hash(key);
+        let mask = self.places.len() - 1;
+        let mut at = hash as usize & mask;
+        loop {
+            let place = *self.places.get(at)?;
+            if place == 0 {
+                return None;
+            }
+            if (place >> 32) as u32 == hash {
+                let slot = place as u32 - 1;
+                if is(slot) {
+                    return Some(slot);
+                }
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// Adds a flow that is not there yet.
+    pub fn insert(&mut self, key: PackedKey, slot: u32) {
+        if self.places.len() < 2 * (self.used + 1) {
+            let length = self.places.len() * 2;
+            let old = std::mem::replace(&mut self.places, vec![0; length]);
+            for place in old.into_iter().filter(|&p| p != 0) {
+                self.enter(place);
+            }
+        }
+        self.enter(u64::from(self.hash(key)) << 32 | (u64::from(slot) + 1));
+        self.used += 1;
+    }
+
+    fn enter(&mut self, place: u64) {
+        let mask = self.places.len() - 1;
+        let mut at = (place >> 32) as usize & mask;
+        while let Some(free) = self.places.get_mut(at) {
+            if *free == 0 {
+                *free = place;
+                return;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// Removes a flow; those after it move up.
+    pub fn remove(&mut self, key: PackedKey, slot: u32) {
+        let gone = u64::from(self.hash(key)) << 32 | (u64::from(slot) + 1);
+        let mask = self.places.len() - 1;
+        let mut hole = (gone >> 32) as usize & mask;
+        while let Some(&place) = self.places.get(hole)
+            && place != gone
+        {
+            if place == 0 {
+                return;
+            }
+            hole = (hole + 1) & mask;
+        }
+        self.used -= 1;
+        let mut at = hole;
+        loop {
+            at = (at + 1) & mask;
+            let place = self.places.get(at).copied().unwrap_or(0);
+            if place == 0 {
+                break;
+            }
+            let home = (place >> 32) as usize & mask;
+            // It may stand in the hole if that is not before its home.
+            if at.wrapping_sub(home) & mask >= at.wrapping_sub(hole) & mask {
+                if let Some(p) = self.places.get_mut(hole) {
+                    *p = place;
+                }
+                hole = at;
+            }
+        }
+        if let Some(p) = self.places.get_mut(hole) {
+            *p = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashMap;
+
+    proptest! {
+        #[test]
+        fn agrees_with_a_map(steps in prop::collection::vec((any::<bool>(), 0u64..200), 0..600)) {
+            let mut index = Index::default();
+            let mut map = HashMap::new();
+            for (slot, (add, n)) in (0..).zip(steps) {
+                let key = PackedKey(n, n % 7);
+                if add && !map.contains_key(&n) {
+                    index.insert(key, slot);
+                    map.insert(n, slot);
+                } else if let Some(slot) = map.remove(&n) {
+                    index.remove(key, slot);
+                }
+            }
+            for n in 0..200 {
+                let slot = map.get(&n).copied();
+                prop_assert_eq!(index.find(PackedKey(n, n % 7), |s| Some(s) == slot), slot);
+            }
+        }
+    }
+}

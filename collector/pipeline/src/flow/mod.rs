@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Flow layer: the state of every TCP and UDP flow that reports show, bounded
+//! in number.
+//!
+//! Packets and samples both change a flow: [`FlowTable::packet`] and
+//! [`FlowTable::sample`]. Matching the two is the join layer's work.
+
+mod at_port;
+mod handshake;
+mod index;
+mod packet;
+mod sample;
+mod segment;
+mod state;
+mod table;
+
+pub(crate) use at_port::{Arrival, FlowAtPort, Waiting};
+pub(crate) use index::PackedKey;
+pub(crate) use sample::NewSample;
+pub(crate) use segment::Segment;
+pub(crate) use state::{Flow, SampleState};
+pub(crate) use table::{FlowHint, FlowTable};

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The state of one flow: its sequence space, the sender's recent states, and
+//! its segments at each port that reports it.
+
+use super::at_port::FlowAtPort;
+use super::handshake::Syn;
+use super::index::PackedKey;
+use crate::prefetch;
+use crate::ring::Ring;
+use int_report::FlowKey;
+use smallvec::SmallVec;
+
+/// Samples remembered per flow, for packets reported after their sample.
+const MAX_SAMPLES: usize = 32;
+
+/// The sender's state as a sample showed it, sequence numbers unwrapped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SampleState {
+    /// Host clock.
+    pub time_ns: u64,
+    /// Highest so far.
+    pub snd_nxt: u64,
+    pub snd_una: u64,
+    pub cwnd: u32,
+    pub ssthresh: u32,
+    pub srtt_us: u32,
+}
+
+/// The part of a sample that packets reported after it need.
+#[derive(Clone, Copy, Debug, Default)]
+struct Kept {
+    time_ns: u64,
+    snd_nxt: u64,
+    cwnd: u32,
+    ssthresh: u32,
+    srtt_us: u32,
+}
+
+impl Kept {
+    fn state(&self) -> SampleState {
+        SampleState {
+            time_ns: self.time_ns,
+            snd_nxt: self.snd_nxt,
+            snd_una: 0,
+            cwnd: self.cwnd,
+            ssthresh: self.ssthresh,
+            srtt_us: self.srtt_us,
+        }
+    }
+}
+
+/// One flow. Fields stand in the order in which packets, then samples, need
+/// them, from the start of a cache line.
+#[derive(Clone, Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Flow {
+    pub packed: PackedKey,
+    pub id: u64,
+    pub last_rx_ns: u64,
+    pub created_rx_ns: u64,
+    /// Highest sequence number so far, unwrapped; 0 before the first.
+    reference: u64,
+    pub mss_bytes: u32,
+    pub host: u16,
+    pub first_node: u16,
+    pub probed: bool,
+    pub has_data: bool,
+    pub fin: bool,
+    has_sample: bool,
+    awaits_answer: bool,
+    /// Most flows pass one reporting port: it lies beside the rest.
+    pub ports: SmallVec<[FlowAtPort; 1]>,
+    last: SampleState,
+    samples: Ring<Kept>,
+    pub cookie: Option<u64>,
+    pub syn: Option<Syn>,
+    pub handshake_rtt_ns: u64,
+    pub first_seen_ns: u64,
+    pub key: FlowKey,
+}
+
+impl Flow {
+    pub fn new(key: FlowKey, id: u64, rx_ns: u64, node: u16, time_ns: u64) -> Self {
+        Self {
+            packed: PackedKey::of(&key),
+            key,
+            id,
+            created_rx_ns: rx_ns,
+            last_rx_ns: rx_ns,
+            first_node: node,
+            first_seen_ns: time_ns,
+            probed: false,
+            has_data: false,
+            fin: false,
+            mss_bytes: 0,
+            handshake_rtt_ns: 0,
+            syn: None,
+            cookie: None,
+            host: 0,
+            ports: SmallVec::new(),
+            reference: 0,
+            has_sample: false,
+            awaits_answer: false,
+            last: SampleState::default(),
+            samples: Ring::default(),
+        }
+    }
+
+    /// Remembers a SYN.
+    pub fn set_syn(&mut self, syn: Syn) {
+        self.syn = Some(syn);
+        self.awaits_answer = self.handshake_rtt_ns == 0;
+    }
+
+    /// A SYN has passed and its round trip is not known.
+    #[inline]
+    pub fn awaits_answer(&self) -> bool {
+        self.awaits_answer
+    }
+
+    /// A sequence number without its wraps.
+    #[inline]
+    pub fn unwrap(&mut self, seq: u32) -> u64 {
+        let reference = self.reference;
+        if reference == 0 {
+            // Room below for numbers before the first one seen.
+            self.reference = (1 << 32) | u64::from(seq);
+            return self.reference;
+        }
+        // Far from both ends of 64 bits: it begins at 2^32 and grows by 2^31 at most.
+        let value =
+            reference.wrapping_add_signed(i64::from(seq.wrapping_sub(reference as u32) as i32));
+        self.reference = reference.max(value);
+        value
+    }
+
+    /// Index in `ports` of the flow's state at a port, made when new.
+    #[inline]
+    pub fn port_index(&mut self, node: u16, port: u32) -> usize {
+        if let Some(i) = self
+            .ports
+            .iter()
+            .position(|p| p.node == node && p.port == port)
+        {
+            return i;
+        }
+        self.ports.push(FlowAtPort::new(node, port));
+        self.ports.len() - 1
+    }
+
+    /// Asks for the place of the next sample.
+    #[inline]
+    pub fn prefetch_samples(&self) {
+        prefetch::end(self.samples.back());
+    }
+
+    /// The newest sample.
+    #[inline]
+    pub fn last_sample(&self) -> Option<&SampleState> {
+        self.has_sample.then_some(&self.last)
+    }
+
+    /// Remembers a sample; `snd_nxt` is raised to the highest before, which
+    /// keeps the search by sequence number valid.
+    #[inline]
+    pub fn remember(&mut self, mut sample: SampleState) -> SampleState {
+        if let Some(last) = self.last_sample() {
+            sample.snd_nxt = sample.snd_nxt.max(last.snd_nxt);
+            sample.snd_una = sample.snd_una.max(last.snd_una);
+        }
+        self.last = sample;
+        self.has_sample = true;
+        if self.samples.len() == MAX_SAMPLES {
+            self.samples.pop_front();
+        }
+        self.samples.push_back(Kept {
+            time_ns: sample.time_ns,
+            snd_nxt: sample.snd_nxt,
+            cwnd: sample.cwnd,
+            ssthresh: sample.ssthresh,
+            srtt_us: sample.srtt_us,
+        });
+        sample
+    }
+
+    /// Whether a sample with `snd_nxt` beyond `seq` is remembered.
+    #[inline]
+    pub fn sampled_beyond(&self, seq: u64) -> bool {
+        self.has_sample && self.last.snd_nxt > seq
+    }
+
+    /// The first sample whose `snd_nxt` is beyond `seq`, without its `snd_una`, and
+    /// the time of the one before it.
+    pub fn sample_beyond(&self, seq: u64) -> Option<(SampleState, Option<u64>)> {
+        if !self.sampled_beyond(seq) {
+            return None;
+        }
+        let i = self.samples.partition_point(|s| s.snd_nxt <= seq);
+        let before = i.checked_sub(1).and_then(|b| self.samples.get(b));
+        let found = self.samples.get(i)?;
+        Some((found.state(), before.map(|b| b.time_ns)))
+    }
+
+    /// The first sample at or after a host time, without its `snd_una`.
+    pub fn sample_after(&self, host_ns: u64) -> Option<SampleState> {
+        if self.last_sample()?.time_ns < host_ns {
+            return None;
+        }
+        let i = self.samples.partition_point(|s| s.time_ns < host_ns);
+        self.samples.get(i).map(Kept::state)
+    }
+
+    /// Forgets the sequence space: another connection has the same ports.
+    pub fn forget_sequences(&mut self) {
+        self.reference = 0;
+        self.has_sample = false;
+        self.samples.clear();
+        self.ports.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flow() -> Flow {
+        let key = FlowKey {
+            src: "10.0.0.1".parse().unwrap(),
+            dst: "10.0.0.2".parse().unwrap(),
+            src_port: 1,
+            dst_port: 2,
+            protocol: 6,
+        };
+        Flow::new(key, 1, 0, 0, 0)
+    }
+
+    #[test]
+    fn sequence_numbers_wrap() {
+        let mut f = flow();
+        let a = f.unwrap(0xffff_ff00);
+        let b = f.unwrap(0x0000_0100);
+        assert_eq!(b - a, 0x200);
+        assert_eq!(f.unwrap(0xffff_ff80), a + 0x80);
+    }
+
+    #[test]
+    fn the_sample_beyond_is_found() {
+        let mut f = flow();
+        for i in 0..10u64 {
+            f.remember(SampleState {
+                time_ns: i * 10,
+                snd_nxt: i * 100,
+                snd_una: 0,
+                cwnd: i as u32,
+                ssthresh: 0,
+                srtt_us: 0,
+            });
+        }
+        let (s, before) = f.sample_beyond(300).unwrap();
+        assert_eq!((s.cwnd, before), (4, Some(30)));
+        assert!(f.sample_beyond(900).is_none());
+        assert_eq!(f.sample_after(41).unwrap().cwnd, 5);
+    }
+}

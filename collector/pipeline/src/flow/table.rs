@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+//! All flows, bounded in number.
+
+use super::index::{Index, PackedKey};
+use super::state::Flow;
+use crate::prefetch;
+use int_report::FlowKey;
+
+/// Flows compared to find one to evict.
+const SCAN: usize = 64;
+
+/// The part of a flow that each packet and sample needs.
+const PREFETCHED_BYTES: usize = 384;
+
+/// Where a flow probably is, from a look ahead of its turn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FlowHint {
+    pub slot: u32,
+    key: PackedKey,
+}
+
+/// Flows by five-tuple. When full, the longest idle of the next few goes.
+#[derive(Debug)]
+pub(crate) struct FlowTable {
+    index: Index,
+    slots: Vec<Flow>,
+    max: usize,
+    hand: usize,
+    next_id: u64,
+    evicted: u64,
+}
+
+impl FlowTable {
+    pub fn new(max: usize) -> Self {
+        Self {
+            index: Index::default(),
+            slots: Vec::new(),
+            max: max.max(1),
+            hand: 0,
+            next_id: 1,
+            evicted: 0,
+        }
+    }
+
+    pub fn active(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Flows pushed out because the table was full.
+    pub fn evicted(&self) -> u64 {
+        self.evicted
+    }
+
+    #[inline]
+    pub fn find(&self, key: &FlowKey) -> Option<u32> {
+        self.index.find(PackedKey::of(key), |slot| {
+            self.slots.get(slot as usize).is_some_and(|f| f.key == *key)
+        })
+    }
+
+    /// Looks a flow up ahead of its turn and prefetches it. Only
+    /// [`FlowTable::confirm`] tells whether it is the one sought: that reads the
+    /// flow, which is not here yet.
+    #[inline]
+    pub fn look_ahead(&self, key: PackedKey) -> Option<FlowHint> {
+        let slot = self.index.find(key, |_| true)?;
+        if let Some(flow) = self.slots.get(slot as usize) {
+            prefetch::lines(flow, PREFETCHED_BYTES);
+        }
+        Some(FlowHint { slot, key })
+    }
+
+    /// The slot of a hint, if the flow there is the one sought.
+    #[inline]
+    pub fn confirm(&self, hint: Option<FlowHint>) -> Option<u32> {
+        let hint = hint?;
+        let flow = self.slots.get(hint.slot as usize)?;
+        (flow.packed == hint.key && hint.key.is_whole()).then_some(hint.slot)
+    }
+
+    #[inline]
+    pub fn get(&self, slot: u32) -> Option<&Flow> {
+        self.slots.get(slot as usize)
+    }
+
+    #[inline]
+    pub fn get_mut(&mut self, slot: u32) -> Option<&mut Flow> {
+        self.slots.get_mut(slot as usize)
+    }
+
+    /// Prefetches where the flow's next packet is noted.
+    #[inline]
+    pub fn prefetch_newest(&self, hint: FlowHint) {
+        let flow = self.slots.get(hint.slot as usize);
+        if let Some(port) = flow.and_then(|f| f.ports.first()) {
+            port.prefetch_newest();
+        }
+    }
+
+    /// Prefetches the segments that the flow's next sample tells of.
+    #[inline]
+    pub fn prefetch_oldest(&self, hint: FlowHint) {
+        if let Some(flow) = self.slots.get(hint.slot as usize) {
+            flow.prefetch_samples();
+            if let Some(port) = flow.ports.first() {
+                port.prefetch_oldest();
+            }
+        }
+    }
+
+    /// Slot of a new flow.
+    pub fn insert(&mut self, key: FlowKey, rx_ns: u64, node: u16, time_ns: u64) -> u32 {
+        let flow = Flow::new(key, self.next_id, rx_ns, node, time_ns);
+        self.next_id += 1;
+        let slot = if self.slots.len() < self.max {
+            self.slots.push(flow);
+            self.slots.len() - 1
+        } else {
+            let victim = self.victim();
+            self.evicted += 1;
+            let old = std::mem::replace(&mut self.slots[victim], flow);
+            self.index.remove(old.packed, victim as u32);
+            victim
+        };
+        self.index.insert(PackedKey::of(&key), slot as u32);
+        slot as u32
+    }
+
+    /// Puts a new flow of the same five-tuple in the place of an ended one.
+    pub fn renew(&mut self, slot: u32, rx_ns: u64, node: u16, time_ns: u64) {
+        let id = self.next_id;
+        if let Some(flow) = self.get_mut(slot) {
+            *flow = Flow::new(flow.key, id, rx_ns, node, time_ns);
+            self.next_id += 1;
+        }
+    }
+
+    fn victim(&mut self) -> usize {
+        let mut best = self.hand % self.slots.len();
+        for step in 0..SCAN.min(self.slots.len()) {
+            let i = (self.hand + step) % self.slots.len();
+            if self.slots[i].last_rx_ns < self.slots[best].last_rx_ns {
+                best = i;
+            }
+        }
+        self.hand = (self.hand + SCAN) % self.slots.len();
+        best
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(port: u16) -> FlowKey {
+        FlowKey {
+            src: "10.0.0.1".parse().unwrap(),
+            dst: "10.0.0.2".parse().unwrap(),
+            src_port: port,
+            dst_port: 2,
+            protocol: 6,
+        }
+    }
+
+    #[test]
+    fn addresses_of_both_kinds_are_kept_apart() {
+        let mut t = FlowTable::new(16);
+        let v4 = key(1);
+        let mapped = FlowKey {
+            src: "::ffff:10.0.0.1".parse().unwrap(),
+            dst: "::ffff:10.0.0.2".parse().unwrap(),
+            ..v4
+        };
+        let a = t.insert(v4, 0, 0, 0);
+        assert!(t.find(&mapped).is_none());
+        let b = t.insert(mapped, 0, 0, 0);
+        assert_eq!((t.find(&v4), t.find(&mapped)), (Some(a), Some(b)));
+        assert!(t.find(&v4.reversed()).is_none());
+    }
+
+    #[test]
+    fn the_idle_flow_goes_first() {
+        let mut t = FlowTable::new(16);
+        for i in 0..16 {
+            let s = t.insert(key(i), 100 + u64::from(i), 0, 0);
+            t.get_mut(s).unwrap().last_rx_ns = if i == 7 { 1 } else { 200 };
+        }
+        t.insert(key(100), 300, 0, 0);
+        assert_eq!((t.active(), t.evicted()), (16, 1));
+        assert!(t.find(&key(7)).is_none());
+        assert!(t.find(&key(8)).is_some());
+        assert_eq!(t.get(t.find(&key(100)).unwrap()).unwrap().id, 17);
+    }
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Join layer: under which of the sender's states each packet left.
+//!
+//! The first sample with `snd_nxt` beyond a segment's sequence number was taken
+//! on the first ACK after the segment left, before that ACK was processed: it
+//! shows the state the segment left under. For retransmissions the sequence
+//! number says nothing, so the first sample after they left is taken, through
+//! the clock mapping.
+//!
+//! Packets wait in a queue for their sample ([`queue`]); events of hosts wait a
+//! little for the packets that they tell of ([`reorder`]). Each node's clock is
+//! mapped to each host's clock ([`clock`]).
+
+mod clock;
+mod envelope;
+mod hosts;
+mod packet;
+mod queue;
+mod reorder;
+mod sample;
+
+pub(crate) use hosts::Hosts;
+pub(crate) use reorder::{HostEvent, ReorderBuffer};
+
+use crate::accounting::{Node, Packet};
+use crate::config::Config;
+use crate::flow::{Flow, FlowTable};
+use crate::prefetch::distance;
+use crate::rows::PostcardRow;
+use crate::stats::Stats;
+use crate::tcp_flags::{SYN, TCP};
+use clock::{Mapping, NodeClock};
+use packet::Candidate;
+use queue::{JoinSlot, PacketQueue};
+use std::collections::VecDeque;
+
+/// What the join layer knows of one node.
+#[derive(Debug)]
+struct NodeJoin {
+    clock: NodeClock,
+    /// Its packets in the queue.
+    queued: u64,
+}
+
+/// Packets that wait for samples, and samples that wait for packets.
+#[derive(Debug)]
+pub(crate) struct Joiner {
+    queue: PacketQueue,
+    /// By the node's index.
+    nodes: Vec<NodeJoin>,
+    /// Events of hosts on their way to their flows.
+    pub events: ReorderBuffer,
+    pub hosts: Hosts,
+    enabled: bool,
+    wait_ns: u64,
+    max_queued: usize,
+}
+
+impl Joiner {
+    pub fn new(config: &Config) -> Self {
+        Self {
+            queue: PacketQueue::default(),
+            nodes: Vec::new(),
+            events: ReorderBuffer::new(u64::from(config.probe_hold_ms) * 1_000_000),
+            hosts: Hosts::new(config.local_host.as_deref()),
+            enabled: config.join,
+            wait_ns: u64::from(config.join_wait_ms) * 1_000_000,
+            max_queued: config.max_pending,
+        }
+    }
+
+    /// Packets in the queue.
+    pub fn queued(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// Packets of a node in the queue.
+    pub fn queued_of(&self, node: u16) -> u64 {
+        self.nodes.get(usize::from(node)).map_or(0, |n| n.queued)
+    }
+
+    /// How to get from a node's clock to a host's, as last computed.
+    #[inline]
+    pub fn mapping(&self, node: u16, host: u16) -> Option<Mapping> {
+        self.nodes.get(usize::from(node))?.clock.mapping(host)
+    }
+
+    /// Recomputes all mappings.
+    pub fn update_clocks(&mut self) {
+        for node in &mut self.nodes {
+            node.clock.update();
+        }
+    }
+
+    /// The node's clock restarted: what is known of it is of another time axis.
+    pub fn restart(&mut self, node: u16) {
+        let local = self.hosts.local();
+        self.node(node).clock = NodeClock::new(local);
+    }
+
+    #[inline(always)]
+    fn node(&mut self, node: u16) -> &mut NodeJoin {
+        let i = usize::from(node);
+        if i >= self.nodes.len() {
+            self.add_nodes(i);
+        }
+        &mut self.nodes[i]
+    }
+
+    #[cold]
+    fn add_nodes(&mut self, last: usize) {
+        let local = self.hosts.local();
+        self.nodes.resize_with(last + 1, || NodeJoin {
+            clock: NodeClock::new(local),
+            queued: 0,
+        });
+    }
+
+    /// Queues the row of a packet and joins it if there is anything to join.
+    #[inline(always)]
+    pub fn packet(&mut self, packet: &Packet<'_>, node: &mut Node, slot: u32, flow: &mut Flow) {
+        let Packet { report, inner, .. } = *packet;
+        let (wait_ns, enabled) = (self.wait_ns, self.enabled);
+        let first_position = self.queue.first_position();
+        let position = self.queue.next_position();
+        let joined = self.node(packet.node);
+        if !report.dropped {
+            joined.clock.received(packet.times.egress_ns, packet.rx_ns);
+            if joined.clock.lacks_local() {
+                joined.clock.update();
+            }
+        }
+        joined.queued += 1;
+        let Some((row, join_slot)) = self.queue.push() else {
+            return;
+        };
+        let port = report.egress_port.unwrap_or(0);
+        fill_row(row, packet, node, flow.id);
+        *join_slot = JoinSlot {
+            flow: slot,
+            node: packet.node,
+            ..JoinSlot::default()
+        };
+        let joins = inner.protocol == TCP
+            && !inner.fragment
+            && inner.tcp_flags & SYN == 0
+            && inner.payload_bytes > 0;
+        if joins && enabled {
+            let candidate = Candidate {
+                tcp_seq: inner.tcp_seq,
+                payload_bytes: inner.payload_bytes,
+                dropped: report.dropped,
+                ingress_ns: packet.times.ingress_ns,
+                egress_ns: packet.times.egress_ns,
+                rx_ns: packet.rx_ns,
+                node: packet.node,
+                port,
+                position,
+                first_position,
+            };
+            let clock = &mut self.nodes[usize::from(packet.node)].clock;
+            row.retransmitted = packet::join(flow, clock, join_slot, candidate, wait_ns);
+        }
+    }
+
+    /// The oldest packet, complete but for its `order`, unless it waits; `None`
+    /// when there is none to hand on. [`Joiner::pop`] removes it.
+    #[inline(always)]
+    pub fn ready(
+        &mut self,
+        now_rx_ns: u64,
+        flows: &FlowTable,
+        stats: &mut Stats,
+    ) -> Option<&mut PostcardRow> {
+        let queued = self.queue.len();
+        let (row, slot) = self.queue.front()?;
+        let node = self.nodes.get_mut(usize::from(slot.node))?;
+        if slot.waits {
+            let forced = queued > self.max_queued;
+            if row.rx_ns.saturating_add(self.wait_ns) > now_rx_ns && !forced {
+                return None;
+            }
+            stats.join_forced += u64::from(forced);
+            packet::join_late(flows, &node.clock, row, slot);
+        }
+        node.queued -= 1;
+        row.join = slot.join;
+        row.cwnd = slot.cwnd;
+        row.ssthresh = slot.ssthresh;
+        row.srtt_us = slot.srtt_us;
+        stats.count_join(row.join);
+        Some(row)
+    }
+
+    /// Removes the oldest packet.
+    #[inline(always)]
+    pub fn pop(&mut self) {
+        self.queue.pop_front();
+    }
+
+    /// Prefetches what events need that come soon, each kind of memory at its
+    /// own distance.
+    #[inline(always)]
+    pub fn prefetch(&self, events: &mut VecDeque<HostEvent>, flows: &FlowTable) {
+        if let Some(event) = events.get_mut(distance::SAMPLE_FLOWS) {
+            event.look_ahead(flows);
+        }
+        if let Some(event) = events.get(distance::SAMPLE_SEGMENTS)
+            && let Some(hint) = event.hint
+        {
+            flows.prefetch_oldest(hint);
+        }
+        if let Some(event) = events.get(distance::SAMPLE_JOIN_SLOTS)
+            && let Some(hint) = event.hint
+            && let Some(flow) = flows.get(hint.slot)
+            && let Some(port) = flow.ports.first()
+        {
+            for position in port.oldest_waiting().into_iter().flatten() {
+                self.queue.prefetch(position);
+            }
+        }
+    }
+}
+
+/// Fills a row field by field where it lies: a finished row would be copied
+/// while its parts are still on their way to memory (measured on "decode, flow,
+/// join, intervals"). `order` and what the join finds are set when the row is
+/// handed on.
+#[inline(always)]
+fn fill_row(row: &mut PostcardRow, packet: &Packet<'_>, node: &mut Node, flow_id: u64) {
+    let Packet { report, inner, .. } = *packet;
+    let port = report.egress_port.unwrap_or(0);
+    row.rx_ns = packet.rx_ns;
+    row.node_id = report.node_id;
+    row.hw_id = report.hw_id;
+    row.sequence = report.sequence;
+    row.flow_id = flow_id;
+    row.ingress_port = report.ingress_port.unwrap_or(0);
+    row.port = port;
+    row.queue = report.queue_id.unwrap_or(0);
+    row.ingress_ns = packet.times.ingress_ns;
+    row.egress_ns = packet.times.egress_ns;
+    row.occupancy_bytes = node.depth_bytes(report.queue_occupancy.unwrap_or(0));
+    row.limit_bytes = match report.limit {
+        None | Some(u32::MAX) => 0,
+        Some(limit) => node.depth_bytes(limit),
+    };
+    row.ip_bytes = inner.ip_bytes;
+    row.wire_overhead_bytes = node.wire_overhead_bytes(port);
+    row.payload_bytes = inner.payload_bytes;
+    row.tcp_seq = inner.tcp_seq;
+    row.tcp_ack = inner.tcp_ack;
+    row.tcp_flags = inner.tcp_flags;
+    row.ecn = inner.ecn;
+    row.ce_marked = report.ce_marked();
+    row.dropped = report.dropped;
+    row.drop_reason = report.drop_reason.unwrap_or(0);
+    row.sampling_shift = report.sampling_shift.unwrap_or(0);
+    row.retransmitted = false;
+    row.lost_before = node.take_lost();
+}

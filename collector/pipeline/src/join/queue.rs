@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The queue of packets on their way to the sink, in the order in which their
+//! reports came.
+//!
+//! A packet waits for about a round trip for the sample that shows its sender's
+//! state. Layout for speed: rows are written and read once, one after the other,
+//! which the core's prefetcher follows; what samples change ([`JoinSlot`]) lies
+//! apart, so that looking up single packets stays within the caches. The plain
+//! form is a list of pairs: a property test below holds both equal. Justified by
+//! the benchmark row "decode, flow, join, intervals; 1000 flows".
+
+use crate::prefetch::{self, distance};
+use crate::rows::{Join, PostcardRow};
+
+const LEAST: usize = 64;
+
+/// What becomes known of a packet while it waits.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct JoinSlot {
+    /// Slot of its flow.
+    pub flow: u32,
+    pub cwnd: u32,
+    pub ssthresh: u32,
+    pub srtt_us: u32,
+    pub node: u16,
+    pub join: Join,
+    /// It waits for a sample.
+    pub waits: bool,
+}
+
+/// A queue like [`crate::ring::Ring`] with two entries per position.
+#[derive(Debug, Default)]
+pub(super) struct PacketQueue {
+    rows: Box<[PostcardRow]>,
+    /// As many as rows.
+    slots: Box<[JoinSlot]>,
+    first: u64,
+    next: u64,
+}
+
+impl PacketQueue {
+    #[inline]
+    pub fn len(&self) -> usize {
+        (self.next - self.first) as usize
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.next == self.first
+    }
+
+    /// Positions before this have been handed on.
+    #[inline]
+    pub fn first_position(&self) -> u64 {
+        self.first
+    }
+
+    /// Position of the packet that is put in next.
+    #[inline]
+    pub fn next_position(&self) -> u64 {
+        self.next
+    }
+
+    #[inline(always)]
+    fn place(&self, position: u64) -> usize {
+        position as usize & self.rows.len().wrapping_sub(1)
+    }
+
+    /// Adds a row and its slot, to be filled where they lie: finished ones would
+    /// be copied while their parts are still on their way to memory. They hold
+    /// what was there before.
+    #[inline(always)]
+    pub fn push(&mut self) -> Option<(&mut PostcardRow, &mut JoinSlot)> {
+        if self.len() == self.rows.len() {
+            self.grow();
+        }
+        let place = self.place(self.next);
+        self.next += 1;
+        Some((self.rows.get_mut(place)?, self.slots.get_mut(place)?))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let length = (self.rows.len() * 2).max(LEAST);
+        let mut rows = vec![PostcardRow::default(); length].into_boxed_slice();
+        let mut slots = vec![JoinSlot::default(); length].into_boxed_slice();
+        for position in self.first..self.next {
+            let (from, to) = (self.place(position), position as usize & (length - 1));
+            if let (Some(row), Some(slot)) = (self.rows.get(from), self.slots.get(from)) {
+                rows[to] = *row;
+                slots[to] = *slot;
+            }
+        }
+        self.rows = rows;
+        self.slots = slots;
+    }
+
+    /// The packet at a position, if it is here and waits.
+    #[inline(always)]
+    pub fn waiting(&mut self, position: u64) -> Option<&mut JoinSlot> {
+        // Below `first` it wraps beyond everything.
+        if position.wrapping_sub(self.first) >= self.next - self.first {
+            return None;
+        }
+        let place = self.place(position);
+        self.slots.get_mut(place).filter(|m| m.waits)
+    }
+
+    /// The oldest packet.
+    #[inline(always)]
+    pub fn front(&mut self) -> Option<(&mut PostcardRow, &mut JoinSlot)> {
+        if self.is_empty() {
+            return None;
+        }
+        let place = self.place(self.first);
+        Some((self.rows.get_mut(place)?, self.slots.get_mut(place)?))
+    }
+
+    /// Prefetches what samples change of the packet at a position.
+    #[inline(always)]
+    pub fn prefetch(&self, position: u64) {
+        if let Some(slot) = self.slots.get(self.place(position)) {
+            prefetch::start(slot);
+        }
+    }
+
+    /// Removes the oldest packet, and prefetches one of the next: they have lain
+    /// here for a round trip.
+    #[inline(always)]
+    pub fn pop_front(&mut self) {
+        if !self.is_empty() {
+            self.first += 1;
+        }
+        let ahead = self.place(self.first + distance::QUEUED_ROWS);
+        if let (Some(row), Some(slot)) = (self.rows.get(ahead), self.slots.get(ahead)) {
+            prefetch::lines(row, size_of::<PostcardRow>());
+            prefetch::start(slot);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    proptest! {
+        #[test]
+        fn agrees_with_a_list(steps in prop::collection::vec((0u8..4, any::<u32>()), 0..400)) {
+            let mut queue = PacketQueue::default();
+            let mut list: VecDeque<(u64, u32, bool)> = VecDeque::new();
+            let mut next = 0;
+            for (step, n) in steps {
+                match step {
+                    0 | 1 => {
+                        let (row, slot) = queue.push().unwrap();
+                        row.sequence = n;
+                        slot.flow = n;
+                        slot.waits = n % 3 == 0;
+                        list.push_back((next, n, n % 3 == 0));
+                        next += 1;
+                    }
+                    2 => {
+                        queue.pop_front();
+                        list.pop_front();
+                    }
+                    _ => {
+                        let position = u64::from(n % 500);
+                        let entry = list.iter_mut().find(|e| e.0 == position && e.2);
+                        let slot = queue.waiting(position);
+                        prop_assert_eq!(slot.as_ref().map(|m| m.flow), entry.as_ref().map(|e| e.1));
+                        if let (Some(slot), Some(entry)) = (slot, entry) {
+                            slot.waits = false;
+                            entry.2 = false;
+                        }
+                    }
+                }
+                prop_assert_eq!((queue.len(), queue.next_position()), (list.len(), next));
+                let front = queue.front().map(|(row, slot)| (row.sequence, slot.flow, slot.waits));
+                prop_assert_eq!(front, list.front().map(|e| (e.1, e.1, e.2)));
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Reorder buffer: events of hosts are held back a little, so that the reports
+//! of the packets they acknowledge are there first, and sorted by their time,
+//! because CPUs are read in turn.
+
+use crate::flow::{FlowHint, FlowTable, PackedKey};
+use std::collections::VecDeque;
+
+/// How far back an event is sorted in by its time.
+const SORT_DEPTH: usize = 256;
+
+/// An event of a host that waits for its turn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HostEvent {
+    due_rx_ns: u64,
+    pub host: u16,
+    pub event: tcp_probe::Event,
+    /// Where its flow probably is, if that was looked up ahead.
+    pub hint: Option<FlowHint>,
+}
+
+impl HostEvent {
+    /// Whether it belongs after another of the same host.
+    #[inline]
+    fn is_after(&self, other: &Self) -> bool {
+        self.host == other.host && self.event.time_ns() > other.event.time_ns()
+    }
+
+    /// Looks up and prefetches the flow of a sample.
+    #[inline(always)]
+    pub fn look_ahead(&mut self, flows: &FlowTable) {
+        if let tcp_probe::Event::Probe(s) = &self.event {
+            self.hint = flows.look_ahead(PackedKey::of(&s.flow));
+        }
+    }
+
+    /// Whether it has been held long enough.
+    #[inline]
+    pub fn is_due(&self, now_rx_ns: u64) -> bool {
+        self.due_rx_ns <= now_rx_ns
+    }
+}
+
+/// Events in the order in which they are given to flows.
+#[derive(Debug)]
+pub(crate) struct ReorderBuffer {
+    events: VecDeque<HostEvent>,
+    hold_ns: u64,
+}
+
+impl ReorderBuffer {
+    pub fn new(hold_ns: u64) -> Self {
+        Self {
+            events: VecDeque::new(),
+            hold_ns,
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    /// Adds an event that came at `now_rx_ns`.
+    pub fn push(&mut self, now_rx_ns: u64, host: u16, event: tcp_probe::Event) {
+        let event = HostEvent {
+            due_rx_ns: now_rx_ns.saturating_add(self.hold_ns),
+            host,
+            event,
+            hint: None,
+        };
+        let sorted = self.events.back().is_none_or(|b| !b.is_after(&event));
+        self.events.push_back(event);
+        if !sorted {
+            self.sort_last();
+        }
+    }
+
+    /// Puts the last event into the order of their times; due times stay
+    /// ascending.
+    #[cold]
+    fn sort_last(&mut self) {
+        let mut i = self.events.len() - 1;
+        let floor = i.saturating_sub(SORT_DEPTH);
+        while i > floor && self.events[i - 1].is_after(&self.events[i]) {
+            let due = self.events[i].due_rx_ns;
+            self.events[i].due_rx_ns = self.events[i - 1].due_rx_ns;
+            self.events[i - 1].due_rx_ns = due;
+            self.events.swap(i, i - 1);
+            i -= 1;
+        }
+    }
+
+    /// Whether the oldest event is due.
+    #[inline]
+    pub fn is_due(&self, now_rx_ns: u64) -> bool {
+        self.events.front().is_some_and(|e| e.is_due(now_rx_ns))
+    }
+
+    /// Takes all events out, so that they can be read where they lie;
+    /// [`ReorderBuffer::put_back`] returns the rest.
+    pub fn take(&mut self) -> VecDeque<HostEvent> {
+        std::mem::take(&mut self.events)
+    }
+
+    pub fn put_back(&mut self, events: VecDeque<HostEvent>) {
+        self.events = events;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::sample;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Against a stable sort by time, per host.
+        #[test]
+        fn events_of_a_host_come_out_in_the_order_of_their_times(
+            events in prop::collection::vec((0u16..2, 0u64..50), 1..100),
+        ) {
+            let mut buffer = ReorderBuffer::new(5);
+            for (n, &(host, time_ns)) in events.iter().enumerate() {
+                buffer.push(n as u64, host, sample(1, time_ns, n as u32, 0, 10));
+            }
+            let out = buffer.take();
+            prop_assert_eq!(out.len(), events.len());
+            let due: Vec<u64> = out.iter().map(|e| e.due_rx_ns).collect();
+            prop_assert!(due.is_sorted(), "{:?}", due);
+            if events.iter().all(|e| e.0 == 0) {
+                let mut times: Vec<u64> = events.iter().map(|e| e.1).collect();
+                times.sort_unstable();
+                prop_assert_eq!(out.iter().map(|e| e.event.time_ns()).collect::<Vec<_>>(), times);
+            }
+        }
+    }
+
+    #[test]
+    fn an_event_is_held_back() {
+        let mut buffer = ReorderBuffer::new(20);
+        buffer.push(100, 0, sample(1, 7, 0, 0, 10));
+        buffer.push(101, 0, sample(1, 3, 0, 0, 10));
+        assert!(!buffer.is_due(119));
+        assert!(buffer.is_due(120));
+        let times: Vec<u64> = buffer.take().iter().map(|e| e.event.time_ns()).collect();
+        assert_eq!(times, [3, 7]);
+    }
+}

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The pipeline: composes the layers and moves time.
+
+mod events;
+mod periodic;
+
+use crate::accounting::{Accepted, Accounting, Packet};
+use crate::aggregate::AggregateConfig;
+use crate::config::{Config, ConfigError};
+use crate::emit::Emitter;
+use crate::flow::FlowTable;
+use crate::join::Joiner;
+use crate::prefetch::distance;
+use crate::rows::{Event, FlowRow, Sink};
+use crate::stats::Stats;
+use crate::wire::{Contents, Datagram, Received, Stage, Staged};
+use int_report::{DecodeError, Report, parse_inner};
+use periodic::Timers;
+use std::net::IpAddr;
+
+/// From datagrams and tcp_probe events to rows and interval records.
+///
+/// Pure: it reads no clock. Time comes in with the data and through
+/// [`Pipeline::advance`], always as ns of the collector's clock. Rows leave
+/// through the [`Sink`], which the pipeline owns, in one ascending order.
+///
+/// ```
+/// use tidemark_pipeline::{Config, Datagram, Pipeline, VecSink};
+///
+/// let mut pipeline = Pipeline::new(Config::default(), VecSink::default())?;
+/// let datagram = Datagram {
+///     exporter: [192, 0, 2, 1].into(),
+///     rx_ns: 1_000_000_000,
+///     payload: b"no report",
+/// };
+/// let mut malformed = 0;
+/// pipeline.push_datagrams([datagram], |_, _| malformed += 1);
+/// pipeline.finish();
+/// assert_eq!((pipeline.stats().reports, malformed), (0, 1));
+/// # Ok::<(), tidemark_pipeline::ConfigError>(())
+/// ```
+#[derive(Debug)]
+pub struct Pipeline<S> {
+    config: Config,
+    /// Which reports are missing, late or doubled; the nodes' clocks and units.
+    accounting: Accounting,
+    /// The state of every flow.
+    flows: FlowTable,
+    /// Packets and samples that wait for each other; clock mappings.
+    join: Joiner,
+    /// The sink, the order of rows, and open intervals.
+    emit: Emitter<S>,
+    /// What is due when.
+    timers: Timers,
+    /// Counted by the layers as they work.
+    stats: Stats,
+}
+
+impl<S: Sink> Pipeline<S> {
+    /// A pipeline that has seen nothing.
+    ///
+    /// # Errors
+    /// When the configuration cannot be used.
+    pub fn new(config: Config, sink: S) -> Result<Self, ConfigError> {
+        config.validate()?;
+        let mut pipeline = Self {
+            accounting: Accounting::new(),
+            flows: FlowTable::new(config.max_flows),
+            join: Joiner::new(&config),
+            emit: Emitter::new(AggregateConfig::from(&config), sink),
+            timers: Timers::default(),
+            stats: Stats::default(),
+            config,
+        };
+        if let Some(name) = pipeline.config.local_host.clone() {
+            pipeline.emit_event(Event::Host { host: 0, name });
+        }
+        Ok(pipeline)
+    }
+
+    /// Sets Unix time less the clock of reception times, ns.
+    pub fn set_unix_offset(&mut self, unix_minus_rx_ns: i64) {
+        self.timers.unix_minus_rx_ns = unix_minus_rx_ns;
+    }
+
+    /// The configuration it was made with.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Names of hosts, in the order of [`crate::ProbeRow::host`].
+    pub fn hosts(&self) -> &[String] {
+        self.join.hosts.names()
+    }
+
+    /// Where rows go.
+    pub fn sink(&self) -> &S {
+        &self.emit.sink
+    }
+
+    /// Where rows go.
+    pub fn sink_mut(&mut self) -> &mut S {
+        &mut self.emit.sink
+    }
+
+    /// Ends the pipeline; [`Pipeline::finish`] comes first.
+    pub fn into_sink(self) -> S {
+        self.emit.sink
+    }
+
+    /// Totals since the start.
+    pub fn stats(&self) -> Stats {
+        let mut stats = self.stats.clone();
+        self.accounting.add_to(&mut stats);
+        stats.flows_evicted = self.flows.evicted();
+        self.emit.add_to(&mut stats);
+        stats
+    }
+
+    /// Flows remembered now.
+    pub fn flows_active(&self) -> usize {
+        self.flows.active()
+    }
+
+    /// Packets waiting for their sample, and samples held back.
+    pub fn waiting(&self) -> (usize, usize) {
+        (self.join.queued(), self.join.events.len())
+    }
+
+    /// Takes one report of `exporter`, received at `rx_ns` of the collector's
+    /// clock. Reports of one datagram come one after the other.
+    pub fn push_report(&mut self, exporter: IpAddr, report: &Report<'_>, rx_ns: u64) {
+        let inner = parse_inner(&report.inner);
+        self.take_slow(&Received {
+            exporter,
+            rx_ns,
+            report,
+            inner: inner.as_ref(),
+            hint: None,
+        });
+    }
+
+    /// Decodes datagrams and takes their reports; `failed` is called for those
+    /// that cannot be decoded to their end. The result is the same as decoding
+    /// each and calling [`Pipeline::push_report`], in less time: see `wire`.
+    pub fn push_datagrams<'a>(
+        &mut self,
+        datagrams: impl IntoIterator<Item = Datagram<'a>>,
+        mut failed: impl FnMut(&mut S, DecodeError),
+    ) {
+        let mut datagrams = datagrams.into_iter();
+        let mut stage = Stage::default();
+        loop {
+            let more = stage.fill(&mut datagrams, &self.flows);
+            self.take_staged(&stage, &mut failed);
+            if !more {
+                return;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn take_staged(&mut self, stage: &Stage<'_>, failed: &mut impl FnMut(&mut S, DecodeError)) {
+        let staged = stage.datagrams();
+        let prefetch = |flows: &FlowTable, staged: &Staged<'_>| {
+            if let Some(hint) = staged.hint {
+                flows.prefetch_newest(hint);
+            }
+        };
+        for s in staged.iter().take(distance::SEGMENT_LISTS).flatten() {
+            prefetch(&self.flows, s);
+        }
+        for (i, s) in staged.iter().enumerate() {
+            if let Some(Some(s)) = staged.get(i + distance::SEGMENT_LISTS) {
+                prefetch(&self.flows, s);
+            }
+            let Some(s) = s else { continue };
+            match &s.contents {
+                Contents::FastPath(fast) => {
+                    let inner = fast.inner();
+                    self.take(&Received {
+                        exporter: s.exporter,
+                        rx_ns: s.rx_ns,
+                        report: &fast.report(),
+                        inner: Ok(&inner),
+                        hint: s.hint,
+                    });
+                }
+                Contents::Decoded { start, end, error } => {
+                    for decoded in stage.decoded(*start, *end) {
+                        let report = &decoded.report;
+                        self.take_slow(&Received {
+                            exporter: s.exporter,
+                            rx_ns: s.rx_ns,
+                            report,
+                            inner: decoded.inner.as_ref(),
+                            hint: s.hint.filter(|_| report.first_in_datagram),
+                        });
+                    }
+                    if let Some(error) = error {
+                        failed(&mut self.emit.sink, *error);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A copy of [`Pipeline::take`] that is not inlined.
+    #[inline(never)]
+    fn take_slow(&mut self, received: &Received<'_>) {
+        self.take(received);
+    }
+
+    #[inline(always)]
+    fn take(&mut self, received: &Received<'_>) {
+        self.stats.reports += 1;
+        if received.rx_ns > self.timers.now_rx_ns {
+            self.timers.now_rx_ns = received.rx_ns;
+            self.release_events(received.rx_ns);
+            self.periodic();
+        }
+        self.report(received);
+        self.emit_ready(self.timers.now_rx_ns);
+    }
+
+    /// One report through the layers.
+    #[inline(always)]
+    fn report(&mut self, received: &Received<'_>) {
+        let accepted = self
+            .accounting
+            .accept(&self.config, received, &mut self.stats);
+        let Some(Accepted { node, times }) = accepted else {
+            return;
+        };
+        if times.restarted {
+            self.restart(node, times.ingress_ns, received.rx_ns);
+        }
+        let inner = match received.inner {
+            Ok(inner) => inner,
+            Err(e) => {
+                if let Some(n) = self.stats.inner_errors.get_mut(e.index()) {
+                    *n += 1;
+                }
+                return;
+            }
+        };
+        let packet = Packet {
+            node,
+            rx_ns: received.rx_ns,
+            times,
+            report: received.report,
+            inner,
+            hint: received.hint,
+        };
+        if !self.accounting.is_of_queue(&packet, &mut self.stats) {
+            return;
+        }
+        let (slot, changed) = self.flows.packet(&packet, &mut self.stats);
+        if changed {
+            self.announce(slot);
+        }
+        if let (Some(node), Some(flow)) = (self.accounting.node_mut(node), self.flows.get_mut(slot))
+        {
+            self.join.packet(&packet, node, slot, flow);
+        }
+    }
+
+    /// A node's clock restarted: what is queued belongs to the old time axis.
+    fn restart(&mut self, node: u16, time_ns: u64, rx_ns: u64) {
+        self.emit_ready(u64::MAX);
+        self.join.restart(node);
+        self.accounting.restart(node, rx_ns);
+        let node_id = self.accounting.node(node).map_or(0, |n| n.id);
+        self.emit_event(Event::Restart { node_id, time_ns });
+    }
+
+    /// Hands on what waits for nothing any more, in the order of arrival.
+    #[inline]
+    fn emit_ready(&mut self, now_rx_ns: u64) {
+        while let Some(row) = self.join.ready(now_rx_ns, &self.flows, &mut self.stats) {
+            self.emit.postcard(row, &mut self.stats);
+            self.join.pop();
+        }
+    }
+
+    fn emit_event(&mut self, event: Event) {
+        self.emit.event(event, &mut self.stats);
+    }
+
+    /// Tells the sink what is known of a flow.
+    fn announce(&mut self, slot: u32) {
+        let Some(flow) = self.flows.get(slot) else {
+            return;
+        };
+        let node_id = self.accounting.node(flow.first_node).map_or(0, |n| n.id);
+        self.emit_event(Event::Flow(FlowRow {
+            flow_id: flow.id,
+            key: flow.key,
+            node_id,
+            first_seen_ns: flow.first_seen_ns,
+            probed: flow.probed,
+            handshake_rtt_ns: flow.handshake_rtt_ns,
+            mss_bytes: flow.mss_bytes,
+        }));
+    }
+}
+
+#[cfg(test)]
+mod fast_path_tests;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The stage: datagrams are decoded a few at a time and the memory of their
+//! flows is fetched, before the first of them is taken.
+//!
+//! Each datagram is decoded once. The fast path recognises the layout that
+//! Tidemark's own switches send and reads fields at fixed places when they are
+//! needed; everything else goes through `int_report::decode` into a list.
+//! `int-report` holds both decoders equal by a property test,
+//! `pipeline/fast_path_tests.rs` the pipeline with and without a stage.
+//!
+//! Justified by the benchmark row "decode, flow, join, intervals; 1000 flows"
+//! of `make bench-collector`.
+
+use super::Datagram;
+use crate::flow::{FlowHint, FlowTable, PackedKey};
+use crate::prefetch::distance;
+use int_report::{DecodeError, InnerError, InnerPacket, Report, Usual, parse_inner, usual};
+use std::net::IpAddr;
+
+/// Reports on the slow path that end a stage early: a datagram may hold
+/// thousands, and memory must stay bounded.
+const MAX_DECODED: usize = 64;
+
+/// A report of the slow path with its inner packet.
+pub(crate) struct Decoded<'a> {
+    pub report: Report<'a>,
+    pub inner: Result<InnerPacket, InnerError>,
+}
+
+/// A datagram that is decoded and not yet taken.
+#[derive(Clone, Copy)]
+pub(crate) struct Staged<'a> {
+    pub exporter: IpAddr,
+    pub rx_ns: u64,
+    pub contents: Contents<'a>,
+    /// Where the flow of its first report probably is.
+    pub hint: Option<FlowHint>,
+}
+
+/// What a staged datagram holds.
+#[derive(Clone, Copy)]
+pub(crate) enum Contents<'a> {
+    /// One report, read at fixed places.
+    FastPath(Usual<'a>),
+    /// Reports `start..end` of the stage's list; `error` says why decoding
+    /// stopped before the end of the datagram.
+    Decoded {
+        start: usize,
+        end: usize,
+        error: Option<DecodeError>,
+    },
+}
+
+/// Datagrams decoded ahead of their turn.
+#[derive(Default)]
+pub(crate) struct Stage<'a> {
+    staged: [Option<Staged<'a>>; distance::DATAGRAMS],
+    count: usize,
+    /// Reports of the slow path. Empty, and without memory, on the fast path.
+    decoded: Vec<Decoded<'a>>,
+}
+
+impl<'a> Stage<'a> {
+    /// Replaces what is staged by the next datagrams and fetches their flows.
+    /// False when the input has ended.
+    #[inline(always)]
+    pub fn fill(
+        &mut self,
+        datagrams: &mut impl Iterator<Item = Datagram<'a>>,
+        flows: &FlowTable,
+    ) -> bool {
+        self.count = 0;
+        self.decoded.clear();
+        for place in &mut self.staged {
+            let Some(datagram) = datagrams.next() else {
+                return false;
+            };
+            let (contents, hint) = match usual(datagram.payload) {
+                Some(fast) => (
+                    Contents::FastPath(fast),
+                    flows.look_ahead(PackedKey::of_fast_path(&fast)),
+                ),
+                None => decode(&mut self.decoded, datagram.payload, flows),
+            };
+            *place = Some(Staged {
+                exporter: datagram.exporter,
+                rx_ns: datagram.rx_ns,
+                contents,
+                hint,
+            });
+            self.count += 1;
+            if self.decoded.len() >= MAX_DECODED {
+                break;
+            }
+        }
+        true
+    }
+
+    /// The staged datagrams in order.
+    #[inline(always)]
+    pub fn datagrams(&self) -> &[Option<Staged<'a>>] {
+        self.staged.get(..self.count).unwrap_or_default()
+    }
+
+    /// Reports of a datagram on the slow path.
+    #[inline]
+    pub fn decoded(&self, start: usize, end: usize) -> &[Decoded<'a>] {
+        self.decoded.get(start..end).unwrap_or_default()
+    }
+}
+
+/// The slow path: decodes any datagram into the list.
+#[inline(never)]
+fn decode<'a>(
+    decoded: &mut Vec<Decoded<'a>>,
+    payload: &'a [u8],
+    flows: &FlowTable,
+) -> (Contents<'a>, Option<FlowHint>) {
+    let start = decoded.len();
+    let mut hint = None;
+    let result = int_report::decode(payload, |report| {
+        let inner = parse_inner(&report.inner);
+        if report.first_in_datagram
+            && let Ok(inner) = &inner
+        {
+            hint = flows.look_ahead(PackedKey::of(&inner.flow_key()));
+        }
+        decoded.push(Decoded { report, inner });
+    });
+    let contents = Contents::Decoded {
+        start,
+        end: decoded.len(),
+        error: result.err(),
+    };
+    (contents, hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use int_report::encode::{encode, postcard};
+    use std::net::Ipv4Addr;
+
+    fn stage_of(payloads: &[Vec<u8>]) -> (Vec<(usize, bool, bool)>, Vec<bool>) {
+        let flows = FlowTable::new(16);
+        let mut stage = Stage::default();
+        let mut datagrams = payloads.iter().map(|payload| Datagram {
+            exporter: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            rx_ns: 1,
+            payload,
+        });
+        let (mut seen, mut fills) = (Vec::new(), Vec::new());
+        loop {
+            let more = stage.fill(&mut datagrams, &flows);
+            for s in stage.datagrams().iter().flatten() {
+                seen.push(match s.contents {
+                    Contents::FastPath(_) => (1, true, false),
+                    Contents::Decoded { start, end, error } => {
+                        (stage.decoded(start, end).len(), false, error.is_some())
+                    }
+                });
+            }
+            fills.push(more);
+            if !more {
+                return (seen, fills);
+            }
+        }
+    }
+
+    #[test]
+    fn datagrams_of_any_kind_are_decoded_once_and_in_order() {
+        let inner = crate::testing::headers(&crate::testing::Packet::default());
+        let one = encode(&[postcard(1, 1, (2, 1), &inner)]).unwrap();
+        let report = postcard(1, 1, (2, 1), &inner);
+        let second = Report {
+            first_in_datagram: false,
+            ..report
+        };
+        let two = encode(&[report, second]).unwrap();
+        let mut cut = two.clone();
+        cut.truncate(two.len() - 50);
+        let (seen, fills) = stage_of(&[one.clone(), two.clone(), cut, vec![], one]);
+        assert_eq!(
+            seen,
+            [
+                (1, true, false),
+                (2, false, false),
+                (1, false, true),
+                (0, false, true),
+                (1, true, false),
+            ]
+        );
+        assert_eq!(fills, [false]);
+        // Many reports in one datagram end the stage, and nothing is lost.
+        let many: Vec<Report<'_>> = (0..MAX_DECODED)
+            .map(|i| Report {
+                first_in_datagram: i == 0,
+                ..report
+            })
+            .collect();
+        let many = encode(&many).unwrap();
+        let (seen, fills) = stage_of(&[many.clone(), many, two]);
+        let counts: Vec<usize> = seen.iter().map(|s| s.0).collect();
+        assert_eq!(counts, [MAX_DECODED, MAX_DECODED, 2]);
+        assert_eq!(fills, [true, true, false]);
+    }
+}

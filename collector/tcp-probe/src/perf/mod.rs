@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Reads the tracepoints of the running kernel in binary, from one ring buffer
+//! per CPU. Nothing stays in the kernel when the reader is dropped.
+
+mod clock;
+mod cpu_ring;
+mod error;
+mod filter;
+mod mmap;
+mod options;
+mod syscall;
+mod tracefs;
+
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use crate::event::Event;
+use crate::layout::{Layout, SampleError};
+use crate::ring::{Record, records};
+use cpu_ring::CpuRing;
+
+pub use clock::Clock;
+pub use error::OpenError;
+pub use filter::{AddressRange, Filter, FilterError};
+pub use options::Options;
+
+/// How often the kernel is asked what was lost: records tell too, but only once
+/// there is room for them.
+const ASK_LOST: Duration = Duration::from_secs(1);
+/// A CPU needs at most this long from stamping a record to making it visible.
+const IN_FLIGHT_NS: u64 = 500_000;
+
+/// Totals of a reader.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Read and let through.
+    pub events: u64,
+    /// Records the kernel had no room for.
+    pub lost: u64,
+    /// Left out by the filter (those the kernel itself left out not counted).
+    pub filtered: u64,
+    /// Records or samples that could not be read.
+    pub malformed: u64,
+}
+
+/// The rings of all CPUs.
+#[derive(Debug)]
+pub struct PerfReader {
+    rings: Vec<CpuRing>,
+    layout: Layout,
+    filter: Filter,
+    clock: Clock,
+    offset: clock::Offset,
+    scratch: Vec<u8>,
+    /// Read but not given out yet, see [`PerfReader::drain`].
+    held: Vec<Event>,
+    counts: Counts,
+    asked_lost: Instant,
+}
+
+impl PerfReader {
+    /// Opens the tracepoints on every online CPU and starts them.
+    ///
+    /// # Errors
+    /// When tracefs is not mounted, a tracepoint is missing or has fields that
+    /// are not understood, or the right to trace is missing; the message says
+    /// what to do.
+    pub fn open(options: &Options) -> Result<Self, OpenError> {
+        let pages = options.ring_pages()?;
+        let tracefs = tracefs::find(options)?;
+        let mut layout = Layout::default();
+        let mut ids = Vec::new();
+        let probe = tracefs::format(&tracefs, "tcp_probe")?;
+        layout.set_probe(&probe)?;
+        ids.push(("tcp_probe", probe.id));
+        if options.retransmits {
+            let format = tracefs::format(&tracefs, "tcp_retransmit_skb")?;
+            layout.set_retransmit(&format)?;
+            ids.push(("tcp_retransmit_skb", format.id));
+        }
+        if options.cong_states {
+            let format = tracefs::format(&tracefs, "tcp_cong_state_set")?;
+            layout.set_cong_state(&format)?;
+            ids.push(("tcp_cong_state_set", format.id));
+        }
+        let mut rings = Vec::new();
+        for cpu in tracefs::online_cpus()? {
+            rings.push(CpuRing::open(cpu, &ids, pages, options)?);
+        }
+        for ring in &rings {
+            for event in &ring.events {
+                syscall::enable(event).map_err(|source| OpenError::Io {
+                    what: "start a perf event".to_owned(),
+                    source,
+                })?;
+            }
+        }
+        Ok(Self {
+            rings,
+            layout,
+            filter: options.filter.clone(),
+            clock: options.clock,
+            offset: clock::Offset::new(options.clock),
+            scratch: Vec::with_capacity(256),
+            held: Vec::new(),
+            counts: Counts::default(),
+            asked_lost: Instant::now(),
+        })
+    }
+
+    /// Waits until a ring has reached its watermark, at most `timeout`. True
+    /// when one has. Rings below the watermark can be drained all the same:
+    /// drain after a timeout too.
+    ///
+    /// # Errors
+    /// Those of `poll`, except an interruption by a signal, which counts as a
+    /// timeout.
+    pub fn poll(&self, timeout: Duration) -> io::Result<bool> {
+        let mut fds: Vec<PollFd<'_>> = self
+            .fds()
+            .map(|fd| PollFd::new(fd, PollFlags::POLLIN))
+            .collect();
+        let timeout = PollTimeout::try_from(timeout).unwrap_or(PollTimeout::MAX);
+        match poll(&mut fds, timeout) {
+            Ok(ready) => Ok(ready > 0),
+            Err(nix::errno::Errno::EINTR) => Ok(false),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Empties the rings and gives `f` the events in order of time, across the
+    /// CPUs too: one flow's events come from several. Returns their number.
+    ///
+    /// Events of the last half millisecond are held back until the next call,
+    /// since another CPU may still be writing an earlier one.
+    pub fn drain(&mut self, mut f: impl FnMut(Event)) -> usize {
+        // Read before the rings: what is older has been written by then.
+        let now_ns = self.clock.stamped().now_ns();
+        self.read_rings();
+        let horizon_ns = self.offset.apply(now_ns.saturating_sub(IN_FLIGHT_NS));
+        let ready = self
+            .held
+            .partition_point(|event| event.time_ns() <= horizon_ns);
+        self.held.drain(..ready).for_each(&mut f);
+        ready
+    }
+
+    /// Stops the tracepoints and gives `f` everything that the rings still hold,
+    /// in order of time; the counts are final then. Returns the number of events.
+    pub fn finish(&mut self, f: impl FnMut(Event)) -> usize {
+        for event in self.rings.iter().flat_map(|cpu| &cpu.events) {
+            if let Err(error) = syscall::disable(event) {
+                // It ends with its descriptor, too; only later.
+                tracing::warn!(%error, "stopping a perf event");
+            }
+        }
+        let events = self.drain_all(f);
+        self.ask_lost();
+        events
+    }
+
+    fn ask_lost(&mut self) {
+        self.asked_lost = Instant::now();
+        if !self.rings.iter().all(|cpu| cpu.tells_lost) {
+            return;
+        }
+        let mut lost = 0;
+        for event in self.rings.iter().flat_map(|cpu| &cpu.events) {
+            match syscall::read_lost(event) {
+                Ok(n) => lost += n,
+                Err(error) => {
+                    tracing::warn!(%error, "reading what a perf event lost");
+                    return;
+                }
+            }
+        }
+        self.counts.lost = self.counts.lost.max(lost);
+    }
+
+    /// As [`PerfReader::drain`], but holds nothing back: for the end.
+    pub fn drain_all(&mut self, mut f: impl FnMut(Event)) -> usize {
+        self.read_rings();
+        let ready = self.held.len();
+        self.held.drain(..).for_each(&mut f);
+        ready
+    }
+
+    /// Moves what the rings hold to `held`, in order of time.
+    fn read_rings(&mut self) {
+        self.offset.refresh();
+        for cpu in &mut self.rings {
+            let (counts, held, scratch) = (&mut self.counts, &mut self.held, &mut self.scratch);
+            let (layout, filter, offset) = (&self.layout, &self.filter, &self.offset);
+            cpu.ring.consume(|first, second| {
+                let result = records(first, second, scratch, |record| {
+                    held.extend(take(record, layout, filter, offset, counts));
+                });
+                if let Err(corrupt) = result {
+                    counts.malformed += 1;
+                    tracing::warn!(
+                        skipped_bytes = corrupt.skipped_bytes,
+                        "perf ring holds a record of impossible size"
+                    );
+                }
+            });
+        }
+        // A merge of one ascending run per CPU.
+        self.held.sort_by_key(Event::time_ns);
+        if self.asked_lost.elapsed() >= ASK_LOST {
+            self.ask_lost();
+        }
+    }
+
+    /// Records the kernel had no room for, as it has told so far.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.counts.lost
+    }
+
+    /// All totals.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// One file descriptor per CPU that becomes readable at the watermark.
+    pub fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.rings.iter().map(|cpu| cpu.ring.fd())
+    }
+}
+
+#[inline]
+fn take(
+    record: Record<'_>,
+    layout: &Layout,
+    filter: &Filter,
+    offset: &clock::Offset,
+    counts: &mut Counts,
+) -> Option<Event> {
+    match record {
+        Record::Sample { time_ns, raw } => match layout.read(offset.apply(time_ns), raw) {
+            Ok(event) if filter.passes(event.flow()) => {
+                counts.events += 1;
+                return Some(event);
+            }
+            Ok(_) => counts.filtered += 1,
+            Err(SampleError::Short | SampleError::UnknownType | SampleError::UnknownFamily) => {
+                counts.malformed += 1;
+            }
+        },
+        Record::Lost(lost) => counts.lost += lost,
+        Record::Malformed => counts.malformed += 1,
+        Record::Other(_) => {}
+    }
+    None
+}
