@@ -120,7 +120,7 @@ struct ImportArgs {
     /// Length of interval records, ms.
     #[arg(long, default_value_t = 10)]
     interval_ms: u32,
-    /// Datagrams to this UDP port (4444) are cards of the programs behind
+    /// Datagrams to this UDP port (4444) are cards of the programs of
     /// "Updating the Theory of Buffer Sizing".
     #[arg(long)]
     cards: Option<u16>,

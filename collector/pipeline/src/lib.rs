@@ -32,7 +32,6 @@ mod join;
 mod pipeline;
 mod prefetch;
 mod ring;
-#[allow(missing_docs)]
 pub mod rows;
 pub mod stats;
 mod tcp_flags;

@@ -7,11 +7,15 @@ use tidemark_proto::telemetry::{CollectorStatus, Update};
 
 pub use tidemark_rows::{Event, EventRow, FlowRow, Join, PostcardRow, ProbeRow};
 
-/// Takes what the pipeline produces.
+/// Takes what the pipeline produces, in ascending `order` over all rows.
 pub trait Sink {
+    /// Takes a reported packet.
     fn postcard(&mut self, row: &PostcardRow);
+    /// Takes a tcp_probe sample.
     fn probe(&mut self, row: &ProbeRow);
+    /// Takes an event.
     fn event(&mut self, row: &EventRow);
+    /// Takes interval records and the status.
     fn update(&mut self, update: Update);
     /// Adds what only the sink's owner knows (datagrams, kernel drops, ...).
     fn status(&mut self, _status: &mut CollectorStatus) {}
@@ -20,9 +24,13 @@ pub trait Sink {
 /// Collects everything; for tests and small imports.
 #[derive(Debug, Default)]
 pub struct VecSink {
+    /// Reported packets.
     pub postcards: Vec<PostcardRow>,
+    /// tcp_probe samples.
     pub probes: Vec<ProbeRow>,
+    /// Events.
     pub events: Vec<EventRow>,
+    /// Interval records and status.
     pub updates: Vec<Update>,
 }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The ClickHouse sink in `/metrics` and `/status`.
 
-use super::encode::{counter, gauge, labelled};
-use prometheus_client::encoding::DescriptorEncoder;
 use serde::Serialize;
-use std::fmt;
 use tidemark_clickhouse::{Loss, SinkStats};
+use tidemark_metrics::metrics;
 
+/// The ClickHouse sink in `/status`.
 #[derive(Debug, Serialize)]
 pub struct ClickHouseStatus {
     pub rows: u64,
@@ -30,71 +29,49 @@ impl From<&SinkStats> for ClickHouseStatus {
     }
 }
 
-pub fn encode(e: &mut DescriptorEncoder<'_>, s: &SinkStats) -> Result<(), fmt::Error> {
-    counter(
-        e,
-        "clickhouse_rows",
-        "Rows handed to the ClickHouse sink",
-        s.taken(),
-    )?;
-    counter(
-        e,
-        "clickhouse_rows_inserted",
-        "Rows that ClickHouse has taken, those spooled by former starts included",
-        s.inserted(),
-    )?;
-    labelled(
-        e,
-        "clickhouse_rows_lost",
-        "Rows that will not reach ClickHouse",
-        Loss::LABELS.into_iter().zip(s.lost_by_reason()),
-    )?;
-    counter(
-        e,
-        "clickhouse_rows_doubled",
-        "Rows that ClickHouse holds more than once",
-        s.doubled(),
-    )?;
-    counter(
-        e,
-        "clickhouse_batches",
-        "Batches that ClickHouse has taken",
-        s.batches(),
-    )?;
-    counter(
-        e,
-        "clickhouse_batches_found",
-        "Batches that a repeated attempt found stored already",
-        s.found(),
-    )?;
-    counter(
-        e,
-        "clickhouse_retries",
-        "Failed attempts to insert a batch",
-        s.retries(),
-    )?;
-    counter(
-        e,
-        "clickhouse_sent_bytes",
-        "Bytes of batches sent, every attempt",
-        s.sent_bytes(),
-    )?;
-    gauge(
-        e,
-        "clickhouse_spool_bytes",
-        "Bytes of batches waiting on disk",
-        s.spool_bytes() as f64,
-    )?;
-    gauge(
-        e,
-        "clickhouse_spool_batches",
-        "Batches waiting on disk",
-        s.spool_batches() as f64,
-    )?;
-    gauge(
-        e,
-        "clickhouse_failing",
-        "1 while ClickHouse cannot be reached or refuses",
-        f64::from(u8::from(s.failure().is_some())),
-    )
+metrics! {
+    /// The ClickHouse sink in `/metrics`.
+    #[derive(Debug)]
+    pub struct ClickHouseMetrics {
+        /// Rows handed to the ClickHouse sink.
+        counter clickhouse_rows: u64,
+        /// Rows that ClickHouse has taken, those spooled by former starts included.
+        counter clickhouse_rows_inserted: u64,
+        /// Rows that will not reach ClickHouse.
+        counter clickhouse_rows_lost: [u64; Loss::LABELS.len()] => "reason" in Loss::LABELS,
+        /// Rows that ClickHouse holds more than once.
+        counter clickhouse_rows_doubled: u64,
+        /// Batches that ClickHouse has taken.
+        counter clickhouse_batches: u64,
+        /// Batches that a repeated attempt found stored already.
+        counter clickhouse_batches_found: u64,
+        /// Failed attempts to insert a batch.
+        counter clickhouse_retries: u64,
+        /// Bytes of batches sent, every attempt.
+        counter clickhouse_sent_bytes: u64,
+        /// Bytes of batches waiting on disk.
+        gauge clickhouse_spool_bytes: u64,
+        /// Batches waiting on disk.
+        gauge clickhouse_spool_batches: u64,
+        /// 1 while ClickHouse cannot be reached or refuses.
+        gauge clickhouse_failing: bool,
+    }
+}
+
+impl From<&SinkStats> for ClickHouseMetrics {
+    fn from(s: &SinkStats) -> Self {
+        Self {
+            clickhouse_rows: s.taken(),
+            clickhouse_rows_inserted: s.inserted(),
+            clickhouse_rows_lost: s.lost_by_reason(),
+            clickhouse_rows_doubled: s.doubled(),
+            clickhouse_batches: s.batches(),
+            clickhouse_batches_found: s.found(),
+            clickhouse_retries: s.retries(),
+            clickhouse_sent_bytes: s.sent_bytes(),
+            clickhouse_spool_bytes: s.spool_bytes(),
+            clickhouse_spool_batches: s.spool_batches(),
+            clickhouse_failing: s.failure().is_some(),
+        }
+    }
 }

@@ -2,201 +2,149 @@
 //! Every stage's counters, for Prometheus.
 
 use super::Shown;
-use super::encode::{clocks, counter, gauge, labelled};
+use super::clickhouse::ClickHouseMetrics;
+use super::encode::{all, clocks};
 use crate::agent::AgentStatus;
-use int_report::{DecodeError, InnerError};
+use int_report::DecodeError;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 use std::fmt;
+use tidemark_metrics::{MetricDoc, metrics};
 
 /// Reads what is shown whenever it is asked.
-pub struct Metrics(pub Shown);
+pub struct Exporter(pub Shown);
 
-impl fmt::Debug for Metrics {
+impl fmt::Debug for Exporter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Metrics")
+        f.write_str("Exporter")
     }
 }
 
-impl Collector for Metrics {
+metrics! {
+    /// What the daemon counts around the pipeline.
+    #[derive(Debug)]
+    pub struct DaemonMetrics {
+        /// UDP datagrams received.
+        counter datagrams: u64,
+        /// Datagrams that could not be decoded to their end.
+        counter datagrams_malformed: [u64; DecodeError::LABELS.len()]
+            => "reason" in DecodeError::LABELS,
+        /// Datagrams that found the socket's buffer full.
+        counter kernel_drops: u64,
+        /// System calls that brought datagrams.
+        counter receive_calls: u64,
+        /// Messages of the kernel: single or coalesced datagrams.
+        counter receive_messages: u64,
+        /// UDP payload received.
+        counter receive_bytes: u64,
+        /// Failed system calls of the receiver.
+        counter receive_errors: u64,
+        /// Tracepoint events read.
+        counter probe_events: u64,
+        /// Tracepoint events that found the ring full.
+        counter probe_lost: u64,
+        /// Tracepoint events left out by the filter.
+        counter probe_filtered: u64,
+        /// Tracepoint records not understood.
+        counter probe_malformed: u64,
+        /// Events that agents have sent.
+        counter agent_events: u64,
+        /// Events of agents not understood.
+        counter agent_events_malformed: u64,
+        /// Events lost in rings of agents' kernels.
+        counter agent_ring_lost: u64,
+        /// Events that agents had no room to keep.
+        counter agent_buffer_lost: u64,
+        /// Batches of agents that never came.
+        counter agent_batches_missing: u64,
+        /// Batches of agents that came again.
+        counter agent_batches_repeated: u64,
+        /// Reports whose inner packet cannot be read.
+        counter inner_errors: u64,
+        /// Rows written to the capture.
+        counter capture_rows: Option<u64>,
+        /// Rows the capture could not take.
+        counter capture_rows_lost: Option<u64>,
+        /// 1 after the capture stopped on an error.
+        gauge capture_failed: Option<bool>,
+        /// Updates that found a subscriber's queue full.
+        counter updates_lost: u64,
+        /// Subscribers of the telemetry stream.
+        gauge subscribers: usize,
+        /// Flows remembered.
+        gauge flows_active: u64,
+        /// Packets waiting for a sample.
+        gauge packets_waiting: u64,
+        /// Samples held back.
+        gauge samples_held: u64,
+        /// Packets kept for zooming.
+        gauge packets_in_memory: usize,
+        /// Matched part of the data packets of probed flows.
+        gauge join_matched_ratio: f64,
+    }
+}
+
+const CLOCK_OFFSET: MetricDoc =
+    MetricDoc::gauge("clock_offset_seconds", "Host clock less node clock")
+        .labels(&["node", "host"]);
+const CLOCK_DRIFT: MetricDoc = MetricDoc::gauge(
+    "clock_drift_ppm",
+    "Drift of the host clock against the node's",
+)
+.labels(&["node", "host"]);
+
+impl Shown {
+    fn daemon_metrics(&self) -> DaemonMetrics {
+        let s = self.snapshot.get();
+        let sockets = self.counters.sockets();
+        let [probe_events, probe_lost, probe_filtered, probe_malformed] = self.counters.probe();
+        let agents = self.status().agents;
+        let of_agents = |f: fn(&AgentStatus) -> u64| agents.iter().map(f).sum();
+        let capture = self.capture.as_ref().map(|(_, writer)| writer);
+        DaemonMetrics {
+            datagrams: s.datagrams,
+            datagrams_malformed: s.malformed,
+            kernel_drops: self.counters.kernel_drops(),
+            receive_calls: sockets.batches,
+            receive_messages: sockets.messages,
+            receive_bytes: sockets.bytes,
+            receive_errors: sockets.errors,
+            probe_events,
+            probe_lost,
+            probe_filtered,
+            probe_malformed,
+            agent_events: of_agents(|a| a.events),
+            agent_events_malformed: of_agents(|a| a.malformed),
+            agent_ring_lost: of_agents(|a| a.ring_lost),
+            agent_buffer_lost: of_agents(|a| a.buffer_lost),
+            agent_batches_missing: of_agents(|a| a.missing),
+            agent_batches_repeated: of_agents(|a| a.repeated),
+            inner_errors: s.stats.inner_errors.iter().sum(),
+            capture_rows: capture.map(|c| c.written()),
+            capture_rows_lost: capture.map(|c| c.lost()),
+            capture_failed: capture.map(|c| c.failure().is_some()),
+            updates_lost: self.hub.lost(),
+            subscribers: self.hub.subscribers().len(),
+            flows_active: s.flows_active,
+            packets_waiting: s.packets_waiting,
+            samples_held: s.samples_held,
+            packets_in_memory: self.packets.len(),
+            join_matched_ratio: s.stats.matched_fraction(),
+        }
+    }
+}
+
+impl Collector for Exporter {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let e = &mut encoder;
         let shown = &self.0;
-        let s = shown.snapshot.get();
-        counter(e, "datagrams", "UDP datagrams received", s.datagrams)?;
-        labelled(
-            e,
-            "datagrams_malformed",
-            "Datagrams that could not be decoded to their end",
-            DecodeError::LABELS.into_iter().zip(s.malformed),
-        )?;
-        counter(
-            e,
-            "kernel_drops",
-            "Datagrams that found the socket's buffer full",
-            shown.counters.kernel_drops(),
-        )?;
-        let sockets = shown.counters.sockets();
-        counter(
-            e,
-            "receive_calls",
-            "System calls that brought datagrams",
-            sockets.batches,
-        )?;
-        counter(
-            e,
-            "receive_messages",
-            "Messages of the kernel: single or coalesced datagrams",
-            sockets.messages,
-        )?;
-        counter(e, "receive_bytes", "UDP payload received", sockets.bytes)?;
-        counter(
-            e,
-            "receive_errors",
-            "Failed system calls of the receiver",
-            sockets.errors,
-        )?;
-        let [events, lost, filtered, malformed] = shown.counters.probe();
-        counter(e, "probe_events", "Tracepoint events read", events)?;
-        counter(
-            e,
-            "probe_lost",
-            "Tracepoint events that found the ring full",
-            lost,
-        )?;
-        counter(
-            e,
-            "probe_filtered",
-            "Tracepoint events left out by the filter",
-            filtered,
-        )?;
-        counter(
-            e,
-            "probe_malformed",
-            "Tracepoint records not understood",
-            malformed,
-        )?;
-        let agents = shown.status().agents;
-        let of_agents = |f: fn(&AgentStatus) -> u64| agents.iter().map(f).sum();
-        for (name, help, value) in [
-            (
-                "agent_events",
-                "Events that agents have sent",
-                of_agents(|a| a.events),
-            ),
-            (
-                "agent_events_malformed",
-                "Events of agents not understood",
-                of_agents(|a| a.malformed),
-            ),
-            (
-                "agent_ring_lost",
-                "Events lost in rings of agents' kernels",
-                of_agents(|a| a.ring_lost),
-            ),
-            (
-                "agent_buffer_lost",
-                "Events that agents had no room to keep",
-                of_agents(|a| a.buffer_lost),
-            ),
-            (
-                "agent_batches_missing",
-                "Batches of agents that never came",
-                of_agents(|a| a.missing),
-            ),
-            (
-                "agent_batches_repeated",
-                "Batches of agents that came again",
-                of_agents(|a| a.repeated),
-            ),
-        ] {
-            counter(e, name, help, value)?;
-        }
-        labelled(
-            e,
-            "inner_errors_by_reason",
-            "Reports whose inner packet cannot be read",
-            InnerError::LABELS.into_iter().zip(s.stats.inner_errors),
-        )?;
-        for (name, help, value) in s.stats.named() {
-            counter(e, name, help, value)?;
-        }
-        if let Some((_, w)) = &shown.capture {
-            counter(
-                e,
-                "capture_rows",
-                "Rows written to the capture",
-                w.written(),
-            )?;
-            counter(
-                e,
-                "capture_rows_lost",
-                "Rows the capture could not take",
-                w.lost(),
-            )?;
-            let failed = f64::from(u8::from(w.failure().is_some()));
-            gauge(
-                e,
-                "capture_failed",
-                "1 after the capture stopped on an error",
-                failed,
-            )?;
-        }
+        all(e, &shown.daemon_metrics())?;
+        all(e, &shown.snapshot.get().stats)?;
         if let Some(stats) = &shown.clickhouse {
-            super::clickhouse::encode(e, stats)?;
+            all(e, &ClickHouseMetrics::from(stats))?;
         }
-        counter(
-            e,
-            "updates_lost",
-            "Updates that found a subscriber's queue full",
-            shown.hub.lost(),
-        )?;
-        let count = |n: usize| n as f64;
-        gauge(
-            e,
-            "subscribers",
-            "Subscribers of the telemetry stream",
-            count(shown.hub.subscribers().len()),
-        )?;
-        gauge(e, "flows_active", "Flows remembered", s.flows_active as f64)?;
-        gauge(
-            e,
-            "packets_waiting",
-            "Packets waiting for a sample",
-            s.packets_waiting as f64,
-        )?;
-        gauge(
-            e,
-            "samples_held",
-            "Samples held back",
-            s.samples_held as f64,
-        )?;
-        gauge(
-            e,
-            "packets_in_memory",
-            "Packets kept for zooming",
-            count(shown.packets.len()),
-        )?;
-        gauge(
-            e,
-            "join_matched_ratio",
-            "Matched part of the data packets of probed flows",
-            s.stats.matched_fraction(),
-        )?;
-        clocks(
-            e,
-            "clock_offset_seconds",
-            "Host clock less node clock",
-            &shown.hub.clocks(),
-            |c| c.offset_ns as f64 / 1e9,
-        )?;
-        clocks(
-            e,
-            "clock_drift_ppm",
-            "Drift of the host clock against the node's",
-            &shown.hub.clocks(),
-            |c| c.drift_ppb / 1e3,
-        )?;
-        Ok(())
+        let mappings = shown.hub.clocks();
+        clocks(e, &CLOCK_OFFSET, &mappings, |c| c.offset_ns as f64 / 1e9)?;
+        clocks(e, &CLOCK_DRIFT, &mappings, |c| c.drift_ppb / 1e3)
     }
 }

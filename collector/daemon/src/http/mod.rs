@@ -16,7 +16,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use axum::routing::get;
 use axum::{Json, Router};
-use metrics::Metrics;
+use metrics::Exporter;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use serde::Serialize;
@@ -127,7 +127,7 @@ struct App {
 /// The routes.
 pub fn router(shown: Shown) -> Router {
     let mut registry = Registry::default();
-    registry.register_collector(Box::new(Metrics(shown.clone())));
+    registry.register_collector(Box::new(Exporter(shown.clone())));
     Router::new()
         .route("/metrics", get(metrics))
         .route(

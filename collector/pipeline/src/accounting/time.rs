@@ -33,7 +33,7 @@ pub(crate) enum TimeError {
 /// The unwrapped time axis of one node.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct NodeTime {
-    /// Bits of the clock behind the timestamps.
+    /// Bits of the clock that gives the timestamps.
     mask: u64,
     tick_ns: u64,
     last_ticks: Option<u64>,

@@ -51,7 +51,7 @@ pub struct NodeConfig {
     pub name: String,
     /// Unit of the timestamps.
     pub time_unit: TimeUnit,
-    /// Width of the clock behind the timestamps; it wraps there.
+    /// Width in bits of the clock that gives the timestamps; it wraps there.
     pub time_bits: u8,
     /// Unit of queue occupancy and limit.
     pub depth_unit: DepthUnit,

@@ -2,21 +2,21 @@
 //! Reads UDP payloads from pcap files (classic format, either byte order, µs or
 //! ns, plain or gzip).
 
-use flate2::read::MultiGzDecoder;
-use std::cell::Cell;
-use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind, Read};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+mod input;
+mod udp;
+
+pub use input::{Position, open};
+
+use std::io::{ErrorKind, Read};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use thiserror::Error;
+use udp::{ETHERNET, LINUX_SLL, RAW, find_udp};
 
 /// No frame is larger; more is a broken file.
 const MAX_FRAME: u32 = 256 * 1024;
-const ETHERNET: u32 = 1;
-const RAW: u32 = 101;
-const LINUX_SLL: u32 = 113;
 
+/// Why a capture file cannot be read.
 #[derive(Debug, Error)]
 pub enum PcapError {
     #[error("{path}: {source}")]
@@ -38,72 +38,20 @@ pub enum PcapError {
     },
 }
 
-/// How much of a file has been read; `read` of `size` bytes.
-#[derive(Clone, Debug, Default)]
-pub struct Position {
-    read: Rc<Cell<u64>>,
-    pub size: u64,
-}
-
-impl Position {
-    /// 0 to 1.
-    pub fn fraction(&self) -> f64 {
-        if self.size == 0 {
-            return 1.0;
-        }
-        (self.read.get() as f64 / self.size as f64).min(1.0)
-    }
-}
-
-struct Counted {
-    file: File,
-    read: Rc<Cell<u64>>,
-}
-
-impl Read for Counted {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let n = self.file.read(buffer)?;
-        self.read.set(self.read.get() + n as u64);
-        Ok(n)
-    }
-}
-
-/// Opens a file, through gzip if it begins as gzip does.
-///
-/// # Errors
-/// When it cannot be opened.
-pub fn open(path: &Path) -> Result<(Box<dyn Read>, Position), PcapError> {
-    let io = |source| PcapError::Io {
-        path: path.to_path_buf(),
-        source,
-    };
-    let file = File::open(path).map_err(io)?;
-    let position = Position {
-        read: Rc::default(),
-        // A pipe has none.
-        size: file.metadata().map_or(0, |m| m.len()),
-    };
-    let read = position.read.clone();
-    let mut file = BufReader::with_capacity(1 << 18, Counted { file, read });
-    let compressed = file.fill_buf().map_err(io)?.starts_with(&[0x1f, 0x8b]);
-    let input: Box<dyn Read> = if compressed {
-        Box::new(BufReader::with_capacity(1 << 18, MultiGzDecoder::new(file)))
-    } else {
-        Box::new(file)
-    };
-    Ok((input, position))
-}
-
 /// A UDP datagram of a capture file.
 #[derive(Debug)]
 pub struct Packet<'a> {
+    /// When it was captured, Unix time.
     pub time_ns: u64,
+    /// Source address.
     pub src: IpAddr,
+    /// Destination port.
     pub dst_port: u16,
+    /// UDP payload.
     pub payload: &'a [u8],
 }
 
-/// See the module.
+/// Reads UDP datagrams from a capture file, one after the other.
 pub struct PcapReader {
     path: PathBuf,
     input: Box<dyn Read>,
@@ -121,6 +69,8 @@ pub struct PcapReader {
 }
 
 impl PcapReader {
+    /// Opens a file, plain or gzip.
+    ///
     /// # Errors
     /// When the file cannot be read or is of another format.
     pub fn open(path: &Path) -> Result<Self, PcapError> {
@@ -222,12 +172,12 @@ impl PcapReader {
                 } else {
                     fraction * 1000
                 };
-            if let Some((src, dst_port, start, end)) = udp(&self.frame, self.link) {
+            if let Some(udp) = find_udp(&self.frame, self.link) {
                 return Ok(Some(Packet {
                     time_ns,
-                    src,
-                    dst_port,
-                    payload: self.frame.get(start..end).unwrap_or_default(),
+                    src: udp.src,
+                    dst_port: udp.dst_port,
+                    payload: self.frame.get(udp.payload).unwrap_or_default(),
                 }));
             }
             self.other_frames += 1;
@@ -263,56 +213,4 @@ impl PcapReader {
 enum Target<'a> {
     Header(&'a mut [u8; 16]),
     Frame,
-}
-
-fn be16(bytes: &[u8], at: usize) -> Option<u16> {
-    bytes
-        .get(at..)
-        .and_then(|b| b.first_chunk::<2>())
-        .map(|b| u16::from_be_bytes(*b))
-}
-
-/// Source, destination port and payload range of the UDP datagram in a frame.
-fn udp(frame: &[u8], link: u32) -> Option<(IpAddr, u16, usize, usize)> {
-    let (mut ethertype, mut at) = match link {
-        ETHERNET => (be16(frame, 12)?, 14),
-        LINUX_SLL => (be16(frame, 14)?, 16),
-        _ => (
-            if frame.first()? >> 4 == 6 {
-                0x86dd
-            } else {
-                0x0800
-            },
-            0,
-        ),
-    };
-    while matches!(ethertype, 0x8100 | 0x88a8) {
-        ethertype = be16(frame, at + 2)?;
-        at += 4;
-    }
-    let (src, udp_at) = match ethertype {
-        0x0800 => {
-            let header = frame.get(at..)?.first_chunk::<20>()?;
-            let fragment = u16::from_be_bytes([header[6], header[7]]) & 0x3fff;
-            if header[0] >> 4 != 4 || header[9] != 17 || fragment != 0 {
-                return None;
-            }
-            let src = Ipv4Addr::new(header[12], header[13], header[14], header[15]);
-            (IpAddr::V4(src), at + usize::from(header[0] & 15) * 4)
-        }
-        0x86dd => {
-            let header = frame.get(at..)?.first_chunk::<40>()?;
-            if header[6] != 17 {
-                return None;
-            }
-            let src: [u8; 16] = header[8..24].try_into().ok()?;
-            (IpAddr::V6(Ipv6Addr::from(src)), at + 40)
-        }
-        _ => return None,
-    };
-    let dst_port = be16(frame, udp_at + 2)?;
-    // The UDP length, not the frame's: frames have padding and trailers.
-    let length = usize::from(be16(frame, udp_at + 4)?);
-    let end = udp_at + length;
-    (length >= 8 && end <= frame.len()).then_some((src, dst_port, udp_at + 8, end))
 }

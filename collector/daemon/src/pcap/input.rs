@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Opens a file, plain or gzip, and follows how much of it has been read.
+
+use super::PcapError;
+use flate2::read::MultiGzDecoder;
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::rc::Rc;
+
+/// How much of a file has been read; `read` of `size` bytes.
+#[derive(Clone, Debug, Default)]
+pub struct Position {
+    read: Rc<Cell<u64>>,
+    /// Bytes of the file; 0 when that is not known.
+    pub size: u64,
+}
+
+impl Position {
+    /// The part that has been read, 0 to 1.
+    pub fn fraction(&self) -> f64 {
+        if self.size == 0 {
+            return 1.0;
+        }
+        (self.read.get() as f64 / self.size as f64).min(1.0)
+    }
+}
+
+struct Counted {
+    file: File,
+    read: Rc<Cell<u64>>,
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.file.read(buffer)?;
+        self.read.set(self.read.get() + n as u64);
+        Ok(n)
+    }
+}
+
+/// Opens a file, through gzip if it begins as gzip does.
+///
+/// # Errors
+/// When it cannot be opened.
+pub fn open(path: &Path) -> Result<(Box<dyn Read>, Position), PcapError> {
+    let io = |source| PcapError::Io {
+        path: path.to_path_buf(),
+        source,
+    };
+    let file = File::open(path).map_err(io)?;
+    let position = Position {
+        read: Rc::default(),
+        // A pipe has none.
+        size: file.metadata().map_or(0, |m| m.len()),
+    };
+    let read = position.read.clone();
+    let mut file = BufReader::with_capacity(1 << 18, Counted { file, read });
+    let compressed = file.fill_buf().map_err(io)?.starts_with(&[0x1f, 0x8b]);
+    let input: Box<dyn Read> = if compressed {
+        Box::new(BufReader::with_capacity(1 << 18, MultiGzDecoder::new(file)))
+    } else {
+        Box::new(file)
+    };
+    Ok((input, position))
+}
