@@ -22,6 +22,7 @@
 
 #![warn(missing_docs)]
 #![deny(unsafe_code)]
+#![warn(clippy::undocumented_unsafe_blocks)]
 
 mod accounting;
 pub mod aggregate;

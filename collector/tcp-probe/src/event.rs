@@ -11,8 +11,11 @@ pub(crate) const PROTOCOL_TCP: u8 = 6;
 /// One record of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
+    /// State of a socket.
     Probe(Sample),
+    /// A segment is sent again.
     Retransmit(RetransmitEvent),
+    /// Congestion control changes its state.
     CongState(CongStateEvent),
 }
 

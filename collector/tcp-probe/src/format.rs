@@ -7,12 +7,19 @@ use thiserror::Error;
 /// Why a format file could not be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FormatError {
+    /// The file has no `ID:` line.
     #[error("no `ID:` line")]
     NoId,
+    /// A field description cannot be read: its line, from 1, and its text.
+    #[allow(missing_docs)]
     #[error("line {line}: cannot read field description `{text}`")]
     BadField { line: usize, text: String },
+    /// The tracepoint lacks a field that is needed.
+    #[allow(missing_docs)]
     #[error("tracepoint `{event}` has no field `{field}` in this kernel")]
     MissingField { event: String, field: &'static str },
+    /// A field has another size than expected.
+    #[allow(missing_docs)]
     #[error(
         "field `{field}` of tracepoint `{event}` has {size_bytes} bytes, {expected_bytes} expected"
     )]
@@ -27,17 +34,22 @@ pub enum FormatError {
 /// Place of one field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
+    /// Name, without its type.
     pub name: String,
+    /// Place in the raw data, bytes.
     pub offset: usize,
+    /// Length.
     pub size_bytes: usize,
 }
 
 /// One tracepoint's description.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Format {
+    /// Name of the tracepoint.
     pub name: String,
     /// `common_type` of its samples, `config` of its perf event.
     pub id: u16,
+    /// In the order of the file.
     pub fields: Vec<Field>,
 }
 

@@ -7,6 +7,9 @@
 //! [`text`] parses what `trace_pipe` prints (kernels 4.16 to today). Both give
 //! the same [`Event`].
 
+#![warn(missing_docs)]
+#![warn(clippy::undocumented_unsafe_blocks)]
+
 pub mod event;
 pub mod format;
 pub mod layout;

@@ -12,6 +12,8 @@ use crate::format::FormatError;
 
 /// Why [`super::PerfReader::open`] failed.
 #[derive(Debug, Error)]
+// The messages name what the fields hold.
+#[allow(missing_docs)]
 pub enum OpenError {
     #[error(
         "tracefs is not mounted (looked at {}); run: mount -t tracefs nodev /sys/kernel/tracing",

@@ -6,7 +6,12 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record<'a> {
     /// A sample with `PERF_SAMPLE_TIME | PERF_SAMPLE_RAW`.
-    Sample { time_ns: u64, raw: &'a [u8] },
+    Sample {
+        /// When it was stamped, clock of the perf event.
+        time_ns: u64,
+        /// The tracepoint's data.
+        raw: &'a [u8],
+    },
     /// The kernel had no room for this many records.
     Lost(u64),
     /// Too short for its type.
@@ -24,6 +29,7 @@ const TYPE_LOST_SAMPLES: u32 = 13;
 /// The bytes from which no further record could be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Corrupt {
+    /// Bytes after the last record that could be read.
     pub skipped_bytes: usize,
 }
 

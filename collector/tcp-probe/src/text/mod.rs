@@ -18,10 +18,15 @@ use fields::{SocketEnds, tokens};
 /// Why a line of one of the known tracepoints could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum LineError {
+    /// The time stamp cannot be read.
     #[error("time stamp is not `seconds.fraction`")]
     BadTime,
+    /// A field is missing.
+    #[allow(missing_docs)]
     #[error("field `{field}` is missing")]
     Missing { field: &'static str },
+    /// A field has no readable value.
+    #[allow(missing_docs)]
     #[error("field `{field}` has a bad value")]
     BadValue { field: &'static str },
 }
