@@ -28,7 +28,7 @@ pub(super) fn by_source_port(socket: &Socket, shards: usize, ipv6: bool) -> io::
         k,
     };
     let mut program = if ipv6 {
-        // Behind the fixed header: reports carry no extension headers.
+        // After the fixed header: reports carry no extension headers.
         vec![op(LOAD_HALF, NETWORK_HEADER + 40)]
     } else {
         vec![

@@ -75,14 +75,14 @@ mod tests {
         fn agrees_with_the_plain_histogram(
             values in prop::collection::vec(prop_oneof![0u64..200, any::<u64>()], 0..500),
         ) {
-            let (mut quick, mut plain) = (Buckets::default(), Counts::new());
+            let (mut buckets, mut plain) = (Buckets::default(), Counts::new());
             for round in 0..2 {
                 for &v in &values {
-                    quick.record(v >> round);
+                    buckets.record(v >> round);
                     plain.record(v >> round);
                 }
                 let expected = (!plain.is_empty()).then(|| plain.take());
-                prop_assert_eq!(quick.take(), expected);
+                prop_assert_eq!(buckets.take(), expected);
             }
         }
     }

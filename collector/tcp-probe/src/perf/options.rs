@@ -25,7 +25,7 @@ pub struct Options {
     pub cong_states: bool,
     /// Which sockets.
     pub filter: Filter,
-    /// Where tracefs is; `None` looks at the usual places.
+    /// Where tracefs is; `None` looks where it is mounted by convention.
     pub tracefs: Option<PathBuf>,
 }
 
