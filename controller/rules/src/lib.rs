@@ -23,6 +23,7 @@ pub mod bscl;
 pub mod catalog;
 mod error;
 pub mod hysteresis;
+mod limit;
 pub mod measured;
 pub mod ngi;
 pub mod observed;
@@ -36,6 +37,7 @@ pub use advise::{Advice, Infeasibility, Nearest, Present, Rejected, advise};
 pub use catalog::evaluate;
 pub use error::RuleError;
 pub use hysteresis::{Change, worth_changing};
+pub use limit::Limit;
 pub use measured::{
     CongestionControl, Goal, Interval, Measured, Observed, Occupancy, Options, Regime, Synchrony,
     Targets,

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is asked of a switch, independent of the protocol.
 
-mod limit;
 mod status;
 
-pub use limit::Limit;
+pub use tidemark_rules::Limit;
 pub use status::{Description, Health, Provisioned};
 
 use serde::{Deserialize, Serialize};

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Why a limit is not changed.
+
+/// What a guard rail says, with the field of the request or the concept behind
+/// it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Field or concept: `bytes`, `telemetry`, `interval`, `mode`, `advice`.
+    pub field: &'static str,
+    /// What is wrong and what would be right.
+    pub message: String,
+}
+
+impl Refusal {
+    pub(crate) fn new(field: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            field,
+            message: message.into(),
+        }
+    }
+}
+
+/// Why a limit is not changed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ControlError {
+    /// The value is out of range.
+    #[error("{}", .0.message)]
+    Bad(Refusal),
+    /// Not now: the mode or a guard rail.
+    #[error("{}", .0.message)]
+    Refused(Refusal),
+    /// No switch is configured for the node.
+    #[error("no switch is configured for node {0}; add [[switches]] node = {0}")]
+    NoSwitch(u32),
+    /// The switch refuses or cannot be reached.
+    #[error("{0}")]
+    Switch(String),
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What goes into the loop of a link, and what comes out.
+
+use crate::error::ControlError;
+use crate::record::Change;
+use crate::settings::Mode;
+use crate::stationarity::StationarityWindow;
+use crate::time::Timestamp;
+use std::sync::Arc;
+use tidemark_estimators::LinkEstimate;
+use tidemark_rules::{Advice, Limit, Measured, Targets};
+
+/// What is known of a link from outside at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Readings {
+    /// Limit in force: as read from the switch, else as its reports say.
+    pub in_force: Option<Limit>,
+    /// Where the telemetry of the link stands; `None` when there is none.
+    pub telemetry: Option<TelemetryReading>,
+}
+
+/// Where the telemetry of a link stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TelemetryReading {
+    /// When the newest update came; `None` before the first.
+    pub updated: Option<Timestamp>,
+    /// Now, on the switch's clock, ns.
+    pub clock_ns: u64,
+    /// Everything before this has arrived, on the switch's clock, ns.
+    pub complete_ns: u64,
+}
+
+/// Telemetry of one link that estimates can be asked of. Times are ns on the
+/// switch's clock.
+pub trait Telemetry {
+    /// Start of the oldest record kept; `None` without records.
+    fn first_ns(&self) -> Option<u64>;
+    /// Everything before this has arrived.
+    fn complete_ns(&self) -> u64;
+    /// Limit that the reports state, bytes; 0 when unlimited or not reported.
+    fn reported_limit_bytes(&self) -> u64;
+    /// The estimate over `[from_ns, to_ns)`.
+    fn estimate(&self, from_ns: u64, to_ns: u64) -> LinkEstimate;
+}
+
+/// The estimate of one tick and the window that it rests on.
+#[derive(Clone, Debug)]
+pub struct WindowEstimate {
+    /// The estimate.
+    pub estimate: Arc<LinkEstimate>,
+    /// Long enough, and all of it after the last change: fit to base advice on.
+    pub pure: bool,
+    /// The reports state another limit than in the last tick.
+    pub limit_changed: bool,
+    /// The traffic is another one than before: how that shows.
+    pub traffic_changed: Option<String>,
+    /// The stationarity window, with this tick taken into account.
+    pub stationarity: StationarityWindow,
+}
+
+/// What happens to a link.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// The estimate of this second ([`crate::LinkControl::look`]).
+    Estimate(WindowEstimate),
+    /// What the advisor makes of that estimate.
+    Advice {
+        /// The advice of this second alone.
+        advice: Advice,
+        /// What it was computed from.
+        measured: Measured,
+    },
+    /// One second has passed: trials are judged, and auto mode acts.
+    Tick(Readings),
+    /// Answer to [`Action::Measure`].
+    Outcome(Arc<LinkEstimate>),
+    /// Answer to [`Action::Read`]: the limit in force, or why it is not known.
+    LimitRead(Result<Limit, String>),
+    /// Answer to [`Action::Write`].
+    Written {
+        /// The limit read back, or what the switch says.
+        result: Result<Limit, String>,
+        /// Now, on the switch's clock, ns; `None` without telemetry.
+        clock_ns: Option<u64>,
+    },
+    /// An operator sets a limit of their own.
+    Set {
+        /// The limit.
+        limit: Limit,
+        /// Why, for the record.
+        reason: String,
+        /// What is known now.
+        readings: Readings,
+    },
+    /// An operator confirms the advice.
+    Confirm {
+        /// The advice that the operator saw, bytes.
+        seen_bytes: Option<u64>,
+        /// What is known now.
+        readings: Readings,
+    },
+    /// The switch came up without its state.
+    StateLost {
+        /// All of it is gone; else only a port without any limit gets its limit
+        /// back.
+        everything: bool,
+    },
+    /// The clock of the switch restarted: nothing dated by it means anything.
+    ClockRestarted,
+    /// What may be done with advice from now on.
+    Mode(Mode),
+    /// What the operator wants from now on.
+    Targets(Targets),
+}
+
+/// What the caller has to do, in this order.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// Read the limit in force; answer with [`Input::LimitRead`].
+    Read,
+    /// Write a limit and read it back; answer with [`Input::Written`].
+    Write(Limit),
+    /// Estimate `[from_ns, to_ns)` of the switch's clock; answer with
+    /// [`Input::Outcome`].
+    Measure {
+        /// Start, ns.
+        from_ns: u64,
+        /// End, ns.
+        to_ns: u64,
+    },
+    /// Append to the audit log.
+    Record(Box<Change>),
+    /// Save the state ([`crate::LinkControl::saved`]).
+    Save,
+    /// Answer the operator.
+    Answer(Result<Changed, ControlError>),
+}
+
+/// A change that was made.
+#[derive(Clone, Debug)]
+pub struct Changed {
+    /// The limit before it.
+    pub before: Option<Limit>,
+    /// The limit now, as read back from the switch.
+    pub limit: Limit,
+    /// The advice applied, if any.
+    pub advice: Option<Arc<Advice>>,
+}

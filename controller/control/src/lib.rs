@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The closed loop of one link: from telemetry and advice to a queue limit, and
+//! back again when the limit turns out to be worse.
+//!
+//! [`LinkControl`] is a state machine. [`LinkControl::on`] takes one [`Input`]
+//! and the time, and returns the [`Action`]s that the caller carries out. The
+//! crate reads no clock, takes no lock and does no I/O: the same inputs give
+//! the same actions.
+//!
+//! | concept | module |
+//! |---|---|
+//! | states and transitions | [`link`] |
+//! | guard rails: range, step, frequency, staleness, report loss | [`guard`] |
+//! | hysteresis filter of the advice | [`hysteresis`] |
+//! | stationarity window: since when limit and traffic are the same | [`stationarity`] |
+//! | trial: a limit whose outcome is being measured | [`trial`] |
+//! | verdict on a trial | [`judge`] |
+//! | memory of a limit that failed | [`failed_limit`] |
+//! | audit records | [`record`] |
+//!
+//! Sizes are bytes as the queue counts them. Times of telemetry (`_ns` without
+//! another word) are on the switch's clock; [`Timestamp`] is the host's.
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+mod error;
+pub mod failed_limit;
+pub mod guard;
+pub mod hysteresis;
+mod io;
+pub mod judge;
+pub mod link;
+pub mod record;
+mod settings;
+pub mod stationarity;
+mod time;
+pub mod trial;
+
+pub use error::{ControlError, Refusal};
+pub use io::{Action, Changed, Input, Readings, Telemetry, TelemetryReading, WindowEstimate};
+pub use link::{LinkControl, LinkSettings, SavedControl, State, Steadiness};
+pub use record::{Change, Origin, Outcome};
+pub use settings::{Mode, Settings};
+pub use tidemark_rules::Limit;
+pub use time::Timestamp;
+
+use tidemark_estimators::LinkEstimate;
+use tidemark_rules::Observed;
+
+/// Utilisation, loss and delay of an estimate; `None` without a capacity or
+/// without traffic.
+pub fn observed(e: &LinkEstimate) -> Option<Observed> {
+    Some(Observed {
+        utilisation: e.utilisation.mean?,
+        loss_rate: e.loss_rate,
+        drops: e.drops,
+        delay_mean_ms: e.delay_ms.mean?,
+        delay_p50_ms: e.delay_ms.p50?,
+        delay_p99_ms: e.delay_ms.p99?,
+        delay_max_ms: e.delay_ms.max?,
+    })
+}

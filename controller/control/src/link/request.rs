@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What starts a write: an operator, or auto mode.
+
+use super::LinkControl;
+use super::state::{Baseline, Stage, State, Write};
+use crate::error::{ControlError, Refusal};
+use crate::guard::{self, Evidence};
+use crate::io::{Action, Readings};
+use crate::observed;
+use crate::record::{Origin, Outcome};
+use crate::settings::Mode;
+use crate::time::Timestamp;
+use std::sync::Arc;
+use tidemark_rules::{Advice, Limit, worth_changing};
+
+/// Advice may move by this fraction between what an operator sees and confirms.
+const SEEN_SLACK: f64 = 0.05;
+
+impl LinkControl {
+    /// Sets what an operator asks for. Only the range is checked: an operator may
+    /// know better than the telemetry.
+    pub(super) fn on_set(&mut self, limit: Limit, reason: String) -> Vec<Action> {
+        if let Some(bytes) = limit.bytes() {
+            let max = self.settings.max_limit_bytes;
+            if let Err(r) = guard::value(&self.settings.control, max, bytes) {
+                return vec![Action::Answer(Err(ControlError::Bad(r)))];
+            }
+        }
+        if !self.settings.has_switch {
+            let node = self.settings.id.node_id;
+            return vec![Action::Answer(Err(ControlError::NoSwitch(node)))];
+        }
+        if self.state.is_writing() {
+            return busy();
+        }
+        self.start(self.write(limit, Origin::Operator, reason))
+    }
+
+    /// Applies the advice that an operator confirms.
+    pub(super) fn on_confirm(&mut self, seen_bytes: Option<u64>, now: Timestamp) -> Vec<Action> {
+        if self.state.is_writing() {
+            return busy();
+        }
+        let (advice, bytes) = match may_apply(self, &self.readings, now) {
+            Ok(a) => a,
+            Err(e) => return self.refused(e, now),
+        };
+        if let Some(seen) = seen_bytes {
+            if seen.abs_diff(bytes) as f64 > SEEN_SLACK * seen as f64 {
+                let message = format!("the advice is {bytes} bytes now, no longer {seen}");
+                let e = ControlError::Refused(Refusal::new("bytes", message));
+                return vec![Action::Answer(Err(e))];
+            }
+        }
+        if let Some(in_force) = self.readings.in_force.and_then(|l| l.bytes()) {
+            if let Err(r) = guard::step(&self.settings.control, in_force, bytes) {
+                return self.refused(ControlError::Refused(r), now);
+            }
+        }
+        self.apply(advice, bytes, Origin::Confirmed)
+    }
+
+    /// Auto mode: applies steady advice that is worth leaving the limit in force
+    /// for. A limit on trial is left alone, and so is a link during a rest.
+    pub(super) fn follow(&mut self, now: Timestamp) -> Vec<Action> {
+        let settings = &self.settings.control;
+        let idle = matches!(self.state, State::Observing);
+        if self.mode != Mode::Auto || !idle || !self.hysteresis.is_steady(settings) {
+            return Vec::new();
+        }
+        let Some(shown) = &self.advice else {
+            return Vec::new();
+        };
+        let Some(advised) = shown.limit_bytes else {
+            return Vec::new();
+        };
+        let mut bytes = advised;
+        if let Some(in_force) = self.readings.in_force.and_then(|l| l.bytes()) {
+            bytes = self.bounded_step(in_force, advised, now);
+            if !self.hysteresis.is_clear_of(in_force) || !self.is_worth(shown, bytes) {
+                return Vec::new();
+            }
+        }
+        match may_apply(self, &self.readings, now) {
+            Ok((advice, _)) => self.apply(advice, bytes, Origin::Auto),
+            Err(_) => Vec::new(),
+        }
+    }
+
+    /// Whether `bytes` is worth leaving the limit in force for. Every change can
+    /// turn out wrong, and costs utilisation or loss until it is taken back.
+    fn is_worth(&self, shown: &Advice, bytes: u64) -> bool {
+        let mut advice = shown.clone();
+        advice.limit_bytes = Some(bytes);
+        worth_changing(&advice, &self.targets, self.settings.control.deadband).worth
+    }
+
+    /// How far one change of auto mode goes from the limit in force towards the
+    /// advice, bytes. The range comes last: from outside of it, one step leads
+    /// back into it.
+    fn bounded_step(&self, in_force: u64, advised: u64, now: Timestamp) -> u64 {
+        let settings = &self.settings.control;
+        let bounded = match &self.failed {
+            Some(failed) => failed.bounded(in_force, advised, now),
+            None => advised,
+        };
+        let least = (in_force as f64 / settings.max_decrease_factor).ceil() as u64;
+        let step = guard::clamp_step(settings, in_force, bounded.max(least));
+        guard::clamp_range(settings, self.settings.max_limit_bytes, step)
+    }
+
+    fn apply(&mut self, advice: Arc<Advice>, bytes: u64, origin: Origin) -> Vec<Action> {
+        let before = self.readings.in_force.unwrap_or(Limit::Unlimited);
+        let rule = advice.rule.as_deref().unwrap_or("none");
+        let mut reason = format!("advice, rule {rule}: {}", advice.reasons.join("; "));
+        if advice.limit_bytes.is_some_and(|advised| advised != bytes) {
+            reason += &format!("; not further than {bytes} bytes in one step");
+        }
+        let mut write = self.write(before.with_bytes(bytes), origin, reason);
+        let infeasible = advice.infeasible.as_ref();
+        let given_up = infeasible.map_or_else(Vec::new, |i| i.given_up.clone());
+        write.baseline = self.estimate.as_deref().and_then(|e| {
+            Some(Baseline {
+                measured: observed(e)?,
+                n_b: e.estimates.n_b,
+                given_up,
+            })
+        });
+        write.advice = Some(advice);
+        self.start(write)
+    }
+
+    pub(super) fn write(&self, limit: Limit, origin: Origin, reason: String) -> Write {
+        Write {
+            limit,
+            origin,
+            reason,
+            advice: None,
+            baseline: None,
+            clock_ns: self.readings.telemetry.map_or(0, |t| t.clock_ns),
+            stage: Stage::Reading,
+            limit_taken_back: None,
+        }
+    }
+
+    pub(super) fn start(&mut self, write: Write) -> Vec<Action> {
+        self.state.start_write(write);
+        vec![Action::Read]
+    }
+
+    fn refused(&self, e: ControlError, now: Timestamp) -> Vec<Action> {
+        let mut change = self.record(Origin::Confirmed, Outcome::Refused, "advice".into(), now);
+        change.before = self.readings.in_force;
+        let bytes = self.advice.as_ref().and_then(|a| a.limit_bytes);
+        change.limit = bytes.map(|limit_bytes| Limit::DropTail { limit_bytes });
+        change.error = Some(e.to_string());
+        vec![Action::Record(Box::new(change)), Action::Answer(Err(e))]
+    }
+}
+
+pub(super) fn may_apply(
+    link: &LinkControl,
+    readings: &Readings,
+    now: Timestamp,
+) -> Result<(Arc<Advice>, u64), ControlError> {
+    let refused = |field, message: &str| ControlError::Refused(Refusal::new(field, message));
+    if link.mode == Mode::Recommend {
+        return Err(refused(
+            "mode",
+            "the mode is \"recommend\": advice is shown, not applied; set it to \"confirm\" (POST /mode), or set the limit yourself",
+        ));
+    }
+    if !link.settings.has_switch {
+        return Err(ControlError::NoSwitch(link.settings.id.node_id));
+    }
+    let advised = link
+        .advice
+        .as_ref()
+        .and_then(|a| Some((Arc::clone(a), a.limit_bytes?)));
+    let Some((advice, bytes)) = advised else {
+        return Err(refused("advice", "there is no advice for this link yet"));
+    };
+    let reports = link.estimate.as_ref().map_or(0, |e| e.arrivals);
+    let lost = link.estimate.as_ref().map_or(0, |e| e.reports_lost);
+    let updated = readings.telemetry.and_then(|t| t.updated);
+    let evidence = Evidence {
+        age_s: updated.map(|at| now.since_s(at)),
+        report_loss: lost as f64 / (reports + lost).max(1) as f64,
+        since_change_s: link.changed.map(|at| now.since_s(at)),
+    };
+    let settings = &link.settings.control;
+    guard::evidence(settings, &evidence).map_err(ControlError::Refused)?;
+    let max = link.settings.max_limit_bytes;
+    guard::value(settings, max, bytes).map_err(ControlError::Refused)?;
+    Ok((advice, bytes))
+}
+
+fn busy() -> Vec<Action> {
+    let message = "another change of this limit is under way; try again";
+    let e = ControlError::Refused(Refusal::new("limit", message));
+    vec![Action::Answer(Err(e))]
+}

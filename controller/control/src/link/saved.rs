@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What survives a restart of the controller.
+
+use super::LinkControl;
+use super::state::{Hold, HoldReason};
+use crate::hysteresis::HysteresisFilter;
+use crate::time::Timestamp;
+use crate::trial::{Trial, TrialChange};
+use tidemark_rules::Limit;
+
+/// No rest is longer, s.
+const LONGEST_HOLD_S: f64 = 86_400.0;
+
+/// What is saved of a link. Moments are whole seconds in Unix ms, so that the
+/// same state gives the same file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SavedControl {
+    /// The limit that we set, for a switch that loses it.
+    pub limit: Option<Limit>,
+    /// When it was changed last.
+    pub changed_unix_ms: Option<u64>,
+    /// Auto mode rests until then.
+    pub hold_until_unix_ms: Option<u64>,
+    /// The advice that the hysteresis filter holds, bytes.
+    pub advice_bytes: Option<u64>,
+    /// The change on trial.
+    pub trial: Option<TrialChange>,
+}
+
+impl LinkControl {
+    /// What is to be saved.
+    pub fn saved(&self, now: Timestamp) -> SavedControl {
+        let whole_second = |at: Timestamp| {
+            let ahead_s = (at.monotonic_ns.saturating_sub(now.monotonic_ns)) as f64 / 1e9;
+            ((now.unix_ms as f64 / 1e3 + ahead_s).round() * 1e3) as u64
+        };
+        let hold = self.state.hold().filter(|h| !now.reached(h.until));
+        SavedControl {
+            limit: self.set,
+            changed_unix_ms: self.changed.map(whole_second),
+            hold_until_unix_ms: hold.map(|h| whole_second(h.until)),
+            advice_bytes: self.hysteresis.held(),
+            trial: self.trial().map(|t| t.change.clone()),
+        }
+    }
+
+    /// Puts back what was saved. A trial waits for its telemetry.
+    pub fn restore(&mut self, saved: SavedControl, now: Timestamp) {
+        self.set = saved.limit;
+        let at = |unix_ms| now.at_unix_ms(unix_ms, LONGEST_HOLD_S);
+        // A change does not lie ahead, whatever the clock of the day says.
+        self.changed = saved.changed_unix_ms.map(|ms| at(ms.min(now.unix_ms)));
+        if let Some(ms) = saved.hold_until_unix_ms {
+            let (until, why) = (at(ms), HoldReason::Restored);
+            self.state.set_hold(Some(Hold { until, why }));
+        }
+        if let Some(change) = saved.trial {
+            self.state.start_trial(Trial::waiting(change, now));
+        }
+        if let Some(bytes) = saved.advice_bytes {
+            self.hysteresis = HysteresisFilter::holding(bytes);
+        }
+    }
+}

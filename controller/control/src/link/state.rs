@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The states of the loop.
+
+use crate::record::Origin;
+use crate::time::Timestamp;
+use crate::trial::{Trial, TrialChange};
+use std::sync::Arc;
+use tidemark_rules::{Advice, Goal, Limit, Observed};
+
+/// Where the loop of a link stands.
+///
+/// ```text
+///                       ┌─────────── verdict: kept, unclear ───────────┐
+///                       ▼                                              │
+///    ┌───────────────────────┐  advice applied  ┌─────────┐  read   ┌───────┐
+///    │       Observing       │─────────────────▶│ Writing │ back:   │ Trial │
+///    │ auto mode may act     │◀─────────────────│         │────────▶│       │
+///    └───────────────────────┘  operator's set, └─────────┘  set    └───────┘
+///        ▲               ▲      dry run,          ▲    │                │
+///        │ until passed, │      failed            │    │ auto: failed   │ verdict:
+///        │ traffic or    │                        │    ▼                │ worse
+///        │ targets       │        ┌─────────────────────────┐           ▼
+///        │ changed       └────────│         Holding         │      ┌─────────┐
+///        └────────────────────────│ until, why; auto rests  │◀─────│ Writing │
+///                                 └─────────────────────────┘ any  │ rollback│
+///                                                         answer   └─────────┘
+/// ```
+///
+/// `Writing` remembers the state that it interrupts and returns to it when the
+/// write fails: an operator may set a limit or confirm advice during a trial or
+/// a rest. A limit that is set during a trial ends that trial as unclear. A
+/// rest outlasts a trial that an operator starts during it.
+#[derive(Clone, Debug, Default)]
+pub enum State {
+    /// Nothing is under way: auto mode may act.
+    #[default]
+    Observing,
+    /// Auto mode rests; an operator may still act.
+    Holding(Hold),
+    /// A limit is being written.
+    Writing {
+        /// What is written and for whom.
+        write: Box<Write>,
+        /// The state that the write interrupts.
+        interrupted: Box<State>,
+    },
+    /// A limit set by advice settles and is then judged.
+    Trial {
+        /// What is on trial.
+        trial: Box<Trial>,
+        /// The rest that the trial interrupts.
+        hold: Option<Hold>,
+    },
+}
+
+/// A rest of auto mode.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hold {
+    /// Its end.
+    pub until: Timestamp,
+    /// Its cause.
+    pub why: HoldReason,
+}
+
+/// Why auto mode rests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HoldReason {
+    /// A trial ended worse and its limit was taken back.
+    RolledBack,
+    /// The switch refused a write: every attempt is an audit record.
+    WriteFailed,
+    /// It did so before a restart of the controller.
+    Restored,
+}
+
+/// A write under way.
+#[derive(Clone, Debug)]
+pub struct Write {
+    pub(super) limit: Limit,
+    pub(super) origin: Origin,
+    pub(super) reason: String,
+    pub(super) advice: Option<Arc<Advice>>,
+    /// What the new limit is compared with; `None` where it is not tried.
+    pub(super) baseline: Option<Baseline>,
+    /// The switch's clock when it was asked for, ns.
+    pub(super) clock_ns: u64,
+    pub(super) stage: Stage,
+    /// A rollback: the limit that failed.
+    pub(super) limit_taken_back: Option<Limit>,
+}
+
+impl Write {
+    /// The limit wanted.
+    pub fn limit(&self) -> Limit {
+        self.limit
+    }
+
+    /// Who wants it.
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Stage {
+    /// The limit before is being read.
+    Reading,
+    /// The new limit is being written and read back.
+    Writing { before: Option<Limit> },
+}
+
+/// What a trial is compared with.
+#[derive(Clone, Debug)]
+pub(super) struct Baseline {
+    pub(super) measured: Observed,
+    pub(super) n_b: tidemark_estimators::Estimate,
+    pub(super) given_up: Vec<Goal>,
+}
+
+impl Baseline {
+    /// The change on trial, once the limit is in force.
+    pub(super) fn change(
+        self,
+        before: Option<Limit>,
+        limit: Limit,
+        settles_unix_ms: u64,
+    ) -> TrialChange {
+        TrialChange {
+            before,
+            limit,
+            measured_before: self.measured,
+            n_b: Some(self.n_b),
+            given_up: self.given_up,
+            settles_unix_ms,
+        }
+    }
+}
+
+impl State {
+    /// This state, or the one that a write interrupts.
+    fn beneath(&self) -> &State {
+        match self {
+            State::Writing { interrupted, .. } => interrupted,
+            other => other,
+        }
+    }
+
+    fn beneath_mut(&mut self) -> &mut State {
+        match self {
+            State::Writing { interrupted, .. } => interrupted,
+            other => other,
+        }
+    }
+
+    /// The trial under way, also while a write interrupts it.
+    pub fn trial(&self) -> Option<&Trial> {
+        match self.beneath() {
+            State::Trial { trial, .. } => Some(trial),
+            _ => None,
+        }
+    }
+
+    /// The rest of auto mode, also while a write or a trial interrupts it.
+    pub fn hold(&self) -> Option<Hold> {
+        match self.beneath() {
+            State::Holding(hold) => Some(*hold),
+            State::Trial { hold, .. } => *hold,
+            _ => None,
+        }
+    }
+
+    /// A write is under way.
+    pub fn is_writing(&self) -> bool {
+        matches!(self, State::Writing { .. })
+    }
+
+    pub(super) fn trial_mut(&mut self) -> Option<&mut Trial> {
+        match self.beneath_mut() {
+            State::Trial { trial, .. } => Some(trial),
+            _ => None,
+        }
+    }
+
+    /// Ends the trial; its rest goes on.
+    pub(super) fn end_trial(&mut self) -> Option<Trial> {
+        let state = self.beneath_mut();
+        match std::mem::take(state) {
+            State::Trial { trial, hold } => {
+                *state = hold.map_or(State::Observing, State::Holding);
+                Some(*trial)
+            }
+            other => {
+                *state = other;
+                None
+            }
+        }
+    }
+
+    /// Starts a trial; the one before must have ended.
+    pub(super) fn start_trial(&mut self, trial: Trial) {
+        let hold = self.hold();
+        *self.beneath_mut() = State::Trial {
+            trial: Box::new(trial),
+            hold,
+        };
+    }
+
+    /// Starts, replaces or (with `None`) ends the rest of auto mode.
+    pub(super) fn set_hold(&mut self, rest: Option<Hold>) {
+        match self.beneath_mut() {
+            State::Trial { hold, .. } => *hold = rest,
+            state => *state = rest.map_or(State::Observing, State::Holding),
+        }
+    }
+
+    /// Interrupts this state by a write.
+    pub(super) fn start_write(&mut self, write: Write) {
+        *self = State::Writing {
+            write: Box::new(write),
+            interrupted: Box::new(std::mem::take(self)),
+        };
+    }
+
+    /// Ends the write and returns to the state that it interrupted.
+    pub(super) fn end_write(&mut self) -> Option<Write> {
+        match std::mem::take(self) {
+            State::Writing { write, interrupted } => {
+                *self = *interrupted;
+                Some(*write)
+            }
+            other => {
+                *self = other;
+                None
+            }
+        }
+    }
+}

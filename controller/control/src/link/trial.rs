@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What becomes of a trial: kept, rolled back, or unclear. Every trial ends in
+//! one verdict.
+
+use super::LinkControl;
+use crate::io::Action;
+use crate::judge;
+use crate::observed;
+use crate::record::{Change, Origin, Outcome};
+use crate::stationarity::differs;
+use crate::time::Timestamp;
+use crate::trial::{Trial, TrialChange};
+use tidemark_estimators::LinkEstimate;
+
+impl LinkControl {
+    /// Asks for the measurement of a trial whose time has passed and whose
+    /// telemetry has arrived; gives up where it does not come.
+    pub(super) fn watch_trial(&mut self, now: Timestamp) -> Vec<Action> {
+        let (telemetry, settings) = (self.readings.telemetry, self.settings.control.clone());
+        let Some(trial) = self.state.trial_mut() else {
+            return Vec::new();
+        };
+        let deadline = trial.deadline;
+        match (telemetry, trial.span_ns) {
+            (Some(t), Some((from_ns, to_ns))) if t.complete_ns >= to_ns => {
+                return vec![Action::Measure { from_ns, to_ns }];
+            }
+            // Telemetry has come of a trial that began before a restart.
+            (Some(t), None) => trial.observe_from(t.clock_ns, &settings, now),
+            _ => {}
+        }
+        if now.monotonic_ns > deadline.monotonic_ns {
+            return self.abandon_trial("its telemetry did not arrive in time", now);
+        }
+        Vec::new()
+    }
+
+    pub(super) fn on_outcome(&mut self, estimate: &LinkEstimate, now: Timestamp) -> Vec<Action> {
+        if self.state.is_writing() {
+            return Vec::new();
+        }
+        let span_ns = self.state.trial().and_then(|t| t.span_ns);
+        if span_ns.is_none() {
+            return Vec::new();
+        }
+        let mut actions = self.judge(estimate, now);
+        actions.extend(self.follow(now));
+        actions
+    }
+
+    fn judge(&mut self, estimate: &LinkEstimate, now: Timestamp) -> Vec<Action> {
+        let n_b = estimate.estimates.n_b;
+        let before = self.state.trial().and_then(|t| t.change.n_b);
+        if let Some(before) = before.filter(|b| differs(b, &n_b)) {
+            let why = format!(
+                "the traffic changed meanwhile: N_b was {:.0} and is {:.0}",
+                before.value, n_b.value
+            );
+            return self.abandon_trial(&why, now);
+        }
+        let Some(after) = observed(estimate) else {
+            return self.abandon_trial("there was no traffic to measure", now);
+        };
+        let Some(Trial { change: c, .. }) = self.state.end_trial() else {
+            return Vec::new();
+        };
+        let before = &c.measured_before;
+        let worse = judge::worse(&self.targets, &c.given_up, before, &after, judge::SLACK);
+        let bad = judge::takes_back(&self.targets, &worse, before, &after);
+        let worse: Vec<String> = worse.into_iter().map(|(_, why)| why).collect();
+        let worse = worse.join("; ");
+        let (outcome, reason) = match (bad, worse.is_empty()) {
+            (true, _) => (Outcome::Worse, worse.clone()),
+            (false, true) => (Outcome::Kept, "measured after the change".into()),
+            (false, false) => {
+                let but = "but a target that comes first is met now";
+                (Outcome::Kept, format!("{worse}; {but}"))
+            }
+        };
+        let mut change = self.verdict(&c, outcome, reason, now);
+        change.measured_after = Some(after);
+        let mut actions = vec![Action::Record(Box::new(change)), Action::Save];
+        // Somebody else may have set another limit meanwhile: that one stays.
+        if bad && self.readings.in_force == Some(c.limit) {
+            actions.extend(self.roll_back(&c, &worse, now));
+        }
+        actions
+    }
+
+    fn roll_back(&mut self, c: &TrialChange, why: &str, now: Timestamp) -> Vec<Action> {
+        let Some(before) = c.before else {
+            return Vec::new();
+        };
+        if !self.settings.has_switch {
+            self.rest(Some(c.limit), now);
+            return Vec::new();
+        }
+        let reason = format!("rolled back: {why}");
+        let mut write = self.write(before, Origin::Rollback, reason);
+        write.limit_taken_back = Some(c.limit);
+        self.start(write)
+    }
+
+    /// Ends the trial, if there is one, without a judgement; the limit stays.
+    pub(super) fn abandon_trial(&mut self, why: &str, now: Timestamp) -> Vec<Action> {
+        let Some(trial) = self.state.end_trial() else {
+            return Vec::new();
+        };
+        let reason = format!("not judged: {why}");
+        let change = self.verdict(&trial.change, Outcome::Unclear, reason, now);
+        vec![Action::Record(Box::new(change))]
+    }
+
+    fn verdict(&self, c: &TrialChange, outcome: Outcome, reason: String, now: Timestamp) -> Change {
+        let mut change = self.record(Origin::Rollback, outcome, reason, now);
+        change.before = c.before;
+        change.limit = Some(c.limit);
+        change.measured_before = Some(c.measured_before);
+        change
+    }
+}

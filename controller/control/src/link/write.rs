@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A write: the limit before is read, the new one written and read back. Every
+//! write ends in one record.
+
+use super::LinkControl;
+use super::state::{Hold, HoldReason, Stage, State, Write};
+use crate::error::ControlError;
+use crate::failed_limit::FailedLimit;
+use crate::io::{Action, Changed};
+use crate::observed;
+use crate::record::{Origin, Outcome};
+use crate::time::{Timestamp, nanoseconds};
+use crate::trial::Trial;
+use tidemark_rules::Limit;
+
+/// A limit that failed is remembered so many times as long as auto mode rests.
+const MEMORY_OVER_HOLD: f64 = 10.0;
+
+impl LinkControl {
+    /// Gives the switch back the limit that we set.
+    pub(super) fn on_state_lost(&mut self, everything: bool) -> Vec<Action> {
+        let Some(limit) = self.set.filter(|_| !self.state.is_writing()) else {
+            return Vec::new();
+        };
+        let reason = "the switch had lost its state".into();
+        let mut write = self.write(limit, Origin::Restore, reason);
+        if everything && !self.settings.control.dry_run {
+            write.stage = Stage::Writing { before: None };
+            self.state.start_write(write);
+            return vec![Action::Write(limit)];
+        }
+        self.start(write)
+    }
+
+    pub(super) fn on_limit_read(
+        &mut self,
+        read: Result<Limit, String>,
+        now: Timestamp,
+    ) -> Vec<Action> {
+        let State::Writing { write, .. } = &mut self.state else {
+            return Vec::new();
+        };
+        if !matches!(write.stage, Stage::Reading) {
+            return Vec::new();
+        }
+        let before = read.as_ref().ok().copied();
+        if write.origin == Origin::Restore && before != Some(Limit::Unlimited) {
+            // The switch still has a limit there, or does not say.
+            self.state.end_write();
+            return Vec::new();
+        }
+        let limit = write.limit;
+        if self.settings.control.dry_run {
+            return self.finish(before, Ok(limit), None, now);
+        }
+        if let Err(e) = read {
+            return self.finish(None, Err(e), None, now);
+        }
+        write.stage = Stage::Writing { before };
+        vec![Action::Write(limit)]
+    }
+
+    pub(super) fn on_written(
+        &mut self,
+        result: Result<Limit, String>,
+        clock_ns: Option<u64>,
+        now: Timestamp,
+    ) -> Vec<Action> {
+        match &self.state {
+            State::Writing { write, .. } => match write.stage {
+                Stage::Writing { before } => self.finish(before, result, clock_ns, now),
+                Stage::Reading => Vec::new(),
+            },
+            _ => Vec::new(),
+        }
+    }
+
+    fn finish(
+        &mut self,
+        before: Option<Limit>,
+        result: Result<Limit, String>,
+        clock_ns: Option<u64>,
+        now: Timestamp,
+    ) -> Vec<Action> {
+        let Some(write) = self.state.end_write() else {
+            return Vec::new();
+        };
+        let dry_run = self.settings.control.dry_run;
+        let outcome = match &result {
+            Ok(_) if dry_run => Outcome::DryRun,
+            Ok(_) => Outcome::Set,
+            Err(_) => Outcome::Failed,
+        };
+        let mut change = self.record(write.origin, outcome, write.reason.clone(), now);
+        change.limit = Some(write.limit);
+        change.error = result.as_ref().err().cloned();
+        if write.origin != Origin::Restore {
+            change.before = before;
+            change.expected = write.advice.as_ref().and_then(|a| a.predicted);
+            let compared = write.baseline.as_ref().map(|b| b.measured);
+            let latest = || self.estimate.as_deref().and_then(observed);
+            change.measured_before = compared.or_else(latest);
+        }
+        let mut actions = Vec::new();
+        let asked = matches!(write.origin, Origin::Operator | Origin::Confirmed);
+        let answer = match result {
+            Ok(found) => {
+                let advice = write.advice.clone();
+                if write.origin != Origin::Restore {
+                    // A trial that this write ends stands before it in the log.
+                    actions = self.in_force(write, before, found, clock_ns, now);
+                }
+                Ok(Changed {
+                    before,
+                    limit: found,
+                    advice,
+                })
+            }
+            Err(e) => {
+                self.failed(&write, now);
+                Err(ControlError::Switch(e))
+            }
+        };
+        actions.push(Action::Record(Box::new(change)));
+        actions.push(Action::Save);
+        if asked {
+            actions.push(Action::Answer(answer));
+        }
+        actions
+    }
+
+    /// The limit is in force (or would be, in a dry run).
+    fn in_force(
+        &mut self,
+        write: Write,
+        before: Option<Limit>,
+        found: Limit,
+        clock_ns: Option<u64>,
+        now: Timestamp,
+    ) -> Vec<Action> {
+        let settings = self.settings.control.clone();
+        self.changed = Some(now);
+        if !settings.dry_run {
+            self.set = Some(write.limit);
+            if before != Some(found) {
+                // What was measured under the old limit says nothing of this one.
+                let settle_ns = nanoseconds(settings.settle_s);
+                let since_ns = write.clock_ns.saturating_add(settle_ns);
+                self.stationarity.restart(since_ns);
+                self.hysteresis.restart();
+            }
+        }
+        match write.origin {
+            Origin::Operator => {
+                self.forget_rollback();
+                // Operators are not judged.
+                self.abandon_trial("an operator set another limit", now)
+            }
+            Origin::Rollback => {
+                self.rest(write.limit_taken_back, now);
+                Vec::new()
+            }
+            _ => {
+                let Some(baseline) = write.baseline.filter(|_| !settings.dry_run) else {
+                    return Vec::new();
+                };
+                let ended = self.abandon_trial("other advice was applied", now);
+                let settles_unix_ms = now.plus_s(settings.settle_s).unix_ms;
+                let change = baseline.change(before, found, settles_unix_ms);
+                let mut trial = Trial::waiting(change, now);
+                trial.observe_from(clock_ns.unwrap_or(0), &settings, now);
+                self.state.start_trial(trial);
+                ended
+            }
+        }
+    }
+
+    fn failed(&mut self, write: &Write, now: Timestamp) {
+        match write.origin {
+            Origin::Auto => {
+                let until = now.plus_s(self.settings.control.min_change_interval_s);
+                let why = HoldReason::WriteFailed;
+                self.state.set_hold(Some(Hold { until, why }));
+            }
+            Origin::Rollback => self.rest(write.limit_taken_back, now),
+            _ => {}
+        }
+    }
+
+    /// After a rollback, whether the switch took it or not: auto mode rests, and
+    /// the limit that failed is remembered.
+    pub(super) fn rest(&mut self, failed: Option<Limit>, now: Timestamp) {
+        let hold_s = self.settings.control.rollback_hold_s;
+        self.state.set_hold(Some(Hold {
+            until: now.plus_s(hold_s),
+            why: HoldReason::RolledBack,
+        }));
+        self.failed = failed.and_then(|l| l.bytes()).map(|bytes| FailedLimit {
+            bytes,
+            until: now.plus_s(MEMORY_OVER_HOLD * hold_s),
+        });
+        self.hysteresis.restart();
+    }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Audit records: every limit change, wanted or made. The format is stored.
+
+use serde::{Deserialize, Serialize};
+use tidemark_rules::{Limit, Observed, Prediction};
+
+/// Who wants a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// An operator, with a value of their own.
+    Operator,
+    /// An operator who confirmed the advice.
+    Confirmed,
+    /// Auto mode.
+    Auto,
+    /// The verdict on a trial.
+    Rollback,
+    /// A switch that lost its state gets it back.
+    Restore,
+}
+
+/// What became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Written and read back.
+    Set,
+    /// A guard rail refuses.
+    Refused,
+    /// The switch refuses, or holds something else when read back.
+    Failed,
+    /// Not written: `control.dry_run`.
+    DryRun,
+    /// Verdict: the limit serves.
+    Kept,
+    /// Verdict: worse than the bound and than before.
+    Worse,
+    /// Verdict: there is nothing to judge by.
+    Unclear,
+}
+
+impl Outcome {
+    /// Its name in records, metrics and answers.
+    pub fn label(self) -> &'static str {
+        match self {
+            Outcome::Set => "set",
+            Outcome::Refused => "refused",
+            Outcome::Failed => "failed",
+            Outcome::DryRun => "dry_run",
+            Outcome::Kept => "kept",
+            Outcome::Worse => "worse",
+            Outcome::Unclear => "unclear",
+        }
+    }
+
+    /// Ends a trial.
+    pub fn is_verdict(self) -> bool {
+        matches!(self, Outcome::Kept | Outcome::Worse | Outcome::Unclear)
+    }
+}
+
+/// One record of the audit log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// When, Unix ms.
+    pub unix_ms: u64,
+    /// Node of the link.
+    pub node: u32,
+    /// Egress port of the link.
+    pub port: u32,
+    /// Who wants the change.
+    pub origin: Origin,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// The limit before it, where known.
+    pub before: Option<Limit>,
+    /// The limit wanted.
+    pub limit: Option<Limit>,
+    /// Why, in words.
+    pub reason: String,
+    /// What the guard rail or the switch says.
+    pub error: Option<String>,
+    /// What the advisor expects of the limit.
+    pub expected: Option<Prediction>,
+    /// What was measured before the change.
+    pub measured_before: Option<Observed>,
+    /// What was measured after it, in a verdict.
+    pub measured_after: Option<Observed>,
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the operator configures of the closed loop: `[control]`.
+
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// What the controller may do with its advice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Show it.
+    #[default]
+    Recommend,
+    /// Apply it when an operator confirms it.
+    Confirm,
+    /// Apply it.
+    Auto,
+}
+
+impl std::str::FromStr for Mode {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        match s {
+            "recommend" => Ok(Mode::Recommend),
+            "confirm" => Ok(Mode::Confirm),
+            "auto" => Ok(Mode::Auto),
+            _ => Err(format!("\"{s}\" is not recommend, confirm or auto")),
+        }
+    }
+}
+
+/// Guard rails and times of limit changes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    /// What the controller may do with its advice, at the start.
+    pub mode: Mode,
+    /// The daemon appends every change to this file, one line of JSON each.
+    pub audit_log: Option<PathBuf>,
+    /// No limit below this is ever set, bytes.
+    pub min_limit_bytes: u64,
+    /// Nor above this, bytes.
+    pub max_limit_bytes: u64,
+    /// One change multiplies or divides the limit by at most this.
+    pub max_step_factor: f64,
+    /// Auto mode: one change divides the limit by at most this. What is measured
+    /// with a large buffer says less of a small one than the other way round.
+    pub max_decrease_factor: f64,
+    /// Time between two changes of a link by advice, s.
+    pub min_change_interval_s: f64,
+    /// Advice is not applied when the newest telemetry is older, s.
+    pub max_telemetry_age_s: f64,
+    /// Advice is not applied when more than this fraction of the window's
+    /// reports was lost.
+    pub max_report_loss: f64,
+    /// What happens during this time after a change is not judged, s.
+    pub settle_s: f64,
+    /// Then the outcome is measured over this time, s.
+    pub observe_s: f64,
+    /// The advice shown is the median of the last so many seconds.
+    pub advice_memory_s: u32,
+    /// It moves only when that median departs from it by more than this
+    /// fraction.
+    pub hysteresis: f64,
+    /// Advice aims this fraction inside the bounds of loss and delay, and of what
+    /// may stay unused of the capacity, so that variation around the expected
+    /// value stays within them.
+    pub headroom: f64,
+    /// Shortest window that an advice is based on, s; a change of the traffic is
+    /// noticed with it.
+    pub short_window_s: f64,
+    /// Auto mode: advice within this fraction of the limit changes nothing, nor
+    /// does a decrease by less than twice as much where the targets hold.
+    pub deadband: f64,
+    /// Auto mode: advice must agree this many seconds in a row.
+    pub stable_s: u32,
+    /// Auto mode: no change for this long after a rollback, s, unless the traffic
+    /// changes; the limit that failed is remembered ten times as long.
+    pub rollback_hold_s: f64,
+    /// Write nothing to any switch; record what would be written.
+    pub dry_run: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            mode: Mode::Recommend,
+            audit_log: None,
+            min_limit_bytes: 15_140,
+            max_limit_bytes: 16 << 20,
+            max_step_factor: 8.0,
+            max_decrease_factor: 2.0,
+            min_change_interval_s: 10.0,
+            max_telemetry_age_s: 3.0,
+            max_report_loss: 0.01,
+            settle_s: 3.0,
+            observe_s: 10.0,
+            advice_memory_s: 5,
+            hysteresis: 0.1,
+            headroom: 0.0,
+            short_window_s: 3.0,
+            deadband: 0.15,
+            stable_s: 3,
+            rollback_hold_s: 60.0,
+            dry_run: false,
+        }
+    }
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Stationarity window: since when traffic and limit of a link are the same.
+//!
+//! A window that mixes two limits, or the traffic before and after a change,
+//! describes neither. Advice rests on what came after the change.
+
+use crate::io::{Telemetry, WindowEstimate};
+use crate::time::nanoseconds;
+use std::sync::Arc;
+use tidemark_estimators::Estimate;
+
+/// N_b differs when its intervals are apart and it moved by this fraction...
+const N_B_FRACTION: f64 = 0.25;
+/// ...and by this many flows.
+const N_B_FLOWS: f64 = 1.5;
+/// Ticks in a row that must say so.
+const CONFIRMATIONS: u32 = 2;
+/// No window is shorter than this many effective RTTs.
+const LEAST_RTTS: f64 = 50.0;
+
+/// A window to estimate over, on the switch's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Start, ns.
+    pub from_ns: u64,
+    /// End, ns.
+    pub to_ns: u64,
+    /// Long enough, and all of it after the last change.
+    pub pure: bool,
+}
+
+/// Lengths of windows, s.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WindowLengths {
+    /// Wanted.
+    pub window_s: f64,
+    /// Shortest that an advice may rest on.
+    pub short_s: f64,
+    /// How far back records reach.
+    pub retention_s: f64,
+}
+
+/// What is remembered of the changes at a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StationarityWindow {
+    since_ns: u64,
+    reported_limit_bytes: Option<u64>,
+    suspected: u32,
+}
+
+impl StationarityWindow {
+    /// Start of what counts, ns on the switch's clock.
+    pub fn since_ns(&self) -> u64 {
+        self.since_ns
+    }
+
+    /// Nothing before `at_ns` counts any more.
+    pub fn restart(&mut self, at_ns: u64) {
+        self.since_ns = self.since_ns.max(at_ns);
+        self.suspected = 0;
+    }
+
+    /// Estimates over the window that ends with what has arrived completely, and
+    /// starts no earlier than limit and traffic are what they are. `None`
+    /// without records.
+    pub fn look(mut self, telemetry: &dyn Telemetry, l: WindowLengths) -> Option<WindowEstimate> {
+        let end_ns = telemetry.complete_ns();
+        let first_ns = telemetry.first_ns()?;
+        if end_ns <= first_ns {
+            return None;
+        }
+        let mut window_ns = nanoseconds(l.window_s);
+        let mut short_ns = nanoseconds(l.short_s).min(window_ns);
+        let limit_changed = self.limit_reported(telemetry.reported_limit_bytes());
+        if limit_changed {
+            self.restart(end_ns);
+        }
+        let mut span = self.span(first_ns, end_ns, window_ns, short_ns);
+        let mut estimate = telemetry.estimate(span.from_ns, span.to_ns);
+        if let Some(t_e) = estimate.estimates.t_e_ms {
+            let least_s = (LEAST_RTTS * t_e.value / 1e3).min(l.retention_s);
+            let least_ns = nanoseconds(least_s);
+            if least_ns > short_ns {
+                (window_ns, short_ns) = (window_ns.max(least_ns), least_ns);
+                span = self.span(first_ns, end_ns, window_ns, short_ns);
+                estimate = telemetry.estimate(span.from_ns, span.to_ns);
+            }
+        }
+        let mut traffic_changed = None;
+        if let Some((from_ns, to_ns)) = self.earlier(span, short_ns) {
+            let before = telemetry.estimate(from_ns, to_ns).estimates.n_b;
+            let latest = telemetry.estimate(end_ns - short_ns, end_ns);
+            let now = latest.estimates.n_b;
+            if self.traffic(&before, &now) {
+                // Within the short window, on average in its middle.
+                self.restart(end_ns - short_ns / 2);
+                span.pure = false;
+                estimate = latest;
+                traffic_changed = Some(format!(
+                    "N_b was {:.0} and is {:.0} in the last {:.1} s",
+                    before.value,
+                    now.value,
+                    short_ns as f64 / 1e9
+                ));
+            }
+        }
+        Some(WindowEstimate {
+            estimate: Arc::new(estimate),
+            pure: span.pure,
+            limit_changed,
+            traffic_changed,
+            stationarity: self,
+        })
+    }
+
+    /// The window of an estimate now: as long as wanted but after the last
+    /// change; never shorter than `short_ns`, where there is so much.
+    fn span(&self, first_ns: u64, end_ns: u64, window_ns: u64, short_ns: u64) -> Span {
+        let longest = end_ns.saturating_sub(window_ns).max(first_ns);
+        let shortest = end_ns.saturating_sub(short_ns).max(first_ns);
+        let from_ns = longest.max(self.since_ns.min(shortest));
+        Span {
+            from_ns,
+            to_ns: end_ns,
+            pure: from_ns >= self.since_ns && end_ns - from_ns >= short_ns,
+        }
+    }
+
+    /// The part of a window that lies before its last `short_ns`, when it is as
+    /// long as that: what the traffic now is compared with.
+    fn earlier(&self, span: Span, short_ns: u64) -> Option<(u64, u64)> {
+        let from_ns = span.from_ns.max(self.since_ns);
+        let to_ns = span.to_ns.saturating_sub(short_ns);
+        (to_ns >= from_ns + short_ns).then_some((from_ns, to_ns))
+    }
+
+    /// Takes the limit that the reports state; true when it is another one.
+    fn limit_reported(&mut self, bytes: u64) -> bool {
+        let before = self.reported_limit_bytes.replace(bytes);
+        before.is_some_and(|b| b != bytes)
+    }
+
+    /// Takes N_b of before and of now; true when the traffic has changed.
+    fn traffic(&mut self, before: &Estimate, now: &Estimate) -> bool {
+        if differs(before, now) {
+            self.suspected += 1;
+        } else {
+            self.suspected = 0;
+        }
+        self.suspected >= CONFIRMATIONS
+    }
+}
+
+/// Whether N_b is another one.
+pub fn differs(a: &Estimate, b: &Estimate) -> bool {
+    let by = (a.value - b.value).abs();
+    let apart = a.low > b.high || b.low > a.high;
+    apart && by > N_B_FLOWS && by > N_B_FRACTION * a.value.max(b.value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tidemark_estimators::Evidence;
+
+    fn n_b(value: f64) -> Estimate {
+        Estimate {
+            value,
+            low: value * 0.9,
+            high: value * 1.1,
+            evidence: Evidence::Probed,
+            samples: 10,
+        }
+    }
+
+    #[test]
+    fn windows_start_where_stationarity_does() {
+        let mut c = StationarityWindow::default();
+        let span = |c: &StationarityWindow, end| c.span(5, end, 100, 30);
+        assert_eq!(span(&c, 200).from_ns, 100);
+        assert!(span(&c, 200).pure);
+        // Too early for a whole one, or even a short one.
+        assert_eq!(span(&c, 60).from_ns, 5);
+        assert!(!span(&c, 20).pure);
+        c.restart(180);
+        // Mixed, because nothing else is there yet.
+        let mixed = span(&c, 200);
+        assert_eq!((mixed.from_ns, mixed.pure), (170, false));
+        let new = span(&c, 215);
+        assert_eq!((new.from_ns, new.pure), (180, true));
+        assert_eq!(span(&c, 400).from_ns, 300);
+    }
+
+    #[test]
+    fn comparisons_need_as_much_before_as_now() {
+        let mut c = StationarityWindow::default();
+        let span = c.span(0, 100, 100, 30);
+        assert_eq!(c.earlier(span, 30), Some((0, 70)));
+        c.restart(50);
+        let span = c.span(0, 100, 100, 30);
+        assert_eq!(c.earlier(span, 30), None);
+    }
+
+    #[test]
+    fn traffic_changes_when_n_b_does_for_two_seconds() {
+        let mut c = StationarityWindow::default();
+        assert!(!c.traffic(&n_b(12.0), &n_b(13.0)));
+        assert!(!c.traffic(&n_b(4.0), &n_b(20.0)));
+        assert!(!c.traffic(&n_b(12.0), &n_b(12.0)));
+        assert!(!c.traffic(&n_b(4.0), &n_b(20.0)));
+        assert!(c.traffic(&n_b(4.0), &n_b(30.0)));
+        assert!(differs(&n_b(40.0), &n_b(8.0)));
+        // One flow more is not another traffic.
+        assert!(!differs(&n_b(2.0), &n_b(3.0)));
+    }
+
+    #[test]
+    fn the_first_limit_is_no_change() {
+        let mut c = StationarityWindow::default();
+        assert!(!c.limit_reported(5));
+        assert!(!c.limit_reported(5));
+        assert!(c.limit_reported(6));
+    }
+}

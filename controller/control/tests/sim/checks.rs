@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The properties of the loop, followed along the way.
+
+use tidemark_control::{Change, Limit, Origin, Outcome, Settings, Timestamp};
+
+/// A change that was decided, and what was known then.
+pub struct Decision {
+    pub origin: Origin,
+    pub now: Timestamp,
+    /// The telemetry is not stale.
+    pub fresh: bool,
+    /// Not too many reports were lost.
+    pub complete: bool,
+}
+
+/// The properties of the loop, followed along the way.
+#[derive(Default)]
+pub struct Checks {
+    pub open_trials: usize,
+    pub writes: usize,
+    pub write_records: usize,
+    /// Records of writes that ended before they began.
+    pub read_failures: usize,
+    pub trials: usize,
+    pub verdicts: usize,
+    pub rollbacks: usize,
+    /// Auto mode rests until then.
+    rest_until: Option<Timestamp>,
+    /// What a rollback goes back to.
+    back_to: Option<Limit>,
+}
+
+impl Checks {
+    /// The traffic or the targets changed: what ended a rest.
+    pub fn released(&mut self) {
+        self.rest_until = None;
+    }
+
+    pub fn decided(&mut self, d: Decision) {
+        if !matches!(d.origin, Origin::Auto | Origin::Confirmed) {
+            return;
+        }
+        assert!(d.fresh, "a change on stale telemetry");
+        assert!(d.complete, "a change on lossy telemetry");
+        if d.origin == Origin::Auto {
+            assert_eq!(self.open_trials, 0, "auto mode interrupts a trial");
+            let rested = self.rest_until.is_none_or(|until| d.now.reached(until));
+            assert!(rested, "no rest after a rollback");
+        }
+    }
+
+    pub fn written(&mut self, origin: Origin, limit: Limit, settings: &Settings) {
+        self.writes += 1;
+        let range = settings.min_limit_bytes..=settings.max_limit_bytes;
+        match origin {
+            Origin::Rollback => assert_eq!(Some(limit), self.back_to, "back to something else"),
+            Origin::Restore => {}
+            Origin::Operator if limit == Limit::Unlimited => {}
+            _ => {
+                let bytes = limit.bytes().unwrap_or(u64::MAX);
+                assert!(range.contains(&bytes), "{bytes} outside of the rails");
+            }
+        }
+    }
+
+    pub fn recorded(&mut self, change: &Change, now: Timestamp, hold_s: f64) {
+        match change.outcome {
+            Outcome::Set | Outcome::Failed => {
+                self.write_records += 1;
+                let advised = matches!(change.origin, Origin::Auto | Origin::Confirmed);
+                if advised && change.outcome == Outcome::Set && change.measured_before.is_some() {
+                    assert_eq!(self.open_trials, 0, "two trials at once");
+                    self.open_trials += 1;
+                    self.trials += 1;
+                }
+                if change.origin == Origin::Operator && change.outcome == Outcome::Set {
+                    self.rest_until = None;
+                }
+                if change.origin == Origin::Rollback {
+                    self.rollbacks += 1;
+                    self.rest_until = Some(now.plus_s(hold_s));
+                }
+            }
+            Outcome::Kept | Outcome::Worse | Outcome::Unclear => {
+                assert_eq!(self.open_trials, 1, "a verdict without a trial");
+                self.open_trials -= 1;
+                self.verdicts += 1;
+                self.back_to = change.before;
+            }
+            Outcome::Refused | Outcome::DryRun => {}
+        }
+    }
+}

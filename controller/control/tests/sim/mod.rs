@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A simulated link in virtual time, and the loop closed over it.
+#![allow(dead_code, unused_imports)] // each test file uses its part
+
+mod checks;
+mod link;
+
+pub use checks::{Checks, Decision};
+pub use link::{LINK, START_BYTES, SimulatedLink};
+
+use std::sync::Arc;
+use tidemark_control::{
+    Action, Change, Changed, ControlError, Input, Limit, LinkControl, LinkSettings, Mode, Origin,
+    Readings, Settings, State, Telemetry as _, TelemetryReading, Timestamp,
+};
+use tidemark_rules::{Goal, Options, Targets, advise};
+
+/// The loop over the link, as the daemon closes it: it carries out the actions.
+pub struct World {
+    pub link: SimulatedLink,
+    pub control: LinkControl,
+    pub settings: Settings,
+    pub now: Timestamp,
+    pub log: Vec<Change>,
+    pub answers: Vec<Result<Changed, ControlError>>,
+    pub saves: usize,
+    /// The switch refuses to write.
+    pub broken: bool,
+    /// The switch does not even tell its limit.
+    pub unreachable: bool,
+    /// Answers of the switch wait for [`World::answer`].
+    pub slow: bool,
+    waiting: Vec<Action>,
+    updated: Option<Timestamp>,
+    pub checks: Checks,
+}
+
+impl World {
+    pub fn new(mode: Mode, change: impl FnOnce(&mut Settings, &mut Targets)) -> Self {
+        let mut settings = Settings {
+            min_limit_bytes: 6_000,
+            max_limit_bytes: 1_000_000,
+            ..Settings::default()
+        };
+        let mut targets = Targets {
+            delay_ms: Some(10.0),
+            priority: vec![Goal::Loss, Goal::Delay],
+            ..Targets::default()
+        };
+        change(&mut settings, &mut targets);
+        let link = LinkSettings {
+            id: LINK,
+            control: Arc::new(settings.clone()),
+            max_limit_bytes: settings.max_limit_bytes,
+            has_switch: true,
+            window_s: 10.0,
+            retention_s: 120.0,
+        };
+        Self {
+            link: SimulatedLink::new(),
+            control: LinkControl::new(link, mode, targets),
+            settings,
+            now: Timestamp {
+                monotonic_ns: 0,
+                unix_ms: 1_700_000_000_000,
+            },
+            log: Vec::new(),
+            answers: Vec::new(),
+            saves: 0,
+            broken: false,
+            unreachable: false,
+            slow: false,
+            waiting: Vec::new(),
+            updated: None,
+            checks: Checks::default(),
+        }
+    }
+
+    pub fn readings(&self) -> Readings {
+        Readings {
+            in_force: Some(self.link.limit),
+            telemetry: self.updated.map(|updated| TelemetryReading {
+                updated: Some(updated),
+                clock_ns: self.link.clock_ns(),
+                complete_ns: self.link.complete_ns(),
+            }),
+        }
+    }
+
+    /// Lets seconds pass: traffic, estimate, advice, tick.
+    pub fn pass(&mut self, seconds: u64) {
+        for _ in 0..seconds {
+            self.now = self.now.plus_s(1.0);
+            self.link.pass();
+            if !self.link.silent {
+                self.updated = Some(self.now);
+            }
+            if let Some(window) = self.control.look(&self.link) {
+                if window.traffic_changed.is_some() {
+                    self.checks.released();
+                }
+                let measured = window.estimate.measured();
+                self.drive(Input::Estimate(window));
+                let options = Options {
+                    max_bytes: Some(self.settings.max_limit_bytes as f64),
+                    ..Options::default()
+                };
+                let advice = advise(&measured, &self.control.advisor_targets(), &options);
+                self.drive(Input::Advice { advice, measured });
+            }
+            self.drive(Input::Tick(self.readings()));
+        }
+    }
+
+    pub fn confirm(&mut self) {
+        let readings = self.readings();
+        self.drive(Input::Confirm {
+            seen_bytes: None,
+            readings,
+        });
+    }
+
+    pub fn set(&mut self, limit: Limit) {
+        let readings = self.readings();
+        self.drive(Input::Set {
+            limit,
+            reason: "set by an operator".into(),
+            readings,
+        });
+    }
+
+    /// Gives an input, carries out the actions and gives their answers, until
+    /// nothing is left to do.
+    pub fn drive(&mut self, input: Input) {
+        if matches!(input, Input::Targets(_)) {
+            self.checks.released();
+        }
+        let mut inputs = std::collections::VecDeque::from([input]);
+        while let Some(input) = inputs.pop_front() {
+            let actions = self.control.on(input, self.now);
+            self.check(&actions);
+            for action in actions {
+                match action {
+                    Action::Record(change) => self.log.push(*change),
+                    Action::Answer(answer) => self.answers.push(answer),
+                    Action::Save => self.saves += 1,
+                    other if self.slow => self.waiting.push(other),
+                    other => inputs.push_back(self.carry_out(&other)),
+                }
+            }
+        }
+    }
+
+    /// Gives the answers that waited.
+    pub fn answer(&mut self) {
+        for action in std::mem::take(&mut self.waiting) {
+            let input = self.carry_out(&action);
+            self.drive(input);
+        }
+    }
+
+    /// Gives answers until none waits any more.
+    pub fn settle(&mut self) {
+        self.slow = false;
+        while !self.waiting.is_empty() {
+            self.answer();
+        }
+    }
+
+    fn carry_out(&mut self, action: &Action) -> Input {
+        let broken = || "unplugged".to_string();
+        match action {
+            Action::Write(limit) => {
+                let result = if self.broken {
+                    Err(broken())
+                } else {
+                    Ok(*limit)
+                };
+                if result.is_ok() {
+                    self.link.limit = *limit;
+                }
+                Input::Written {
+                    result,
+                    clock_ns: self.updated.map(|_| self.link.clock_ns()),
+                }
+            }
+            Action::Measure { from_ns, to_ns } => {
+                Input::Outcome(Arc::new(self.link.estimate(*from_ns, *to_ns)))
+            }
+            _ if self.unreachable => {
+                if let State::Writing { write, .. } = self.control.state() {
+                    let ends = write.origin() != Origin::Restore && !self.settings.dry_run;
+                    self.checks.read_failures += usize::from(ends);
+                }
+                Input::LimitRead(Err("unplugged".into()))
+            }
+            _ => Input::LimitRead(Ok(self.link.limit)),
+        }
+    }
+
+    /// Holds every batch of actions against the properties of the loop.
+    fn check(&mut self, actions: &[Action]) {
+        for action in actions {
+            match action {
+                Action::Read => self.checks.decided(self.decision()),
+                Action::Write(limit) => {
+                    let State::Writing { write, .. } = self.control.state() else {
+                        panic!("a write without its state");
+                    };
+                    assert!(!self.settings.dry_run, "a write in a dry run");
+                    self.checks.written(write.origin(), *limit, &self.settings);
+                }
+                Action::Record(change) => {
+                    let hold_s = self.settings.rollback_hold_s;
+                    self.checks.recorded(change, self.now, hold_s);
+                }
+                _ => {}
+            }
+        }
+        assert_eq!(
+            self.checks.open_trials,
+            usize::from(self.control.trial().is_some()),
+            "trials without a verdict"
+        );
+    }
+
+    fn decision(&self) -> Decision {
+        let State::Writing { write, .. } = self.control.state() else {
+            panic!("a read without its write");
+        };
+        let e = self.control.estimate();
+        let (reports, lost) = e.map_or((0, 0), |e| (e.arrivals, e.reports_lost));
+        Decision {
+            origin: write.origin(),
+            now: self.now,
+            fresh: self
+                .updated
+                .is_some_and(|at| self.now.since_s(at) <= self.settings.max_telemetry_age_s),
+            complete: lost as f64 <= self.settings.max_report_loss * (reports + lost).max(1) as f64,
+        }
+    }
+}
