@@ -8,8 +8,15 @@ use common::{Lab, PORT};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 use tidemark_controller::config::Mode;
+use tidemark_controller::core::State;
+use tidemark_estimators::LinkId;
 use tidemark_rules::Goal;
 use tidemark_southbound::Limit;
+
+const LINK: LinkId = LinkId {
+    node_id: 10,
+    port: PORT,
+};
 
 fn in_force(lab: &Lab) -> u64 {
     lab.switch.limits.lock().unwrap()[&PORT].bytes().unwrap()
@@ -247,12 +254,12 @@ async fn auto_leaves_a_limit_that_serves() {
 
 #[tokio::test]
 async fn auto_does_not_go_back_to_a_limit_that_failed() {
-    let hold_s = 1.0;
+    let hold_s = 600_u32;
     let mut lab = Lab::new(|c| {
         c.control.mode = Mode::Auto;
         c.control.deadband = 0.02;
         c.control.min_change_interval_s = 0.0;
-        c.control.rollback_hold_s = hold_s;
+        c.control.rollback_hold_s = f64::from(hold_s);
         // 160 kB.
         c.targets.delay_ms = Some(12.8);
         c.targets.priority = vec![Goal::Delay];
@@ -275,7 +282,7 @@ async fn auto_does_not_go_back_to_a_limit_that_failed() {
     lab.traffic.drops_per_flow = 1;
     lab.pass(6).await;
     assert_eq!(in_force(&lab), 250_000, "rests");
-    tokio::time::sleep(std::time::Duration::from_secs_f64(hold_s)).await;
+    lab.skip(u64::from(hold_s));
     lab.pass(6).await;
     let between = ((failed * 250_000) as f64).sqrt() as u64;
     assert_eq!(in_force(&lab), between, "{failed}");
@@ -444,8 +451,8 @@ async fn what_was_set_survives_the_controller() {
     assert_eq!(t["default"]["loss_rate"], 0.02);
     assert_eq!(t["links"][0]["targets"]["delay_ms"], 12.5);
     assert_eq!(outcomes(&lab).await, [("operator".into(), "set".into())]);
-    let ours = lab.core.switches[&10].state.lock().unwrap().ours.clone();
-    assert_eq!(ours[&PORT].bytes(), Some(90_000));
+    let ours = lab.core.read(|s| s.links[&LINK].set_limit());
+    assert_eq!(ours.and_then(|l| l.bytes()), Some(90_000));
     let saved = std::fs::read_to_string(&file).unwrap();
     assert!(saved.contains(&held.to_string()), "{held} {saved}");
 
@@ -490,8 +497,8 @@ async fn a_change_is_judged_after_a_restart_of_the_controller() {
     // And once judged, it is done with.
     drop(lab);
     let lab = Lab::new(configure);
-    let links = lab.core.links.lock().unwrap();
-    assert!(links.values().all(|l| l.watching.is_none()));
+    let none_on_trial = |s: &State| s.links.values().all(|l| l.trial().is_none());
+    assert!(lab.core.read(none_on_trial));
 }
 
 #[tokio::test]

@@ -196,7 +196,8 @@ fn a_collector_may_come_late_go_and_come_back() {
     assert_eq!(s["collectors"][0]["connected"], false);
 
     let (runtime, _) = collector(address, "first");
-    let s = controller.wait_for("estimated", estimated);
+    let all_arrived = |s: &Value| s["links"][0]["now_ns"] == 12_000_000_000u64;
+    let s = controller.wait_for("estimated", |s| estimated(s) && all_arrived(s));
     assert_eq!(s["collectors"][0]["instance"], "first");
     assert_eq!(s["links"][0]["now_ns"], 12_000_000_000u64);
 

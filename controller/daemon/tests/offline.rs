@@ -8,7 +8,6 @@ use common::Lab;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
-use std::time::Instant;
 use tidemark_capture::{CaptureMeta, CaptureWriter, FORMAT, WriterOptions};
 use tidemark_pipeline::{
     AggregateConfig, Aggregator, Config, Event, EventRow, NodeConfig, PortConfig, PostcardRow,
@@ -89,18 +88,13 @@ async fn a_phase_and_its_capture_agree() {
 
     let lab = Lab::new(|_| {});
     {
-        let mut feed = lab.core.feeds[0].lock().unwrap();
         let mut info = common::info("first");
         info.interval_ms = config().interval_ms;
         info.nodes = proto_nodes(&config().nodes);
-        feed.connected(info);
+        lab.core.connected(0, info);
     }
     let push = |update| {
-        lab.core.feeds[0]
-            .lock()
-            .unwrap()
-            .push(&update, Instant::now());
-        lab.core.phases.lock().unwrap().account(&update);
+        lab.core.take(0, &update);
     };
     let mut order = 0;
     let phase = |action: &str| json!({"name": "p", "action": action});

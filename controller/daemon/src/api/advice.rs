@@ -5,8 +5,6 @@ use super::convert::{self, ToApi as _};
 use super::error::ApiError;
 use super::route::{Call, Reply};
 use super::{App, select};
-use crate::core::audit::{Origin, lock};
-use crate::core::control;
 use axum::http::StatusCode;
 use tidemark_api::operations::{ApplyAdvice, GetAdvice, GetCurve, GetRules};
 use tidemark_api::{AdviceApplied, AdviceState, Curve, LinkQuery, Rules};
@@ -15,8 +13,7 @@ use tidemark_rules::{Measured, WhatIfPoint, what_if};
 
 pub async fn rules(app: App, call: Call<GetRules>) -> Result<Rules, ApiError> {
     let id = select::one(&app.core, call.query)?;
-    let links = lock(&app.core.links);
-    let advice = links.get(&id).and_then(|s| s.advice.as_ref());
+    let advice = app.core.link(id).and_then(|l| l.advice);
     Ok(Rules {
         node: id.node_id,
         port: id.port,
@@ -26,15 +23,13 @@ pub async fn rules(app: App, call: Call<GetRules>) -> Result<Rules, ApiError> {
 
 pub async fn advice(app: App, call: Call<GetAdvice>) -> Result<AdviceState, ApiError> {
     let id = select::one(&app.core, call.query)?;
-    let why_not = control::may_apply(&app.core, id).err();
-    let links = lock(&app.core.links);
-    let advice = links.get(&id).and_then(|s| s.advice.clone());
-    drop(links);
+    let why_not = app.core.may_apply(id).err();
+    let advice = app.core.link(id).and_then(|l| l.advice);
     Ok(AdviceState {
         node: id.node_id,
         port: id.port,
         targets: app.core.targets_of(id).to_api(),
-        limit: control::limit_in_force(&app.core, id).to_api(),
+        limit: app.core.limit_in_force(id).to_api(),
         advice: advice.map(|a| convert::advice(&a, true)),
         can_apply: why_not.is_none(),
         why_not: why_not.map(|e| e.to_string()),
@@ -48,7 +43,7 @@ pub async fn apply(app: App, call: Call<ApplyAdvice>) -> Result<AdviceApplied, A
         port: request.port,
     };
     let id = select::one(&app.core, link)?;
-    let done = control::apply_advice(&app.core, id, request.bytes, Origin::Confirmed).await?;
+    let done = app.core.confirm_advice(id, request.bytes).await?;
     Ok(AdviceApplied {
         node: id.node_id,
         port: id.port,
@@ -59,9 +54,7 @@ pub async fn apply(app: App, call: Call<ApplyAdvice>) -> Result<AdviceApplied, A
 }
 
 fn measured_of(app: &App, id: LinkId) -> Result<Measured, ApiError> {
-    let links = lock(&app.core.links);
-    let estimate = links.get(&id).and_then(|s| s.estimate.clone());
-    drop(links);
+    let estimate = app.core.link(id).and_then(|l| l.estimate);
     let estimate = estimate.ok_or_else(|| {
         ApiError::new(
             StatusCode::CONFLICT,

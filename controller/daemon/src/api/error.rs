@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Errors of the API: a status, words, and the field at fault.
 
-use crate::core::control::ControlError;
 use crate::core::phases::PhaseError;
 use axum::Json;
 use axum::http::{StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use tidemark_api::{ErrorBody, Problem};
+use tidemark_control::ControlError;
 
 /// An error answer.
 #[derive(Debug, thiserror::Error)]

@@ -2,8 +2,7 @@
 //! Server-sent events.
 
 use super::{App, convert, convert::ToApi as _};
-use crate::core::audit::lock;
-use crate::core::{Core, Event};
+use crate::core::{Core, Event, lock};
 use axum::extract::State;
 use axum::response::sse;
 use futures::stream::{Stream, StreamExt as _};

@@ -5,7 +5,6 @@ use super::convert::{self, ToApi as _};
 use super::error::ApiError;
 use super::route::Call;
 use super::{App, events, select};
-use crate::core::control;
 use tidemark_api::operations::{GetLink, GetLinks, SetLimit, SetReports};
 use tidemark_api::{LimitAction, LimitRequest, LimitSet, Link, Links, ReportsSet};
 use tidemark_estimators::LinkId;
@@ -33,7 +32,7 @@ pub async fn set_limit(app: App, call: Call<SetLimit>) -> Result<LimitSet, ApiEr
     };
     let reason = call.body.reason;
     let reason = reason.unwrap_or_else(|| "set by an operator".into());
-    let done = control::set_by_operator(&app.core, id, limit, reason).await?;
+    let done = app.core.set_limit(id, limit, reason).await?;
     Ok(LimitSet {
         node: id.node_id,
         port: id.port,
@@ -60,10 +59,6 @@ fn wanted(request: &LimitRequest) -> Result<Limit, ApiError> {
 
 pub async fn set_reports(app: App, call: Call<SetReports>) -> Result<ReportsSet, ApiError> {
     let (node, port, on) = (call.path.node, call.path.port, call.body.on);
-    let Some(switch) = app.core.switches.get(&node) else {
-        return Err(control::ControlError::NoSwitch(node).into());
-    };
-    let done = switch.driver.report_port(port, on).await;
-    done.map_err(control::ControlError::Switch)?;
+    app.core.report_port(node, port, on).await?;
     Ok(ReportsSet { node, port, on })
 }

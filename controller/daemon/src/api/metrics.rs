@@ -11,7 +11,7 @@ const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=
 
 pub async fn metrics(State(app): State<App>) -> Result<Response, ApiError> {
     let metrics = &app.core.metrics;
-    metrics.refresh(&app.core);
+    app.core.refresh_metrics();
     let text = metrics
         .encode()
         .map_err(|e| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, e.to_string()))?;

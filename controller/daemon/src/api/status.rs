@@ -5,7 +5,6 @@ use super::App;
 use super::convert::{self, ToApi as _, ToDomain as _};
 use super::error::ApiError;
 use super::route::Call;
-use crate::core::audit::lock;
 use tidemark_api::operations::{GetChanges, GetStatus, SetMode};
 use tidemark_api::{Changes, ModeSet, Status};
 
@@ -15,9 +14,7 @@ pub async fn status(app: App, _: Call<GetStatus>) -> Result<Status, ApiError> {
 
 pub async fn set_mode(app: App, call: Call<SetMode>) -> Result<ModeSet, ApiError> {
     let mode = call.body.mode;
-    *lock(&app.core.mode) = mode.to_domain();
-    tracing::info!(?mode, "mode set by an operator");
-    app.core.save();
+    app.core.set_mode(mode.to_domain());
     Ok(ModeSet { mode })
 }
 

@@ -6,21 +6,19 @@ use super::error::ApiError;
 use super::route::Call;
 use super::{App, select};
 use crate::config::check_targets;
-use crate::core::audit::lock;
-use crate::core::tick;
 use tidemark_api::operations::{GetTargets, SetTargets};
 use tidemark_api::{AllTargets, LinkQuery, LinkTargets, TargetsRequest, TargetsSet};
 use tidemark_rules::{Goal, Targets};
 
 pub async fn targets(app: App, _: Call<GetTargets>) -> Result<AllTargets, ApiError> {
-    let targets = lock(&app.core.targets);
-    let links = targets.1.iter().map(|(id, t)| LinkTargets {
+    let (default, links) = app.core.all_targets();
+    let links = links.iter().map(|(id, t)| LinkTargets {
         node: id.node_id,
         port: id.port,
         targets: t.to_api(),
     });
     Ok(AllTargets {
-        default: targets.0.to_api(),
+        default: default.to_api(),
         links: links.collect(),
     })
 }
@@ -45,7 +43,7 @@ pub async fn set_targets(app: App, call: Call<SetTargets>) -> Result<TargetsSet,
     };
     let old = match id {
         Some(id) => app.core.targets_of(id),
-        None => lock(&app.core.targets).0.clone(),
+        None => app.core.all_targets().0,
     };
     let new = changed(&request, old);
     check_targets("", &new).map_err(|e| {
@@ -54,25 +52,7 @@ pub async fn set_targets(app: App, call: Call<SetTargets>) -> Result<TargetsSet,
         let field = text.split(':').next().unwrap_or_default();
         ApiError::bad(field, text)
     })?;
-    {
-        let mut targets = lock(&app.core.targets);
-        match id {
-            Some(id) => {
-                targets.1.insert(id, new.clone());
-            }
-            None => targets.0 = new.clone(),
-        }
-    }
-    for (link, state) in lock(&app.core.links).iter_mut() {
-        if id.is_none_or(|id| id == *link) {
-            // The advice held so far answers other targets.
-            state.steady.reset();
-            state.forget_rollback();
-        }
-    }
-    app.core.save();
-    // The advice of the next answer follows these targets.
-    tick::once(&app.core).await;
+    app.core.set_targets(id, new.clone()).await;
     Ok(TargetsSet {
         targets: new.to_api(),
     })

@@ -5,7 +5,6 @@ use super::convert::{self, ToApi as _};
 use super::error::ApiError;
 use super::route::Call;
 use super::{App, select};
-use crate::core::audit::lock;
 use crate::core::subscribe;
 use axum::http::StatusCode;
 use tidemark_api::operations::{GetDistribution, GetFlows, GetPackets, GetSeries};
@@ -120,13 +119,12 @@ pub async fn flows(app: App, call: Call<GetFlows>) -> Result<Flows, ApiError> {
     if q.node.is_some() && q.port.is_some() {
         select::one(&app.core, q)?;
     }
-    let links = lock(&app.core.links);
     let mut flows = Vec::new();
-    for (id, state) in links.iter() {
+    for (id, e) in app.core.estimates() {
         let asked = q.node.is_none_or(|n| n == id.node_id) && q.port.is_none_or(|p| p == id.port);
-        let Some(e) = state.estimate.as_ref().filter(|_| asked) else {
+        if !asked {
             continue;
-        };
+        }
         flows.extend(e.flows.iter().map(|f| LinkFlow {
             node: id.node_id,
             port: id.port,

@@ -24,6 +24,13 @@ struct Cli {
     command: Command,
 }
 
+/// A mode, with the possible ones in the help.
+fn mode() -> impl clap::builder::TypedValueParser<Value = crate::config::Mode> {
+    use clap::builder::TypedValueParser as _;
+    clap::builder::PossibleValuesParser::new(["recommend", "confirm", "auto"])
+        .try_map(|s| s.parse::<crate::config::Mode>())
+}
+
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run the controller: console, REST, control.
@@ -60,7 +67,7 @@ pub struct RunArgs {
     #[arg(long = "collector", env = "TIDEMARK_COLLECTOR", value_delimiter = ',')]
     pub collectors: Vec<String>,
     /// What may be done with advice.
-    #[arg(long, env = "TIDEMARK_MODE", value_enum)]
+    #[arg(long, env = "TIDEMARK_MODE", value_parser = mode())]
     pub mode: Option<crate::config::Mode>,
     /// Bearer token of everything that writes.
     #[arg(long, env = "TIDEMARK_TOKEN", hide_env_values = true)]

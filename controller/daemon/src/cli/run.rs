@@ -5,7 +5,7 @@ use super::{RunArgs, print};
 use crate::api::tls::TlsListener;
 use crate::api::{self, Token, TokenSource};
 use crate::config::Config;
-use crate::core::{Core, subscribe, switches, tick};
+use crate::core::{Core, subscribe, switches, tick, time};
 use crate::store::Store;
 use anyhow::Context as _;
 use serde_json::json;
@@ -77,7 +77,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let (token, source) = Token::obtain(http.token.as_deref(), http.token_file.as_deref())?;
     let acceptor = http.tls.as_ref().map(api::tls::acceptor).transpose()?;
     let connected = switches::connect(&config)?;
-    let core = Arc::new(Core::new(config, connected)?);
+    let core = Arc::new(Core::new(config, connected, Arc::new(time::now))?);
     let store = Store::start(&core.config)?;
     if let Some(store) = &store {
         let _ = core.store.set(Arc::clone(&store.stats));
@@ -87,7 +87,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     }
 
     let mut tasks = JoinSet::new();
-    for index in 0..core.feeds.len() {
+    for index in 0..core.config.collectors.len() {
         tasks.spawn(subscribe::run(Arc::clone(&core), index));
     }
     for &node in core.switches.keys() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the types of the configuration cannot check.
 
-use super::{Bfrt, Config, LinkConfig};
+use super::{Config, LinkConfig};
 use anyhow::bail;
 use tidemark_rules::{Goal, Targets};
 
@@ -80,8 +80,8 @@ impl Config {
             if s.limit_unit_bytes == 0 {
                 bail!("switches[{i}].limit_unit_bytes: must be at least 1");
             }
-            if let Some(Err(e)) = s.bfrt.as_ref().map(Bfrt::queue_ports) {
-                bail!("switches[{i}].bfrt.{e}");
+            if let Err(e) = s.driver.check(&s.reached_at()) {
+                bail!("switches[{i}].{e}");
             }
             if let Some(p) = &s.provision {
                 if let Err(e) = p.limit_ports() {

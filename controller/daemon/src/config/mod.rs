@@ -4,20 +4,17 @@
 
 mod check;
 mod clickhouse;
-mod control;
 
 pub use check::check_targets;
 pub use clickhouse::ClickHouse;
-pub use control::{Control, Mode};
+pub use tidemark_control::{Mode, Settings as Control};
 
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use tidemark_rules::Targets;
-use tidemark_southbound::Provision;
-use tidemark_southbound::bfrt::Queue;
+use tidemark_southbound::{DriverSection, Provision, SwitchAddress};
 
 /// Everything the controller is told.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,7 +24,7 @@ pub struct Config {
     pub collectors: Vec<String>,
     /// Sliding window of the estimates, s.
     pub window_s: f64,
-    /// How far back phases and series can reach, s.
+    /// How far back phases and series reach, s.
     pub retention_s: f64,
     /// Where targets, mode and what was set survive a restart; nowhere when
     /// absent.
@@ -95,7 +92,7 @@ impl Default for Http {
     }
 }
 
-/// What is particular to one link.
+/// What is configured of one link alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkConfig {
@@ -103,17 +100,18 @@ pub struct LinkConfig {
     pub port: u32,
     #[serde(default)]
     pub targets: Option<Targets>,
-    /// Depth of the target's own queue allows no more than this.
+    /// The depth of the target's own queue allows no more than this.
     #[serde(default)]
     pub max_limit_bytes: Option<u64>,
 }
 
 /// One switch, by the node id of its reports.
+///
+/// An unknown key is an error of [`DriverSection`], which takes what is left over.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct SwitchConfig {
     pub node: u32,
-    /// Address of its P4Runtime server, or with `bfrt` of that, `host:port`.
+    /// Address of the server that its driver speaks to, `host:port`.
     pub address: String,
     #[serde(default = "one")]
     pub device_id: u64,
@@ -124,36 +122,33 @@ pub struct SwitchConfig {
     pub limit_unit_bytes: u32,
     #[serde(default)]
     pub provision: Option<Provision>,
-    /// It speaks BFRT (Tofino), not P4Runtime.
-    #[serde(default)]
-    pub bfrt: Option<Bfrt>,
+    /// The driver, and its own section.
+    #[serde(flatten)]
+    pub driver: DriverSection,
 }
 
-/// What BFRT needs beside the address; `device_id` is usually 0 there.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Bfrt {
-    /// Name of the running program.
-    pub p4_name: String,
-    #[serde(default = "one_u32")]
-    pub client_id: u32,
-    /// Ports whose limit the traffic manager holds (`tm.queue.buffer`), by
-    /// number; the others have theirs in the program.
-    #[serde(default)]
-    pub queues: BTreeMap<String, Queue>,
-}
+impl SwitchConfig {
+    /// A switch of the default driver, with default ids.
+    pub fn new(node: u32, address: &str) -> Self {
+        Self {
+            node,
+            address: address.into(),
+            device_id: one(),
+            election_id: one(),
+            limit_unit_bytes: one_u32(),
+            provision: None,
+            driver: DriverSection::default(),
+        }
+    }
 
-impl Bfrt {
-    /// The queues with their ports as numbers.
-    ///
-    /// # Errors
-    /// The key that is not a port number.
-    pub fn queue_ports(&self) -> Result<BTreeMap<u32, Queue>, String> {
-        let ports = self.queues.iter().map(|(k, q)| match k.parse() {
-            Ok(port) => Ok((port, *q)),
-            Err(_) => Err(format!("queues.{k}: \"{k}\" is not a port number")),
-        });
-        ports.collect()
+    /// How its driver reaches it.
+    pub fn reached_at(&self) -> SwitchAddress {
+        SwitchAddress {
+            address: self.address.clone(),
+            device_id: self.device_id,
+            election_id: self.election_id,
+            limit_unit_bytes: self.limit_unit_bytes,
+        }
     }
 }
 
@@ -205,7 +200,7 @@ impl Config {
         }
     }
 
-    /// The particular settings of a link, if any.
+    /// What is configured of a link alone, if anything.
     pub fn link(&self, node: u32, port: u32) -> Option<&LinkConfig> {
         self.links.iter().find(|l| l.node == node && l.port == port)
     }

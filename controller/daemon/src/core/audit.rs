@@ -1,85 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every limit change, wanted or made: kept in memory and appended to a file.
+//! The audit log: every limit change, wanted or made, in memory and in a file.
 
-use serde::{Deserialize, Serialize};
+use super::lock;
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
-use tidemark_rules::{Observed, Prediction};
-use tidemark_southbound::Limit;
+
+pub use tidemark_control::{Change, Origin, Outcome};
 
 const KEPT: usize = 1000;
 /// Read back of an existing log.
 const TAIL_BYTES: u64 = 4 << 20;
-
-/// Locks, whatever happened to another holder: the data are plain values.
-pub fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
-    m.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Unix time, ms.
-pub fn unix_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |d| u64::try_from(d.as_millis()).unwrap_or(u64::MAX))
-}
-
-/// Who wanted a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Origin {
-    /// `POST .../limit`.
-    Operator,
-    /// `POST /advice/apply`.
-    Confirmed,
-    /// Auto mode.
-    Auto,
-    /// The outcome was worse than bound and before.
-    Rollback,
-    /// A switch that lost its state was given it back.
-    Restore,
-}
-
-/// What became of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// Written and read back.
-    Set,
-    /// A guard rail said no.
-    Refused,
-    /// The switch said no, or something else when read back.
-    Failed,
-    /// `control.dry_run`.
-    DryRun,
-    /// Watched after the change and found good.
-    Kept,
-    /// Watched after the change and found worse than bound and before.
-    Worse,
-    /// Watched after the change, but there is nothing to tell.
-    Unclear,
-}
-
-/// One record of the audit log.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Change {
-    pub unix_ms: u64,
-    pub node: u32,
-    pub port: u32,
-    pub origin: Origin,
-    pub outcome: Outcome,
-    pub before: Option<Limit>,
-    pub limit: Option<Limit>,
-    pub reason: String,
-    /// What the guard rail or the switch said.
-    pub error: Option<String>,
-    pub expected: Option<Prediction>,
-    pub measured_before: Option<Observed>,
-    pub measured_after: Option<Observed>,
-}
 
 /// The log.
 #[derive(Debug)]
@@ -155,8 +89,8 @@ impl Audit {
     }
 }
 
-/// What a former run has left at the end of the file. A line cut short by a
-/// crash is ended, so that the next one stands alone.
+/// What a former run left at the end of the file. A line cut short by a crash is
+/// ended, so that the next one stands alone.
 fn last_records(file: &mut File) -> std::io::Result<VecDeque<Change>> {
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
@@ -176,6 +110,7 @@ fn last_records(file: &mut File) -> std::io::Result<VecDeque<Change>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tidemark_control::Limit;
 
     fn change(reason: &str) -> Change {
         Change {
@@ -211,6 +146,30 @@ mod tests {
             .map(|c| c.reason)
             .collect();
         assert_eq!(reasons, ["one", "two"]);
+    }
+
+    /// A log written before the loop was a crate of its own.
+    #[test]
+    fn an_old_log_is_read() {
+        let log = include_str!("../../tests/fixtures/control-63e1e1a/audit.jsonl");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("audit.jsonl");
+        std::fs::write(&path, log).unwrap();
+        let recent = Audit::open(Some(&path)).unwrap().recent();
+        let told: Vec<_> = recent.iter().map(|c| (c.origin, c.outcome)).collect();
+        let expected = [
+            (Origin::Auto, Outcome::Set),
+            (Origin::Rollback, Outcome::Worse),
+            (Origin::Rollback, Outcome::Set),
+            (Origin::Confirmed, Outcome::Set),
+        ];
+        assert_eq!(told, expected);
+        // And written as it was read.
+        for (record, line) in recent.iter().zip(log.lines()) {
+            let written = serde_json::to_value(record).unwrap();
+            let read: serde_json::Value = serde_json::from_str(line).unwrap();
+            assert_eq!(written, read);
+        }
     }
 
     #[test]

@@ -2,17 +2,17 @@
 //! What is known through one collector: its nodes, the estimator it feeds, the
 //! series of its links and its counters.
 
-use super::audit::unix_ms;
-use super::clock::SwitchClock;
+use super::link_telemetry::LinkTelemetry;
 use super::series::LinkSeries;
+use super::switch_clock::SwitchClock;
 use std::collections::BTreeMap;
-use std::time::Instant;
+use tidemark_control::Timestamp;
 use tidemark_estimators::{
     Estimator, EstimatorConfig, LinkEstimate, LinkId, OccupancyDistribution,
 };
 use tidemark_proto::telemetry::{CollectorInfo, CollectorStatus, Port, Update};
 
-/// A record this much older than the last one is of a clock that started anew.
+/// A record this much older than the last one is of a clock that restarted.
 const BACK_IN_TIME_NS: u64 = 1_000_000_000;
 
 /// One collector's telemetry.
@@ -30,9 +30,9 @@ pub struct Feed {
     pub updates: u64,
     /// Updates missed because we read too slowly.
     pub updates_lost: u64,
-    pub last_update: Option<Instant>,
+    pub last_update: Option<Timestamp>,
     /// When the last `status` came.
-    pub last_status: Option<Instant>,
+    pub last_status: Option<Timestamp>,
     pub series: BTreeMap<LinkId, LinkSeries>,
     pub clocks: BTreeMap<u32, SwitchClock>,
     /// Where the collector says that the records of a link begin.
@@ -67,9 +67,9 @@ impl Feed {
         }
     }
 
-    /// The collector answered. A new `instance` means that it was restarted:
-    /// it numbers its flows anew, so what was kept of them is forgotten.
-    /// Returns whether it was.
+    /// The collector answered. A new `instance` means that it was restarted: it
+    /// numbers its flows from the start again, so what was kept of them is
+    /// forgotten. Returns whether it was.
     pub fn connected(&mut self, info: CollectorInfo) -> bool {
         let restarted = self.info.instance != info.instance && !self.info.instance.is_empty();
         if restarted {
@@ -91,9 +91,9 @@ impl Feed {
         self.problem = Some(problem);
     }
 
-    /// Takes one update; returns the nodes whose clocks started anew with it.
+    /// Takes one update; returns the nodes whose clocks restarted with it.
     /// Everything dated by their old clocks is forgotten.
-    pub fn push(&mut self, update: &Update, at: Instant) -> Vec<u32> {
+    pub fn push(&mut self, update: &Update, at: Timestamp) -> Vec<u32> {
         self.updates += 1;
         self.updates_lost += update.updates_lost;
         self.last_update = Some(at);
@@ -134,7 +134,7 @@ impl Feed {
     }
 
     /// Nodes that go back in time by more than what reports may be late, or
-    /// whose records the collector lets begin anew.
+    /// whose records the collector lets begin again.
     fn restarted(&self, update: &Update) -> Vec<u32> {
         let intervals = update.link_intervals.iter().filter_map(|i| {
             let id = LinkId {
@@ -143,11 +143,11 @@ impl Feed {
             };
             let last_ns = self.series.get(&id)?.last_ns;
             let back = i.start_ns.saturating_add(BACK_IN_TIME_NS) < last_ns;
-            let anew = self
+            let again = self
                 .firsts
                 .get(&id)
                 .is_some_and(|&f| i.first_start_ns > 0 && f != i.first_start_ns);
-            (back || anew).then_some(i.node_id)
+            (back || again).then_some(i.node_id)
         });
         let watermarks = update.watermarks.iter().filter_map(|w| {
             let before_ns = self.clocks.get(&w.node_id)?.watermark_ns();
@@ -181,13 +181,17 @@ impl Feed {
     }
 
     /// Now, on the clock of a link's node, as well as the telemetry tells.
-    pub fn now_ns(&self, link: LinkId) -> u64 {
-        let unix_ns = u128::from(unix_ms()) * 1_000_000;
+    pub fn now_ns(&self, link: LinkId, now: Timestamp) -> u64 {
         self.clocks
             .get(&link.node_id)
-            .map(|c| c.now_ns(Instant::now(), unix_ns))
-            .filter(|&now| now > 0)
+            .map(|c| c.now_ns(now))
+            .filter(|&now_ns| now_ns > 0)
             .unwrap_or_else(|| self.series.get(&link).map_or(0, |s| s.last_ns))
+    }
+
+    /// The telemetry of one link, for its closed loop.
+    pub fn link(&self, link: LinkId) -> LinkTelemetry<'_> {
+        LinkTelemetry::new(self, link)
     }
 
     /// Configuration of a port, where the collector has one.
@@ -222,9 +226,9 @@ impl Feed {
     }
 
     /// Seconds since the last update; `None` before the first.
-    pub fn age_s(&self, at: Instant) -> Option<f64> {
+    pub fn age_s(&self, at: Timestamp) -> Option<f64> {
         let last = self.last_update?;
-        Some(at.saturating_duration_since(last).as_secs_f64())
+        Some(at.since_s(last))
     }
 }
 
@@ -249,14 +253,15 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_starts_anew_is_noticed() {
+    fn a_clock_that_restarts_is_noticed() {
         let mut feed = Feed::new("x", 60.0);
-        let mut push = |start_ms, first_ms| feed.push(&update(start_ms, first_ms), Instant::now());
+        let mut push =
+            |start_ms, first_ms| feed.push(&update(start_ms, first_ms), Timestamp::default());
         assert!(push(5000, 5000).is_empty());
         // A little late is not another clock.
         assert!(push(5600, 5000).is_empty());
         assert!(push(4900, 5000).is_empty());
-        // Back by less than reports may be late, but begun anew.
+        // Back by less than reports may be late, but begun again.
         assert_eq!(push(4800, 4800), [10]);
         assert!(push(7000, 4800).is_empty());
         assert_eq!(push(100, 100), [10]);
@@ -276,8 +281,11 @@ mod tests {
             ..CollectorInfo::default()
         };
         assert!(!feed.connected(info("one")));
-        feed.push(&update(5000, 5000), Instant::now());
+        feed.push(&update(5000, 5000), Timestamp::default());
         assert!(feed.connected(info("two")));
-        assert!(feed.push(&update(6000, 6000), Instant::now()).is_empty());
+        assert!(
+            feed.push(&update(6000, 6000), Timestamp::default())
+                .is_empty()
+        );
     }
 }

@@ -1,43 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The controller's state and what happens to it, apart from HTTP.
 //!
-//! [`subscribe`] fills a [`feed::Feed`] per collector; once a second [`tick`]
-//! estimates every link, advises, judges past changes and, in auto mode, makes
-//! new ones through [`control`]; [`switches`] keeps the switches provisioned
-//! and their limits known; [`phases`] marks spans of time for experiments.
+//! [`Core`] is what tasks and requests share. It owns the [`State`] under one
+//! lock that is never held across a call to a switch or a file, and carries out
+//! what the closed loop of a link ([`tidemark_control::LinkControl`]) decides.
+//!
+//! * [`subscribe`] fills a [`feed::Feed`] per collector;
+//! * [`tick`] estimates every link once a second, advises, and drives the loops;
+//! * [`limits`] carries out their actions: reads, writes, records;
+//! * [`switches`] keeps the switches provisioned and their limits known;
+//! * [`phases`] marks spans of time for experiments;
+//! * [`audit`] and [`state_file`] are what survives a restart;
+//! * [`time`] alone reads the clocks of the host.
 
 pub mod audit;
-pub mod clock;
-pub mod conditions;
-pub mod control;
 pub mod feed;
-pub mod guard;
-pub mod link;
+pub mod limits;
+mod link_telemetry;
 pub mod phases;
+mod query;
 pub mod series;
 pub mod state;
-pub mod steady;
+pub mod state_file;
 pub mod subscribe;
+pub mod switch_clock;
 pub mod switches;
 pub mod tick;
-pub mod tried;
-pub mod watching;
+pub mod time;
 
-use crate::config::{Config, Mode};
+pub use query::LinkStatus;
+pub use state::State;
+
+use crate::config::Config;
 use crate::metrics::Metrics;
 use crate::store::Stats;
-use audit::{Audit, Change, lock};
-use feed::Feed;
-use link::LinkState;
-use phases::{Phase, Phases};
-use state::StateFile;
+use anyhow::Context as _;
+use audit::{Audit, Change};
+use phases::Phase;
+use state_file::StateFile;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use switches::Switch;
+use tidemark_control::{Action, Input, Timestamp};
 use tidemark_estimators::LinkId;
-use tidemark_proto::telemetry::Update;
-use tidemark_rules::Targets;
+use tidemark_proto::telemetry::{CollectorInfo, Update};
+use time::Clock;
 use tokio::sync::broadcast;
 
 /// Something that happened. Listeners read what else they need from [`Core`].
@@ -57,162 +64,154 @@ pub enum Event {
     },
 }
 
-/// Everything the controller knows. Locks are held briefly and one at a time,
-/// except that a feed may be locked while a link is read.
+/// What tasks and requests share.
 pub struct Core {
-    pub config: Config,
-    pub started: Instant,
-    pub feeds: Vec<Mutex<Feed>>,
+    pub config: Arc<Config>,
     pub switches: BTreeMap<u32, Switch>,
-    pub links: Mutex<BTreeMap<LinkId, LinkState>>,
-    /// Default targets and those of links, as changed since the start.
-    pub targets: Mutex<(Targets, BTreeMap<LinkId, Targets>)>,
-    /// What may be done with advice, as set since the start.
-    pub mode: Mutex<Mode>,
-    pub phases: Mutex<Phases>,
-    pub state_file: Option<StateFile>,
     pub audit: Audit,
-    /// What the audit log's store has done, where there is one.
-    pub store: OnceLock<Arc<Stats>>,
     pub metrics: Metrics,
     pub events: broadcast::Sender<Event>,
-    /// One limit change at a time.
-    pub changing: tokio::sync::Mutex<()>,
+    /// What the audit log's store has done, where there is one.
+    pub store: OnceLock<Arc<Stats>>,
+    state: Mutex<State>,
+    state_file: Option<StateFile>,
+    clock: Clock,
+    started: Timestamp,
+}
+
+/// Locks, whatever happened to another holder: the data are plain values.
+pub(crate) fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
+    m.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Core {
-    /// The state at start, with what a former run saved. `switches` come from
+    /// The state at the start, with what a former run saved. `switches` come from
     /// [`switches::connect`].
     ///
     /// # Errors
     /// An audit log that cannot be opened, a state file that makes no sense.
-    pub fn new(config: Config, switches: BTreeMap<u32, Switch>) -> anyhow::Result<Self> {
-        use anyhow::Context as _;
+    pub fn new(
+        config: Config,
+        switches: BTreeMap<u32, Switch>,
+        clock: Clock,
+    ) -> anyhow::Result<Self> {
         let log = config.control.audit_log.as_deref();
         let audit = Audit::open(log).with_context(|| match log {
             Some(p) => format!("control.audit_log: {}: cannot be opened", p.display()),
             None => "audit log".into(),
         })?;
-        let feeds = config.collectors.iter();
-        let feeds = feeds.map(|a| Mutex::new(Feed::new(a, config.retention_s)));
-        let of_links = config.links.iter().filter_map(|l| {
-            let id = LinkId {
-                node_id: l.node,
-                port: l.port,
-            };
-            Some((id, l.targets.clone()?))
-        });
         let state_file = config.state_file.as_deref().map(StateFile::new);
         let saved = state_file.as_ref().map(StateFile::load).transpose()?;
-        let core = Self {
-            feeds: feeds.collect(),
+        let config = Arc::new(config);
+        let started = clock();
+        let mut state = State::new(&config);
+        for &node in switches.keys() {
+            state.switches.entry(node).or_default();
+        }
+        if let Some(saved) = saved {
+            state_file::restore(&mut state, &config, &saved, started);
+        }
+        Ok(Self {
+            config,
             switches,
-            links: Mutex::default(),
-            targets: Mutex::new((config.targets.clone(), of_links.collect())),
-            phases: Mutex::default(),
             audit,
-            store: OnceLock::new(),
             metrics: Metrics::default(),
             events: broadcast::channel(64).0,
-            changing: tokio::sync::Mutex::default(),
-            mode: Mutex::new(config.control.mode),
+            store: OnceLock::new(),
+            state: Mutex::new(state),
             state_file,
-            started: Instant::now(),
-            config,
-        };
-        if let Some(saved) = saved {
-            state::restore(&core, &saved);
-        }
-        Ok(core)
+            clock,
+            started,
+        })
     }
 
-    /// What may be done with advice now.
-    pub fn mode(&self) -> Mode {
-        *lock(&self.mode)
+    /// Now.
+    pub fn now(&self) -> Timestamp {
+        (self.clock)()
+    }
+
+    /// Time since the start, s.
+    pub fn uptime_s(&self) -> f64 {
+        self.now().since_s(self.started)
+    }
+
+    /// Runs `f` on the state. Nothing else happens to the state meanwhile, so `f`
+    /// is short.
+    pub fn read<T>(&self, f: impl FnOnce(&State) -> T) -> T {
+        f(&lock(&self.state))
+    }
+
+    /// As [`read`](Self::read), to change it.
+    fn write<T>(&self, f: impl FnOnce(&mut State) -> T) -> T {
+        f(&mut lock(&self.state))
     }
 
     /// Saves what a restart must not lose. A file that cannot be written is
     /// logged, not fatal.
     pub fn save(&self) {
         if let Some(file) = &self.state_file {
-            if let Err(e) = file.store(&state::snapshot(self)) {
+            let now = self.now();
+            let saved = self.read(|s| state_file::snapshot(s, &self.config, now));
+            if let Err(e) = file.store(&saved) {
                 tracing::error!("state_file: cannot be written: {e}");
             }
         }
     }
 
-    /// Takes an update of the collector with this index.
-    pub fn take(&self, index: usize, update: &Update) {
-        let Some(feed) = self.feeds.get(index) else {
-            return;
-        };
-        let restarted = lock(feed).push(update, Instant::now());
-        for node in restarted {
-            self.node_restarted(node);
-        }
-        lock(&self.phases).account(update);
-    }
-
-    /// The clock of a node started anew (the switch was restarted): nothing
-    /// dated by the old one means anything now.
-    fn node_restarted(&self, node: u32) {
-        tracing::warn!(
-            node,
-            "switch: its clock started anew; series and estimates of the node start anew with it"
-        );
-        lock(&self.phases).node_restarted(node);
-        let ids: Vec<LinkId> = lock(&self.links)
-            .keys()
-            .filter(|id| id.node_id == node)
-            .copied()
-            .collect();
-        for id in ids {
-            control::abandon(self, id, "the clock of the switch started anew");
-            if let Some(state) = lock(&self.links).get_mut(&id) {
-                state.estimate = None;
-                state.advice = None;
-                state.raw_bytes = None;
-                state.conditions = conditions::Conditions::default();
-                state.steady.restart();
-            }
-        }
-    }
-
-    /// Targets in force at a link.
-    pub fn targets_of(&self, link: LinkId) -> Targets {
-        let targets = lock(&self.targets);
-        targets.1.get(&link).unwrap_or(&targets.0).clone()
-    }
-
     /// Tells the listeners; nobody listening is fine.
-    pub fn emit(&self, event: Event) {
+    fn emit(&self, event: Event) {
         let _ = self.events.send(event);
     }
 
-    /// Runs `f` on the feed that knows a link best: the one that heard of it
-    /// last. `None` when none does.
-    pub fn with_feed<T>(&self, link: LinkId, f: impl FnOnce(&Feed) -> T) -> Option<T> {
-        let heard = |feed: &Feed| {
-            let _ = feed.series.get(&link)?;
-            feed.last_update
-        };
-        let best = self
-            .feeds
-            .iter()
-            .filter_map(|m| Some((heard(&lock(m))?, m)))
-            .max_by_key(|(at, _)| *at)?;
-        Some(f(&lock(best.1)))
+    /// The collector with this index answered. Returns whether it was restarted
+    /// since it answered last.
+    pub fn connected(&self, index: usize, info: CollectorInfo) -> bool {
+        self.write(|s| s.feeds.get_mut(index).is_some_and(|f| f.connected(info)))
     }
 
-    /// All links with data, in order.
-    pub fn known_links(&self) -> Vec<LinkId> {
-        let mut all: Vec<LinkId> = self
-            .feeds
-            .iter()
-            .flat_map(|m| lock(m).series.keys().copied().collect::<Vec<_>>())
-            .collect();
-        all.sort_unstable();
-        all.dedup();
-        all
+    /// The connection to the collector with this index ended. Returns whether
+    /// that is news.
+    fn disconnected(&self, index: usize, problem: String) -> bool {
+        self.write(|s| {
+            let Some(feed) = s.feeds.get_mut(index) else {
+                return false;
+            };
+            let news = feed.connected || feed.problem.is_none();
+            feed.disconnected(problem);
+            news
+        })
     }
+
+    /// Takes an update of the collector with this index.
+    pub fn take(&self, index: usize, update: &Update) {
+        let now = self.now();
+        let actions = self.write(|s| {
+            let Some(feed) = s.feeds.get_mut(index) else {
+                return Vec::new();
+            };
+            let restarted = feed.push(update, now);
+            let actions = restarted
+                .into_iter()
+                .flat_map(|n| clock_restarted(s, n, now));
+            let actions = actions.collect();
+            s.phases.account(update);
+            actions
+        });
+        self.record_all(actions);
+    }
+}
+
+/// The clock of a node restarted (with its switch): nothing dated by the old one
+/// means anything now.
+fn clock_restarted(state: &mut State, node: u32, now: Timestamp) -> Vec<Action> {
+    tracing::warn!(
+        node,
+        "switch: its clock restarted; series and estimates of the node start again"
+    );
+    state.phases.node_restarted(node);
+    let of_node = |(id, _): &(&LinkId, _)| id.node_id == node;
+    let links = state.links.iter_mut().filter(of_node);
+    links
+        .flat_map(|(_, l)| l.on(Input::ClockRestarted, now))
+        .collect()
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Keeps the subscription to one collector alive.
 
-use super::audit::lock;
-use super::{Core, Event, feed::Feed};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use super::{Core, Event};
+use std::sync::Arc;
+use std::time::Duration;
 use tidemark_proto::telemetry::telemetry_client::TelemetryClient;
 use tidemark_proto::telemetry::{
     GetInfoRequest, PacketBatch, ReadPacketsRequest, SubscribeRequest,
@@ -40,23 +39,17 @@ pub fn client(address: &str) -> Result<TelemetryClient<Channel>, String> {
 
 /// Subscribes, and again after every failure, until the task is aborted.
 pub async fn run(core: Arc<Core>, index: usize) {
-    let Some(feed) = core.feeds.get(index) else {
+    let Some(address) = core.config.collectors.get(index).cloned() else {
         return;
     };
-    let address = lock(feed).address.clone();
     let mut backoff = FIRST_BACKOFF;
     loop {
-        let started = Instant::now();
-        let problem = match once(&core, index, feed, &address).await {
+        let started = core.now();
+        let problem = match once(&core, index, &address).await {
             Ok(()) => "the collector ended the stream".to_string(),
             Err(status) => explain(&status),
         };
-        let news = {
-            let mut f = lock(feed);
-            let news = f.connected || f.problem.is_none();
-            f.disconnected(problem.clone());
-            news
-        };
+        let news = core.disconnected(index, problem.clone());
         if news {
             tracing::warn!(%address, "collector: {problem}; trying again");
             core.emit(Event::Collector {
@@ -65,7 +58,7 @@ pub async fn run(core: Arc<Core>, index: usize) {
                 problem: Some(problem),
             });
         }
-        if started.elapsed() > SILENCE {
+        if core.now().since_s(started) > SILENCE.as_secs_f64() {
             backoff = FIRST_BACKOFF;
         }
         tokio::time::sleep(backoff).await;
@@ -80,7 +73,7 @@ fn explain(status: &Status) -> String {
     }
 }
 
-async fn once(core: &Core, index: usize, feed: &Mutex<Feed>, address: &str) -> Result<(), Status> {
+async fn once(core: &Core, index: usize, address: &str) -> Result<(), Status> {
     let mut rpc = client(address).map_err(Status::invalid_argument)?;
     let info = rpc.get_info(GetInfoRequest {}).await?.into_inner();
     let request = SubscribeRequest {
@@ -88,7 +81,7 @@ async fn once(core: &Core, index: usize, feed: &Mutex<Feed>, address: &str) -> R
     };
     let mut stream = rpc.subscribe(request).await?.into_inner();
     let instance = info.instance.clone();
-    let restarted = lock(feed).connected(info);
+    let restarted = core.connected(index, info);
     tracing::info!(%address, %instance, restarted, "collector: connected");
     core.emit(Event::Collector {
         address: address.into(),

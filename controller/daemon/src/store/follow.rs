@@ -16,9 +16,9 @@ use tidemark_clickhouse::error::CallError;
 use tidemark_clickhouse::{Client, schema};
 
 const TABLE: &str = "limit_changes";
-/// How often the log is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// Sent at once, at most.
+/// How often the log is read.
+const POLL_EVERY: Duration = Duration::from_millis(500);
+/// Largest insert.
 const CHUNK_BYTES: u64 = 1 << 20;
 
 /// One log on its way into one server.
@@ -33,7 +33,7 @@ pub struct Follower {
     stats: Arc<Stats>,
 }
 
-/// Why a pass has not reached the log's end.
+/// Why a pass does not reach the end of the log.
 #[derive(Debug)]
 enum Trouble {
     Log(std::io::Error),
@@ -62,9 +62,9 @@ impl Follower {
         }
     }
 
-    /// Until `end`, and once more then.
+    /// Sends what is new until `end` is set, and once more then.
     pub fn run(&mut self, end: &AtomicBool) {
-        let mut pause = LOOK_EVERY;
+        let mut pause = POLL_EVERY;
         let mut failing = false;
         loop {
             let last = end.load(Ordering::Acquire);
@@ -74,7 +74,7 @@ impl Follower {
                         tracing::info!("audit log: stored again");
                     }
                     failing = false;
-                    pause = LOOK_EVERY;
+                    pause = POLL_EVERY;
                 }
                 Err(e) => {
                     self.stats.retries.fetch_add(1, Ordering::Relaxed);
@@ -82,7 +82,7 @@ impl Follower {
                         tracing::warn!("audit log: not stored for now, it waits in its file: {e}");
                     }
                     failing = true;
-                    pause = (2 * pause).min(self.retry_max).max(LOOK_EVERY);
+                    pause = (2 * pause).min(self.retry_max).max(POLL_EVERY);
                 }
             }
             if last {
@@ -92,7 +92,7 @@ impl Follower {
         }
     }
 
-    /// Everything that the log holds beyond the stored position.
+    /// Sends everything that the log holds beyond the stored position.
     fn pass(&mut self) -> Result<(), Trouble> {
         loop {
             let mut file = File::open(&self.log).map_err(Trouble::Log)?;
@@ -140,7 +140,9 @@ impl Follower {
         s.rejected.fetch_add(rejected, Ordering::Relaxed);
         let log = self.log.display();
         if no_record > 0 {
-            tracing::error!("audit log: {log}: {no_record} lines are no record; not stored");
+            tracing::error!(
+                "audit log: {log}: {no_record} lines are not audit records and are not stored"
+            );
         }
         for why in refused {
             tracing::error!("audit log: {log}: a record is not stored: {why}");

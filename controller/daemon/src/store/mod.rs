@@ -2,10 +2,10 @@
 //! The audit log in ClickHouse, so that a dashboard can draw every limit change
 //! over what the collectors stored there.
 //!
-//! The log's file is the queue: [`follow`] reads it from where [`progress`] says,
-//! [`row`] makes rows of its lines, and only when the server has taken them the
-//! position moves on. A record can thus wait for days, survives both ends, and
-//! may be sent twice; the table keeps one row per record.
+//! The log's file is the queue. [`follow`] reads it from the position that
+//! [`progress`] keeps, [`row`] makes rows of its lines, and the position moves on
+//! only when the server has taken them. A record may wait for days and survives a
+//! restart of both ends. It may be sent twice; the table keeps one row per record.
 
 pub mod follow;
 mod progress;
@@ -31,7 +31,7 @@ pub struct Store {
 pub struct Stats {
     /// Records that the server has taken.
     pub stored: AtomicU64,
-    /// Lines of the log that are no record, or that the server cannot read.
+    /// Lines of the log that are not records, or that the server cannot read.
     pub rejected: AtomicU64,
     /// Attempts that failed.
     pub retries: AtomicU64,

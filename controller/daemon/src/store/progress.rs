@@ -24,8 +24,8 @@ impl ProgressFile {
         Self(name.into())
     }
 
-    /// What was stored last; the beginning where nothing sensible is said:
-    /// records may be sent again, the table keeps one row of each.
+    /// The position stored last; the beginning where the file makes no sense.
+    /// Records may then be sent again; the table keeps one row of each.
     pub fn load(&self) -> Position {
         let text = std::fs::read_to_string(&self.0).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A record of the audit log as a row of `limit_changes`.
 
-use crate::core::audit::{Change, Origin, Outcome};
 use serde::Serialize;
+use tidemark_control::{Change, Limit, Origin, Outcome};
 use tidemark_rules::{Observed, Prediction};
-use tidemark_southbound::Limit;
 
 /// Columns of `deploy/clickhouse/schema.sql`, by name.
 #[derive(Debug, Serialize)]

@@ -8,12 +8,12 @@ use axum::body::{Body, to_bytes};
 use axum::http::Request;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use tidemark_controller::api::{self, Token};
 use tidemark_controller::config::{Config, SwitchConfig};
-use tidemark_controller::core::Core;
 use tidemark_controller::core::switches::Switch;
+use tidemark_controller::core::{Core, time};
 use tidemark_proto::histogram::Counts;
 use tidemark_proto::telemetry::{
     CollectorInfo, CollectorStatus, Drop, FlowInfo, FlowInterval, FlowKey, LinkInterval, Node,
@@ -280,6 +280,8 @@ pub struct Lab {
     pub api: Router,
     pub switch: Arc<FakeSwitch>,
     pub traffic: Traffic,
+    /// The controller's clock goes ahead of the host's by so much.
+    ahead_s: Arc<AtomicU64>,
 }
 
 impl Lab {
@@ -295,25 +297,26 @@ impl Lab {
         let limit_bytes = 250_000;
         let limit = Limit::DropTail { limit_bytes };
         switch.limits.lock().unwrap().insert(PORT, limit);
-        let described = SwitchConfig {
-            node: NODE,
-            address: "memory:1".into(),
-            device_id: 1,
-            election_id: 1,
-            limit_unit_bytes: 1,
-            provision: None,
-            bfrt: None,
-        };
+        let described = SwitchConfig::new(NODE, "memory:1");
         let driver: Arc<dyn Southbound> = switch.clone();
         let switches = [(NODE, Switch::new(described, driver))].into();
-        let core = Arc::new(Core::new(config, switches).unwrap());
-        core.feeds[0].lock().unwrap().connected(info("first"));
+        let ahead_s = Arc::new(AtomicU64::new(0));
+        let ahead = Arc::clone(&ahead_s);
+        let clock = Arc::new(move || time::now().plus_s(ahead.load(Ordering::Relaxed) as f64));
+        let core = Arc::new(Core::new(config, switches, clock).unwrap());
+        core.connected(0, info("first"));
         Self {
             api: api::router(Arc::clone(&core), Token::new(TOKEN)),
             core,
             switch,
             traffic: Traffic::new(limit_bytes),
+            ahead_s,
         }
+    }
+
+    /// Lets seconds of the controller's clock pass, at once.
+    pub fn skip(&self, seconds: u64) {
+        self.ahead_s.fetch_add(seconds, Ordering::Relaxed);
     }
 
     /// Lets seconds of the switch's clock pass, with a tick after each.

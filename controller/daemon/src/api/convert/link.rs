@@ -2,39 +2,43 @@
 //! One link as it is now.
 
 use super::{ToApi, advice};
-use crate::core::Core;
-use crate::core::audit::lock;
 use crate::core::feed::Feed;
-use crate::core::link::LinkState;
 use crate::core::series::Point;
-use std::time::Instant;
+use crate::core::{Core, State};
 use tidemark_api::{Recent, RecentDelay, RecentOccupancy, Steadiness, Watching};
+use tidemark_control::Timestamp;
 use tidemark_estimators::LinkId;
 
 /// A link; with the rules of its advice when `with_rules`.
 pub fn link(core: &Core, id: LinkId, with_rules: bool) -> tidemark_api::Link {
-    let mut link = core
-        .with_feed(id, |feed| telemetry(core, feed, id))
-        .unwrap_or_else(|| blank(core, id));
-    let switch = core.switches.get(&id.node_id);
-    link.limit = switch.and_then(|s| lock(&s.state).limits.get(&id.port).copied().to_api());
-    let links = lock(&core.links);
-    if let Some(state) = links.get(&id) {
-        link.estimate = state.estimate.to_api();
-        link.advice = state.advice.as_deref().map(|a| advice(a, with_rules));
-        link.steadiness = steadiness(core, state);
-        link.watching = state.watching.as_ref().map(|w| Watching {
-            before: w.change.before.to_api(),
-            limit: w.change.limit.to_api(),
-            from_ns: w.span_ns.map(|s| s.0),
-            to_ns: w.span_ns.map(|s| s.1),
+    let now = core.now();
+    let max_age_s = core.config.control.max_telemetry_age_s;
+    let (mut link, status) = core.read(|s| {
+        let mut link = blank(s, id);
+        if let Some(feed) = s.feed_of(id) {
+            link = telemetry(link, feed, id, now, max_age_s);
+        }
+        let switch = s.switches.get(&id.node_id);
+        link.limit = switch.and_then(|s| s.limits.get(&id.port).copied().to_api());
+        (link, s.link_status(id))
+    });
+    // A large estimate is converted while the state is free.
+    if let Some(status) = status {
+        link.estimate = status.estimate.to_api();
+        link.advice = status.advice.as_deref().map(|a| advice(a, with_rules));
+        link.steadiness = steadiness(status.steadiness);
+        link.watching = status.trial.map(|t| Watching {
+            before: t.change.before.to_api(),
+            limit: t.change.limit.to_api(),
+            from_ns: t.span_ns.map(|s| s.0),
+            to_ns: t.span_ns.map(|s| s.1),
         });
     }
     link
 }
 
 /// A link of which nothing is known but that it exists.
-fn blank(core: &Core, id: LinkId) -> tidemark_api::Link {
+fn blank(state: &State, id: LinkId) -> tidemark_api::Link {
     tidemark_api::Link {
         node: id.node_id,
         port: id.port,
@@ -52,7 +56,7 @@ fn blank(core: &Core, id: LinkId) -> tidemark_api::Link {
         reported_limit_bytes: None,
         recent: None,
         limit: None,
-        targets: core.targets_of(id).to_api(),
+        targets: state.targets_of(id).to_api(),
         estimate: None,
         steadiness: Steadiness {
             steady: false,
@@ -67,12 +71,18 @@ fn blank(core: &Core, id: LinkId) -> tidemark_api::Link {
     }
 }
 
-/// What the collector says of a link.
-fn telemetry(core: &Core, feed: &Feed, id: LinkId) -> tidemark_api::Link {
+/// A blank link with what its collector says of it.
+fn telemetry(
+    blank: tidemark_api::Link,
+    feed: &Feed,
+    id: LinkId,
+    now: Timestamp,
+    max_age_s: f64,
+) -> tidemark_api::Link {
     let port = feed.port(id).cloned().unwrap_or_default();
     let node = feed.info.nodes.iter().find(|n| n.node_id == id.node_id);
     let series = feed.series.get(&id);
-    let age_s = feed.age_s(Instant::now());
+    let age_s = feed.age_s(now);
     tidemark_api::Link {
         name: port.name,
         node_name: feed.node_name(id.node_id).into(),
@@ -84,12 +94,12 @@ fn telemetry(core: &Core, feed: &Feed, id: LinkId) -> tidemark_api::Link {
         capture_start_ns: series.map(|s| s.first_ns),
         now_ns: feed.complete_ns(id),
         age_s,
-        stale: age_s.is_none_or(|a| a > core.config.control.max_telemetry_age_s),
+        stale: age_s.is_none_or(|a| a > max_age_s),
         reported_limit_bytes: series.map(|s| s.limit_bytes).filter(|&b| b > 0),
         recent: series
             .and_then(|s| s.last_second())
             .map(|p| recent(p, port.capacity_bps)),
-        ..blank(core, id)
+        ..blank
     }
 }
 
@@ -120,14 +130,13 @@ fn recent(p: &Point, capacity_bps: u64) -> Recent {
     }
 }
 
-fn steadiness(core: &Core, state: &LinkState) -> Steadiness {
-    let range = state.steady.range();
+fn steadiness(s: tidemark_control::Steadiness) -> Steadiness {
     Steadiness {
-        steady: state.steady.is_steady(&core.config.control),
-        latest_bytes: state.raw_bytes,
-        low_bytes: range.map(|r| r.0),
-        high_bytes: range.map(|r| r.1),
-        seconds: range.map_or(0, |r| r.2 as u64),
-        since_ns: Some(state.conditions.since_ns()),
+        steady: s.steady,
+        latest_bytes: s.latest_bytes,
+        low_bytes: s.range.map(|r| r.0),
+        high_bytes: s.range.map(|r| r.1),
+        seconds: s.range.map_or(0, |r| r.2 as u64),
+        since_ns: Some(s.since_ns),
     }
 }

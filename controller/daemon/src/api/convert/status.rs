@@ -3,11 +3,10 @@
 
 use super::{ToApi, fields};
 use crate::core::Core;
-use crate::core::audit::lock;
 use crate::core::feed::Feed;
-use crate::core::switches::Switch;
-use std::time::Instant;
+use crate::core::switches::{Switch, SwitchState};
 use tidemark_api::{Collector, LinkId, Status};
+use tidemark_control::Timestamp;
 
 fields! {
     tidemark_proto::telemetry::CollectorStatus => CollectorCounters {
@@ -22,17 +21,23 @@ fields! {
 
 /// The state of the controller as a whole.
 pub fn status(core: &Core) -> Status {
+    let now = core.now();
+    let known = |s: &Switch| core.switch_state(s.config.node).unwrap_or_default();
     let links = core.known_links();
     Status {
         version: env!("CARGO_PKG_VERSION").into(),
         mode: core.mode().to_api(),
         dry_run: core.config.control.dry_run,
-        uptime_s: core.started.elapsed().as_secs_f64(),
+        uptime_s: core.uptime_s(),
         window_s: core.config.window_s,
         retention_s: core.config.retention_s,
-        collectors: core.feeds.iter().map(|f| collector(&lock(f))).collect(),
-        switches: core.switches.iter().map(|(n, s)| switch(*n, s)).collect(),
-        targets: lock(&core.targets).0.to_api(),
+        collectors: core.read(|s| s.feeds.iter().map(|f| collector(f, now)).collect()),
+        switches: core
+            .switches
+            .iter()
+            .map(|(n, s)| switch(*n, s, &known(s)))
+            .collect(),
+        targets: core.all_targets().0.to_api(),
         links: links
             .iter()
             .map(|l| LinkId {
@@ -43,7 +48,7 @@ pub fn status(core: &Core) -> Status {
     }
 }
 
-fn collector(feed: &Feed) -> Collector {
+fn collector(feed: &Feed, now: Timestamp) -> Collector {
     Collector {
         address: feed.address.clone(),
         connected: feed.connected,
@@ -55,14 +60,13 @@ fn collector(feed: &Feed) -> Collector {
         capture_dir: feed.info.capture_dir.clone(),
         updates: feed.updates,
         updates_lost: feed.updates_lost,
-        age_s: feed.age_s(Instant::now()),
+        age_s: feed.age_s(now),
         status: feed.status.to_api(),
     }
 }
 
-fn switch(node: u32, switch: &Switch) -> tidemark_api::Switch {
+fn switch(node: u32, switch: &Switch, state: &SwitchState) -> tidemark_api::Switch {
     let d = switch.driver.describe();
-    let state = lock(&switch.state);
     tidemark_api::Switch {
         node,
         driver: d.driver.into(),

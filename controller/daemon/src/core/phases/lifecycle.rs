@@ -1,29 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Start, end and completion of phases.
 
-use super::{Phase, PhaseError, PhaseLink, State};
-use crate::core::audit::{lock, unix_ms};
-use crate::core::{Core, Event};
+use super::{Phase, PhaseError, PhaseLink};
+use crate::core::State;
+use crate::core::phases::State as Stage;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-use tidemark_estimators::LinkId;
+use tidemark_control::Timestamp;
 use tidemark_proto::telemetry::CollectorStatus;
 use tidemark_rules::advise;
 
 const MAX_PHASES: usize = 1000;
-/// A phase whose end does not arrive is completed with what there is.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// A phase whose end does not arrive is completed with what there is, s.
+const PATIENCE_S: f64 = 10.0;
 
-fn statuses(core: &Core) -> Vec<CollectorStatus> {
-    core.feeds.iter().map(|f| lock(f).status).collect()
+fn statuses(state: &State) -> Vec<CollectorStatus> {
+    state.feeds.iter().map(|f| f.status).collect()
 }
 
 /// Starts a phase at every known link.
 ///
 /// # Errors
 /// A bad name, one already running, or no telemetry yet.
-pub fn start(core: &Core, name: &str) -> Result<Phase, PhaseError> {
+pub fn start(state: &mut State, name: &str, now: Timestamp) -> Result<Phase, PhaseError> {
     let clean = !name.is_empty()
         && name.len() <= 64
         && name
@@ -35,11 +34,11 @@ pub fn start(core: &Core, name: &str) -> Result<Phase, PhaseError> {
         )));
     }
     let mut links = BTreeMap::new();
-    for id in core.known_links() {
-        let span = core.with_feed(id, |feed| {
+    for id in state.known_links() {
+        let span = state.feed_of(id).map(|feed| {
             let first_ns = feed.series.get(&id).map_or(0, |s| s.first_ns);
             let grid = feed.interval_ns();
-            (feed.now_ns(id).div_ceil(grid) * grid, first_ns)
+            (feed.now_ns(id, now).div_ceil(grid) * grid, first_ns)
         });
         if let Some((start_ns, first_ns)) = span {
             let link = PhaseLink {
@@ -65,16 +64,16 @@ pub fn start(core: &Core, name: &str) -> Result<Phase, PhaseError> {
     }
     let phase = Phase {
         name: name.into(),
-        state: State::Running,
-        started_unix_ms: unix_ms(),
+        state: Stage::Running,
+        started_unix_ms: now.unix_ms,
         ended_unix_ms: None,
         links,
-        before: statuses(core),
+        before: statuses(state),
         after: Vec::new(),
         ended: None,
     };
-    let mut phases = lock(&core.phases);
-    if phases.get(name).is_some_and(|p| p.state != State::Complete) {
+    let phases = &mut state.phases;
+    if phases.get(name).is_some_and(|p| p.state != Stage::Complete) {
         return Err(PhaseError::Conflict(format!(
             "phase \"{name}\" is running already"
         )));
@@ -83,8 +82,6 @@ pub fn start(core: &Core, name: &str) -> Result<Phase, PhaseError> {
         phases.all.remove(0);
     }
     phases.all.push(phase.clone());
-    drop(phases);
-    core.emit(Event::Phase(Box::new(phase.clone())));
     Ok(phase)
 }
 
@@ -92,76 +89,38 @@ pub fn start(core: &Core, name: &str) -> Result<Phase, PhaseError> {
 ///
 /// # Errors
 /// An unknown phase, or one that is not running.
-pub fn end(core: &Core, name: &str) -> Result<Phase, PhaseError> {
-    let ids: Vec<LinkId> = {
-        let phases = lock(&core.phases);
-        let Some(p) = phases.get(name) else {
-            return Err(PhaseError::Unknown(format!("no phase \"{name}\"")));
-        };
-        if p.state != State::Running {
-            return Err(PhaseError::Conflict(format!(
-                "phase \"{name}\" has ended already"
-            )));
+pub fn end(state: &mut State, name: &str, now: Timestamp) -> Result<Phase, PhaseError> {
+    let phase = match state.phases.get(name) {
+        None => return Err(PhaseError::Unknown(format!("no phase \"{name}\""))),
+        Some(p) if p.state != Stage::Running => {
+            let message = format!("phase \"{name}\" has ended already");
+            return Err(PhaseError::Conflict(message));
         }
-        p.links.keys().copied().collect()
+        Some(p) => p.clone(),
     };
-    let mut ends = BTreeMap::new();
-    for id in ids {
-        let at = core.with_feed(id, |feed| {
+    let mut ended = phase;
+    for (&id, l) in &mut ended.links {
+        let at_ns = state.feed_of(id).map_or(0, |feed| {
             let grid = feed.interval_ns();
-            feed.now_ns(id) / grid * grid
+            feed.now_ns(id, now) / grid * grid
         });
-        ends.insert(id, at.unwrap_or(0));
+        l.end_ns = Some(at_ns.max(l.start_ns));
     }
-    let ended = {
-        let mut phases = lock(&core.phases);
-        let running = |p: &&mut Phase| p.name == name && p.state == State::Running;
-        let Some(p) = phases.all.iter_mut().rev().find(running) else {
-            return Err(PhaseError::Conflict(format!(
-                "phase \"{name}\" has ended already"
-            )));
-        };
-        for (id, l) in &mut p.links {
-            l.end_ns = Some(ends.get(id).copied().unwrap_or(0).max(l.start_ns));
-        }
-        p.state = State::Closing;
-        p.ended_unix_ms = Some(unix_ms());
-        p.ended = Some(Instant::now());
-        p.clone()
-    };
-    core.emit(Event::Phase(Box::new(ended.clone())));
+    ended.state = Stage::Closing;
+    ended.ended_unix_ms = Some(now.unix_ms);
+    ended.ended = Some(now);
+    state.phases.replace(ended.clone());
     Ok(ended)
 }
 
-/// Completes the phases whose telemetry has arrived.
-pub fn complete(core: &Core) {
-    let closing: Vec<Phase> = lock(&core.phases)
-        .all
-        .iter()
-        .filter(|p| p.state == State::Closing)
-        .cloned()
-        .collect();
-    for phase in closing {
-        if let Some(done) = try_complete(core, phase) {
-            core.emit(Event::Phase(Box::new(done.clone())));
-            let mut phases = lock(&core.phases);
-            let mut all = phases.all.iter_mut().rev();
-            if let Some(p) =
-                all.find(|p| p.name == done.name && p.started_unix_ms == done.started_unix_ms)
-            {
-                *p = done;
-            }
-        }
-    }
-}
-
-fn try_complete(core: &Core, mut phase: Phase) -> Option<Phase> {
+/// A closing phase with its results, once its telemetry has arrived.
+pub fn complete(state: &State, mut phase: Phase, now: Timestamp) -> Option<Phase> {
     let ended = phase.ended?;
-    let late = ended.elapsed() > PATIENCE;
+    let late = now.since_s(ended) > PATIENCE_S;
     // The counters of the end come with the next status.
-    let counted = core.feeds.iter().all(|f| {
-        let f = lock(f);
-        !f.connected || f.last_status.is_none_or(|at| at > ended)
+    let counted = state.feeds.iter().all(|f| {
+        let after = |at: Timestamp| at.monotonic_ns > ended.monotonic_ns;
+        !f.connected || f.last_status.is_none_or(after)
     });
     if !counted && !late {
         return None;
@@ -171,8 +130,8 @@ fn try_complete(core: &Core, mut phase: Phase) -> Option<Phase> {
         if l.lost {
             continue;
         }
-        let targets = core.targets_of(id);
-        let result = core.with_feed(id, |feed| {
+        let targets = state.targets_of(id);
+        let result = state.feed_of(id).map(|feed| {
             let complete_ns = feed.complete_ns(id);
             if complete_ns < end_ns && !late {
                 return None;
@@ -186,15 +145,16 @@ fn try_complete(core: &Core, mut phase: Phase) -> Option<Phase> {
                 l.advice = Some(Arc::new(advise(
                     &estimate.measured(),
                     &targets,
-                    &crate::core::tick::advisor_options(core, id),
+                    &state.advisor_options(id),
                 )));
                 l.estimate = Some(Arc::new(estimate));
                 l.incomplete = incomplete;
                 let length = (end_ns - l.start_ns) as f64 / 1e9;
-                if length > core.config.retention_s {
+                let retention_s = state.retention_s();
+                if length > retention_s {
                     l.incomplete = Some(format!(
                         "longer than retention_s, {}: only the end was kept",
-                        core.config.retention_s
+                        retention_s
                     ));
                 }
             }
@@ -202,7 +162,7 @@ fn try_complete(core: &Core, mut phase: Phase) -> Option<Phase> {
             None => l.incomplete = Some("its collector forgot the link".into()),
         }
     }
-    phase.after = statuses(core);
-    phase.state = State::Complete;
+    phase.after = statuses(state);
+    phase.state = Stage::Complete;
     Some(phase)
 }

@@ -5,13 +5,11 @@
 //! on interval boundaries, so that the same span of the capture holds exactly
 //! the same records.
 
-mod lifecycle;
-
-pub use lifecycle::{complete, end, start};
+pub(super) mod lifecycle;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
+use tidemark_control::Timestamp;
 use tidemark_estimators::{LinkEstimate, LinkId};
 use tidemark_proto::telemetry::{CollectorStatus, Update};
 use tidemark_rules::Advice;
@@ -55,7 +53,7 @@ pub struct Phase {
     pub links: BTreeMap<LinkId, PhaseLink>,
     before: Vec<CollectorStatus>,
     after: Vec<CollectorStatus>,
-    ended: Option<Instant>,
+    ended: Option<Timestamp>,
 }
 
 /// All phases, in the order of their start.
@@ -86,8 +84,23 @@ impl Phases {
         self.all.iter()
     }
 
-    /// The clock of a node started anew: a phase that runs there has lost its
-    /// axis of time.
+    /// Those that wait for their last telemetry.
+    pub fn closing(&self) -> Vec<Phase> {
+        let closing = self.all.iter().filter(|p| p.state == State::Closing);
+        closing.cloned().collect()
+    }
+
+    /// Puts a completed phase in the place of what it was.
+    pub fn replace(&mut self, done: Phase) {
+        let same =
+            |p: &&mut Phase| p.name == done.name && p.started_unix_ms == done.started_unix_ms;
+        if let Some(p) = self.all.iter_mut().rev().find(same) {
+            *p = done;
+        }
+    }
+
+    /// The clock of a node restarted: a phase that runs there has lost its axis
+    /// of time.
     pub fn node_restarted(&mut self, node_id: u32) {
         for phase in self.all.iter_mut().filter(|p| p.state != State::Complete) {
             for (id, l) in &mut phase.links {

@@ -86,8 +86,8 @@ impl LinkSeries {
         }
     }
 
-    /// Adds an interval. When the node's clock starts anew, the series is
-    /// replaced as a whole ([`super::feed::Feed::push`]).
+    /// Adds an interval. When the node's clock restarts, the series is replaced as
+    /// a whole ([`super::feed::Feed::push`]).
     pub fn push(&mut self, i: &LinkInterval) {
         // The collector may have seen more of the link than we have.
         self.first_ns = match i.first_start_ns {

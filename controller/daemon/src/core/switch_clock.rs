@@ -2,42 +2,31 @@
 //! What time it is on a switch's clock, as well as the telemetry tells.
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use tidemark_control::Timestamp;
 use tidemark_proto::telemetry::ClockMapping;
 
-const KEEP: Duration = Duration::from_secs(10);
+/// Watermarks count for so long, s.
+const KEEP_S: f64 = 10.0;
 
 /// The clock of one node, seen from here.
 ///
 /// Watermarks arrive late by what the collector holds back; the least late of
 /// the last seconds counts. Where the collector publishes the Unix time of the
 /// switch's clock, that is used instead, since it has no such delay.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct SwitchClock {
-    epoch: Instant,
-    /// Arrival and (switch time - time since epoch) of the last watermarks.
-    offsets: VecDeque<(Instant, i128)>,
+    /// Arrival and (switch time - monotonic time) of the last watermarks, ns.
+    offsets: VecDeque<(Timestamp, i128)>,
     watermark_ns: u64,
     unix_offset_ns: Option<i128>,
 }
 
-impl Default for SwitchClock {
-    fn default() -> Self {
-        Self {
-            epoch: Instant::now(),
-            offsets: VecDeque::new(),
-            watermark_ns: 0,
-            unix_offset_ns: None,
-        }
-    }
-}
-
 impl SwitchClock {
     /// Everything up to `time_ns` has arrived.
-    pub fn watermark(&mut self, time_ns: u64, at: Instant) {
-        let offset = i128::from(time_ns) - at.duration_since(self.epoch).as_nanos() as i128;
+    pub fn watermark(&mut self, time_ns: u64, at: Timestamp) {
+        let offset = i128::from(time_ns) - i128::from(at.monotonic_ns);
         if time_ns < self.watermark_ns {
-            // The node's clock started anew.
+            // The node's clock restarted.
             self.offsets.clear();
             self.unix_offset_ns = None;
         }
@@ -49,7 +38,7 @@ impl SwitchClock {
         while self
             .offsets
             .front()
-            .is_some_and(|(t, _)| at.duration_since(*t) > KEEP)
+            .is_some_and(|(t, _)| at.since_s(*t) > KEEP_S)
         {
             self.offsets.pop_front();
         }
@@ -70,14 +59,14 @@ impl SwitchClock {
 
     /// Now on the switch's clock; never before the watermark, and at most a
     /// few seconds after it.
-    pub fn now_ns(&self, at: Instant, unix_ns: u128) -> u64 {
+    pub fn now_ns(&self, at: Timestamp) -> u64 {
         let Some(&(_, offset)) = self.offsets.front() else {
             return self.watermark_ns;
         };
-        let by_watermarks = offset + at.duration_since(self.epoch).as_nanos() as i128;
+        let by_watermarks = offset + i128::from(at.monotonic_ns);
         let now = match self.unix_offset_ns {
             Some(o) => {
-                let by_unix = unix_ns as i128 + o;
+                let by_unix = i128::from(at.unix_ms) * 1_000_000 + o;
                 // Another machine's clock may be off: believe it only near.
                 let ahead = by_unix - by_watermarks;
                 if (0..3_000_000_000).contains(&ahead) {
@@ -96,41 +85,44 @@ impl SwitchClock {
 mod tests {
     use super::*;
 
+    fn at(monotonic_ms: i64, unix_ms: u64) -> Timestamp {
+        Timestamp {
+            monotonic_ns: monotonic_ms * 1_000_000,
+            unix_ms,
+        }
+    }
+
     #[test]
     fn the_least_late_watermark_counts() {
         let mut c = SwitchClock::default();
-        let t = c.epoch;
-        let ms = Duration::from_millis;
-        c.watermark(1_000_000_000, t + ms(100)); // offset 900 ms
-        c.watermark(1_050_000_000, t + ms(180)); // later: 870 ms
-        assert_eq!(c.now_ns(t + ms(200), 0), 1_100_000_000);
-        // After KEEP the old one is forgotten.
-        c.watermark(12_000_000_000, t + ms(11_200)); // 800 ms
-        assert_eq!(c.now_ns(t + ms(11_200), 0), 12_000_000_000);
+        c.watermark(1_000_000_000, at(100, 0)); // offset 900 ms
+        c.watermark(1_050_000_000, at(180, 0)); // later: 870 ms
+        assert_eq!(c.now_ns(at(200, 0)), 1_100_000_000);
+        // After KEEP_S the old one is forgotten.
+        c.watermark(12_000_000_000, at(11_200, 0)); // 800 ms
+        assert_eq!(c.now_ns(at(11_200, 0)), 12_000_000_000);
     }
 
     #[test]
     fn unix_time_is_used_when_plausible() {
         let mut c = SwitchClock::default();
-        let t = c.epoch;
-        c.watermark(5_000_000_000, t);
+        c.watermark(5_000_000_000, at(0, 0));
         c.mapping(&ClockMapping {
             reference_ns: 1_000_000_000,
             unix_ns_at_reference: 101_000_000_000,
             ..Default::default()
         });
-        assert_eq!(c.now_ns(t, 105_400_000_000), 5_400_000_000);
-        assert_eq!(c.now_ns(t, 900_000_000_000), 5_000_000_000);
-        assert_eq!(c.now_ns(t, 1), 5_000_000_000);
+        assert_eq!(c.now_ns(at(0, 105_400)), 5_400_000_000);
+        assert_eq!(c.now_ns(at(0, 900_000)), 5_000_000_000);
+        assert_eq!(c.now_ns(at(0, 0)), 5_000_000_000);
     }
 
     #[test]
     fn restarted_clock() {
         let mut c = SwitchClock::default();
-        let t = c.epoch;
-        c.watermark(5_000_000_000, t);
-        c.watermark(1_000, t + Duration::from_secs(1));
+        c.watermark(5_000_000_000, at(0, 0));
+        c.watermark(1_000, at(1_000, 0));
         assert_eq!(c.watermark_ns(), 1_000);
-        assert_eq!(c.now_ns(t + Duration::from_secs(1), 0), 1_000);
+        assert_eq!(c.now_ns(at(1_000, 0)), 1_000);
     }
 }

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Carries out what the closed loop of a link decides: reads and writes limits,
+//! records, saves.
+
+use super::switches::Switch;
+use super::{Core, Event};
+use std::collections::VecDeque;
+use tidemark_control::{Action, Change, Changed, ControlError, Input, Limit, Readings};
+use tidemark_estimators::LinkId;
+use tokio::sync::MutexGuard;
+
+type Answer = Result<Changed, ControlError>;
+
+impl Core {
+    /// Gives the loop of a link an operator's request and waits for its answer.
+    /// The request waits until no other limit of the switch is being changed.
+    pub(super) async fn command(
+        &self,
+        link: LinkId,
+        request: impl FnOnce(Readings) -> Input,
+    ) -> Answer {
+        let switch = self.switches.get(&link.node_id);
+        let changing = match switch {
+            Some(s) => Some(s.changing.lock().await),
+            None => None,
+        };
+        let now = self.now();
+        let input = request(self.read(|s| s.readings(link, now)));
+        let answer = self.drive(link, input, changing).await;
+        answer.unwrap_or(Err(ControlError::NoSwitch(link.node_id)))
+    }
+
+    /// Gives the loop of a link an input, carries out its actions, gives it their
+    /// answers, until nothing is left to do. `changing` keeps the limits of the
+    /// switch from others; it is taken with the first action that needs it.
+    pub(super) async fn drive<'a>(
+        &'a self,
+        link: LinkId,
+        input: Input,
+        mut changing: Option<MutexGuard<'a, ()>>,
+    ) -> Option<Answer> {
+        let switch = self.switches.get(&link.node_id);
+        let mut inputs = VecDeque::from([input]);
+        let mut answer = None;
+        while let Some(input) = inputs.pop_front() {
+            let now = self.now();
+            for action in self.write(|s| s.link_mut(link).on(input, now)) {
+                match (action, switch) {
+                    (Action::Record(change), _) => self.record(*change),
+                    (Action::Save, _) => self.save(),
+                    (Action::Answer(a), _) => answer = Some(a),
+                    (Action::Measure { from_ns, to_ns }, _) => {
+                        let estimate = self.with_feed(link, |f| f.estimate(link, from_ns, to_ns));
+                        inputs.extend(estimate.map(|e| Input::Outcome(e.into())));
+                    }
+                    (Action::Read, Some(s)) => {
+                        if changing.is_none() {
+                            changing = Some(s.changing.lock().await);
+                        }
+                        inputs.push_back(self.read_limit(s, link).await);
+                    }
+                    (Action::Write(limit), Some(s)) => {
+                        if changing.is_none() {
+                            changing = Some(s.changing.lock().await);
+                        }
+                        inputs.push_back(self.write_limit(s, link, limit).await);
+                    }
+                    // The loop knows that there is no switch and asks nothing of it.
+                    (Action::Read | Action::Write(_), None) => {}
+                }
+            }
+        }
+        answer
+    }
+
+    async fn read_limit(&self, switch: &Switch, link: LinkId) -> Input {
+        let read = switch.driver.read_limit(link.port).await;
+        if let (Err(e), true) = (&read, self.config.control.dry_run) {
+            tracing::warn!("dry run: {e}");
+        }
+        Input::LimitRead(read.map_err(|e| e.to_string()))
+    }
+
+    async fn write_limit(&self, switch: &Switch, link: LinkId, limit: Limit) -> Input {
+        let result = switch.driver.set_limit(link.port, limit).await;
+        let now = self.now();
+        let clock_ns = self.write(|s| {
+            if let (Ok(found), Some(state)) = (&result, s.switches.get_mut(&link.node_id)) {
+                state.limits.insert(link.port, *found);
+            }
+            s.feed_of(link).map(|f| f.now_ns(link, now))
+        });
+        Input::Written {
+            result: result.map_err(|e| e.to_string()),
+            clock_ns,
+        }
+    }
+
+    /// Records what loops decided without a switch.
+    pub(super) fn record_all(&self, actions: Vec<Action>) {
+        for action in actions {
+            match action {
+                Action::Record(change) => self.record(*change),
+                Action::Save => self.save(),
+                _ => {}
+            }
+        }
+    }
+
+    fn record(&self, change: Change) {
+        self.metrics.change(change.outcome);
+        self.emit(Event::Changed(Box::new(change.clone())));
+        self.audit.record(change);
+    }
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What requests ask of the core: questions answered by snapshots, and commands.
+
+use super::feed::Feed;
+use super::phases::{Phase, PhaseError, lifecycle};
+use super::switches::SwitchState;
+use super::{Core, Event, State, tick};
+use crate::config::Mode;
+use crate::metrics::{AuditSample, CollectorSample, LinkSample, Snapshot};
+use crate::store::Stats;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tidemark_control::{
+    Changed, ControlError, Input, Limit, LinkControl, Steadiness, trial::Trial,
+};
+use tidemark_estimators::{LinkEstimate, LinkId};
+use tidemark_rules::{Advice, Targets};
+
+/// The closed loop of a link, as of now.
+#[derive(Clone, Debug)]
+pub struct LinkStatus {
+    pub estimate: Option<Arc<LinkEstimate>>,
+    /// What is shown and applied.
+    pub advice: Option<Arc<Advice>>,
+    pub steadiness: Steadiness,
+    /// The change whose outcome is being measured.
+    pub trial: Option<Trial>,
+}
+
+impl From<&LinkControl> for LinkStatus {
+    fn from(l: &LinkControl) -> Self {
+        Self {
+            estimate: l.estimate().cloned(),
+            advice: l.advice().cloned(),
+            steadiness: l.steadiness(),
+            trial: l.trial().cloned(),
+        }
+    }
+}
+
+impl State {
+    /// The closed loop of a link; `None` before its first estimate.
+    pub fn link_status(&self, link: LinkId) -> Option<LinkStatus> {
+        self.links.get(&link).map(LinkStatus::from)
+    }
+}
+
+impl Core {
+    /// Runs `f` on the feed that knows a link best: the one that heard of it
+    /// last. `None` when none does.
+    pub fn with_feed<T>(&self, link: LinkId, f: impl FnOnce(&Feed) -> T) -> Option<T> {
+        self.read(|s| s.feed_of(link).map(f))
+    }
+
+    /// All links with data, in order.
+    pub fn known_links(&self) -> Vec<LinkId> {
+        self.read(|s| s.known_links())
+    }
+
+    /// The closed loop of a link; `None` before its first estimate.
+    pub fn link(&self, link: LinkId) -> Option<LinkStatus> {
+        self.read(|s| s.link_status(link))
+    }
+
+    /// The last estimate of every link that has one.
+    pub fn estimates(&self) -> Vec<(LinkId, Arc<LinkEstimate>)> {
+        let of = |(&id, l): (&LinkId, &LinkControl)| Some((id, Arc::clone(l.estimate()?)));
+        self.read(|s| s.links.iter().filter_map(of).collect())
+    }
+
+    /// What is known of the switch of a node; `None` when none is configured.
+    pub fn switch_state(&self, node: u32) -> Option<SwitchState> {
+        self.read(|s| s.switches.get(&node).cloned())
+    }
+
+    /// Limit in force: as read from the switch, else as its reports say.
+    pub fn limit_in_force(&self, link: LinkId) -> Option<Limit> {
+        self.read(|s| s.limit_in_force(link))
+    }
+
+    /// Targets in force at a link.
+    pub fn targets_of(&self, link: LinkId) -> Targets {
+        self.read(|s| s.targets_of(link))
+    }
+
+    /// The default targets, and those of links that have their own.
+    pub fn all_targets(&self) -> (Targets, BTreeMap<LinkId, Targets>) {
+        self.read(|s| (s.default_targets.clone(), s.link_targets.clone()))
+    }
+
+    /// What may be done with advice now.
+    pub fn mode(&self) -> Mode {
+        self.read(|s| s.mode)
+    }
+
+    /// All phases, oldest first.
+    pub fn phases(&self) -> Vec<Phase> {
+        self.read(|s| s.phases.iter().cloned().collect())
+    }
+
+    /// The newest phase of this name.
+    pub fn phase(&self, name: &str) -> Option<Phase> {
+        self.read(|s| s.phases.get(name).cloned())
+    }
+
+    /// Whether the advice of a link could be applied now.
+    ///
+    /// # Errors
+    /// The mode, a missing switch, or the guard rail that refuses.
+    pub fn may_apply(&self, link: LinkId) -> Result<(), ControlError> {
+        let now = self.now();
+        let found = self.read(|s| {
+            let readings = s.readings(link, now);
+            s.links.get(&link).map(|l| l.may_apply(&readings, now))
+        });
+        match found {
+            Some(may) => may.map(drop),
+            None => self.write(|s| {
+                let readings = s.readings(link, now);
+                s.link_mut(link).may_apply(&readings, now).map(drop)
+            }),
+        }
+    }
+
+    /// Sets what an operator asks for.
+    ///
+    /// # Errors
+    /// Out of range, no switch, or what the switch says.
+    pub async fn set_limit(
+        &self,
+        link: LinkId,
+        limit: Limit,
+        reason: String,
+    ) -> Result<Changed, ControlError> {
+        let input = |readings| Input::Set {
+            limit,
+            reason,
+            readings,
+        };
+        self.command(link, input).await
+    }
+
+    /// Applies the present advice. `seen_bytes`: what the operator saw; refused
+    /// when the advice has moved by more than 5 % since.
+    ///
+    /// # Errors
+    /// The mode, a guard rail, or what the switch says.
+    pub async fn confirm_advice(
+        &self,
+        link: LinkId,
+        seen_bytes: Option<u64>,
+    ) -> Result<Changed, ControlError> {
+        let input = |readings| Input::Confirm {
+            seen_bytes,
+            readings,
+        };
+        self.command(link, input).await
+    }
+
+    /// Turns the reports of packets that leave through a port on or off.
+    ///
+    /// # Errors
+    /// No switch, or what the switch says.
+    pub async fn report_port(&self, node: u32, port: u32, on: bool) -> Result<(), ControlError> {
+        let Some(switch) = self.switches.get(&node) else {
+            return Err(ControlError::NoSwitch(node));
+        };
+        let done = switch.driver.report_port(port, on).await;
+        done.map_err(|e| ControlError::Switch(e.to_string()))
+    }
+
+    /// Sets the targets of a link, or with `None` the default ones. The advice of
+    /// the next answer follows them.
+    pub async fn set_targets(self: &Arc<Self>, link: Option<LinkId>, targets: Targets) {
+        let now = self.now();
+        self.write(|s| {
+            match link {
+                Some(id) => {
+                    s.link_targets.insert(id, targets);
+                }
+                None => s.default_targets = targets,
+            }
+            let ids = s.links.keys().copied().collect::<Vec<_>>();
+            for id in ids {
+                if link.is_none_or(|l| l == id) {
+                    let targets = s.targets_of(id);
+                    s.link_mut(id).on(Input::Targets(targets), now);
+                }
+            }
+        });
+        self.save();
+        tick::once(self).await;
+    }
+
+    /// Sets what may be done with advice.
+    pub fn set_mode(&self, mode: Mode) {
+        let now = self.now();
+        self.write(|s| {
+            s.mode = mode;
+            for link in s.links.values_mut() {
+                link.on(Input::Mode(mode), now);
+            }
+        });
+        tracing::info!(?mode, "mode set by an operator");
+        self.save();
+    }
+
+    /// Brings the metrics up to date.
+    pub fn refresh_metrics(&self) {
+        let now = self.now();
+        let links = |s: &State| {
+            let link = |link| LinkSample {
+                link,
+                limit_bytes: s.limit_in_force(link).and_then(|l| l.bytes()),
+                advised_bytes: s.links.get(&link).and_then(|l| l.advice()?.limit_bytes),
+                estimate: s.links.get(&link).and_then(|l| l.estimate().cloned()),
+            };
+            s.known_links().into_iter().map(link).collect()
+        };
+        let collector = |f: &Feed| CollectorSample {
+            address: f.address.clone(),
+            connected: f.connected,
+            age_s: f.age_s(now),
+            updates: f.updates,
+            updates_lost: f.updates_lost,
+        };
+        let stored = |f: fn(&Stats) -> &AtomicU64| {
+            let stats = self.store.get();
+            stats.map_or(0, |s| f(s).load(Ordering::Relaxed))
+        };
+        let audit = AuditSample {
+            not_written: self.audit.not_written(),
+            stored: stored(|s| &s.stored),
+            rejected: stored(|s| &s.rejected),
+            retries: stored(|s| &s.retries),
+            waiting_bytes: stored(|s| &s.waiting_bytes),
+        };
+        let snapshot = self.read(|s| Snapshot {
+            links: links(s),
+            collectors: s.feeds.iter().map(collector).collect(),
+            switches: s
+                .switches
+                .iter()
+                .map(|(&n, s)| (n, s.health.ready()))
+                .collect(),
+            audit,
+        });
+        self.metrics.refresh(&snapshot);
+    }
+
+    /// Starts a phase at every known link.
+    ///
+    /// # Errors
+    /// A bad name, one already running, or no telemetry yet.
+    pub fn start_phase(&self, name: &str) -> Result<Phase, PhaseError> {
+        let now = self.now();
+        let phase = self.write(|s| lifecycle::start(s, name, now))?;
+        self.emit(Event::Phase(Box::new(phase.clone())));
+        Ok(phase)
+    }
+
+    /// Ends a running phase; it completes once its telemetry has arrived.
+    ///
+    /// # Errors
+    /// An unknown phase, or one that is not running.
+    pub fn end_phase(&self, name: &str) -> Result<Phase, PhaseError> {
+        let now = self.now();
+        let phase = self.write(|s| lifecycle::end(s, name, now))?;
+        self.emit(Event::Phase(Box::new(phase.clone())));
+        Ok(phase)
+    }
+}
