@@ -2,9 +2,10 @@
 //! The streaming front: takes updates, answers questions about links.
 
 use crate::assemble;
+use crate::classify::Observation;
 use crate::config::EstimatorConfig;
 use crate::store::{Evicted, Store};
-use crate::types::{LinkEstimate, LinkId, LinkInfo};
+use crate::types::{FlowKeyText, LinkEstimate, LinkId, LinkInfo};
 use crate::window::LinkWindow;
 use rustc_hash::FxHashMap;
 use tidemark_proto::telemetry::{LinkInterval, Node, Update};
@@ -142,9 +143,26 @@ impl Estimator {
     /// (the node's clock). A link without records gives an empty estimate with
     /// regime unknown.
     pub fn estimate(&self, link: LinkId, from_ns: u64, to_ns: u64) -> LinkEstimate {
+        assemble::link(&self.window(link, from_ns, to_ns), &self.config)
+    }
+
+    /// What is observed of each flow whose class is weighed, over the same
+    /// window: for the calibration of the weights.
+    pub fn observations(
+        &self,
+        link: LinkId,
+        from_ns: u64,
+        to_ns: u64,
+    ) -> Vec<(Option<FlowKeyText>, Observation)> {
+        assemble::classified(&self.window(link, from_ns, to_ns), &self.config)
+            .into_iter()
+            .filter_map(|(key, c)| Some((key, c.observed?)))
+            .collect()
+    }
+
+    fn window(&self, link: LinkId, from_ns: u64, to_ns: u64) -> LinkWindow<'_> {
         let info = self.links.get(&link).cloned().unwrap_or_default();
-        let window = LinkWindow::gather(&self.store, &self.config, link, info, from_ns, to_ns);
-        assemble::link(&window, &self.config)
+        LinkWindow::gather(&self.store, &self.config, link, info, from_ns, to_ns)
     }
 
     /// What the bounds of memory cost so far.

@@ -31,6 +31,11 @@ mod types;
 mod utilisation;
 mod window;
 
+/// What the calibration of the classifier's weights needs.
+pub mod calibration {
+    pub use crate::classify::{Observation, WeightKind, Weights, log_odds};
+}
+
 pub use config::EstimatorConfig;
 pub use distribution::OccupancyDistribution;
 pub use estimator::Estimator;

@@ -25,15 +25,27 @@ pub(super) fn all<'a, 'w>(
     context: &LinkContext,
     config: &EstimatorConfig,
 ) -> Vec<Flow<'a, 'w>> {
-    window
-        .flows
-        .iter()
-        .filter(|f| f.window().iter().any(|r| r.packets + r.drops > 0))
+    active(window)
         .map(|f| {
             let base = base_rtt(f);
             one(window, f, classify(f, base, context, config), base)
         })
         .collect()
+}
+
+/// The flows that sent or lost something in the window.
+pub(super) fn active<'a, 'w>(
+    window: &'w LinkWindow<'a>,
+) -> impl Iterator<Item = &'w FlowWindow<'a>> {
+    window
+        .flows
+        .iter()
+        .filter(|f| f.window().iter().any(|r| r.packets + r.drops > 0))
+}
+
+/// Its five-tuple as text, where the collector described it.
+pub(super) fn key(f: &FlowWindow<'_>) -> Option<FlowKeyText> {
+    f.info.and_then(|i| i.key.as_ref()).map(key_text)
 }
 
 /// A flow active for all but this much of the window is active throughout.
@@ -64,7 +76,7 @@ fn one<'a, 'w>(
     Flow {
         estimate: FlowEstimate {
             flow: f.id,
-            key: f.info.and_then(|i| i.key.as_ref()).map(key_text),
+            key: key(f),
             class: c.class,
             confidence: c.confidence,
             p_lbp: c.p_lbp,

@@ -7,24 +7,17 @@ mod flows;
 mod load;
 mod n_b;
 
-use crate::classify::LinkContext;
+use crate::classify::{Classified, LinkContext, classify};
 use crate::config::EstimatorConfig;
-use crate::types::{ClassCounts, FlowClass, LinkEstimate};
+use crate::rtt::base_rtt;
+use crate::types::{ClassCounts, FlowClass, FlowKeyText, LinkEstimate};
 use crate::utilisation::{self, Totals};
 use crate::window::LinkWindow;
 
 pub(crate) fn link(window: &LinkWindow<'_>, config: &EstimatorConfig) -> LinkEstimate {
     let t = utilisation::totals(window);
     let delay_ms = utilisation::delay_ms(window);
-    let overall = utilisation::utilisation(window, &t, None);
-    let context = LinkContext {
-        non_empty: overall.non_empty.unwrap_or(0.0),
-        utilisation: overall.mean,
-        capacity_bytes_per_s: window.capacity_bytes_per_s(),
-        loss_rate: loss_rate(&t),
-        drops: t.drops,
-        to_ns: window.to_ns,
-    };
+    let context = context(window, &t);
     let classed = flows::all(window, &context, config);
     let parts = estimates::estimates(window, &t, &classed, config);
     let rtt_s = parts.estimates.t_e_ms.map(|t| t.value / 1e3);
@@ -60,6 +53,32 @@ pub(crate) fn link(window: &LinkWindow<'_>, config: &EstimatorConfig) -> LinkEst
         caveats: caveats(window, &t, &parts.estimates),
         estimates: parts.estimates,
         flows,
+    }
+}
+
+/// Each flow of the window with its class, unsorted.
+pub(crate) fn classified(
+    window: &LinkWindow<'_>,
+    config: &EstimatorConfig,
+) -> Vec<(Option<FlowKeyText>, Classified)> {
+    let context = context(window, &utilisation::totals(window));
+    flows::active(window)
+        .map(|f| {
+            let c = classify(f, base_rtt(f), &context, config);
+            (flows::key(f), c)
+        })
+        .collect()
+}
+
+fn context(window: &LinkWindow<'_>, t: &Totals) -> LinkContext {
+    let overall = utilisation::utilisation(window, t, None);
+    LinkContext {
+        non_empty: overall.non_empty.unwrap_or(0.0),
+        utilisation: overall.mean,
+        capacity_bytes_per_s: window.capacity_bytes_per_s(),
+        loss_rate: loss_rate(t),
+        drops: t.drops,
+        to_ns: window.to_ns,
     }
 }
 

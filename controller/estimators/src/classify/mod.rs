@@ -8,7 +8,10 @@
 
 mod context;
 mod facts;
+mod heeds_loss;
 mod log_odds;
+mod observation;
+mod weights;
 
 use crate::config::EstimatorConfig;
 use crate::congestion_control::{Recognised, recognise};
@@ -18,7 +21,11 @@ use crate::types::{CongestionControl, Evidence, FlowClass};
 use crate::window::FlowWindow;
 pub(crate) use context::LinkContext;
 use facts::{Facts, facts};
-use log_odds::{LogOdds, defies_loss};
+use heeds_loss::defies_loss;
+use log_odds::LogOdds;
+pub use log_odds::log_odds;
+pub use observation::Observation;
+pub use weights::{WeightKind, Weights};
 
 /// A flow with its class.
 pub(crate) struct Classified {
@@ -29,6 +36,9 @@ pub(crate) struct Classified {
     pub evidence: Evidence,
     pub reductions: Vec<Reduction>,
     pub recognised: Recognised,
+    /// What its log-odds rest on; `None` where its class follows from the
+    /// definitions.
+    pub observed: Option<Observation>,
 }
 
 /// Idle for longer than this, a flow has ended, closed or not.
@@ -79,6 +89,7 @@ pub(crate) fn classify(
         beta: None,
     };
     let mut reductions = Vec::new();
+    let mut observed = None;
     let is_probed = flow.probed();
     let v = if !flow.is_tcp() {
         verdict(FlowClass::Other, 1.0, 0.0, "not TCP")
@@ -109,7 +120,17 @@ pub(crate) fn classify(
         if defies_loss(flow, &f, &reductions) {
             recognised.cc = CongestionControl::Bbr;
         }
-        persistent(flow, link, config, &reductions, &recognised, &f)
+        by_definition(flow, link, config, &reductions, &f).unwrap_or_else(|| {
+            let observed = observed.insert(Observation::of(
+                flow,
+                link,
+                config,
+                &reductions,
+                &recognised,
+                &f,
+            ));
+            by_log_odds(flow, link, &reductions, &f, observed)
+        })
     };
     Classified {
         class: v.class,
@@ -123,6 +144,7 @@ pub(crate) fn classify(
         },
         reductions,
         recognised,
+        observed,
     }
 }
 
@@ -161,16 +183,16 @@ fn ended(flow: &FlowWindow<'_>, link: &LinkContext) -> bool {
     flow.life.closed || flow.life.last_ns + IDLE_NS < link.to_ns
 }
 
-fn persistent(
+/// WL and SHORT where what is seen is what defines them.
+fn by_definition(
     flow: &FlowWindow<'_>,
     link: &LinkContext,
     config: &EstimatorConfig,
     reductions: &[Reduction],
-    recognised: &Recognised,
     facts: &Facts,
-) -> Verdict {
+) -> Option<Verdict> {
     if facts.at_receiver_window >= WINDOW_LIMITED {
-        return verdict(
+        return Some(verdict(
             FlowClass::Wl,
             facts.at_receiver_window,
             0.05 * (1.0 - facts.at_receiver_window),
@@ -178,14 +200,14 @@ fn persistent(
                 "in flight sits at the receiver's window in {:.0} % of the samples",
                 facts.at_receiver_window * 100.0
             ),
-        );
+        ));
     }
     if facts.grown_to_receiver_window >= GROWTH_ENDED
         && facts.at_receiver_window >= WINDOW_LIMITED_OFTEN
     {
         // Without its losses it would be at the receiver's window for longer yet.
         let confidence = 0.5 + 0.4 * (facts.grown_to_receiver_window - GROWTH_ENDED);
-        return verdict(
+        return Some(verdict(
             FlowClass::Wl,
             confidence,
             0.5 * (1.0 - facts.grown_to_receiver_window),
@@ -194,7 +216,7 @@ fn persistent(
                 facts.grown_to_receiver_window * 100.0,
                 facts.at_receiver_window * 100.0
             ),
-        );
+        ));
     }
     let reduced = reductions.iter().any(|r| r.counts);
     let slow_start = facts.initial_slow_start.unwrap_or(!reduced) && !reduced;
@@ -204,14 +226,25 @@ fn persistent(
         && flow.life.packets <= 10 * config.short_packets
         && flow.drops_ns.is_empty()
     {
-        return verdict(
+        return Some(verdict(
             FlowClass::Short,
             0.7,
             0.1,
             "ended or began in slow start, no loss response",
-        );
+        ));
     }
-    let odds = LogOdds::weigh(flow, link, config, reductions, recognised, facts);
+    None
+}
+
+/// LBP or not by the evidence; which other limit it has by how its packets come.
+fn by_log_odds(
+    flow: &FlowWindow<'_>,
+    link: &LinkContext,
+    reductions: &[Reduction],
+    facts: &Facts,
+    observed: &Observation,
+) -> Verdict {
+    let odds = LogOdds::weigh(observed, &Weights::IN_FORCE);
     let p = odds.p_lbp();
     if p >= 0.5 {
         return verdict(FlowClass::Lbp, p, p, odds.why());

@@ -223,7 +223,8 @@ pub fn seen(recorded: &Recorded, view: View) -> Run {
 
 type Key = (String, u16, u16);
 
-fn kinds(truth: &serde_json::Value) -> HashMap<Key, (String, f64)> {
+/// Class and base RTT (s) of each flow by source address and ports.
+pub fn kind_of(truth: &serde_json::Value) -> HashMap<Key, (String, f64)> {
     truth["flows"]
         .as_array()
         .unwrap()
@@ -270,7 +271,7 @@ pub struct Judged {
 }
 
 pub fn judge(r: &Run, e: &LinkEstimate) -> Judged {
-    let truth = kinds(&r.truth);
+    let truth = kind_of(&r.truth);
     let mut j = Judged {
         n_b: r.truth["n_flows"]["lbp"].as_f64().unwrap(),
         long: 0,

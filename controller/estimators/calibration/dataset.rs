@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The flows that the weights are judged by: what was observed of each, and
+//! whether it was bottlenecked here.
+
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use tidemark_estimators::calibration::Observation;
+
+/// One flow in one part of one run, seen in one way.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    pub run: String,
+    /// `probed`, `passive` or `sampled`.
+    pub view: String,
+    /// Part of the run: `all`, `first` or `last`.
+    pub part: String,
+    /// The truth.
+    pub lbp: bool,
+    pub observed: Observation,
+}
+
+/// Runs that weights are fitted to. The others judge them.
+pub const TRAINING: [&str; 8] = [
+    "bbr_n20",
+    "bscl_n60_bdp",
+    "cubic_n100_b3326",
+    "cubic_n100_b904",
+    "elastic_n2_b100",
+    "late_reno_n60",
+    "medium_flows",
+    "one_cubic_half_bdp",
+];
+
+pub fn is_training(flow: &Flow) -> bool {
+    TRAINING.contains(&flow.run.as_str())
+}
+
+/// Four digits are more than the weights can use.
+fn text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::Bool(b) => u8::from(*b).to_string(),
+        Value::Number(n) if n.is_f64() => {
+            let rounded: f64 = format!("{:.3e}", n.as_f64().unwrap()).parse().unwrap();
+            rounded.to_string()
+        }
+        other => other.to_string(),
+    }
+}
+
+pub fn to_csv(flows: &[Flow]) -> String {
+    let fields = |f: &Flow| match serde_json::to_value(&f.observed) {
+        Ok(Value::Object(map)) => map,
+        other => panic!("an observation is an object, not {other:?}"),
+    };
+    let names: Vec<String> = fields(&flows[0]).keys().cloned().collect();
+    let mut csv = format!("run,view,part,lbp,{}\n", names.join(","));
+    for flow in flows {
+        let fields = fields(flow);
+        let cells: Vec<String> = names.iter().map(|n| text(&fields[n])).collect();
+        csv += &format!(
+            "{},{},{},{},{}\n",
+            flow.run,
+            flow.view,
+            flow.part,
+            u8::from(flow.lbp),
+            cells.join(",")
+        );
+    }
+    csv
+}
+
+pub fn from_csv(csv: &str) -> Vec<Flow> {
+    let example = match serde_json::to_value(Observation::default()) {
+        Ok(Value::Object(map)) => map,
+        other => panic!("an observation is an object, not {other:?}"),
+    };
+    let mut lines = csv.lines();
+    let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+    lines
+        .map(|line| {
+            let cells: BTreeMap<&str, &str> = names.iter().copied().zip(line.split(',')).collect();
+            let observed: Map<String, Value> = example
+                .iter()
+                .map(|(name, like)| {
+                    let value = match (cells[name.as_str()], like) {
+                        ("", _) => Value::Null,
+                        (cell, Value::Bool(_)) => Value::Bool(cell == "1"),
+                        (cell, Value::Number(n)) if n.is_u64() => {
+                            Value::from(cell.parse::<u64>().unwrap())
+                        }
+                        (cell, _) => Value::from(cell.parse::<f64>().unwrap()),
+                    };
+                    (name.clone(), value)
+                })
+                .collect();
+            Flow {
+                run: cells["run"].to_owned(),
+                view: cells["view"].to_owned(),
+                part: cells["part"].to_owned(),
+                lbp: cells["lbp"] == "1",
+                observed: serde_json::from_value(Value::Object(observed)).unwrap(),
+            }
+        })
+        .collect()
+}
