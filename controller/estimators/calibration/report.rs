@@ -48,7 +48,7 @@ pub fn results(flows: &[Flow]) -> Results {
     scored(&mut md, "in force", sets, &in_force);
     scored(&mut md, "fitted", sets, &fitted);
 
-    md += "\n## By run\n\n| run | set | view | flows | right, in force | right, fitted |\n|---|---|---|---|---|---|\n";
+    md += "\nFlows right: on the right side of one half. Log-loss: nats, each run counts the same.\n\n## By run\n\n| run | set | view | flows | right, in force | fitted | log-loss, in force | fitted |\n|---|---|---|---|---|---|---|---|\n";
     let mut groups: Vec<(bool, &str, &str)> = flows
         .iter()
         .map(|f| (!is_training(f), f.run.as_str(), f.view.as_str()))
@@ -64,8 +64,8 @@ pub fn results(flows: &[Flow]) -> Results {
         let set = if is_test { "test" } else { "training" };
         writeln!(
             md,
-            "| {run} | {set} | {view} | {} | {} | {} |",
-            a.flows, a.right, b.right
+            "| {run} | {set} | {view} | {} | {} | {} | {:.4} | {:.4} |",
+            a.flows, a.right, b.right, a.log_loss, b.log_loss
         )
         .unwrap();
     }

@@ -22,7 +22,8 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("calibration")
 }
 
-/// The flows of one part of a run whose class is weighed.
+/// The flows of one part of a run whose class is weighed. Those that the truth
+/// calls short are left out: it means their size, not what limits them.
 fn flows(run: &Run, recorded: &Recorded, view: &str, part: &str, span_ns: (u64, u64)) -> Vec<Flow> {
     let kinds = kind_of(&run.truth);
     run.estimator
@@ -31,7 +32,7 @@ fn flows(run: &Run, recorded: &Recorded, view: &str, part: &str, span_ns: (u64, 
         .filter_map(|(key, observed)| {
             let key = key?;
             let kind = kinds.get(&(key.src, key.src_port, key.dst_port))?;
-            Some(Flow {
+            (kind.0 != "short").then(|| Flow {
                 run: recorded.name.clone(),
                 view: view.to_owned(),
                 part: part.to_owned(),

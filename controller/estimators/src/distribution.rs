@@ -21,13 +21,17 @@ pub struct OccupancyDistribution {
     pub limit_bytes: u64,
     /// Arrivals that were reported, those dropped included.
     pub arrivals: u64,
+    /// Median occupancy met, bytes.
     pub p50_bytes: Option<f64>,
+    /// 99th percentile, bytes.
     pub p99_bytes: Option<f64>,
+    /// Largest occupancy met, bytes.
     pub max_bytes: u64,
     /// Lower end of each bin, ascending.
     pub low_bytes: Vec<u64>,
     /// Upper end of each bin, exclusive.
     pub high_bytes: Vec<u64>,
+    /// Arrivals in each bin.
     pub count: Vec<u64>,
 }
 

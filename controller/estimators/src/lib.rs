@@ -10,6 +10,9 @@
 //!
 //! [`Update`]: tidemark_proto::telemetry::Update
 
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
 mod assemble;
 mod classify;
 mod config;

@@ -11,10 +11,15 @@ use tidemark_proto::telemetry::{Drop, FlowEvent, FlowInfo, FlowInterval, LinkInt
 /// records had served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Evicted {
+    /// Interval records of links.
     pub link_intervals: u64,
+    /// Interval records of flows.
     pub flow_intervals: u64,
+    /// Records of dropped packets.
     pub drops: u64,
+    /// Events of flows.
     pub events: u64,
+    /// Flows with all that was known of them.
     pub flows: u64,
     /// Records refused because they name no time or lie before what is kept.
     pub stale: u64,
