@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Development tasks. `cargo xtask codegen` writes every generated file of the
-//! repository; `cargo xtask codegen --check` fails when one is stale.
+//! repository; `cargo xtask codegen --check` fails when one is stale. `cargo xtask
+//! architecture` fails when a part knows what it must not.
 
 #![forbid(unsafe_code)]
 
+mod architecture;
 mod codegen;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask codegen [--check]";
+const USAGE: &str = "usage: cargo xtask codegen [--check] | architecture";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -17,6 +19,7 @@ fn main() -> ExitCode {
     let result = match args[..] {
         ["codegen"] => codegen::write(&root()),
         ["codegen", "--check"] => codegen::check(&root()),
+        ["architecture"] => architecture::check(&root()),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
