@@ -66,9 +66,9 @@ pub enum Input {
     /// What the advisor makes of that estimate.
     Advice {
         /// The advice of this second alone.
-        advice: Advice,
+        advice: Box<Advice>,
         /// What it was computed from.
-        measured: Measured,
+        measured: Box<Measured>,
     },
     /// One second has passed: trials are judged, and auto mode acts.
     Tick(Readings),

@@ -112,7 +112,7 @@ impl LinkControl {
         match input {
             Input::Estimate(window) => self.on_estimate(window, now),
             Input::Advice { advice, measured } => {
-                self.on_advice(advice, &measured);
+                self.on_advice(*advice, &measured);
                 Vec::new()
             }
             Input::Tick(readings) => self.on_tick(readings, now),

@@ -106,7 +106,10 @@ impl World {
                     ..Options::default()
                 };
                 let advice = advise(&measured, &self.control.advisor_targets(), &options);
-                self.drive(Input::Advice { advice, measured });
+                self.drive(Input::Advice {
+                    advice: Box::new(advice),
+                    measured: Box::new(measured),
+                });
             }
             self.drive(Input::Tick(self.readings()));
         }

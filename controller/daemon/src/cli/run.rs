@@ -5,7 +5,7 @@ use super::{RunArgs, print};
 use crate::api::tls::TlsListener;
 use crate::api::{self, Token, TokenSource};
 use crate::config::Config;
-use crate::core::{Core, subscribe, switches, tick, time};
+use crate::core::{Core, subscribe, switch, switches, tick, time};
 use crate::store::Store;
 use anyhow::Context as _;
 use serde_json::json;
@@ -76,7 +76,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let http = config.http.clone();
     let (token, source) = Token::obtain(http.token.as_deref(), http.token_file.as_deref())?;
     let acceptor = http.tls.as_ref().map(api::tls::acceptor).transpose()?;
-    let connected = switches::connect(&config)?;
+    let connected = switch::connect(&config)?;
     let core = Arc::new(Core::new(config, connected, Arc::new(time::now))?);
     let store = Store::start(&core.config)?;
     if let Some(store) = &store {
@@ -95,6 +95,11 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     }
     tasks.spawn(tick::run(Arc::clone(&core)));
 
+    // Before anyone is told that it runs, and may end it.
+    let (mut int, mut term) = (
+        signal(SignalKind::interrupt())?,
+        signal(SignalKind::terminate())?,
+    );
     let scheme = if acceptor.is_some() { "https" } else { "http" };
     print(&format!("console: {scheme}://{address}/"))?;
     if let TokenSource::Made(token) = source {
@@ -111,10 +116,6 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         }
         None => tokio::spawn(async move { axum::serve(listener, app).await }),
     };
-    let (mut int, mut term) = (
-        signal(SignalKind::interrupt())?,
-        signal(SignalKind::terminate())?,
-    );
     let ended = tokio::select! {
         _ = int.recv() => Ok(()),
         _ = term.recv() => Ok(()),
@@ -139,7 +140,7 @@ pub fn validate(path: &Path, as_json: bool) -> anyhow::Result<()> {
     // Drivers check their addresses; they connect only when used.
     let rt = runtime()?;
     let _in_runtime = rt.enter();
-    switches::connect(&config)?;
+    switch::connect(&config)?;
     if let Some(tls) = &config.http.tls {
         api::tls::acceptor(tls)?;
     }
@@ -170,8 +171,8 @@ pub fn provision(path: &Path, as_json: bool) -> anyhow::Result<()> {
     );
     runtime()?.block_on(async {
         let mut all = Vec::new();
-        for (node, switch) in switches::connect(&config)? {
-            if let Some(done) = switch.provision().await? {
+        for (node, reached) in switch::connect(&config)? {
+            if let Some(done) = reached.provision().await? {
                 let limits: Vec<String> = done
                     .limits
                     .iter()

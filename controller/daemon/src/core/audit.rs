@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The audit log: every limit change, wanted or made, in memory and in a file.
 
-use super::lock;
+use super::sync::lock;
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};

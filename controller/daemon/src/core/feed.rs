@@ -2,7 +2,6 @@
 //! What is known through one collector: its nodes, the estimator it feeds, the
 //! series of its links and its counters.
 
-use super::link_telemetry::LinkTelemetry;
 use super::series::LinkSeries;
 use super::switch_clock::SwitchClock;
 use std::collections::BTreeMap;
@@ -187,11 +186,6 @@ impl Feed {
             .map(|c| c.now_ns(now))
             .filter(|&now_ns| now_ns > 0)
             .unwrap_or_else(|| self.series.get(&link).map_or(0, |s| s.last_ns))
-    }
-
-    /// The telemetry of one link, for its closed loop.
-    pub fn link(&self, link: LinkId) -> LinkTelemetry<'_> {
-        LinkTelemetry::new(self, link)
     }
 
     /// Configuration of a port, where the collector has one.

@@ -2,7 +2,7 @@
 //! Carries out what the closed loop of a link decides: reads and writes limits,
 //! records, saves.
 
-use super::switches::Switch;
+use super::switch::Switch;
 use super::{Core, Event};
 use std::collections::VecDeque;
 use tidemark_control::{Action, Change, Changed, ControlError, Input, Limit, Readings};

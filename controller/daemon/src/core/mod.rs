@@ -8,14 +8,16 @@
 //! * [`subscribe`] fills a [`feed::Feed`] per collector;
 //! * [`tick`] estimates every link once a second, advises, and drives the loops;
 //! * [`limits`] carries out their actions: reads, writes, records;
-//! * [`switches`] keeps the switches provisioned and their limits known;
+//! * [`switches`] keeps every [`switch`] provisioned and its limits known;
 //! * [`phases`] marks spans of time for experiments;
 //! * [`audit`] and [`state_file`] are what survives a restart;
 //! * [`time`] alone reads the clocks of the host.
 
 pub mod audit;
+mod event;
 pub mod feed;
 pub mod limits;
+mod link_status;
 mod link_telemetry;
 pub mod phases;
 mod query;
@@ -23,46 +25,32 @@ pub mod series;
 pub mod state;
 pub mod state_file;
 pub mod subscribe;
+pub mod switch;
 pub mod switch_clock;
 pub mod switches;
+mod sync;
 pub mod tick;
 pub mod time;
 
-pub use query::LinkStatus;
+pub use event::Event;
+pub use link_status::LinkStatus;
 pub use state::State;
 
 use crate::config::Config;
 use crate::metrics::Metrics;
 use crate::store::Stats;
 use anyhow::Context as _;
-use audit::{Audit, Change};
-use phases::Phase;
+use audit::Audit;
 use state_file::StateFile;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use switches::Switch;
+use std::sync::{Arc, Mutex, OnceLock};
+use switch::Switch;
+pub(crate) use sync::lock;
 use tidemark_control::{Action, Input, Timestamp};
 use tidemark_estimators::LinkId;
 use tidemark_proto::telemetry::{CollectorInfo, Update};
 use time::Clock;
 use tokio::sync::broadcast;
-
-/// Something that happened. Listeners read what else they need from [`Core`].
-#[derive(Clone, Debug)]
-pub enum Event {
-    /// Every link was estimated again.
-    Estimated { unix_ms: u64 },
-    /// A limit was set, refused, judged or rolled back.
-    Changed(Box<Change>),
-    /// A phase started, ended or completed.
-    Phase(Box<Phase>),
-    /// The connection to a collector came or went.
-    Collector {
-        address: String,
-        connected: bool,
-        problem: Option<String>,
-    },
-}
 
 /// What tasks and requests share.
 pub struct Core {
@@ -79,14 +67,9 @@ pub struct Core {
     started: Timestamp,
 }
 
-/// Locks, whatever happened to another holder: the data are plain values.
-pub(crate) fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
-    m.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Core {
     /// The state at the start, with what a former run saved. `switches` come from
-    /// [`switches::connect`].
+    /// [`switch::connect`].
     ///
     /// # Errors
     /// An audit log that cannot be opened, a state file that makes no sense.

@@ -3,48 +3,17 @@
 
 use super::feed::Feed;
 use super::phases::{Phase, PhaseError, lifecycle};
-use super::switches::SwitchState;
-use super::{Core, Event, State, tick};
+use super::switch::SwitchState;
+use super::{Core, Event, LinkStatus, State, tick};
 use crate::config::Mode;
 use crate::metrics::{AuditSample, CollectorSample, LinkSample, Snapshot};
 use crate::store::Stats;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tidemark_control::{
-    Changed, ControlError, Input, Limit, LinkControl, Steadiness, trial::Trial,
-};
+use tidemark_control::{Changed, ControlError, Input, Limit, LinkControl};
 use tidemark_estimators::{LinkEstimate, LinkId};
-use tidemark_rules::{Advice, Targets};
-
-/// The closed loop of a link, as of now.
-#[derive(Clone, Debug)]
-pub struct LinkStatus {
-    pub estimate: Option<Arc<LinkEstimate>>,
-    /// What is shown and applied.
-    pub advice: Option<Arc<Advice>>,
-    pub steadiness: Steadiness,
-    /// The change whose outcome is being measured.
-    pub trial: Option<Trial>,
-}
-
-impl From<&LinkControl> for LinkStatus {
-    fn from(l: &LinkControl) -> Self {
-        Self {
-            estimate: l.estimate().cloned(),
-            advice: l.advice().cloned(),
-            steadiness: l.steadiness(),
-            trial: l.trial().cloned(),
-        }
-    }
-}
-
-impl State {
-    /// The closed loop of a link; `None` before its first estimate.
-    pub fn link_status(&self, link: LinkId) -> Option<LinkStatus> {
-        self.links.get(&link).map(LinkStatus::from)
-    }
-}
+use tidemark_rules::Targets;
 
 impl Core {
     /// Runs `f` on the feed that knows a link best: the one that heard of it

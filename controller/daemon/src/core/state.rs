@@ -3,7 +3,7 @@
 
 use super::feed::Feed;
 use super::phases::Phases;
-use super::switches::SwitchState;
+use super::switch::SwitchState;
 use crate::config::Config;
 use std::collections::BTreeMap;
 use std::sync::Arc;

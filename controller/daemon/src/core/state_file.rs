@@ -7,7 +7,8 @@
 //! replaces. When the configuration says something else at the next start, the
 //! configuration wins.
 
-use super::{State, lock};
+use super::state::State;
+use super::sync::lock;
 use crate::config::{Config, Mode};
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};

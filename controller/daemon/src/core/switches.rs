@@ -2,70 +2,13 @@
 //! Keeps the switches provisioned and knows the limits in force.
 
 use super::Core;
-use crate::config::{Config, SwitchConfig};
-use std::collections::BTreeMap;
+use super::switch::{Switch, SwitchState};
 use std::sync::Arc;
 use std::time::Duration;
-use tidemark_control::{Input, Limit};
+use tidemark_control::Input;
 use tidemark_estimators::LinkId;
-use tidemark_southbound::{Error, Health, Provisioned, Southbound};
 
 const POLL: Duration = Duration::from_secs(2);
-
-/// One switch.
-pub struct Switch {
-    pub config: SwitchConfig,
-    pub driver: Arc<dyn Southbound>,
-    /// One limit is changed or read at a time: what is read during a change would
-    /// overtake it.
-    pub(super) changing: tokio::sync::Mutex<()>,
-}
-
-/// What is known of it.
-#[derive(Clone, Debug, Default)]
-pub struct SwitchState {
-    pub health: Health,
-    /// The plan has been written since the switch came up.
-    pub provisioned: bool,
-    /// Why provisioning failed last time.
-    pub provision_problem: Option<String>,
-    /// Limits as last read from the switch, by port.
-    pub limits: BTreeMap<u32, Limit>,
-}
-
-/// Drivers for the configured switches; they connect when first used.
-///
-/// # Errors
-/// An address or a key of a driver's section that makes no sense.
-pub fn connect(config: &Config) -> Result<BTreeMap<u32, Switch>, Error> {
-    let all = config.switches.iter().map(|s| {
-        let driver = s.driver.connect(&s.reached_at())?;
-        Ok((s.node, Switch::new(s.clone(), driver)))
-    });
-    all.collect()
-}
-
-impl Switch {
-    /// A switch with its driver.
-    pub fn new(config: SwitchConfig, driver: Arc<dyn Southbound>) -> Self {
-        Self {
-            config,
-            driver,
-            changing: tokio::sync::Mutex::default(),
-        }
-    }
-
-    /// Writes the plan, if there is one.
-    ///
-    /// # Errors
-    /// What the driver says.
-    pub async fn provision(&self) -> Result<Option<Provisioned>, Error> {
-        match &self.config.provision {
-            Some(plan) => Ok(Some(self.driver.provision(plan).await?)),
-            None => Ok(None),
-        }
-    }
-}
 
 /// Watches a switch until the task is aborted: provisions it when it comes up,
 /// restores our limits when it lost them, reads the limits of known links.

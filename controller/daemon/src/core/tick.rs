@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What happens once a second.
 
+use super::link_telemetry::LinkTelemetry;
 use super::phases::lifecycle;
 use super::{Core, Event};
 use std::sync::Arc;
@@ -51,7 +52,10 @@ pub async fn once(core: &Arc<Core>) {
 fn estimate(core: &Core, id: LinkId, now: Timestamp) {
     let seen = core.write(|s| {
         s.link_mut(id);
-        let window = s.links.get(&id)?.look(&s.feed_of(id)?.link(id))?;
+        let window = s
+            .links
+            .get(&id)?
+            .look(&LinkTelemetry::new(s.feed_of(id)?, id))?;
         if let Some(why) = &window.traffic_changed {
             tracing::info!(link = %id, "traffic changed: {why}; advice starts again");
         }
@@ -66,7 +70,8 @@ fn estimate(core: &Core, id: LinkId, now: Timestamp) {
     };
     core.record_all(actions);
     let measured = estimate.measured();
-    let advice = advise(&measured, &targets, &options);
+    let advice = Box::new(advise(&measured, &targets, &options));
+    let measured = Box::new(measured);
     core.write(|s| s.link_mut(id).on(Input::Advice { advice, measured }, now));
 }
 

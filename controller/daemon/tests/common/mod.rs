@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use tidemark_controller::api::{self, Token};
 use tidemark_controller::config::{Config, SwitchConfig};
-use tidemark_controller::core::switches::Switch;
+use tidemark_controller::core::switch::Switch;
 use tidemark_controller::core::{Core, time};
 use tidemark_proto::histogram::Counts;
 use tidemark_proto::telemetry::{

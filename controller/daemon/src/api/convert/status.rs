@@ -4,7 +4,7 @@
 use super::{ToApi, fields};
 use crate::core::Core;
 use crate::core::feed::Feed;
-use crate::core::switches::{Switch, SwitchState};
+use crate::core::switch::{Switch, SwitchState};
 use tidemark_api::{Collector, LinkId, Status};
 use tidemark_control::Timestamp;
 

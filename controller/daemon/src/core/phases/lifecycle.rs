@@ -2,8 +2,8 @@
 //! Start, end and completion of phases.
 
 use super::{Phase, PhaseError, PhaseLink};
-use crate::core::State;
 use crate::core::phases::State as Stage;
+use crate::core::state::State;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tidemark_control::Timestamp;

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What listeners are told.
+
+use super::phases::Phase;
+use tidemark_control::Change;
+
+/// Something that happened. Listeners read what else they need from [`Core`].
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// Every link was estimated again.
+    Estimated { unix_ms: u64 },
+    /// A limit was set, refused, judged or rolled back.
+    Changed(Box<Change>),
+    /// A phase started, ended or completed.
+    Phase(Box<Phase>),
+    /// The connection to a collector came or went.
+    Collector {
+        address: String,
+        connected: bool,
+        problem: Option<String>,
+    },
+}

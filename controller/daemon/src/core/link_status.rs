@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A link as requests see it.
+
+use super::state::State;
+use std::sync::Arc;
+use tidemark_control::{LinkControl, Steadiness, trial::Trial};
+use tidemark_estimators::{LinkEstimate, LinkId};
+use tidemark_rules::Advice;
+
+/// The closed loop of a link, as of now.
+#[derive(Clone, Debug)]
+pub struct LinkStatus {
+    pub estimate: Option<Arc<LinkEstimate>>,
+    /// What is shown and applied.
+    pub advice: Option<Arc<Advice>>,
+    pub steadiness: Steadiness,
+    /// The change whose outcome is being measured.
+    pub trial: Option<Trial>,
+}
+
+impl From<&LinkControl> for LinkStatus {
+    fn from(l: &LinkControl) -> Self {
+        Self {
+            estimate: l.estimate().cloned(),
+            advice: l.advice().cloned(),
+            steadiness: l.steadiness(),
+            trial: l.trial().cloned(),
+        }
+    }
+}
+
+impl State {
+    /// The closed loop of a link; `None` before its first estimate.
+    pub fn link_status(&self, link: LinkId) -> Option<LinkStatus> {
+        self.links.get(&link).map(LinkStatus::from)
+    }
+}
