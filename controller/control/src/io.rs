@@ -4,7 +4,7 @@
 use crate::error::ControlError;
 use crate::record::Change;
 use crate::settings::Mode;
-use crate::stationarity::StationarityWindow;
+use crate::stationarity::WindowEstimate;
 use crate::time::Timestamp;
 use std::sync::Arc;
 use tidemark_estimators::LinkEstimate;
@@ -28,34 +28,6 @@ pub struct TelemetryReading {
     pub clock_ns: u64,
     /// Everything before this has arrived, on the switch's clock, ns.
     pub complete_ns: u64,
-}
-
-/// Telemetry of one link that estimates can be asked of. Times are ns on the
-/// switch's clock.
-pub trait Telemetry {
-    /// Start of the oldest record kept; `None` without records.
-    fn first_ns(&self) -> Option<u64>;
-    /// Everything before this has arrived.
-    fn complete_ns(&self) -> u64;
-    /// Limit that the reports state, bytes; 0 when unlimited or not reported.
-    fn reported_limit_bytes(&self) -> u64;
-    /// The estimate over `[from_ns, to_ns)`.
-    fn estimate(&self, from_ns: u64, to_ns: u64) -> LinkEstimate;
-}
-
-/// The estimate of one tick and the window that it rests on.
-#[derive(Clone, Debug)]
-pub struct WindowEstimate {
-    /// The estimate.
-    pub estimate: Arc<LinkEstimate>,
-    /// Long enough, and all of it after the last change: fit to base advice on.
-    pub pure: bool,
-    /// The reports state another limit than in the last tick.
-    pub limit_changed: bool,
-    /// The traffic is another one than before: how that shows.
-    pub traffic_changed: Option<String>,
-    /// The stationarity window, with this tick taken into account.
-    pub stationarity: StationarityWindow,
 }
 
 /// What happens to a link.

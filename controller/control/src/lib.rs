@@ -37,10 +37,11 @@ mod time;
 pub mod trial;
 
 pub use error::{ControlError, Refusal};
-pub use io::{Action, Changed, Input, Readings, Telemetry, TelemetryReading, WindowEstimate};
+pub use io::{Action, Changed, Input, Readings, TelemetryReading};
 pub use link::{LinkControl, LinkSettings, SavedControl, State, Steadiness};
 pub use record::{Change, Origin, Outcome};
 pub use settings::{Mode, Settings};
+pub use stationarity::{Telemetry, WindowEstimate};
 pub use tidemark_rules::Limit;
 pub use time::Timestamp;
 

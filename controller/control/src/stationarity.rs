@@ -4,10 +4,9 @@
 //! A window that mixes two limits, or the traffic before and after a change,
 //! describes neither. Advice rests on what came after the change.
 
-use crate::io::{Telemetry, WindowEstimate};
 use crate::time::nanoseconds;
 use std::sync::Arc;
-use tidemark_estimators::Estimate;
+use tidemark_estimators::{Estimate, LinkEstimate};
 
 /// N_b differs when its intervals are apart and it moved by this fraction...
 const N_B_FRACTION: f64 = 0.25;
@@ -38,6 +37,34 @@ pub struct WindowLengths {
     pub short_s: f64,
     /// How far back records reach.
     pub retention_s: f64,
+}
+
+/// Telemetry of one link that estimates can be asked of. Times are ns on the
+/// switch's clock.
+pub trait Telemetry {
+    /// Start of the oldest record kept; `None` without records.
+    fn first_ns(&self) -> Option<u64>;
+    /// Everything before this has arrived.
+    fn complete_ns(&self) -> u64;
+    /// Limit that the reports state, bytes; 0 when unlimited or not reported.
+    fn reported_limit_bytes(&self) -> u64;
+    /// The estimate over `[from_ns, to_ns)`.
+    fn estimate(&self, from_ns: u64, to_ns: u64) -> LinkEstimate;
+}
+
+/// The estimate of one tick and the window that it rests on.
+#[derive(Clone, Debug)]
+pub struct WindowEstimate {
+    /// The estimate.
+    pub estimate: Arc<LinkEstimate>,
+    /// Long enough, and all of it after the last change: fit to base advice on.
+    pub pure: bool,
+    /// The reports state another limit than in the last tick.
+    pub limit_changed: bool,
+    /// The traffic is another one than before: how that shows.
+    pub traffic_changed: Option<String>,
+    /// The stationarity window, with this tick taken into account.
+    pub stationarity: StationarityWindow,
 }
 
 /// What is remembered of the changes at a link.

@@ -2,7 +2,8 @@
 //! Estimates and advice: evidence into the hysteresis filter.
 
 use super::LinkControl;
-use crate::io::{Action, WindowEstimate};
+use crate::io::Action;
+use crate::stationarity::WindowEstimate;
 use crate::time::Timestamp;
 use std::sync::Arc;
 use tidemark_rules::{Advice, Measured, predict};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The declarations: every metric with its name, its help text and its value.
 
-use super::{AuditSample, CollectorSample, LinkSample};
+use super::snapshot::{AuditSample, CollectorSample, LinkSample};
 use tidemark_metrics::MetricDoc;
 
 pub(super) type OfLink = fn(&LinkSample) -> Option<f64>;

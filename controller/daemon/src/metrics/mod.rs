@@ -3,8 +3,10 @@
 //! name, its help text and where in a [`Snapshot`] its value comes from.
 
 mod declared;
+mod snapshot;
 
 pub use declared::docs;
+pub use snapshot::{AuditSample, CollectorSample, LinkSample, Snapshot};
 
 use declared::{
     AUDIT, COLLECTOR, LIMIT_CHANGES, LINK, OfAudit, OfCollector, OfLink, SWITCH_READY,
@@ -15,50 +17,9 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Metric, Registry};
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use tidemark_control::Outcome;
-use tidemark_estimators::{LinkEstimate, LinkId};
 use tidemark_metrics::MetricDoc;
-
-/// What the metrics are at one moment.
-#[derive(Clone, Debug, Default)]
-pub struct Snapshot {
-    pub links: Vec<LinkSample>,
-    pub collectors: Vec<CollectorSample>,
-    /// Nodes of the switches, and whether limits can be set there.
-    pub switches: Vec<(u32, bool)>,
-    pub audit: AuditSample,
-}
-
-/// One link.
-#[derive(Clone, Debug)]
-pub struct LinkSample {
-    pub link: LinkId,
-    pub limit_bytes: Option<u64>,
-    pub advised_bytes: Option<u64>,
-    pub estimate: Option<Arc<LinkEstimate>>,
-}
-
-/// The connection to one collector.
-#[derive(Clone, Debug)]
-pub struct CollectorSample {
-    pub address: String,
-    pub connected: bool,
-    pub age_s: Option<f64>,
-    pub updates: u64,
-    pub updates_lost: u64,
-}
-
-/// The audit log and its store.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct AuditSample {
-    pub not_written: u64,
-    pub stored: u64,
-    pub rejected: u64,
-    pub retries: u64,
-    pub waiting_bytes: u64,
-}
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct LinkLabel {
@@ -181,6 +142,7 @@ impl Metrics {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tidemark_estimators::LinkId;
 
     #[test]
     fn every_metric_is_documented() {
