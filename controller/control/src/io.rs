@@ -8,7 +8,7 @@ use crate::stationarity::WindowEstimate;
 use crate::time::Timestamp;
 use std::sync::Arc;
 use tidemark_estimators::LinkEstimate;
-use tidemark_rules::{Advice, Limit, Measured, Targets};
+use tidemark_rules::{Advice, Limit, Traffic, Targets};
 
 /// What is known of a link from outside at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -40,7 +40,7 @@ pub enum Input {
         /// The advice of this second alone.
         advice: Box<Advice>,
         /// What it was computed from.
-        measured: Box<Measured>,
+        measured: Box<Traffic>,
     },
     /// One second has passed: trials are judged, and auto mode acts.
     Tick(Readings),

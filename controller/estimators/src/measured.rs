@@ -3,22 +3,22 @@
 
 use crate::types::{CongestionControl, Estimate, FlowClass, FlowEstimate, LinkEstimate};
 use tidemark_rules::bscl::DEFAULT_ALPHA;
-use tidemark_rules::{Interval, Measured, Observed, Synchrony};
+use tidemark_rules::{Range, Traffic, Observed, Synchrony};
 
-impl From<Estimate> for Interval {
+impl From<Estimate> for Range {
     fn from(e: Estimate) -> Self {
-        Interval::new(e.value, e.low, e.high)
+        Range::new(e.value, e.low, e.high)
     }
 }
 
 impl LinkEstimate {
     /// What the advisor of `tidemark-rules` needs of this estimate. RTTs that
     /// are not known are 0, which the advisor refuses in words.
-    pub fn measured(&self) -> Measured {
+    pub fn measured(&self) -> Traffic {
         let e = &self.estimates;
         let seconds = |ms: Option<Estimate>| {
-            ms.map_or(Interval::exact(0.0), |t| {
-                Interval::new(t.value / 1e3, t.low / 1e3, t.high / 1e3)
+            ms.map_or(Range::exact(0.0), |t| {
+                Range::new(t.value / 1e3, t.low / 1e3, t.high / 1e3)
             })
         };
         let synchrony = match (e.d_mean, e.s, e.condition_fraction) {
@@ -35,7 +35,7 @@ impl LinkEstimate {
             .filter(|f| f.class == FlowClass::Lbp)
             .collect();
         let model_based = ModelBased::of(&lbp);
-        Measured {
+        Traffic {
             capacity_bps: self.capacity_bps as f64,
             queue_drain_bps: self.queue_drain_bps,
             segment_bytes: self.segment_bytes,
@@ -103,11 +103,11 @@ fn base_rtts_s(lbp: &[&FlowEstimate]) -> Vec<f64> {
 const PRIOR_EVENTS: f64 = 4.0;
 
 /// α for the advisor, drawn towards the literature's by as many events.
-fn drawn_alpha(alpha: Estimate, events: u64) -> Interval {
+fn drawn_alpha(alpha: Estimate, events: u64) -> Range {
     let toward = |v: f64, prior: f64| {
         (v * events as f64 + prior * PRIOR_EVENTS) / (events as f64 + PRIOR_EVENTS)
     };
-    Interval::new(
+    Range::new(
         toward(alpha.value, DEFAULT_ALPHA),
         toward(alpha.low, 0.4),
         toward(alpha.high, 0.7),

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tidemark_golden::shared;
-use tidemark_rules::utb::{self, Share};
-use tidemark_rules::{CongestionControl, Measured, predict, single_flow, srb};
+use tidemark_rules::utb::{self, Share, single_flow};
+use tidemark_rules::{CongestionControl, Traffic, predict, srb};
 
 /// SRB Fig. 14: buffer (packets) and utilisation of the router, for 0.5, 1, 2, 3
 /// times BDP/√n.
@@ -33,7 +33,7 @@ const ROUTER: [(f64, [(f64, f64); 4]); 4] = [
 #[test]
 fn router_experiment() {
     let m = |n: f64| {
-        let mut m = Measured::described(155e6, 1291.0 * 1500.0 * 8.0 / 155e6, n, 1500.0);
+        let mut m = Traffic::described(155e6, 1291.0 * 1500.0 * 8.0 / 155e6, n, 1500.0);
         m.congestion_control = CongestionControl::Reno;
         m
     };

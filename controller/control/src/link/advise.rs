@@ -6,7 +6,7 @@ use crate::io::Action;
 use crate::stationarity::WindowEstimate;
 use crate::time::Timestamp;
 use std::sync::Arc;
-use tidemark_rules::{Advice, Measured, predict};
+use tidemark_rules::{Advice, Traffic, predict};
 
 impl LinkControl {
     pub(super) fn on_estimate(&mut self, window: WindowEstimate, now: Timestamp) -> Vec<Action> {
@@ -24,14 +24,14 @@ impl LinkControl {
         self.abandon_trial(&format!("the traffic changed meanwhile: {why}"), now)
     }
 
-    pub(super) fn on_advice(&mut self, advice: Advice, measured: &Measured) {
+    pub(super) fn on_advice(&mut self, advice: Advice, measured: &Traffic) {
         self.latest_bytes = advice.limit_bytes;
         self.advice = Some(Arc::new(self.filtered(advice, measured)));
     }
 
     /// The advice to show: at the limit that the hysteresis filter holds, with
     /// what this second's estimate expects of it.
-    fn filtered(&mut self, mut advice: Advice, measured: &Measured) -> Advice {
+    fn filtered(&mut self, mut advice: Advice, measured: &Traffic) -> Advice {
         let Some(raw) = advice.limit_bytes.filter(|&b| b > 0) else {
             self.hysteresis.reset();
             return advice;

@@ -11,7 +11,7 @@ use crate::record::{Origin, Outcome};
 use crate::settings::Mode;
 use crate::time::Timestamp;
 use std::sync::Arc;
-use tidemark_rules::{Advice, Limit, worth_changing};
+use tidemark_rules::{Advice, Limit, RuleId, worth_changing};
 
 /// Advice may move by this fraction between what an operator sees and confirms.
 const SEEN_SLACK: f64 = 0.05;
@@ -111,7 +111,7 @@ impl LinkControl {
 
     fn apply(&mut self, advice: Arc<Advice>, bytes: u64, origin: Origin) -> Vec<Action> {
         let before = self.readings.in_force.unwrap_or(Limit::Unlimited);
-        let rule = advice.rule.as_deref().unwrap_or("none");
+        let rule = advice.rule.as_ref().map_or("none", RuleId::as_str);
         let mut reason = format!("advice, rule {rule}: {}", advice.reasons.join("; "));
         if advice.limit_bytes.is_some_and(|advised| advised != bytes) {
             reason += &format!("; not further than {bytes} bytes in one step");

@@ -9,7 +9,7 @@ use axum::http::StatusCode;
 use tidemark_api::operations::{ApplyAdvice, GetAdvice, GetCurve, GetRules};
 use tidemark_api::{AdviceApplied, AdviceState, Curve, LinkQuery, Rules};
 use tidemark_estimators::LinkId;
-use tidemark_rules::{Measured, WhatIfPoint, what_if};
+use tidemark_rules::{Traffic, WhatIfPoint, what_if};
 
 pub async fn rules(app: App, call: Call<GetRules>) -> Result<Rules, ApiError> {
     let id = select::one(&app.core, call.query)?;
@@ -53,7 +53,7 @@ pub async fn apply(app: App, call: Call<ApplyAdvice>) -> Result<AdviceApplied, A
     })
 }
 
-fn measured_of(app: &App, id: LinkId) -> Result<Measured, ApiError> {
+fn measured_of(app: &App, id: LinkId) -> Result<Traffic, ApiError> {
     let estimate = app.core.link(id).and_then(|l| l.estimate);
     let estimate = estimate.ok_or_else(|| {
         ApiError::new(

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use tidemark_capture::Replay;
 use tidemark_estimators::{Estimator, EstimatorConfig, LinkEstimate, LinkId};
 use tidemark_proto::telemetry::Update;
-use tidemark_rules::hysteresis::LEAST_CHANGE;
+use tidemark_rules::LEAST_CHANGE;
 use tidemark_rules::{Advice, Change, Options, advise, worth_changing};
 
 #[derive(Debug, Args)]

@@ -4,7 +4,7 @@
 use super::{print, table, targets::TargetArgs, units, whatif};
 use clap::Args;
 use serde_json::json;
-use tidemark_rules::{CongestionControl, Interval, Measured, Options, advise};
+use tidemark_rules::{CongestionControl, Range, Traffic, Options, advise};
 
 #[derive(Debug, Args)]
 pub struct SizeArgs {
@@ -55,7 +55,7 @@ enum Cc {
 }
 
 impl SizeArgs {
-    fn measured(&self) -> anyhow::Result<Measured> {
+    fn measured(&self) -> anyhow::Result<Traffic> {
         for (name, value) in [("--capacity", self.capacity), ("--segment", self.segment)] {
             anyhow::ensure!(value > 0.0, "{name}: must be above 0");
         }
@@ -67,18 +67,18 @@ impl SizeArgs {
         let n = self.rtt.len() as f64;
         let t_e = n / self.rtt.iter().map(|t| 1.0 / t).sum::<f64>();
         let t_mean = self.rtt.iter().sum::<f64>() / n;
-        let mut m = Measured::described(self.capacity, t_e, self.flows, self.segment);
-        m.t_mean_s = Interval::exact(t_mean);
+        let mut m = Traffic::described(self.capacity, t_e, self.flows, self.segment);
+        m.t_mean_s = Range::exact(t_mean);
         m.queue_drain_bps = self.capacity * self.segment / (self.segment + self.wire_overhead);
-        m.c_e_share = Interval::exact(self.share);
+        m.c_e_share = Range::exact(self.share);
         m.rho_other = 1.0 - self.share;
         if let Some(alpha) = self.alpha {
             anyhow::ensure!(alpha > 0.0, "--alpha: must be above 0");
-            m.alpha = Interval::exact(alpha);
+            m.alpha = Range::exact(alpha);
         }
         if let Some(delta) = self.delta {
             anyhow::ensure!(delta >= 1.0, "--delta: is at least 1");
-            m.delta = Some(Interval::exact(delta));
+            m.delta = Some(Range::exact(delta));
         }
         if let Some(cc) = self.congestion_control {
             m.congestion_control = match cc {
@@ -131,7 +131,7 @@ mod tests {
         args: SizeArgs,
     }
 
-    fn measured(text: &str) -> anyhow::Result<Measured> {
+    fn measured(text: &str) -> anyhow::Result<Traffic> {
         Wrap::try_parse_from(format!("size {text}").split(' '))?
             .args
             .measured()

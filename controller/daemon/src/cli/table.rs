@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Plain text tables and numbers for people.
 
-use tidemark_rules::{Advice, Interval, Prediction, Rule};
+use tidemark_rules::{Advice, Prediction, Range, RuleId, RuleResult};
 
 /// A table with aligned columns and a heading.
 pub fn table<const N: usize>(
@@ -37,7 +37,7 @@ pub fn percent(v: f64) -> String {
     format!("{} %", number(v * 100.0))
 }
 
-pub fn percent_range(i: Interval) -> String {
+pub fn percent_range(i: Range) -> String {
     format!(
         "{} ({} to {})",
         percent(i.value),
@@ -47,7 +47,7 @@ pub fn percent_range(i: Interval) -> String {
 }
 
 /// Every rule, one a line.
-pub fn rules(rules: &[Rule]) -> String {
+pub fn rules(rules: &[RuleResult]) -> String {
     let heading = [
         "rule", "bytes", "packets", "ms", "applies", "formula", "source",
     ];
@@ -92,7 +92,7 @@ pub fn advice(a: &Advice) -> String {
             "advice: {bytes} bytes ({} packets, {} ms), rule {}",
             or_dash(a.limit_packets),
             or_dash(a.limit_ms),
-            a.rule.as_deref().unwrap_or("none")
+            a.rule.as_ref().map_or("none", RuleId::as_str)
         )),
         None => lines.push("advice: none".into()),
     }

@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
 use tidemark_estimators::LinkId;
-use tidemark_rules::{Measured, WhatIfPoint, what_if};
+use tidemark_rules::{Traffic, WhatIfPoint, what_if};
 
 #[derive(Debug, Args)]
 pub struct WhatIfArgs {
@@ -56,7 +56,7 @@ pub const COLUMNS: [&str; 15] = [
 
 /// Predictions from two packets to twice the limit in force, C·T or a delay of
 /// 10 ms, whatever is largest.
-pub fn curve(m: &Measured, points: u16) -> anyhow::Result<Vec<WhatIfPoint>> {
+pub fn curve(m: &Traffic, points: u16) -> anyhow::Result<Vec<WhatIfPoint>> {
     let drain = m.drain_bytes_per_s();
     let least = 2.0 * m.segment_bytes.max(1.0);
     let most = [
@@ -72,7 +72,7 @@ pub fn curve(m: &Measured, points: u16) -> anyhow::Result<Vec<WhatIfPoint>> {
 }
 
 /// One line of CSV for each point.
-pub fn csv(link: Option<LinkId>, m: &Measured, curve: &[WhatIfPoint]) -> Vec<String> {
+pub fn csv(link: Option<LinkId>, m: &Traffic, curve: &[WhatIfPoint]) -> Vec<String> {
     let of = |f: fn(LinkId) -> u32| link.map_or(String::new(), |l| f(l).to_string());
     curve
         .iter()
@@ -102,7 +102,7 @@ pub fn csv(link: Option<LinkId>, m: &Measured, curve: &[WhatIfPoint]) -> Vec<Str
         .collect()
 }
 
-fn text(curve: &[WhatIfPoint], m: &Measured) -> String {
+fn text(curve: &[WhatIfPoint], m: &Traffic) -> String {
     let heading = [
         "bytes",
         "packets",
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_curve_as_csv() {
-        let m = Measured::described(50e6, 0.06, 100.0, 1500.0);
+        let m = Traffic::described(50e6, 0.06, 100.0, 1500.0);
         let points = curve(&m, 40).unwrap();
         assert_eq!(points.len(), 40);
         assert!(points.is_sorted_by(|a, b| a.buffer_bytes < b.buffer_bytes));
@@ -168,6 +168,6 @@ mod tests {
             assert_eq!(line.split(',').count(), COLUMNS.len());
             assert!(line.split(',').skip(2).all(|c| c.parse::<f64>().is_ok()));
         }
-        assert!(curve(&Measured::described(50e6, 0.06, 1.0, 0.0), 10).is_err());
+        assert!(curve(&Traffic::described(50e6, 0.06, 1.0, 0.0), 10).is_err());
     }
 }

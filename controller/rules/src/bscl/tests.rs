@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-use super::*;
+use super::formulas::*;
 use proptest::prelude::*;
 
 const M: f64 = 1500.0;

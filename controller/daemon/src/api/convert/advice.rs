@@ -13,10 +13,10 @@ variants! {
 
 fields! {
     tidemark_rules::Targets => Targets { utilisation, loss_rate, delay_ms, priority }
-    tidemark_rules::Interval => Interval { value, low, high }
+    tidemark_rules::Range => Range { value, low, high }
     tidemark_rules::Input => Input { name, value, unit }
-    tidemark_rules::Assumption => Assumption { text, holds }
-    tidemark_rules::Rule => Rule {
+    tidemark_rules::Condition => Assumption { text, holds }
+    tidemark_rules::RuleResult => Rule {
         id, name, buffer_bytes, buffer_packets, buffer_ms, inputs, assumptions, applies, missing,
         goals, formula, source,
     }
@@ -35,6 +35,13 @@ fields! {
     crate::core::audit::Change => Change {
         unix_ms, node, port, origin, outcome, before, limit, reason, error, expected,
         measured_before, measured_after,
+    }
+}
+
+impl ToApi for tidemark_rules::RuleId {
+    type Api = String;
+    fn to_api(&self) -> String {
+        self.to_string()
     }
 }
 

@@ -141,12 +141,6 @@ impl Client {
     }
 
     /// Whether we are the primary as far as is known; no I/O.
-    pub async fn is_primary(&self) -> bool {
-        let session = self.session.lock().await;
-        session
-            .as_ref()
-            .is_some_and(|s| *s.role.borrow() == Role::Primary)
-    }
 }
 
 fn role_of(answer: p4::StreamMessageResponse) -> Option<Role> {

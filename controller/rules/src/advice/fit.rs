@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//! From the bytes that the targets ask for to a limit that the target can hold.
+
+use super::bounds::Bounds;
+use super::priorities::Reconciled;
+use super::record::{Finding, Record};
+use crate::rule::{RuleId, Situation};
+use crate::targets::Goal;
+
+/// A limit that can be set.
+pub(super) struct Limit {
+    pub bytes: f64,
+    pub rule: Option<RuleId>,
+    pub decided_by: Option<Goal>,
+}
+
+/// Not below the smallest limit, unless the delay bound says so; not above the
+/// largest; a multiple of the target's unit.
+pub(super) fn fit(
+    s: &Situation<'_>,
+    bounds: &Bounds,
+    kept: &Reconciled,
+    record: &mut Record,
+) -> Limit {
+    let smallest = s.smallest_limit_bytes();
+    let mut limit = Limit {
+        bytes: kept.bytes,
+        rule: kept.rule.clone(),
+        decided_by: kept.decided_by,
+    };
+    let capped = bounds.delay.as_ref().is_some_and(|d| d.bytes < smallest);
+    if limit.bytes < smallest && !(capped && kept.delay_kept) {
+        record.note(Finding::RaisedToSmallest);
+        limit = Limit {
+            bytes: smallest,
+            rule: Some(RuleId::Smallest),
+            decided_by: None,
+        };
+    }
+    if let Some(bytes) = s.options.max_bytes.filter(|&max| limit.bytes > max) {
+        record.note(Finding::CutToLargest { bytes });
+        limit = Limit {
+            bytes,
+            rule: Some(RuleId::Largest),
+            decided_by: None,
+        };
+    }
+    let unit = s.options.unit_bytes.max(1.0);
+    let at_most = limit.decided_by == Some(Goal::Delay) || limit.rule == Some(RuleId::Largest);
+    limit.bytes = if at_most {
+        ((limit.bytes / unit).floor() * unit).max(unit)
+    } else {
+        (limit.bytes / unit).ceil() * unit
+    };
+    limit
+}

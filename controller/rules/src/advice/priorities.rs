@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The choice between targets that cannot hold together.
+
+use super::bound::Bound;
+use super::bounds::Bounds;
+use super::record::{Finding, Record};
+use crate::rule::RuleId;
+use crate::targets::{Goal, Targets};
+
+/// The limit that keeps the targets as far as their priorities allow.
+pub(super) struct Reconciled {
+    pub bytes: f64,
+    pub rule: Option<RuleId>,
+    pub decided_by: Option<Goal>,
+    pub given_up: Vec<Goal>,
+    pub delay_kept: bool,
+}
+
+/// Keeps the targets in the operator's order; one that contradicts those kept
+/// is given up, and the limit goes as near to it as they allow.
+pub(super) fn reconcile(bounds: &Bounds, targets: &Targets, record: &mut Record) -> Reconciled {
+    let mut floor: Option<(&Bound, Goal)> = None;
+    let mut ceiling: Option<&Bound> = None;
+    let mut given_up = Vec::new();
+    let mut floor_given_up = false;
+    for goal in targets.order() {
+        let bound = match goal {
+            Goal::Utilisation => &bounds.utilisation,
+            Goal::Loss => &bounds.loss,
+            Goal::Delay => &bounds.delay,
+        };
+        let Some(bound) = bound else { continue };
+        let bytes = bound.bytes;
+        if goal == Goal::Delay {
+            match floor {
+                Some((least, for_goal)) if least.bytes > bytes => {
+                    given_up.push(Goal::Delay);
+                    record.note(Finding::DelayGivenUp { bytes, for_goal });
+                }
+                _ => {
+                    record.note(Finding::DelayBound { bytes });
+                    ceiling = Some(bound);
+                }
+            }
+        } else if ceiling.is_some_and(|most| bytes > most.bytes) {
+            given_up.push(goal);
+            floor_given_up = true;
+            record.note(Finding::AboveDelayBound { goal, bytes });
+        } else if floor.is_none_or(|(least, _)| bytes > least.bytes) {
+            floor = Some((bound, goal));
+        }
+    }
+    let decisive = match (floor, ceiling) {
+        (_, Some(most)) if floor_given_up => Some((most, Goal::Delay)),
+        (least, _) => least,
+    };
+    Reconciled {
+        bytes: decisive.map_or(0.0, |(bound, _)| bound.bytes.max(0.0)),
+        rule: decisive.map(|(bound, _)| bound.rule.clone()),
+        decided_by: decisive.map(|(_, goal)| goal),
+        given_up,
+        delay_kept: ceiling.is_some(),
+    }
+}

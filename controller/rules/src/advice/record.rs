@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the advisor decided on its way, in order.
+
+use super::answer::Nearest;
+use super::preconditions::Refusal;
+use crate::error::RuleError;
+use crate::prediction::Prediction;
+use crate::targets::Goal;
+
+/// One decision, with what it rests on. Buffers are in bytes.
+#[derive(Clone, Debug)]
+pub(super) enum Finding {
+    Regime,
+    Refused(Refusal),
+    /// No flow waits for this link.
+    UtilisationIsLoad,
+    /// A rule's buffer is taken because of what was measured.
+    UtilisationExtrapolated {
+        rule: &'static str,
+        bytes: f64,
+    },
+    /// What a model asks for utilisation is not taken; lowest window over its
+    /// peak as measured and as assumed.
+    UtilisationModelSetAside {
+        bytes: f64,
+        measured_lowest: f64,
+        assumed_lowest: f64,
+    },
+    /// A rule's buffer is expected to reach the target.
+    UtilisationExpected {
+        rule: &'static str,
+        bytes: f64,
+        utilisation: f64,
+    },
+    /// A rule's buffer is not expected to.
+    PassedOver {
+        rule: &'static str,
+        bytes: f64,
+        utilisation: f64,
+    },
+    RuleOfThumb {
+        bytes: f64,
+    },
+    /// Hardly a loss was seen.
+    UtilisationUnobserved {
+        bytes: f64,
+        drops: u64,
+        in_force: bool,
+    },
+    /// Utilisation is missed, and not because of losses.
+    NotLessThanInForce {
+        bytes: f64,
+        bbr: bool,
+    },
+    LossUnobserved {
+        bytes: f64,
+        drops: u64,
+        in_force: bool,
+    },
+    /// Traffic that does not react fills the link.
+    NonResponsiveOverload,
+    LossBound {
+        rule: &'static str,
+        bytes: f64,
+    },
+    /// What a model asks for loss is not taken; its constant as measured.
+    LossModelSetAside {
+        bytes: f64,
+        constant: f64,
+    },
+    /// No rule applies; BSCL eq. 18 outside its conditions.
+    LossOutsideConditions {
+        bytes: f64,
+    },
+    LossUnattainable,
+    DelayBound {
+        bytes: f64,
+    },
+    /// The delay bound is below what another goal needs.
+    DelayGivenUp {
+        bytes: f64,
+        for_goal: Goal,
+    },
+    /// A goal needs more than the delay bound allows.
+    AboveDelayBound {
+        goal: Goal,
+        bytes: f64,
+    },
+    RaisedToSmallest,
+    CutToLargest {
+        bytes: f64,
+    },
+    FarFromLimitInForce {
+        in_force: f64,
+        factor: f64,
+        larger: bool,
+    },
+    Expected {
+        bytes: f64,
+        predicted: Prediction,
+    },
+    NoPrediction(RuleError),
+    GivenUp {
+        goals: Vec<Goal>,
+        nearest: Nearest,
+    },
+}
+
+/// All decisions, in order.
+#[derive(Debug, Default)]
+pub(super) struct Record {
+    findings: Vec<Finding>,
+}
+
+impl Record {
+    pub fn note(&mut self, finding: Finding) {
+        self.findings.push(finding);
+    }
+
+    pub fn extend(&mut self, findings: impl IntoIterator<Item = Finding>) {
+        self.findings.extend(findings);
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter()
+    }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The smallest limit of which a prediction holds.
+
+use crate::traffic::Traffic;
+use crate::prediction::{Prediction, predict};
+
+/// Smallest buffer at which a prediction that only gets better with more of it
+/// meets what is asked, up to 100 times C·T̄, or 2 s where that is less.
+pub(super) fn smallest(m: &Traffic, good: impl Fn(&Prediction) -> bool) -> Option<f64> {
+    let meets = |bytes: f64| predict(m, bytes).is_ok_and(|p| good(&p));
+    if meets(0.0) {
+        return Some(0.0);
+    }
+    let mut high = m.drain_bytes_per_s() * (100.0 * m.t_mean_s.value).max(2.0);
+    if !meets(high) {
+        return None;
+    }
+    let mut low = 0.0;
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if meets(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    Some(high)
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Limits for flows that hardly lost at the limit in force: by the worse end of
+//! what to expect, and no more than serves already.
+
+use super::bound::{Bound, UTILISATION_TOLERANCE};
+use super::record::{Finding, Record};
+use super::search::smallest;
+use crate::prediction::losses_unobserved;
+use crate::rule::{RuleId, Situation};
+use crate::traffic::CongestionControl;
+
+/// The smallest buffer that meets the target although all flows lose at once, or
+/// the limit in force where that is smaller and meets it by measurement.
+pub(super) fn for_utilisation(s: &Situation<'_>, record: &mut Record) -> Option<Bound> {
+    let least = s.targets.utilisation - UTILISATION_TOLERANCE;
+    let observed = s.traffic.observed?;
+    let bytes = smallest(s.traffic, |p| p.utilisation.low >= least);
+    let enough = s.traffic.limit_bytes;
+    let enough = enough.filter(|_| observed.utilisation >= least);
+    // Missed although hardly anything was lost: something else than losses keeps
+    // the link from being full, and no model of losses says what would help.
+    let bound = at_most(bytes, enough)?;
+    record.note(Finding::UtilisationUnobserved {
+        bytes: bound.bytes,
+        drops: observed.drops,
+        in_force: bound.rule == RuleId::LimitInForce,
+    });
+    Some(bound)
+}
+
+/// The smallest buffer within the bound at the upper end of what to expect, or
+/// the limit in force where that is smaller and within it by measurement.
+pub(super) fn for_loss(s: &Situation<'_>, bound: f64, record: &mut Record) -> Option<Bound> {
+    let observed = s.traffic.observed?;
+    let bytes = smallest(s.traffic, |p| p.loss_rate.high <= bound);
+    let enough = s.traffic.limit_bytes;
+    let enough = enough.filter(|_| observed.loss_rate <= bound);
+    let bound = at_most(bytes, enough)?;
+    record.note(Finding::LossUnobserved {
+        bytes: bound.bytes,
+        drops: observed.drops,
+        in_force: bound.rule == RuleId::LimitInForce,
+    });
+    Some(bound)
+}
+
+/// Where utilisation is missed although hardly anything was lost, losses do not
+/// explain it, so that no model of them can say that less would be enough: not
+/// less than the limit in force.
+pub(super) fn not_less_where_missed(
+    bound: Bound,
+    s: &Situation<'_>,
+    record: &mut Record,
+) -> Bound {
+    let m = s.traffic;
+    let least = s.targets.utilisation - UTILISATION_TOLERANCE;
+    let missed = m.observed.is_some_and(|o| o.utilisation < least);
+    let bbr = m.congestion_control == CongestionControl::Bbr;
+    match m.limit_bytes.filter(|&b| b > bound.bytes) {
+        Some(bytes) if missed && (losses_unobserved(m) || bbr) => {
+            record.note(Finding::NotLessThanInForce { bytes, bbr });
+            Bound {
+                bytes,
+                rule: RuleId::LimitInForce,
+            }
+        }
+        _ => bound,
+    }
+}
+
+fn at_most(bytes: Option<f64>, enough: Option<f64>) -> Option<Bound> {
+    let bound = |rule: RuleId| move |bytes| Bound { bytes, rule };
+    let together = bytes.map(bound(RuleId::Synchronised));
+    let present = enough.map(bound(RuleId::LimitInForce));
+    match (together, present) {
+        (Some(a), Some(b)) => Some(if b.bytes < a.bytes { b } else { a }),
+        (a, b) => a.or(b),
+    }
+}
+
+#[cfg(test)]
+mod tests;

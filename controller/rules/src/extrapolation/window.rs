@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Utilisation and delay at another limit.
+
+use super::conditions::{occupancy_known, scalable};
+use super::uncertainty::{PRIOR_EVENTS, Z90, exponents, loss_events};
+use super::window_peak::{ALL_AT_ONCE, FULL, Peak};
+use super::window_samples::{Means, Sample, means, samples};
+use crate::error::{RuleError, not_negative};
+use crate::range::Range;
+use crate::sawtooth::sawtooth;
+use crate::traffic::Traffic;
+
+/// The measured window, scaled.
+#[derive(Clone, Debug)]
+pub struct WindowScaling<'a> {
+    m: &'a Traffic,
+    peak: Peak,
+    samples: Vec<Sample>,
+    /// Part of the capacity that others use.
+    others: f64,
+    utilisation: f64,
+    delay_mean_ms: f64,
+    there: Means,
+}
+
+impl<'a> WindowScaling<'a> {
+    /// `None` where a condition fails or an input is missing.
+    pub fn of(m: &'a Traffic) -> Option<Self> {
+        if !scalable(m) || !occupancy_known(m) {
+            return None;
+        }
+        Self::with(m, m.t_e_s.value, m.c_e_share.value)
+    }
+
+    fn with(m: &'a Traffic, t_e_s: f64, lbp_share: f64) -> Option<Self> {
+        let observed = m.observed?;
+        let occupancy = m.occupancy.as_ref()?;
+        let peak = Peak::of(m, t_e_s)?;
+        let utilisation = observed.utilisation.min(1.0);
+        if utilisation.is_nan() || utilisation <= 0.0 {
+            return None;
+        }
+        let others = (utilisation - lbp_share).clamp(0.0, 0.9);
+        let samples = samples(occupancy, peak, utilisation, others);
+        let there = means(&samples, others, 1.0)?;
+        Some(Self {
+            m,
+            peak,
+            samples,
+            others,
+            utilisation,
+            delay_mean_ms: observed.delay_mean_ms,
+            there,
+        })
+    }
+
+    fn at_scale(&self, k: f64) -> Option<Means> {
+        means(&self.samples, self.others, k)
+    }
+
+    /// Utilisation at a scale: what is idle above the limit in force, and what is
+    /// used below it, in proportion, so that there it is exactly what was
+    /// measured.
+    fn utilisation_of(&self, means: &Means) -> f64 {
+        let (now, there) = (self.utilisation, self.there.utilisation);
+        if means.utilisation <= there {
+            return now * means.utilisation / there;
+        }
+        let idle = (1.0 - means.utilisation).max(0.0) / (1.0 - there).max(1e-9);
+        1.0 - (1.0 - now) * idle.min(1.0)
+    }
+
+    /// Utilisation when all flows halve at once, not above `scaled`.
+    fn synchronised(&self, k: f64, scaled: f64) -> f64 {
+        let peak = k * self.peak.over_bdp();
+        match sawtooth(ALL_AT_ONCE * peak, peak) {
+            Ok(s) => (self.others + (1.0 - self.others) * s.utilisation).min(scaled),
+            Err(_) => scaled,
+        }
+    }
+
+    fn expected(&self, k: f64) -> f64 {
+        let scaled = self.utilisation_of(&self.at_scale(k).unwrap_or(self.there));
+        let exponent = 2.0 * (1.0 + PRIOR_EVENTS / loss_events(self.m));
+        let unknown = (1.0 - k.powf(exponent)).max(0.0);
+        let heeding = scaled - unknown * (scaled - self.synchronised(k, scaled));
+        let staying = self.m.model_based_share.clamp(0.0, 1.0);
+        heeding + staying * (self.utilisation - heeding)
+    }
+
+    /// Utilisation expected at a limit.
+    ///
+    /// # Errors
+    /// `buffer_bytes` below 0.
+    pub fn utilisation_at(&self, buffer_bytes: f64) -> Result<f64, RuleError> {
+        let b = not_negative("B (bytes)", buffer_bytes)?;
+        Ok(self.expected(self.peak.scale(b)))
+    }
+
+    /// The same with the range left by the number of loss events seen, Tₑ, Cₑ
+    /// and the exponent.
+    ///
+    /// # Errors
+    /// As [`Self::utilisation_at`].
+    pub fn range_at(&self, buffer_bytes: f64) -> Result<Range, RuleError> {
+        let value = self.utilisation_at(buffer_bytes)?;
+        let (mut low, mut high) = (value, value);
+        let error = Z90 / loss_events(self.m).sqrt();
+        for t_e_s in [self.m.t_e_s.low, self.m.t_e_s.value, self.m.t_e_s.high] {
+            for share in [self.m.c_e_share.low, self.m.c_e_share.high] {
+                let Some(other) = Self::with(self.m, t_e_s, share) else {
+                    continue;
+                };
+                for exponent in exponents(self.m) {
+                    let k = other.peak.scale(buffer_bytes).powf(exponent);
+                    let Some(means) = other.at_scale(k) else {
+                        continue;
+                    };
+                    let u = other.utilisation_of(&means);
+                    let least = if k < 1.0 { other.synchronised(k, u) } else { u };
+                    let stays = self.m.model_based_share > 0.0;
+                    let most = if stays { u.max(self.utilisation) } else { u };
+                    low = low.min(least - error * means.deviation);
+                    if k > 1.0 {
+                        // Idle time of recoveries and timeouts: fewer losses, but
+                        // not none.
+                        low = low.min(1.0 - (1.0 - other.utilisation) / k);
+                    }
+                    high = high.max(most + error * means.deviation);
+                }
+            }
+        }
+        Ok(Range::new(value, low.max(0.0), high.min(1.0)))
+    }
+
+    /// Mean queueing delay expected at a limit, ms.
+    ///
+    /// # Errors
+    /// As [`Self::utilisation_at`].
+    pub fn mean_delay_ms_at(&self, buffer_bytes: f64) -> Result<f64, RuleError> {
+        let b = not_negative("B (bytes)", buffer_bytes)?;
+        let means = self.at_scale(self.peak.scale(b)).unwrap_or(self.there);
+        Ok(self.delay_of(&means))
+    }
+
+    fn delay_of(&self, means: &Means) -> f64 {
+        let more = (means.queue_bdp - self.there.queue_bdp) * self.peak.bdp_bytes
+            / self.m.drain_bytes_per_s();
+        (self.delay_mean_ms + more * 1e3).max(0.0)
+    }
+
+    /// The same with its range.
+    ///
+    /// # Errors
+    /// As [`Self::utilisation_at`].
+    pub fn mean_delay_range_ms_at(&self, buffer_bytes: f64) -> Result<Range, RuleError> {
+        let value = self.mean_delay_ms_at(buffer_bytes)?;
+        let (mut low, mut high) = (value, value);
+        for t_e_s in [self.m.t_e_s.low, self.m.t_e_s.high] {
+            let Some(other) = Self::with(self.m, t_e_s, self.m.c_e_share.value) else {
+                continue;
+            };
+            for exponent in exponents(self.m) {
+                let k = other.peak.scale(buffer_bytes).powf(exponent);
+                if let Some(means) = other.at_scale(k) {
+                    low = low.min(other.delay_of(&means));
+                    high = high.max(other.delay_of(&means));
+                }
+            }
+        }
+        Ok(Range::new(value, low, high))
+    }
+
+    /// Smallest buffer with an expected utilisation of `target` (of [`FULL`]
+    /// where more is asked), up to `largest_bytes`; `None` when that is not
+    /// enough.
+    pub fn buffer_for(&self, target: f64, largest_bytes: f64) -> Option<f64> {
+        let target = target.min(FULL);
+        let meets = |b: f64| self.utilisation_at(b).is_ok_and(|u| u >= target - 1e-12);
+        if meets(0.0) {
+            return Some(0.0);
+        }
+        if !meets(largest_bytes) {
+            return None;
+        }
+        let (mut low, mut high) = (0.0, largest_bytes);
+        for _ in 0..60 {
+            let middle = 0.5 * (low + high);
+            if meets(middle) {
+                high = middle;
+            } else {
+                low = middle;
+            }
+        }
+        Some(high)
+    }
+
+    /// Lowest aggregate window over the peak, as measured: its 5th percentile
+    /// over rounds.
+    pub fn lowest_over_peak(&self) -> f64 {
+        let total: f64 = self.samples.iter().map(|s| s.rounds).sum();
+        let mut sorted: Vec<&Sample> = self.samples.iter().collect();
+        sorted.sort_by(|a, b| a.window.total_cmp(&b.window));
+        let mut before = 0.0;
+        let peak = self.peak.over_bdp();
+        for s in sorted {
+            before += s.rounds;
+            if before >= 0.05 * total {
+                return (s.window / peak).min(1.0);
+            }
+        }
+        1.0
+    }
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Utilisation, loss and delay to expect at a limit.
+//!
+//! Elastic regime: the aggregate window of the LBP flows swings between what
+//! BSCL eq. 14 leaves after a loss event, W' = q·β·W + (1 − q)·(W + M), and
+//! C·T + B, growing by one segment per flow and RTT. Below C·T the link is not
+//! full, above it the surplus stands in the queue; the means over one swing are
+//! closed forms ([`crate::sawtooth`]). Loss is BSCL eq. 18. What was measured at the limit
+//! in force goes before both where it can be scaled (see [`crate::extrapolation`]).
+//! Transparent regime: NGI §IV-A.
+
+mod model;
+mod outcome;
+mod uncertainty;
+
+pub use outcome::{FormulaPrediction, Prediction, WhatIfPoint};
+
+use crate::error::{RuleError, positive};
+use crate::extrapolation::{LEAST_DROPS, LossScaling, WindowScaling};
+use crate::range::Range;
+use crate::traffic::{CongestionControl, Traffic};
+use model::{ModelOutcome, Parameters, lbp_present};
+use uncertainty::{
+    at_limit_in_force, floor_of_theorem_7, stay_with_bbr, widen_by_observation,
+    widen_for_unobserved_losses,
+};
+
+/// Prediction at a limit of `buffer_bytes`, with the range that the uncertainty
+/// of N_b, α, Tₑ, Cₑ (every combination of their bounds) and Δ (UTB Theorem 7
+/// as a floor where its condition holds) leaves. It is widened by how far the
+/// model is off at the limit in force: the loss rate by the ratio (the constant
+/// of eq. 18 depends on acknowledgement and recovery policy), utilisation by the
+/// difference.
+///
+/// Where the conditions of [`crate::extrapolation`] hold, what was measured at the
+/// limit in force, scaled to this limit, takes the place of the formulas, which
+/// are then given in `formula`.
+///
+/// # Errors
+/// A quantity is out of range; the error names it.
+pub fn predict(traffic: &Traffic, buffer_bytes: f64) -> Result<Prediction, RuleError> {
+    positive("queue drain rate (bits/s)", traffic.queue_drain_bps)?;
+    positive("M (bytes)", traffic.segment_bytes)?;
+    let at = |choice| model::outcome(traffic, choice, buffer_bytes);
+    let central = at(Parameters::central(traffic))?;
+    let mut prediction = Prediction {
+        utilisation: Range::exact(central.utilisation),
+        loss_rate: Range::exact(central.loss_rate),
+        delay_ms: Range::exact(central.delay_ms),
+        delay_mean_ms: Range::exact(central.delay_mean_ms),
+        formula: None,
+    };
+    let ends = |i: Range| [i.low, i.high];
+    // Fewer than one flow would be another regime.
+    let least = traffic.n_b.value.clamp(0.0, 1.0);
+    for n_b in ends(traffic.n_b).map(|n| n.max(least)) {
+        for alpha in ends(traffic.alpha) {
+            for t_e_s in ends(traffic.t_e_s) {
+                for share in ends(traffic.c_e_share) {
+                    let o = at(Parameters {
+                        n_b,
+                        alpha,
+                        t_e_s,
+                        share,
+                        together: false,
+                    })?;
+                    prediction.utilisation.widen(o.utilisation);
+                    prediction.loss_rate.widen(o.loss_rate);
+                    prediction.delay_ms.widen(o.delay_ms);
+                    prediction.delay_mean_ms.widen(o.delay_mean_ms);
+                }
+            }
+        }
+    }
+    floor_of_theorem_7(traffic, &mut prediction.utilisation)?;
+    if losses_unobserved(traffic) {
+        widen_for_unobserved_losses(traffic, buffer_bytes, &mut prediction)?;
+    }
+    if let Some(there) = at_limit_in_force(traffic)? {
+        widen_by_observation(traffic, &there, &central, &mut prediction);
+        stay_with_bbr(traffic, &there, &central, &mut prediction);
+    }
+    put_measurement_first(traffic, buffer_bytes, &central, &mut prediction)?;
+    Ok(prediction)
+}
+
+/// Predictions over a range of limits, for charts.
+///
+/// # Errors
+/// As [`predict`].
+pub fn what_if(
+    traffic: &Traffic,
+    buffers_bytes: impl IntoIterator<Item = f64>,
+) -> Result<Vec<WhatIfPoint>, RuleError> {
+    buffers_bytes
+        .into_iter()
+        .map(|buffer_bytes| {
+            Ok(WhatIfPoint {
+                buffer_bytes,
+                predicted: predict(traffic, buffer_bytes)?,
+            })
+        })
+        .collect()
+}
+
+/// Whether flows bottlenecked here were watched that hardly lost: nothing is
+/// known then of how many lose together, nor of how much each loses.
+pub fn losses_unobserved(traffic: &Traffic) -> bool {
+    lbp_present(traffic)
+        && traffic.observed.is_some_and(|o| o.drops < LEAST_DROPS)
+        && traffic.congestion_control != CongestionControl::Bbr
+}
+
+/// Where the measured values can be scaled they replace the formulas.
+fn put_measurement_first(
+    traffic: &Traffic,
+    buffer_bytes: f64,
+    formula: &ModelOutcome,
+    prediction: &mut Prediction,
+) -> Result<(), RuleError> {
+    let (loss, window) = (LossScaling::of(traffic), WindowScaling::of(traffic));
+    if loss.is_none() && window.is_none() {
+        return Ok(());
+    }
+    prediction.formula = Some(FormulaPrediction {
+        utilisation: formula.utilisation,
+        loss_rate: formula.loss_rate,
+        delay_mean_ms: formula.delay_mean_ms,
+    });
+    if let Some(loss) = loss {
+        prediction.loss_rate = loss.range_at(buffer_bytes)?;
+    }
+    if let Some(window) = window {
+        prediction.utilisation = window.range_at(buffer_bytes)?;
+        let full = prediction.delay_ms.value;
+        let mean = window.mean_delay_range_ms_at(buffer_bytes)?;
+        prediction.delay_mean_ms = Range::new(
+            mean.value.min(full),
+            mean.low.min(full),
+            mean.high.min(full),
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

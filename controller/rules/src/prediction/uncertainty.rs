@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How far off the models may be: where no loss was seen, by theorem 7 of UTB,
+//! and by what they miss at the limit in force.
+
+use super::model::{self, ModelOutcome, Parameters, lbp_present};
+use super::outcome::Prediction;
+use crate::error::RuleError;
+use crate::extrapolation::{LEAST_DROPS, Z90};
+use crate::range::Range;
+use crate::traffic::{CongestionControl, Regime, Synchrony, Traffic};
+use crate::utb::{self, single_flow};
+
+/// How far loss may be above BSCL eq. 18 while no loss was seen: its constant is
+/// 0.87 with an acknowledgement for every other segment and 1.22 where every
+/// segment counts (as in Linux), and eq. 2 has one drop per reduction where
+/// bursts make it two or three.
+const UNOBSERVED_LOSS_FACTOR: f64 = (1.22 / 0.87) * (1.22 / 0.87) * 2.5;
+
+/// Without losses the worst end is that all flows lose at once (q = 1), and for a
+/// single flow what its window leaves right after a decrease (UTB §3.5): a burst
+/// of losses keeps it there.
+pub(super) fn widen_for_unobserved_losses(
+    traffic: &Traffic,
+    buffer_bytes: f64,
+    prediction: &mut Prediction,
+) -> Result<(), RuleError> {
+    for t_e_s in [traffic.t_e_s.value, traffic.t_e_s.high] {
+        for share in [traffic.c_e_share.low, traffic.c_e_share.high] {
+            let choice = Parameters {
+                t_e_s,
+                share,
+                together: true,
+                ..Parameters::central(traffic)
+            };
+            let o = model::outcome(traffic, choice, buffer_bytes)?;
+            prediction.utilisation.widen(o.utilisation);
+            if traffic.n_b.value < 2.0 {
+                let bdp_bytes = traffic.drain_bytes_per_s() * t_e_s * share;
+                let beta = single_flow::beta_of(traffic.congestion_control)
+                    .unwrap_or(single_flow::BETA_RENO);
+                let left = single_flow::utilisation(bdp_bytes, beta, buffer_bytes)?;
+                prediction.utilisation.widen(1.0 - share.min(1.0) * (1.0 - left),
+                );
+            }
+        }
+    }
+    let high = (prediction.loss_rate.value * UNOBSERVED_LOSS_FACTOR).min(1.0);
+    prediction.loss_rate.widen(high);
+    Ok(())
+}
+
+pub(super) fn floor_of_theorem_7(traffic: &Traffic, utilisation: &mut Range) -> Result<(), RuleError> {
+    let (
+        Some(delta),
+        Some(Synchrony {
+            condition_fraction, ..
+        }),
+    ) = (traffic.delta, traffic.synchrony)
+    else {
+        return Ok(());
+    };
+    if traffic.regime == Regime::Elastic && traffic.n_b.low >= 1.0 && condition_fraction >= 0.95 {
+        let floor = utb::utilisation_floor(traffic.n_b.low, delta.high.max(1.0))?;
+        utilisation.low = utilisation.low.max(floor).min(utilisation.value);
+    }
+    Ok(())
+}
+
+/// What the model says of the limit in force, where that was observed.
+pub(super) fn at_limit_in_force(traffic: &Traffic) -> Result<Option<ModelOutcome>, RuleError> {
+    let (Some(_), Some(limit)) = (traffic.observed, traffic.limit_bytes) else {
+        return Ok(None);
+    };
+    if !lbp_present(traffic) {
+        return Ok(None);
+    }
+    model::outcome(traffic, Parameters::central(traffic), limit).map(Some)
+}
+
+/// Where few drops were seen, the formula counts as much as this many. None seen
+/// says little: the first may be the flows' first at all.
+const PRIOR_DROPS: f64 = 4.0;
+
+pub(super) fn widen_by_observation(
+    traffic: &Traffic,
+    there: &ModelOutcome,
+    here: &ModelOutcome,
+    prediction: &mut Prediction,
+) {
+    let Some(observed) = traffic.observed else {
+        return;
+    };
+    if observed.drops > 0 {
+        let factor = (observed.loss_rate / there.loss_rate.max(1e-12)).clamp(0.1, 10.0);
+        prediction.loss_rate.widen((here.loss_rate * factor).min(1.0),
+        );
+    }
+    if (1..LEAST_DROPS).contains(&observed.drops) {
+        let expected = there.loss_rate * observed.drops as f64 / observed.loss_rate;
+        let more = (observed.drops as f64 + PRIOR_DROPS) / (expected + PRIOR_DROPS);
+        prediction.loss_rate.recentre((here.loss_rate * more.max(1.0)).min(1.0),
+        );
+    }
+    let off = observed.utilisation - there.utilisation;
+    prediction.utilisation.widen((here.utilisation + off).clamp(0.0, 1.0),
+    );
+}
+
+/// Flows that all follow a model of the path (BBR) lose at another limit what
+/// they do at this one, and what they leave unused here (for a cause that no
+/// formula has: probing of the base RTT, a changing path) they leave there, too.
+pub(super) fn stay_with_bbr(
+    traffic: &Traffic,
+    there: &ModelOutcome,
+    here: &ModelOutcome,
+    prediction: &mut Prediction,
+) {
+    let Some(observed) = traffic.observed else {
+        return;
+    };
+    if traffic.congestion_control != CongestionControl::Bbr {
+        return;
+    }
+    let off = observed.utilisation - there.utilisation;
+    prediction.utilisation.recentre((here.utilisation + off).clamp(0.0, 1.0),
+    );
+    if observed.drops > 0 {
+        let error = (Z90 / (observed.drops as f64).sqrt()).min(1.0);
+        for factor in [1.0 - error, 1.0 + error] {
+            let end = (observed.loss_rate * factor).min(1.0);
+            prediction.loss_rate.widen(end);
+        }
+        prediction.loss_rate.recentre(observed.loss_rate);
+    }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A quantity and how far off it may be.
+
+use serde::{Deserialize, Serialize};
+
+/// A value with the range it may lie in.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Range {
+    /// The most likely value.
+    pub value: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+impl Range {
+    /// A range; the bounds are widened to contain the value.
+    pub fn new(value: f64, low: f64, high: f64) -> Self {
+        Self {
+            value,
+            low: low.min(value),
+            high: high.max(value),
+        }
+    }
+
+    /// A value known exactly.
+    pub fn exact(value: f64) -> Self {
+        Self {
+            value,
+            low: value,
+            high: value,
+        }
+    }
+
+    /// `value` with a relative error.
+    pub fn relative(value: f64, error: f64) -> Self {
+        Self::new(value, value * (1.0 - error), value * (1.0 + error))
+    }
+}
+
+impl Range {
+    /// Reaches to `value`.
+    pub(crate) fn widen(&mut self, value: f64) {
+        *self = Range::new(self.value, self.low.min(value), self.high.max(value));
+    }
+
+    /// Has `value` as the most likely one, and widens where it has to.
+    pub(crate) fn recentre(&mut self, value: f64) {
+        *self = Range::new(value, self.low, self.high);
+    }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a limit is decided by.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
+
+/// What decided a limit: a rule of the list, or the advisor itself.
+///
+/// Written as text: the rule's id, or the advisor's word for its own decision.
+/// Any text is read: records outlive the rules of the version that wrote them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum RuleId {
+    /// A rule of the list, by its id.
+    Listed(Cow<'static, str>),
+    /// Hardly a loss was seen, so all flows are taken to lose at once (BSCL eq. 14
+    /// and 16 with q = 1).
+    Synchronised,
+    /// The limit in force meets the target by measurement.
+    LimitInForce,
+    /// The smallest limit that the options allow.
+    Smallest,
+    /// The largest limit that the target can hold.
+    Largest,
+}
+
+impl RuleId {
+    /// What the advisor decides itself.
+    pub const OWN: [RuleId; 4] = [
+        RuleId::Synchronised,
+        RuleId::LimitInForce,
+        RuleId::Smallest,
+        RuleId::Largest,
+    ];
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        match self {
+            RuleId::Listed(id) => id,
+            RuleId::Synchronised => "synchronised",
+            RuleId::LimitInForce => "limit_in_force",
+            RuleId::Smallest => "smallest",
+            RuleId::Largest => "largest",
+        }
+    }
+}
+
+impl fmt::Display for RuleId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl From<String> for RuleId {
+    fn from(text: String) -> Self {
+        let own = Self::OWN.into_iter().find(|id| id.as_str() == text);
+        own.unwrap_or(RuleId::Listed(Cow::Owned(text)))
+    }
+}
+
+impl Serialize for RuleId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for RuleId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(Self::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_read_as_it_is_written() {
+        let listed = RuleId::Listed("a_rule_of_another_version".into());
+        for id in RuleId::OWN.into_iter().chain([listed]) {
+            let json = serde_json::to_string(&id).unwrap();
+            assert_eq!(json, format!("\"{id}\""));
+            assert_eq!(serde_json::from_str::<RuleId>(&json).unwrap(), id);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a sizing rule is, and what it says of one situation.
+
+mod assumption;
+mod id;
+mod result;
+mod situation;
+
+pub use assumption::{Assumption, HEEDS_LOSS, LBP_FLOWS, LBP_SHARE};
+pub use id::RuleId;
+pub use result::{Condition, Input, Missing, RuleResult};
+pub use situation::Situation;
+
+use crate::targets::Goal;
+use std::borrow::Cow;
+
+/// A paper that rules come from.
+#[derive(Debug)]
+pub struct Paper {
+    /// How rules and documents call it, e.g. `BSCL`.
+    pub name: &'static str,
+    /// Authors, title, where and when.
+    pub citation: &'static str,
+}
+
+/// What a rule's size rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// A model of the traffic.
+    Model,
+    /// What was measured at the limit in force. Goes before any model.
+    Measurement,
+}
+
+/// A buffer-sizing rule, as a value.
+///
+/// The advisor knows of a rule only what is said here. It asks a rule that
+/// [serves](Self::serves) utilisation or loss for the smallest buffer that
+/// secures that goal, and one that serves delay for the largest.
+#[derive(Debug)]
+pub struct Rule {
+    /// Stable identifier in answers and stored records, e.g. `bscl_loss`.
+    pub id: &'static str,
+    /// Name for people.
+    pub name: &'static str,
+    /// Where the rule comes from.
+    pub paper: &'static Paper,
+    /// Equation, theorem or section there; other papers that have it.
+    pub equation: &'static str,
+    /// The formula in plain text, in the paper's symbols.
+    pub formula: &'static str,
+    /// What the rule secures; empty for a rule shown for comparison only.
+    pub goals: &'static [Goal],
+    /// What its size rests on.
+    pub basis: Basis,
+    /// Rules of which this one is the larger. The advisor weighs goals itself,
+    /// so it chooses among those and only shows this one.
+    pub combines: &'static [&'static Rule],
+    /// What has to hold of the traffic.
+    pub assumptions: &'static [&'static Assumption],
+    /// The quantities that the formula uses; those not known are not finite.
+    pub inputs: fn(&Situation<'_>) -> Vec<Input>,
+    /// The buffer, bytes as the queue counts them; below 0 where none is needed.
+    pub size_bytes: fn(&Situation<'_>) -> Result<f64, Missing>,
+}
+
+impl Rule {
+    /// Whether the rule secures this goal, alone or among others.
+    pub fn serves(&self, goal: Goal) -> bool {
+        self.goals.contains(&goal)
+    }
+
+    /// The id as answers have it.
+    pub const fn id(&self) -> RuleId {
+        RuleId::Listed(Cow::Borrowed(self.id))
+    }
+
+    /// Paper and equation, e.g. `BSCL eq. 16`.
+    pub fn source(&self) -> String {
+        format!("{} {}", self.paper.name, self.equation)
+            .trim_end()
+            .into()
+    }
+
+    /// Applies the rule. A rule that lacks an input, or is given one out of
+    /// range, has no buffer and says why in `missing`. A rule that assumes what
+    /// is known not to hold has `applies == false`.
+    pub fn evaluate(&self, situation: &Situation<'_>) -> RuleResult {
+        let size = (self.size_bytes)(situation).and_then(|bytes| {
+            if bytes.is_finite() {
+                Ok(bytes)
+            } else {
+                Err(Missing::NoBuffer(format!("result is {bytes}")))
+            }
+        });
+        let asked = size.as_ref().ok().copied();
+        let conditions = self.assumptions.iter();
+        let conditions: Vec<Condition> = conditions
+            .filter_map(|a| (a.check)(situation, asked))
+            .collect();
+        let traffic = situation.traffic;
+        let bytes = asked.map(|b| b.max(0.0));
+        RuleResult {
+            id: self.id(),
+            name: self.name.into(),
+            buffer_bytes: bytes,
+            buffer_packets: bytes.map(|b| b / traffic.segment_bytes),
+            buffer_ms: bytes.map(|b| b / traffic.drain_bytes_per_s() * 1e3),
+            inputs: (self.inputs)(situation)
+                .into_iter()
+                .filter(|i| i.value.is_finite())
+                .collect(),
+            applies: bytes.is_some() && conditions.iter().all(|c| c.holds != Some(false)),
+            assumptions: conditions,
+            missing: size.err().map(|why| why.to_string()),
+            goals: self.goals.to_vec(),
+            formula: self.formula.into(),
+            source: self.source(),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a rule is given.
+
+use super::result::Missing;
+use crate::targets::{Options, Targets};
+use crate::traffic::Traffic;
+
+/// The measured traffic, what the operator wants of it, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Situation<'a> {
+    /// The measured traffic.
+    pub traffic: &'a Traffic,
+    /// What the operator wants.
+    pub targets: &'a Targets,
+    /// How the advisor works.
+    pub options: &'a Options,
+}
+
+impl Situation<'_> {
+    /// C: rate at which the queue drains, bytes/s.
+    pub fn drain_bytes_per_s(&self) -> f64 {
+        self.traffic.drain_bytes_per_s()
+    }
+
+    /// N_b, flows.
+    pub fn n_b(&self) -> f64 {
+        self.traffic.n_b.value
+    }
+
+    /// N_b for a loss bound, flows: the upper end where the options ask for it.
+    pub fn n_b_for_loss(&self) -> f64 {
+        if self.options.conservative {
+            self.traffic.n_b.high
+        } else {
+            self.traffic.n_b.value
+        }
+    }
+
+    /// C·Tₑ, bytes.
+    pub fn bdp_bytes(&self) -> f64 {
+        self.drain_bytes_per_s() * self.traffic.t_e_s.value
+    }
+
+    /// The smallest limit that the options allow, bytes.
+    pub fn smallest_limit_bytes(&self) -> f64 {
+        self.options.min_packets.max(1.0) * self.traffic.segment_bytes
+    }
+
+    /// p̂, fraction.
+    ///
+    /// # Errors
+    /// No loss bound was given.
+    pub fn loss_bound(&self) -> Result<f64, Missing> {
+        self.targets
+            .loss_rate
+            .ok_or(Missing::Unknown("a loss bound"))
+    }
+
+    /// d̂, s.
+    ///
+    /// # Errors
+    /// No delay bound was given.
+    pub fn delay_bound_s(&self) -> Result<f64, Missing> {
+        let bound = self.targets.delay_ms.map(|ms| ms / 1e3);
+        bound.ok_or(Missing::Unknown("a delay bound"))
+    }
+}

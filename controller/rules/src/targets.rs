@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the operator wants, and how the advisor works.
+
+use serde::{Deserialize, Serialize};
+
+/// One of the operator's three targets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Goal {
+    /// A link that is busy: at least so much of its capacity is used.
+    Utilisation,
+    /// Few losses: at most so many drops over arrivals.
+    Loss,
+    /// A short queue: at most so much queueing delay.
+    Delay,
+}
+
+impl Goal {
+    /// Its name in sentences.
+    pub fn label(self) -> &'static str {
+        match self {
+            Goal::Utilisation => "utilisation",
+            Goal::Loss => "loss",
+            Goal::Delay => "delay",
+        }
+    }
+}
+
+/// What the operator wants, most important first in `priority`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Targets {
+    /// ρ̂: smallest utilisation, fraction.
+    pub utilisation: f64,
+    /// p̂: largest loss rate, fraction; `None` = no bound.
+    pub loss_rate: Option<f64>,
+    /// d̂: largest queueing delay, ms; `None` = no bound.
+    pub delay_ms: Option<f64>,
+    /// Order in which targets are kept when they cannot hold together; a
+    /// target not named comes after those named.
+    pub priority: Vec<Goal>,
+}
+
+impl Default for Targets {
+    fn default() -> Self {
+        Self {
+            utilisation: 0.98,
+            loss_rate: Some(0.01),
+            delay_ms: None,
+            priority: vec![Goal::Utilisation, Goal::Loss, Goal::Delay],
+        }
+    }
+}
+
+impl Targets {
+    /// All three goals in the order in which they are kept.
+    pub fn order(&self) -> Vec<Goal> {
+        let mut order: Vec<Goal> = Vec::with_capacity(3);
+        let rest = [Goal::Utilisation, Goal::Loss, Goal::Delay];
+        for &goal in self.priority.iter().chain(&rest) {
+            if !order.contains(&goal) {
+                order.push(goal);
+            }
+        }
+        order
+    }
+}
+
+/// How the advisor works.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Options {
+    /// Smallest limit advised, segments: below about 20 packets bursts are lost
+    /// whatever the load (UTB §3.6, NGI §IV-A).
+    pub min_packets: f64,
+    /// Largest limit the target can hold, bytes.
+    pub max_bytes: Option<f64>,
+    /// Limits are rounded up to a multiple of this (cell size of the target).
+    pub unit_bytes: f64,
+    /// Use the upper end of N_b for the loss bound: 20 % too few flows break a
+    /// 1 % bound by half a percent (BSCL §VII).
+    pub conservative: bool,
+    /// δ of UTB Theorem 8: accepted probability that the queue empties.
+    pub bbr_delta: f64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            min_packets: 20.0,
+            max_bytes: None,
+            unit_bytes: 1.0,
+            conservative: false,
+            bbr_delta: 0.01,
+        }
+    }
+}

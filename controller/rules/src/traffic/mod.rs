@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The measured traffic of one link: what every rule and prediction is given.
+
+mod observation;
+
+pub use observation::{CongestionControl, Observed, Occupancy, Regime, Synchrony};
+
+use crate::range::Range;
+use serde::{Deserialize, Serialize};
+
+/// Part of the bytes that may be of flows which follow a model of the path,
+/// where a rule is about flows that heed losses.
+const MODEL_BASED_IGNORED: f64 = 0.1;
+
+/// The measured traffic of one link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Traffic {
+    /// Capacity of the link on the wire, bits/s.
+    pub capacity_bps: f64,
+    /// Rate at which the queue drains, in bits/s of bytes as the queue counts
+    /// them: capacity · (queue bytes per packet / wire bytes per packet).
+    pub queue_drain_bps: f64,
+    /// M: segment of the LBP flows as the queue counts it, bytes.
+    pub segment_bytes: f64,
+    /// Limit in force, bytes as the queue counts them; `None` when unlimited or
+    /// not known.
+    pub limit_bytes: Option<f64>,
+    /// N_b, flows bottlenecked here.
+    pub n_b: Range,
+    /// All flows active at the link (for FPQ).
+    pub n_active: f64,
+    /// α = L̄/N_b.
+    pub alpha: Range,
+    /// Drops were seen, so that α is measured and not assumed.
+    pub alpha_measured: bool,
+    /// Mean fraction of LBP flows that lost in an event, as observed.
+    pub q_observed: Option<Range>,
+    /// Δ of UTB.
+    pub delta: Option<Range>,
+    /// 1st percentile of the windows of the LBP flows, segments.
+    pub window_p01_pkts: Option<f64>,
+    /// How many flows reduce in one RTT.
+    pub synchrony: Option<Synchrony>,
+    /// T_e, s.
+    pub t_e_s: Range,
+    /// Arithmetic mean of the base RTTs, s.
+    pub t_mean_s: Range,
+    /// Base RTTs of the LBP flows, s, or as many that are spread like them; empty
+    /// when not known.
+    #[serde(default)]
+    pub base_rtts_s: Vec<f64>,
+    /// C_e/C.
+    pub c_e_share: Range,
+    /// Offered load over capacity.
+    pub rho: f64,
+    /// Part of `rho` that does not react to this link.
+    pub rho_other: f64,
+    /// Regime of the link.
+    pub regime: Regime,
+    /// Whether the flows' maximum rates can reach capacity; `None` when unknown.
+    pub saturable: Option<bool>,
+    /// What most LBP flows use.
+    pub congestion_control: CongestionControl,
+    /// Mean factor by which the LBP flows multiply their window on loss, as far
+    /// as their congestion control was recognised; `None` is taken for Reno.
+    pub beta: Option<f64>,
+    /// What was measured at the limit in force.
+    pub observed: Option<Observed>,
+    /// Of the drops of `observed`, those of flows that lost half of their
+    /// window and more at once: what follows slow start, and not what sets the
+    /// windows.
+    #[serde(default)]
+    pub overshoot_drops: u64,
+    /// Of the bytes of the LBP flows, the part of those whose window follows a
+    /// model of the path (BBR) and not its losses.
+    #[serde(default)]
+    pub model_based_share: f64,
+    /// Their drops, of those of `observed`.
+    #[serde(default)]
+    pub model_based_drops: u64,
+    /// Occupancy during `observed`; `None` when not known, or when the limit
+    /// changed in between.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub occupancy: Option<Occupancy>,
+}
+
+impl Traffic {
+    /// Drain rate of the queue, bytes/s.
+    pub fn drain_bytes_per_s(&self) -> f64 {
+        self.queue_drain_bps / 8.0
+    }
+
+    /// Whether the LBP flows multiply their windows down on loss, all but a
+    /// tenth of their bytes; `None` when that is not known.
+    pub fn heeds_loss(&self) -> Option<bool> {
+        match self.congestion_control {
+            CongestionControl::Bbr => Some(false),
+            _ if self.model_based_share > MODEL_BASED_IGNORED => Some(false),
+            CongestionControl::Unknown => None,
+            _ => Some(true),
+        }
+    }
+
+    /// A situation described by hand instead of measured (the calculator):
+    /// everything LBP, default α (0.55), no drops seen.
+    pub fn described(capacity_bps: f64, rtt_s: f64, flows: f64, segment_bytes: f64) -> Self {
+        Self {
+            capacity_bps,
+            queue_drain_bps: capacity_bps,
+            segment_bytes,
+            limit_bytes: None,
+            n_b: Range::exact(flows),
+            n_active: flows,
+            alpha: Range::new(crate::bscl::DEFAULT_ALPHA, 0.4, 0.7),
+            alpha_measured: false,
+            q_observed: None,
+            delta: None,
+            window_p01_pkts: None,
+            synchrony: None,
+            t_e_s: Range::exact(rtt_s),
+            t_mean_s: Range::exact(rtt_s),
+            base_rtts_s: Vec::new(),
+            c_e_share: Range::exact(1.0),
+            rho: 1.0,
+            rho_other: 0.0,
+            regime: if flows >= 1.0 {
+                Regime::Elastic
+            } else {
+                Regime::Transparent
+            },
+            saturable: None,
+            congestion_control: CongestionControl::Unknown,
+            beta: None,
+            observed: None,
+            overshoot_drops: 0,
+            model_based_share: 0.0,
+            model_based_drops: 0,
+            occupancy: None,
+        }
+    }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One flow of TCP Reno.
+
+use crate::utb::formulas::PAPER;
+use super::formulas::{BETA_RENO, SINGLE_FLOW, buffer_bytes, inputs, runs};
+use crate::rule::{Assumption, Basis, Condition, Rule};
+use crate::targets::Goal;
+use crate::traffic::CongestionControl;
+
+/// B = max(0, γ/β − 1)·BDP (UTB §3.5): [`buffer_bytes`] with [`BETA_RENO`].
+pub static RULE: Rule = Rule {
+    id: "single_reno",
+    name: "single flow, Reno",
+    paper: &PAPER,
+    equation: "§3.5",
+    formula: "B = max(0, gamma/beta - 1)*BDP",
+    goals: &[Goal::Utilisation],
+    basis: Basis::Model,
+    combines: &[],
+    assumptions: &[&SINGLE_FLOW, &RUNS_IT],
+    inputs: |s| inputs(s, Some(BETA_RENO)),
+    size_bytes: |s| Ok(buffer_bytes(s.bdp_bytes(), BETA_RENO, s.targets.utilisation)?),
+};
+
+static RUNS_IT: Assumption = Assumption {
+    statement: "it runs Reno",
+    check: |s, _| {
+        let holds = runs(s.traffic, CongestionControl::Reno);
+        Some(Condition::new("it runs Reno", holds))
+    },
+};
