@@ -3,7 +3,7 @@
 
 use crate::types::{CongestionControl, Estimate, FlowClass, FlowEstimate, LinkEstimate};
 use tidemark_rules::bscl::DEFAULT_ALPHA;
-use tidemark_rules::{Range, Traffic, Observed, Synchrony};
+use tidemark_rules::{Observed, Range, Synchrony, Traffic};
 
 impl From<Estimate> for Range {
     fn from(e: Estimate) -> Self {

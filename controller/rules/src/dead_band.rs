@@ -96,10 +96,10 @@ pub fn worth_changing(advice: &Advice, targets: &Targets, least_change: f64) -> 
 mod tests {
     use super::*;
     use crate::advice::Present;
-    use crate::range::Range;
-use crate::targets::Options;
-use crate::traffic::{Observed, Traffic};
     use crate::prediction::Prediction;
+    use crate::range::Range;
+    use crate::targets::Options;
+    use crate::traffic::{Observed, Traffic};
 
     fn advice(present: f64, advised: u64, utilisation: f64, loss: f64, delay_ms: f64) -> Advice {
         let m = Traffic::described(50e6, 0.06, 100.0, 1500.0);

@@ -9,6 +9,7 @@ mod columns;
 mod openapi;
 mod protobuf;
 mod report;
+mod rules;
 mod rust;
 mod text_schema;
 
@@ -24,6 +25,7 @@ const GENERATORS: &[(&str, Generator)] = &[
     ("openapi", openapi::generate),
     ("protobuf", protobuf::generate),
     ("report", report::generate),
+    ("rules", rules::generate),
     ("text_schema", text_schema::generate),
 ];
 

@@ -4,7 +4,7 @@
 use super::{print, table, targets::TargetArgs, units, whatif};
 use clap::Args;
 use serde_json::json;
-use tidemark_rules::{CongestionControl, Range, Traffic, Options, advise};
+use tidemark_rules::{CongestionControl, Options, Range, Traffic, advise};
 
 #[derive(Debug, Args)]
 pub struct SizeArgs {

@@ -46,11 +46,7 @@ pub(super) fn bounds(s: &Situation<'_>, rules: &[Evaluated], record: &mut Record
     }
 }
 
-fn for_utilisation(
-    s: &Situation<'_>,
-    rules: &[Evaluated],
-    record: &mut Record,
-) -> Option<Bound> {
+fn for_utilisation(s: &Situation<'_>, rules: &[Evaluated], record: &mut Record) -> Option<Bound> {
     let m = s.traffic;
     if m.regime == Regime::Transparent || m.saturable == Some(false) {
         record.note(Finding::UtilisationIsLoad);
@@ -69,8 +65,7 @@ fn for_utilisation(
     {
         return Some(bound);
     }
-    let mut models: Vec<Candidate> =
-        candidates(rules, Goal::Utilisation, Basis::Model).collect();
+    let mut models: Vec<Candidate> = candidates(rules, Goal::Utilisation, Basis::Model).collect();
     models.sort_by(|a, b| a.bytes.total_cmp(&b.bytes));
     for c in models {
         let Ok(expected) = predict(m, c.bytes) else {
@@ -117,10 +112,12 @@ fn for_loss(
         return None;
     }
     // What was measured goes before what a model expects.
-    let best = [Basis::Measurement, Basis::Model].into_iter().find_map(|basis| {
-        let all = candidates(rules, Goal::Loss, basis);
-        all.max_by(|a, b| a.bytes.total_cmp(&b.bytes))
-    });
+    let best = [Basis::Measurement, Basis::Model]
+        .into_iter()
+        .find_map(|basis| {
+            let all = candidates(rules, Goal::Loss, basis);
+            all.max_by(|a, b| a.bytes.total_cmp(&b.bytes))
+        });
     if let Some(c) = best {
         let (rule, bytes) = (c.rule.name, c.bytes);
         record.note(Finding::LossBound { rule, bytes });

@@ -118,9 +118,7 @@ fn sentence(finding: &Finding, s: &Situation<'_>) -> String {
         Finding::LossOutsideConditions { bytes } => format!(
             "loss: no rule's conditions hold; outside them eq. 18 of BSCL asks for {bytes:.0} bytes"
         ),
-        Finding::LossUnattainable => {
-            "loss: no buffer of a reasonable size keeps the bound".into()
-        }
+        Finding::LossUnattainable => "loss: no buffer of a reasonable size keeps the bound".into(),
         Finding::DelayBound { bytes } => format!("delay: the bound allows {bytes:.0} bytes"),
         Finding::DelayGivenUp { bytes, for_goal } => format!(
             "delay: the bound allows {bytes:.0} bytes, less than {} needs; it is given up, having lower priority",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The smallest limit of which a prediction holds.
 
-use crate::traffic::Traffic;
 use crate::prediction::{Prediction, predict};
+use crate::traffic::Traffic;
 
 /// Smallest buffer at which a prediction that only gets better with more of it
 /// meets what is asked, up to 100 times C·T̄, or 2 s where that is less.

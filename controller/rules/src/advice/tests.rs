@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 use super::*;
+use crate::range::Range;
 use crate::rule::RuleId;
 use crate::traffic::Regime;
-use crate::range::Range;
 use proptest::prelude::*;
 
 fn demo() -> Traffic {
@@ -144,7 +144,12 @@ fn limits_of_the_target_are_kept() {
         ..Options::default()
     };
     let a = advise(&demo(), &targets(0.01, 30.0, &[U, L, D]), &options);
-    assert_eq!(a.rule.as_ref().map(RuleId::as_str), Some("largest"), "{:#?}", a.reasons);
+    assert_eq!(
+        a.rule.as_ref().map(RuleId::as_str),
+        Some("largest"),
+        "{:#?}",
+        a.reasons
+    );
     assert_eq!(a.limit_bytes, Some(40_000));
     assert!(!a.feasible && a.infeasible.unwrap().given_up.contains(&U));
 }
@@ -234,7 +239,12 @@ fn no_combination_of_goals_is_ignored() {
     let mut m = demo();
     m.n_b = Range::exact(400.0);
     let a = advise_by(&[rule_for(&[D])], &m, &first_delay, &Options::default());
-    assert_eq!((a.decided_by, a.feasible), (Some(D), false), "{:#?}", a.reasons);
+    assert_eq!(
+        (a.decided_by, a.feasible),
+        (Some(D), false),
+        "{:#?}",
+        a.reasons
+    );
     assert_eq!(a.rule.unwrap().as_str(), "test");
 }
 

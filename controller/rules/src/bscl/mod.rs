@@ -3,8 +3,8 @@
 //! INFOCOM 2005 (BSCL).
 //!
 //! Holds where at least 80-90 % of the capacity is used by locally bottlenecked
-//! persistent (LBP) flows and the loss rate is below about 5 %. The formulas are
-//! here; each rule that uses them is in a file of its own.
+//! persistent (LBP) flows and the loss rate is below about 5 %. [`formulas`] has
+//! the formulas; each rule that uses them has a file of its own.
 
 mod combined;
 mod crossover;

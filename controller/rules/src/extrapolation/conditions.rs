@@ -65,9 +65,7 @@ fn lbp_fill(m: &Traffic) -> Condition {
         "LBP flows carry at least 50 % of the capacity and fill it ({:.0} %, elastic regime)",
         m.c_e_share.value * 100.0
     );
-    let fill = m.n_b.value >= 1.0
-        && m.saturable != Some(false)
-        && m.c_e_share.value >= LEAST_SHARE;
+    let fill = m.n_b.value >= 1.0 && m.saturable != Some(false) && m.c_e_share.value >= LEAST_SHARE;
     Condition::new(
         text,
         match m.regime {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 use super::*;
 use crate::advice::advise;
+use crate::prediction::predict;
 use crate::range::Range;
 use crate::targets::{Goal, Options, Targets};
 use crate::traffic::{CongestionControl, Observed, Occupancy, Regime, Traffic};
-use crate::prediction::predict;
 use proptest::prelude::*;
 
 /// Occupancy met in phase 1 of a run of the demo, every 4th percentile, kB.
@@ -388,9 +388,17 @@ fn bbr_stays_what_it_is() {
     let a = advise(&m, &demo_targets(), &Options::default());
     assert!(!a.feasible, "{:#?}", a.reasons);
     assert!(a.infeasible.unwrap().given_up.contains(&Goal::Loss));
-    let rule = a.rules.iter().find(|r| r.id.as_str() == "measured_loss").unwrap();
+    let rule = a
+        .rules
+        .iter()
+        .find(|r| r.id.as_str() == "measured_loss")
+        .unwrap();
     assert!(!rule.applies && rule.missing.as_ref().unwrap().contains("BBR"));
-    let bscl = a.rules.iter().find(|r| r.id.as_str() == "bscl_loss").unwrap();
+    let bscl = a
+        .rules
+        .iter()
+        .find(|r| r.id.as_str() == "bscl_loss")
+        .unwrap();
     assert!(!bscl.applies);
 }
 

@@ -191,7 +191,10 @@ fn json_holds_numbers_and_nulls_only() {
     assert_eq!(find(&rules, "delay").goals, [Goal::Delay]);
     let json = serde_json::to_value(&rules).unwrap();
     assert!(json[0]["buffer_bytes"].is_number());
-    assert_eq!(serde_json::from_value::<Vec<RuleResult>>(json).unwrap(), rules);
+    assert_eq!(
+        serde_json::from_value::<Vec<RuleResult>>(json).unwrap(),
+        rules
+    );
 }
 
 #[test]

@@ -3,9 +3,9 @@
 
 use crate::bscl::{self, Link};
 use crate::error::RuleError;
-use crate::traffic::{CongestionControl, Regime, Traffic};
 use crate::ngi;
 use crate::sawtooth::sawtooth;
+use crate::traffic::{CongestionControl, Regime, Traffic};
 use crate::utb::single_flow;
 
 /// The quantities that are uncertain, each at one value.
@@ -45,7 +45,11 @@ pub(super) fn lbp_present(measured: &Traffic) -> bool {
         && measured.saturable != Some(false)
 }
 
-pub(super) fn outcome(m: &Traffic, c: Parameters, buffer_bytes: f64) -> Result<ModelOutcome, RuleError> {
+pub(super) fn outcome(
+    m: &Traffic,
+    c: Parameters,
+    buffer_bytes: f64,
+) -> Result<ModelOutcome, RuleError> {
     let drain = m.drain_bytes_per_s();
     // A packet is admitted while the occupancy is below the limit, and waits
     // for the one in transmission too.

@@ -39,8 +39,9 @@ pub(super) fn widen_for_unobserved_losses(
                 let beta = single_flow::beta_of(traffic.congestion_control)
                     .unwrap_or(single_flow::BETA_RENO);
                 let left = single_flow::utilisation(bdp_bytes, beta, buffer_bytes)?;
-                prediction.utilisation.widen(1.0 - share.min(1.0) * (1.0 - left),
-                );
+                prediction
+                    .utilisation
+                    .widen(1.0 - share.min(1.0) * (1.0 - left));
             }
         }
     }
@@ -49,7 +50,10 @@ pub(super) fn widen_for_unobserved_losses(
     Ok(())
 }
 
-pub(super) fn floor_of_theorem_7(traffic: &Traffic, utilisation: &mut Range) -> Result<(), RuleError> {
+pub(super) fn floor_of_theorem_7(
+    traffic: &Traffic,
+    utilisation: &mut Range,
+) -> Result<(), RuleError> {
     let (
         Some(delta),
         Some(Synchrony {
@@ -92,18 +96,21 @@ pub(super) fn widen_by_observation(
     };
     if observed.drops > 0 {
         let factor = (observed.loss_rate / there.loss_rate.max(1e-12)).clamp(0.1, 10.0);
-        prediction.loss_rate.widen((here.loss_rate * factor).min(1.0),
-        );
+        prediction
+            .loss_rate
+            .widen((here.loss_rate * factor).min(1.0));
     }
     if (1..LEAST_DROPS).contains(&observed.drops) {
         let expected = there.loss_rate * observed.drops as f64 / observed.loss_rate;
         let more = (observed.drops as f64 + PRIOR_DROPS) / (expected + PRIOR_DROPS);
-        prediction.loss_rate.recentre((here.loss_rate * more.max(1.0)).min(1.0),
-        );
+        prediction
+            .loss_rate
+            .recentre((here.loss_rate * more.max(1.0)).min(1.0));
     }
     let off = observed.utilisation - there.utilisation;
-    prediction.utilisation.widen((here.utilisation + off).clamp(0.0, 1.0),
-    );
+    prediction
+        .utilisation
+        .widen((here.utilisation + off).clamp(0.0, 1.0));
 }
 
 /// Flows that all follow a model of the path (BBR) lose at another limit what
@@ -122,8 +129,9 @@ pub(super) fn stay_with_bbr(
         return;
     }
     let off = observed.utilisation - there.utilisation;
-    prediction.utilisation.recentre((here.utilisation + off).clamp(0.0, 1.0),
-    );
+    prediction
+        .utilisation
+        .recentre((here.utilisation + off).clamp(0.0, 1.0));
     if observed.drops > 0 {
         let error = (Z90 / (observed.drops as f64).sqrt()).min(1.0);
         for factor in [1.0 - error, 1.0 + error] {

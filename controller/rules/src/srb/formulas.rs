@@ -2,7 +2,7 @@
 //! Formulas of SRB.
 
 use crate::error::{RuleError, at_least_one, open_fraction, positive};
-use crate::rule::{Paper};
+use crate::rule::Paper;
 
 /// The paper.
 pub static PAPER: Paper = Paper {

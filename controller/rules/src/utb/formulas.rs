@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Formulas of UTB for many flows (§4-5), and what its rules share.
 
-use crate::error::{RuleError, at_least_one, not_negative, open_fraction, positive};
 use super::single_flow::formulas as single_flow;
+use crate::error::{RuleError, at_least_one, not_negative, open_fraction, positive};
 use crate::rule::{Assumption, Condition, Input, Missing, Paper, Situation};
 
 /// The paper.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Spang, Arslan, McKeown: *Updating the Theory of Buffer Sizing*, Performance
-//! 2021 (UTB). One flow alone (§3) is in [`single_flow`]; the formulas for many
-//! flows (§4-5) are here, and each rule that uses them is in a file of its own.
+//! 2021 (UTB). One flow alone (§3) is in [`single_flow`]; [`formulas`] has the
+//! formulas for many flows (§4-5). Each rule has a file of its own.
 
 mod bbr;
 mod desynchronised;

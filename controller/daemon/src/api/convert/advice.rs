@@ -78,7 +78,7 @@ pub fn advice(a: &Advice, with_rules: bool) -> tidemark_api::Advice {
         limit_bytes: *limit_bytes,
         limit_packets: *limit_packets,
         limit_ms: *limit_ms,
-        rule: rule.clone(),
+        rule: rule.to_api(),
         decided_by: decided_by.to_api(),
         feasible: *feasible,
         infeasible: infeasible.to_api(),

@@ -47,11 +47,7 @@ pub(super) fn for_loss(s: &Situation<'_>, bound: f64, record: &mut Record) -> Op
 /// Where utilisation is missed although hardly anything was lost, losses do not
 /// explain it, so that no model of them can say that less would be enough: not
 /// less than the limit in force.
-pub(super) fn not_less_where_missed(
-    bound: Bound,
-    s: &Situation<'_>,
-    record: &mut Record,
-) -> Bound {
+pub(super) fn not_less_where_missed(bound: Bound, s: &Situation<'_>, record: &mut Record) -> Bound {
     let m = s.traffic;
     let least = s.targets.utilisation - UTILISATION_TOLERANCE;
     let missed = m.observed.is_some_and(|o| o.utilisation < least);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 use crate::advice::advise;
+use crate::prediction::predict;
 use crate::range::Range;
+use crate::rule::RuleId;
 use crate::targets::{Options, Targets};
 use crate::traffic::{Observed, Traffic};
-use crate::prediction::predict;
-use crate::rule::RuleId;
 
 /// Half Reno, half CUBIC, 24 to 42 ms, measured at a large limit.
 fn eight(limit_bytes: f64, drops: u64) -> Traffic {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One flow of BBR v1.
 
-use crate::utb::formulas::PAPER;
 use super::formulas::{SINGLE_FLOW, bbr_buffer_bytes, inputs, runs};
 use crate::rule::{Assumption, Basis, Condition, Rule};
 use crate::targets::Goal;
 use crate::traffic::CongestionControl;
+use crate::utb::formulas::PAPER;
 
 /// B = max(0, γ − 3/4)·BDP (UTB §3.5): [`bbr_buffer_bytes`].
 pub static RULE: Rule = Rule {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One flow of Scalable TCP.
 
-use crate::utb::formulas::PAPER;
 use super::formulas::{BETA_SCALABLE, SINGLE_FLOW, buffer_bytes, inputs, runs};
 use crate::rule::{Assumption, Basis, Condition, Rule};
 use crate::targets::Goal;
 use crate::traffic::CongestionControl;
+use crate::utb::formulas::PAPER;
 
 /// B = max(0, γ/β − 1)·BDP (UTB §3.5): [`buffer_bytes`] with [`BETA_SCALABLE`].
 pub static RULE: Rule = Rule {
@@ -19,7 +19,13 @@ pub static RULE: Rule = Rule {
     combines: &[],
     assumptions: &[&SINGLE_FLOW, &RUNS_IT],
     inputs: |s| inputs(s, Some(BETA_SCALABLE)),
-    size_bytes: |s| Ok(buffer_bytes(s.bdp_bytes(), BETA_SCALABLE, s.targets.utilisation)?),
+    size_bytes: |s| {
+        Ok(buffer_bytes(
+            s.bdp_bytes(),
+            BETA_SCALABLE,
+            s.targets.utilisation,
+        )?)
+    },
 };
 
 static RUNS_IT: Assumption = Assumption {

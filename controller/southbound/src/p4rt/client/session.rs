@@ -139,8 +139,6 @@ impl Client {
             task,
         })
     }
-
-    /// Whether we are the primary as far as is known; no I/O.
 }
 
 fn role_of(answer: p4::StreamMessageResponse) -> Option<Role> {
