@@ -8,7 +8,7 @@ use crate::stationarity::WindowEstimate;
 use crate::time::Timestamp;
 use std::sync::Arc;
 use tidemark_estimators::LinkEstimate;
-use tidemark_rules::{Advice, Limit, Traffic, Targets};
+use tidemark_rules::{Advice, Limit, Targets, Traffic};
 
 /// What is known of a link from outside at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -3,8 +3,8 @@
 
 mod status;
 
-pub use tidemark_rules::Limit;
 pub use status::{Description, Health, Provisioned};
+pub use tidemark_rules::Limit;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -13,7 +13,7 @@ variants! {
 
 fields! {
     tidemark_rules::Targets => Targets { utilisation, loss_rate, delay_ms, priority }
-    tidemark_rules::Range => Range { value, low, high }
+    tidemark_rules::Range => Interval { value, low, high }
     tidemark_rules::Input => Input { name, value, unit }
     tidemark_rules::Condition => Assumption { text, holds }
     tidemark_rules::RuleResult => Rule {
