@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(open.place(5, &mut outside).offset, 0);
         assert_eq!((outside.late, outside.ahead), (1, 0));
         assert!(!open.is_at(5, 0) && open.is_at(6, 0));
-        assert!(open.cached(5, 0).has(0) == false && open.cached(6, 0).has(69));
+        assert!(!open.cached(5, 0).has(0) && open.cached(6, 0).has(69));
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub(crate) struct Mapping {
 impl Mapping {
     /// Host time of a node time.
     #[inline]
-    pub fn to_host(&self, node_ns: u64) -> u64 {
+    pub fn to_host(self, node_ns: u64) -> u64 {
         let correction = (signed_difference(node_ns, self.reference_ns) * self.drift) as i64;
         node_ns
             .wrapping_add_signed(self.offset_ns)
@@ -47,7 +47,7 @@ impl Mapping {
 
     /// Node time of a host time.
     #[inline]
-    pub fn to_node(&self, host_ns: u64) -> u64 {
+    pub fn to_node(self, host_ns: u64) -> u64 {
         let raw = host_ns.wrapping_add_signed(self.offset_ns.wrapping_neg());
         let elapsed = signed_difference(raw, self.reference_ns);
         let correction = (elapsed * self.drift / (1.0 + self.drift)) as i64;
