@@ -58,7 +58,7 @@ TRACE_HEADING = "# tracer: nop\n"
 
 def read_reports(path: Path, until_ns: int) -> list[tuple[int, bytes]]:
     """Capture time (ns) and UDP payload of each report up to a time."""
-    data = gzip.open(path).read()
+    data = gzip.decompress(path.read_bytes())
     (magic,) = struct.unpack_from("<I", data)
     if magic != PCAP_MAGIC_NS:
         raise SystemExit(f"{path}: not a little-endian nanosecond pcap")
@@ -76,18 +76,19 @@ def read_reports(path: Path, until_ns: int) -> list[tuple[int, bytes]]:
 def read_samples(path: Path, until_us: int) -> list[tuple[int, ...]]:
     """(cpu, time in us, source, destination, cookie, numbers) of each sample up to a time."""
     samples = []
-    for line in gzip.open(path, "rt"):
-        if line.startswith("#"):
-            continue
-        found = SAMPLE.match(line.rstrip("\n"))
-        if not found:
-            raise SystemExit(f"{path}: not a tcp_probe line of the simulator: {line!r}")
-        g = found.groups()
-        time_us = int(g[1]) * 10**6 + int(g[2])
-        if time_us > until_us:
-            break
-        numbers = (int(g[5]), int(g[6], 16), int(g[7], 16), *(int(x) for x in g[8:13]))
-        samples.append((int(g[0]), time_us, g[3], g[4], g[13], numbers))
+    with gzip.open(path, "rt") as lines:
+        for line in lines:
+            if line.startswith("#"):
+                continue
+            found = SAMPLE.match(line.rstrip("\n"))
+            if not found:
+                raise SystemExit(f"{path}: not a tcp_probe line of the simulator: {line!r}")
+            g = found.groups()
+            time_us = int(g[1]) * 10**6 + int(g[2])
+            if time_us > until_us:
+                break
+            numbers = (int(g[5]), int(g[6], 16), int(g[7], 16), *(int(x) for x in g[8:13]))
+            samples.append((int(g[0]), time_us, g[3], g[4], g[13], numbers))
     return samples
 
 
@@ -430,10 +431,14 @@ def write_files(name: str, out: Path) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--data", type=Path, help="the folder of the whole runs")
     parser.add_argument("--check", action="store_true", help="compare instead of writing")
-    parser.add_argument("--unpack", metavar="RUN", choices=sorted(KEPT_S), help="write a run's files")
+    parser.add_argument(
+        "--unpack", metavar="RUN", choices=sorted(KEPT_S), help="write a run's files"
+    )
     parser.add_argument("--out", type=Path, help="where --unpack writes")
     args = parser.parse_args()
     if args.unpack:
