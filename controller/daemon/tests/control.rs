@@ -368,7 +368,7 @@ async fn a_restarted_switch_clock_starts_everything_anew() {
     let (_, phase) = lab.get("/phases/cut").await;
     assert_eq!(phase["state"], "complete");
     let why = phase["links"][0]["incomplete"].as_str().unwrap();
-    assert!(why.contains("node 10 started anew"), "{why}");
+    assert!(why.contains("node 10 restarted"), "{why}");
 
     lab.traffic.load = 1.0;
     lab.pass(12).await;

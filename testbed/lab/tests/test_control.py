@@ -107,7 +107,7 @@ def estimated(session) -> dict | None:
 
 
 def grow_old(session):
-    """A clock that starts anew is told from late reports by how far back it goes."""
+    """A restarted clock is told from late reports by how far back it goes."""
     wait(session, lambda s: s.link()["now_ns"] > 12e9, "the switch to be some seconds old")
 
 
@@ -137,7 +137,7 @@ def test_every_restart_is_survived_and_the_limit_known_again(lab):
     changes = lab.controller.get("/changes")["changes"]
     assert changes[-1]["reason"] == "restart test"
 
-    # The collector: its flows are numbered anew.
+    # The collector: it renumbers the flows.
     before = status["collectors"][0]["instance"]
     kill(lab, "collector")
     # A capture is never written over.
@@ -158,7 +158,7 @@ def test_every_restart_is_survived_and_the_limit_known_again(lab):
     restarted = time.monotonic()
     lab.start_switch()
     log = lab.run_dir / "logs" / "controller.log"
-    wait(lab, lambda _: "its clock started anew" in log.read_text(), "the new clock")
+    wait(lab, lambda _: "its clock restarted" in log.read_text(), "the new clock")
     link = wait(lab, estimated, "an estimate on the new switch's clock")
     # Nothing is later than the switch is old.
     assert link["now_ns"] / 1e9 <= time.monotonic() - restarted + 1

@@ -107,7 +107,7 @@ impl Phases {
                 if id.node_id == node_id {
                     l.lost = true;
                     l.incomplete = Some(format!(
-                        "the clock of node {node_id} started anew during the phase"
+                        "the clock of node {node_id} restarted during the phase"
                     ));
                 }
             }
