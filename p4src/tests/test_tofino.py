@@ -112,7 +112,7 @@ def test_every_mirror_cut_is_a_multiple_of_4():
 
 
 def test_the_checksum_follows_the_mark():
-    """lower_checksum against the header sum computed anew, for every checksum."""
+    """lower_checksum against the recomputed header sum, for every checksum."""
     text = code(SOURCE_DIR / "tna" / "egress.p4")
     table = re.search(r"table lower_checksum {(.*?)^    }", text, re.S | re.M)[1]
     entries = re.findall(r"\((\d), (\w+)\): (\w+)\((\w*)\);", table)

@@ -93,7 +93,7 @@ class FragmentsAreSampledAlike(Watched):
 
 
 class Options(Watched):
-    """Real ports behind options; the report repeats the options."""
+    """Real ports after options; the report repeats the options."""
 
     def runTest(self):
         self.watch({"src_port": 1000, "dst_port": 2000}, priority=20)

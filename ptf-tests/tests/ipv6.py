@@ -90,7 +90,7 @@ class OtherProtocols(Watched6):
 
 
 class Extensions(Watched6):
-    """The real protocol and ports behind extension headers, which the report
+    """The real protocol and ports after extension headers, which the report
     repeats."""
 
     def runTest(self):

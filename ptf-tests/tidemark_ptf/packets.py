@@ -72,7 +72,7 @@ def _ipv6(src, dst, traffic_class, extensions) -> Packet:
 
 
 def tcp6(src=1, dst=2, frame_bytes=200, ecn=0, extensions=(), **fields) -> Packet:
-    """A TCP segment over IPv6, behind these extension headers."""
+    """A TCP segment over IPv6, after these extension headers."""
     fields = {"sport": 1000, "dport": 2000, "seq": 12345, "ack": 67890, "flags": "A"} | fields
     return _sized(_ipv6(src, dst, ecn, extensions) / TCP(**fields), frame_bytes)
 

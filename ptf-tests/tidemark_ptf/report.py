@@ -97,7 +97,7 @@ def _inner_bytes(p, remaining: int) -> int:
     inner = remaining
     if p.length_words != TO_THE_END:
         inner = 4 * (p.length_words - 2 - p.metadata_length_words)
-    # Up to three bytes behind the last report belong to it: some switches round
+    # Up to three bytes after the last report belong to it: some switches round
     # its length down.
     if remaining - inner < 4:
         inner = remaining
@@ -243,7 +243,7 @@ def reports(packet: Packet):
 
 
 def inner_fields(packet: Packet) -> dict:
-    """Addresses, protocol behind extension headers, ports and TCP numbers of an
+    """Addresses, protocol after extension headers, ports and TCP numbers of an
     inner packet; what it does not have is left out."""
     ip = packet.getlayer(IP) or packet.getlayer(IPv6)
     if ip is None:
@@ -252,9 +252,9 @@ def inner_fields(packet: Packet) -> dict:
     layer = ip.payload
     while isinstance(ip, IPv6) and "nh" in layer.fields:
         protocol = layer.nh
-        # Scapy does not look behind an authentication header.
-        behind = {6: TCP, 17: UDP}.get(protocol) if isinstance(layer, AH) else None
-        layer = behind(raw(layer.payload)) if behind else layer.payload
+        # Scapy does not look past an authentication header.
+        next_layer = {6: TCP, 17: UDP}.get(protocol) if isinstance(layer, AH) else None
+        layer = next_layer(raw(layer.payload)) if next_layer else layer.payload
     fields = {"src": ip.src, "dst": ip.dst, "protocol": protocol}
     if isinstance(layer, TCP):
         fields |= {k: getattr(layer, k) for k in ("sport", "dport", "seq", "ack")}

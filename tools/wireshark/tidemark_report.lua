@@ -153,7 +153,7 @@ local function add_inner(kind, tree, tvb, pinfo)
   pinfo.cols.protocol = "Tidemark"
 end
 
--- One individual report at `at`; returns the offset behind it, nil to stop.
+-- One individual report at `at`; returns the offset after it, nil to stop.
 local function add_individual(tvb, at, pinfo, root, words)
   local finish = tvb:len()
   local length = tvb(at + 1, 1):uint()
@@ -162,7 +162,7 @@ local function add_individual(tvb, at, pinfo, root, words)
     root:add_proto_expert_info(e.short)
     return nil
   end
-  -- Up to three bytes behind the last report belong to it.
+  -- Up to three bytes after the last report belong to it.
   if finish - stop < 4 then stop = finish end
 
   local tree = root:add(report, tvb(at, stop - at), "Individual report")
@@ -188,15 +188,15 @@ local function add_individual(tvb, at, pinfo, root, words)
     tree:add(f.domain_bits, tvb(at + 8, 2))
     tree:add(f.domain_status, tvb(at + 10, 2))
     local bits = tvb(at + 4, 2):uint()
-    local behind = add_items(metadata, bits, tree, tvb, at + 12, inner)
-    if behind ~= nil and tvb(at + 6, 2):uint() == DOMAIN_TIDEMARK then
-      behind = add_items(domain_metadata, tvb(at + 8, 2):uint(), tree, tvb, behind, inner)
+    local after = add_items(metadata, bits, tree, tvb, at + 12, inner)
+    if after ~= nil and tvb(at + 6, 2):uint() == DOMAIN_TIDEMARK then
+      after = add_items(domain_metadata, tvb(at + 8, 2):uint(), tree, tvb, after, inner)
     end
-    if behind == nil then
+    if after == nil then
       tree:add_proto_expert_info(e.short)
       return nil
     end
-    if behind < inner then tree:add(f.unknown, tvb(behind, inner - behind)) end
+    if after < inner then tree:add(f.unknown, tvb(after, inner - after)) end
     -- Ports, queue, both times: as Tidemark's reports of forwarded packets have.
     if bit.band(bits, 0x5C00) == 0x5C00 and bit.band(bits, 0xA000) == 0 then
       local residence = tvb(at + 28, 8):uint64() - tvb(at + 20, 8):uint64()

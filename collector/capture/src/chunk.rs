@@ -27,7 +27,7 @@ const LEAST_COMPRESSED: usize = 64;
 /// Pages stored as they are after one that hardly became smaller.
 const PAGES_UNCOMPRESSED: u32 = 7;
 
-/// See the module.
+/// The column's values since the last page, and the pages made of them.
 pub struct Chunk {
     descr: ColumnDescPtr,
     layout: Layout,
@@ -142,7 +142,7 @@ impl Chunk {
         }
     }
 
-    /// Puts the values behind the levels in `press.plain`.
+    /// Appends the values to the levels in `press.plain`.
     fn encode(&mut self, press: &mut Press) -> Encoding {
         let bits = &self.values.bits;
         let out = &mut press.plain;

@@ -58,7 +58,7 @@ fn delta_of(values: &[u64], signed: impl Fn(u64) -> i64, out: &mut Vec<u8>) {
         let used = differences.get(..block.len()).unwrap_or_default();
         let least = used.iter().copied().min().unwrap_or(0);
         zigzag(least, out);
-        // A miniblock is packed whole; what lies behind the last value is not read.
+        // A miniblock is packed whole; what follows the last value is not read.
         let mut above = [0u64; BLOCK];
         for (a, &d) in above.iter_mut().zip(used) {
             *a = d.wrapping_sub(least) as u64;
@@ -178,7 +178,7 @@ fn packed(values: &[u32], width: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// Numbers of dictionary entries, behind the width of each.
+/// Width of a dictionary index, then the indexes.
 pub fn indexes(numbers: &[u32], entries: usize, out: &mut Vec<u8>) -> Encoding {
     let width = width_of(entries.saturating_sub(1) as u64).max(1);
     out.push(width as u8);
@@ -186,7 +186,7 @@ pub fn indexes(numbers: &[u32], entries: usize, out: &mut Vec<u8>) -> Encoding {
     Encoding::RLE_DICTIONARY
 }
 
-/// PLAIN: one value behind the other, `narrow` ones in four bytes.
+/// PLAIN: the values one after another, `narrow` ones in four bytes.
 pub fn plain(bits: &[u64], narrow: bool, out: &mut Vec<u8>) {
     for b in bits {
         let bytes = b.to_le_bytes();

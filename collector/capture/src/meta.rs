@@ -14,7 +14,7 @@ pub const FORMAT: u32 = 1;
 /// Its name in the directory.
 pub const FILE: &str = "capture.json";
 
-/// See the module.
+/// The contents of `capture.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CaptureMeta {
     pub format: u32,

@@ -235,7 +235,7 @@ impl CaptureWriter {
         }
     }
 
-    /// Has `capture.json` written anew.
+    /// Asks the thread to write `capture.json` again.
     pub fn write_meta(&mut self) {
         let meta = Box::new(self.meta.clone());
         self.send(Message::Meta(meta));

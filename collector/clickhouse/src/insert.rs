@@ -101,8 +101,8 @@ fn make_rollups(client: &Client, name: &BatchName) -> Result<(), CallError> {
     Ok(())
 }
 
-/// One attempt; see the module. `doubtful`: an attempt before this one may have
-/// been carried out.
+/// One attempt to insert a batch. `doubtful`: the server may have carried out an
+/// earlier attempt, so the rows are counted first.
 ///
 /// # Errors
 /// The call that failed; the batch is doubtful from then on, unless the server

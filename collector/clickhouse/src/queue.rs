@@ -29,7 +29,7 @@ struct State {
     deadline: Option<Instant>,
 }
 
-/// See the module.
+/// The queue of batches; the writer and the inserters share it.
 #[derive(Default)]
 pub struct Queue {
     state: Mutex<State>,

@@ -32,7 +32,7 @@ pub(crate) struct Message {
     pub unix_minus_rx_ns: i64,
 }
 
-/// See the module.
+/// The sink of rows; it owns the threads of the writer and the inserters.
 pub struct ClickHouseSink {
     sender: Option<SyncSender<Message>>,
     writer: Option<JoinHandle<()>>,

@@ -121,7 +121,7 @@ impl Spool {
     /// Writes a batch; it has its name when it is complete.
     ///
     /// # Errors
-    /// Those of the disk; nothing is left behind then.
+    /// Those of the disk; the file is removed then.
     pub fn put(
         &self,
         name: BatchName,

@@ -37,7 +37,7 @@ struct Shared {
     failure: Mutex<Option<String>>,
 }
 
-/// See the module.
+/// The counters. A clone counts into the same ones.
 #[derive(Clone, Debug, Default)]
 pub struct SinkStats(Arc<Shared>);
 

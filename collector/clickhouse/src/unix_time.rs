@@ -19,7 +19,7 @@ struct Node {
     last_ns: u64,
 }
 
-/// See the module.
+/// For each node, what to add to its clock to get the time of day.
 #[derive(Default)]
 pub struct UnixTime(BTreeMap<u32, Node>);
 
@@ -48,7 +48,7 @@ impl UnixTime {
         self.0.get(&node_id).map_or(0, |n| n.shown_ns)
     }
 
-    /// The node's clock began anew.
+    /// The node's clock restarted.
     pub fn restart(&mut self, node_id: u32) {
         self.0.remove(&node_id);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The cards of the programs behind *Updating the Theory of Buffer Sizing*
+//! The cards of the programs of *Updating the Theory of Buffer Sizing*
 //! (`brucespang/ifip21-buffer-sizing`): 43 bytes of UDP payload, a header of 31
 //! and 12 of padding. They are no telemetry reports: no version, no sequence
 //! number, no length of the packet; the timestamp is always 0.

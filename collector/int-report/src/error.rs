@@ -17,11 +17,11 @@ pub enum DecodeError {
     },
     #[error("group header without any individual report")]
     NoReport,
-    #[error("report at byte {offset} reaches to byte {end}, behind the end of the UDP payload")]
+    #[error("report at byte {offset} reaches to byte {end}, beyond the end of the UDP payload")]
     ReportBeyondEnd { offset: usize, end: usize },
     #[error("report at byte {offset} is too short for its fixed contents")]
     ShortReport { offset: usize },
-    #[error("metadata of the report at byte {offset} reaches behind the end of the report")]
+    #[error("metadata of the report at byte {offset} reaches beyond the end of the report")]
     MetadataBeyondReport { offset: usize },
     #[error("report at byte {offset} announces more metadata than its metadata length holds")]
     MetadataTooShort { offset: usize },

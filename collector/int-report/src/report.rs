@@ -66,7 +66,7 @@ impl Report<'_> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Inner<'a> {
     /// From the header that `kind` names; may be cut anywhere, may have up to 3
-    /// bytes of padding behind it.
+    /// bytes of padding after it.
     pub packet: &'a [u8],
     pub kind: InnerKind,
 }

@@ -53,7 +53,7 @@ pub(crate) fn decode<'a>(
             });
         };
         // switch-p4-16 rounds the length down: up to 3 bytes of the last inner
-        // packet lie behind it.
+        // packet follow it.
         if next.len() < 4 {
             (contents, next) = (after, &[]);
         }
@@ -69,7 +69,7 @@ pub(crate) fn decode<'a>(
     Ok(count)
 }
 
-/// One individual report; `contents` is all behind its first word.
+/// One individual report; `contents` is everything after its first word.
 #[inline(always)]
 fn individual<'a>(
     template: &Report<'_>,

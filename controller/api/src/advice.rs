@@ -251,7 +251,7 @@ pub struct Curve {
     pub node: u32,
     /// Egress port.
     pub port: u32,
-    /// Limit in force in the estimate behind the curve, bytes.
+    /// Limit in force in the estimate that the curve comes from, bytes.
     pub limit_bytes: Option<f64>,
     /// Points, ascending.
     pub points: Vec<CurvePoint>,

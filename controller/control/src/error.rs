@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Why a limit is not changed.
 
-/// What a guard rail says, with the field of the request or the concept behind
-/// it.
+/// The message of a guard rail, with the field of the request or the concept that
+/// it is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// Field or concept: `bytes`, `telemetry`, `interval`, `mode`, `advice`.

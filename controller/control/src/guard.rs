@@ -2,7 +2,7 @@
 //! Guard rails: when a limit may not be changed, and to what.
 //!
 //! Range and step hold for values; frequency, staleness and report loss for the
-//! evidence behind an advice.
+//! evidence of an advice.
 
 use crate::error::Refusal;
 use crate::settings::Settings;

@@ -5,7 +5,7 @@
 //! `TIDEMARK_RUNS=DIR` the runs in that directory; `-- --wrong` lists the flows
 //! that are classed wrong, `-- --sampled` adds a passive view of one packet in 8,
 //! `-- --spans` has the worst of all spans of 20 s instead, `-- --advice` what is
-//! advised, and foretold for the limits (packets) that follow.
+//! advised, and predicted for the limits (packets) that follow.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
 
 #[path = "../tests/truth/mod.rs"]
@@ -60,7 +60,7 @@ fn spans(name: &str, view: View, r: &Run) {
     );
 }
 
-/// What is advised, and what is foretold of other limits.
+/// What is advised, and what is predicted for other limits.
 fn advice(name: &str, view: View, e: &LinkEstimate) {
     let m = e.measured();
     let packets: Vec<f64> = std::env::args().filter_map(|a| a.parse().ok()).collect();

@@ -59,14 +59,14 @@ impl Estimator {
         self.links.insert(link, info);
     }
 
-    /// Forgets everything seen (a restarted collector numbers flows anew); what
+    /// Forgets everything seen (a restarted collector renumbers the flows); what
     /// is configured stays.
     pub fn reset(&mut self) {
         self.store = Store::default();
         self.last_expiry_ns = 0;
     }
 
-    /// Forgets what was seen at a node whose clock started anew: its records
+    /// Forgets what was seen at a node whose clock restarted: its records
     /// would lie in the future of those that come now.
     pub fn forget_node(&mut self, node_id: u32) {
         self.store.forget_node(node_id);

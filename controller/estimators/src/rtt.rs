@@ -122,7 +122,7 @@ const ALONE_S: f64 = 1.5;
 const LEAST_REPAIRS: usize = 2;
 
 /// Least time from a drop here to the next retransmission, without the queueing
-/// delays of the packet behind the dropped one and of the retransmission.
+/// delays of the packet after the dropped one and of the retransmission.
 /// Seconds and relative error.
 fn retransmission(flow: &FlowWindow<'_>) -> Option<(f64, f64)> {
     let mut least = f64::INFINITY;
@@ -135,11 +135,11 @@ fn retransmission(flow: &FlowWindow<'_>) -> Option<(f64, f64)> {
             continue;
         }
         let after = flow.history.partition_point(|r| r.start_ns < drop);
-        let behind = flow.history.get(after..).unwrap_or_default();
-        let Some(next) = behind.iter().find(|r| r.packets > 0) else {
+        let later = flow.history.get(after..).unwrap_or_default();
+        let Some(next) = later.iter().find(|r| r.packets > 0) else {
             continue;
         };
-        let Some(again) = behind.iter().find(|r| r.retransmitted_packets > 0) else {
+        let Some(again) = later.iter().find(|r| r.retransmitted_packets > 0) else {
             continue;
         };
         let middle_ns = again.start_ns + again.duration_ns / 2;

@@ -133,7 +133,7 @@ impl Store {
         self.info.insert(info.flow_id, info);
     }
 
-    /// Forgets what is dated by the clock of a node that started anew. What is
+    /// Forgets what is dated by the clock of a node that restarted. What is
     /// known of flows stays: their numbers are the collector's, not the node's.
     pub fn forget_node(&mut self, node_id: u32) {
         self.links.retain(|id, _| id.node_id != node_id);

@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::Instant;
 use tidemark_rows::{FlatEvent, NamedProbe, PostcardRow, ProbeRow};
 
-/// See the module.
+/// The state of that thread: one open file per table.
 pub(super) struct WriterThread {
     give_back: SyncSender<Vec<PostcardRow>>,
     dir: PathBuf,

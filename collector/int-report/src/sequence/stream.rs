@@ -10,7 +10,7 @@ pub enum Outcome {
     InOrder,
     /// `lost` numbers were skipped (some may still arrive late).
     Gap { lost: u32 },
-    /// Arrived behind a higher number; no longer counted as lost.
+    /// Arrived after a higher number; no longer counted as lost.
     Late,
     /// Seen before.
     Duplicate,
@@ -27,7 +27,7 @@ pub struct Counts {
     pub received: u64,
     /// Numbers skipped and not arrived since.
     pub lost: u64,
-    /// Arrived behind a higher number.
+    /// Arrived after a higher number.
     pub late: u64,
     pub duplicate: u64,
     pub stale: u64,

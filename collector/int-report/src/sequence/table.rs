@@ -14,7 +14,7 @@ pub struct StreamKey {
     pub exporter: IpAddr,
     pub node_id: u32,
     pub hw_id: u8,
-    /// A node that changes its report version numbers anew.
+    /// A node that changes its report version starts a new numbering.
     pub sequence_bits: u8,
 }
 

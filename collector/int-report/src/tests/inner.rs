@@ -60,7 +60,7 @@ fn ipv4_fragments() {
     .unwrap();
     assert!(first.fragment);
     assert_eq!((first.src_port, first.payload_bytes), (40000, 1460));
-    // A later one: the bytes behind the IP header are payload.
+    // A later one: the bytes after the IP header are payload.
     let later = parse(
         InnerKind::Ipv4,
         &format!("450005dc 000000b9 40060000 0a000001 0a000002 {TCP}"),

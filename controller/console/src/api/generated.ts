@@ -214,7 +214,7 @@ export type CongestionControl = 'reno' | 'cubic' | 'bbr' | 'scalable' | 'unknown
 
 /** Predicted outcome over the buffer size. */
 export interface Curve {
-  /** Limit in force in the estimate behind the curve, bytes. */
+  /** Limit in force in the estimate that the curve comes from, bytes. */
   limit_bytes: number | null;
   /** Node id of the switch. */
   node: number;

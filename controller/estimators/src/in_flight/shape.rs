@@ -29,7 +29,7 @@ pub(crate) struct Shape {
     /// Segments by which the window grows per RTT while nothing is lost; `None`
     /// when no stretch without a loss was long enough.
     pub growth: Option<f64>,
-    /// Round trips behind `growth`.
+    /// Round trips that `growth` is measured over.
     pub growth_rtts: f64,
 }
 

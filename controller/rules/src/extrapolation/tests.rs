@@ -373,7 +373,7 @@ fn with_bbr() -> Traffic {
 
 /// Traffic on real TCP: 8.5, 9.3 and 10.3 % at 312, 156 and 78 kB, with a
 /// utilisation of 99.0, 98.9 and 98.6 %. Without regard to BBR, 16 and 27 % and
-/// 92 and 86 % were foretold.
+/// 92 and 86 % were predicted.
 #[test]
 fn bbr_stays_what_it_is() {
     let m = with_bbr();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The windows behind what arrivals met.
+//! The windows that follow from the occupancy met by arrivals.
 
 use super::window_peak::{ALL_AT_ONCE, FULL, Peak};
 use crate::traffic::Occupancy;
@@ -23,7 +23,7 @@ pub(super) struct Means {
     pub queue_bdp: f64,
 }
 
-/// The windows behind the occupancy met by arrivals. Time is counted in services
+/// The windows that explain the occupancy met by arrivals. Time is counted in services
 /// per arrival: every arrival stands for one, and 1/utilisation − 1 of idle time
 /// is spread over those that met least.
 pub(super) fn samples(

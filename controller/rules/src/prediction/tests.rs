@@ -160,7 +160,7 @@ fn what_bbr_leaves_unused_is_not_the_buffers() {
     assert!(a.limit_bytes.unwrap() >= 124_500, "{:#?}", a.reasons);
 }
 
-/// A few drops more than the formula expects raise what is foretold, none at all
+/// A few drops more than the formula expects raise what is predicted, none at all
 /// do not lower it.
 #[test]
 fn few_drops_are_weighed_against_the_formula() {
@@ -169,7 +169,7 @@ fn few_drops_are_weighed_against_the_formula() {
     let formula = predict(&m, 63_000.0).unwrap().loss_rate.value;
     // In 10 s.
     let arrivals = 10.0 * 50e6 / 8.0 / 1500.0;
-    let mut foretold = |drops: u64| {
+    let mut predicted = |drops: u64| {
         m.observed = Some(Observed {
             utilisation: 1.0,
             loss_rate: drops as f64 / arrivals,
@@ -181,8 +181,8 @@ fn few_drops_are_weighed_against_the_formula() {
         });
         predict(&m, 63_000.0).unwrap().loss_rate
     };
-    assert_eq!(foretold(0).value, formula);
-    let p = foretold(15);
+    assert_eq!(predicted(0).value, formula);
+    let p = predicted(15);
     assert!(
         p.value > 1.2 * formula && p.value < 15.0 / arrivals,
         "{p:?}"

@@ -304,7 +304,7 @@ def test_reconcile(entities, port):
     request.config.p4_device_config = program + b"\n"
     client.stub.SetForwardingPipelineConfig(request)
     answer = port.mark()
-    assert (answer["path"], answer["seen"]) == (7, 1), "entries stay, registers begin anew"
+    assert (answer["path"], answer["seen"]) == (7, 1), "entries stay, registers are reset"
     request.config.p4_device_config = program + b"\n"
     client.stub.SetForwardingPipelineConfig(request)
     assert port.mark()["seen"] == 2, "the same program goes on"

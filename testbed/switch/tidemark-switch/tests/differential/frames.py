@@ -64,7 +64,7 @@ def internet(r: random.Random) -> bytes:
 
 
 def damaged(r: random.Random, f: bytes) -> bytes:
-    """Cut, or with bytes changed behind the addresses."""
+    """Cut, or with bytes changed after the addresses."""
     if r.random() < 0.5:
         return f[: r.randint(14, len(f))]
     out = bytearray(f)

@@ -180,7 +180,7 @@ fn longest(levels: &[Level], key: &mut [u64]) -> Option<u32> {
 }
 
 impl Rows {
-    /// Behind those that are as good.
+    /// After those that are as good.
     fn insert(&mut self, slot: u32, key: &mut Packed, rank: i64) {
         let at = self.rows.partition_point(|r| r.rank <= rank);
         let ranges = std::mem::take(&mut key.ranges);
