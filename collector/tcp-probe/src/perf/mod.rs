@@ -13,7 +13,7 @@ mod tracefs;
 
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
@@ -29,7 +29,7 @@ pub use options::Options;
 
 /// How often the kernel is asked what was lost: records tell too, but only once
 /// there is room for them.
-const ASK_LOST: Duration = Duration::from_secs(1);
+const ASK_LOST_NS: u64 = 1_000_000_000;
 /// A CPU needs at most this long from stamping a record to making it visible.
 const IN_FLIGHT_NS: u64 = 500_000;
 
@@ -58,7 +58,8 @@ pub struct PerfReader {
     /// Read but not given out yet, see [`PerfReader::drain`].
     held: Vec<Event>,
     counts: Counts,
-    asked_lost: Instant,
+    /// On the clock that stamps the records.
+    asked_lost_ns: u64,
 }
 
 impl PerfReader {
@@ -107,7 +108,7 @@ impl PerfReader {
             scratch: Vec::with_capacity(256),
             held: Vec::new(),
             counts: Counts::default(),
-            asked_lost: Instant::now(),
+            asked_lost_ns: options.clock.stamped().now_ns(),
         })
     }
 
@@ -163,7 +164,7 @@ impl PerfReader {
     }
 
     fn ask_lost(&mut self) {
-        self.asked_lost = Instant::now();
+        self.asked_lost_ns = self.clock.stamped().now_ns();
         if !self.rings.iter().all(|cpu| cpu.tells_lost) {
             return;
         }
@@ -209,7 +210,8 @@ impl PerfReader {
         }
         // A merge of one ascending run per CPU.
         self.held.sort_by_key(Event::time_ns);
-        if self.asked_lost.elapsed() >= ASK_LOST {
+        let now_ns = self.clock.stamped().now_ns();
+        if now_ns.saturating_sub(self.asked_lost_ns) >= ASK_LOST_NS {
             self.ask_lost();
         }
     }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use int_report::FlowKey;
 
-use super::LineError;
+use super::error::LineError;
 use super::scan::{decimal, number};
 use crate::event::flow;
 

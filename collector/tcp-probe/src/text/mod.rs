@@ -5,43 +5,17 @@
 //! `sock_cookie`, `skbaddr`, …) and those to come do not matter; `data_len` was
 //! once called `length`. Numbers may be decimal or, with `0x`, hexadecimal.
 
+mod error;
 mod fast_path;
 mod fields;
 mod scan;
 
 use int_report::FlowKey;
-use thiserror::Error;
 
 use crate::event::{CongStateEvent, Event, RetransmitEvent, Sample, flow};
 use fields::{SocketEnds, tokens};
 
-/// Why a line of one of the known tracepoints could not be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub enum LineError {
-    /// The time stamp cannot be read.
-    #[error("time stamp is not `seconds.fraction`")]
-    BadTime,
-    /// A field is missing.
-    #[allow(missing_docs)]
-    #[error("field `{field}` is missing")]
-    Missing { field: &'static str },
-    /// A field has no readable value.
-    #[allow(missing_docs)]
-    #[error("field `{field}` has a bad value")]
-    BadValue { field: &'static str },
-}
-
-impl LineError {
-    /// A fixed word for this reason, for use as a metric label.
-    #[must_use]
-    pub fn label(&self) -> &'static str {
-        match self {
-            Self::BadTime => "bad_time",
-            Self::Missing { .. } => "missing_field",
-            Self::BadValue { .. } => "bad_value",
-        }
-    }
-}
+pub use error::LineError;
 
 /// Parses one line. `None` for comments, empty lines, other tracepoints and
 /// notices such as `CPU:1 [LOST 12 EVENTS]` (see [`lost_events`]).
