@@ -5,7 +5,7 @@
 #![no_main]
 
 use int_report::encode::encode;
-use int_report::{Report, decode, parse_inner, peek_header, usual};
+use int_report::{Report, decode, fast_path, parse_inner, peek_header};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let _ = peek_header(data);
@@ -14,10 +14,10 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         let _ = parse_inner(&r.inner);
         reports.push(r);
     });
-    if let Some(usual) = usual(data) {
+    if let Some(fast) = fast_path(data) {
         assert_eq!(result, Ok(1));
-        assert_eq!(usual.report(), reports[0]);
-        assert_eq!(Ok(usual.inner()), parse_inner(&reports[0].inner));
+        assert_eq!(fast.report(), reports[0]);
+        assert_eq!(Ok(fast.inner()), parse_inner(&reports[0].inner));
     }
     if let Ok(n) = result {
         assert_eq!(n, reports.len());

@@ -43,8 +43,6 @@ mod v2;
 
 pub use error::{DecodeError, InnerError};
 pub use fast_path::{FastPath, fast_path};
-// The names that the pipeline still calls them by.
-pub use fast_path::{FastPath as Usual, fast_path as usual};
 pub use flow::FlowKey;
 pub use header::{StreamHeader, peek_header};
 pub use inner::{InnerPacket, parse_inner};

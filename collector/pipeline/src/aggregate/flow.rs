@@ -62,7 +62,7 @@ impl FlowTotals {
         } else {
             self.packets += 1;
             self.ip_bytes += u64::from(row.ip_bytes);
-            self.wire_bytes += u64::from(row.ip_bytes + row.wire_overhead_bytes);
+            self.wire_bytes += u64::from(row.ip_bytes) + u64::from(row.wire_overhead_bytes);
             self.payload_bytes += u64::from(row.payload_bytes);
             let delay_ns = row.egress_ns.saturating_sub(row.ingress_ns);
             self.delay_sum_ns = self.delay_sum_ns.saturating_add(delay_ns);

@@ -2,6 +2,7 @@
 //! Interval records from rows. The result depends on the rows and their order
 //! alone, so that a replayed capture gives what was sent live.
 
+mod config;
 mod flow;
 mod flows;
 mod histogram;
@@ -10,6 +11,7 @@ mod link;
 mod links;
 mod node;
 mod open;
+mod out_of_window;
 
 use crate::rows::{Event, EventRow, FlowRow, PostcardRow, ProbeRow};
 use node::NodeIntervals;
@@ -19,41 +21,11 @@ use tidemark_proto::telemetry::{
     CongestionState, FlowEvent, FlowInfo, FlowKey, Retransmit, Update, flow_event,
 };
 
+pub use config::AggregateConfig;
+pub use out_of_window::OutOfWindow;
+
 /// Flows, events and clocks are handed on at once when so many have gathered.
 const MAX_GATHERED: usize = 4096;
-
-/// What decides how rows become interval records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct AggregateConfig {
-    /// Length of an interval.
-    pub interval_ns: u64,
-    /// How much later than a younger row a row may come and still count in its
-    /// own interval.
-    pub reorder_ns: u64,
-    /// Intervals are handed on when at least this much is complete.
-    pub publish_ns: u64,
-}
-
-impl From<&crate::Config> for AggregateConfig {
-    fn from(c: &crate::Config) -> Self {
-        Self {
-            interval_ns: u64::from(c.interval_ms.max(1)) * 1_000_000,
-            reorder_ns: u64::from(c.reorder_ms) * 1_000_000,
-            publish_ns: u64::from(c.publish_ms) * 1_000_000,
-        }
-    }
-}
-
-/// Rows that could not be counted in the interval they belong to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OutOfWindow {
-    /// Too late: counted in the oldest open interval.
-    pub late: u64,
-    /// Too far ahead: counted in the youngest open interval.
-    pub ahead: u64,
-    /// Of egress queues beyond the bound per node: not counted.
-    pub links_refused: u64,
-}
 
 /// Builds interval records.
 #[derive(Debug)]

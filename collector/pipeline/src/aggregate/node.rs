@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is counted at one node.
 
+use super::config::AggregateConfig;
 use super::interval::LinkIndex;
 use super::links::Links;
 use super::open::{CachedInterval, OpenIntervals};
-use super::{AggregateConfig, OutOfWindow};
+use super::out_of_window::OutOfWindow;
 use crate::rows::{PostcardRow, ProbeRow};
 use tidemark_proto::telemetry::{Drop, Update, Watermark};
 

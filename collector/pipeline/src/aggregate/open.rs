@@ -2,9 +2,10 @@
 //! The open intervals of one node: consecutive ones, from the oldest that may
 //! still change.
 
+use super::config::AggregateConfig;
 use super::interval::Interval;
 use super::link::Span;
-use super::{AggregateConfig, OutOfWindow};
+use super::out_of_window::OutOfWindow;
 use crate::accounting::MAX_TIME_NS;
 use std::collections::VecDeque;
 

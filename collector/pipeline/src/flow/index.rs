@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The index of the flow table: from a five-tuple to the slot of its flow.
 
-use int_report::{FlowKey, Usual};
+use int_report::{FastPath, FlowKey};
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
 
@@ -29,7 +29,7 @@ impl PackedKey {
 
     /// Key of a report on the fast path, without building the five-tuple.
     #[inline(always)]
-    pub fn of_fast_path(report: &Usual<'_>) -> Self {
+    pub fn of_fast_path(report: &FastPath<'_>) -> Self {
         Self(report.addresses(), u64::from(report.ports()) << 8 | 6)
     }
 

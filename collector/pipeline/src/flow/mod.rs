@@ -7,16 +7,19 @@
 
 mod at_port;
 mod handshake;
+mod hint;
 mod index;
 mod packet;
 mod sample;
 mod segment;
 mod state;
+mod syn;
 mod table;
 
 pub(crate) use at_port::{Arrival, FlowAtPort, Waiting};
+pub(crate) use hint::FlowHint;
 pub(crate) use index::PackedKey;
 pub(crate) use sample::NewSample;
 pub(crate) use segment::Segment;
 pub(crate) use state::{Flow, SampleState};
-pub(crate) use table::{FlowHint, FlowTable};
+pub(crate) use table::FlowTable;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a tcp_probe sample tells of its flow.
 
+use super::hint::FlowHint;
 use super::state::SampleState;
-use super::table::{FlowHint, FlowTable};
+use super::table::FlowTable;
 use crate::stats::Stats;
 use tcp_probe::Sample;
 

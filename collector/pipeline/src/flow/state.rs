@@ -3,8 +3,8 @@
 //! its segments at each port that reports it.
 
 use super::at_port::FlowAtPort;
-use super::handshake::Syn;
 use super::index::PackedKey;
+use super::syn::Syn;
 use crate::prefetch;
 use crate::ring::Ring;
 use int_report::FlowKey;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! All flows, bounded in number.
 
+use super::hint::FlowHint;
 use super::index::{Index, PackedKey};
 use super::state::Flow;
 use crate::prefetch;
@@ -11,13 +12,6 @@ const SCAN: usize = 64;
 
 /// The part of a flow that each packet and sample needs.
 const PREFETCHED_BYTES: usize = 384;
-
-/// Where a flow probably is, from a look ahead of its turn.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct FlowHint {
-    pub slot: u32,
-    key: PackedKey,
-}
 
 /// Flows by five-tuple. When full, the longest idle of the next few goes.
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 
 mod events;
 mod periodic;
+mod timers;
 
 use crate::accounting::{Accepted, Accounting, Packet};
 use crate::aggregate::AggregateConfig;
@@ -15,8 +16,8 @@ use crate::rows::{Event, FlowRow, Sink};
 use crate::stats::Stats;
 use crate::wire::{Contents, Datagram, Received, Stage, Staged};
 use int_report::{DecodeError, Report, parse_inner};
-use periodic::Timers;
 use std::net::IpAddr;
+use timers::Timers;
 
 /// From datagrams and tcp_probe events to rows and interval records.
 ///

@@ -16,16 +16,6 @@ const IDLE_MARGIN_NS: u64 = 300_000_000;
 /// And are at least this far apart.
 const IDLE_STEP_NS: u64 = 50_000_000;
 
-/// Time as the pipeline was told it, and what is due next.
-#[derive(Debug, Default)]
-pub(super) struct Timers {
-    /// Latest time of the collector's clock.
-    pub now_rx_ns: u64,
-    pub unix_minus_rx_ns: i64,
-    next_clock_ns: u64,
-    next_publish_ns: u64,
-}
-
 impl<S: Sink> Pipeline<S> {
     /// Tells the time of the collector's clock; call it a few times a second.
     pub fn advance(&mut self, now_rx_ns: u64) {

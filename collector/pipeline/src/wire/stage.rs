@@ -14,7 +14,7 @@
 use super::Datagram;
 use crate::flow::{FlowHint, FlowTable, PackedKey};
 use crate::prefetch::distance;
-use int_report::{DecodeError, InnerError, InnerPacket, Report, Usual, parse_inner, usual};
+use int_report::{DecodeError, FastPath, InnerError, InnerPacket, Report, fast_path, parse_inner};
 use std::net::IpAddr;
 
 /// Reports on the slow path that end a stage early: a datagram may hold
@@ -41,7 +41,7 @@ pub(crate) struct Staged<'a> {
 #[derive(Clone, Copy)]
 pub(crate) enum Contents<'a> {
     /// One report, read at fixed places.
-    FastPath(Usual<'a>),
+    FastPath(FastPath<'a>),
     /// Reports `start..end` of the stage's list; `error` says why decoding
     /// stopped before the end of the datagram.
     Decoded {
@@ -75,7 +75,7 @@ impl<'a> Stage<'a> {
             let Some(datagram) = datagrams.next() else {
                 return false;
             };
-            let (contents, hint) = match usual(datagram.payload) {
+            let (contents, hint) = match fast_path(datagram.payload) {
                 Some(fast) => (
                     Contents::FastPath(fast),
                     flows.look_ahead(PackedKey::of_fast_path(&fast)),
