@@ -1,101 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Writes a capture on a thread of its own, behind a bounded queue.
 
+mod message;
+mod options;
+mod stats;
 mod thread;
 
 use crate::error::CaptureError;
 use crate::meta::{CaptureMeta, FILE};
+use message::Message;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
 use thread::WriterThread;
 use tidemark_rows::{Event, EventRow, FlatEvent, PostcardRow, ProbeRow};
+
+pub use options::WriterOptions;
+pub use stats::WriterStats;
 
 /// Rows handed to the thread at once: few enough to be read from the cache still.
 const BATCH_ROWS: usize = 2048;
 /// Batches that may wait for the thread.
 const QUEUE_BATCHES: usize = 256;
-
-/// How files are cut.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WriterOptions {
-    /// Files are completed after so many rows of one table ...
-    pub rotate_rows: usize,
-    /// ... or after this time: what a kill can lose at most.
-    pub rotate_after: Duration,
-    pub zstd_level: i32,
-    /// Wait for the writer instead of losing rows (imports).
-    pub wait_when_full: bool,
-}
-
-impl Default for WriterOptions {
-    fn default() -> Self {
-        Self {
-            rotate_rows: 4_000_000,
-            rotate_after: Duration::from_secs(5),
-            zstd_level: 3,
-            wait_when_full: false,
-        }
-    }
-}
-
-enum Message {
-    Postcards(Vec<PostcardRow>),
-    Probes(Vec<ProbeRow>),
-    /// Names of hosts by their index; of the samples that follow.
-    Hosts(Vec<Arc<str>>),
-    Events(Vec<FlatEvent>),
-    Meta(Box<CaptureMeta>),
-}
-
-impl Message {
-    fn rows(&self) -> u64 {
-        (match self {
-            Self::Postcards(r) => r.len(),
-            Self::Probes(r) => r.len(),
-            Self::Events(r) => r.len(),
-            Self::Meta(_) | Self::Hosts(_) => 0,
-        }) as u64
-    }
-}
-
-#[derive(Debug, Default)]
-struct Shared {
-    written: AtomicU64,
-    lost: AtomicU64,
-    failure: Mutex<Option<String>>,
-}
-
-/// Counters of a writer, readable from other threads.
-#[derive(Clone, Debug, Default)]
-pub struct WriterStats(Arc<Shared>);
-
-impl WriterStats {
-    /// Rows given to Parquet.
-    pub fn written(&self) -> u64 {
-        self.0.written.load(Ordering::Relaxed)
-    }
-
-    /// Rows that found the queue full or the writer stopped.
-    pub fn lost(&self) -> u64 {
-        self.0.lost.load(Ordering::Relaxed)
-    }
-
-    /// Why the writer stopped, if it did.
-    pub fn failure(&self) -> Option<String> {
-        self.0.failure.lock().ok().and_then(|f| f.clone())
-    }
-
-    fn fail(&self, error: &CaptureError) {
-        tracing::error!("capture stopped: {error}");
-        if let Ok(mut f) = self.0.failure.lock() {
-            f.get_or_insert_with(|| error.to_string());
-        }
-    }
-}
 
 /// Takes rows from the pipeline.
 pub struct CaptureWriter {
@@ -242,7 +168,7 @@ impl CaptureWriter {
     }
 
     fn lose(&self, rows: u64) {
-        self.stats.0.lost.fetch_add(rows, Ordering::Relaxed);
+        self.stats.add_lost(rows);
     }
 
     /// False when there was no room or nobody to take it; its rows are counted.

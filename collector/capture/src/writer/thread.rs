@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The thread that gives rows to Parquet and cuts the files.
 
-use super::{Message, WriterOptions, WriterStats};
+use super::message::Message;
+use super::options::WriterOptions;
+use super::stats::WriterStats;
 use crate::error::CaptureError;
 use crate::file::TableWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::time::Instant;
 use tidemark_rows::{FlatEvent, NamedProbe, PostcardRow, ProbeRow};
@@ -77,10 +78,10 @@ impl WriterThread {
                         Message::Meta(meta) => meta.write(&self.dir),
                     };
                     if let Err(e) = result {
-                        self.stats.0.lost.fetch_add(rows, Ordering::Relaxed);
+                        self.stats.add_lost(rows);
                         return Err(e);
                     }
-                    self.stats.0.written.fetch_add(rows, Ordering::Relaxed);
+                    self.stats.add_written(rows);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
