@@ -16,6 +16,7 @@ pub mod column;
 pub mod config;
 pub mod error;
 pub mod insert;
+mod message;
 pub mod queue;
 pub mod schema;
 pub mod server;

@@ -4,6 +4,7 @@
 use crate::client::Client;
 use crate::config::ClickHouseConfig;
 use crate::error::ClickHouseError;
+use crate::message::{Message, Rows};
 use crate::queue::Queue;
 use crate::spool::Spool;
 use crate::stats::{Loss, SinkStats};
@@ -20,17 +21,6 @@ const CHUNK_ROWS: usize = 4096;
 const QUEUE_CHUNKS: usize = 64;
 /// What an attempt under way at the deadline may still take.
 const GRACE: Duration = Duration::from_secs(1);
-
-pub(crate) enum Rows {
-    Postcards(Vec<PostcardRow>),
-    Probes(Vec<NamedProbe>),
-    Events(Vec<FlatEvent>),
-}
-
-pub(crate) struct Message {
-    pub rows: Rows,
-    pub unix_minus_rx_ns: i64,
-}
 
 /// The sink of rows; it owns the threads of the writer and the inserters.
 pub struct ClickHouseSink {
@@ -53,13 +43,17 @@ pub struct ClickHouseSink {
 impl ClickHouseSink {
     /// Starts the threads; what a former start left in the spool is inserted
     /// first. `capture` is the name of this start in the tables (letters, digits
-    /// and `-`).
+    /// and `-`). `unix_s` tells the Unix time, s.
     ///
     /// # Errors
     /// A configuration that cannot be used, or an unusable spool. The server
     /// need not be there.
-    pub fn start(config: &ClickHouseConfig, capture: &str) -> Result<Self, ClickHouseError> {
-        Self::start_as(config, capture, false)
+    pub fn start(
+        config: &ClickHouseConfig,
+        capture: &str,
+        unix_s: fn() -> u64,
+    ) -> Result<Self, ClickHouseError> {
+        Self::start_as(config, capture, unix_s, false)
     }
 
     /// For loads that nobody waits for and that may be repetitions: rows wait
@@ -68,13 +62,18 @@ impl ClickHouseSink {
     ///
     /// # Errors
     /// As [`ClickHouseSink::start`].
-    pub fn start_load(config: &ClickHouseConfig, capture: &str) -> Result<Self, ClickHouseError> {
-        Self::start_as(config, capture, true)
+    pub fn start_load(
+        config: &ClickHouseConfig,
+        capture: &str,
+        unix_s: fn() -> u64,
+    ) -> Result<Self, ClickHouseError> {
+        Self::start_as(config, capture, unix_s, true)
     }
 
     fn start_as(
         config: &ClickHouseConfig,
         capture: &str,
+        unix_s: fn() -> u64,
         wait: bool,
     ) -> Result<Self, ClickHouseError> {
         config.validate()?;
@@ -100,6 +99,7 @@ impl ClickHouseSink {
             spool,
             queue.clone(),
             stats.clone(),
+            unix_s,
             wait,
         );
         let named = |name: &str| std::thread::Builder::new().name(name.to_owned());

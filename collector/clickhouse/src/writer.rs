@@ -6,26 +6,20 @@ use crate::client::Client;
 use crate::config::ClickHouseConfig;
 use crate::error::{CallError, ClickHouseError};
 use crate::insert::{self, Engine, Outcome};
+use crate::message::{Message, Rows};
 use crate::queue::{Queue, Waiting};
 use crate::schema;
-use crate::sink::{Message, Rows};
 use crate::spool::{BatchName, Spool};
 use crate::stats::{Loss, SinkStats};
 use crate::tables::Table;
 use crate::unix_time::UnixTime;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use tidemark_rows::{FlatEvent, NamedProbe, PostcardRow};
 
 /// First pause after a failed attempt.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
-
-fn unix_s() -> u64 {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |d| d.as_secs())
-}
 
 /// Makes batches of rows.
 pub struct Writer {
@@ -34,6 +28,8 @@ pub struct Writer {
     pub spool: Spool,
     pub queue: Arc<Queue>,
     pub stats: SinkStats,
+    /// Tells the Unix time, s.
+    pub unix_s: fn() -> u64,
     /// Wait for room instead of losing rows; batches may be repetitions.
     pub wait: bool,
     pub unix_time: UnixTime,
@@ -51,6 +47,7 @@ impl Writer {
         spool: Spool,
         queue: Arc<Queue>,
         stats: SinkStats,
+        unix_s: fn() -> u64,
         wait: bool,
     ) -> Self {
         Self {
@@ -59,6 +56,7 @@ impl Writer {
             spool,
             queue,
             stats,
+            unix_s,
             wait,
             unix_time: UnixTime::default(),
             postcards: Builder::default(),
@@ -137,7 +135,7 @@ impl Writer {
         let common = Common {
             capture: &self.capture,
             batch: builder.first_order(),
-            stored_on: (unix_s() / 86_400) as u16,
+            stored_on: ((self.unix_s)() / 86_400) as u16,
         };
         let packed = builder.pack(&common, self.config.compression);
         let name = BatchName {

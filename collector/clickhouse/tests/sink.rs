@@ -7,7 +7,12 @@ mod common;
 
 use common::{Fate, Server, config, eventually, row};
 use std::net::{SocketAddr, TcpListener};
+use std::time::SystemTime;
 use tidemark_clickhouse::{ClickHouseSink, Loss};
+
+fn unix_s() -> u64 {
+    SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs()
+}
 
 fn free_address() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0")
@@ -21,7 +26,8 @@ fn survives(fates: &[Fate]) -> (Server, tidemark_clickhouse::SinkStats) {
     let server = Server::start("127.0.0.1:0");
     server.state.lock().unwrap().fates = fates.iter().copied().collect();
     let dir = tempfile::tempdir().unwrap();
-    let mut sink = ClickHouseSink::start(&config(server.address, dir.path()), "cafe").unwrap();
+    let mut sink =
+        ClickHouseSink::start(&config(server.address, dir.path()), "cafe", unix_s).unwrap();
     for order in 0..10_000 {
         sink.postcard(&row(order));
     }
@@ -77,7 +83,8 @@ fn what_the_server_cannot_read_is_kept_and_counted() {
     let server = Server::start("127.0.0.1:0");
     server.state.lock().unwrap().fates = [Fate::Exception(117)].into();
     let dir = tempfile::tempdir().unwrap();
-    let mut sink = ClickHouseSink::start(&config(server.address, dir.path()), "cafe").unwrap();
+    let mut sink =
+        ClickHouseSink::start(&config(server.address, dir.path()), "cafe", unix_s).unwrap();
     sink.postcard(&row(1));
     let stats = sink.finish();
     assert_eq!(stats.lost(Loss::Rejected), 1);
@@ -91,7 +98,7 @@ fn what_the_server_cannot_read_is_kept_and_counted() {
 fn rows_wait_for_a_server_that_is_away() {
     let address = free_address();
     let dir = tempfile::tempdir().unwrap();
-    let mut sink = ClickHouseSink::start(&config(address, dir.path()), "cafe").unwrap();
+    let mut sink = ClickHouseSink::start(&config(address, dir.path()), "cafe", unix_s).unwrap();
     for order in 0..5000 {
         sink.postcard(&row(order));
     }
@@ -113,7 +120,7 @@ fn the_next_start_inserts_what_the_last_one_left() {
     let dir = tempfile::tempdir().unwrap();
     let mut c = config(address, dir.path());
     c.finish_s = 0;
-    let mut sink = ClickHouseSink::start(&c, "first").unwrap();
+    let mut sink = ClickHouseSink::start(&c, "first", unix_s).unwrap();
     for order in 0..3000 {
         sink.postcard(&row(order));
     }
@@ -122,7 +129,7 @@ fn the_next_start_inserts_what_the_last_one_left() {
     assert!(stats.spool_batches() > 0);
     let server = Server::start(&address.to_string());
     c.finish_s = 30;
-    let mut sink = ClickHouseSink::start(&c, "second").unwrap();
+    let mut sink = ClickHouseSink::start(&c, "second", unix_s).unwrap();
     sink.postcard(&row(0));
     let stats = sink.finish();
     assert_eq!(stats.inserted(), 3001);
@@ -143,7 +150,7 @@ fn a_full_spool_loses_new_rows_and_says_so() {
     let mut c = config(free_address(), dir.path());
     c.spool_max_bytes = 20_000;
     c.finish_s = 0;
-    let mut sink = ClickHouseSink::start(&c, "cafe").unwrap();
+    let mut sink = ClickHouseSink::start(&c, "cafe", unix_s).unwrap();
     let mut order = 0;
     let stats = sink.stats();
     eventually("the spool is full", || {
@@ -158,7 +165,7 @@ fn a_full_spool_loses_new_rows_and_says_so() {
     assert!(stats.spool_bytes() <= 20_000);
     let server = Server::start(&c.url.clone().unwrap()["http://".len()..]);
     c.finish_s = 30;
-    let kept = ClickHouseSink::start(&c, "later").unwrap().finish();
+    let kept = ClickHouseSink::start(&c, "later", unix_s).unwrap().finish();
     assert_eq!(kept.inserted(), server.rows());
     assert_eq!(
         order,

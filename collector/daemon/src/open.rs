@@ -74,9 +74,10 @@ pub fn open(config: &Config, meta: CaptureMeta) -> Result<Opened> {
         None
     };
     let clickhouse = match config.clickhouse.enabled() {
-        true => {
-            Some(ClickHouseSink::start(&config.clickhouse, &meta.instance).context("clickhouse")?)
-        }
+        true => Some(
+            ClickHouseSink::start(&config.clickhouse, &meta.instance, crate::time::unix_s)
+                .context("clickhouse")?,
+        ),
         false => None,
     };
     // Last: the only step that leaves something on disk.

@@ -23,3 +23,8 @@ pub fn clock_minus_unix_ns(clock: Clock) -> i64 {
 pub fn unix_ns() -> i64 {
     Clock::Real.now_ns() as i64
 }
+
+/// Unix time, s.
+pub fn unix_s() -> u64 {
+    Clock::Real.now_ns() / 1_000_000_000
+}

@@ -74,7 +74,7 @@ pub fn load(dir: &Path, config: &ClickHouseConfig) -> Result<LoadReport> {
         ..LoadReport::default()
     };
     let mut rows = Merged::open(dir)?;
-    let mut sink = ClickHouseSink::start_load(config, &report.capture)?;
+    let mut sink = ClickHouseSink::start_load(config, &report.capture, crate::time::unix_s)?;
     let mut host: Arc<str> = Arc::default();
     let mut placed = false;
     while let Some(row) = rows.next_row()? {
