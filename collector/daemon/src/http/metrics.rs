@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Every stage's counters, for Prometheus.
 
-use super::Shown;
 use super::clickhouse::ClickHouseMetrics;
 use super::encode::{all, clocks};
+use super::status::Shown;
 use crate::agent::AgentStatus;
 use int_report::DecodeError;
 use prometheus_client::collector::Collector;

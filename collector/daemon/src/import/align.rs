@@ -3,7 +3,7 @@
 //! as exactly as is needed to read the two files side by side; the pipeline
 //! finds the rest.
 
-use super::ImportError;
+use super::error::ImportError;
 use super::trace::Trace;
 use crate::pcap::PcapReader;
 use int_report::{FlowKey, parse_inner};

@@ -2,12 +2,13 @@
 //! Makes a capture from a pcap of reports and a tcp_probe text trace.
 
 mod align;
+mod error;
 mod progress;
 mod report;
 mod trace;
 
 use crate::config::{self, ConfigError};
-use crate::pcap::{PcapError, PcapReader};
+use crate::pcap::PcapReader;
 use crate::status::{JoinStatus, ReportStatus};
 use align::Alignment;
 use progress::Progress;
@@ -15,13 +16,13 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use thiserror::Error;
-use tidemark_capture::{CaptureError, CaptureMeta, CaptureWriter, WriterOptions};
+use tidemark_capture::{CaptureMeta, CaptureWriter, WriterOptions};
 use tidemark_pipeline::{EventRow, NodeConfig, Pipeline, PostcardRow, ProbeRow, Sink};
 use tidemark_proto::telemetry::Update;
 
 pub(crate) use trace::Trace;
 
+pub use error::ImportError;
 pub use report::{CaptureReport, ImportReport, TraceReport};
 
 /// Nobody waits for an import: slow flows get their time.
@@ -76,26 +77,6 @@ impl Default for ImportOptions {
 #[serde(deny_unknown_fields)]
 struct NodeFile {
     nodes: BTreeMap<String, NodeConfig>,
-}
-
-#[derive(Debug, Error)]
-pub enum ImportError {
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    #[error("{path}: {source}")]
-    Value {
-        path: PathBuf,
-        source: tidemark_pipeline::ConfigError,
-    },
-    #[error(transparent)]
-    Pcap(#[from] PcapError),
-    #[error("{path}: {source}")]
-    Trace {
-        path: PathBuf,
-        source: std::io::Error,
-    },
-    #[error(transparent)]
-    Capture(#[from] CaptureError),
 }
 
 struct ImportSink(CaptureWriter);

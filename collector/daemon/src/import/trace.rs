@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The text trace, line by line.
 
-use super::ImportError;
+use super::error::ImportError;
 use super::report::TraceReport;
 use crate::pcap::open;
 use std::io::{BufRead, BufReader, Read};

@@ -8,7 +8,9 @@
 //! counted ([`Totals::kernel_drops`]).
 
 mod counters;
+mod error;
 mod messages;
+mod options;
 mod received;
 mod socket;
 mod steer;
@@ -20,15 +22,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use thiserror::Error;
-
 pub use counters::{Counters, Totals};
+pub use error::BindError;
 use messages::Messages;
+pub use options::Options;
 pub use received::{Message, Received};
 use socket::ReportSocket;
 
-/// How long a thread waits for datagrams before it looks whether to stop.
-const IDLE: Duration = Duration::from_millis(50);
 /// Datagrams that follow each other within this are worth gathering.
 const DENSE: Duration = Duration::from_millis(1);
 /// For how long they gather in the kernel before the next call: a call, and the
@@ -37,52 +37,6 @@ const DENSE: Duration = Duration::from_millis(1);
 const GATHER: Duration = Duration::from_micros(50);
 /// How often the kernel's drop counter is read while datagrams flow.
 const DROP_CHECK: Duration = Duration::from_millis(20);
-
-/// What to receive on.
-#[derive(Clone, Debug)]
-pub struct Options {
-    pub listen: Vec<SocketAddr>,
-    /// Sockets, and threads, per address; at least 1.
-    pub shards: usize,
-    /// Receive buffer of each socket, bytes of the kernel's accounting (a small
-    /// datagram counts for more than its length).
-    pub buffer_bytes: usize,
-    /// Let the kernel hand over coalesced datagrams in one piece.
-    pub gro: bool,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            listen: vec![SocketAddr::from(([127, 0, 0, 1], int_report::DEFAULT_PORT))],
-            shards: 1,
-            buffer_bytes: 32 << 20,
-            gro: true,
-        }
-    }
-}
-
-/// Why the sockets cannot be opened.
-#[derive(Debug, Error)]
-pub enum BindError {
-    #[error("receive.shards = 0: at least one socket per address is needed")]
-    NoShards,
-    #[error("no address to listen on")]
-    NoAddress,
-    #[error("{address} is in use by another process; stop it or listen on another port")]
-    InUse { address: SocketAddr },
-    #[error("{address} is no address of this machine; listen on one that is")]
-    NotLocal { address: SocketAddr },
-    #[error("no right to listen on {address}; use a port above 1023")]
-    Permission { address: SocketAddr },
-    #[error("cannot {what} on {address}: {source}")]
-    Io {
-        what: &'static str,
-        address: SocketAddr,
-        #[source]
-        source: io::Error,
-    },
-}
 
 /// Bound sockets, not yet read.
 #[derive(Debug)]

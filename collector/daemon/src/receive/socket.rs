@@ -5,10 +5,16 @@ use std::io;
 use std::mem::{size_of, size_of_val};
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
+use std::time::Duration;
 
 use socket2::{Domain, Protocol, Socket, Type};
 
-use super::{BindError, IDLE, Options, steer};
+use super::error::BindError;
+use super::options::Options;
+use super::steer;
+
+/// How long a thread waits for datagrams before it looks whether to stop.
+const IDLE: Duration = Duration::from_millis(50);
 
 /// A bound socket.
 #[derive(Debug)]

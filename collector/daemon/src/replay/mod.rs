@@ -2,6 +2,7 @@
 //! `tidemark-collector replay`: sends what was recorded to a live collector,
 //! reports over UDP, samples as an agent does.
 
+mod item;
 mod rows;
 
 use crate::agent::Pusher;
@@ -9,6 +10,7 @@ use crate::import::Trace;
 use crate::pcap::PcapReader;
 use anyhow::{Context, Result, bail};
 use clap::{ArgGroup, Args};
+use item::Item;
 use rows::CaptureSource;
 use serde::Serialize;
 use std::net::{SocketAddr, UdpSocket};
@@ -60,12 +62,6 @@ pub struct ReplayReport {
     pub skipped: u64,
     pub recorded_s: f64,
     pub took_s: f64,
-}
-
-/// What is sent next, and when it was recorded.
-pub(crate) enum Item {
-    Datagram { time_ns: u64, payload: Vec<u8> },
-    Event { time_ns: u64, event: Event },
 }
 
 /// A pcap with its trace.

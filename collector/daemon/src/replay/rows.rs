@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Rows of a capture made into reports and samples again.
 
-use super::Item;
+use super::item::Item;
 use int_report::encode::encode;
 use int_report::{FlowKey, Inner, InnerKind, Report};
 use rustc_hash::FxHashMap;

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Why an import fails.
+
+use crate::config::ConfigError;
+use crate::pcap::PcapError;
+use std::path::PathBuf;
+use thiserror::Error;
+use tidemark_capture::CaptureError;
+
+/// Why an import fails.
+#[derive(Debug, Error)]
+pub enum ImportError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error("{path}: {source}")]
+    Value {
+        path: PathBuf,
+        source: tidemark_pipeline::ConfigError,
+    },
+    #[error(transparent)]
+    Pcap(#[from] PcapError),
+    #[error("{path}: {source}")]
+    Trace {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+}
