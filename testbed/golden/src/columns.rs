@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Columns of integers: zigzag, then 7 bits a byte, the lowest first.
 
-use crate::run::invalid;
+use crate::error::invalid;
 use std::io;
 
 /// One column that is read from its begin to its end.

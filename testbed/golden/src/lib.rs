@@ -11,12 +11,15 @@
 #![warn(missing_docs)]
 
 mod columns;
+mod error;
 mod packed;
 mod pcap;
+mod report;
 mod run;
 mod trace;
 
-pub use run::{GOLDEN_RUNS, Report, Run, SharedDataMissing, shared, shared_runs};
+pub use report::Report;
+pub use run::{GOLDEN_RUNS, Run, SharedDataMissing, shared, shared_runs};
 
 /// Declares a test that needs the whole runs in `../shared/data`.
 ///

@@ -5,7 +5,8 @@
 //! there. `README.md` describes the file, `reduce.py` writes it.
 
 use crate::columns::{Columns, Place};
-use crate::run::{Report, invalid};
+use crate::error::invalid;
+use crate::report::Report;
 use crate::trace::Sample;
 use flate2::read::GzDecoder;
 use serde::Deserialize;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Captures of reports: classic pcap, nanoseconds, Ethernet, IPv4, UDP.
 
-use crate::run::{Report, invalid};
+use crate::error::invalid;
+use crate::report::Report;
 use std::io::{self, Write};
 
 const MAGIC: [u8; 4] = 0xa1b2_3c4d_u32.to_le_bytes();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A run: its reports, its trace, its truth.
 
+use crate::report::Report;
 use crate::{packed, pcap, trace};
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -21,15 +22,6 @@ pub const GOLDEN_RUNS: [&str; 7] = [
     "one_newreno_1bdp",
     "reno_n16_sqrt",
 ];
-
-/// The datagram of one telemetry report.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
-    /// When it was captured, on the hosts' clock.
-    pub captured_ns: u64,
-    /// What the datagram carries.
-    pub payload: Vec<u8>,
-}
 
 /// A simulated run with known truth.
 #[derive(Clone, Debug)]
@@ -126,10 +118,6 @@ fn open(path: &Path) -> io::Result<BufReader<File>> {
 
 fn at(path: &Path, e: io::Error) -> io::Error {
     io::Error::new(e.kind(), format!("{}: {e}", path.display()))
-}
-
-pub(crate) fn invalid(what: impl Into<String>) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, what.into())
 }
 
 /// The whole runs and tables are not beside the repository.

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One telemetry report.
+
+/// The datagram of one telemetry report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// When it was captured, on the hosts' clock.
+    pub captured_ns: u64,
+    /// What the datagram carries.
+    pub payload: Vec<u8>,
+}
