@@ -34,7 +34,7 @@ steps: build venv require-root tracefs ## Auto mode under N_b 4, 40, 8: limit ov
 	@$(VENV_PYTHON) -m tidemark_lab steps $(STEPS_FLAGS)
 
 .PHONY: sweep
-sweep: build venv require-root tracefs ## Twelve scenarios at several limits: truth, estimates, predictions (about 15 minutes)
+sweep: build venv require-root tracefs ## Many scenarios at several limits: truth, estimates, predictions (about 15 minutes)
 	@$(VENV_PYTHON) -m tidemark_lab sweep $(SWEEP_FLAGS)
 
 REPRODUCE_DATA ?= ../shared/data/ifip21
