@@ -4,7 +4,7 @@
 A compiler that exits with 0 is no proof: p4c between February and September 2026
 lost the match registers of every parser ``select`` on packet data (p4c issue
 5752), which leaves a parser that stops at the first one. ``check`` looks for that
-and for other things that would make reports wrong in silence.
+and for other things that would make reports wrong without an error.
 """
 
 from __future__ import annotations

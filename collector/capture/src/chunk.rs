@@ -24,7 +24,7 @@ use std::io::Write;
 const MAX_DICTIONARY: usize = 1 << 16;
 /// Shorter pages are not compressed.
 const LEAST_COMPRESSED: usize = 64;
-/// Pages stored as they are after one that hardly became smaller.
+/// Pages stored as they are after one that compression hardly made smaller.
 const PAGES_UNCOMPRESSED: u32 = 7;
 
 /// The column's values since the last page, and the pages made of them.

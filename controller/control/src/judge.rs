@@ -61,8 +61,8 @@ pub fn worse(
     out
 }
 
-/// Whether what got worse takes a change back: not where the change has met a
-/// target that was missed before and comes first in the operator's priority.
+/// Whether a worse outcome rolls a change back. It does not where the change meets
+/// a target that was missed before and has the higher priority.
 pub fn takes_back(
     targets: &Targets,
     worse: &[(Goal, String)],

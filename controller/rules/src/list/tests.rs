@@ -199,7 +199,7 @@ fn json_holds_numbers_and_nulls_only() {
 
 #[test]
 fn loss_that_a_rule_assumes_is_that_with_its_buffer() {
-    // 10 % now, with hardly a buffer, does not speak against a larger one.
+    // 10 % now, with almost no buffer, does not speak against a larger one.
     let mut m = bscl();
     m.observed = Some(Observed {
         utilisation: 1.0,

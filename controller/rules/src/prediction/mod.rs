@@ -103,7 +103,7 @@ pub fn what_if(
         .collect()
 }
 
-/// Whether flows bottlenecked here were watched that hardly lost: nothing is
+/// Whether flows bottlenecked here were watched and lost few packets: nothing is
 /// known then of how many lose together, nor of how much each loses.
 pub fn losses_unobserved(traffic: &Traffic) -> bool {
     lbp_present(traffic)

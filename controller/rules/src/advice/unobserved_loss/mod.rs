@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Limits for flows that hardly lost at the limit in force: by the worse end of
+//! Limits for flows with few losses at the limit in force: by the worse end of
 //! what to expect, and no more than serves already.
 
 use super::bound::{Bound, UTILISATION_TOLERANCE};
@@ -17,7 +17,7 @@ pub(super) fn for_utilisation(s: &Situation<'_>, record: &mut Record) -> Option<
     let bytes = smallest(s.traffic, |p| p.utilisation.low >= least);
     let enough = s.traffic.limit_bytes;
     let enough = enough.filter(|_| observed.utilisation >= least);
-    // Missed although hardly anything was lost: something else than losses keeps
+    // Missed although few packets were lost: something else than losses keeps
     // the link from being full, and no model of losses says what would help.
     let bound = at_most(bytes, enough)?;
     record.note(Finding::UtilisationUnobserved {
@@ -44,7 +44,7 @@ pub(super) fn for_loss(s: &Situation<'_>, bound: f64, record: &mut Record) -> Op
     Some(bound)
 }
 
-/// Where utilisation is missed although hardly anything was lost, losses do not
+/// Where utilisation is missed although few packets were lost, losses do not
 /// explain it, so that no model of them can say that less would be enough: not
 /// less than the limit in force.
 pub(super) fn not_less_where_missed(bound: Bound, s: &Situation<'_>, record: &mut Record) -> Bound {
