@@ -23,6 +23,7 @@
 
 pub mod bfrt;
 pub mod driver;
+mod driver_kind;
 pub mod error;
 pub mod p4rt;
 pub mod plan;

@@ -13,49 +13,15 @@
 //!
 //! Without such a section the switch is driven by the first of [`DRIVERS`].
 
+pub use crate::driver_kind::{DriverKind, Section, SwitchAddress};
+
 use crate::{Error, Southbound, bfrt, p4rt};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::fmt;
 use std::sync::Arc;
 
 /// Every driver. The first one is taken where a configuration names none.
 pub static DRIVERS: [&DriverKind; 2] = [&p4rt::DRIVER, &bfrt::DRIVER];
-
-/// The keys of a driver's own section.
-pub type Section = serde_json::Map<String, serde_json::Value>;
-
-/// A driver as a value: its name, and how one is made.
-pub struct DriverKind {
-    /// The name in REST answers, and of its section in a configuration.
-    pub name: &'static str,
-    /// The protocol and the switches that speak it, in a few words.
-    pub summary: &'static str,
-    /// Provisioning loads the program. Where it does not, a switch that came up
-    /// again looks as if nothing had happened, and its limits have to be checked.
-    pub pushes_program: bool,
-    pub(crate) check: fn(&SwitchAddress, &Section) -> Result<(), Error>,
-    pub(crate) connect: fn(&SwitchAddress, &Section) -> Result<Arc<dyn Southbound>, Error>,
-}
-
-impl fmt::Debug for DriverKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)
-    }
-}
-
-/// How a switch is reached, whatever the driver.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SwitchAddress {
-    /// `host:port` of the switch's server.
-    pub address: String,
-    /// Device id within that server.
-    pub device_id: u64,
-    /// The highest of several controllers' ids may write (P4Runtime).
-    pub election_id: u64,
-    /// Bytes per unit of the target's limit (v1model 1, Tofino 80, Tofino 2 176).
-    pub limit_unit_bytes: u32,
-}
 
 /// Which driver a switch takes, with that driver's section of the configuration.
 ///
@@ -145,17 +111,6 @@ impl Serialize for DriverSection {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let section = self.section.as_ref().map(|s| (self.kind.name, s));
         serializer.collect_map(section)
-    }
-}
-
-/// For drivers that need nothing beside the address.
-pub(crate) fn no_section(driver: &str, section: &Section) -> Result<(), Error> {
-    match section.keys().next() {
-        None => Ok(()),
-        Some(key) => Err(Error::value(
-            format!("{driver}.{key}"),
-            "this driver has no settings of its own; remove the key",
-        )),
     }
 }
 

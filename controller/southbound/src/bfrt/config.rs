@@ -3,7 +3,7 @@
 
 use super::{Options, Queue};
 use crate::Error;
-use crate::registry::{Section, SwitchAddress};
+use crate::driver_kind::{Section, SwitchAddress};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

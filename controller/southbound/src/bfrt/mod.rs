@@ -25,7 +25,7 @@ pub use config::Config;
 pub use driver::Bfrt;
 pub use entries::Queue;
 
-use crate::registry::DriverKind;
+use crate::driver_kind::DriverKind;
 use std::sync::Arc;
 
 /// The driver in the list of drivers.

@@ -18,7 +18,7 @@ mod program;
 pub use client::Options;
 pub use driver::P4Runtime;
 
-use crate::registry::{DriverKind, no_section};
+use crate::driver_kind::{DriverKind, no_section};
 use std::sync::Arc;
 
 /// The driver in the list of drivers.

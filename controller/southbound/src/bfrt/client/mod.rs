@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Connection to a BFRT server: subscribe, bind, then read and write.
 
+mod options;
 mod session;
 
-use crate::rpc::{endpoint, in_time};
+pub use options::Options;
+
+use crate::bfrt::info::Info;
+use crate::rpc::endpoint;
 use crate::{Error, UpdateFailure};
 use session::Session;
-use std::time::Duration;
+use std::sync::Arc;
 use tidemark_proto::bfrt_proto as bf;
 use tidemark_proto::bfrt_proto::bf_runtime_client::BfRuntimeClient;
 use tokio::sync::Mutex;
@@ -17,36 +21,6 @@ const MAX_MESSAGE_BYTES: usize = 64 << 20;
 /// All pipes, both directions, all parsers.
 pub const ALL_PIPES: u32 = 0xffff;
 const BOTH: u32 = 0xff;
-
-/// How to reach a switch.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// `http://host:port`; the scheme may be left out. The daemon listens on port 50052 by default.
-    pub address: String,
-    /// Device id within that server.
-    pub device_id: u32,
-    /// Of this client; no two clients of a switch may have the same.
-    pub client_id: u32,
-    /// The running program to bind to.
-    pub p4_name: String,
-    /// Bytes per cell (Tofino 80, Tofino 2 176).
-    pub cell_bytes: u32,
-    /// How long one call may take.
-    pub timeout: Duration,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            address: "127.0.0.1:50052".into(),
-            device_id: 0,
-            client_id: 1,
-            p4_name: "tidemark".into(),
-            cell_bytes: 80,
-            timeout: Duration::from_secs(10),
-        }
-    }
-}
 
 /// A write, and how it reads in an error message.
 #[derive(Clone, Debug)]
@@ -89,12 +63,21 @@ impl Client {
         &self.options
     }
 
-    async fn in_time<T>(
-        &self,
-        operation: &str,
-        call: impl Future<Output = Result<T, Status>>,
-    ) -> Result<T, Error> {
-        in_time(&self.options.address, operation, self.options.timeout, call).await
+    /// The tables of the bound program and of the device; subscribes and binds
+    /// first where that has not been done, or the stream has ended.
+    ///
+    /// # Errors
+    /// What the server said, or a program that is not there.
+    pub async fn bound(&self) -> Result<Arc<Info>, Error> {
+        let mut session = self.session.lock().await;
+        if let Some(s) = session.as_ref().filter(|s| s.is_open()) {
+            return Ok(s.info());
+        }
+        *session = None;
+        let new = Session::open(&self.options, self.rpc.clone()).await?;
+        let info = new.info();
+        *session = Some(new);
+        Ok(info)
     }
 
     fn target(&self, pipe_id: u32) -> Option<bf::TargetDevice> {
@@ -130,7 +113,11 @@ impl Client {
         };
         let mut rpc = self.rpc.clone();
         let what = format!("writing {}", items[0].what);
-        let answer = self.in_time(&what, rpc.write(request)).await?.into_inner();
+        let answer = self
+            .options
+            .in_time(&what, rpc.write(request))
+            .await?
+            .into_inner();
         // The call succeeds even where updates do not.
         let failed = answer.status.iter().enumerate();
         let failures: Vec<UpdateFailure> = failed
@@ -188,7 +175,7 @@ impl Client {
             }
             Ok(found)
         };
-        match self.in_time(&operation, call).await {
+        match self.options.in_time(&operation, call).await {
             Err(Error::Rpc {
                 code: Code::NotFound,
                 ..

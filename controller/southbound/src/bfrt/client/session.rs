@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The subscription to a BFRT server, bound to the running program.
 
-use super::Client;
+use super::options::Options;
 use crate::Error;
 use crate::bfrt::info::Info;
 use std::sync::Arc;
 use tidemark_proto::bfrt_proto as bf;
+use tidemark_proto::bfrt_proto::bf_runtime_client::BfRuntimeClient;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_stream::wrappers::ReceiverStream;
+use tonic::transport::Channel;
 
-pub(super) struct Session {
+type Rpc = BfRuntimeClient<Channel>;
+
+pub struct Session {
     // Dropping the sender ends the subscription, and with it the binding.
     _requests: mpsc::Sender<bf::StreamMessageRequest>,
     reader: JoinHandle<()>,
@@ -23,26 +27,22 @@ impl Drop for Session {
     }
 }
 
-impl Client {
-    /// The tables of the bound program and of the device; subscribes and binds
-    /// first where that has not been done, or the stream has ended.
+impl Session {
+    /// Whether the server still listens to us.
+    pub fn is_open(&self) -> bool {
+        !self.reader.is_finished()
+    }
+
+    /// The tables of the bound program and of the device.
+    pub fn info(&self) -> Arc<Info> {
+        Arc::clone(&self.info)
+    }
+
+    /// Subscribes, binds to the program and reads its tables.
     ///
     /// # Errors
     /// What the server said, or a program that is not there.
-    pub async fn bound(&self) -> Result<Arc<Info>, Error> {
-        let mut session = self.session.lock().await;
-        if let Some(s) = session.as_ref().filter(|s| !s.reader.is_finished()) {
-            return Ok(Arc::clone(&s.info));
-        }
-        *session = None;
-        let new = self.open().await?;
-        let info = Arc::clone(&new.info);
-        *session = Some(new);
-        Ok(info)
-    }
-
-    async fn open(&self) -> Result<Session, Error> {
-        let o = &self.options;
+    pub async fn open(o: &Options, mut rpc: Rpc) -> Result<Self, Error> {
         let (requests, rx) = mpsc::channel(4);
         let hello = bf::StreamMessageRequest {
             client_id: o.client_id,
@@ -57,10 +57,9 @@ impl Client {
         };
         // The channel is empty, so this cannot fail.
         let _ = requests.try_send(hello);
-        let mut rpc = self.rpc.clone();
         let call = rpc.stream_channel(ReceiverStream::new(rx));
-        let mut answers = self.in_time("subscribing", call).await?.into_inner();
-        let first = self.in_time("subscribing", answers.message()).await?;
+        let mut answers = o.in_time("subscribing", call).await?.into_inner();
+        let first = o.in_time("subscribing", answers.message()).await?;
         let accepted = first.and_then(|m| m.update);
         match accepted {
             Some(bf::stream_message_response::Update::Subscribe(s))
@@ -79,7 +78,6 @@ impl Client {
         }
         let reader =
             tokio::spawn(async move { while let Ok(Some(_)) = answers.message().await {} });
-        let mut rpc = self.rpc.clone();
         let bind = bf::SetForwardingPipelineConfigRequest {
             device_id: o.device_id,
             client_id: o.client_id,
@@ -91,17 +89,14 @@ impl Client {
             ..Default::default()
         };
         let what = format!("binding to program \"{}\"", o.p4_name);
-        self.in_time(&what, rpc.set_forwarding_pipeline_config(bind))
+        o.in_time(&what, rpc.set_forwarding_pipeline_config(bind))
             .await?;
         let get = bf::GetForwardingPipelineConfigRequest {
             device_id: o.device_id,
             client_id: o.client_id,
         };
         let call = rpc.get_forwarding_pipeline_config(get);
-        let config = self
-            .in_time("reading the program", call)
-            .await?
-            .into_inner();
+        let config = o.in_time("reading the program", call).await?.into_inner();
         let program = config.config.iter().find(|c| c.p4_name == o.p4_name);
         let Some(program) = program else {
             return Err(Error::Name {
@@ -117,7 +112,7 @@ impl Client {
         };
         let fixed = config.non_p4_config.unwrap_or_default().bfruntime_info;
         let info = Info::parse(&[&program.bfruntime_info, &fixed])?;
-        Ok(Session {
+        Ok(Self {
             _requests: requests,
             reader,
             info: Arc::new(info),

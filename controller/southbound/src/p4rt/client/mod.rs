@@ -1,47 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Connection to a P4Runtime server: arbitration, calls, errors in words.
 
+mod options;
 mod session;
 mod tables;
 
+pub use options::Options;
+
 use crate::Error;
-use crate::rpc::{call_error, endpoint, in_time};
-use session::Session;
+use crate::rpc::endpoint;
+use session::{Role, Session};
 use std::time::Duration;
 use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::p4_runtime_client::P4RuntimeClient;
 use tokio::sync::Mutex;
+use tonic::Code;
 use tonic::transport::Channel;
-use tonic::{Code, Status};
 
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
-
-/// How to reach a switch.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// `http://host:port`; the scheme may be left out.
-    pub address: String,
-    /// Device id within that server.
-    pub device_id: u64,
-    /// Low half of our election id; the highest one may write.
-    pub election_id: u64,
-    /// Bytes per unit of the target's limit (1 where it counts bytes).
-    pub limit_unit_bytes: u32,
-    /// How long one call may take.
-    pub timeout: Duration,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            address: "127.0.0.1:9559".into(),
-            device_id: 1,
-            election_id: 1,
-            limit_unit_bytes: 1,
-            timeout: Duration::from_secs(10),
-        }
-    }
-}
 
 /// One server. Cheap to keep; connects when used and again after failures.
 pub struct Client {
@@ -74,27 +50,30 @@ impl Client {
         &self.options
     }
 
-    fn election_id(&self) -> Option<p4::Uint128> {
-        Some(p4::Uint128 {
-            high: 0,
-            low: self.options.election_id,
-        })
-    }
-
-    fn rpc_error(&self, operation: &str, status: &Status) -> Error {
-        self.status_error(operation, status.code(), status.message())
-    }
-
-    fn status_error(&self, operation: &str, code: Code, message: &str) -> Error {
-        call_error(&self.options.address, operation, code, message)
-    }
-
-    async fn in_time<T>(
-        &self,
-        operation: &str,
-        call: impl Future<Output = Result<T, Status>>,
-    ) -> Result<T, Error> {
-        in_time(&self.options.address, operation, self.options.timeout, call).await
+    /// Makes sure that our stream is open and that we are the primary.
+    ///
+    /// # Errors
+    /// [`Error::Connect`], [`Error::NotPrimary`], or what the server said.
+    pub async fn become_primary(&self) -> Result<(), Error> {
+        let mut session = self.session.lock().await;
+        if session.as_ref().is_none_or(Session::is_closed) {
+            *session = Some(Session::open(&self.options, self.rpc.clone()).await?);
+        }
+        let Some(s) = session.as_mut() else {
+            return Ok(());
+        };
+        match s.decided(self.options.timeout).await {
+            Role::Primary | Role::Waiting => Ok(()),
+            Role::Backup(reason) => Err(self.options.not_primary(reason)),
+            Role::Closed(end) => {
+                *session = None;
+                Err(match end.code {
+                    // Another stream of the same election id.
+                    Code::InvalidArgument => self.options.not_primary(end.message),
+                    code => self.options.error("arbitration", code, &end.message),
+                })
+            }
+        }
     }
 
     /// API version of the server.
@@ -103,7 +82,9 @@ impl Client {
             device_id: self.options.device_id,
         };
         let mut rpc = self.rpc.clone();
-        let answer = self.in_time("capabilities", rpc.capabilities(request));
+        let answer = self
+            .options
+            .in_time("capabilities", rpc.capabilities(request));
         Ok(answer.await?.into_inner().p4runtime_api_version)
     }
 
@@ -116,7 +97,7 @@ impl Client {
         };
         let mut rpc = self.rpc.clone();
         let call = rpc.get_forwarding_pipeline_config(request);
-        match self.in_time("reading the program", call).await {
+        match self.options.in_time("reading the program", call).await {
             Ok(r) => {
                 let config = r.into_inner().config;
                 Ok(config.filter(|c| c.p4info.as_ref().is_some_and(|i| !i.tables.is_empty())))
@@ -136,14 +117,14 @@ impl Client {
         self.become_primary().await?;
         let request = p4::SetForwardingPipelineConfigRequest {
             device_id: self.options.device_id,
-            election_id: self.election_id(),
+            election_id: self.options.election_id(),
             action: Action::VerifyAndCommit as i32,
             config: Some(config),
             ..Default::default()
         };
         let mut rpc = self.rpc.clone();
         let call = rpc.set_forwarding_pipeline_config(request);
-        self.in_time("pushing the program", call).await?;
+        self.options.in_time("pushing the program", call).await?;
         Ok(())
     }
 }

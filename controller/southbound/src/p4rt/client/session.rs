@@ -1,30 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The stream to the server, and who may write.
 
-use super::Client;
+use super::options::Options;
 use crate::Error;
+use std::time::Duration;
 use tidemark_proto::p4::v1 as p4;
+use tidemark_proto::p4::v1::p4_runtime_client::P4RuntimeClient;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Code;
+use tonic::transport::Channel;
+
+type Rpc = P4RuntimeClient<Channel>;
 
 #[derive(Clone, Debug, PartialEq)]
-enum Role {
+pub enum Role {
     Waiting,
     Primary,
     Backup(String),
-    Closed(Status2),
+    Closed(StreamEnd),
 }
 
-/// A status that can be compared and cloned cheaply.
+/// Why the stream ended: a status that can be compared and cloned cheaply.
 #[derive(Clone, Debug, PartialEq)]
-struct Status2 {
-    code: Code,
-    message: String,
+pub struct StreamEnd {
+    pub code: Code,
+    pub message: String,
 }
 
-pub(super) struct Session {
+pub struct Session {
     // Dropping the sender ends our half of the stream.
     _requests: mpsc::Sender<p4::StreamMessageRequest>,
     role: watch::Receiver<Role>,
@@ -37,79 +42,51 @@ impl Drop for Session {
     }
 }
 
-impl Client {
-    /// Makes sure that our stream is open and that we are the primary.
-    ///
-    /// # Errors
-    /// [`Error::Connect`], [`Error::NotPrimary`], or what the server said.
-    pub async fn become_primary(&self) -> Result<(), Error> {
-        let mut session = self.session.lock().await;
-        let stale = match session.as_ref() {
-            Some(s) => matches!(*s.role.borrow(), Role::Closed(_)),
-            None => true,
-        };
-        if stale {
-            *session = Some(self.open_session().await?);
-        }
-        let Some(s) = session.as_mut() else {
-            return Ok(());
-        };
-        let decided = tokio::time::timeout(
-            self.options.timeout,
-            s.role.wait_for(|r| *r != Role::Waiting),
-        );
-        let role = match decided.await {
+impl Session {
+    /// Whether the stream has ended.
+    pub fn is_closed(&self) -> bool {
+        matches!(*self.role.borrow(), Role::Closed(_))
+    }
+
+    /// Our role, once the server has said it; [`Role::Closed`] where it does not
+    /// within `timeout`.
+    pub async fn decided(&mut self, timeout: Duration) -> Role {
+        let decided = self.role.wait_for(|r| *r != Role::Waiting);
+        match tokio::time::timeout(timeout, decided).await {
             Ok(Ok(role)) => role.clone(),
-            Ok(Err(_)) => Role::Closed(Status2 {
+            Ok(Err(_)) => Role::Closed(StreamEnd {
                 code: Code::Unavailable,
                 message: "the stream ended".into(),
             }),
-            Err(_) => Role::Closed(Status2 {
+            Err(_) => Role::Closed(StreamEnd {
                 code: Code::DeadlineExceeded,
                 message: "no answer to the arbitration".into(),
             }),
-        };
-        match role {
-            Role::Primary | Role::Waiting => Ok(()),
-            Role::Backup(reason) => Err(self.not_primary(reason)),
-            Role::Closed(status) => {
-                *session = None;
-                Err(match status.code {
-                    // Another stream of the same election id.
-                    Code::InvalidArgument => self.not_primary(status.message),
-                    code => self.status_error("arbitration", code, &status.message),
-                })
-            }
         }
     }
 
-    pub(super) fn not_primary(&self, reason: String) -> Error {
-        Error::NotPrimary {
-            address: self.options.address.clone(),
-            election_id: self.options.election_id,
-            reason,
-        }
-    }
-
-    async fn open_session(&self) -> Result<Session, Error> {
+    /// Opens the stream and asks to be the primary; does not wait for the answer.
+    ///
+    /// # Errors
+    /// [`Error::Connect`], or what the server said.
+    pub async fn open(options: &Options, mut rpc: Rpc) -> Result<Self, Error> {
         let (requests, rx) = mpsc::channel(4);
         let hello = p4::StreamMessageRequest {
             update: Some(p4::stream_message_request::Update::Arbitration(
                 p4::MasterArbitrationUpdate {
-                    device_id: self.options.device_id,
+                    device_id: options.device_id,
                     role: None,
-                    election_id: self.election_id(),
+                    election_id: options.election_id(),
                     status: None,
                 },
             )),
         };
         // The channel is empty, so this cannot fail.
         let _ = requests.try_send(hello);
-        let mut rpc = self.rpc.clone();
         let call = rpc.stream_channel(ReceiverStream::new(rx));
-        let mut answers = self.in_time("arbitration", call).await?.into_inner();
+        let mut answers = options.in_time("arbitration", call).await?.into_inner();
         let (set, role) = watch::channel(Role::Waiting);
-        let address = self.options.address.clone();
+        let address = options.address.clone();
         let task = tokio::spawn(async move {
             loop {
                 let closed = match answers.message().await {
@@ -120,11 +97,11 @@ impl Client {
                         }
                         continue;
                     }
-                    Ok(None) => Status2 {
+                    Ok(None) => StreamEnd {
                         code: Code::Unavailable,
                         message: "the switch closed the stream".into(),
                     },
-                    Err(s) => Status2 {
+                    Err(s) => StreamEnd {
                         code: s.code(),
                         message: s.message().into(),
                     },
@@ -133,7 +110,7 @@ impl Client {
                 return;
             }
         });
-        Ok(Session {
+        Ok(Self {
             _requests: requests,
             role,
             task,

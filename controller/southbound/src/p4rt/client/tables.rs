@@ -76,7 +76,7 @@ impl Client {
         });
         let request = p4::WriteRequest {
             device_id: self.options.device_id,
-            election_id: self.election_id(),
+            election_id: self.options.election_id(),
             updates: updates.collect(),
             ..Default::default()
         };
@@ -86,11 +86,15 @@ impl Client {
             Ok(Err(status)) => match update_errors(&status, items) {
                 Some(refused) => Ok(refused),
                 None if status.code() == Code::PermissionDenied => {
-                    Err(self.not_primary(status.message().into()))
+                    Err(self.options.not_primary(status.message().into()))
                 }
-                None => Err(self.rpc_error(&format!("writing {}", items[0].what), &status)),
+                None => Err(self.options.error(
+                    &format!("writing {}", items[0].what),
+                    status.code(),
+                    status.message(),
+                )),
             },
-            Err(_) => Err(self.status_error(
+            Err(_) => Err(self.options.error(
                 &format!("writing {}", items[0].what),
                 Code::DeadlineExceeded,
                 "no answer in time",
@@ -115,7 +119,7 @@ impl Client {
             }
             Ok(all)
         };
-        match self.in_time(&operation, call).await {
+        match self.options.in_time(&operation, call).await {
             Err(Error::Rpc {
                 code: Code::NotFound,
                 ..

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A driver as a value, and what it is made from.
+
+use crate::{Error, Southbound};
+use std::fmt;
+use std::sync::Arc;
+
+/// The keys of a driver's own section.
+pub type Section = serde_json::Map<String, serde_json::Value>;
+
+type Connect = fn(&SwitchAddress, &Section) -> Result<Arc<dyn Southbound>, Error>;
+
+/// A driver as a value: its name, and how one is made.
+pub struct DriverKind {
+    /// The name in REST answers, and of its section in a configuration.
+    pub name: &'static str,
+    /// The protocol and the switches that speak it, in a few words.
+    pub summary: &'static str,
+    /// Provisioning loads the program. Where it does not, a switch that came up
+    /// again looks as if nothing had happened, and its limits have to be checked.
+    pub pushes_program: bool,
+    pub(crate) check: fn(&SwitchAddress, &Section) -> Result<(), Error>,
+    pub(crate) connect: Connect,
+}
+
+impl fmt::Debug for DriverKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// How a switch is reached, whatever the driver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SwitchAddress {
+    /// `host:port` of the switch's server.
+    pub address: String,
+    /// Device id within that server.
+    pub device_id: u64,
+    /// The highest of several controllers' ids may write (P4Runtime).
+    pub election_id: u64,
+    /// Bytes per unit of the target's limit (v1model 1, Tofino 80, Tofino 2 176).
+    pub limit_unit_bytes: u32,
+}
+
+/// For drivers that need nothing beside the address.
+pub(crate) fn no_section(driver: &str, section: &Section) -> Result<(), Error> {
+    match section.keys().next() {
+        None => Ok(()),
+        Some(key) => Err(Error::value(
+            format!("{driver}.{key}"),
+            "this driver has no settings of its own; remove the key",
+        )),
+    }
+}
