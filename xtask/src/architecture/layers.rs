@@ -78,6 +78,10 @@ pub const CLOCKS: &[(&str, &str)] = &[
         "collector/clickhouse/src/writer.rs",
         "the thread waits for rows and closes batches by real time",
     ),
+    (
+        "testbed/switch/p4runtime-server/src/forwarding.rs",
+        "the task waits for digests until a deadline and stamps their lists",
+    ),
 ];
 
 /// One line for each violation.

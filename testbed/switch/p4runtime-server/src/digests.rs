@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Digest messages batched into lists, and those not yet acknowledged kept
-//! back. Pure bookkeeping: lists are returned, not sent.
+//! back. Pure bookkeeping: lists are returned, not sent; whoever sends one puts
+//! its timestamp in.
 
 use crate::pipeline::{Layout, Pipeline};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -133,7 +134,7 @@ impl Gatherer {
             digest_id: self.id,
             list_id: self.next_list,
             data: sent.iter().filter_map(|d| layout.decode(d)).collect(),
-            timestamp: unix_ns(),
+            timestamp: 0,
         };
         if config.ack_timeout_ns > 0 {
             self.unacked.push_back((self.next_list, now, sent));
@@ -176,14 +177,6 @@ impl Gatherer {
         self.known.clear();
         self.unacked.clear();
     }
-}
-
-fn unix_ns() -> i64 {
-    std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .ok()
-        .and_then(|d| i64::try_from(d.as_nanos()).ok())
-        .unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::shared::Shared;
 use crate::target::DigestSample;
 use bytes::Bytes;
 use std::sync::Weak;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
@@ -70,8 +70,18 @@ pub async fn forward_digests(server: Weak<Shared>, mut samples: Receiver<DigestS
             lists
         };
         let mut streams = shared.streams();
-        for list in lists {
+        let timestamp = unix_ns();
+        for mut list in lists {
+            list.timestamp = timestamp;
             streams.digest(&list);
         }
     }
+}
+
+fn unix_ns() -> i64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .ok()
+        .and_then(|d| i64::try_from(d.as_nanos()).ok())
+        .unwrap_or(0)
 }
