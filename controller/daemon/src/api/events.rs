@@ -1,41 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Server-sent events.
 
-use super::{App, convert, convert::ToApi as _};
-use crate::core::{Core, Event, lock};
+use super::app::App;
+use super::convert::{self, ToApi as _};
+use crate::core::Event;
 use axum::extract::State;
 use axum::response::sse;
 use futures::stream::{Stream, StreamExt as _};
 use serde::Serialize;
-use std::sync::{Arc, Mutex};
-use tidemark_api::{CollectorEvent, Links, Update};
+use tidemark_api::CollectorEvent;
 use tokio_stream::wrappers::BroadcastStream;
-
-/// The last `update`, written once for all listeners.
-#[derive(Debug, Default)]
-pub struct LastUpdate(Mutex<(u64, Arc<str>)>);
-
-impl LastUpdate {
-    fn text(&self, core: &Core, unix_ms: u64) -> serde_json::Result<Arc<str>> {
-        let mut last = lock(&self.0);
-        if last.0 != unix_ms {
-            let update = Update {
-                unix_ms,
-                links: links(core).links,
-            };
-            *last = (unix_ms, serde_json::to_string(&update)?.into());
-        }
-        Ok(Arc::clone(&last.1))
-    }
-}
-
-/// Every link, without the rules of its advice.
-pub fn links(core: &Core) -> Links {
-    let ids = core.known_links().into_iter();
-    Links {
-        links: ids.map(|id| convert::link(core, id, false)).collect(),
-    }
-}
 
 /// `GET /events`. A listener that is too slow misses events; the next `update`
 /// holds everything again.

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Links: their state, and what is set at their ports.
 
+use super::app::App;
 use super::convert::{self, ToApi as _};
 use super::error::ApiError;
 use super::route::Call;
-use super::{App, events, select};
+use super::{last_update, select};
 use tidemark_api::operations::{GetLink, GetLinks, SetLimit, SetReports};
 use tidemark_api::{LimitAction, LimitRequest, LimitSet, Link, Links, ReportsSet};
 use tidemark_estimators::LinkId;
 use tidemark_southbound::Limit;
 
 pub async fn links(app: App, _: Call<GetLinks>) -> Result<Links, ApiError> {
-    Ok(events::links(&app.core))
+    Ok(last_update::links(&app.core))
 }
 
 pub async fn link(app: App, call: Call<GetLink>) -> Result<Link, ApiError> {

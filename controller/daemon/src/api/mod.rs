@@ -5,12 +5,14 @@
 //! handlers per resource.
 
 mod advice;
+mod app;
 mod auth;
 mod body;
 mod console;
 pub mod convert;
 mod error;
 mod events;
+mod last_update;
 mod links;
 mod metrics;
 mod phases;
@@ -21,34 +23,22 @@ mod targets;
 mod telemetry;
 pub mod tls;
 
+pub use app::App;
 pub use auth::{Token, TokenSource};
 
 use crate::core::Core;
 use axum::Router;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
-use events::LastUpdate;
 use route::Serve as _;
 use std::sync::Arc;
 
 /// The OpenAPI document, written by `cargo xtask codegen` from `tidemark-api`.
 pub const OPENAPI: &str = include_str!("../../../../contract/openapi/tidemark-1.json");
 
-/// What handlers share.
-#[derive(Clone)]
-pub struct App {
-    pub core: Arc<Core>,
-    pub token: Arc<Token>,
-    last_update: Arc<LastUpdate>,
-}
-
 /// All routes.
 pub fn router(core: Arc<Core>, token: Token) -> Router {
-    let app = App {
-        core,
-        token: Arc::new(token),
-        last_update: Arc::default(),
-    };
+    let app = App::new(core, token);
     let api = Router::new()
         .serve(status::status)
         .serve(status::set_mode)

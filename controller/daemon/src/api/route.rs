@@ -3,7 +3,7 @@
 //! checked here, and whatever is `POST` needs the token. A handler takes and
 //! gives the operation's own types, so that route, document and code agree.
 
-use super::App;
+use super::app::App;
 use super::body;
 use super::error::ApiError;
 use axum::body::Bytes;
