@@ -15,7 +15,7 @@ pub fn problems(crates: &[Crate]) -> Vec<String> {
     let mut seen = BTreeSet::new();
     for c in crates {
         for circle in circles(c) {
-            let names: Vec<String> = circle.iter().map(|m| name(m)).collect();
+            let names: Vec<String> = circle.iter().map(name).collect();
             let known = KNOWN.iter().position(|(of, modules)| {
                 *of == c.name && names.iter().all(|n| modules.contains(&n.as_str()))
             });

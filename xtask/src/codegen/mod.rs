@@ -6,6 +6,7 @@
 
 mod cluster;
 mod columns;
+mod metrics;
 mod openapi;
 mod protobuf;
 mod report;
@@ -22,6 +23,7 @@ type Generator = fn(root: &Path) -> Result<Vec<Generated>>;
 
 const GENERATORS: &[(&str, Generator)] = &[
     ("columns", columns::generate),
+    ("metrics", metrics::generate),
     ("openapi", openapi::generate),
     ("protobuf", protobuf::generate),
     ("report", report::generate),

@@ -9,7 +9,8 @@ use int_report::DecodeError;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 use std::fmt;
-use tidemark_metrics::{MetricDoc, metrics};
+use tidemark_metrics::{MetricDoc, Metrics, metrics};
+use tidemark_pipeline::Stats;
 
 /// Reads what is shown whenever it is asked.
 pub struct Exporter(pub Shown);
@@ -92,6 +93,19 @@ const CLOCK_DRIFT: MetricDoc = MetricDoc::gauge(
     "Drift of the host clock against the node's",
 )
 .labels(&["node", "host"]);
+
+/// Every metric of the daemon and the pipeline, for the documents.
+pub fn collector_docs() -> Vec<MetricDoc> {
+    let mut docs = DaemonMetrics::DOCS.to_vec();
+    docs.extend(Stats::DOCS);
+    docs.extend([CLOCK_OFFSET, CLOCK_DRIFT]);
+    docs
+}
+
+/// Every metric of the ClickHouse sink, for the documents.
+pub fn clickhouse_docs() -> Vec<MetricDoc> {
+    ClickHouseMetrics::DOCS.to_vec()
+}
 
 impl Shown {
     fn daemon_metrics(&self) -> DaemonMetrics {

@@ -16,6 +16,7 @@ use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use std::sync::Arc;
 
+pub use metrics::{clickhouse_docs, collector_docs};
 pub use status::{CaptureStatus, FlowStatus, ProbeStatus, Shown, Status};
 
 #[derive(Clone)]

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The tables of metrics in `docs/reference/metrics.md`, from the structs that
+//! count.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anyhow::Result;
+use tidemark_collector::http;
+use tidemark_metrics::{Kind, MetricDoc};
+
+use super::Generated;
+
+const PAGE: &str = "docs/reference/metrics.md";
+
+pub fn generate(_: &Path) -> Result<Vec<Generated>> {
+    Ok(vec![
+        Generated::block(PAGE, "collector metrics", tables(&http::collector_docs())?),
+        Generated::block(
+            PAGE,
+            "clickhouse metrics",
+            tables(&http::clickhouse_docs())?,
+        ),
+    ])
+}
+
+/// A table of the counters and one of the gauges.
+fn tables(docs: &[MetricDoc]) -> Result<String> {
+    let mut text = String::new();
+    for (kind, verb) in [(Kind::Counter, "counts"), (Kind::Gauge, "shows")] {
+        writeln!(text, "\n| {} | {verb} |\n|---|---|", kind.name())?;
+        for doc in docs.iter().filter(|d| d.kind == kind) {
+            writeln!(text, "| `{}` | {}{} |", doc.name, doc.help, labels(doc))?;
+        }
+    }
+    Ok(text)
+}
+
+fn labels(doc: &MetricDoc) -> String {
+    let names: Vec<String> = doc.labels.iter().map(|l| format!("`{l}`")).collect();
+    match names.len() {
+        0 => String::new(),
+        1 => format!("; label {}", names[0]),
+        _ => format!("; labels {}", names.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_and_gauges_have_a_table_each() {
+        let docs = [
+            MetricDoc::gauge("waiting", "What waits"),
+            MetricDoc::counter("lost", "What is lost").labels(&["a", "b"]),
+        ];
+        assert_eq!(
+            tables(&docs).unwrap(),
+            "\n| counter | counts |\n|---|---|\n| `lost` | What is lost; labels `a`, `b` |\n\
+             \n| gauge | shows |\n|---|---|\n| `waiting` | What waits |\n"
+        );
+    }
+}
