@@ -40,7 +40,6 @@ mod tests {
     use super::*;
 
     #[test]
-    #[ignore = "the tree still has circles: `cargo xtask architecture` lists them"]
     fn the_tree_keeps_its_architecture() {
         let found = problems(&crate::root()).unwrap();
         assert!(found.is_empty(), "{}", found.join("\n"));
