@@ -33,30 +33,31 @@ pub fn worse(
             ),
         ));
     }
-    if let Some(bound) = targets.loss_rate.filter(|_| judged(Goal::Loss)) {
-        if after.loss_rate > bound * (1.0 + slack)
-            && after.loss_rate > before.loss_rate * (1.0 + slack)
-        {
-            out.push((
-                Goal::Loss,
-                format!(
-                    "loss {:.3} %: above {:.3} % and above {:.3} % before",
-                    after.loss_rate * 100.0,
-                    bound * 100.0,
-                    before.loss_rate * 100.0
-                ),
-            ));
-        }
+    if let Some(bound) = targets.loss_rate.filter(|_| judged(Goal::Loss))
+        && after.loss_rate > bound * (1.0 + slack)
+        && after.loss_rate > before.loss_rate * (1.0 + slack)
+    {
+        out.push((
+            Goal::Loss,
+            format!(
+                "loss {:.3} %: above {:.3} % and above {:.3} % before",
+                after.loss_rate * 100.0,
+                bound * 100.0,
+                before.loss_rate * 100.0
+            ),
+        ));
     }
-    if let Some(bound) = targets.delay_ms.filter(|_| judged(Goal::Delay)) {
-        if after.delay_p99_ms > bound * (1.0 + slack)
-            && after.delay_p99_ms > before.delay_p99_ms * (1.0 + slack)
-        {
-            out.push((Goal::Delay, format!(
+    if let Some(bound) = targets.delay_ms.filter(|_| judged(Goal::Delay))
+        && after.delay_p99_ms > bound * (1.0 + slack)
+        && after.delay_p99_ms > before.delay_p99_ms * (1.0 + slack)
+    {
+        out.push((
+            Goal::Delay,
+            format!(
                 "delay {:.1} ms (99th percentile): above {bound:.1} ms and above {:.1} ms before",
                 after.delay_p99_ms, before.delay_p99_ms
-            )));
-        }
+            ),
+        ));
     }
     out
 }

@@ -45,17 +45,17 @@ impl LinkControl {
             Ok(a) => a,
             Err(e) => return self.refused(e, now),
         };
-        if let Some(seen) = seen_bytes {
-            if seen.abs_diff(bytes) as f64 > SEEN_SLACK * seen as f64 {
-                let message = format!("the advice is {bytes} bytes now, no longer {seen}");
-                let e = ControlError::Refused(Refusal::new("bytes", message));
-                return vec![Action::Answer(Err(e))];
-            }
+        if let Some(seen) = seen_bytes
+            && seen.abs_diff(bytes) as f64 > SEEN_SLACK * seen as f64
+        {
+            let message = format!("the advice is {bytes} bytes now, no longer {seen}");
+            let e = ControlError::Refused(Refusal::new("bytes", message));
+            return vec![Action::Answer(Err(e))];
         }
-        if let Some(in_force) = self.readings.in_force.and_then(|l| l.bytes()) {
-            if let Err(r) = guard::step(&self.settings.control, in_force, bytes) {
-                return self.refused(ControlError::Refused(r), now);
-            }
+        if let Some(in_force) = self.readings.in_force.and_then(|l| l.bytes())
+            && let Err(r) = guard::step(&self.settings.control, in_force, bytes)
+        {
+            return self.refused(ControlError::Refused(r), now);
         }
         self.apply(advice, bytes, Origin::Confirmed)
     }

@@ -263,10 +263,10 @@ impl Table {
         let known: Vec<&Field> = of_action.iter().chain(singles).collect();
         let mut fields = Fields::new();
         for f in &data.fields {
-            if let Some(field) = known.iter().find(|k| k.id == f.field_id) {
-                if let Some(value) = field.read(f) {
-                    fields.insert(short(&field.name).into(), value);
-                }
+            if let Some(field) = known.iter().find(|k| k.id == f.field_id)
+                && let Some(value) = field.read(f)
+            {
+                fields.insert(short(&field.name).into(), value);
             }
         }
         (action.map(|a| short(&a.name)), fields)

@@ -133,13 +133,13 @@ pub fn read_queue_buffer(
     if fields.get("tail_drop_enable") == Some(&Value::Flag(false)) {
         return Ok(Limit::Unlimited);
     }
-    if let Some(Value::Text(baf)) = fields.get("dynamic_baf") {
-        if baf != "DISABLE" {
-            return Err(Error::value(
-                "tm.queue.buffer",
-                format!("the queue's limit floats (dynamic_baf {baf}): set a static one first"),
-            ));
-        }
+    if let Some(Value::Text(baf)) = fields.get("dynamic_baf")
+        && baf != "DISABLE"
+    {
+        return Err(Error::value(
+            "tm.queue.buffer",
+            format!("the queue's limit floats (dynamic_baf {baf}): set a static one first"),
+        ));
     }
     let cells = |f: &Fields, name: &str| match f.get(name) {
         Some(Value::Number(n)) => *n,
