@@ -35,7 +35,7 @@ fn report(n: u32, packet: &[u8]) -> Report<'_> {
     report.queue_occupancy = Some(n % 100_000);
     report.ingress_ts = Some(u64::from(n) * 1_000);
     report.egress_ts = Some(u64::from(n) * 1_000 + 500);
-    if n % 100 == 0 {
+    if n.is_multiple_of(100) {
         report.dropped = true;
         report.drop_reason = Some(71);
         report.egress_ts = None;

@@ -230,10 +230,11 @@ struct Clocks<'a>(&'a mut Module);
 impl<'ast> Visit<'ast> for Clocks<'_> {
     fn visit_path(&mut self, path: &'ast syn::Path) {
         let names: Vec<String> = path.segments.iter().map(|s| s.ident.to_string()).collect();
-        if let [.., kind, now] = names.as_slice() {
-            if now == "now" && (kind == "Instant" || kind == "SystemTime") {
-                self.0.clocks.push(format!("{kind}::now"));
-            }
+        if let [.., kind, now] = names.as_slice()
+            && now == "now"
+            && (kind == "Instant" || kind == "SystemTime")
+        {
+            self.0.clocks.push(format!("{kind}::now"));
         }
         syn::visit::visit_path(self, path);
     }

@@ -417,7 +417,7 @@ impl Field {
     /// it does not fill them.
     fn span(&self, at: u32) -> (u32, u32, Option<u64>) {
         let ones = (1u64 << (self.bits % 64)).wrapping_sub(1);
-        if at % 8 == 0 && self.bits % 8 == 0 {
+        if at.is_multiple_of(8) && self.bits.is_multiple_of(8) {
             (at / 8, self.bits / 8, None)
         } else if at % 8 + self.bits <= 8 {
             (at / 8, 1, Some(ones << (8 - at % 8 - self.bits)))

@@ -33,7 +33,7 @@ fn row(order: u64, r: &mut Random) -> PostcardRow {
     let join = Join::from_code((r.next() % 4) as u8);
     let joined = |v: u64| if join.matched() { v as u32 } else { 0 };
     // Whole pages that do not change, then some that do.
-    let quiet = order / 9000 % 2 == 0;
+    let quiet = (order / 9000).is_multiple_of(2);
     PostcardRow {
         order,
         rx_ns: r.spread(),

@@ -111,7 +111,7 @@ pub fn sample(p: &Packet, flows: u32) -> Option<Event> {
 }
 
 pub fn sample_at(p: &Packet, flows: u32, spacing_ns: u64, rtt_ns: u64) -> Option<Event> {
-    if p.segment % 2 == 0 {
+    if p.segment.is_multiple_of(2) {
         return None;
     }
     let time_ns = p.egress_ns() + rtt_ns;

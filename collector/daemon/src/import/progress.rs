@@ -25,7 +25,7 @@ impl Progress {
 
     /// `fraction`: the part of the pcap read, 0 to 1.
     pub fn tick(&mut self, datagrams: u64, fraction: f64) {
-        if self.shown && datagrams % 4096 == 0 && Instant::now() >= self.next {
+        if self.shown && datagrams.is_multiple_of(4096) && Instant::now() >= self.next {
             self.next = Instant::now() + Duration::from_millis(200);
             self.print(datagrams, fraction);
         }

@@ -83,10 +83,10 @@ impl Config {
             if let Err(e) = s.driver.check(&s.reached_at()) {
                 bail!("switches[{i}].{e}");
             }
-            if let Some(p) = &s.provision {
-                if let Err(e) = p.limit_ports() {
-                    bail!("switches[{i}].provision.{e}");
-                }
+            if let Some(p) = &s.provision
+                && let Err(e) = p.limit_ports()
+            {
+                bail!("switches[{i}].provision.{e}");
             }
         }
         Ok(())
@@ -133,15 +133,15 @@ pub fn check_targets(key: &str, t: &Targets) -> anyhow::Result<()> {
             t.utilisation
         );
     }
-    if let Some(p) = t.loss_rate {
-        if !(p > 0.0 && p < 1.0) {
-            bail!("{key}.loss_rate: {p} is not a fraction between 0 and 1");
-        }
+    if let Some(p) = t.loss_rate
+        && !(p > 0.0 && p < 1.0)
+    {
+        bail!("{key}.loss_rate: {p} is not a fraction between 0 and 1");
     }
-    if let Some(d) = t.delay_ms {
-        if !(d > 0.0 && d.is_finite()) {
-            bail!("{key}.delay_ms: {d} is not a time above 0");
-        }
+    if let Some(d) = t.delay_ms
+        && !(d > 0.0 && d.is_finite())
+    {
+        bail!("{key}.delay_ms: {d} is not a time above 0");
     }
     let twice = |g: &Goal| t.priority.iter().filter(|o| *o == g).count() > 1;
     if let Some(goal) = t.priority.iter().find(|g| twice(g)) {

@@ -175,7 +175,7 @@ pub fn seen(recorded: &Recorded, view: View) -> Run {
             pipeline.push_event("ns3", e);
         }
         let dice = mixed(i as u64);
-        if view.lose_one_in > 0 && dice % view.lose_one_in == 0 {
+        if view.lose_one_in > 0 && dice.is_multiple_of(view.lose_one_in) {
             continue;
         }
         int_report::decode(&report.payload, |r| {

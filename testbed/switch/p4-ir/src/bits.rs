@@ -90,7 +90,7 @@ impl BitWriter {
     /// Appends the lowest `width_bits` (at most 64) bits of `v`.
     #[inline]
     pub fn push(&mut self, out: &mut Vec<u8>, v: u64, width_bits: u32) {
-        if self.used_bits == 0 && width_bits % 8 == 0 && width_bits > 0 {
+        if self.used_bits == 0 && width_bits.is_multiple_of(8) && width_bits > 0 {
             let end = out.len() + (width_bits / 8) as usize;
             out.extend_from_slice(&(v << (64 - width_bits)).to_be_bytes());
             out.truncate(end);

@@ -49,7 +49,7 @@ pub fn pack(fields: impl Iterator<Item = (u32, bool)> + Clone) -> Option<Packed>
         if !run.wide && run.bits > 64 {
             return None;
         }
-        if run.bits % 8 != 0 {
+        if !run.bits.is_multiple_of(8) {
             continue;
         }
         match words.last_mut() {

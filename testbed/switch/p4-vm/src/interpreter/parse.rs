@@ -221,7 +221,7 @@ fn extract_variable(
     at: &mut usize,
 ) -> Result<(), Stop> {
     let errors = &program.errors;
-    if bits % 8 != 0 {
+    if !bits.is_multiple_of(8) {
         return Err(Stop(errors.invalid_argument));
     }
     let most = h

@@ -153,7 +153,7 @@ fn statement(line: &str) -> Result<Statement> {
 
 fn hex(s: &str) -> Result<Vec<u8>> {
     let digits: String = s.split_whitespace().collect();
-    if digits.len() % 2 != 0 {
+    if !digits.len().is_multiple_of(2) {
         bail!("odd number of hex digits");
     }
     digits

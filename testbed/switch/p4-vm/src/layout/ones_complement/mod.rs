@@ -146,7 +146,7 @@ impl OnesComplementSum {
 
     /// Restarts at a 16-bit boundary.
     fn rotate(&self, g: &mut Group) {
-        if g.bits % 16 != 0 {
+        if !g.bits.is_multiple_of(16) {
             g.terms.push(term(Kind::Rotate, 0, g.bits % 16, 0));
         }
         g.bits = 0;
