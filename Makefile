@@ -116,8 +116,9 @@ codegen: ## Write every generated file (from contract/)
 	cargo xtask codegen
 
 .PHONY: lint
-lint: venv console ## Formatting, generated files, clippy, ruff, TypeScript
+lint: venv console ## Generated files, architecture, formatting, clippy, ruff, mypy, TypeScript
 	cargo xtask codegen --check
+	cargo test --locked -p xtask
 	cargo fmt --all --check
 	cargo clippy $(CARGO_FLAGS) --workspace --all-targets -- -D warnings
 	@if cargo deny --version >/dev/null 2>&1; then cargo deny --all-features check; \
