@@ -16,7 +16,8 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[4]
 BUILD = REPOSITORY / "p4src" / "build"
-ENTITIES = REPOSITORY / "testbed" / "switch" / "tests" / "data" / "entities"
+SWITCH = REPOSITORY / "testbed" / "switch" / "tidemark-switch"
+ENTITIES = SWITCH / "tests" / "data" / "entities"
 CPU_PORT = 510
 
 try:

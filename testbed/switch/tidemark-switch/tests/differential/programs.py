@@ -166,7 +166,7 @@ TIDEMARK = Program(
 )
 ENTITIES = Program(
     "entities",
-    REPOSITORY / "testbed" / "switch" / "tests" / "data" / "entities" / "entities.json",
+    Path(__file__).resolve().parents[1] / "data" / "entities" / "entities.json",
     configure_entities,
     frames.marked,
     lambda frame: frame,
