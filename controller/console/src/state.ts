@@ -49,7 +49,7 @@ export class State {
     return this.links.find((l) => linkKey(l) === this.selected) ?? null;
   }
 
-  /** Chooses a port: nothing of the one before is shown any more. */
+  /** Chooses a port and clears what was shown of the previous one. */
   select(key: string): void {
     this.selected = key;
     this.recording = new Recording(this.window);

@@ -51,7 +51,7 @@ pub(crate) struct Accepted {
 pub(crate) struct Accounting {
     nodes: Vec<Node>,
     by_id: FxHashMap<u32, u16>,
-    /// Node of the report before: reports of a node come in runs.
+    /// Node of the previous report. Consecutive reports mostly come from one node.
     last: u16,
     streams: StreamTable,
     /// The datagram at hand was seen before.
