@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
+from typing import NoReturn
 
 
 class Interrupted(BaseException):
@@ -23,8 +25,16 @@ class _Owner:
     pid = 0
 
 
+class _Dropped:
+    name = ""
+
+
+# Until a signal whose exception was dropped raises once more, by an alarm.
+AGAIN_S = 0.01
+
+
 def _signals() -> list[signal.Signals]:
-    wanted = [signal.SIGINT, signal.SIGTERM]
+    wanted = [signal.SIGINT, signal.SIGTERM, signal.SIGALRM]
     # nohup asks that the end of the terminal does not matter.
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         wanted.append(signal.SIGHUP)
@@ -35,10 +45,14 @@ def _handle(number: int, _frame: object) -> None:
     if os.getpid() != _Owner.pid:
         # A child forked by a library has the handlers but owns nothing.
         os._exit(128 + number)
-    name = signal.Signals(number).name
+    name = _Dropped.name if number == signal.SIGALRM else signal.Signals(number).name
     if _Deferral.depth:
         _Deferral.pending = name
         return
+    _interrupt(name)
+
+
+def _interrupt(name: str) -> NoReturn:
     # Once: a second one must not disturb the cleanup.
     for other in _signals():
         signal.signal(other, signal.SIG_IGN)
@@ -57,10 +71,31 @@ def _handlers(handler: Callable[[int, FrameType | None], None] | signal.Handlers
             signal.signal(number, old)
 
 
-def as_exception() -> AbstractContextManager[None]:
-    """Inside the block a signal raises Interrupted, once."""
+@contextmanager
+def as_exception() -> Iterator[None]:
+    """Inside the block a signal raises Interrupted, once.
+
+    Python drops an exception raised in a finaliser, a weak reference's callback or a hook
+    of fork, and tells `sys.unraisablehook`: from there an alarm raises it once more."""
     _Owner.pid = os.getpid()
-    return _handlers(_handle)
+    hook = sys.unraisablehook
+
+    def again(unraisable: sys.UnraisableHookArgs) -> None:
+        if not isinstance(unraisable.exc_value, Interrupted):
+            hook(unraisable)
+            return
+        _Dropped.name = str(unraisable.exc_value)
+        signal.signal(signal.SIGALRM, _handle)
+        # Not at once: an exception in this hook would be dropped too.
+        signal.setitimer(signal.ITIMER_REAL, AGAIN_S)
+
+    sys.unraisablehook = again
+    try:
+        with _handlers(_handle):
+            yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        sys.unraisablehook = hook
 
 
 def ignored() -> AbstractContextManager[None]:
@@ -79,4 +114,4 @@ def deferred() -> Iterator[None]:
         _Deferral.depth -= 1
         if _Deferral.depth == 0 and _Deferral.pending:
             name, _Deferral.pending = _Deferral.pending, None
-            _handle(signal.Signals[name], None)
+            _interrupt(name)
