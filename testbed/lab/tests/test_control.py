@@ -4,7 +4,6 @@
 import os
 import signal
 import time
-from pathlib import Path
 
 import pytest
 
@@ -20,8 +19,6 @@ pytestmark = pytest.mark.root
 # Other than the demo's: both may run beside each other's leftovers.
 PORTS = Ports(console=18480, switch=19459, collector=19460, collector_metrics=19461)
 SETTLED_S = 40
-# Of all CPU time. Above it the switch is late, and the bottleneck is slower than its rate.
-MOST_STOLEN_SHARE = 0.02
 
 
 def test_flows_of_steps_are_there_when_they_should_be():
@@ -38,25 +35,15 @@ def test_flows_of_steps_are_there_when_they_should_be():
     assert [(f["start_s"], f["stop_s"]) for f in again] == [(0.0, 60), (0.25, 20), (40.0, 60)]
 
 
-def cpu_ticks() -> tuple[int, int]:
-    """Ticks of all CPUs since boot: all, and those that the hypervisor gave to others."""
-    ticks = [int(t) for t in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
-    return sum(ticks), ticks[7]
-
-
 def test_auto_mode_follows_changing_traffic_without_oscillation(tmp_path):
     """The steps of `make steps`, shortened. Real TCP in real time: a machine that is
-    busy elsewhere may spoil a run, so one is repeated; a run during which the hypervisor
-    took CPU time away is no run of this switch at its rate, and does not count."""
+    busy elsewhere may spoil a run, so one is repeated."""
     options = steps.Options(flows=(4, 40, 8), seconds=18, ports=PORTS)
     before = netns.names()
-    counted = 0
-    for attempt in range(8):
+    for attempt in range(2):
         run_dir = tmp_path / f"attempt-{attempt}"
         run_dir.mkdir()
-        ticks_before, stolen_before = cpu_ticks()
         measured = steps.measure(options, Paths.find(), run_dir, Progress())
-        ticks, stolen = cpu_ticks()
         print(steps.table(measured))
         problems = [(s.n_b, p) for s in measured for p in s.problems(options)]
         few, many, some = (s.last_limit_bytes for s in measured)
@@ -64,11 +51,6 @@ def test_auto_mode_follows_changing_traffic_without_oscillation(tmp_path):
         if many < few * 1.1 or some > many / 1.3:
             problems.append((0, f"limits do not follow: {few:.0f}, {many:.0f}, {some:.0f} bytes"))
         if not problems:
-            break
-        stolen_share = (stolen - stolen_before) / (ticks - ticks_before)
-        print(f"attempt {attempt}: {stolen_share:.1%} of the CPU time was stolen; {problems}")
-        counted += stolen_share < MOST_STOLEN_SHARE
-        if counted == 2:
             break
     assert not problems
     assert (run_dir / "steps.svg").stat().st_size > 10_000

@@ -74,8 +74,8 @@ def document():
     return {
         "config": {},
         "phases": [
-            summary.phase_summary(phase(), TRUTH, ADVICE),
-            summary.phase_summary(second, TRUTH, None),
+            summary.phase_summary(phase(), TRUTH, ADVICE, 0.0),
+            summary.phase_summary(second, TRUTH, None, 0.001),
         ],
     }
 
@@ -122,6 +122,7 @@ def test_checks_hold_for_a_good_run_and_name_what_is_wrong():
     assert len(failing(lambda p: p[0]["estimates"]["t_e_ms"].update(value=25.0))) == 1
     assert len(failing(lambda p: p[0]["occupancy_bytes"].update(max=312_500 + 1515))) == 1
     assert len(failing(lambda p: p[0].update(utilisation=0.94))) == 1
+    assert len(failing(lambda p: p[1].update(stolen_cpu_fraction=0.03))) == 1
     assert len(failing(nothing, read_back=49_999)) == 1
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .json_types import JsonObject
+from .machine import MOST_STOLEN_FRACTION
 
 FRAME_BYTES = 1514
 
@@ -30,6 +31,15 @@ def judge(summary: JsonObject, read_back_bytes: int | None) -> list[Check]:
     checks = []
     for phase in (first, second):
         name, lost = phase["name"], phase["reports"]["lost"]
+        stolen = phase["stolen_cpu_fraction"]
+        checks.append(
+            Check(
+                f"{name}: {_percent(stolen)} of the CPU time was another machine's (at most "
+                f"{_percent(MOST_STOLEN_FRACTION)}: above, the switch may be slower than its rate)",
+                stolen <= MOST_STOLEN_FRACTION,
+                essential=False,
+            )
+        )
         checks.append(Check(f"{name}: reports lost {lost}", lost == 0))
         joined = phase["join"]["matched_fraction"]
         checks.append(

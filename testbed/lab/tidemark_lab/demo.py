@@ -14,6 +14,7 @@ from . import __version__, checks, offline, preflight, signals, summary
 from .api import ApiError
 from .errors import LabError, PreflightError
 from .json_types import JsonObject
+from .machine import CpuTime
 from .outcome import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
@@ -43,13 +44,21 @@ class Options:
     scenario: Scenario = field(default_factory=Scenario)
 
 
+@dataclass(frozen=True)
+class PhaseSpan:
+    """When a phase was, in Unix time, and how much of the CPU was not the run's."""
+
+    start_ns: int
+    end_ns: int
+    stolen_cpu_fraction: float
+
+
 @dataclass
 class Measured:
     """What the two phases gave."""
 
     phases: list[JsonObject]
-    # Unix time of each phase, ns.
-    times: list[tuple[int, int]]
+    spans: list[PhaseSpan]
     advice: list[JsonObject | None]
     read_back_bytes: int | None
 
@@ -162,14 +171,14 @@ def _live(session: Session) -> str:
 
 
 def _measure(session: Session, options: Options, progress: Progress) -> Measured:
-    first, first_time = _phase(session, options, progress, PHASES[0])
+    first, first_span = _phase(session, options, progress, PHASES[0])
     applied = _apply_advice(session, progress)
     read_back = session.limit_bytes()
     _watch(session, progress, "settling", options.settle_s)
-    second, second_time = _phase(session, options, progress, PHASES[1])
+    second, second_span = _phase(session, options, progress, PHASES[1])
     return Measured(
         phases=[first, second],
-        times=[first_time, second_time],
+        spans=[first_span, second_span],
         advice=[applied, second["links"][0].get("advice")],
         read_back_bytes=read_back,
     )
@@ -177,11 +186,11 @@ def _measure(session: Session, options: Options, progress: Progress) -> Measured
 
 def _phase(
     session: Session, options: Options, progress: Progress, name: str
-) -> tuple[JsonObject, tuple[int, int]]:
-    start = time.time_ns()
+) -> tuple[JsonObject, PhaseSpan]:
+    start, cpu = time.time_ns(), CpuTime.now()
     session.controller.post("/phases", {"name": name, "action": "start"})
     _watch(session, progress, f"phase {name}", options.seconds)
-    end = time.time_ns()
+    end, stolen = time.time_ns(), cpu.stolen_fraction_until(CpuTime.now())
     session.controller.post("/phases", {"name": name, "action": "end"})
 
     def complete() -> JsonObject | None:
@@ -191,7 +200,7 @@ def _phase(
     phase = session.supervisor.wait_until(complete, f"phase {name} to be complete", 20)
     if not phase["links"]:
         raise LabError(f"phase {name}: the controller saw no link; see {session.run_dir}/logs")
-    return phase, (start, end)
+    return phase, PhaseSpan(start, end, stolen)
 
 
 def _apply_advice(session: Session, progress: Progress) -> JsonObject:
@@ -236,11 +245,9 @@ def build_summary(
     session: Session, measured: Measured, options: Options, truth: Truth | None
 ) -> JsonObject:
     phases = []
-    for phase, (start, end), advice in zip(
-        measured.phases, measured.times, measured.advice, strict=True
-    ):
-        of_phase = truth.phase(start, end) if truth else planned_truth(session.spec)
-        phases.append(summary.phase_summary(phase, of_phase, advice))
+    for phase, span, advice in zip(measured.phases, measured.spans, measured.advice, strict=True):
+        of_phase = truth.phase(span.start_ns, span.end_ns) if truth else planned_truth(session.spec)
+        phases.append(summary.phase_summary(phase, of_phase, advice, span.stolen_cpu_fraction))
     return {
         "config": {
             "scenario": session.scenario.as_config(),
@@ -300,8 +307,12 @@ def _compare_offline(session: Session, document: JsonObject) -> list[checks.Chec
 
 def _classes(measured: Measured, truth: Truth) -> str:
     lines = []
-    for phase, (start, end) in zip(measured.phases, measured.times, strict=True):
-        there = [f for kind in ("lbp", "rbp", "wl") for f in truth.during(kind, start, end)]
+    for phase, span in zip(measured.phases, measured.spans, strict=True):
+        there = [
+            f
+            for kind in ("lbp", "rbp", "wl")
+            for f in truth.during(kind, span.start_ns, span.end_ns)
+        ]
         result = summary.class_check(phase["links"][0]["estimate"].get("flows", []), there)
         wrong = ", ".join(f"{w['name']} seen as {w['estimated']}" for w in result["wrong"])
         lines.append(

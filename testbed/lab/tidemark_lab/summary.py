@@ -10,9 +10,12 @@ from .json_types import JsonObject
 ESTIMATES = ("n_b", "alpha", "mean_loss_burst", "delta", "t_e_ms", "c_e_share")
 
 
-def phase_summary(phase: JsonObject, truth: JsonObject, advice: JsonObject | None) -> JsonObject:
+def phase_summary(
+    phase: JsonObject, truth: JsonObject, advice: JsonObject | None, stolen_cpu_fraction: float
+) -> JsonObject:
     """One phase of summary.json from the controller's `Phase` (docs/reference/api.md), the
-    truth of its time and the advice it led to."""
+    truth of its time, the advice it led to and the share of the CPU time, 0 to 1, that the
+    hypervisor gave to others."""
     link = phase["links"][0]
     estimate = link["estimate"]
     estimates = estimate["estimates"]
@@ -31,6 +34,7 @@ def phase_summary(phase: JsonObject, truth: JsonObject, advice: JsonObject | Non
             "regime": {"value": estimates["regime"]["value"], "low": None, "high": None},
         },
         "truth": truth,
+        "stolen_cpu_fraction": stolen_cpu_fraction,
         "advice": advice_summary(advice),
         "window": {
             "start_ns": link["start_ns"],
