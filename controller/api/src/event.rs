@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Server-sent events.
 
-use crate::{Change, Link, Phase};
+use crate::{Link, Phase};
 use serde::{Deserialize, Serialize};
+use tidemark_control::Change;
 
 /// Data of the event `update`: every link, once a second.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The controller's REST interface as types.
 //!
-//! Every request, answer and server-sent event is a struct here, and
-//! [`operations`] lists every operation with the types that it takes and gives.
+//! Every request, answer and server-sent event is a struct here. What an answer
+//! says of a link's traffic, advice and limits is the type that the estimators,
+//! the rules and the loop have for it; only what has another shape on the wire
+//! has a type of its own. [`operations`] lists every operation with the types that it takes and gives.
 //! The daemon's router, the command line and the OpenAPI document
 //! (`contract/openapi/tidemark-1.json`, written by `cargo xtask codegen`) all
 //! come from that list. The console's TypeScript types are generated from the
@@ -22,8 +24,8 @@
 mod advice;
 mod change;
 mod error;
-mod estimate;
 mod event;
+mod flow;
 mod link;
 #[cfg(feature = "openapi")]
 pub mod openapi;
@@ -38,8 +40,8 @@ mod telemetry;
 pub use advice::*;
 pub use change::*;
 pub use error::*;
-pub use estimate::*;
 pub use event::*;
+pub use flow::*;
 pub use link::*;
 pub use operation::*;
 pub use phase::*;

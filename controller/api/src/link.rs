@@ -1,48 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One egress port as the controller knows it now.
 
-use crate::{Advice, LinkEstimate, Targets};
+use crate::Advice;
 use serde::{Deserialize, Serialize};
-
-/// What happens to packets that meet a full queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-#[serde(tag = "action", rename_all = "snake_case")]
-pub enum Limit {
-    /// Packets that meet at least this many bytes are dropped.
-    DropTail {
-        /// Limit, bytes.
-        limit_bytes: u64,
-    },
-    /// ECN-capable packets that meet at least this many bytes are marked, others
-    /// are dropped (RFC 3168).
-    MarkCe {
-        /// Limit, bytes.
-        limit_bytes: u64,
-    },
-    /// Only the switch's own queue depth holds.
-    Unlimited,
-}
-
-impl Limit {
-    /// The limit in bytes; `None` when unlimited.
-    pub fn bytes(&self) -> Option<u64> {
-        match *self {
-            Limit::DropTail { limit_bytes } | Limit::MarkCe { limit_bytes } => Some(limit_bytes),
-            Limit::Unlimited => None,
-        }
-    }
-}
-
-impl std::fmt::Display for Limit {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Limit::DropTail { limit_bytes } => write!(f, "drop_tail {limit_bytes} bytes"),
-            Limit::MarkCe { limit_bytes } => write!(f, "mark_ce {limit_bytes} bytes"),
-            Limit::Unlimited => f.write_str("unlimited"),
-        }
-    }
-}
+use tidemark_estimators::LinkEstimate;
+use tidemark_rules::{Limit, Targets};
 
 /// Which egress port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,9 @@
 //! still required, the same field of a request may be left out.
 
 use crate::{ErrorBody, Event, Method, Nothing, Operation, Visitor, operations};
+use schemars::Schema;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
+use schemars::transform::RecursiveTransform;
 use serde_json::{Map, Value, json};
 use std::any::TypeId;
 
@@ -17,6 +19,23 @@ fn settings() -> SchemaSettings {
         s.definitions_path = SCHEMAS.into();
         s.meta_schema = None;
     })
+}
+
+/// Schemas of answers. A later version may say more in them, whatever a type
+/// allows where it is read from a file, and has no defaults to fill in.
+fn answers() -> SchemaSettings {
+    let open = |schema: &mut Schema| {
+        schema.remove("default");
+        if schema.get("patternProperties").is_none() {
+            schema.remove("additionalProperties");
+        }
+        if let Some(Value::String(text)) = schema.get_mut("description") {
+            *text = text.replace("`None`", "null");
+        }
+    };
+    settings()
+        .for_serialize()
+        .with_transform(RecursiveTransform(open))
 }
 
 struct Document {
@@ -99,7 +118,7 @@ impl Document {
 /// The document.
 pub fn document() -> Value {
     let mut document = Document {
-        answers: settings().for_serialize().into_generator(),
+        answers: answers().into_generator(),
         requests: settings().for_deserialize().into_generator(),
         paths: Map::new(),
     };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What requests carry: parameters of the path, of the query, and bodies.
 
-use crate::{Goal, Mode};
 use serde::{Deserialize, Deserializer, Serialize};
+use tidemark_control::Mode;
+use tidemark_rules::Goal;
 
 /// No parameters, or no body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

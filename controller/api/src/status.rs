@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The controller as a whole.
 
-use crate::{Limit, LinkId, Mode, Targets};
+use crate::LinkId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use tidemark_control::Mode;
+use tidemark_rules::{Limit, Targets};
 
 /// Counters of a collector since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -2,6 +2,7 @@
 //! Telemetry as columns of equal length.
 
 use serde::{Deserialize, Serialize};
+use tidemark_estimators::OccupancyDistribution;
 
 /// Occupancy, delay, loss and utilisation over time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -52,26 +53,9 @@ pub struct Distribution {
     pub node: u32,
     /// Egress port.
     pub port: u32,
-    /// Start of the first interval.
-    pub from_ns: u64,
-    /// End of the last interval, exclusive.
-    pub to_ns: u64,
-    /// Limit in force throughout, bytes; 0 where the reports do not tell.
-    pub limit_bytes: u64,
-    /// Arrivals that were reported, those dropped included.
-    pub arrivals: u64,
-    /// Median, bytes; null without arrivals.
-    pub p50_bytes: Option<f64>,
-    /// 99th percentile, bytes; null without arrivals.
-    pub p99_bytes: Option<f64>,
-    /// Largest, bytes.
-    pub max_bytes: u64,
-    /// Lower end of each bin, ascending.
-    pub low_bytes: Vec<u64>,
-    /// Upper end of each bin, exclusive.
-    pub high_bytes: Vec<u64>,
-    /// Arrivals in each bin.
-    pub count: Vec<u64>,
+    /// The distribution.
+    #[serde(flatten)]
+    pub occupancy: OccupancyDistribution,
 }
 
 /// Single packets from the collector's memory.

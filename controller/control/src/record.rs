@@ -6,6 +6,7 @@ use tidemark_rules::{Limit, Observed, Prediction};
 
 /// Who wants a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
     /// An operator, with a value of their own.
@@ -22,6 +23,7 @@ pub enum Origin {
 
 /// What became of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Written and read back.
@@ -62,6 +64,7 @@ impl Outcome {
 
 /// One record of the audit log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Change {
     /// When, Unix ms.
     pub unix_ms: u64,

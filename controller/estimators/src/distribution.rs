@@ -3,7 +3,7 @@
 
 use crate::estimator::Estimator;
 use crate::types::LinkId;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tidemark_proto::histogram::{Counts, bucket_range};
 use tidemark_proto::telemetry::LinkInterval;
 
@@ -11,7 +11,8 @@ use tidemark_proto::telemetry::LinkInterval;
 ///
 /// Bins are those of the collector: one byte wide below 128 bytes, above at most
 /// 1/64 of their lower end. Empty bins are left out.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct OccupancyDistribution {
     /// Start of the first interval, switch's clock.
     pub from_ns: u64,

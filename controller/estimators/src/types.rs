@@ -48,6 +48,7 @@ impl Default for LinkInfo {
 
 /// What an estimate rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Evidence {
     /// The senders' windows (tcp_probe).
@@ -62,6 +63,7 @@ pub enum Evidence {
 
 /// A value, the range it may lie in, and what it rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Estimate {
     /// The best guess.
     pub value: f64,
@@ -93,6 +95,7 @@ impl Estimate {
 
 /// The regime with its reason.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct RegimeEstimate {
     /// Transparent, elastic or overload (NGI §III).
     pub value: Regime,
@@ -104,6 +107,7 @@ pub struct RegimeEstimate {
 
 /// Whether the flows' maximum rates can reach capacity (OI §3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Saturable {
     /// `None` where no capacity is known.
     pub value: Option<bool>,
@@ -114,6 +118,7 @@ pub struct Saturable {
 
 /// Everything estimated of one link. `None` where nothing could be said.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Estimates {
     /// N_b: flows bottlenecked here, each weighted by the part of the window in
     /// which it was active (BSCL §VI).
@@ -164,6 +169,7 @@ pub struct Estimates {
 
 /// Class of a flow (BSCL §II).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub enum FlowClass {
     /// Locally bottlenecked persistent.
     #[serde(rename = "LBP")]
@@ -184,6 +190,11 @@ pub enum FlowClass {
 
 /// Five-tuple as text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "openapi",
+    derive(schemars::JsonSchema),
+    schemars(rename = "FlowKey")
+)]
 pub struct FlowKeyText {
     /// Source address.
     pub src: String,
@@ -199,6 +210,11 @@ pub struct FlowKeyText {
 
 /// One flow during the window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "openapi",
+    derive(schemars::JsonSchema),
+    schemars(rename = "Flow")
+)]
 pub struct FlowEstimate {
     /// Id given by the collector.
     pub flow: u64,
@@ -240,6 +256,7 @@ pub struct FlowEstimate {
 
 /// Utilisation of the link.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Utilisation {
     /// Bytes that left over capacity; `None` without a capacity.
     pub mean: Option<f64>,
@@ -253,6 +270,7 @@ pub struct Utilisation {
 
 /// Quantiles of a distribution; `None` when nothing was seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Quantiles {
     /// Arithmetic mean.
     pub mean: Option<f64>,
@@ -266,6 +284,7 @@ pub struct Quantiles {
 
 /// Flows per class in the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct ClassCounts {
     /// Locally bottlenecked persistent.
     pub lbp: u64,
@@ -281,6 +300,7 @@ pub struct ClassCounts {
 
 /// One link over one window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct LinkEstimate {
     /// Node of the link.
     pub node: u32,

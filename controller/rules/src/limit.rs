@@ -6,6 +6,7 @@ use std::fmt;
 
 /// What happens to packets that meet a full queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(tag = "action", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Limit {
     /// Refuse packets that meet at least this many bytes.

@@ -5,6 +5,11 @@ use serde::{Deserialize, Serialize};
 
 /// A value with the range it may lie in.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "openapi",
+    derive(schemars::JsonSchema),
+    schemars(rename = "Interval")
+)]
 pub struct Range {
     /// The most likely value.
     pub value: f64,

@@ -8,6 +8,11 @@ const CRATES: &[(&str, &[&str], &str)] = &[
     ("tidemark-estimators", DAEMONS_AND_IO, "estimators are pure"),
     ("tidemark-rules", DAEMONS_AND_IO, "rules are pure"),
     ("tidemark-control", DAEMONS_AND_IO, "control is pure"),
+    (
+        "tidemark-api",
+        SERVERS_AND_DRIVERS,
+        "the REST interface is types",
+    ),
     ("tidemark-pipeline", DAEMONS_AND_IO, "the pipeline is pure"),
     ("int-report", DAEMONS_AND_IO, "the codec stands alone"),
     ("p4-ir", SERVERS, "the engine knows no server"),
@@ -20,6 +25,14 @@ const DAEMONS_AND_IO: &[&str] = &[
     "tidemark-collector",
     "tidemark-southbound",
     "tidemark-api",
+    "tokio",
+    "tonic",
+    "axum",
+];
+
+const SERVERS_AND_DRIVERS: &[&str] = &[
+    "tidemark-controller",
+    "tidemark-southbound",
     "tokio",
     "tonic",
     "axum",

@@ -81,39 +81,39 @@ export interface ApplyRequest {
   port?: number | null;
 }
 
-/** One condition of validity of a rule. */
+/** An assumption of a rule, held against the measured traffic. */
 export interface Assumption {
-  /** Whether it holds on the measured traffic; null when that is unknown. */
+  /** Whether it holds; null when that is unknown. */
   holds: boolean | null;
-  /** The condition in words, with the measured value. */
+  /** The assumption in words, with the measured value. */
   text: string;
 }
 
-/** One limit change: set, refused, judged or rolled back. */
+/** One record of the audit log. */
 export interface Change {
-  /** Limit before; null when not known. */
+  /** The limit before it, where known. */
   before: Limit | null;
-  /** What the guard rail or the switch said. */
+  /** What the guard rail or the switch says. */
   error: string | null;
-  /** What the advice expects of the limit. */
+  /** What the advisor expects of the limit. */
   expected: Prediction | null;
-  /** Limit wanted, or as read back; null when there is none. */
+  /** The limit wanted. */
   limit: Limit | null;
-  /** Measured after the change. */
+  /** What was measured after it, in a verdict. */
   measured_after: Observed | null;
-  /** Measured before the change. */
+  /** What was measured before the change. */
   measured_before: Observed | null;
-  /** Node id of the switch. */
+  /** Node of the link. */
   node: number;
-  /** Who wanted it. */
+  /** Who wants the change. */
   origin: Origin;
   /** What became of it. */
   outcome: Outcome;
-  /** Egress port. */
+  /** Egress port of the link. */
   port: number;
-  /** Why. */
+  /** Why, in words. */
   reason: string;
-  /** When, Unix time. */
+  /** When, Unix ms. */
   unix_ms: number;
 }
 
@@ -127,11 +127,11 @@ export interface Changes {
 export interface ClassCounts {
   /** Locally bottlenecked persistent. */
   lbp: number;
-  /** Not TCP. */
+  /** Not TCP, or acknowledgements only. */
   other: number;
   /** Remotely bottlenecked persistent. */
   rbp: number;
-  /** Never left slow start. */
+  /** Short. */
   short: number;
   /** Window-limited persistent. */
   wl: number;
@@ -224,11 +224,11 @@ export interface Curve {
   port: number;
 }
 
-/** One point of a predicted curve. */
+/** One point of a what-if curve. */
 export interface CurvePoint {
-  /** Buffer size, bytes. */
+  /** The limit, bytes as the queue counts them. */
   buffer_bytes: number;
-  /** Expected outcome there. */
+  /** What to expect there. */
   predicted: Prediction;
 }
 
@@ -238,25 +238,25 @@ export interface Distribution {
   arrivals: number;
   /** Arrivals in each bin. */
   count: number[];
-  /** Start of the first interval. */
+  /** Start of the first interval, switch's clock. */
   from_ns: number;
   /** Upper end of each bin, exclusive. */
   high_bytes: number[];
-  /** Limit in force throughout, bytes; 0 where the reports do not tell. */
+  /** Limit in force throughout; 0 where the reports do not tell. */
   limit_bytes: number;
   /** Lower end of each bin, ascending. */
   low_bytes: number[];
-  /** Largest, bytes. */
+  /** Largest occupancy met, bytes. */
   max_bytes: number;
   /** Node id of the switch. */
   node: number;
-  /** Median, bytes; null without arrivals. */
+  /** Median occupancy met, bytes. */
   p50_bytes: number | null;
-  /** 99th percentile, bytes; null without arrivals. */
+  /** 99th percentile, bytes. */
   p99_bytes: number | null;
   /** Egress port. */
   port: number;
-  /** End of the last interval, exclusive. */
+  /** End of the last interval. */
   to_ns: number;
 }
 
@@ -268,59 +268,59 @@ export interface ErrorBody {
 
 /** A value, the range it may lie in, and what it rests on. */
 export interface Estimate {
-  /** What it rests on. */
+  /** What the value rests on. */
   evidence: Evidence;
-  /** Upper end of the range. */
+  /** Upper end of the range, at least `value`. */
   high: number;
-  /** Lower end of the range. */
+  /** Lower end of the range, at most `value`. */
   low: number;
-  /** Number of observations that it rests on. */
+  /** Number of observations that the value rests on. */
   samples: number;
-  /** Best guess. */
+  /** The best guess. */
   value: number;
 }
 
-/** The quantities that buffer sizing rests on. Null where nothing could be said. */
+/** Everything estimated of one link. null where nothing could be said. */
 export interface Estimates {
-  /** α = mean loss burst over N_b. */
+  /** α = L̄/N_b (BSCL eq. 17). */
   alpha: Estimate;
-  /** C_e/C: share of the capacity that LBP flows carry. */
+  /** C_e/C: wire bytes of LBP flows that left, over capacity (BSCL). */
   c_e_share: Estimate;
-  /** Fraction of the RTTs with a loss in which the condition of UTB Theorem 5 holds. */
+  /** Fraction of the RTTs with a loss in which UTB Theorem 5's condition holds. */
   condition_fraction: Estimate | null;
   /** Largest D(t). */
   d_max: Estimate | null;
-  /** Mean of D(t) of UTB over the RTTs with a loss. */
+  /** Mean of D(t), the LBP flows with a drop in an RTT, over the RTTs with a loss (UTB §4). */
   d_mean: Estimate | null;
-  /** Δ = max(1, `delta_low`, `delta_high`) of UTB. */
+  /** Δ = max(1, Δ_low, Δ_high) (UTB §4.1). */
   delta: Estimate | null;
-  /** 99th percentile of the windows over (BDP/n). */
+  /** Δ_high = w_p99/(BDP/n), with w_p99 the 99th percentile of the windows. */
   delta_high: number | null;
-  /** (BDP/n) over the 1st percentile of the windows. */
+  /** Δ_low = (BDP/n)/w_p01, with w_p01 the 1st percentile of the windows. */
   delta_low: number | null;
-  /** Jain's index of the flows' mean windows. */
+  /** Jain's index of the flows' mean windows (UTB §5.6), 1/n to 1. */
   jain: number | null;
-  /** Mean drops per loss event. */
+  /** L̄: mean drops per loss event, packets (BSCL §III-C). */
   mean_loss_burst: Estimate | null;
-  /** Median drops per loss event. */
+  /** Median drops per loss event, packets. */
   median_loss_burst: Estimate | null;
-  /** N_b: flows bottlenecked here. */
+  /** N_b: flows bottlenecked here, each weighted by the part of the window in which it was active (BSCL §VI). */
   n_b: Estimate;
-  /** q: mean fraction of LBP flows that lost in a loss event. */
+  /** q̂: mean fraction of LBP flows that lost in a loss event (BSCL eq. 13). */
   q: Estimate | null;
-  /** Regime of the link. */
+  /** Regime of the link (NGI §III). */
   regime: RegimeEstimate;
-  /** ρ: offered load over capacity. */
+  /** ρ: offered load over capacity (NGI §III). */
   rho: Estimate;
   /** Part of `rho` of flows that are not LBP. */
   rho_other: Estimate;
-  /** Mean of s of UTB over the RTTs with a loss; `high` is the largest. */
+  /** Mean of s = max(0, D − n²/(Δ·BDP)) over the RTTs with a loss (UTB §4); `high` is the largest. */
   s: Estimate | null;
-  /** Whether the link can be filled. */
+  /** Whether the flows can fill the link at all (OI §3.2). */
   saturable: Saturable;
-  /** T_e: harmonic mean of the base RTTs, ms. */
+  /** T_e: harmonic mean of the LBP flows' base RTTs, ms (BSCL eq. 12). */
   t_e_ms: Estimate | null;
-  /** Arithmetic mean of the base RTTs, ms. */
+  /** Arithmetic mean of the LBP flows' base RTTs, ms. */
   t_mean_ms: Estimate | null;
   /** 1st percentile of the windows of LBP flows, segments. */
   window_p01_pkts: number | null;
@@ -336,29 +336,29 @@ export type Evidence = 'probed' | 'passive' | 'mixed' | 'assumed';
 export interface Flow {
   /** Part of the window during which it was active. */
   active_fraction: number;
-  /** RTT without the queueing here, ms. */
+  /** RTT without queueing, ms. */
   base_rtt_ms: number | null;
   /** Factor by which it multiplies its window on loss, as seen. */
   beta: number | null;
-  /** Class of the flow. */
+  /** The class that is most likely. */
   class: FlowClass;
-  /** Confidence in the class, 0 to 1. */
+  /** How sure the class is, 0 to 1. */
   confidence: number;
-  /** Congestion control as recognised. */
+  /** Congestion control as recognised by its reductions. */
   congestion_control: CongestionControl;
-  /** Last congestion window, segments. */
+  /** Last window, segments. */
   cwnd: number | null;
-  /** Packets dropped. */
+  /** Its packets dropped here in the window. */
   drops: number;
   /** What the class rests on. */
   evidence: Evidence;
   /** Id given by the collector. */
   flow: number;
-  /** Its five-tuple; null where the collector no longer knows it. */
+  /** Its five-tuple; null where the collector did not describe it. */
   key: FlowKey | null;
   /** Probability that it is an LBP flow. */
   p_lbp: number;
-  /** Packets that left. */
+  /** Packets that left in the window, sampling undone. */
   packets: number;
   /** Rate on the wire at the link's egress while active in the window, bits/s. */
   rate_bps: number;
@@ -366,26 +366,26 @@ export interface Flow {
   reductions_local: number;
   /** Reductions without a drop here. */
   reductions_remote: number;
-  /** Last smoothed RTT, ms. */
+  /** Last smoothed RTT of the sender, ms. */
   srtt_ms: number | null;
-  /** Reason for the class in words. */
+  /** Reason in words. */
   why: string;
 }
 
 /** Class of a flow (BSCL §II). */
 export type FlowClass = 'LBP' | 'RBP' | 'WL' | 'SHORT' | 'OTHER';
 
-/** Five-tuple of a flow. */
+/** Five-tuple as text. */
 export interface FlowKey {
   /** Destination address. */
   dst: string;
-  /** Destination port. */
+  /** Destination port; 0 where the protocol has none. */
   dst_port: number;
   /** IP protocol number. */
   protocol: number;
   /** Source address. */
   src: string;
-  /** Source port. */
+  /** Source port; 0 where the protocol has none. */
   src_port: number;
 }
 
@@ -395,7 +395,7 @@ export interface Flows {
   flows: LinkFlow[];
 }
 
-/** The outcome that the papers' formulas give (BSCL eq. 14 and 18; NGI §IV-A). */
+/** The papers' formulas at one limit (BSCL eq. 14 and 18; NGI §IV-A). */
 export interface FormulaPrediction {
   /** Mean queueing delay, ms. */
   delay_mean_ms: number;
@@ -426,27 +426,27 @@ export interface Health {
 export interface Infeasibility {
   /** Given up, by the operator's priority. */
   given_up: Goal[];
-  /** What is possible instead. */
+  /** What they could be at best. */
   nearest: Nearest;
 }
 
-/** One quantity that a rule used. */
+/** One quantity a rule used. */
 export interface Input {
-  /** Symbol in the formula, e.g. `N_b`. */
+  /** The paper's symbol, e.g. `N_b`; the glossary of the crate has its meaning. */
   name: string;
   /** Unit of the value; empty for a plain number. */
   unit: string;
-  /** Its value, in `unit`. */
+  /** Its value. */
   value: number;
 }
 
 /** A value with the range it may lie in. */
 export interface Interval {
-  /** Upper end of the range. */
+  /** Upper end. */
   high: number;
-  /** Lower end of the range. */
+  /** Lower end. */
   low: number;
-  /** Best guess. */
+  /** The most likely value. */
   value: number;
 }
 
@@ -526,13 +526,13 @@ export interface Link {
 
 /** One link over one window. */
 export interface LinkEstimate {
-  /** Packets that arrived. */
+  /** Packets that came to the queue, those dropped included, sampling undone. */
   arrivals: number;
-  /** Capacity on the wire, bits/s; 0 when not configured. */
+  /** Capacity in bits/s; measured where it is not configured; 0 when neither is known. */
   capacity_bps: number;
-  /** What limits the answer: missing capacity, lost reports, sampling. */
+  /** What limits the answer: missing capacity, lost reports, sampling, … */
   caveats: string[];
-  /** Packets marked CE. */
+  /** Packets that this switch marked CE. */
   ce_marked: number;
   /** Flows per class. */
   classes: ClassCounts;
@@ -540,39 +540,39 @@ export interface LinkEstimate {
   delay_ms: Quantiles;
   /** Packets dropped. */
   drops: number;
-  /** What buffer sizing rests on. */
+  /** What decides the buffer. */
   estimates: Estimates;
   /** Flows of the window, the largest rates first. */
   flows: Flow[];
-  /** Start of the window. */
+  /** Start of the first interval within the window asked for, node's clock. */
   from_ns: number;
-  /** Limit in force at the end of the window, bytes; null when not reported or unlimited. */
+  /** Limit in force at the end of the window; null when not reported or unlimited. */
   limit_bytes: number | null;
-  /** Loss events. */
+  /** Groups of drops closer than T_e to one another (BSCL §III-C). */
   loss_events: number;
   /** Drops over arrivals; 0 without arrivals. */
   loss_rate: number;
-  /** Node id of the switch. */
+  /** Node of the link. */
   node: number;
-  /** Name of the node; empty when it has none. */
+  /** Name of the node; empty where it has none. */
   node_name: string;
-  /** Distribution of the occupancy met by arrivals. Left out when the limit changed in the window or is not known. */
+  /** Distribution of the occupancy met by arrivals; null when the limit changed in the window, or is not known. */
   occupancy?: Occupancy | null;
   /** Occupancy met by arrivals, bytes. */
   occupancy_bytes: Quantiles;
   /** Of `drops`, those of LBP flows that lost half of their window or more at once. */
   overshoot_drops: number;
-  /** Egress port. */
+  /** Egress port of the node. */
   port: number;
-  /** Name of the port; empty when it has none. */
+  /** Name of the port; empty where it has none. */
   port_name: string;
   /** Drain rate in bytes as the queue counts them, bits/s. */
   queue_drain_bps: number;
-  /** Reports lost on the way to the collector. */
+  /** Reports that did not reach the collector. */
   reports_lost: number;
   /** Segment of the LBP flows as the queue counts it, bytes; 0 when no data packet was seen. */
   segment_bytes: number;
-  /** End of the window, exclusive. */
+  /** End of the last interval within it. */
   to_ns: number;
   /** Utilisation of the link. */
   utilisation: Utilisation;
@@ -582,31 +582,31 @@ export interface LinkEstimate {
 export interface LinkFlow {
   /** Part of the window during which it was active. */
   active_fraction: number;
-  /** RTT without the queueing here, ms. */
+  /** RTT without queueing, ms. */
   base_rtt_ms: number | null;
   /** Factor by which it multiplies its window on loss, as seen. */
   beta: number | null;
-  /** Class of the flow. */
+  /** The class that is most likely. */
   class: FlowClass;
-  /** Confidence in the class, 0 to 1. */
+  /** How sure the class is, 0 to 1. */
   confidence: number;
-  /** Congestion control as recognised. */
+  /** Congestion control as recognised by its reductions. */
   congestion_control: CongestionControl;
-  /** Last congestion window, segments. */
+  /** Last window, segments. */
   cwnd: number | null;
-  /** Packets dropped. */
+  /** Its packets dropped here in the window. */
   drops: number;
   /** What the class rests on. */
   evidence: Evidence;
   /** Id given by the collector. */
   flow: number;
-  /** Its five-tuple; null where the collector no longer knows it. */
+  /** Its five-tuple; null where the collector did not describe it. */
   key: FlowKey | null;
   /** Node id of the switch. */
   node: number;
   /** Probability that it is an LBP flow. */
   p_lbp: number;
-  /** Packets that left. */
+  /** Packets that left in the window, sampling undone. */
   packets: number;
   /** Egress port. */
   port: number;
@@ -616,9 +616,9 @@ export interface LinkFlow {
   reductions_local: number;
   /** Reductions without a drop here. */
   reductions_remote: number;
-  /** Last smoothed RTT, ms. */
+  /** Last smoothed RTT of the sender, ms. */
   srtt_ms: number | null;
-  /** Reason for the class in words. */
+  /** Reason in words. */
   why: string;
 }
 
@@ -673,25 +673,25 @@ export interface Nearest {
 
 /** Utilisation, loss and delay as measured at the limit in force. */
 export interface Observed {
-  /** Largest queueing delay, ms. */
+  /** Its maximum, ms. */
   delay_max_ms: number;
   /** Mean queueing delay, ms. */
   delay_mean_ms: number;
-  /** Median queueing delay, ms. */
+  /** Median of the queueing delay, ms. */
   delay_p50_ms: number;
-  /** 99th percentile of the queueing delay, ms. */
+  /** Its 99th percentile, ms. */
   delay_p99_ms: number;
-  /** Number of drops that the loss rate rests on. */
+  /** Drops that `loss_rate` was counted from. */
   drops: number;
   /** Drops over arrivals. */
   loss_rate: number;
-  /** Bytes that left over capacity, fraction. */
+  /** Mean utilisation, fraction. */
   utilisation: number;
 }
 
 /** Occupancy met by arrivals while one limit was in force. */
 export interface Occupancy {
-  /** Number of arrivals. */
+  /** Arrivals that it was counted from. */
   arrivals: number;
   /** What the others met, bytes, ascending: each stands for an equal part of them. */
   bytes: number[];
@@ -699,10 +699,10 @@ export interface Occupancy {
   met_empty: number;
 }
 
-/** Who wanted a change. */
+/** Who wants a change. */
 export type Origin = 'operator' | 'confirmed' | 'auto' | 'rollback' | 'restore';
 
-/** What became of a change. */
+/** What became of it. */
 export type Outcome = 'set' | 'refused' | 'failed' | 'dry_run' | 'kept' | 'worse' | 'unclear';
 
 /** Single packets from the collector's memory. */
@@ -847,7 +847,7 @@ export interface Prediction {
   delay_mean_ms: Interval;
   /** Largest queueing delay, ms. */
   delay_ms: Interval;
-  /** What the papers' formulas give. Left out where the prediction is that. */
+  /** What the papers' formulas give, where the prediction rests on what was measured at the limit in force instead; left out elsewhere. */
   formula?: FormulaPrediction | null;
   /** Drops over arrivals. */
   loss_rate: Interval;
@@ -855,13 +855,13 @@ export interface Prediction {
   utilisation: Interval;
 }
 
-/** The limit now in force: what is expected of it, and what was measured. */
+/** What to expect of the limit now in force, beside what was measured. */
 export interface Present {
-  /** Limit in force, bytes. */
+  /** The limit in force, bytes as the queue counts them. */
   limit_bytes: number;
-  /** Measured outcome there. */
+  /** What was measured there. */
   measured: Observed | null;
-  /** Expected outcome there. */
+  /** What the models and measurements say of it. */
   predicted: Prediction | null;
 }
 
@@ -875,9 +875,9 @@ export interface Problem {
 
 /** Quantiles of a distribution; null when nothing was seen. */
 export interface Quantiles {
-  /** Largest. */
+  /** Largest value. */
   max: number | null;
-  /** Mean. */
+  /** Arithmetic mean. */
   mean: number | null;
   /** Median. */
   p50: number | null;
@@ -936,7 +936,7 @@ export type Regime = 'transparent' | 'elastic' | 'overload' | 'unknown';
 export interface RegimeEstimate {
   /** What it rests on. */
   evidence: Evidence;
-  /** The regime. */
+  /** Transparent, elastic or overload (NGI §III). */
   value: Regime;
   /** The reason in words. */
   why: string;
@@ -944,7 +944,7 @@ export interface RegimeEstimate {
 
 /** A rule that was set aside. */
 export interface RejectedRule {
-  /** Identifier of the rule. */
+  /** Which rule. */
   id: string;
   /** Its name for people. */
   name: string;
@@ -968,25 +968,25 @@ export interface ReportsSet {
   port: number;
 }
 
-/** A sizing rule applied to the measured traffic. */
+/** A rule applied to the measured traffic. */
 export interface Rule {
   /** No assumption is known to fail and the buffer could be computed. */
   applies: boolean;
-  /** Conditions under which the formula holds. */
+  /** What the rule assumes of the traffic, and whether it holds. */
   assumptions: Assumption[];
-  /** The buffer it asks for, bytes; null when an input is missing or refused (`missing` says which). */
+  /** The buffer it asks for, bytes as the queue counts them; null when an input is missing or refused (`missing` says which). */
   buffer_bytes: number | null;
   /** The same as the delay of a full queue, ms. */
   buffer_ms: number | null;
-  /** The same in segments. */
+  /** The same in segments of M bytes. */
   buffer_packets: number | null;
   /** The formula in plain text. */
   formula: string;
   /** What the rule secures; empty for rules shown for comparison only. */
   goals: Goal[];
-  /** Stable identifier, e.g. `bscl`. */
+  /** Which rule. */
   id: string;
-  /** What the formula was given. */
+  /** What the formula was given; quantities that are not known are left out. */
   inputs: Input[];
   /** Why the buffer could not be computed. */
   missing: string | null;
@@ -1008,9 +1008,9 @@ export interface Rules {
 
 /** Whether the flows' maximum rates can reach capacity (OI §3.2). */
 export interface Saturable {
-  /** Sum of the maximum rates of the flows that have one, over capacity. Flows bottlenecked here have none. */
+  /** Sum of the maximum rates of the flows that have one, over capacity; flows bottlenecked here have none. */
   bounded_share: number;
-  /** Null when unknown. */
+  /** null where no capacity is known. */
   value: boolean | null;
 }
 
@@ -1116,15 +1116,15 @@ export interface Switch {
   ready: boolean;
 }
 
-/** What the operator wants of a link. */
+/** What the operator wants, most important first in `priority`. */
 export interface Targets {
-  /** Largest queueing delay, ms; null = no bound. */
+  /** d̂: largest queueing delay, ms; null = no bound. */
   delay_ms: number | null;
-  /** Largest loss rate, fraction; null = no bound. */
+  /** p̂: largest loss rate, fraction; null = no bound. */
   loss_rate: number | null;
-  /** Order in which targets are kept when they cannot hold together. A target not named comes after those named. */
+  /** Order in which targets are kept when they cannot hold together; a target not named comes after those named. */
   priority: Goal[];
-  /** Smallest utilisation, fraction. */
+  /** ρ̂: smallest utilisation, fraction. */
   utilisation: number;
 }
 
@@ -1164,7 +1164,7 @@ export interface Utilisation {
   mean: number | null;
   /** Fraction of packets that met a non-empty queue. */
   non_empty: number | null;
-  /** 1st percentile over windows of 10 RTTs. */
+  /** 1st percentile over windows of 10 RTT. */
   p01: number | null;
   /** Number of these windows. */
   windows: number;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Rules, advice and its predictions.
 
-use super::convert::{self, ToApi as _};
 use super::error::ApiError;
 use super::route::{Call, Reply};
-use super::{App, select};
+use super::{App, convert, select};
 use axum::http::StatusCode;
 use tidemark_api::operations::{ApplyAdvice, GetAdvice, GetCurve, GetRules};
 use tidemark_api::{AdviceApplied, AdviceState, Curve, LinkQuery, Rules};
@@ -17,7 +16,7 @@ pub async fn rules(app: App, call: Call<GetRules>) -> Result<Rules, ApiError> {
     Ok(Rules {
         node: id.node_id,
         port: id.port,
-        rules: advice.map_or_else(Vec::new, |a| a.rules.to_api()),
+        rules: advice.map_or_else(Vec::new, |a| a.rules.clone()),
     })
 }
 
@@ -28,8 +27,8 @@ pub async fn advice(app: App, call: Call<GetAdvice>) -> Result<AdviceState, ApiE
     Ok(AdviceState {
         node: id.node_id,
         port: id.port,
-        targets: app.core.targets_of(id).to_api(),
-        limit: app.core.limit_in_force(id).to_api(),
+        targets: app.core.targets_of(id),
+        limit: app.core.limit_in_force(id),
         advice: advice.map(|a| convert::advice(&a, true)),
         can_apply: why_not.is_none(),
         why_not: why_not.map(|e| e.to_string()),
@@ -47,8 +46,8 @@ pub async fn apply(app: App, call: Call<ApplyAdvice>) -> Result<AdviceApplied, A
     Ok(AdviceApplied {
         node: id.node_id,
         port: id.port,
-        before: done.before.to_api(),
-        limit: done.limit.to_api(),
+        before: done.before,
+        limit: done.limit,
         advice: done.advice.map(|a| convert::advice(&a, true)),
     })
 }
@@ -99,7 +98,7 @@ pub async fn curve(app: App, call: Call<GetCurve>) -> Result<Reply<Curve>, ApiEr
             node: id.node_id,
             port: id.port,
             limit_bytes: measured.limit_bytes,
-            points: curve.to_api(),
+            points: curve,
         })),
         Some("csv") => Ok(Reply::Csv(csv(&curve))),
         Some(_) => Err(ApiError::bad("format", "must be json or csv")),

@@ -2,7 +2,7 @@
 //! Server-sent events.
 
 use super::app::App;
-use super::convert::{self, ToApi as _};
+use super::convert;
 use crate::core::Event;
 use axum::extract::State;
 use axum::response::sse;
@@ -33,7 +33,7 @@ fn sent(app: &App, event: &Event) -> serde_json::Result<sse::Event> {
             let text = app.last_update.text(&app.core, *unix_ms)?;
             Ok(sse::Event::default().event("update").data(text))
         }
-        Event::Changed(change) => named("change", &change.to_api()),
+        Event::Changed(change) => named("change", change),
         Event::Phase(p) => named("phase", &convert::phase(p, false)),
         Event::Collector {
             address,

@@ -2,10 +2,9 @@
 //! Links: their state, and what is set at their ports.
 
 use super::app::App;
-use super::convert::{self, ToApi as _};
 use super::error::ApiError;
 use super::route::Call;
-use super::{last_update, select};
+use super::{convert, last_update, select};
 use tidemark_api::operations::{GetLink, GetLinks, SetLimit, SetReports};
 use tidemark_api::{LimitAction, LimitRequest, LimitSet, Link, Links, ReportsSet};
 use tidemark_estimators::LinkId;
@@ -37,8 +36,8 @@ pub async fn set_limit(app: App, call: Call<SetLimit>) -> Result<LimitSet, ApiEr
     Ok(LimitSet {
         node: id.node_id,
         port: id.port,
-        before: done.before.to_api(),
-        limit: done.limit.to_api(),
+        before: done.before,
+        limit: done.limit,
     })
 }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The controller as a whole: status, mode, limit changes.
 
-use super::App;
-use super::convert::{self, ToApi as _, ToDomain as _};
 use super::error::ApiError;
 use super::route::Call;
+use super::{App, convert};
 use tidemark_api::operations::{GetChanges, GetStatus, SetMode};
 use tidemark_api::{Changes, ModeSet, Status};
 
@@ -14,12 +13,12 @@ pub async fn status(app: App, _: Call<GetStatus>) -> Result<Status, ApiError> {
 
 pub async fn set_mode(app: App, call: Call<SetMode>) -> Result<ModeSet, ApiError> {
     let mode = call.body.mode;
-    app.core.set_mode(mode.to_domain());
+    app.core.set_mode(mode);
     Ok(ModeSet { mode })
 }
 
 pub async fn changes(app: App, _: Call<GetChanges>) -> Result<Changes, ApiError> {
     Ok(Changes {
-        changes: app.core.audit.recent().to_api(),
+        changes: app.core.audit.recent(),
     })
 }

@@ -1,37 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The operator's targets.
 
-use super::convert::{ToApi as _, ToDomain as _};
 use super::error::ApiError;
 use super::route::Call;
 use super::{App, select};
 use crate::config::check_targets;
 use tidemark_api::operations::{GetTargets, SetTargets};
 use tidemark_api::{AllTargets, LinkQuery, LinkTargets, TargetsRequest, TargetsSet};
-use tidemark_rules::{Goal, Targets};
+use tidemark_rules::Targets;
 
 pub async fn targets(app: App, _: Call<GetTargets>) -> Result<AllTargets, ApiError> {
     let (default, links) = app.core.all_targets();
-    let links = links.iter().map(|(id, t)| LinkTargets {
+    let links = links.into_iter().map(|(id, targets)| LinkTargets {
         node: id.node_id,
         port: id.port,
-        targets: t.to_api(),
+        targets,
     });
     Ok(AllTargets {
-        default: default.to_api(),
+        default,
         links: links.collect(),
     })
 }
 
 /// `old` with what the request names.
 fn changed(request: &TargetsRequest, old: Targets) -> Targets {
-    let priority = request.priority.as_ref();
-    let priority = priority.map(|p| p.iter().map(|g| g.to_domain()).collect::<Vec<Goal>>());
     Targets {
         utilisation: request.utilisation.unwrap_or(old.utilisation),
         loss_rate: request.loss_rate.unwrap_or(old.loss_rate),
         delay_ms: request.delay_ms.unwrap_or(old.delay_ms),
-        priority: priority.unwrap_or(old.priority),
+        priority: request.priority.clone().unwrap_or(old.priority),
     }
 }
 
@@ -53,7 +50,5 @@ pub async fn set_targets(app: App, call: Call<SetTargets>) -> Result<TargetsSet,
         ApiError::bad(field, text)
     })?;
     app.core.set_targets(id, new.clone()).await;
-    Ok(TargetsSet {
-        targets: new.to_api(),
-    })
+    Ok(TargetsSet { targets: new })
 }

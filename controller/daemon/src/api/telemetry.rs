@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Telemetry of a link: series, distribution, packets, flows.
 
-use super::convert::{self, ToApi as _};
 use super::error::ApiError;
 use super::route::Call;
-use super::{App, select};
+use super::{App, convert, select};
 use crate::core::subscribe;
 use axum::http::StatusCode;
 use tidemark_api::operations::{GetDistribution, GetFlows, GetPackets, GetSeries};
@@ -66,7 +65,11 @@ pub async fn distribution(app: App, call: Call<GetDistribution>) -> Result<Distr
         Ok(f.occupancy(id, from_ns, to_ns))
     });
     let found = found.unwrap_or_else(|| Ok(OccupancyDistribution::default()))?;
-    Ok(convert::distribution(id, found))
+    Ok(Distribution {
+        node: id.node_id,
+        port: id.port,
+        occupancy: found,
+    })
 }
 
 pub async fn packets(app: App, call: Call<GetPackets>) -> Result<Packets, ApiError> {
@@ -128,7 +131,7 @@ pub async fn flows(app: App, call: Call<GetFlows>) -> Result<Flows, ApiError> {
         flows.extend(e.flows.iter().map(|f| LinkFlow {
             node: id.node_id,
             port: id.port,
-            flow: f.to_api(),
+            flow: f.clone(),
         }));
     }
     Ok(Flows { flows })

@@ -2,7 +2,7 @@
 //! `analyze` and `advise`: the live estimators over a capture.
 
 use super::{print, table, targets::TargetArgs};
-use crate::api::convert::{self, ToApi as _};
+use crate::api::convert;
 use anyhow::Context as _;
 use clap::Args;
 use serde_json::{Value, json};
@@ -199,14 +199,14 @@ fn widen(spans: &mut Spans, update: &Update) {
 
 impl Link {
     fn json(&self) -> Value {
-        let mut v = json!(self.estimate.to_api());
+        let mut v = json!(self.estimate);
         // The mean in front, as loss_rate is; its other forms beside it.
         v["utilisation_parts"] = v["utilisation"].take();
         v["utilisation"] = json!(self.estimate.utilisation.mean);
         v["capture_start_ns"] = json!(self.first_ns);
         v["from_s"] = json!((self.estimate.from_ns.saturating_sub(self.first_ns)) as f64 / 1e9);
         v["to_s"] = json!((self.estimate.to_ns.saturating_sub(self.first_ns)) as f64 / 1e9);
-        v["rules"] = json!(self.advice.rules.to_api());
+        v["rules"] = json!(self.advice.rules);
         v["advice"] = json!(convert::advice(&self.advice, false));
         v["advice"]["change"] = json!(self.change);
         v

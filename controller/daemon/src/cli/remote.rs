@@ -6,7 +6,8 @@ use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::PathBuf;
 use tidemark_api::operations::{ApplyAdvice, GetLinks, GetStatus, SetLimit};
-use tidemark_api::{ApplyRequest, Limit, LimitAction, LimitRequest, Link, LinkPath, Nothing};
+use tidemark_api::{ApplyRequest, LimitAction, LimitRequest, Link, LinkPath, Nothing};
+use tidemark_rules::Limit;
 
 #[derive(Debug, Args)]
 struct Controller {

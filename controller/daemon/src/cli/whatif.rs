@@ -2,7 +2,6 @@
 //! `whatif`: predicted utilisation, loss and delay over the limit.
 
 use super::{analyze, print, table};
-use crate::api::convert::ToApi as _;
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
@@ -141,7 +140,7 @@ pub fn whatif(args: &WhatIfArgs) -> anyhow::Result<()> {
                 print(&line)?;
             }
         } else if args.json {
-            all.push(json!({"node": id.node_id, "port": id.port, "curve": points.to_api()}));
+            all.push(json!({"node": id.node_id, "port": id.port, "curve": points}));
         } else {
             print(&format!("link {id}"))?;
             print(&text(&points, &m))?;

@@ -9,8 +9,14 @@ use serde::{Deserialize, Serialize};
 
 /// A rule that was set aside.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "openapi",
+    derive(schemars::JsonSchema),
+    schemars(rename = "RejectedRule")
+)]
 pub struct Rejected {
     /// Which rule.
+    #[cfg_attr(feature = "openapi", schemars(with = "String"))]
     pub id: RuleId,
     /// Its name for people.
     pub name: String,
@@ -20,6 +26,7 @@ pub struct Rejected {
 
 /// What each target could be at best when they cannot hold together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Nearest {
     /// Utilisation expected at the advised limit.
     pub utilisation: f64,
@@ -32,6 +39,7 @@ pub struct Nearest {
 
 /// Targets that cannot hold together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Infeasibility {
     /// Given up, by the operator's priority.
     pub given_up: Vec<Goal>,
@@ -41,6 +49,7 @@ pub struct Infeasibility {
 
 /// What to expect of the limit now in force, beside what was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Present {
     /// The limit in force, bytes as the queue counts them.
     pub limit_bytes: f64,

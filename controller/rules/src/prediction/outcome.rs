@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// The expected outcome at one limit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Prediction {
     /// Mean utilisation, fraction.
     pub utilisation: Range,
@@ -16,13 +17,14 @@ pub struct Prediction {
     /// Mean queueing delay, ms.
     pub delay_mean_ms: Range,
     /// What the papers' formulas give, where the prediction rests on what was
-    /// measured at the limit in force instead (see [`crate::extrapolation`]).
+    /// measured at the limit in force instead; left out elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub formula: Option<FormulaPrediction>,
 }
 
 /// The papers' formulas at one limit (BSCL eq. 14 and 18; NGI §IV-A).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct FormulaPrediction {
     /// Mean utilisation, fraction.
     pub utilisation: f64,
@@ -34,6 +36,11 @@ pub struct FormulaPrediction {
 
 /// One point of a what-if curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "openapi",
+    derive(schemars::JsonSchema),
+    schemars(rename = "CurvePoint")
+)]
 pub struct WhatIfPoint {
     /// The limit, bytes as the queue counts them.
     pub buffer_bytes: f64,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// One quantity a rule used.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Input {
     /// The paper's symbol, e.g. `N_b`; the glossary of the crate has its meaning.
     pub name: String,
@@ -35,6 +36,11 @@ impl Input {
 
 /// An assumption of a rule, held against the measured traffic.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "openapi",
+    derive(schemars::JsonSchema),
+    schemars(rename = "Assumption")
+)]
 pub struct Condition {
     /// The assumption in words, with the measured value.
     pub text: String,
@@ -68,8 +74,14 @@ pub enum Missing {
 
 /// A rule applied to the measured traffic.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "openapi",
+    derive(schemars::JsonSchema),
+    schemars(rename = "Rule")
+)]
 pub struct RuleResult {
     /// Which rule.
+    #[cfg_attr(feature = "openapi", schemars(with = "String"))]
     pub id: RuleId,
     /// Name for people, e.g. `BSCL`.
     pub name: String,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One link as it is now.
 
-use super::{ToApi, advice};
+use super::advice;
 use crate::core::feed::Feed;
 use crate::core::series::Point;
 use crate::core::{Core, State};
@@ -19,17 +19,17 @@ pub fn link(core: &Core, id: LinkId, with_rules: bool) -> tidemark_api::Link {
             link = telemetry(link, feed, id, now, max_age_s);
         }
         let switch = s.switches.get(&id.node_id);
-        link.limit = switch.and_then(|s| s.limits.get(&id.port).copied().to_api());
+        link.limit = switch.and_then(|s| s.limits.get(&id.port).copied());
         (link, s.link_status(id))
     });
-    // A large estimate is converted while the state is free.
+    // A large estimate is copied while the state is free.
     if let Some(status) = status {
-        link.estimate = status.estimate.to_api();
+        link.estimate = status.estimate.as_deref().cloned();
         link.advice = status.advice.as_deref().map(|a| advice(a, with_rules));
         link.steadiness = steadiness(status.steadiness);
         link.watching = status.trial.map(|t| Watching {
-            before: t.change.before.to_api(),
-            limit: t.change.limit.to_api(),
+            before: t.change.before,
+            limit: t.change.limit,
             from_ns: t.span_ns.map(|s| s.0),
             to_ns: t.span_ns.map(|s| s.1),
         });
@@ -56,7 +56,7 @@ fn blank(state: &State, id: LinkId) -> tidemark_api::Link {
         reported_limit_bytes: None,
         recent: None,
         limit: None,
-        targets: state.targets_of(id).to_api(),
+        targets: state.targets_of(id),
         estimate: None,
         steadiness: Steadiness {
             steady: false,

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Phases.
 
-use super::{ToApi, advice, variants};
-use crate::core::phases::{Phase, PhaseLink};
-use tidemark_api::{PhaseJoin, PhaseProbe, PhaseReports, PhaseResult};
+use super::advice;
+use crate::core::phases::{Phase, PhaseLink, State};
+use tidemark_api::{PhaseJoin, PhaseProbe, PhaseReports, PhaseResult, PhaseState};
 use tidemark_estimators::LinkId;
-
-variants! {
-    crate::core::phases::State => PhaseState { Running, Closing, Complete }
-}
 
 /// A phase; with its estimates when `with_results`.
 pub fn phase(p: &Phase, with_results: bool) -> tidemark_api::Phase {
@@ -18,7 +14,11 @@ pub fn phase(p: &Phase, with_results: bool) -> tidemark_api::Phase {
     );
     tidemark_api::Phase {
         name: p.name.clone(),
-        state: p.state.to_api(),
+        state: match p.state {
+            State::Running => PhaseState::Running,
+            State::Closing => PhaseState::Closing,
+            State::Complete => PhaseState::Complete,
+        },
         started_unix_ms: p.started_unix_ms,
         ended_unix_ms: p.ended_unix_ms,
         reports: PhaseReports {
@@ -63,7 +63,7 @@ fn link(id: LinkId, l: &PhaseLink, with_results: bool) -> tidemark_api::PhaseLin
         incomplete: l.incomplete.clone(),
         result: with_results.then(|| PhaseResult {
             limit_bytes: l.estimate.as_ref().and_then(|e| e.limit_bytes),
-            estimate: l.estimate.to_api(),
+            estimate: l.estimate.as_deref().cloned(),
             advice: l.advice.as_deref().map(|a| advice(a, true)),
         }),
     }

@@ -1,23 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The controller as a whole.
 
-use super::{ToApi, fields};
 use crate::core::Core;
 use crate::core::feed::Feed;
 use crate::core::switch::{Switch, SwitchState};
-use tidemark_api::{Collector, LinkId, Status};
+use tidemark_api::{Collector, CollectorCounters, Health, LinkId, Status};
 use tidemark_control::Timestamp;
-
-fields! {
-    tidemark_proto::telemetry::CollectorStatus => CollectorCounters {
-        reports_received, reports_lost, reports_late, reports_duplicate, datagrams_received,
-        datagrams_malformed, kernel_drops, probe_samples, probe_lost, join_candidates,
-        join_matched, flows, flows_evicted, capture_rows, capture_rows_lost,
-    }
-    tidemark_southbound::Health => Health {
-        connected, primary, program_loaded, api_version, problem,
-    }
-}
+use tidemark_proto::telemetry::CollectorStatus;
 
 /// The state of the controller as a whole.
 pub fn status(core: &Core) -> Status {
@@ -26,7 +15,7 @@ pub fn status(core: &Core) -> Status {
     let links = core.known_links();
     Status {
         version: env!("CARGO_PKG_VERSION").into(),
-        mode: core.mode().to_api(),
+        mode: core.mode(),
         dry_run: core.config.control.dry_run,
         uptime_s: core.uptime_s(),
         window_s: core.config.window_s,
@@ -37,7 +26,7 @@ pub fn status(core: &Core) -> Status {
             .iter()
             .map(|(n, s)| switch(*n, s, &known(s)))
             .collect(),
-        targets: core.all_targets().0.to_api(),
+        targets: core.all_targets().0,
         links: links
             .iter()
             .map(|l| LinkId {
@@ -61,7 +50,7 @@ fn collector(feed: &Feed, now: Timestamp) -> Collector {
         updates: feed.updates,
         updates_lost: feed.updates_lost,
         age_s: feed.age_s(now),
-        status: feed.status.to_api(),
+        status: counters(feed.status),
     }
 }
 
@@ -74,13 +63,32 @@ fn switch(node: u32, switch: &Switch, state: &SwitchState) -> tidemark_api::Swit
         device_id: d.device_id,
         limit_unit_bytes: d.limit_unit_bytes,
         ready: state.health.ready() && state.provisioned,
-        health: state.health.to_api(),
+        health: health(state.health.clone()),
         provisioned: state.provisioned,
         provision_problem: state.provision_problem.clone(),
-        limits: state
-            .limits
-            .iter()
-            .map(|(port, l)| (*port, l.to_api()))
-            .collect(),
+        limits: state.limits.clone(),
     }
+}
+
+/// One type in the place of another with the same fields; a field that only the
+/// first has does not compile.
+macro_rules! same_fields {
+    ($value:expr, $from:path => $to:path { $($field:ident),* $(,)? }) => {{
+        let $from { $($field),* } = $value;
+        $to { $($field),* }
+    }};
+}
+
+fn counters(of: CollectorStatus) -> CollectorCounters {
+    same_fields!(of, CollectorStatus => CollectorCounters {
+        reports_received, reports_lost, reports_late, reports_duplicate, datagrams_received,
+        datagrams_malformed, kernel_drops, probe_samples, probe_lost, join_candidates,
+        join_matched, flows, flows_evicted, capture_rows, capture_rows_lost,
+    })
+}
+
+fn health(of: tidemark_southbound::Health) -> Health {
+    same_fields!(of, tidemark_southbound::Health => Health {
+        connected, primary, program_loaded, api_version, problem,
+    })
 }

@@ -2,8 +2,8 @@
 //! Telemetry as the columns that charts take.
 
 use crate::core::series::Point;
-use tidemark_api::{Distribution, Series};
-use tidemark_estimators::{LinkId, OccupancyDistribution};
+use tidemark_api::Series;
+use tidemark_estimators::LinkId;
 
 /// Columns of `points` for a link of `capacity_bps` (0 = not known).
 pub fn series(id: LinkId, step_ns: u64, points: &[Point], capacity_bps: u64) -> Series {
@@ -28,36 +28,6 @@ pub fn series(id: LinkId, step_ns: u64, points: &[Point], capacity_bps: u64) -> 
         ce_marked: column(points, |p| p.ce_marked),
         limit_bytes: column(points, |p| (p.limit_bytes != 0).then_some(p.limit_bytes)),
         reports_lost: column(points, |p| p.reports_lost),
-    }
-}
-
-/// A distribution with its link.
-pub fn distribution(id: LinkId, d: OccupancyDistribution) -> Distribution {
-    let OccupancyDistribution {
-        from_ns,
-        to_ns,
-        limit_bytes,
-        arrivals,
-        p50_bytes,
-        p99_bytes,
-        max_bytes,
-        low_bytes,
-        high_bytes,
-        count,
-    } = d;
-    Distribution {
-        node: id.node_id,
-        port: id.port,
-        from_ns,
-        to_ns,
-        limit_bytes,
-        arrivals,
-        p50_bytes,
-        p99_bytes,
-        max_bytes,
-        low_bytes,
-        high_bytes,
-        count,
     }
 }
 

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Flows, each with its link.
+
+use serde::{Deserialize, Serialize};
+use tidemark_estimators::FlowEstimate;
+
+/// One flow with its link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct LinkFlow {
+    /// Node id of the switch.
+    pub node: u32,
+    /// Egress port.
+    pub port: u32,
+    /// The flow.
+    #[serde(flatten)]
+    pub flow: FlowEstimate,
+}
+
+/// The flows of one link or of all.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Flows {
+    /// The flows, the largest rates of each link first.
+    pub flows: Vec<LinkFlow>,
+}
