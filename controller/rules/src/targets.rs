@@ -32,7 +32,7 @@ impl Goal {
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Targets {
-    /// ρ̂: smallest utilisation, fraction.
+    /// ρ̂: smallest utilisation, fraction; 0 = none is asked for.
     pub utilisation: f64,
     /// p̂: largest loss rate, fraction; `None` = no bound.
     pub loss_rate: Option<f64>,

@@ -1124,7 +1124,7 @@ export interface Targets {
   loss_rate: number | null;
   /** Order in which targets are kept when they cannot hold together; a target not named comes after those named. */
   priority: Goal[];
-  /** ρ̂: smallest utilisation, fraction. */
+  /** ρ̂: smallest utilisation, fraction; 0 = none is asked for. */
   utilisation: number;
 }
 

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `analyze` and `advise`: the live estimators over a capture.
 
+use super::capture_span::{Asked, Spans, span_of};
 use super::{print, table, targets::TargetArgs};
 use crate::api::convert;
 use anyhow::Context as _;
 use clap::Args;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tidemark_capture::Replay;
 use tidemark_estimators::{Estimator, EstimatorConfig, LinkEstimate, LinkId};
-use tidemark_proto::telemetry::Update;
 use tidemark_rules::LEAST_CHANGE;
 use tidemark_rules::{Advice, Change, Options, advise, worth_changing};
 
@@ -43,73 +42,87 @@ pub struct AnalyzeArgs {
     json: bool,
 }
 
-/// One link of the capture.
+/// One link of the capture over one span.
 struct Link {
+    id: LinkId,
     first_ns: u64,
     estimate: LinkEstimate,
     advice: Advice,
     /// Whether the advice is worth leaving the limit in force.
     change: Change,
+    /// What is to be said of the limits within the capture.
+    limits: Option<String>,
 }
 
 pub fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
     let targets = args.targets.targets()?;
-    let (estimator, spans) = load(&args.capture)?;
-    let mut links = BTreeMap::new();
-    for (&id, &(first_ns, last_ns)) in &spans {
-        let wanted =
-            args.node.is_none_or(|n| n == id.node_id) && args.port.is_none_or(|p| p == id.port);
-        if !wanted {
-            continue;
-        }
-        let (from_ns, to_ns) = args.span(first_ns, last_ns)?;
-        let estimate = estimator.estimate(id, from_ns, to_ns);
-        let advice = advise(&estimate.measured(), &targets, &Options::default());
+    let asked = args.asked();
+    let estimated = estimated(&args.capture, asked, (args.node, args.port))?;
+    let links = estimated.into_iter().map(|e| {
+        let advice = advise(&e.estimate.measured(), &targets, &Options::default());
         let change = worth_changing(&advice, &targets, LEAST_CHANGE);
-        let link = Link {
-            first_ns,
-            estimate,
+        Link {
+            id: e.id,
+            first_ns: e.first_ns,
+            estimate: e.estimate,
             advice,
             change,
-        };
-        links.insert(id, link);
-    }
-    if links.is_empty() {
-        anyhow::bail!("{}", no_such_link(&args.capture, &spans));
-    }
+            limits: e.limits,
+        }
+    });
+    let links: Vec<Link> = links.collect();
     if args.json {
-        let links: Vec<Value> = links.values().map(Link::json).collect();
+        let links: Vec<Value> = links.iter().map(Link::json).collect();
         let all = json!({
             "capture": args.capture.display().to_string(), "targets": targets, "links": links,
         });
         return print(&serde_json::to_string_pretty(&all)?);
     }
-    for (id, link) in &links {
-        print(&link.text(*id, words))?;
+    for link in &links {
+        print(&link.text(words))?;
     }
     Ok(())
 }
 
-/// The estimates of a capture's links over a window (s from each link's first
-/// interval), of all or of one node and port.
-pub fn links(
+/// The estimate of one link over one span.
+pub struct Estimated {
+    pub id: LinkId,
+    first_ns: u64,
+    pub estimate: LinkEstimate,
+    /// What is to be said of the limits within the capture.
+    pub limits: Option<String>,
+}
+
+/// The estimates of a capture's links, of all or of one node and port. Where no
+/// span is asked for and the limit changed, each limit has a span of its own; a
+/// span that is asked for is kept, and what it mixes is said.
+///
+/// # Errors
+/// A capture that cannot be read, a link that it does not have, an empty span.
+pub fn estimated(
     capture: &Path,
-    (from_s, to_s): (Option<f64>, Option<f64>),
+    asked: Asked,
     (node, port): (Option<u32>, Option<u32>),
-) -> anyhow::Result<Vec<(LinkId, LinkEstimate)>> {
+) -> anyhow::Result<Vec<Estimated>> {
     let (estimator, spans) = load(capture)?;
-    let mut links = Vec::new();
-    for (&id, &(first_ns, last_ns)) in &spans {
-        if node.is_none_or(|n| n == id.node_id) && port.is_none_or(|p| p == id.port) {
-            let ns = (None, None);
-            let (from_ns, to_ns) = span((from_s, to_s), ns, (first_ns, last_ns))?;
-            links.push((id, estimator.estimate(id, from_ns, to_ns)));
+    let mut all = Vec::new();
+    for (&id, span) in &spans {
+        if node.is_some_and(|n| n != id.node_id) || port.is_some_and(|p| p != id.port) {
+            continue;
+        }
+        for part in span_of(asked, span)? {
+            all.push(Estimated {
+                id,
+                first_ns: span.first_ns,
+                estimate: estimator.estimate(id, part.from_ns, part.to_ns),
+                limits: part.limits,
+            });
         }
     }
-    if links.is_empty() {
+    if all.is_empty() {
         anyhow::bail!("{}", no_such_link(capture, &spans));
     }
-    Ok(links)
+    Ok(all)
 }
 
 fn no_such_link(capture: &Path, spans: &Spans) -> String {
@@ -125,40 +138,16 @@ fn no_such_link(capture: &Path, spans: &Spans) -> String {
     )
 }
 
-type Ends<T> = (Option<T>, Option<T>);
-
-fn span(
-    (from_s, to_s): Ends<f64>,
-    (from_ns, to_ns): Ends<u64>,
-    (first_ns, last_ns): (u64, u64),
-) -> anyhow::Result<(u64, u64)> {
-    let at = |s: Option<f64>, ns: Option<u64>, default: u64, name: &str| match s {
-        Some(s) if !(s >= 0.0 && s.is_finite()) => {
-            anyhow::bail!("--{name}-s: {s} is not a time from 0 on")
-        }
-        Some(s) => Ok(first_ns.saturating_add((s * 1e9).round() as u64)),
-        None => Ok(ns.unwrap_or(default)),
-    };
-    let from_ns = at(from_s, from_ns, first_ns, "from")?;
-    let to_ns = at(to_s, to_ns, last_ns, "to")?;
-    anyhow::ensure!(
-        from_ns < to_ns,
-        "the span is empty: {from_ns} ns to {to_ns} ns; the capture has {first_ns} to {last_ns}"
-    );
-    Ok((from_ns, to_ns))
-}
-
 impl AnalyzeArgs {
-    fn span(&self, first_ns: u64, last_ns: u64) -> anyhow::Result<(u64, u64)> {
-        span(
-            (self.from_s, self.to_s),
-            (self.from_ns, self.to_ns),
-            (first_ns, last_ns),
-        )
+    fn asked(&self) -> Asked {
+        Asked {
+            from_s: self.from_s,
+            to_s: self.to_s,
+            from_ns: self.from_ns,
+            to_ns: self.to_ns,
+        }
     }
 }
-
-type Spans = BTreeMap<LinkId, (u64, u64)>;
 
 /// Feeds a whole capture to an estimator, as the collector would have live.
 fn load(path: &Path) -> anyhow::Result<(Estimator, Spans)> {
@@ -178,23 +167,16 @@ fn load(path: &Path) -> anyhow::Result<(Estimator, Spans)> {
     let mut spans = Spans::new();
     for update in replay {
         let update = update.with_context(context)?;
-        widen(&mut spans, &update);
+        for interval in &update.link_intervals {
+            let id = LinkId {
+                node_id: interval.node_id,
+                port: interval.port,
+            };
+            spans.entry(id).or_default().extend(interval);
+        }
         estimator.push(&update);
     }
     Ok((estimator, spans))
-}
-
-fn widen(spans: &mut Spans, update: &Update) {
-    for i in &update.link_intervals {
-        let id = LinkId {
-            node_id: i.node_id,
-            port: i.port,
-        };
-        let end_ns = i.start_ns + i.duration_ns;
-        let span = spans.entry(id).or_insert((i.start_ns, end_ns));
-        span.0 = span.0.min(i.start_ns);
-        span.1 = span.1.max(end_ns);
-    }
 }
 
 impl Link {
@@ -209,11 +191,14 @@ impl Link {
         v["rules"] = json!(self.advice.rules);
         v["advice"] = json!(convert::advice(&self.advice, false));
         v["advice"]["change"] = json!(self.change);
+        if let Some(limits) = &self.limits {
+            v["limit_changes"] = json!(limits);
+        }
         v
     }
 
-    fn text(&self, id: LinkId, words: bool) -> String {
-        let e = &self.estimate;
+    fn text(&self, words: bool) -> String {
+        let (id, e) = (self.id, &self.estimate);
         let s = &e.estimates;
         let seconds = |ns: u64| ns.saturating_sub(self.first_ns) as f64 / 1e9;
         let mut lines = vec![format!(
@@ -224,6 +209,7 @@ impl Link {
             e.limit_bytes
                 .map_or("not reported".into(), |b| format!("{b} bytes"))
         )];
+        lines.extend(self.limits.iter().map(|l| format!("  note: {l}")));
         lines.push(format!(
             "  utilisation {}, loss {}, delay p50 {} p99 {} max {} ms",
             e.utilisation.mean.map_or("-".into(), table::percent),

@@ -2,6 +2,7 @@
 //! The command line.
 
 mod analyze;
+mod capture_span;
 mod http;
 mod remote;
 mod run;
@@ -9,6 +10,7 @@ mod size;
 mod table;
 mod targets;
 mod units;
+mod usage;
 mod whatif;
 
 use clap::{Args, Parser, Subcommand};
@@ -107,7 +109,7 @@ pub fn main() -> ExitCode {
         Err(e) if is_broken_pipe(&e) => ExitCode::SUCCESS,
         Err(e) => {
             eprintln!("error: {e:#}");
-            ExitCode::FAILURE
+            usage::exit_code(&e)
         }
     }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `size`: the calculator.
 
-use super::{print, table, targets::TargetArgs, units, whatif};
+use super::{print, table, targets::TargetArgs, units, usage::Usage, whatif};
 use clap::Args;
 use serde_json::json;
-use tidemark_rules::{CongestionControl, Options, Range, Traffic, advise};
+use tidemark_rules::{CongestionControl, Options, Range, Regime, Traffic, advise};
 
 #[derive(Debug, Args)]
 pub struct SizeArgs {
@@ -15,9 +15,12 @@ pub struct SizeArgs {
     /// harmonic mean (T_e).
     #[arg(long, value_parser = units::time, value_delimiter = ',', required = true)]
     rtt: Vec<f64>,
-    /// Flows bottlenecked at this link (N_b).
-    #[arg(long)]
+    /// Flows bottlenecked at this link (N_b); 0 needs --load.
+    #[arg(long, value_parser = units::flows)]
     flows: f64,
+    /// Offered load over capacity where no flow is bottlenecked, e.g. 80%.
+    #[arg(long, value_parser = units::ratio)]
+    load: Option<f64>,
     /// Segment as the queue counts it.
     #[arg(long, default_value = "1514", value_parser = units::bytes)]
     segment: f64,
@@ -28,10 +31,10 @@ pub struct SizeArgs {
     #[arg(long, default_value = "1", value_parser = units::fraction)]
     share: f64,
     /// alpha: mean drops per loss event over N_b.
-    #[arg(long)]
+    #[arg(long, value_parser = units::alpha)]
     alpha: Option<f64>,
     /// Delta of "Updating the Theory of Buffer Sizing".
-    #[arg(long)]
+    #[arg(long, value_parser = units::delta)]
     delta: Option<f64>,
     /// Congestion control of the flows.
     #[arg(long, value_enum)]
@@ -55,15 +58,30 @@ enum Cc {
 }
 
 impl SizeArgs {
-    fn measured(&self) -> anyhow::Result<Traffic> {
+    /// Arguments that each make sense, but not together.
+    fn check(&self) -> Result<(), Usage> {
         for (name, value) in [("--capacity", self.capacity), ("--segment", self.segment)] {
-            anyhow::ensure!(value > 0.0, "{name}: must be above 0");
+            Usage::unless(value > 0.0, format!("{name}: must be above 0"))?;
         }
-        anyhow::ensure!(self.rtt.iter().all(|t| *t > 0.0), "--rtt: must be above 0");
-        anyhow::ensure!(
-            self.flows >= 0.0 && self.flows.is_finite(),
-            "--flows: must be at least 0"
-        );
+        let above_0 = self.rtt.iter().all(|t| *t > 0.0);
+        Usage::unless(above_0, "--rtt: must be above 0")?;
+        if self.flows < 1.0 {
+            let none = self.flows == 0.0;
+            Usage::unless(none, "--flows: must be 0, or at least 1")?;
+            let why = "--flows 0: say how much the link carries, e.g. --load 80%";
+            Usage::unless(self.load.is_some_and(|l| l > 0.0), why)?;
+            let why = "--share: is the part of bottlenecked flows; there is none with --flows 0";
+            return Usage::unless(self.share >= 1.0, why);
+        }
+        let why = "--load: is for links without a bottlenecked flow (--flows 0); \
+                   say --share for what these flows carry";
+        Usage::unless(self.load.is_none(), why)?;
+        let why = "--share: flows that are bottlenecked here carry more than nothing";
+        Usage::unless(self.share > 0.0, why)
+    }
+
+    fn measured(&self) -> Result<Traffic, Usage> {
+        self.check()?;
         let n = self.rtt.len() as f64;
         let t_e = n / self.rtt.iter().map(|t| 1.0 / t).sum::<f64>();
         let t_mean = self.rtt.iter().sum::<f64>() / n;
@@ -72,14 +90,17 @@ impl SizeArgs {
         m.queue_drain_bps = self.capacity * self.segment / (self.segment + self.wire_overhead);
         m.c_e_share = Range::exact(self.share);
         m.rho_other = 1.0 - self.share;
+        if let Some(load) = self.load {
+            m.c_e_share = Range::exact(0.0);
+            (m.rho, m.rho_other) = (load, load);
+            if load >= 1.0 {
+                m.regime = Regime::Overload;
+            }
+        }
         if let Some(alpha) = self.alpha {
-            anyhow::ensure!(alpha > 0.0, "--alpha: must be above 0");
             m.alpha = Range::exact(alpha);
         }
-        if let Some(delta) = self.delta {
-            anyhow::ensure!(delta >= 1.0, "--delta: is at least 1");
-            m.delta = Some(Range::exact(delta));
-        }
+        m.delta = self.delta.map(Range::exact);
         if let Some(cc) = self.congestion_control {
             m.congestion_control = match cc {
                 Cc::Reno => CongestionControl::Reno,
@@ -132,9 +153,8 @@ mod tests {
     }
 
     fn measured(text: &str) -> anyhow::Result<Traffic> {
-        Wrap::try_parse_from(format!("size {text}").split(' '))?
-            .args
-            .measured()
+        let args = Wrap::try_parse_from(format!("size {text}").split(' '))?.args;
+        Ok(args.measured()?)
     }
 
     #[test]
@@ -151,5 +171,37 @@ mod tests {
         assert!(measured("--capacity 1mbit --rtt 0ms --flows 1").is_err());
         assert!(measured("--capacity 1mbit --rtt 1ms --flows -1").is_err());
         assert!(measured("--capacity 1mbit --rtt 1ms --flows 1 --delta 0.5").is_err());
+        let link = "--capacity 1mbit --rtt 1ms";
+        for more in [
+            "--flows inf",
+            "--flows 1e300",
+            "--flows 0.5",
+            "--flows 1 --alpha inf",
+            "--flows 1 --delta nan",
+            "--flows 10 --share 0",
+            "--flows 10 --load 50%",
+            "--flows 0",
+            "--flows 0 --load 0",
+            "--flows 0 --load 50% --share 0.5",
+        ] {
+            assert!(measured(&format!("{link} {more}")).is_err(), "{more}");
+        }
+    }
+
+    #[test]
+    fn a_link_without_a_bottlenecked_flow() {
+        let m = measured("--capacity 100mbit --rtt 10ms --flows 0 --load 80%").unwrap();
+        assert_eq!(
+            (m.rho, m.rho_other, m.regime),
+            (0.8, 0.8, Regime::Transparent)
+        );
+        let a = advise(&m, &tidemark_rules::Targets::default(), &Options::default());
+        let rule = |id: &str| a.rules.iter().find(|r| r.id.as_str() == id).unwrap();
+        assert!(rule("ngi_transparent").applies && rule("srb_short").applies);
+        assert!(a.limit_bytes.is_some(), "{:#?}", a.reasons);
+        let u = a.predicted.unwrap().utilisation;
+        assert!((u.value - 0.8).abs() < 0.01, "{u:?}");
+        let m = measured("--capacity 100mbit --rtt 10ms --flows 0 --load 1.25").unwrap();
+        assert_eq!(m.regime, Regime::Overload);
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Targets on the command line.
 
-use super::units;
+use super::{units, usage::Usage};
 use crate::config::check_targets;
 use clap::{Args, ValueEnum};
 use tidemark_rules::{Goal, Targets};
@@ -13,15 +13,26 @@ enum GoalArg {
     Delay,
 }
 
+/// A bound, where there is one.
+#[derive(Clone, Copy, Debug)]
+struct Bound(Option<f64>);
+
+fn bound(text: &str) -> Result<Bound, String> {
+    match text {
+        "none" => Ok(Bound(None)),
+        text => Ok(Bound(Some(units::fraction(text)?))),
+    }
+}
+
 /// What the operator wants.
 #[derive(Debug, Args)]
 pub struct TargetArgs {
-    /// Smallest utilisation, e.g. 98%.
-    #[arg(long, default_value = "98%", value_parser = units::fraction)]
-    utilisation: f64,
+    /// Smallest utilisation, e.g. 98%; "none" where none is asked for.
+    #[arg(long, default_value = "98%", value_parser = bound)]
+    utilisation: Bound,
     /// Largest loss rate, e.g. 1%; "none" for no bound.
-    #[arg(long, default_value = "1%")]
-    loss: String,
+    #[arg(long, default_value = "1%", value_parser = bound)]
+    loss: Bound,
     /// Largest queueing delay, e.g. 30ms.
     #[arg(long, value_parser = units::time)]
     delay: Option<f64>,
@@ -40,23 +51,22 @@ impl TargetArgs {
     ///
     /// # Errors
     /// A value that makes no sense.
-    pub fn targets(&self) -> anyhow::Result<Targets> {
-        let loss_rate = match self.loss.as_str() {
-            "none" => None,
-            text => Some(units::fraction(text).map_err(|e| anyhow::anyhow!("--loss: {e}"))?),
-        };
+    pub fn targets(&self) -> Result<Targets, Usage> {
         let goal = |g: &GoalArg| match g {
             GoalArg::Utilisation => Goal::Utilisation,
             GoalArg::Loss => Goal::Loss,
             GoalArg::Delay => Goal::Delay,
         };
+        let Bound(utilisation) = self.utilisation;
+        let asked = utilisation.is_none_or(|u| u > 0.0);
+        Usage::unless(asked, "--utilisation: must be above 0, or \"none\"")?;
         let targets = Targets {
-            utilisation: self.utilisation,
-            loss_rate,
+            utilisation: utilisation.unwrap_or(0.0),
+            loss_rate: self.loss.0,
             delay_ms: self.delay.map(|s| s * 1e3),
             priority: self.priority.iter().map(goal).collect(),
         };
-        check_targets("targets", &targets)?;
+        check_targets("targets", &targets).map_err(|e| Usage::of(&e))?;
         Ok(targets)
     }
 }

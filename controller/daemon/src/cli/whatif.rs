@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `whatif`: predicted utilisation, loss and delay over the limit.
 
-use super::{analyze, print, table};
+use super::capture_span::Asked;
+use super::{analyze, print, table, units, usage::Usage};
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
@@ -27,12 +28,25 @@ pub struct WhatIfArgs {
     /// Limits to predict, spread geometrically.
     #[arg(long, default_value_t = 40, value_parser = clap::value_parser!(u16).range(2..=1000))]
     points: u16,
+    /// This limit only, bytes (312500, 300kB); may be repeated.
+    #[arg(long, value_parser = units::bytes, value_delimiter = ',', conflicts_with = "points")]
+    limit: Vec<f64>,
     /// As CSV.
     #[arg(long, conflicts_with = "json")]
     csv: bool,
     /// As JSON.
     #[arg(long)]
     json: bool,
+}
+
+impl WhatIfArgs {
+    /// Predictions at the limits asked for, or over all that matter.
+    fn predicted(&self, m: &Traffic) -> anyhow::Result<Vec<WhatIfPoint>> {
+        if self.limit.is_empty() {
+            return curve(m, self.points);
+        }
+        Ok(what_if(m, self.limit.iter().copied())?)
+    }
 }
 
 pub const COLUMNS: [&str; 15] = [
@@ -125,15 +139,22 @@ fn text(curve: &[WhatIfPoint], m: &Traffic) -> String {
 }
 
 pub fn whatif(args: &WhatIfArgs) -> anyhow::Result<()> {
-    let window = (args.from_s, args.to_s);
-    let links = analyze::links(&args.capture, window, (args.node, args.port))?;
+    let above_0 = args.limit.iter().all(|&b| b > 0.0);
+    Usage::unless(above_0, "--limit: must be above 0")?;
+    let asked = Asked {
+        from_s: args.from_s,
+        to_s: args.to_s,
+        ..Asked::default()
+    };
+    let links = analyze::estimated(&args.capture, asked, (args.node, args.port))?;
     let mut all = Vec::new();
     if args.csv {
         print(&COLUMNS.join(","))?;
     }
-    for (id, estimate) in links {
-        let m = estimate.measured();
-        let points = curve(&m, args.points)
+    for link in links {
+        let (id, m) = (link.id, link.estimate.measured());
+        let points = args
+            .predicted(&m)
             .map_err(|e| e.context(format!("link {id}: nothing can be predicted")))?;
         if args.csv {
             for line in csv(Some(id), &m, &points) {
@@ -143,6 +164,9 @@ pub fn whatif(args: &WhatIfArgs) -> anyhow::Result<()> {
             all.push(json!({"node": id.node_id, "port": id.port, "curve": points}));
         } else {
             print(&format!("link {id}"))?;
+            if let Some(limits) = &link.limits {
+                print(&format!("  note: {limits}"))?;
+            }
             print(&text(&points, &m))?;
         }
     }
@@ -168,5 +192,30 @@ mod tests {
             assert!(line.split(',').skip(2).all(|c| c.parse::<f64>().is_ok()));
         }
         assert!(curve(&Traffic::described(50e6, 0.06, 1.0, 0.0), 10).is_err());
+    }
+
+    #[derive(Debug, clap::Parser)]
+    struct Wrap {
+        #[command(flatten)]
+        args: WhatIfArgs,
+    }
+
+    fn parsed(text: &str) -> Result<WhatIfArgs, clap::Error> {
+        use clap::Parser as _;
+        Wrap::try_parse_from(text.split(' ')).map(|w| w.args)
+    }
+
+    #[test]
+    fn a_given_limit() {
+        let m = Traffic::described(50e6, 0.06, 100.0, 1500.0);
+        let args = parsed("whatif dir --limit 300kB,1MB").unwrap();
+        let points = args.predicted(&m).unwrap();
+        let limits: Vec<f64> = points.iter().map(|p| p.buffer_bytes).collect();
+        assert_eq!(limits, [300e3, 1e6]);
+        assert_eq!(
+            points[0].predicted,
+            tidemark_rules::predict(&m, 300e3).unwrap()
+        );
+        assert!(parsed("whatif dir --limit 300kB --points 5").is_err());
     }
 }

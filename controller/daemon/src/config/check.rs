@@ -127,9 +127,9 @@ fn at_least(key: &str, value: f64, min: f64) -> anyhow::Result<()> {
 /// # Errors
 /// The field at fault and what it may be.
 pub fn check_targets(key: &str, t: &Targets) -> anyhow::Result<()> {
-    if !(t.utilisation > 0.0 && t.utilisation <= 1.0) {
+    if !(0.0..=1.0).contains(&t.utilisation) {
         bail!(
-            "{key}.utilisation: {} is not a fraction above 0 and at most 1",
+            "{key}.utilisation: {} is not a fraction between 0 (none asked for) and 1",
             t.utilisation
         );
     }

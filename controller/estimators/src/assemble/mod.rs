@@ -50,7 +50,7 @@ pub(crate) fn link(window: &LinkWindow<'_>, config: &EstimatorConfig) -> LinkEst
         loss_events: parts.loss_events,
         overshoot_drops: parts.overshoot_drops,
         classes: counts(flows.iter().map(|f| f.class)),
-        caveats: caveats(window, &t, &parts.estimates),
+        caveats: caveats(window, &t, &parts.estimates, context.utilisation),
         estimates: parts.estimates,
         flows,
     }
@@ -116,10 +116,14 @@ fn drain_bps(window: &LinkWindow<'_>, t: &Totals) -> f64 {
     capacity * queue_bytes / t.wire_bytes as f64
 }
 
+/// Utilisation that the ends of a window explain.
+const MOST_UTILISATION: f64 = 1.005;
+
 fn caveats(
     window: &LinkWindow<'_>,
     t: &Totals,
     estimates: &crate::types::Estimates,
+    used: Option<f64>,
 ) -> Vec<String> {
     let mut all = Vec::new();
     if window.intervals.is_empty() {
@@ -134,6 +138,13 @@ fn caveats(
     }
     if window.info.capacity_bps == 0 {
         all.push("the capacity of the port is not configured: no utilisation, no load".to_owned());
+    }
+    if let Some(used) = used.filter(|&u| u > MOST_UTILISATION) {
+        all.push(format!(
+            "utilisation {:.1} % is more than a link can carry: capacity_bps or \
+             wire_overhead_bytes of the port are not what the link has",
+            used * 100.0
+        ));
     }
     if t.reports_lost > 0 {
         all.push(format!(

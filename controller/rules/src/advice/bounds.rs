@@ -48,6 +48,9 @@ pub(super) fn bounds(s: &Situation<'_>, rules: &[Evaluated], record: &mut Record
 
 fn for_utilisation(s: &Situation<'_>, rules: &[Evaluated], record: &mut Record) -> Option<Bound> {
     let m = s.traffic;
+    if s.targets.utilisation <= 0.0 {
+        return None;
+    }
     if m.regime == Regime::Transparent || m.saturable == Some(false) {
         record.note(Finding::UtilisationIsLoad);
         return None;

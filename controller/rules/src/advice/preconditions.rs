@@ -32,7 +32,7 @@ pub(super) fn refusals(m: &Traffic, targets: &Targets) -> Vec<Refusal> {
     let rtt_needed = m.n_b.value >= 1.0;
     unless(rtt_known || !rtt_needed, Refusal::NoBaseRtt);
     let u = targets.utilisation;
-    unless(u > 0.0 && u <= 1.0, Refusal::Utilisation(u));
+    unless((0.0..=1.0).contains(&u), Refusal::Utilisation(u));
     if let Some(p) = targets.loss_rate {
         unless(p > 0.0 && p < 1.0, Refusal::LossRate(p));
     }

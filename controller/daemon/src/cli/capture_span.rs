@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which part of a capture is estimated, and under which limits.
+
+use super::usage::Usage;
+use std::collections::BTreeMap;
+use tidemark_estimators::LinkId;
+use tidemark_proto::telemetry::LinkInterval;
+
+/// The links of a capture.
+pub type Spans = BTreeMap<LinkId, LinkSpan>;
+
+/// What a capture has of one link, on the switch's clock.
+#[derive(Clone, Debug, Default)]
+pub struct LinkSpan {
+    /// Start of its first interval.
+    pub first_ns: u64,
+    /// End of its last one.
+    pub last_ns: u64,
+    /// From when which limit was reported, bytes; 0 where it is unlimited.
+    limits: Vec<(u64, u64)>,
+}
+
+impl LinkSpan {
+    /// Takes the next interval.
+    pub fn extend(&mut self, interval: &LinkInterval) {
+        let end_ns = interval.start_ns + interval.duration_ns;
+        let first = if self.last_ns == 0 {
+            interval.start_ns
+        } else {
+            self.first_ns.min(interval.start_ns)
+        };
+        (self.first_ns, self.last_ns) = (first, self.last_ns.max(end_ns));
+        // Without an arrival nothing says what the limit is.
+        let known = self.limits.last().map(|l| l.1);
+        if interval.arrivals > 0 && known != Some(interval.limit_bytes) {
+            self.limits.push((interval.start_ns, interval.limit_bytes));
+        }
+    }
+
+    /// Limits in force within a span, with the time from when.
+    fn limits_within(&self, from_ns: u64, to_ns: u64) -> Vec<(u64, u64)> {
+        let ends = self.limits.iter().skip(1).map(|l| l.0);
+        let ends = ends.chain(std::iter::once(u64::MAX));
+        let all = self.limits.iter().zip(ends);
+        all.filter(|((start, _), end)| *start < to_ns && *end > from_ns)
+            .map(|(&(start, limit), _)| (start.max(from_ns), limit))
+            .collect()
+    }
+}
+
+/// The span asked for: seconds from the link's first interval, or the switch's
+/// clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Asked {
+    pub from_s: Option<f64>,
+    pub to_s: Option<f64>,
+    pub from_ns: Option<u64>,
+    pub to_ns: Option<u64>,
+}
+
+/// A span to estimate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    pub from_ns: u64,
+    pub to_ns: u64,
+    /// What is to be said of its limits.
+    pub limits: Option<String>,
+}
+
+/// The spans to estimate of one link, at least one.
+///
+/// # Errors
+/// Times that make no sense, or nothing between them.
+pub fn span_of(asked: Asked, link: &LinkSpan) -> Result<Vec<Part>, Usage> {
+    let at = |s: Option<f64>, ns: Option<u64>, default: u64, name: &str| match s {
+        Some(s) if !(s >= 0.0 && s.is_finite()) => Err(Usage::new(format!(
+            "--{name}-s: {s} is not a time from 0 on"
+        ))),
+        Some(s) => Ok(link.first_ns.saturating_add((s * 1e9).round() as u64)),
+        None => Ok(ns.unwrap_or(default)),
+    };
+    let from_ns = at(asked.from_s, asked.from_ns, link.first_ns, "from")?;
+    let to_ns = at(asked.to_s, asked.to_ns, link.last_ns, "to")?;
+    Usage::unless(
+        from_ns < to_ns,
+        format!(
+            "the span is empty: {from_ns} ns to {to_ns} ns; the capture has {} to {}",
+            link.first_ns, link.last_ns
+        ),
+    )?;
+    let limits = link.limits_within(from_ns, to_ns);
+    let whole = |limits| {
+        vec![Part {
+            from_ns,
+            to_ns,
+            limits,
+        }]
+    };
+    if limits.len() < 2 {
+        return Ok(whole(None));
+    }
+    let changes = changes(&limits, link.first_ns);
+    let given = [asked.from_s, asked.to_s].iter().any(Option::is_some)
+        || [asked.from_ns, asked.to_ns].iter().any(Option::is_some);
+    if given {
+        let mixed = "the estimates and the advice mix them; ask for a span of one limit";
+        return Ok(whole(Some(format!("{changes}: {mixed}"))));
+    }
+    let starts = limits.iter().enumerate().map(|(i, l)| match i {
+        0 => from_ns,
+        _ => l.0,
+    });
+    let ends = limits.iter().skip(1).map(|l| l.0);
+    let ends = ends.chain(std::iter::once(to_ns));
+    let said = format!("{changes}: each has a span of its own");
+    Ok(starts
+        .zip(ends)
+        .map(|(from_ns, to_ns)| Part {
+            from_ns,
+            to_ns,
+            limits: Some(said.clone()),
+        })
+        .collect())
+}
+
+fn changes(limits: &[(u64, u64)], first_ns: u64) -> String {
+    let each = limits.iter().map(|&(start, limit)| {
+        let from_s = start.saturating_sub(first_ns) as f64 / 1e9;
+        match limit {
+            0 => format!("none from {from_s:.3} s"),
+            bytes => format!("{bytes} bytes from {from_s:.3} s"),
+        }
+    });
+    let each: Vec<String> = each.collect();
+    format!("the limit changed ({})", each.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn link() -> LinkSpan {
+        let mut span = LinkSpan::default();
+        for (i, limit_bytes) in [9, 9, 5, 5, 5, 7].into_iter().enumerate() {
+            span.extend(&LinkInterval {
+                start_ns: 1_000 + 100 * i as u64,
+                duration_ns: 100,
+                arrivals: u32::from(i != 3),
+                limit_bytes: if i == 3 { 0 } else { limit_bytes },
+                ..LinkInterval::default()
+            });
+        }
+        span
+    }
+
+    #[test]
+    fn without_a_span_each_limit_has_its_own() {
+        let parts = span_of(Asked::default(), &link()).unwrap();
+        let spans: Vec<_> = parts.iter().map(|p| (p.from_ns, p.to_ns)).collect();
+        assert_eq!(spans, [(1000, 1200), (1200, 1500), (1500, 1600)]);
+        let said = parts[0].limits.as_ref().unwrap();
+        assert!(
+            said.contains("9 bytes") && said.contains("7 bytes"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn a_span_that_is_asked_for_is_kept_and_what_it_mixes_is_said() {
+        let asked = Asked {
+            from_ns: Some(1100),
+            to_ns: Some(1400),
+            ..Asked::default()
+        };
+        let parts = span_of(asked, &link()).unwrap();
+        assert_eq!(
+            (parts.len(), parts[0].from_ns, parts[0].to_ns),
+            (1, 1100, 1400)
+        );
+        let said = parts[0].limits.as_ref().unwrap();
+        assert!(said.contains("mix") && !said.contains("7 bytes"), "{said}");
+        let one = Asked {
+            from_ns: Some(1200),
+            to_ns: Some(1500),
+            ..Asked::default()
+        };
+        assert_eq!(span_of(one, &link()).unwrap()[0].limits, None);
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        let empty = Asked {
+            from_ns: Some(9),
+            to_ns: Some(9),
+            ..Asked::default()
+        };
+        assert!(span_of(empty, &link()).is_err());
+        let nan = Asked {
+            from_s: Some(f64::NAN),
+            ..Asked::default()
+        };
+        assert!(span_of(nan, &link()).is_err());
+    }
+}
