@@ -26,11 +26,11 @@ pub enum CaptureError {
         found: u32,
         known: u32,
     },
-    #[error("table {table}: column {column} {what}; the capture was not written by this format")]
+    #[error("{path}: column {column} {what}; the capture was not written by this format")]
     Column {
-        table: &'static str,
+        path: PathBuf,
         column: &'static str,
-        what: &'static str,
+        what: String,
     },
     #[error("events: row {0} is of an unknown kind or lacks columns")]
     Event(u64),
@@ -39,8 +39,6 @@ pub enum CaptureError {
         path: PathBuf,
         source: parquet::errors::ParquetError,
     },
-    #[error("arrow: {0}")]
-    Arrow(#[from] arrow_schema::ArrowError),
     #[error("the capture writer stopped: {0}")]
     Stopped(String),
 }

@@ -8,7 +8,6 @@ use crate::chunk::Chunk;
 use crate::error::CaptureError;
 use crate::press::Press;
 use crate::table::{Column, Stored, schema};
-use parquet::arrow::{ArrowSchemaConverter, add_encoded_arrow_schema_to_metadata};
 use parquet::errors::ParquetError;
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::writer::SerializedFileWriter;
@@ -52,13 +51,11 @@ impl<R: Stored> TableWriter<R> {
     }
 
     fn prepare(dir: &Path, zstd_level: i32) -> Result<Self, ParquetError> {
-        let arrow = schema::<R>();
-        let schema = ArrowSchemaConverter::new().convert(&arrow)?;
-        let mut properties = WriterProperties::builder()
+        let schema = schema::<R>()?;
+        let properties = WriterProperties::builder()
             .set_writer_version(WriterVersion::PARQUET_2_0)
             .set_created_by(format!("tidemark {}", env!("CARGO_PKG_VERSION")))
             .build();
-        add_encoded_arrow_schema_to_metadata(&arrow, &mut properties);
         let columns = R::columns();
         let chunks = columns
             .iter()

@@ -2,8 +2,10 @@
 //! Reads the rows of a capture, table by table or merged in their order.
 
 use crate::error::CaptureError;
-use crate::table::{Stored, from_batch};
-use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
+use crate::table::{Column, Stored, schema};
+use parquet::column::reader::ColumnReader;
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -31,11 +33,92 @@ pub fn files(dir: &Path, table: &str) -> Result<Vec<PathBuf>, CaptureError> {
     Ok(found.into_iter().map(|(_, path)| path).collect())
 }
 
+/// Rows that are read at a time.
+const BATCH_ROWS: usize = 8192;
+
 /// All rows of a table.
 pub struct Rows<R> {
     files: std::vec::IntoIter<PathBuf>,
-    reader: Option<(PathBuf, ParquetRecordBatchReader)>,
+    columns: Vec<Column<R>>,
+    open: Option<Open>,
     rows: VecDeque<R>,
+}
+
+/// A file, read row group by row group.
+struct Open {
+    path: PathBuf,
+    reader: SerializedFileReader<File>,
+    next_group: usize,
+    /// Of the present row group, one for each column of the table.
+    chunks: Vec<ColumnReader>,
+    rows_left: usize,
+}
+
+impl Open {
+    fn new(path: PathBuf) -> Result<Self, CaptureError> {
+        let file = File::open(&path).map_err(CaptureError::io(&path))?;
+        let reader = SerializedFileReader::new(file).map_err(CaptureError::parquet(&path))?;
+        Ok(Self {
+            path,
+            reader,
+            next_group: 0,
+            chunks: Vec::new(),
+            rows_left: 0,
+        })
+    }
+
+    fn wrong<R>(&self, column: &Column<R>, what: impl Into<String>) -> CaptureError {
+        CaptureError::Column {
+            path: self.path.clone(),
+            column: column.name,
+            what: what.into(),
+        }
+    }
+
+    /// Opens the chunks of the next row group; false after the last.
+    fn next_group<R: Stored>(&mut self, columns: &[Column<R>]) -> Result<bool, CaptureError> {
+        let metadata = self.reader.metadata();
+        if self.next_group == metadata.num_row_groups() {
+            return Ok(false);
+        }
+        let error = |e| CaptureError::parquet(&self.path)(e);
+        let expected = schema::<R>().map_err(error)?;
+        let there = metadata.file_metadata().schema_descr();
+        let group = self.reader.get_row_group(self.next_group).map_err(error)?;
+        let mut chunks = Vec::with_capacity(columns.len());
+        for (column, expected) in columns.iter().zip(expected.columns()) {
+            let place = there.columns().iter().position(|c| c.path() == expected.path());
+            let place = place.ok_or_else(|| self.wrong(column, "is missing"))?;
+            let found = there.column(place);
+            if found.physical_type() != expected.physical_type()
+                || found.logical_type_ref() != expected.logical_type_ref()
+            {
+                return Err(self.wrong(column, "has another type"));
+            }
+            chunks.push(group.get_column_reader(place).map_err(error)?);
+        }
+        self.rows_left = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+        self.chunks = chunks;
+        self.next_group += 1;
+        Ok(true)
+    }
+
+    /// The next rows of the present row group.
+    fn batch<R: Stored>(&mut self, columns: &[Column<R>]) -> Result<Vec<R>, CaptureError> {
+        let mut rows = vec![R::default(); self.rows_left.min(BATCH_ROWS)];
+        for (i, column) in columns.iter().enumerate() {
+            if let Some(chunk) = self.chunks.get_mut(i) {
+                (column.read)(chunk, &mut rows).map_err(|e| match e {
+                    ParquetError::General(what) | ParquetError::EOF(what) => {
+                        self.wrong(column, what)
+                    }
+                    other => CaptureError::parquet(&self.path)(other),
+                })?;
+            }
+        }
+        self.rows_left -= rows.len();
+        Ok(rows)
+    }
 }
 
 impl<R: Stored> Rows<R> {
@@ -44,7 +127,8 @@ impl<R: Stored> Rows<R> {
     pub fn open(dir: &Path) -> Result<Self, CaptureError> {
         Ok(Self {
             files: files(dir, R::TABLE)?.into_iter(),
-            reader: None,
+            columns: R::columns(),
+            open: None,
             rows: VecDeque::new(),
         })
     }
@@ -55,27 +139,17 @@ impl<R: Stored> Rows<R> {
     /// When a file cannot be read.
     pub fn peek(&mut self) -> Result<Option<&R>, CaptureError> {
         while self.rows.is_empty() {
-            if let Some((path, reader)) = &mut self.reader {
-                match reader.next() {
-                    Some(batch) => {
-                        let batch = batch.map_err(|e| CaptureError::Parquet {
-                            path: path.clone(),
-                            source: parquet::errors::ParquetError::ArrowError(e.to_string()),
-                        })?;
-                        self.rows = from_batch::<R>(&batch)?.into();
-                        continue;
-                    }
-                    None => self.reader = None,
+            if let Some(open) = &mut self.open {
+                if open.rows_left > 0 || open.next_group(&self.columns)? {
+                    self.rows = open.batch(&self.columns)?.into();
+                    continue;
                 }
+                self.open = None;
             }
             let Some(path) = self.files.next() else {
                 return Ok(None);
             };
-            let file = File::open(&path).map_err(CaptureError::io(&path))?;
-            let reader = ParquetRecordBatchReaderBuilder::try_new(file)
-                .and_then(|b| b.with_batch_size(8192).build())
-                .map_err(CaptureError::parquet(&path))?;
-            self.reader = Some((path, reader));
+            self.open = Some(Open::new(path)?);
         }
         Ok(self.rows.front())
     }

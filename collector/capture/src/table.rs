@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rows to columns of values and back from record batches, by one list of columns
+//! Rows to columns of values and back from column chunks, by one list of columns
 //! per table.
 
-use crate::error::CaptureError;
 use crate::values::Values;
-use arrow_array::types::{
-    Float64Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+use parquet::basic::{LogicalType, Repetition};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::{
+    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type,
 };
-use arrow_array::{
-    Array, ArrowPrimitiveType, BooleanArray, DictionaryArray, PrimitiveArray, RecordBatch,
-    StringArray,
-};
-use arrow_schema::{DataType, Field, Schema};
+use parquet::errors::{ParquetError, Result};
+use parquet::schema::types::{SchemaDescriptor, Type};
 use std::sync::Arc;
 
 /// How a column is laid out in Parquet.
@@ -25,12 +23,40 @@ pub enum Layout {
     Plain,
 }
 
+/// How Parquet stores a column's values.
+pub trait Physical: DataType + Sized {
+    /// The reader of such a column; `None` of another.
+    fn reader(column: &mut ColumnReader) -> Option<&mut ColumnReaderImpl<Self>>;
+}
+
+macro_rules! physical {
+    ($($stored:ident $reader:ident;)*) => {$(
+        impl Physical for $stored {
+            fn reader(column: &mut ColumnReader) -> Option<&mut ColumnReaderImpl<Self>> {
+                match column {
+                    ColumnReader::$reader(reader) => Some(reader),
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+physical! {
+    BoolType BoolColumnReader;
+    Int32Type Int32ColumnReader;
+    Int64Type Int64ColumnReader;
+    DoubleType DoubleColumnReader;
+    ByteArrayType ByteArrayColumnReader;
+}
+
 /// A column's type.
 pub trait Kind {
     type Value;
     /// What a row gives; of text, a part of it.
     type Given<'a>;
-    fn data_type() -> DataType;
+    type Stored: Physical;
+    /// What they mean, where that is more than how they are stored.
+    fn logical_type() -> Option<LogicalType>;
     /// Adds the column of `rows`; one that is not `nullable` has every value.
     fn gather<R>(
         rows: &[R],
@@ -38,7 +64,37 @@ pub trait Kind {
         get: impl for<'a> Fn(&'a R) -> Option<Self::Given<'a>>,
         to: &mut Values,
     );
-    fn get(array: &dyn Array) -> Option<Vec<Option<Self::Value>>>;
+    fn value(stored: <Self::Stored as DataType>::T) -> Result<Self::Value>;
+    /// The next `rows` values.
+    fn read(column: &mut ColumnReader, rows: usize) -> Result<Vec<Option<Self::Value>>> {
+        let Some(column) = Self::Stored::reader(column) else {
+            let stored = Self::Stored::get_physical_type();
+            return Err(ParquetError::General(format!("is not stored as {stored}")));
+        };
+        let (stored, levels) = read(column, rows)?;
+        let mut stored = stored.into_iter().map(Self::value);
+        if levels.is_empty() {
+            return stored.map(|v| v.map(Some)).collect();
+        }
+        let value = |level| if level == 0 { None } else { stored.next() };
+        levels.into_iter().map(value).map(Option::transpose).collect()
+    }
+}
+
+/// The values there are, and the level of each row, 0 where it has none; no levels in a
+/// column where all have one.
+fn read<T: DataType>(
+    column: &mut ColumnReaderImpl<T>,
+    rows: usize,
+) -> Result<(Vec<T::T>, Vec<i16>)> {
+    let mut values = Vec::with_capacity(rows);
+    let mut levels = Vec::new();
+    let (read, _, _) = column.read_records(rows, Some(&mut levels), None, &mut values)?;
+    if read < rows {
+        let end = format!("ends {} rows before its row group", rows - read);
+        return Err(ParquetError::EOF(end));
+    }
+    Ok((values, levels))
 }
 
 /// Gathers what is a number of some kind.
@@ -63,77 +119,44 @@ fn gather<R, V>(
 }
 
 /// Numbers as 64 bits: unsigned ones filled with zeros, signed with their sign.
-pub trait Bits {
-    fn bits(self) -> u64;
-}
+macro_rules! numbers {
+    ($($name:ident: $number:ty, $stored:ty, $logical:expr, $bits:expr, $value:expr;)*) => {$(
+        pub struct $name;
 
-macro_rules! bits {
-    ($($number:ty: $as:expr;)*) => {$(
-        impl Bits for $number {
-            #[inline(always)]
-            fn bits(self) -> u64 {
-                $as(self)
+        impl Kind for $name {
+            type Value = $number;
+            type Given<'a> = $number;
+            type Stored = $stored;
+            fn logical_type() -> Option<LogicalType> {
+                $logical
+            }
+            fn gather<R>(
+                rows: &[R],
+                nullable: bool,
+                get: impl Fn(&R) -> Option<$number>,
+                to: &mut Values,
+            ) {
+                gather(rows, nullable, get, $bits, to);
+            }
+            fn value(stored: <$stored as DataType>::T) -> Result<$number> {
+                Ok($value(stored))
             }
         }
     )*};
 }
-bits! {
-    u8: u64::from;
-    u16: u64::from;
-    u32: u64::from;
-    u64: |v| v;
-    i32: |v| i64::from(v) as u64;
-    i64: |v| v as u64;
-    f64: f64::to_bits;
+numbers! {
+    U8: u8, Int32Type, unsigned(8), u64::from, |v| v as u8;
+    U16: u16, Int32Type, unsigned(16), u64::from, |v| v as u16;
+    U32: u32, Int32Type, unsigned(32), u64::from, |v| v as u32;
+    U64: u64, Int64Type, unsigned(64), |v| v, |v| v as u64;
+    I32: i32, Int32Type, None, |v| i64::from(v) as u64, |v| v;
+    I64: i64, Int64Type, None, |v| v as u64, |v| v;
+    F64: f64, DoubleType, None, f64::to_bits, |v| v;
+    Bool: bool, BoolType, None, u64::from, |v| v;
 }
 
-/// Numbers.
-pub struct Number<T>(T);
-
-impl<T: ArrowPrimitiveType<Native: Bits>> Kind for Number<T> {
-    type Value = T::Native;
-    type Given<'a> = T::Native;
-    fn data_type() -> DataType {
-        T::DATA_TYPE
-    }
-    fn gather<R>(
-        rows: &[R],
-        nullable: bool,
-        get: impl Fn(&R) -> Option<T::Native>,
-        to: &mut Values,
-    ) {
-        gather(rows, nullable, get, Bits::bits, to);
-    }
-    fn get(array: &dyn Array) -> Option<Vec<Option<T::Native>>> {
-        let array = array.as_any().downcast_ref::<PrimitiveArray<T>>()?;
-        Some(array.iter().collect())
-    }
-}
-
-pub type U8 = Number<UInt8Type>;
-pub type U16 = Number<UInt16Type>;
-pub type U32 = Number<UInt32Type>;
-pub type U64 = Number<UInt64Type>;
-pub type I32 = Number<Int32Type>;
-pub type I64 = Number<Int64Type>;
-pub type F64 = Number<Float64Type>;
-
-/// Truth values.
-pub struct Bool;
-
-impl Kind for Bool {
-    type Value = bool;
-    type Given<'a> = bool;
-    fn data_type() -> DataType {
-        DataType::Boolean
-    }
-    fn gather<R>(rows: &[R], nullable: bool, get: impl Fn(&R) -> Option<bool>, to: &mut Values) {
-        gather(rows, nullable, get, u64::from, to);
-    }
-    fn get(array: &dyn Array) -> Option<Vec<Option<bool>>> {
-        let array = array.as_any().downcast_ref::<BooleanArray>()?;
-        Some(array.iter().collect())
-    }
+fn unsigned(bit_width: i8) -> Option<LogicalType> {
+    Some(LogicalType::integer(bit_width, false))
 }
 
 /// Strings of few distinct values.
@@ -142,8 +165,9 @@ pub struct Text;
 impl Kind for Text {
     type Value = Arc<str>;
     type Given<'a> = &'a str;
-    fn data_type() -> DataType {
-        DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
+    type Stored = ByteArrayType;
+    fn logical_type() -> Option<LogicalType> {
+        Some(LogicalType::String)
     }
     fn gather<R>(
         rows: &[R],
@@ -161,46 +185,54 @@ impl Kind for Text {
             }
         }
     }
-    fn get(array: &dyn Array) -> Option<Vec<Option<Arc<str>>>> {
-        let own = |v: Option<&str>| v.map(Arc::from);
-        if let Some(a) = array.as_any().downcast_ref::<DictionaryArray<Int32Type>>() {
-            let a = a.downcast_dict::<StringArray>()?;
-            return Some(a.into_iter().map(own).collect());
-        }
-        let a = array.as_any().downcast_ref::<StringArray>()?;
-        Some(a.iter().map(own).collect())
+    fn value(stored: ByteArray) -> Result<Arc<str>> {
+        stored.as_utf8().map(Arc::from)
     }
 }
+
+/// Sets a column of the next rows.
+type ReadColumn<R> = fn(&mut ColumnReader, &mut [R]) -> Result<()>;
 
 /// One column of a table of `R`.
 pub struct Column<R> {
     pub name: &'static str,
     pub layout: Layout,
     pub nullable: bool,
-    data_type: fn() -> DataType,
+    /// Its field in the file's schema.
+    parquet_type: fn(name: &str, nullable: bool) -> Result<Type>,
     /// Adds the column of some rows to its values.
     pub gather: fn(&[R], &mut Values),
-    read: fn(&dyn Array, &mut [R]) -> bool,
+    pub read: ReadColumn<R>,
 }
 
 impl<R> Column<R> {
-    pub fn new(
+    pub fn new<K: Kind>(
         name: &'static str,
         layout: Layout,
         nullable: bool,
-        data_type: fn() -> DataType,
         gather: fn(&[R], &mut Values),
-        read: fn(&dyn Array, &mut [R]) -> bool,
+        read: ReadColumn<R>,
     ) -> Self {
         Self {
             name,
             layout,
             nullable,
-            data_type,
+            parquet_type: parquet_type::<K>,
             gather,
             read,
         }
     }
+}
+
+fn parquet_type<K: Kind>(name: &str, nullable: bool) -> Result<Type> {
+    Type::primitive_type_builder(name, K::Stored::get_physical_type())
+        .with_logical_type(K::logical_type())
+        .with_repetition(if nullable {
+            Repetition::OPTIONAL
+        } else {
+            Repetition::REQUIRED
+        })
+        .build()
 }
 
 /// Defines the columns of a row type: name, kind, layout, reader, writer.
@@ -211,21 +243,20 @@ macro_rules! columns {
             #[allow(unused_mut, unused_assignments)]
             let mut nullable = false;
             $(nullable = columns!(@null $null);)?
-            $crate::table::Column::<$row>::new(
+            $crate::table::Column::<$row>::new::<$crate::table::$kind>(
                 $name,
                 $crate::table::Layout::$layout,
                 nullable,
-                <$crate::table::$kind as $crate::table::Kind>::data_type,
                 |rows, to| {
                     let nullable = [$(columns!(@null $null))?].contains(&true);
                     <$crate::table::$kind as $crate::table::Kind>::gather(
                         rows, nullable, |$r| $get, to);
                 },
-                |array, rows| {
-                    let Some(values) = <$crate::table::$kind as $crate::table::Kind>::get(array)
-                    else { return false };
+                |column, rows| {
+                    let values =
+                        <$crate::table::$kind as $crate::table::Kind>::read(column, rows.len())?;
                     for ($w, $v) in rows.iter_mut().zip(values) { $set }
-                    true
+                    Ok(())
                 },
             )
         }),*]
@@ -243,31 +274,12 @@ pub trait Stored: Clone + Default + Send + 'static {
     fn order(&self) -> u64;
 }
 
-/// Arrow schema of a table.
-pub fn schema<R: Stored>() -> Arc<Schema> {
-    let fields: Vec<Field> = R::columns()
+/// The schema of a table's files.
+pub fn schema<R: Stored>() -> Result<SchemaDescriptor> {
+    let fields: Result<Vec<_>> = R::columns()
         .iter()
-        .map(|c| Field::new(c.name, (c.data_type)(), c.nullable))
+        .map(|c| (c.parquet_type)(c.name, c.nullable).map(Arc::new))
         .collect();
-    Arc::new(Schema::new(fields))
-}
-
-/// # Errors
-/// When a column is missing or of another type.
-pub fn from_batch<R: Stored>(batch: &RecordBatch) -> Result<Vec<R>, CaptureError> {
-    let mut rows = vec![R::default(); batch.num_rows()];
-    for column in R::columns() {
-        let wrong = |what| CaptureError::Column {
-            table: R::TABLE,
-            column: column.name,
-            what,
-        };
-        let array = batch
-            .column_by_name(column.name)
-            .ok_or_else(|| wrong("is missing"))?;
-        if !(column.read)(array.as_ref(), &mut rows) {
-            return Err(wrong("has another type"));
-        }
-    }
-    Ok(rows)
+    let root = Type::group_type_builder("schema").with_fields(fields?);
+    Ok(SchemaDescriptor::new(Arc::new(root.build()?)))
 }
