@@ -51,7 +51,10 @@ pub fn export(
             text.push_str(&names.join(","));
             text.push('\n');
         }
-        for row in reader.get_row_iter(None).map_err(CaptureError::parquet(&path))? {
+        for row in reader
+            .get_row_iter(None)
+            .map_err(CaptureError::parquet(&path))?
+        {
             let row = row.map_err(CaptureError::parquet(&path))?;
             match format {
                 TextFormat::Csv => csv(&row, &mut text),

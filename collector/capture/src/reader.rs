@@ -87,7 +87,10 @@ impl Open {
         let group = self.reader.get_row_group(self.next_group).map_err(error)?;
         let mut chunks = Vec::with_capacity(columns.len());
         for (column, expected) in columns.iter().zip(expected.columns()) {
-            let place = there.columns().iter().position(|c| c.path() == expected.path());
+            let place = there
+                .columns()
+                .iter()
+                .position(|c| c.path() == expected.path());
             let place = place.ok_or_else(|| self.wrong(column, "is missing"))?;
             let found = there.column(place);
             if found.physical_type() != expected.physical_type()

@@ -77,7 +77,11 @@ pub trait Kind {
             return stored.map(|v| v.map(Some)).collect();
         }
         let value = |level| if level == 0 { None } else { stored.next() };
-        levels.into_iter().map(value).map(Option::transpose).collect()
+        levels
+            .into_iter()
+            .map(value)
+            .map(Option::transpose)
+            .collect()
     }
 }
 

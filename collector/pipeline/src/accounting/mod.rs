@@ -146,27 +146,6 @@ impl Accounting {
         }
     }
 
-    /// Whether a report tells of one packet at a queue: it is no summary of
-    /// losses elsewhere and no drop for another reason.
-    #[inline(always)]
-    pub fn is_of_queue(&mut self, packet: &Packet<'_>, stats: &mut Stats) -> bool {
-        let Some(node) = self.nodes.get_mut(usize::from(packet.node)) else {
-            return false;
-        };
-        node.last_rx_ns = node.last_rx_ns.max(packet.rx_ns);
-        let report = packet.report;
-        if let Some(drops) = report.summary_drops {
-            stats.drop_summaries += 1;
-            stats.summarised_drops += u64::from(drops);
-            return false;
-        }
-        if report.dropped && !is_queue_loss(node.config.drop_codes, report.drop_reason) {
-            stats.drops_not_of_queue += 1;
-            return false;
-        }
-        true
-    }
-
     /// The node's clock restarted.
     pub fn restart(&mut self, node: u16, rx_ns: u64) {
         if let Some(node) = self.node_mut(node) {
@@ -201,6 +180,26 @@ impl Accounting {
         ));
         self.by_id.insert(node_id, i);
         Some(i)
+    }
+}
+
+impl Node {
+    /// Whether a report tells of one packet at a queue: it is no summary of
+    /// losses elsewhere and no drop for another reason.
+    #[inline(always)]
+    pub fn is_of_queue(&mut self, packet: &Packet<'_>, stats: &mut Stats) -> bool {
+        self.last_rx_ns = self.last_rx_ns.max(packet.rx_ns);
+        let report = packet.report;
+        if let Some(drops) = report.summary_drops {
+            stats.drop_summaries += 1;
+            stats.summarised_drops += u64::from(drops);
+            return false;
+        }
+        if report.dropped && !is_queue_loss(self.config.drop_codes, report.drop_reason) {
+            stats.drops_not_of_queue += 1;
+            return false;
+        }
+        true
     }
 }
 

@@ -45,7 +45,8 @@ impl FlowTable {
                     flow.fin = true;
                 }
                 if is_syn || flow.awaits_answer() {
-                    changed |= handshake(flow, packet);
+                    // A copy, so that the packet itself need not lie in memory.
+                    changed |= handshake(flow, &{ *packet });
                 }
                 if inner.payload_bytes > 0 && !is_syn {
                     flow.has_data = true;

@@ -135,15 +135,17 @@ impl Flow {
     }
 
     /// Index in `ports` of the flow's state at a port, made when new.
-    #[inline]
+    #[inline(always)]
     pub fn port_index(&mut self, node: u16, port: u32) -> usize {
-        if let Some(i) = self
-            .ports
-            .iter()
-            .position(|p| p.node == node && p.port == port)
-        {
-            return i;
+        let is_it = |p: &FlowAtPort| p.node == node && p.port == port;
+        match self.ports.iter().position(is_it) {
+            Some(i) => i,
+            None => self.add_port(node, port),
         }
+    }
+
+    #[cold]
+    fn add_port(&mut self, node: u16, port: u32) -> usize {
         self.ports.push(FlowAtPort::new(node, port));
         self.ports.len() - 1
     }

@@ -42,6 +42,24 @@ struct NodeJoin {
     queued: u64,
 }
 
+/// A node, made when new.
+#[inline(always)]
+fn node_at<'a>(nodes: &'a mut Vec<NodeJoin>, node: u16, hosts: &Hosts) -> &'a mut NodeJoin {
+    let i = usize::from(node);
+    if i >= nodes.len() {
+        add_nodes(nodes, i, hosts);
+    }
+    &mut nodes[i]
+}
+
+#[cold]
+fn add_nodes(nodes: &mut Vec<NodeJoin>, last: usize, hosts: &Hosts) {
+    nodes.resize_with(last + 1, || NodeJoin {
+        clock: NodeClock::new(hosts.local()),
+        queued: 0,
+    });
+}
+
 /// Packets that wait for samples, and samples that wait for packets.
 #[derive(Debug)]
 pub(crate) struct Joiner {
@@ -94,26 +112,7 @@ impl Joiner {
 
     /// The node's clock restarted: what is known of it is of another time axis.
     pub fn restart(&mut self, node: u16) {
-        let local = self.hosts.local();
-        self.node(node).clock = NodeClock::new(local);
-    }
-
-    #[inline(always)]
-    fn node(&mut self, node: u16) -> &mut NodeJoin {
-        let i = usize::from(node);
-        if i >= self.nodes.len() {
-            self.add_nodes(i);
-        }
-        &mut self.nodes[i]
-    }
-
-    #[cold]
-    fn add_nodes(&mut self, last: usize) {
-        let local = self.hosts.local();
-        self.nodes.resize_with(last + 1, || NodeJoin {
-            clock: NodeClock::new(local),
-            queued: 0,
-        });
+        node_at(&mut self.nodes, node, &self.hosts).clock = NodeClock::new(self.hosts.local());
     }
 
     /// Queues the row of a packet and joins it if there is anything to join.
@@ -123,7 +122,7 @@ impl Joiner {
         let (wait_ns, enabled) = (self.wait_ns, self.enabled);
         let first_position = self.queue.first_position();
         let position = self.queue.next_position();
-        let joined = self.node(packet.node);
+        let joined = node_at(&mut self.nodes, packet.node, &self.hosts);
         if !report.dropped {
             joined.clock.received(packet.times.egress_ns, packet.rx_ns);
             if joined.clock.lacks_local() {
@@ -158,7 +157,7 @@ impl Joiner {
                 position,
                 first_position,
             };
-            let clock = &mut self.nodes[usize::from(packet.node)].clock;
+            let clock = &mut joined.clock;
             row.retransmitted = packet::join(flow, clock, join_slot, candidate, wait_ns);
         }
     }

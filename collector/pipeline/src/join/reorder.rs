@@ -61,6 +61,7 @@ impl ReorderBuffer {
     }
 
     /// Adds an event that came at `now_rx_ns`.
+    #[inline]
     pub fn push(&mut self, now_rx_ns: u64, host: u16, event: tcp_probe::Event) {
         let event = HostEvent {
             due_rx_ns: now_rx_ns.saturating_add(self.hold_ns),

@@ -253,16 +253,18 @@ impl<S: Sink> Pipeline<S> {
             inner,
             hint: received.hint,
         };
-        if !self.accounting.is_of_queue(&packet, &mut self.stats) {
+        let Some(node) = self.accounting.node_mut(node) else {
+            return;
+        };
+        if !node.is_of_queue(&packet, &mut self.stats) {
             return;
         }
         let (slot, changed) = self.flows.packet(&packet, &mut self.stats);
+        if let Some(flow) = self.flows.get_mut(slot) {
+            self.join.packet(&packet, node, slot, flow);
+        }
         if changed {
             self.announce(slot);
-        }
-        if let (Some(node), Some(flow)) = (self.accounting.node_mut(node), self.flows.get_mut(slot))
-        {
-            self.join.packet(&packet, node, slot, flow);
         }
     }
 
