@@ -6,9 +6,10 @@ export default defineConfig({
   test: {
     include: ['test/browser/**/*.test.ts'],
     environment: 'node',
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 240_000,
+    hookTimeout: 120_000,
     fileParallelism: false,
-    expect: { poll: { timeout: 8000 } },
+    // Only a failure waits this long: a machine may be slow.
+    expect: { poll: { timeout: 30_000 } },
   },
 });
