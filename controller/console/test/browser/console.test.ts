@@ -65,8 +65,8 @@ async function open(options: { width?: number; height?: number; dark?: boolean }
     if (!r.url().startsWith(base) && !r.url().startsWith('data:') && !r.url().startsWith('blob:')) foreign.push(r.url());
   });
   await page.goto(base);
-  await page.locator('.health[data-level="live"]').waitFor({ timeout: 15_000 });
-  await page.locator('.flow-table tbody tr').first().waitFor({ timeout: 15_000 });
+  await page.locator('.health[data-level="live"]').waitFor({ timeout: 60_000 });
+  await page.locator('.flow-table tbody tr').first().waitFor({ timeout: 60_000 });
 }
 
 beforeAll(async () => {
@@ -157,7 +157,7 @@ describe('console', () => {
     await expect.poll(() => page.locator('.outcome').textContent()).toContain('158000 B');
     await expect.poll(() => page.locator('.audit-table tbody tr').count()).toBe(1);
     expect(await page.locator('.audit-table tbody tr').textContent()).toContain('312500 B → 158000 B');
-    await expect.poll(() => page.locator('.advised-change').textContent(), { timeout: 5000 }).toContain('already that');
+    await expect.poll(() => page.locator('.advised-change').textContent(), { timeout: 30_000 }).toContain('already that');
     // For this tab only.
     expect(await page.evaluate(() => [sessionStorage.getItem('tidemark.token'), JSON.stringify(localStorage).includes('mock-token')])).toEqual([TOKEN, false]);
     expect(problems).toEqual([]);
@@ -225,23 +225,23 @@ describe('console', () => {
   it.skipIf(REAL)('says so when the telemetry goes stale', async () => {
     await open();
     await page.request.post(`${mock.url}mock/telemetry`, { data: { on: false } });
-    await page.locator('.health[data-level="stale"]').waitFor({ timeout: 15_000 });
+    await page.locator('.health[data-level="stale"]').waitFor({ timeout: 60_000 });
     expect(await page.locator('.health .state').textContent()).toContain('Stale');
     await page.request.post(`${mock.url}mock/telemetry`, { data: { on: true } });
-    await page.locator('.health[data-level="live"]').waitFor({ timeout: 15_000 });
+    await page.locator('.health[data-level="live"]').waitFor({ timeout: 60_000 });
   });
 
   it.skipIf(REAL)('says so when the controller is gone, and recovers', async () => {
     await open();
     const port = mock.port;
     await mock.close();
-    await page.locator('.health[data-level="lost"]').waitFor({ timeout: 15_000 });
+    await page.locator('.health[data-level="lost"]').waitFor({ timeout: 60_000 });
     expect(await page.locator('.health .state').textContent()).toContain('Disconnected');
     // The last numbers stay, marked as such.
     expect(await page.locator('.recorder').getAttribute('data-stale')).toBe('');
     expect(await page.locator('.flow-table tbody tr').count()).toBe(16);
     mock = await startMock({ port, warmSeconds: 60 });
-    await page.locator('.health[data-level="live"]').waitFor({ timeout: 30_000 });
+    await page.locator('.health[data-level="live"]').waitFor({ timeout: 60_000 });
     expect(problems).toEqual([]);
   });
 
