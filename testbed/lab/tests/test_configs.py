@@ -32,3 +32,5 @@ def test_every_host_is_forwarded_to_and_reports_are_not_flooded():
     assert {f["port"] for f in document["forward"]} == {1, 2, 3, 4, 5}
     assert scenario.report_port not in document["flood_ports"]
     assert document["limits"] == {"5": {"action": "drop_tail", "limit_bytes": 312_500}}
+    marking = configs.provision(Scenario(ecn=True), Paths.find())
+    assert marking["limits"] == {"5": {"action": "mark_ce", "limit_bytes": 312_500}}

@@ -40,6 +40,7 @@ def test_hosts_are_like_real_ones(network):
         with netns.entered(namespace):
             assert not any(kernel.offloads(HOST_INTERFACE).values())
             assert kernel.get_sysctl("net.ipv4.tcp_no_metrics_save") == "1"
+            assert kernel.get_sysctl(kernel.TCP_ECN) == "0"
             assert kernel.get_sysctl("net.ipv4.tcp_slow_start_after_idle") == "0"
         with IPRoute(netns=namespace) as ipr:
             (link,) = ipr.get_links(ifname=HOST_INTERFACE)

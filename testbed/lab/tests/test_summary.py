@@ -47,6 +47,8 @@ def phase(name="first"):
                 "estimate": {
                     "utilisation": {"mean": 0.998, "p01": 0.9},
                     "loss_rate": 0.001,
+                    "drops": 160,
+                    "ce_marked": 0,
                     "delay_ms": {"mean": 12.0, "p50": 12.0, "p99": 25.0, "max": 25.1},
                     "occupancy_bytes": {"p50": 1e5, "p99": 3e5, "max": 312_900.0},
                     "limit_bytes": 312_500,
@@ -99,7 +101,14 @@ def test_a_phase_has_the_promised_fields():
 
 def test_the_table_shows_both_phases_the_prediction_and_the_truth():
     text = summary.table(document())
-    for part in ("312.5 kB", "50.0 kB", "99.8 %", "truth 12", "99.0 % (98.0 % to 100.0 %)"):
+    for part in (
+        "160 / 0",
+        "312.5 kB",
+        "50.0 kB",
+        "99.8 %",
+        "truth 12",
+        "99.0 % (98.0 % to 100.0 %)",
+    ):
         assert part in text, text
     assert "- because" in text
 
@@ -124,6 +133,15 @@ def test_checks_hold_for_a_good_run_and_name_what_is_wrong():
     assert len(failing(lambda p: p[0].update(utilisation=0.94))) == 1
     assert len(failing(lambda p: p[1].update(stolen_cpu_fraction=0.03))) == 1
     assert len(failing(nothing, read_back=49_999)) == 1
+
+    def marks(ce_marked):
+        return lambda p: p[0].update(limit_action="mark_ce", ce_marked=ce_marked)
+
+    # A marking threshold bounds no occupancy, but something must be marked.
+    good["phases"][0]["occupancy_bytes"]["max"] = 400_000
+    assert failing(marks(70)) == []
+    (text,) = failing(marks(0))
+    assert text.startswith("first: 0 packets marked CE")
 
 
 def test_a_missed_estimate_does_not_spoil_a_run_but_lost_reports_do():

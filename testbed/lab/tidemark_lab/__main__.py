@@ -31,7 +31,7 @@ def main(argv: list[str] | None = None) -> int:
         collector=options.collector_port,
         collector_metrics=options.metrics_port,
     )
-    scenario = Scenario(seed=options.seed)
+    scenario = Scenario(seed=options.seed, ecn=options.ecn)
     if options.command == "check":
         return _notes(progress, lambda: preflight.run(scenario, ports, Paths.find(), options.out))
     return demo.run(
@@ -69,6 +69,11 @@ def parser() -> argparse.ArgumentParser:
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--out", type=Path, default=Path("runs"), help="where run directories go")
     common.add_argument("--seed", type=int, default=1, help="of the short flows")
+    common.add_argument(
+        "--ecn",
+        action="store_true",
+        help="flows ask for ECN and the switch marks at the limit instead of dropping",
+    )
     for option, value in Ports().by_option().items():
         common.add_argument(option, type=int, default=value, metavar="PORT")
     commands.add_parser("check", parents=[common], help="can the demo run here?")

@@ -48,13 +48,7 @@ def judge(summary: JsonObject, read_back_bytes: int | None) -> list[Check]:
                 joined is not None and joined >= 0.95,
             )
         )
-        most, limit = phase["occupancy_bytes"]["max"], phase["limit_bytes"]
-        checks.append(
-            Check(
-                f"{name}: occupancy at most {_whole(most)} bytes at a limit of {_whole(limit)}",
-                most is not None and limit is not None and most <= limit + FRAME_BYTES,
-            )
-        )
+        checks.append(_limit_kept(phase))
     truth = first["truth"]
     n_b, t_e = (first["estimates"][k]["value"] for k in ("n_b", "t_e_ms"))
     checks.append(
@@ -87,6 +81,20 @@ def judge(summary: JsonObject, read_back_bytes: int | None) -> list[Check]:
         )
     )
     return checks
+
+
+def _limit_kept(phase: JsonObject) -> Check:
+    name, limit = phase["name"], phase["limit_bytes"]
+    if phase["limit_action"] == "mark_ce":
+        # What is marked is admitted: a threshold bounds no occupancy.
+        marked = phase["ce_marked"]
+        text = f"{name}: {marked} packets marked CE at a threshold of {_whole(limit)} bytes"
+        return Check(text, marked > 0)
+    most = phase["occupancy_bytes"]["max"]
+    return Check(
+        f"{name}: occupancy at most {_whole(most)} bytes at a limit of {_whole(limit)}",
+        most is not None and limit is not None and most <= limit + FRAME_BYTES,
+    )
 
 
 def spoiled(checks: list[Check]) -> int:

@@ -95,5 +95,7 @@ def provision(scenario: Scenario, paths: Paths) -> JsonObject:
             "dst_ip": COLLECTOR_ADDRESS,
             "udp_port": REPORT_UDP_PORT,
         },
-        "limits": {str(port): {"action": "drop_tail", "limit_bytes": scenario.bdp_limit_bytes}},
+        "limits": {
+            str(port): {"action": scenario.limit_action, "limit_bytes": scenario.bdp_limit_bytes}
+        },
     }

@@ -35,6 +35,10 @@ HOST_SYSCTLS = {
     "net.ipv4.conf.default.rp_filter": "0",
 }
 
+# 0: never; 1: connections ask for ECN and grant it (RFC 3168). The kernel's default, 2,
+# grants it alone.
+TCP_ECN = "net.ipv4.tcp_ecn"
+
 NO_IPV6 = {
     "net.ipv6.conf.all.disable_ipv6": "1",
     "net.ipv6.conf.default.disable_ipv6": "1",

@@ -78,6 +78,8 @@ class Scenario:
     short_share: float = 0.03
     short_mean_bytes: int = 20_000
     short_max_bytes: int = 400_000
+    # Every flow asks for ECN, and the bottleneck marks where it would drop (RFC 3168).
+    ecn: bool = False
     seed: int = 1
     node_id: int = 10
     # The traffic manager's own queue must be deeper than any limit.
@@ -154,6 +156,11 @@ class Scenario:
     @property
     def mean_rtt_ms(self) -> float:
         return sum(self.base_rtts_ms) / len(self.base_rtts_ms)
+
+    @property
+    def limit_action(self) -> str:
+        """What happens to packets that meet the limit, as the switch calls it."""
+        return "mark_ce" if self.ecn else "drop_tail"
 
     @property
     def bdp_limit_bytes(self) -> int:

@@ -27,6 +27,9 @@ def phase_summary(
         "delay_ms": _quantiles(estimate["delay_ms"]),
         "occupancy_bytes": _quantiles(estimate["occupancy_bytes"]),
         "limit_bytes": estimate.get("limit_bytes") or limit.get("limit_bytes"),
+        "limit_action": limit.get("action"),
+        "drops": estimate["drops"],
+        "ce_marked": estimate["ce_marked"],
         "reports": {k: phase["reports"][k] for k in ("received", "lost", "malformed")},
         "join": {"matched_fraction": phase["join"]["matched_fraction"]},
         "estimates": {
@@ -107,6 +110,7 @@ def table(summary: JsonObject) -> str:
         _percent(second["loss_rate"], 3),
         _range(predicted.get("loss_rate"), lambda v: _percent(v, 3)),
     )
+    row("dropped / CE marked", _lost(first), _lost(second))
     for key in ("p50", "p99", "max"):
         row(
             f"queueing delay {key}",
@@ -150,6 +154,10 @@ def table(summary: JsonObject) -> str:
     for reason in advised.get("reasons") or []:
         text += f"\n  - {reason}"
     return text
+
+
+def _lost(phase: JsonObject) -> str:
+    return f"{phase['drops']} / {phase['ce_marked']}"
 
 
 def _align(rows: list[tuple[str, str, str, str]]) -> str:

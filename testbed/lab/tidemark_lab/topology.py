@@ -89,10 +89,14 @@ class Topology:
             self._connect_access(access)
         self._connect_collector(state)
 
+    def _host_sysctls(self) -> dict[str, str]:
+        ecn = {kernel.TCP_ECN: "1" if self.scenario.ecn else "0"}
+        return kernel.NO_IPV6 | kernel.HOST_SYSCTLS | ecn
+
     def _connect(self, host: Host) -> None:
         namespace = self.namespace_of[host.name]
         with netns.entered(namespace):
-            kernel.set_sysctls(kernel.NO_IPV6 | kernel.HOST_SYSCTLS)
+            kernel.set_sysctls(self._host_sysctls())
         end = self.switch_interface(host.port)
         with IPRoute(netns=namespace) as ipr:
             ipr.link(
@@ -124,7 +128,7 @@ class Topology:
         inner = self.namespace_of[access.name]
         gateway = self.namespace_of[access.gateway.name]
         with netns.entered(inner):
-            kernel.set_sysctls(kernel.NO_IPV6 | kernel.HOST_SYSCTLS)
+            kernel.set_sysctls(self._host_sysctls())
         with netns.entered(gateway):
             kernel.set_sysctls({"net.ipv4.ip_forward": "1"})
         with IPRoute(netns=inner) as ipr:
