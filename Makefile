@@ -37,6 +37,10 @@ steps: build venv require-root tracefs ## Auto mode under N_b 4, 40, 8: limit ov
 sweep: build venv require-root tracefs ## Many scenarios at several limits: truth, estimates, predictions (about 15 minutes)
 	@$(VENV_PYTHON) -m tidemark_lab sweep $(SWEEP_FLAGS)
 
+.PHONY: trial
+trial: build venv require-root tracefs ## The buffer of each rule in turn on nine traffics, ranked (about an hour; TRIAL_FLAGS="--only reno4")
+	@$(VENV_PYTHON) -m tidemark_lab trial $(TRIAL_FLAGS)
+
 REPRODUCE_DATA ?= ../shared/data/ifip21
 .PHONY: reproduce
 reproduce: venv ## Figures of Updating the Theory of Buffer Sizing from its authors' tables (REPRODUCE_DATA=DIR)

@@ -14,6 +14,7 @@ from .outcome import EXIT_OK, EXIT_PREFLIGHT
 from .preflight import Paths, Ports
 from .progress import Progress
 from .scenario import Scenario
+from .trial import run as trial
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -25,6 +26,8 @@ def main(argv: list[str] | None = None) -> int:
         return steps.from_arguments(options)
     if options.command == "sweep":
         return sweep.from_arguments(options)
+    if options.command == "trial":
+        return trial.from_arguments(options)
     ports = Ports(
         console=options.console_port,
         switch=options.switch_port,
@@ -88,6 +91,9 @@ def parser() -> argparse.ArgumentParser:
     )
     sweep.add_arguments(
         commands.add_parser("sweep", help="many scenarios: truth, estimates, predictions")
+    )
+    trial.add_arguments(
+        commands.add_parser("trial", help="the buffer of each rule in turn on the same traffic")
     )
     return top
 

@@ -192,20 +192,29 @@ def _range(value: JsonObject | None, form: Callable[[float], str]) -> str:
     return f"{text} ({form(value['low'])} to {form(value['high'])})"
 
 
-def class_check(flows: list[JsonObject], truth_flows: list[JsonObject]) -> JsonObject:
-    """How many long flows got their true class: `{right, wrong: [...]}`."""
+def matched(
+    flows: list[JsonObject], truth_flows: list[JsonObject]
+) -> list[tuple[JsonObject, JsonObject | None]]:
+    """Each flow of the truth with what the controller says of it; None where it saw none."""
     by_key = {}
     for flow in flows:
         key = flow.get("key")
         if key:
             by_key[key["src"], key["src_port"], key["dst"], key["dst_port"]] = flow
-    right, wrong = 0, []
+    pairs = []
     for flow in truth_flows:
-        if flow["kind"] == "short":
-            continue
         source, source_port = flow["source"].rsplit(":", 1)
         destination, destination_port = flow["destination"].rsplit(":", 1)
         seen = by_key.get((source, int(source_port), destination, int(destination_port)))
+        pairs.append((flow, seen))
+    return pairs
+
+
+def class_check(flows: list[JsonObject], truth_flows: list[JsonObject]) -> JsonObject:
+    """How many long flows got their true class: `{right, wrong: [...]}`."""
+    right, wrong = 0, []
+    long_flows = [f for f in truth_flows if f["kind"] != "short"]
+    for flow, seen in matched(flows, long_flows):
         estimated = seen["class"].lower() if seen else "unseen"
         if estimated == flow["kind"]:
             right += 1

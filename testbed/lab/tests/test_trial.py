@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules on trial: what is tried, how it is judged, and one short trial on real TCP."""
+
+import json
+import math
+import random
+
+import pytest
+
+from tidemark_lab import netns
+from tidemark_lab.preflight import Ports
+from tidemark_lab.progress import Progress
+from tidemark_lab.report.trial import draw
+from tidemark_lab.trial import candidates, outcome, ranking, run, table
+from tidemark_lab.trial.traffics import TRAFFICS
+
+PORTS = Ports(console=18580, switch=19559, collector=19560, collector_metrics=19561)
+TARGETS = {"utilisation": 0.98, "loss_rate": 0.01, "delay_ms": 30.0}
+
+
+def rule(name, size, applies=True):
+    return {"id": name, "buffer_bytes": size, "applies": applies}
+
+
+def test_rules_that_ask_for_the_same_share_a_trial():
+    found = candidates.of_rules(
+        [
+            rule("bdp", 312_500.0),
+            rule("sawtooth", 312_900.0, applies=False),
+            rule("stanford", 90_000.0, applies=False),
+            rule("nothing", None),
+            rule("tiny", 10.0),
+            rule("huge", 1e12),
+        ],
+        {"limit_bytes": 91_000},
+        least_bytes=6056,
+        most_bytes=6_000_000,
+    )
+    assert [(c.limit_bytes, c.rules, c.applies) for c in found] == [
+        (6056, ("tiny",), True),
+        (90_500, ("stanford", "advice"), True),
+        (312_700, ("bdp", "sawtooth"), True),
+        (6_000_000, ("huge",), True),
+    ]
+    assert not candidates.of_rules([rule("x", 5e4, applies=False)], None, 1, 10**9)[0].applies
+
+
+def test_the_range_of_the_loss_rate_holds_the_truth():
+    """Losses in bursts of a sawtooth, as drop-tail gives them."""
+    draws = random.Random(7)
+    held = 0
+    runs = 400
+    for _ in range(runs):
+        lost = []
+        while len(lost) < 40:
+            lost += [draws.randint(5, 25)] + [0] * draws.randint(0, 2)
+        lost = lost[:40]
+        # A burst of 15 on average every second second, of 8000 arrivals.
+        loss = outcome.loss_rate(lost, [8000] * 40)
+        held += loss.low <= 15 / 2 / 8000 <= loss.high
+    assert 0.85 <= held / runs <= 0.97, held / runs
+
+
+def test_without_enough_batches_the_loss_rate_may_be_anything():
+    loss = outcome.loss_rate([1] * 7, [100] * 7)
+    assert (loss.value, loss.low, loss.high) == (0.01, 0.0, 1.0)
+    assert outcome.loss_rate([0] * 8, [100] * 8).relative_half_width == math.inf
+    assert outcome.loss_rate([2] * 8, [100] * 8).relative_half_width == 0
+
+
+def test_jain_and_student():
+    assert outcome.jain([5.0, 5.0, 5.0]) == pytest.approx(1.0)
+    assert outcome.jain([1.0, 0.0, 0.0, 0.0]) == pytest.approx(0.25)
+    assert outcome.jain([]) is None
+    assert outcome.student_90(2) == 2.920
+    assert outcome.student_90(30) == 1.697
+    assert outcome.student_90(500) == 1.645
+
+
+def flow(kind, start_s, stop_s, complete=True):
+    return {
+        "kind": kind,
+        "start": {"unix_ns": int(start_s * 1e9)},
+        "stop": {"unix_ns": int(stop_s * 1e9)},
+        "complete": complete,
+    }
+
+
+def test_completion_times_are_of_whole_short_flows_of_the_span():
+    flows = [
+        flow("short", 10.0, 10.25),
+        flow("short", 9.9, 10.25),
+        flow("short", 19.0, 20.5),
+        flow("short", 12.0, 12.5, complete=False),
+        flow("lbp", 11.0, 12.0),
+    ]
+    assert outcome.completion_times_ms(flows, int(10e9), int(20e9)) == [250.0]
+
+
+def trial(limit, utilisation, loss, delay, rules=("bdp",)):
+    return {
+        "limit_bytes": limit,
+        "rules": list(rules),
+        "applies": True,
+        "utilisation": utilisation,
+        "loss_rate": loss,
+        "loss_range": [loss * 0.9, loss * 1.1],
+        "loss_settled": True,
+        "delay_p99_ms": delay * 0.9,
+        "delay_max_ms": delay,
+        "completion_p50_ms": None,
+        "completion_p95_ms": 80.0,
+        "jain": 0.9,
+        "cpu_was_stolen": False,
+    }
+
+
+def test_targets_come_before_the_size_of_the_buffer():
+    trials = [
+        trial(300_000, 1.0, 0.004, 24.0),
+        trial(100_000, 0.99, 0.009, 8.0, ("advice", "srb")),
+        trial(50_000, 0.975, 0.015, 4.0),
+        trial(900_000, 1.0, 0.001, 72.0),
+    ]
+    order = [t["limit_bytes"] for t in ranking.ranked(trials, TARGETS)]
+    assert order == [100_000, 300_000, 50_000, 900_000]
+    assert ranking.shortfall(trials[2], TARGETS) == pytest.approx(0.5)
+    assert ranking.shortfall(trials[3], TARGETS) == pytest.approx(1.4)
+    # A target that is not given judges nobody.
+    assert ranking.shortfall(trials[3], {"utilisation": 0.98, "loss_rate": None}) == 0
+
+
+def test_the_table_says_where_the_advice_lost():
+    trials = [
+        trial(300_000, 1.0, 0.004, 24.0, ("advice",)),
+        trial(100_000, 0.99, 0.009, 8.0, ("srb",)),
+    ]
+    document = {
+        "name": "reno4",
+        "about": "four Reno flows",
+        "targets": TARGETS,
+        "trials": ranking.ranked(trials, TARGETS),
+    }
+    text = table.markdown(document)
+    assert "Tidemark's advice came 2 of 2; srb did better." in text
+    assert "| 1 | 100.0 | srb | 99.00% | 0.900% (0.810% to 0.990%)" in text
+    assert draw([document, document]).count("largest delay") == 2
+
+
+@pytest.mark.root
+def test_a_trial_on_real_tcp(tmp_path):
+    traffic = next(t for t in TRAFFICS if t.name == "reno12")
+    options = run.Options(
+        traffics=(traffic,), warmup_s=10, settle_s=2, least_s=4, most_s=6, out=tmp_path, ports=PORTS
+    )
+    before = netns.names()
+    assert run.run(options, Progress()) == 0
+    assert netns.names() == before
+    (run_dir,) = tmp_path.iterdir()
+    (document,) = json.loads((run_dir / "trial.json").read_text())["traffics"]
+    trials = document["trials"]
+    assert any("bdp" in t["rules"] for t in trials), [t["rules"] for t in trials]
+    sizes = [t["limit_bytes"] for t in sorted(trials, key=lambda t: t["limit_bytes"])]
+    assert len(sizes) >= 4 and sizes[-1] > 4 * sizes[0]
+    for t in trials:
+        assert t["delay_max_ms"] <= t["limit_bytes"] * 8 / 100e6 * 1e3 + 3, t
+        assert 0.5 < t["utilisation"] <= 1.01
+        assert t["short_flows"] > 20 and 0 < t["jain"] <= 1
+    largest, smallest = (
+        next(t for t in trials if t["limit_bytes"] == s) for s in (sizes[-1], sizes[0])
+    )
+    assert largest["utilisation"] >= smallest["utilisation"]
+    assert largest["delay_max_ms"] > smallest["delay_max_ms"]
+    assert (run_dir / "trial.svg").stat().st_size > 5_000
+    assert "## reno12" in (run_dir / "trial.md").read_text()

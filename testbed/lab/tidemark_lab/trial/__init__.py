@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules on trial: on the same traffic, the buffer of each rule in turn on the running
+switch, and what came of it.
+
+| module | what it holds |
+|---|---|
+| `traffics` | the traffics, and the targets they are judged by |
+| `candidates` | which limits are tried: those of the rules, without doubles |
+| `outcome` | what one limit gave: utilisation, loss, delay, completion times, fairness |
+| `ranking` | the limits in order: targets first, then the smaller buffer |
+| `run` | the runs themselves |
+| `table` | the results as text |
+"""

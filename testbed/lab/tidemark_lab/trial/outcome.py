@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a limit gave. Pure: from the controller's answers and the traffic's truth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..json_types import JsonObject
+
+# Two-sided 90 % of Student's t; above 30 degrees of freedom the normal's.
+_STUDENT_90 = tuple(
+    float(t)
+    for t in (
+        "6.314 2.920 2.353 2.132 2.015 1.943 1.895 1.860 1.833 1.812 1.796 1.782 1.771 1.761 1.753 "
+        "1.746 1.740 1.734 1.729 1.725 1.721 1.717 1.714 1.711 1.708 1.706 1.703 1.701 1.699 1.697"
+    ).split()
+)
+_NORMAL_90 = 1.645
+# Loss comes in bursts about a sawtooth apart: seconds of it depend on each other, batches
+# of this many hardly.
+BATCH_S = 4
+
+
+@dataclass(frozen=True)
+class LossRate:
+    """Drops and CE marks over arrivals, with its 90 % range by batch means."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def relative_half_width(self) -> float:
+        """Infinite where nothing was lost."""
+        return (self.high - self.low) / 2 / self.value if self.value > 0 else math.inf
+
+
+def loss_rate(lost: Sequence[float], arrivals: Sequence[float]) -> LossRate:
+    """Of seconds, or of any parts of equal length; a ratio estimator over batches.
+
+    With fewer than two batches the range is 0 to 1.
+    """
+    all_lost, all_arrivals = float(np.sum(lost)), float(np.sum(arrivals))
+    value = all_lost / all_arrivals if all_arrivals else 0.0
+    batches = min(len(lost), len(arrivals)) // BATCH_S
+    if batches < 2:
+        return LossRate(value, 0.0, 1.0)
+    used = batches * BATCH_S
+    x = np.asarray(lost[:used], dtype=float).reshape(batches, BATCH_S).sum(axis=1)
+    y = np.asarray(arrivals[:used], dtype=float).reshape(batches, BATCH_S).sum(axis=1)
+    spread = float(np.sqrt(np.sum((x - value * y) ** 2) / (batches - 1) / batches))
+    mean = float(np.mean(y))
+    half = student_90(batches - 1) * spread / mean if mean else 1.0
+    return LossRate(value, max(0.0, value - half), min(1.0, value + half))
+
+
+def student_90(degrees: int) -> float:
+    """What 90 % of Student's t lie within."""
+    return _STUDENT_90[degrees - 1] if 1 <= degrees <= len(_STUDENT_90) else _NORMAL_90
+
+
+def jain(rates: Sequence[float]) -> float | None:
+    """Jain's fairness index, 1/n to 1; None without flows."""
+    total, squares = sum(rates), sum(r * r for r in rates)
+    return total * total / (len(rates) * squares) if squares > 0 else None
+
+
+def completion_times_ms(
+    flows: Sequence[JsonObject], start_unix_ns: int, end_unix_ns: int
+) -> list[float]:
+    """Of the short flows of a truth that began and ended between the two."""
+    return [
+        (f["stop"]["unix_ns"] - f["start"]["unix_ns"]) / 1e6
+        for f in flows
+        if f["kind"] == "short"
+        and f["complete"]
+        and f["start"]["unix_ns"] >= start_unix_ns
+        and f["stop"]["unix_ns"] <= end_unix_ns
+    ]
+
+
+def quantile(values: Sequence[float], fraction: float) -> float | None:
+    return float(np.quantile(values, fraction)) if values else None

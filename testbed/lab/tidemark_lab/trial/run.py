@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the trials on real TCP.
+
+For each traffic a lab of its own. The limit starts at C·T̄. When the controller has
+estimates, every rule's buffer is noted; then each is set in turn, let settle, and held
+until the loss rate's range is within ±15 % of it, or a time limit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pyroute2.netlink.exceptions import NetlinkError
+
+from .. import preflight, signals
+from ..control_session import ControlSession, running
+from ..errors import LabError, PreflightError
+from ..json_types import JsonObject
+from ..machine import MOST_STOLEN_FRACTION, CpuTime
+from ..outcome import (
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_PREFLIGHT,
+    new_run_dir,
+    write_json,
+)
+from ..preflight import Paths, Ports
+from ..progress import Progress
+from ..summary import matched, mean_utilisation
+from ..traffic import Truth
+from . import candidates, outcome, ranking, table
+from .candidates import Candidate
+from .traffics import TRAFFICS, Traffic
+
+SETTLED_HALF_WIDTH = 0.15
+LEAST_LIMIT_BYTES = 4 * 1514
+# Loss is looked at this often.
+POLL_S = 2.0
+SERIES_POINTS = 20_000
+
+
+@dataclass
+class Options:
+    traffics: tuple[Traffic, ...] = TRAFFICS
+    warmup_s: float = 20.0
+    settle_s: float = 5.0
+    # Of each limit.
+    least_s: float = 10.0
+    most_s: float = 40.0
+    out: Path = Path("runs")
+    ports: Ports = field(default_factory=Ports)
+
+
+def run(options: Options, progress: Progress) -> int:
+    """Tries the rules on every traffic; the exit code."""
+    paths = Paths.find()
+    documents: list[JsonObject] = []
+    failed = False
+    run_dir: Path | None = None
+    with signals.as_exception():
+        for traffic in options.traffics:
+            if missing := traffic.lacks():
+                progress.say(f"{traffic.name}: LEFT OUT, this kernel has no {missing}")
+                continue
+            try:
+                preflight.run(traffic.scenario, options.ports, paths, options.out)
+            except PreflightError as error:
+                progress.say(f"trial: {error}")
+                return EXIT_PREFLIGHT
+            run_dir = run_dir or new_run_dir(options.out)
+            try:
+                documents.append(measure(traffic, options, paths, run_dir / traffic.name, progress))
+            except signals.Interrupted as interruption:
+                progress.say(f"interrupted ({interruption}); everything was removed")
+                return EXIT_INTERRUPTED
+            except (LabError, OSError, NetlinkError) as error:
+                progress.say(f"{traffic.name}: {error}")
+                failed = True
+                continue
+            progress.say(table.markdown(documents[-1]))
+            _write(run_dir, documents)
+    if documents:
+        progress.say(f"trial: {run_dir}")
+    return EXIT_FAILED if failed or not documents else EXIT_OK
+
+
+def _write(run_dir: Path, documents: list[JsonObject]) -> None:
+    write_json(run_dir / "trial.json", {"traffics": documents})
+    (run_dir / "trial.md").write_text("\n".join(table.markdown(d) for d in documents))
+    # Drawing takes a second to import.
+    from ..report.trial import draw
+
+    (run_dir / "trial.svg").write_text(draw(documents))
+
+
+def measure(
+    traffic: Traffic, options: Options, paths: Paths, run_dir: Path, progress: Progress
+) -> JsonObject:
+    """One traffic, from an empty network to its record; leaves nothing but files."""
+    run_dir.mkdir()
+    scenario = traffic.scenario
+    with signals.deferred():
+        session = ControlSession(scenario, options.ports, paths, run_dir, _settings())
+    trials = []
+    with running(session):
+        session.start_network()
+        session.start_switch()
+        session.start_collector()
+        session.start_controller(observe_s=60.0)
+        session.start_traffic()
+        _pass(session, progress, f"{traffic.name}: warm-up", options.warmup_s)
+        tried = _candidates(session)
+        for number, candidate in enumerate(tried):
+            label = f"{traffic.name}: limit {number + 1} of {len(tried)}"
+            trials.append(_try(session, candidate, options, progress, label))
+        session.finish()
+    truth = Truth.read(session.truth_path)
+    for trial in trials:
+        _add_truth(trial, truth)
+    return {
+        "name": traffic.name,
+        "about": traffic.about,
+        "scenario": scenario.as_config(),
+        "targets": dict(scenario.targets),
+        "trials": ranking.ranked(trials, scenario.targets),
+    }
+
+
+def _settings() -> JsonObject:
+    """A controller that acts on nothing by itself."""
+    return {"control": {"mode": "confirm", "min_change_interval_s": 1.0}}
+
+
+def _candidates(session: ControlSession) -> list[Candidate]:
+    scenario = session.scenario
+    place = f"node={scenario.node_id}&port={scenario.bottleneck_port}"
+    rules = session.controller.get(f"/rules?{place}")["rules"]
+    advice = session.controller.get(f"/advice?{place}").get("advice")
+    most_bytes = scenario.queue_depth_packets * 1514 // 2
+    found = candidates.of_rules(rules, advice, LEAST_LIMIT_BYTES, most_bytes)
+    if not found:
+        raise LabError("no rule gives a buffer: the controller has no estimates of this link")
+    return found
+
+
+def _try(
+    session: ControlSession,
+    candidate: Candidate,
+    options: Options,
+    progress: Progress,
+    label: str,
+) -> JsonObject:
+    """One limit: set, settled, measured."""
+    session.controller.post(
+        f"{session.link_path}/limit",
+        {
+            "bytes": candidate.limit_bytes,
+            "action": session.scenario.limit_action,
+            "reason": "trial of " + ", ".join(candidate.rules),
+        },
+    )
+    _pass(session, progress, f"{label}: settling", options.settle_s)
+    name = f"limit-{candidate.limit_bytes}"
+    start_unix_ns, cpu = time.time_ns(), CpuTime.now()
+    session.controller.post("/phases", {"name": name, "action": "start"})
+    from_ns = session.link()["now_ns"]
+    loss = _hold(session, from_ns, options, progress, label)
+    end_unix_ns, stolen = time.time_ns(), cpu.stolen_fraction_until(CpuTime.now())
+    session.controller.post("/phases", {"name": name, "action": "end"})
+
+    def complete() -> JsonObject | None:
+        phase = session.controller.get(f"/phases/{name}")
+        return phase if phase["state"] == "complete" else None
+
+    phase = session.supervisor.wait_until(complete, f"phase {name} to be complete", 20)
+    estimate = phase["links"][0]["estimate"] if phase["links"] else None
+    if estimate is None:
+        raise LabError(f"{label}: the controller saw no traffic; see {session.run_dir}/logs")
+    return {
+        "limit_bytes": candidate.limit_bytes,
+        "rules": list(candidate.rules),
+        "applies": candidate.applies,
+        "utilisation": mean_utilisation(estimate),
+        "loss_rate": loss.value,
+        "loss_range": [loss.low, loss.high],
+        "loss_settled": loss.relative_half_width <= SETTLED_HALF_WIDTH,
+        "delay_p99_ms": estimate["delay_ms"]["p99"],
+        "delay_max_ms": estimate["delay_ms"]["max"],
+        "flows": estimate.get("flows") or [],
+        "stolen_cpu_fraction": stolen,
+        "cpu_was_stolen": stolen > MOST_STOLEN_FRACTION,
+        "start_unix_ns": start_unix_ns,
+        "end_unix_ns": end_unix_ns,
+    }
+
+
+def _hold(
+    session: ControlSession, from_ns: int, options: Options, progress: Progress, label: str
+) -> outcome.LossRate:
+    """Until the loss rate's range is narrow, or the time limit."""
+    start = time.monotonic()
+    while True:
+        _pass(session, progress, label, POLL_S)
+        loss = _loss(session, from_ns)
+        elapsed = time.monotonic() - start
+        narrow = loss.relative_half_width <= SETTLED_HALF_WIDTH
+        if elapsed >= options.most_s or (elapsed >= options.least_s and narrow):
+            return loss
+
+
+def _loss(session: ControlSession, from_ns: int) -> outcome.LossRate:
+    """Drops and marks over arrivals since a time of the switch's clock, second by second."""
+    to_ns = session.link()["now_ns"]
+    series = session.controller.get(
+        f"{session.link_path}/series?from_ns={from_ns}&to_ns={to_ns}&max_points={SERIES_POINTS}"
+    )
+    lost: dict[int, int] = {}
+    arrivals: dict[int, int] = {}
+    for time_ns, drops, marks, arrived in zip(
+        series["time_ns"], series["drops"], series["ce_marked"], series["arrivals"], strict=True
+    ):
+        second = (time_ns - from_ns) // 1_000_000_000
+        lost[second] = lost.get(second, 0) + drops + marks
+        arrivals[second] = arrivals.get(second, 0) + arrived
+    seconds = sorted(arrivals)
+    return outcome.loss_rate([lost[s] for s in seconds], [arrivals[s] for s in seconds])
+
+
+def _add_truth(trial: JsonObject, truth: Truth) -> None:
+    """What only the hosts know: fairness among the LBP flows, and completion times."""
+    span = trial["start_unix_ns"], trial["end_unix_ns"]
+    lbp = matched(trial.pop("flows"), truth.during("lbp", *span))
+    trial["jain"] = outcome.jain([seen["rate_bps"] if seen else 0.0 for _, seen in lbp])
+    times = outcome.completion_times_ms(truth.flows, *span)
+    trial["short_flows"] = len(times)
+    trial["completion_p50_ms"] = outcome.quantile(times, 0.5)
+    trial["completion_p95_ms"] = outcome.quantile(times, 0.95)
+
+
+def _pass(session: ControlSession, progress: Progress, what: str, seconds: float) -> None:
+    """Lets time pass and notices dead programs."""
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        session.supervisor.check()
+        progress.show(f"{what}, {left:.0f} s")
+        time.sleep(min(0.5, left))
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", type=Path, default=Path("runs"), help="where run directories go")
+    parser.add_argument(
+        "--only",
+        type=lambda text: tuple(text.split(",")),
+        metavar="NAME,...",
+        help="these traffics: " + ", ".join(t.name for t in TRAFFICS),
+    )
+    parser.add_argument("--list", action="store_true", help="the traffics, nothing is run")
+    parser.add_argument(
+        "--most", type=float, default=40.0, metavar="SECONDS", help="that a limit is held"
+    )
+    for option, value in Ports().by_option().items():
+        parser.add_argument(option, type=int, default=value, metavar="PORT")
+
+
+def from_arguments(arguments: argparse.Namespace) -> int:
+    if arguments.list:
+        for traffic in TRAFFICS:
+            print(f"{traffic.name:<10} {traffic.about}")
+        return EXIT_OK
+    names = arguments.only or tuple(t.name for t in TRAFFICS)
+    if unknown := set(names) - {t.name for t in TRAFFICS}:
+        print(f"trial: no traffic {', '.join(sorted(unknown))}; --list names them")
+        return EXIT_PREFLIGHT
+    if arguments.most < Options.least_s:
+        print(f"trial: --most: at least {Options.least_s:g}")
+        return EXIT_PREFLIGHT
+    options = Options(
+        traffics=tuple(t for t in TRAFFICS if t.name in names),
+        most_s=arguments.most,
+        out=arguments.out,
+        ports=Ports(
+            console=arguments.console_port,
+            switch=arguments.switch_port,
+            collector=arguments.collector_port,
+            collector_metrics=arguments.metrics_port,
+        ),
+    )
+    return run(options, Progress())
