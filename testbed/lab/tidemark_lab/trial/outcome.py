@@ -12,13 +12,13 @@ import numpy as np
 from ..json_types import JsonObject
 
 # Two-sided 90 % of Student's t; above 30 degrees of freedom the normal's.
-_STUDENT_90 = tuple(
-    float(t)
-    for t in (
-        "6.314 2.920 2.353 2.132 2.015 1.943 1.895 1.860 1.833 1.812 1.796 1.782 1.771 1.761 1.753 "
-        "1.746 1.740 1.734 1.729 1.725 1.721 1.717 1.714 1.711 1.708 1.706 1.703 1.701 1.699 1.697"
-    ).split()
+# fmt: off
+_STUDENT_90 = (
+    6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812,
+    1.796, 1.782, 1.771, 1.761, 1.753, 1.746, 1.740, 1.734, 1.729, 1.725,
+    1.721, 1.717, 1.714, 1.711, 1.708, 1.706, 1.703, 1.701, 1.699, 1.697,
 )
+# fmt: on
 _NORMAL_90 = 1.645
 # Loss comes in bursts about a sawtooth apart: seconds of it depend on each other, batches
 # of this many hardly.

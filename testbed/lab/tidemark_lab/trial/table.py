@@ -57,7 +57,7 @@ def _cells(t: JsonObject) -> Sequence[str]:
         f"{t['delay_p99_ms']:.1f} / {t['delay_max_ms']:.1f}",
         f"{_ms(t['completion_p50_ms'])} / {_ms(t['completion_p95_ms'])}",
         "-" if t["jain"] is None else f"{t['jain']:.3f}",
-        "met" if t["shortfall"] == 0 else f"missed by {t['shortfall']:.0%}",
+        "met" if t["shortfall"] == 0 else f"missed by {t['shortfall']:.1%}",
     )
 
 
