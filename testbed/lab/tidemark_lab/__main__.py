@@ -28,12 +28,7 @@ def main(argv: list[str] | None = None) -> int:
         return sweep.from_arguments(options)
     if options.command == "trial":
         return trial.from_arguments(options)
-    ports = Ports(
-        console=options.console_port,
-        switch=options.switch_port,
-        collector=options.collector_port,
-        collector_metrics=options.metrics_port,
-    )
+    ports = Ports.of(options)
     scenario = Scenario(seed=options.seed, ecn=options.ecn)
     if options.command == "check":
         return _notes(progress, lambda: preflight.run(scenario, ports, Paths.find(), options.out))
@@ -77,8 +72,7 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="flows ask for ECN and the switch marks at the limit instead of dropping",
     )
-    for option, value in Ports().by_option().items():
-        common.add_argument(option, type=int, default=value, metavar="PORT")
+    Ports.add_options(common)
     commands.add_parser("check", parents=[common], help="can the demo run here?")
     run = commands.add_parser("demo", parents=[common], help="measure, advise, apply, measure")
     run.add_argument("--keep", action="store_true", help="leave it running until Ctrl-C")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import errno
 import ipaddress
 import json
@@ -43,6 +44,20 @@ class Ports:
             "--collector-port": self.collector,
             "--metrics-port": self.collector_metrics,
         }
+
+    @classmethod
+    def add_options(cls, parser: argparse.ArgumentParser) -> None:
+        for option, value in cls().by_option().items():
+            parser.add_argument(option, type=int, default=value, metavar="PORT")
+
+    @classmethod
+    def of(cls, options: argparse.Namespace) -> Ports:
+        return cls(
+            console=options.console_port,
+            switch=options.switch_port,
+            collector=options.collector_port,
+            collector_metrics=options.metrics_port,
+        )
 
 
 @dataclass(frozen=True)

@@ -246,22 +246,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="N_b of each step",
     )
     parser.add_argument("--seconds", type=float, default=40.0, help="of each step")
-    for option, value in Ports().by_option().items():
-        parser.add_argument(option, type=int, default=value, metavar="PORT")
+    Ports.add_options(parser)
 
 
 def from_arguments(arguments: argparse.Namespace) -> int:
     if arguments.seconds < SETTLING_S + 2 or min(arguments.flows) < 1:
         print(f"steps: --seconds must be at least {SETTLING_S + 2:g}, --flows above 0")
         return 2
-    ports = Ports(
-        console=arguments.console_port,
-        switch=arguments.switch_port,
-        collector=arguments.collector_port,
-        collector_metrics=arguments.metrics_port,
-    )
     options = Options(
-        flows=arguments.flows, seconds=arguments.seconds, out=arguments.out, ports=ports
+        flows=arguments.flows,
+        seconds=arguments.seconds,
+        out=arguments.out,
+        ports=Ports.of(arguments),
     )
     return run(options, Progress())
 

@@ -246,8 +246,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--wait", type=float, default=0.0, metavar="SECONDS", help="for another lab to end"
     )
-    for option, value in Ports().by_option().items():
-        parser.add_argument(option, type=int, default=value, metavar="PORT")
+    Ports.add_options(parser)
 
 
 def from_arguments(arguments: argparse.Namespace) -> int:
@@ -262,17 +261,11 @@ def from_arguments(arguments: argparse.Namespace) -> int:
             f"sweep: no case {', '.join(sorted(unknown))}" if unknown else "--seconds: at least 2"
         )
         return EXIT_PREFLIGHT
-    ports = Ports(
-        console=arguments.console_port,
-        switch=arguments.switch_port,
-        collector=arguments.collector_port,
-        collector_metrics=arguments.metrics_port,
-    )
     options = Options(
         cases=tuple(c for c in CASES if c.name in names),
         seconds=arguments.seconds,
         out=arguments.out,
-        ports=ports,
+        ports=Ports.of(arguments),
         wait_s=arguments.wait,
     )
     return run(options, Progress())

@@ -11,7 +11,7 @@ import { formatSize, milliseconds, MISSING, percent, type SizeContext, sizeAxisL
 import { rebin } from '../model/distribution';
 import type { Recording } from '../model/recording';
 import type { Distribution, Packets, Targets } from '../model/types';
-import type { MakePanel } from './panel';
+import type { MakePanel, Shown } from './panel';
 
 export const WINDOWS = [10, 30, 120] as const;
 
@@ -21,15 +21,7 @@ export interface RecorderActions {
   follow: () => void;
 }
 
-export interface RecorderState {
-  recording: Recording;
-  from: number;
-  to: number;
-  window: number;
-  held: boolean;
-  packets: Packets | null;
-  packetsNote: string;
-  distribution: Distribution | null;
+interface RecorderState extends Shown {
   limit: number | null;
   advised: number | null;
   targets: Targets | null;

@@ -262,8 +262,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--most", type=float, default=40.0, metavar="SECONDS", help="that a limit is held"
     )
-    for option, value in Ports().by_option().items():
-        parser.add_argument(option, type=int, default=value, metavar="PORT")
+    Ports.add_options(parser)
 
 
 def from_arguments(arguments: argparse.Namespace) -> int:
@@ -282,11 +281,6 @@ def from_arguments(arguments: argparse.Namespace) -> int:
         traffics=tuple(t for t in TRAFFICS if t.name in names),
         most_s=arguments.most,
         out=arguments.out,
-        ports=Ports(
-            console=arguments.console_port,
-            switch=arguments.switch_port,
-            collector=arguments.collector_port,
-            collector_metrics=arguments.metrics_port,
-        ),
+        ports=Ports.of(arguments),
     )
     return run(options, Progress())
