@@ -28,7 +28,7 @@ const LEAST_COMPRESSED: usize = 64;
 const PAGES_UNCOMPRESSED: u32 = 7;
 
 /// The column's values since the last page, and the pages made of them.
-pub struct Chunk {
+pub(crate) struct Chunk {
     descr: ColumnDescPtr,
     layout: Layout,
     nullable: bool,
@@ -47,7 +47,7 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    pub fn new(descr: ColumnDescPtr, layout: Layout, nullable: bool) -> Self {
+    pub(crate) fn new(descr: ColumnDescPtr, layout: Layout, nullable: bool) -> Self {
         Self {
             descr,
             layout,
@@ -68,12 +68,12 @@ impl Chunk {
     }
 
     /// True when it should not grow: words have no other form than a dictionary.
-    pub fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.values.words.entries().len() > MAX_DICTIONARY
     }
 
     /// Makes a page of the values that have gathered.
-    pub fn end_page(&mut self, press: &mut Press) -> Result<()> {
+    pub(crate) fn end_page(&mut self, press: &mut Press) -> Result<()> {
         let present = self.values.bits.len();
         let rows = if self.nullable {
             self.values.valid.len()
@@ -206,7 +206,7 @@ impl Chunk {
     }
 
     /// Ends the chunk and begins the next: its bytes and their description.
-    pub fn finish(&mut self, press: &mut Press) -> Result<(Bytes, ColumnCloseResult)> {
+    pub(crate) fn finish(&mut self, press: &mut Press) -> Result<(Bytes, ColumnCloseResult)> {
         self.end_page(press)?;
         let statistics = self.statistics();
         let mut out = TrackedWrite::new(Vec::new());

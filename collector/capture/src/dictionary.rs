@@ -8,25 +8,25 @@ const LEAST: usize = 256;
 
 /// Distinct numbers: an open hash table of places in a list.
 #[derive(Debug, Default)]
-pub struct Numbers {
+pub(crate) struct Numbers {
     entries: Vec<u64>,
     /// Number of an entry plus one, 0 where free.
     places: Vec<u32>,
 }
 
 impl Numbers {
-    pub fn entries(&self) -> &[u64] {
+    pub(crate) fn entries(&self) -> &[u64] {
         &self.entries
     }
 
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.entries.clear();
         self.places.fill(0);
     }
 
     /// The number of a value.
     #[inline]
-    pub fn index(&mut self, value: u64) -> u32 {
+    pub(crate) fn index(&mut self, value: u64) -> u32 {
         if self.places.len() < 2 * (self.entries.len() + 1) {
             self.grow();
         }

@@ -34,7 +34,7 @@ fn width_of(value: u64) -> u32 {
 
 /// DELTA_BINARY_PACKED. `narrow`: of 32 bits, of which only the lower half of
 /// each value counts; differences wrap at the width, as the format says.
-pub fn delta(values: &[u64], narrow: bool, out: &mut Vec<u8>) {
+pub(crate) fn delta(values: &[u64], narrow: bool, out: &mut Vec<u8>) {
     if narrow {
         delta_of(values, |v| i64::from(v as i32), out);
     } else {
@@ -130,7 +130,7 @@ fn pack_wide(values: &[u64], width: u32, out: &mut Vec<u8>) {
 
 /// The hybrid of runs and packed groups that levels, truth values and numbers of
 /// dictionary entries are stored in.
-pub fn hybrid(values: &[u32], width: u32, out: &mut Vec<u8>) {
+pub(crate) fn hybrid(values: &[u32], width: u32, out: &mut Vec<u8>) {
     let mut packed_from = 0;
     let mut at = 0;
     while let Some(&value) = values.get(at) {
@@ -179,7 +179,7 @@ fn packed(values: &[u32], width: u32, out: &mut Vec<u8>) {
 }
 
 /// Width of a dictionary index, then the indexes.
-pub fn indexes(numbers: &[u32], entries: usize, out: &mut Vec<u8>) -> Encoding {
+pub(crate) fn indexes(numbers: &[u32], entries: usize, out: &mut Vec<u8>) -> Encoding {
     let width = width_of(entries.saturating_sub(1) as u64).max(1);
     out.push(width as u8);
     hybrid(numbers, width, out);
@@ -187,7 +187,7 @@ pub fn indexes(numbers: &[u32], entries: usize, out: &mut Vec<u8>) -> Encoding {
 }
 
 /// PLAIN: the values one after another, `narrow` ones in four bytes.
-pub fn plain(bits: &[u64], narrow: bool, out: &mut Vec<u8>) {
+pub(crate) fn plain(bits: &[u64], narrow: bool, out: &mut Vec<u8>) {
     for b in bits {
         let bytes = b.to_le_bytes();
         let used = if narrow { 4 } else { 8 };

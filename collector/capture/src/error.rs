@@ -4,7 +4,9 @@
 use std::path::PathBuf;
 use thiserror::Error;
 
+/// Why a capture cannot be read or written.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the message of each variant says what it is")]
 pub enum CaptureError {
     #[error("{path}: {source}")]
     Io {

@@ -2,20 +2,22 @@
 //! Captures: a directory of Parquet files and `capture.json`, their writer,
 //! reader and replay. `docs/reference/capture-format.md` describes the tables.
 
+#![warn(missing_docs)]
+
 mod chunk;
 mod dictionary;
 mod encode;
-pub mod error;
+mod error;
 pub mod export;
 mod file;
-pub mod meta;
+mod meta;
 mod press;
-pub mod reader;
-pub mod replay;
+mod reader;
+mod replay;
 mod schema;
-pub mod table;
+mod table;
 mod values;
-pub mod writer;
+mod writer;
 
 pub use error::CaptureError;
 pub use export::{TextFormat, export};

@@ -12,11 +12,12 @@ use tidemark_proto::telemetry::{ClockMapping, CollectorInfo};
 /// Raised when rows or files change their meaning.
 pub const FORMAT: u32 = 1;
 /// Its name in the directory.
-pub const FILE: &str = "capture.json";
+pub(crate) const FILE: &str = "capture.json";
 
 /// The contents of `capture.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CaptureMeta {
+    /// [`FORMAT`] of the program that wrote it.
     pub format: u32,
     /// Version of the program that wrote it.
     pub tidemark_version: String,
@@ -24,6 +25,7 @@ pub struct CaptureMeta {
     pub instance: String,
     /// `uname` of the machine.
     pub kernel: String,
+    /// Start of the capture, Unix time.
     pub started_unix_ns: i64,
     /// Absent while it is being written, and when the writer was killed.
     pub ended_unix_ns: Option<i64>,
@@ -31,6 +33,7 @@ pub struct CaptureMeta {
     pub config: Config,
     /// Mappings between clocks, as last known.
     pub clocks: Vec<ClockMeta>,
+    /// Counters of the pipeline at its end; absent while it is being written.
     pub stats: Option<Stats>,
     /// Rows that the writer could not take in time.
     pub rows_lost: u64,
@@ -39,12 +42,19 @@ pub struct CaptureMeta {
 /// A [`ClockMapping`]: `host = node + offset + (node - reference) * drift`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClockMeta {
+    /// Node whose clock is the axis.
     pub node_id: u32,
+    /// Host whose clock is mapped.
     pub host: String,
+    /// Host clock less node clock at the reference, ns.
     pub offset_ns: i64,
+    /// Drift of the host clock against the node's, parts in 10^9.
     pub drift_ppb: f64,
+    /// Node time at which the offset holds.
     pub reference_ns: u64,
+    /// Pairs of a packet and a sample that it rests on.
     pub matched_pairs: u64,
+    /// Unix time at the reference; 0 where not known.
     pub unix_ns_at_reference: i64,
 }
 

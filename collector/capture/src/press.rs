@@ -6,7 +6,7 @@ use parquet::errors::{ParquetError, Result};
 use zstd::bulk::Compressor;
 
 /// What pages are made with; one for all columns.
-pub struct Press {
+pub(crate) struct Press {
     zstd: Compressor<'static>,
     pub level: ZstdLevel,
     /// The page as it is encoded.
@@ -18,7 +18,7 @@ pub struct Press {
 }
 
 impl Press {
-    pub fn new(level: i32) -> Result<Self> {
+    pub(crate) fn new(level: i32) -> Result<Self> {
         Ok(Self {
             zstd: Compressor::new(level).map_err(external)?,
             level: ZstdLevel::try_new(level)?,
@@ -29,7 +29,7 @@ impl Press {
     }
 
     /// Compresses `plain` from a place on into `packed`.
-    pub fn compress(&mut self, from: usize) -> Result<()> {
+    pub(crate) fn compress(&mut self, from: usize) -> Result<()> {
         let body = self.plain.get(from..).unwrap_or_default();
         self.packed.clear();
         self.packed

@@ -15,7 +15,7 @@ use tidemark_rows::{EventRow, FlatEvent, NamedProbe, PostcardRow};
 ///
 /// # Errors
 /// When the directory cannot be read.
-pub fn files(dir: &Path, table: &str) -> Result<Vec<PathBuf>, CaptureError> {
+pub(crate) fn files(dir: &Path, table: &str) -> Result<Vec<PathBuf>, CaptureError> {
     let prefix = format!("{table}-");
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).map_err(CaptureError::io(dir))? {
@@ -166,8 +166,11 @@ impl<R: Stored> Rows<R> {
 /// A row of any table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AnyRow {
+    /// One reported packet.
     Postcard(Box<PostcardRow>),
+    /// One sample of a sender, with its host's name.
     Probe(Box<NamedProbe>),
+    /// Anything else.
     Event(Box<EventRow>),
 }
 

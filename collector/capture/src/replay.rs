@@ -87,18 +87,9 @@ impl Replay {
             return self.seen;
         }
         CollectorStatus {
-            reports_received: s.reports,
-            reports_lost: s.reports_lost,
-            reports_late: s.reports_late,
-            reports_duplicate: s.reports_duplicate,
-            probe_samples: s.samples,
-            join_candidates: s.join_candidates,
-            join_matched: s.join_matched(),
-            flows: s.flows,
-            flows_evicted: s.flows_evicted,
             capture_rows: self.seen.capture_rows,
             capture_rows_lost: self.meta.rows_lost,
-            ..CollectorStatus::default()
+            ..s.collector_status()
         }
     }
 }

@@ -125,7 +125,7 @@ fn gather<R, V>(
 /// Numbers as 64 bits: unsigned ones filled with zeros, signed with their sign.
 macro_rules! numbers {
     ($($name:ident: $number:ty, $stored:ty, $logical:expr, $bits:expr, $value:expr;)*) => {$(
-        pub struct $name;
+        pub(crate) struct $name;
 
         impl Kind for $name {
             type Value = $number;
@@ -164,7 +164,7 @@ fn unsigned(bit_width: i8) -> Option<LogicalType> {
 }
 
 /// Strings of few distinct values.
-pub struct Text;
+pub(crate) struct Text;
 
 impl Kind for Text {
     type Value = Arc<str>;
@@ -279,7 +279,7 @@ pub trait Stored: Clone + Default + Send + 'static {
 }
 
 /// The schema of a table's files.
-pub fn schema<R: Stored>() -> Result<SchemaDescriptor> {
+pub(crate) fn schema<R: Stored>() -> Result<SchemaDescriptor> {
     let fields: Result<Vec<_>> = R::columns()
         .iter()
         .map(|c| (c.parquet_type)(c.name, c.nullable).map(Arc::new))

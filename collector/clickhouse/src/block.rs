@@ -16,7 +16,9 @@ const ZSTD_LEVEL: i32 = 1;
 /// What all rows of a batch have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Common<'a> {
+    /// Identity of the capture that the rows are of.
     pub capture: &'a str,
+    /// Number of the batch within the capture.
     pub batch: u64,
     /// Days since 1970.
     pub stored_on: u16,
@@ -44,6 +46,7 @@ impl<T: Table> Default for Builder<T> {
 }
 
 impl<T: Table> Builder<T> {
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }

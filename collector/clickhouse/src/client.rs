@@ -60,11 +60,11 @@ impl Client {
             password,
         })
     }
-
+    /// Name of the database.
     pub fn database(&self) -> &str {
         &self.database
     }
-
+    /// HTTP interface of the server.
     pub fn url(&self) -> &str {
         &self.url
     }

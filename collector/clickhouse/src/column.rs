@@ -93,7 +93,7 @@ impl Data {
 }
 
 /// LEB128, as ClickHouse writes lengths.
-pub fn varint(out: &mut Vec<u8>, mut v: u64) {
+pub(crate) fn varint(out: &mut Vec<u8>, mut v: u64) {
     while v >= 0x80 {
         out.push(v as u8 | 0x80);
         v >>= 7;

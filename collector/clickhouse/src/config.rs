@@ -10,7 +10,9 @@ use std::path::PathBuf;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Compression {
+    /// As they are.
     None,
+    /// With zstd.
     #[default]
     Zstd,
 }
@@ -21,7 +23,9 @@ pub enum Compression {
 pub struct ClickHouseConfig {
     /// HTTP interface of the server: `http://127.0.0.1:8123`, or https.
     pub url: Option<String>,
+    /// Database that holds the tables.
     pub database: String,
+    /// User that inserts.
     pub user: String,
     /// Its content without the end of line is the password.
     pub password_file: Option<PathBuf>,
@@ -33,9 +37,11 @@ pub struct ClickHouseConfig {
     pub batch_rows: usize,
     /// ... or after this time: what a kill can lose at most.
     pub batch_ms: u64,
+    /// How batches are packed.
     pub compression: Compression,
     /// Inserts at the same time.
     pub connections: usize,
+    /// Longest time for one request.
     pub timeout_s: u64,
     /// Longest pause between attempts.
     pub retry_max_ms: u64,

@@ -6,6 +6,7 @@ use thiserror::Error;
 
 /// Errors of sink, spool and client.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the message of each variant says what it is")]
 pub enum ClickHouseError {
     #[error("clickhouse.{key}: {what}")]
     Config { key: &'static str, what: String },
@@ -50,9 +51,11 @@ pub enum CallError {
     /// The server refused or failed.
     #[error("the server answers {status} (code {code}): {text}")]
     Server {
+        /// HTTP status.
         status: u16,
         /// ClickHouse's error code, 0 when it gave none.
         code: i32,
+        /// What it says.
         text: String,
     },
 }

@@ -22,7 +22,7 @@ use tidemark_rows::{FlatEvent, NamedProbe, PostcardRow};
 
 /// How an attempt ended without an error of the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// The server has all rows once.
     Stored,
     /// The server has a part of the rows, and repeating does not help.
@@ -31,7 +31,7 @@ pub enum Outcome {
 
 /// What the server said of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Engine {
+pub(crate) enum Engine {
     /// One server; its deduplication does not survive every kill.
     Plain,
     /// Replicated or distributed: tokens are committed together with parts,
@@ -43,7 +43,7 @@ pub enum Engine {
 ///
 /// # Errors
 /// When the server does not answer or the tables are missing.
-pub fn engine(client: &Client) -> Result<Engine, CallError> {
+pub(crate) fn engine(client: &Client) -> Result<Engine, CallError> {
     let answer = client.execute(
         "SELECT engine FROM system.tables \
          WHERE database = currentDatabase() AND name = 'postcards' FORMAT TSV",
@@ -67,7 +67,7 @@ pub fn engine(client: &Client) -> Result<Engine, CallError> {
 ///
 /// # Errors
 /// See [`CallError`].
-pub fn count(client: &Client, name: &BatchName) -> Result<u64, CallError> {
+pub(crate) fn count(client: &Client, name: &BatchName) -> Result<u64, CallError> {
     let sql = format!(
         "SELECT count() FROM {} WHERE capture = {{capture:String}} AND batch = {{batch:UInt64}} \
          FORMAT TSV",
@@ -107,7 +107,7 @@ fn make_rollups(client: &Client, name: &BatchName) -> Result<(), CallError> {
 /// # Errors
 /// The call that failed; the batch is doubtful from then on, unless the server
 /// could not be reached.
-pub fn attempt(
+pub(crate) fn attempt(
     client: &Client,
     engine: Engine,
     name: &BatchName,

@@ -10,21 +10,23 @@
 //! token by which the server, and [`insert`], know it again. `docs/how-to/clickhouse.md`
 //! describes tables and guarantees, `deploy/clickhouse/` holds the schema.
 
+#![warn(missing_docs)]
+
 pub mod block;
-pub mod client;
-pub mod column;
-pub mod config;
+mod client;
+mod column;
+mod config;
 pub mod error;
-pub mod insert;
+mod insert;
 mod message;
-pub mod queue;
+mod queue;
 pub mod schema;
-pub mod server;
-pub mod sink;
-pub mod spool;
-pub mod stats;
-pub mod tables;
-pub mod unix_time;
+mod server;
+mod sink;
+mod spool;
+mod stats;
+mod tables;
+mod unix_time;
 mod writer;
 
 pub use client::Client;

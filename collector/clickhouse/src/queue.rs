@@ -12,7 +12,7 @@ const MEMORY_BYTES: u64 = 64 << 20;
 
 /// A batch to insert; without a body it is read from its file.
 #[derive(Debug)]
-pub struct Waiting {
+pub(crate) struct Waiting {
     pub batch: Spooled,
     pub body: Option<Vec<u8>>,
 }
@@ -31,7 +31,7 @@ struct State {
 
 /// The queue of batches; the writer and the inserters share it.
 #[derive(Default)]
-pub struct Queue {
+pub(crate) struct Queue {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -49,7 +49,7 @@ impl Queue {
     }
 
     /// Appends a batch.
-    pub fn push(&self, batch: Spooled, body: Option<Vec<u8>>) {
+    pub(crate) fn push(&self, batch: Spooled, body: Option<Vec<u8>>) {
         let mut s = self.lock();
         s.spool_bytes += batch.bytes;
         let body = body.filter(|b| s.memory_bytes + b.len() as u64 <= MEMORY_BYTES);
@@ -59,7 +59,7 @@ impl Queue {
     }
 
     /// Whether `bytes` more fit below `max`; waits for it when told to.
-    pub fn has_room(&self, bytes: u64, max: u64, wait: bool) -> bool {
+    pub(crate) fn has_room(&self, bytes: u64, max: u64, wait: bool) -> bool {
         let mut s = self.lock();
         loop {
             if s.spool_bytes.saturating_add(bytes) <= max || (wait && s.spool_bytes == 0) {
@@ -73,7 +73,7 @@ impl Queue {
     }
 
     /// The next batch; `None` when there will be none, or time is up.
-    pub fn pop(&self) -> Option<Waiting> {
+    pub(crate) fn pop(&self) -> Option<Waiting> {
         let mut s = self.lock();
         loop {
             if s.deadline.is_some_and(|d| Instant::now() >= d) {
@@ -92,7 +92,7 @@ impl Queue {
     }
 
     /// A batch that was taken is in the server, or given up.
-    pub fn done(&self, bytes: u64) {
+    pub(crate) fn done(&self, bytes: u64) {
         let mut s = self.lock();
         s.working -= 1;
         s.spool_bytes = s.spool_bytes.saturating_sub(bytes);
@@ -100,7 +100,7 @@ impl Queue {
     }
 
     /// Nothing more will be pushed; inserters end at the deadline.
-    pub fn complete(&self, deadline: Option<Instant>) {
+    pub(crate) fn complete(&self, deadline: Option<Instant>) {
         let mut s = self.lock();
         s.complete = true;
         s.deadline = deadline;
@@ -108,7 +108,7 @@ impl Queue {
     }
 
     /// Sleeps between attempts; false when time is up.
-    pub fn pause(&self, most: Duration) -> bool {
+    pub(crate) fn pause(&self, most: Duration) -> bool {
         let until = Instant::now() + most;
         let mut s = self.lock();
         loop {

@@ -9,7 +9,9 @@ use std::path::PathBuf;
 pub struct Server {
     /// `http://127.0.0.1:8123`, or https.
     pub url: String,
+    /// Database that holds the tables.
     pub database: String,
+    /// User of the requests.
     pub user: String,
     /// Its content without the end of line is the password.
     pub password_file: Option<PathBuf>,

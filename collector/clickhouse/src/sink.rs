@@ -137,7 +137,7 @@ impl ClickHouseSink {
             hosts: Vec::new(),
         })
     }
-
+    /// Counters since the start.
     pub fn stats(&self) -> SinkStats {
         self.stats.clone()
     }
@@ -146,14 +146,14 @@ impl ClickHouseSink {
     pub fn set_unix_offset(&mut self, unix_minus_rx_ns: i64) {
         self.unix_minus_rx_ns = unix_minus_rx_ns;
     }
-
+    /// Takes a reported packet. One that finds no room is counted as lost.
     pub fn postcard(&mut self, row: &PostcardRow) {
         self.postcards.push(*row);
         if self.postcards.len() >= CHUNK_ROWS {
             self.flush();
         }
     }
-
+    /// Takes a sample; the same.
     pub fn probe(&mut self, row: &ProbeRow) {
         let host = self.hosts.get(usize::from(row.host)).cloned();
         self.probe_of(row, host.unwrap_or_default());
@@ -166,7 +166,7 @@ impl ClickHouseSink {
             self.flush();
         }
     }
-
+    /// Takes an event; the same.
     pub fn event(&mut self, row: &EventRow) {
         if let Event::Host { host, name } = &row.event {
             let i = usize::from(*host);

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// What is known of a batch without opening it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct BatchName {
+pub(crate) struct BatchName {
     /// Unix time of the writer's start, s, then number within it: their order
     /// is that of the rows.
     pub started_s: u64,
@@ -26,12 +26,12 @@ const TABLES: [&str; 3] = ["postcards", "tcp_probe", "events"];
 
 impl BatchName {
     /// By which the server knows it again.
-    pub fn token(&self) -> String {
+    pub(crate) fn token(&self) -> String {
         format!("{}-{}-{}", self.capture, self.table, self.batch)
     }
 
     /// Name of its file.
-    pub fn file_name(&self, compression: Compression) -> String {
+    pub(crate) fn file_name(&self, compression: Compression) -> String {
         let suffix = match compression {
             Compression::None => "native",
             Compression::Zstd => "native.zst",
@@ -43,7 +43,7 @@ impl BatchName {
     }
 
     /// Back from the name of a file.
-    pub fn parse(name: &str) -> Option<(Self, Compression)> {
+    pub(crate) fn parse(name: &str) -> Option<(Self, Compression)> {
         let (stem, compression) = match name.strip_suffix(".native.zst") {
             Some(stem) => (stem, Compression::Zstd),
             None => (name.strip_suffix(".native")?, Compression::None),
@@ -64,7 +64,7 @@ impl BatchName {
 
 /// A batch whose file is complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spooled {
+pub(crate) struct Spooled {
     pub name: BatchName,
     pub compression: Compression,
     pub path: PathBuf,
@@ -74,7 +74,7 @@ pub struct Spooled {
 }
 
 /// The directory, held against others.
-pub struct Spool {
+pub(crate) struct Spool {
     dir: PathBuf,
     _lock: Flock<File>,
 }
@@ -85,7 +85,7 @@ impl Spool {
     ///
     /// # Errors
     /// When it cannot be used, or another collector uses it.
-    pub fn open(dir: &Path) -> Result<(Self, Vec<Spooled>), ClickHouseError> {
+    pub(crate) fn open(dir: &Path) -> Result<(Self, Vec<Spooled>), ClickHouseError> {
         std::fs::create_dir_all(dir).map_err(ClickHouseError::io(dir))?;
         let path = dir.join("lock");
         let file = File::create(&path).map_err(ClickHouseError::io(&path))?;
@@ -122,7 +122,7 @@ impl Spool {
     ///
     /// # Errors
     /// Those of the disk; the file is removed then.
-    pub fn put(
+    pub(crate) fn put(
         &self,
         name: BatchName,
         body: &[u8],
@@ -150,7 +150,7 @@ impl Spool {
     ///
     /// # Errors
     /// Those of the disk.
-    pub fn reject(batch: &Spooled) -> Result<PathBuf, ClickHouseError> {
+    pub(crate) fn reject(batch: &Spooled) -> Result<PathBuf, ClickHouseError> {
         let parent = batch.path.parent().unwrap_or(Path::new("."));
         let dir = parent.join("rejected");
         std::fs::create_dir_all(&dir).map_err(ClickHouseError::io(&dir))?;

@@ -19,6 +19,7 @@ pub enum Loss {
 }
 
 impl Loss {
+    /// Names of the reasons, in the order of the counters.
     pub const LABELS: [&'static str; 4] = ["queue_full", "spool_full", "spool_error", "rejected"];
 }
 

@@ -21,12 +21,12 @@ struct Node {
 
 /// For each node, what to add to its clock to get the time of day.
 #[derive(Default)]
-pub struct UnixTime(BTreeMap<u32, Node>);
+pub(crate) struct UnixTime(BTreeMap<u32, Node>);
 
 impl UnixTime {
     /// A report of time `node_ns` was received at `unix_ns`; returns
     /// unix less node.
-    pub fn observe(&mut self, node_id: u32, node_ns: u64, unix_ns: i64) -> i64 {
+    pub(crate) fn observe(&mut self, node_id: u32, node_ns: u64, unix_ns: i64) -> i64 {
         let sample = unix_ns.wrapping_sub(node_ns as i64);
         let node = self.0.entry(node_id).or_insert(Node {
             envelope_ns: sample,
@@ -44,12 +44,12 @@ impl UnixTime {
     }
 
     /// unix less node as last shown; 0 for an unknown node.
-    pub fn offset(&self, node_id: u32) -> i64 {
+    pub(crate) fn offset(&self, node_id: u32) -> i64 {
         self.0.get(&node_id).map_or(0, |n| n.shown_ns)
     }
 
     /// The node's clock restarted.
-    pub fn restart(&mut self, node_id: u32) {
+    pub(crate) fn restart(&mut self, node_id: u32) {
         self.0.remove(&node_id);
     }
 }

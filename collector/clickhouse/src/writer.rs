@@ -22,7 +22,7 @@ use tidemark_rows::{FlatEvent, NamedProbe, PostcardRow};
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
 /// Makes batches of rows.
-pub struct Writer {
+pub(crate) struct Writer {
     pub config: ClickHouseConfig,
     pub capture: String,
     pub spool: Spool,
@@ -41,7 +41,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    pub fn new(
+    pub(crate) fn new(
         config: ClickHouseConfig,
         capture: String,
         spool: Spool,
@@ -68,7 +68,7 @@ impl Writer {
     }
 
     /// Works until the sink is gone.
-    pub fn run(mut self, receiver: &Receiver<Message>) {
+    pub(crate) fn run(mut self, receiver: &Receiver<Message>) {
         // Waiting for room means that nobody waits for rows: batches are cut by
         // their rows alone, the same at every repetition.
         let period = Duration::from_millis(if self.wait {
@@ -175,7 +175,7 @@ impl Writer {
 }
 
 /// Inserts batches, one after the other.
-pub struct Inserter {
+pub(crate) struct Inserter {
     pub config: ClickHouseConfig,
     pub client: Client,
     pub queue: Arc<Queue>,
@@ -185,7 +185,7 @@ pub struct Inserter {
 
 impl Inserter {
     /// Works until the queue is complete and empty, or its time is up.
-    pub fn run(mut self) {
+    pub(crate) fn run(mut self) {
         while let Some(waiting) = self.queue.pop() {
             if !self.batch(&waiting) {
                 return;
@@ -297,7 +297,7 @@ impl Inserter {
 }
 
 /// An [`ClickHouseError::Io`] for a thread that cannot start.
-pub fn cannot_start(source: std::io::Error) -> ClickHouseError {
+pub(crate) fn cannot_start(source: std::io::Error) -> ClickHouseError {
     ClickHouseError::Io {
         path: "thread".into(),
         source,

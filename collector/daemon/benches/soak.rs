@@ -106,6 +106,7 @@ fn main() -> ExitCode {
         .connect((Ipv4Addr::LOCALHOST, collector.udp))
         .unwrap();
     let size = REPORT_BYTES as libc::c_int;
+    // SAFETY: the option is read from a `c_int` that outlives the call.
     let result = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),

@@ -9,7 +9,7 @@ use tidemark_capture::{CaptureError, TextFormat, export};
 
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("format").required(true)))]
-pub struct ExportArgs {
+pub(crate) struct ExportArgs {
     /// Directory of the capture.
     capture: PathBuf,
     /// Comma-separated values with a line of names.
@@ -28,7 +28,7 @@ pub struct ExportArgs {
 
 /// # Errors
 /// When the capture cannot be read or the output not be written.
-pub fn run(args: &ExportArgs) -> Result<()> {
+pub(crate) fn run(args: &ExportArgs) -> Result<()> {
     let format = if args.csv {
         TextFormat::Csv
     } else {

@@ -14,7 +14,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 
 /// Answers subscribers and requests for packets.
-pub struct TelemetryService {
+pub(crate) struct TelemetryService {
     pub info: CollectorInfo,
     pub hub: Arc<Hub>,
     pub packets: Arc<PacketMemory>,

@@ -2,7 +2,7 @@
 //! What identifies this process and this machine.
 
 /// A random name for this start of the program.
-pub fn instance() -> String {
+pub(crate) fn instance() -> String {
     let mut bytes = [0u8; 8];
     let random = std::fs::File::open("/dev/urandom")
         .and_then(|mut f| std::io::Read::read_exact(&mut f, &mut bytes));
@@ -14,7 +14,7 @@ pub fn instance() -> String {
 }
 
 /// Name and release of the kernel.
-pub fn kernel() -> String {
+pub(crate) fn kernel() -> String {
     nix::sys::utsname::uname().map_or_else(
         |_| "unknown".to_owned(),
         |u| {

@@ -35,7 +35,7 @@ fn tcp(what: &str, key: &str, address: SocketAddr) -> Result<TcpListener> {
 }
 
 /// All that was opened.
-pub struct Opened {
+pub(crate) struct Opened {
     pub grpc: TcpListener,
     pub http: TcpListener,
     pub reports: ReportReceiver,
@@ -48,7 +48,7 @@ pub struct Opened {
 ///
 /// # Errors
 /// The first thing that cannot be opened, and what to do about it.
-pub fn open(config: &Config, meta: CaptureMeta) -> Result<Opened> {
+pub(crate) fn open(config: &Config, meta: CaptureMeta) -> Result<Opened> {
     let grpc = tcp("telemetry (gRPC)", "grpc.listen", config.grpc.listen)?;
     let http = tcp("metrics (HTTP)", "http.listen", config.http.listen)?;
     let reports = ReportReceiver::bind(&receive::Options {

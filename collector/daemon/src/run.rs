@@ -72,7 +72,7 @@ fn read_probe(
 /// # Errors
 /// When something cannot be opened (before anything has started), or the
 /// capture could not be completed.
-pub fn run(config: &Config) -> Result<()> {
+pub(crate) fn run(config: &Config) -> Result<()> {
     let instance = host::instance();
     let meta = CaptureMeta {
         format: tidemark_capture::FORMAT,

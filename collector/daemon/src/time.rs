@@ -4,7 +4,7 @@
 use tcp_probe::perf::Clock;
 
 /// `clock - unix`, from the tightest of a few pairs of readings.
-pub fn clock_minus_unix_ns(clock: Clock) -> i64 {
+pub(crate) fn clock_minus_unix_ns(clock: Clock) -> i64 {
     let mut best = (u64::MAX, 0);
     for _ in 0..4 {
         let before = Clock::Real.now_ns();
@@ -20,11 +20,11 @@ pub fn clock_minus_unix_ns(clock: Clock) -> i64 {
 }
 
 /// Unix time, ns.
-pub fn unix_ns() -> i64 {
+pub(crate) fn unix_ns() -> i64 {
     Clock::Real.now_ns() as i64
 }
 
 /// Unix time, s.
-pub fn unix_s() -> u64 {
+pub(crate) fn unix_s() -> u64 {
     Clock::Real.now_ns() / 1_000_000_000
 }

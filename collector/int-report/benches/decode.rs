@@ -153,7 +153,7 @@ fn naive_map_per_report(bencher: Bencher<'_, '_>) {
 mod naive {
     use std::collections::HashMap;
 
-    pub struct Owned {
+    pub(crate) struct Owned {
         pub fields: HashMap<&'static str, u64>,
         pub inner: Vec<u8>,
     }
@@ -171,7 +171,7 @@ mod naive {
         bytes.iter().fold(0, |n, &b| n << 8 | u64::from(b))
     }
 
-    pub fn decode(payload: &[u8]) -> Owned {
+    pub(crate) fn decode(payload: &[u8]) -> Owned {
         let mut fields = HashMap::new();
         let word = number(&payload[0..4]);
         fields.insert("sequence", word & 0x3f_ffff);

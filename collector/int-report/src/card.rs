@@ -26,6 +26,7 @@ pub const DEFAULT_PORT: u16 = 4444;
 
 /// Why a payload is no card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the message of each variant says what it is")]
 pub enum CardError {
     #[error("{have_bytes} bytes are too short for a card, which has {HEADER_BYTES}")]
     Short { have_bytes: usize },
@@ -36,14 +37,23 @@ pub enum CardError {
 /// One card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Card {
+    /// Whether the packet was dropped.
     pub dropped: bool,
+    /// Port that it left by or would have left by.
     pub egress_port: u16,
+    /// Port that it came in by.
     pub ingress_port: u16,
+    /// Source address.
     pub src: Ipv4Addr,
+    /// Destination address.
     pub dst: Ipv4Addr,
+    /// Source port.
     pub src_port: u16,
+    /// Destination port.
     pub dst_port: u16,
+    /// Sequence number.
     pub tcp_seq: u32,
+    /// Acknowledgement number.
     pub tcp_ack: u32,
     /// Cells of 80 bytes, when the packet left the queue.
     pub depth_cells: u32,

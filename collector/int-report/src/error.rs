@@ -5,6 +5,7 @@ use thiserror::Error;
 
 /// Why a UDP payload is not a well-formed telemetry report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the message of each variant says what it is")]
 pub enum DecodeError {
     #[error("empty UDP payload")]
     Empty,
@@ -72,6 +73,7 @@ impl DecodeError {
 
 /// Why the truncated original packet of a report could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the message of each variant says what it is")]
 pub enum InnerError {
     #[error("the report holds no packet")]
     NoPacket,

@@ -7,11 +7,15 @@ use crate::bytes::be32;
 /// Which stream of reports a datagram belongs to, and its number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamHeader {
+    /// Version of the reports.
     pub version: u8,
     /// 0 in a v0.5 report that names none.
     pub node_id: u32,
+    /// Part of the node that sends them; each part counts its own datagrams.
     pub hw_id: u8,
+    /// Number of the datagram in its stream.
     pub sequence: u32,
+    /// Width of that number on the wire.
     pub sequence_bits: u8,
 }
 

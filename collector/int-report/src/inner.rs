@@ -16,12 +16,15 @@ const MAX_EXTENSIONS: usize = 8;
 /// What the headers of an inner packet say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InnerPacket {
+    /// Source address.
     pub src: IpAddr,
+    /// Destination address.
     pub dst: IpAddr,
     /// IP protocol number of the transport header.
     pub protocol: u8,
     /// 0 for protocols without ports and for fragments other than the first.
     pub src_port: u16,
+    /// Destination port; the same.
     pub dst_port: u16,
     /// IP total length including the IP header.
     pub ip_bytes: u32,
@@ -31,11 +34,13 @@ pub struct InnerPacket {
     pub payload_bytes: u32,
     /// 0 unless TCP.
     pub tcp_seq: u32,
+    /// TCP acknowledgement number; 0 where there is none.
     pub tcp_ack: u32,
     /// CWR ECE URG ACK PSH RST SYN FIN from the most significant bit.
     pub tcp_flags: u8,
     /// 0 Not-ECT, 1 ECT(1), 2 ECT(0), 3 CE.
     pub ecn: u8,
+    /// A fragment of an IP packet.
     pub fragment: bool,
 }
 

@@ -38,73 +38,73 @@
 /// Flags in the last byte of an individual report's first word.
 pub(crate) mod flag {
     /// D: the packet was dropped.
-    pub const DROPPED: u8 = 0x80;
+    pub(crate) const DROPPED: u8 = 0x80;
     /// Q: the occupancy met was at or above the limit.
-    pub const CONGESTED: u8 = 0x40;
+    pub(crate) const CONGESTED: u8 = 0x40;
     /// F: always set.
-    pub const TRACKED: u8 = 0x20;
+    pub(crate) const TRACKED: u8 = 0x20;
     /// I: never set.
-    pub const INTERMEDIATE: u8 = 0x10;
+    pub(crate) const INTERMEDIATE: u8 = 0x10;
 }
 
 /// Bits of the specification's metadata, in their order.
 pub(crate) mod metadata {
     /// `reserved_first`: 1 word.
-    pub const RESERVED_FIRST: u16 = 0x8000;
+    pub(crate) const RESERVED_FIRST: u16 = 0x8000;
     /// `ingress_port`, `egress_port`: 1 word.
-    pub const PORTS: u16 = 0x4000;
+    pub(crate) const PORTS: u16 = 0x4000;
     /// `hop_latency`: 1 word.
-    pub const HOP_LATENCY: u16 = 0x2000;
+    pub(crate) const HOP_LATENCY: u16 = 0x2000;
     /// `queue_id`, `occupancy`: 1 word.
-    pub const QUEUE: u16 = 0x1000;
+    pub(crate) const QUEUE: u16 = 0x1000;
     /// `ingress_ns`: 2 words.
-    pub const INGRESS_TIME: u16 = 0x0800;
+    pub(crate) const INGRESS_TIME: u16 = 0x0800;
     /// `egress_ns`: 2 words.
-    pub const EGRESS_TIME: u16 = 0x0400;
+    pub(crate) const EGRESS_TIME: u16 = 0x0400;
     /// `ingress_port2`, `egress_port2`: 2 words.
-    pub const PORTS2: u16 = 0x0200;
+    pub(crate) const PORTS2: u16 = 0x0200;
     /// `utilisation`: 1 word.
-    pub const UTILISATION: u16 = 0x0100;
+    pub(crate) const UTILISATION: u16 = 0x0100;
     /// `buffer_id`, `buffer_occupancy`: 1 word.
-    pub const BUFFER: u16 = 0x0080;
+    pub(crate) const BUFFER: u16 = 0x0080;
     /// `reserved_metadata`: 1 word.
-    pub const RESERVED: u16 = 0x007e;
+    pub(crate) const RESERVED: u16 = 0x007e;
     /// `drop_queue_id`, `drop_reason`, `drop_pad`: 1 word.
-    pub const DROP: u16 = 0x0001;
+    pub(crate) const DROP: u16 = 0x0001;
 }
 
 /// Bits of Tidemark's own metadata, in their order.
 pub(crate) mod domain {
     /// `limit`: 1 word.
-    pub const LIMIT: u16 = 0x8000;
+    pub(crate) const LIMIT: u16 = 0x8000;
     /// `sampling_shift`, `policy_flags`, `policy_reserved`: 1 word.
-    pub const POLICY: u16 = 0x4000;
+    pub(crate) const POLICY: u16 = 0x4000;
 }
 
 /// Tidemark's report of a packet that left: byte at which each field begins.
 pub(crate) mod forwarded {
     /// `metadata_bits`.
-    pub const BITS: u16 = 0x5c00;
+    pub(crate) const BITS: u16 = 0x5c00;
     /// Words of metadata.
-    pub const WORDS: u8 = 8;
+    pub(crate) const WORDS: u8 = 8;
     /// Port the packet came in by.
-    pub const INGRESS_PORT: usize = 20;
+    pub(crate) const INGRESS_PORT: usize = 20;
     /// Port the packet left by; of a drop, the port it would have left by.
-    pub const EGRESS_PORT: usize = 22;
+    pub(crate) const EGRESS_PORT: usize = 22;
     /// Queue of the egress port.
-    pub const QUEUE_ID: usize = 24;
+    pub(crate) const QUEUE_ID: usize = 24;
     /// Queue met on arrival: bytes (v1model), cells (Tofino).
-    pub const OCCUPANCY: usize = 25;
+    pub(crate) const OCCUPANCY: usize = 25;
     /// Arrival, nanoseconds of the switch's clock.
-    pub const INGRESS_NS: usize = 28;
+    pub(crate) const INGRESS_NS: usize = 28;
     /// Departure, by the same clock.
-    pub const EGRESS_NS: usize = 36;
+    pub(crate) const EGRESS_NS: usize = 36;
     /// Limit in force, in the unit of the occupancy; `0xFFFFFFFF`: unlimited.
-    pub const LIMIT: usize = 44;
+    pub(crate) const LIMIT: usize = 44;
     /// The report stands for 2^shift packets.
-    pub const SAMPLING_SHIFT: usize = 48;
+    pub(crate) const SAMPLING_SHIFT: usize = 48;
     /// Flag 1: this switch marked the packet CE.
-    pub const POLICY_FLAGS: usize = 49;
+    pub(crate) const POLICY_FLAGS: usize = 49;
     /// The inner packet.
-    pub const INNER: usize = 52;
+    pub(crate) const INNER: usize = 52;
 }

@@ -22,20 +22,21 @@
 //! ```
 
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 mod bytes;
 pub mod card;
 pub mod drop_reason;
 pub mod encode;
-pub mod error;
+mod error;
 mod fast_path;
-pub mod flow;
-pub mod header;
-pub mod inner;
+mod flow;
+mod header;
+mod inner;
 // The whole layout: the codec does not need all of it.
 #[allow(dead_code)]
 mod layout;
-pub mod report;
+mod report;
 pub mod sequence;
 mod v0_5;
 mod v1;

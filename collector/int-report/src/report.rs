@@ -25,6 +25,7 @@ pub struct Report<'a> {
     pub ingress_port: Option<u32>,
     /// Intended egress port when the packet was dropped by the traffic manager.
     pub egress_port: Option<u32>,
+    /// Queue of the egress port.
     pub queue_id: Option<u8>,
     /// 24 bits, in the node's unit (bytes, cells or packets).
     pub queue_occupancy: Option<u32>,
@@ -68,6 +69,7 @@ pub struct Inner<'a> {
     /// From the header that `kind` names; may be cut anywhere, may have up to 3
     /// bytes of padding after it.
     pub packet: &'a [u8],
+    /// What it begins with.
     pub kind: InnerKind,
 }
 
@@ -77,8 +79,11 @@ pub enum InnerKind {
     /// The report holds no packet.
     #[default]
     None,
+    /// An Ethernet frame.
     Ethernet,
+    /// An IPv4 packet.
     Ipv4,
+    /// An IPv6 packet.
     Ipv6,
     /// Bytes of a format unknown here.
     Opaque,

@@ -16,7 +16,7 @@ pub(crate) struct Emitter<S> {
 }
 
 impl<S: Sink> Emitter<S> {
-    pub fn new(config: AggregateConfig, sink: S) -> Self {
+    pub(crate) fn new(config: AggregateConfig, sink: S) -> Self {
         Self {
             sink,
             aggregator: Aggregator::new(config),
@@ -32,7 +32,7 @@ impl<S: Sink> Emitter<S> {
 
     /// Hands on a packet.
     #[inline(always)]
-    pub fn postcard(&mut self, row: &mut PostcardRow, stats: &mut Stats) {
+    pub(crate) fn postcard(&mut self, row: &mut PostcardRow, stats: &mut Stats) {
         row.order = self.order();
         stats.postcard_rows += 1;
         self.sink.postcard(row);
@@ -45,7 +45,7 @@ impl<S: Sink> Emitter<S> {
 
     /// Hands on a sample.
     #[inline(always)]
-    pub fn probe(&mut self, mut row: ProbeRow, stats: &mut Stats) {
+    pub(crate) fn probe(&mut self, mut row: ProbeRow, stats: &mut Stats) {
         row.order = self.order();
         stats.probe_rows += 1;
         self.sink.probe(&row);
@@ -53,7 +53,7 @@ impl<S: Sink> Emitter<S> {
     }
 
     /// Hands on an event.
-    pub fn event(&mut self, event: Event, stats: &mut Stats) {
+    pub(crate) fn event(&mut self, event: Event, stats: &mut Stats) {
         let row = EventRow {
             order: self.order(),
             event,
@@ -66,19 +66,19 @@ impl<S: Sink> Emitter<S> {
     }
 
     /// Closes all intervals.
-    pub fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         if let Some(update) = self.aggregator.finish() {
             self.sink.update(update);
         }
     }
 
     /// Hands on an update that holds no interval.
-    pub fn update(&mut self, update: Update) {
+    pub(crate) fn update(&mut self, update: Update) {
         self.sink.update(update);
     }
 
     /// Adds the totals of this layer.
-    pub fn add_to(&self, stats: &mut Stats) {
+    pub(crate) fn add_to(&self, stats: &mut Stats) {
         let outside = self.aggregator.out_of_window();
         stats.rows_late = outside.late;
         stats.rows_ahead = outside.ahead;

@@ -14,17 +14,17 @@
 /// How many items ahead of their turn memory is asked for.
 pub(crate) mod distance {
     /// Datagrams decoded, and their flows fetched, before the first is taken.
-    pub const DATAGRAMS: usize = 8;
+    pub(crate) const DATAGRAMS: usize = 8;
     /// Datagrams whose flows' segment lists are fetched.
-    pub const SEGMENT_LISTS: usize = 4;
+    pub(crate) const SEGMENT_LISTS: usize = 4;
     /// Samples whose flows are fetched.
-    pub const SAMPLE_FLOWS: usize = 8;
+    pub(crate) const SAMPLE_FLOWS: usize = 8;
     /// Samples whose flows' oldest segments are fetched.
-    pub const SAMPLE_SEGMENTS: usize = 5;
+    pub(crate) const SAMPLE_SEGMENTS: usize = 5;
     /// Samples whose packets' join slots are fetched.
-    pub const SAMPLE_JOIN_SLOTS: usize = 2;
+    pub(crate) const SAMPLE_JOIN_SLOTS: usize = 2;
     /// Queued packets whose rows are fetched before they are handed on.
-    pub const QUEUED_ROWS: u64 = 6;
+    pub(crate) const QUEUED_ROWS: u64 = 6;
 }
 
 /// Asks for the cache line of an address.

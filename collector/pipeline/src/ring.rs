@@ -29,24 +29,24 @@ impl<T> Default for Ring<T> {
 
 impl<T: Copy + Default> Ring<T> {
     #[inline]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         (self.next - self.first) as usize
     }
 
     #[inline]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.next == self.first
     }
 
     /// The next entry will need more memory.
     #[inline]
-    pub fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.len() == self.places.len()
     }
 
     /// Position of the oldest entry; of the next one when there is none.
     #[inline]
-    pub fn first(&self) -> u64 {
+    pub(crate) fn first(&self) -> u64 {
         self.first
     }
 
@@ -80,7 +80,7 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     #[inline]
-    pub fn push_back(&mut self, entry: T) {
+    pub(crate) fn push_back(&mut self, entry: T) {
         if let Some(place) = self.push() {
             *place = entry;
         }
@@ -104,7 +104,7 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     #[inline]
-    pub fn get(&self, position: u64) -> Option<&T> {
+    pub(crate) fn get(&self, position: u64) -> Option<&T> {
         if !self.has(position) {
             return None;
         }
@@ -121,7 +121,7 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     #[inline]
-    pub fn front(&self) -> Option<&T> {
+    pub(crate) fn front(&self) -> Option<&T> {
         if self.is_empty() {
             return None;
         }
@@ -129,7 +129,7 @@ impl<T: Copy + Default> Ring<T> {
     }
 
     #[inline]
-    pub fn back(&self) -> Option<&T> {
+    pub(crate) fn back(&self) -> Option<&T> {
         if self.is_empty() {
             return None;
         }
@@ -138,7 +138,7 @@ impl<T: Copy + Default> Ring<T> {
 
     /// Prefetches an entry and the two after it.
     #[inline]
-    pub fn prefetch(&self, position: u64) {
+    pub(crate) fn prefetch(&self, position: u64) {
         if let Some(first) = self.places.get(self.place(position)) {
             prefetch::start(first);
             prefetch::line(
@@ -151,19 +151,19 @@ impl<T: Copy + Default> Ring<T> {
 
     /// Removes the oldest entry.
     #[inline]
-    pub fn pop_front(&mut self) {
+    pub(crate) fn pop_front(&mut self) {
         if !self.is_empty() {
             self.first += 1;
         }
     }
 
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.first = self.next;
     }
 
     /// Adds an entry before those that belong `after` it; mostly there are none.
     #[inline]
-    pub fn push_in_order(&mut self, entry: T, after: impl Fn(&T, &T) -> bool) {
+    pub(crate) fn push_in_order(&mut self, entry: T, after: impl Fn(&T, &T) -> bool) {
         if self.is_full() {
             self.grow();
         }
@@ -194,7 +194,7 @@ impl<T: Copy + Default> Ring<T> {
     /// Position of the first entry for which `is` no longer holds; of the next
     /// one when it holds for all. Those for which it holds come first.
     #[inline]
-    pub fn partition_point(&self, mut is: impl FnMut(&T) -> bool) -> u64 {
+    pub(crate) fn partition_point(&self, mut is: impl FnMut(&T) -> bool) -> u64 {
         let (mut low, mut high) = (self.first, self.next);
         while low < high {
             let middle = low + (high - low) / 2;

@@ -6,6 +6,7 @@ use crate::rows::Join;
 use int_report::InnerError;
 use serde::{Deserialize, Serialize};
 use tidemark_metrics::metrics;
+use tidemark_proto::telemetry::CollectorStatus;
 
 metrics! {
     /// Totals since the start.
@@ -102,6 +103,22 @@ impl Stats {
     /// Data packets matched with a sample.
     pub fn join_matched(&self) -> u64 {
         self.join_by_sequence + self.join_by_time
+    }
+
+    /// What a collector's status says of them.
+    pub fn collector_status(&self) -> CollectorStatus {
+        CollectorStatus {
+            reports_received: self.reports,
+            reports_lost: self.reports_lost,
+            reports_late: self.reports_late,
+            reports_duplicate: self.reports_duplicate,
+            probe_samples: self.samples,
+            join_candidates: self.join_candidates,
+            join_matched: self.join_matched(),
+            flows: self.flows,
+            flows_evicted: self.flows_evicted,
+            ..CollectorStatus::default()
+        }
     }
 
     /// Matched part of the data packets of probed flows; 1 when there are none.

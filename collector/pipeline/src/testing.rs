@@ -7,14 +7,14 @@ use int_report::{FlowKey, Inner, InnerKind, Report};
 use std::net::{IpAddr, Ipv4Addr};
 use tcp_probe::{Event, Sample};
 
-pub const NODE: u32 = 10;
-pub const PORT: u32 = 1;
-pub const MSS: u32 = 1000;
-pub const MS: u64 = 1_000_000;
+pub(crate) const NODE: u32 = 10;
+pub(crate) const PORT: u32 = 1;
+pub(crate) const MSS: u32 = 1000;
+pub(crate) const MS: u64 = 1_000_000;
 
 /// A packet as the tests think of it.
 #[derive(Clone, Copy, Debug)]
-pub struct Packet {
+pub(crate) struct Packet {
     pub src: u8,
     pub flags: u8,
     pub seq: u32,
@@ -41,7 +41,7 @@ impl Default for Packet {
     }
 }
 
-pub fn key(src: u8) -> FlowKey {
+pub(crate) fn key(src: u8) -> FlowKey {
     FlowKey {
         src: IpAddr::V4(Ipv4Addr::new(10, 0, 0, src)),
         dst: IpAddr::V4(Ipv4Addr::new(10, 0, 1, 1)),
@@ -51,7 +51,7 @@ pub fn key(src: u8) -> FlowKey {
     }
 }
 
-pub fn headers(p: &Packet) -> [u8; 40] {
+pub(crate) fn headers(p: &Packet) -> [u8; 40] {
     let mut b = [0u8; 40];
     b[0] = 0x45;
     b[2..4].copy_from_slice(&((40 + p.payload) as u16).to_be_bytes());
@@ -69,12 +69,12 @@ pub fn headers(p: &Packet) -> [u8; 40] {
 }
 
 /// Numbers and pushes reports.
-pub struct Feeder {
+pub(crate) struct Feeder {
     pub sequence: u32,
 }
 
 impl Feeder {
-    pub fn push<S: Sink>(&mut self, pipeline: &mut Pipeline<S>, p: Packet, rx_ns: u64) {
+    pub(crate) fn push<S: Sink>(&mut self, pipeline: &mut Pipeline<S>, p: Packet, rx_ns: u64) {
         let bytes = headers(&p);
         let report = Report {
             version: 2,
@@ -104,7 +104,7 @@ impl Feeder {
     }
 }
 
-pub fn sample(src: u8, time_ns: u64, snd_nxt: u32, snd_una: u32, cwnd: u32) -> Event {
+pub(crate) fn sample(src: u8, time_ns: u64, snd_nxt: u32, snd_una: u32, cwnd: u32) -> Event {
     Event::Probe(Sample {
         time_ns,
         flow: key(src),
@@ -120,7 +120,7 @@ pub fn sample(src: u8, time_ns: u64, snd_nxt: u32, snd_una: u32, cwnd: u32) -> E
     })
 }
 
-pub fn config() -> Config {
+pub(crate) fn config() -> Config {
     let mut node = NodeConfig::default();
     node.ports.insert(
         PORT,

@@ -10,7 +10,7 @@
 #![warn(missing_docs)]
 #![warn(clippy::undocumented_unsafe_blocks)]
 
-pub mod event;
+mod event;
 pub mod format;
 pub mod layout;
 pub mod perf;

@@ -60,6 +60,19 @@ macro_rules! metrics {
     };
 }
 
+/// A table of metrics that are read from elsewhere: pairs of a
+/// [`MetricDoc`](crate::MetricDoc) and what its value is read by. A row is
+///
+/// ```text
+/// counter|gauge NAME "Help text": VALUE;
+/// ```
+#[macro_export]
+macro_rules! table {
+    ($($kind:ident $name:ident $help:literal: $value:expr;)*) => {
+        &[$(($crate::MetricDoc::$kind(stringify!($name), $help), $value)),*]
+    };
+}
+
 /// The metric's name: as given, or the field's.
 #[doc(hidden)]
 #[macro_export]

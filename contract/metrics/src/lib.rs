@@ -33,8 +33,8 @@
 //! assert_eq!(Receiver::DOCS[0].help, "Datagrams received");
 //! ```
 //!
-//! A metric that is no field (one per link, one that is computed) is a constant:
-//! [`MetricDoc::gauge`], [`MetricDoc::counter`].
+//! Metrics that are no fields (one per link, one that is computed) are rows of a
+//! [`table!`] or constants: [`MetricDoc::gauge`], [`MetricDoc::counter`].
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

@@ -38,10 +38,11 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// Counts of nothing.
     pub fn new() -> Self {
         Self::default()
     }
-
+    /// Counts a value.
     pub fn record(&mut self, value: u64) {
         *self.counts.entry(bucket_of(value)).or_default() += 1;
         self.total += 1;
@@ -54,11 +55,11 @@ impl Counts {
             self.total += u64::from(c);
         }
     }
-
+    /// Number of values counted.
     pub fn total(&self) -> u64 {
         self.total
     }
-
+    /// Whether no value was counted.
     pub fn is_empty(&self) -> bool {
         self.total == 0
     }

@@ -12,6 +12,7 @@
 //! by `cargo xtask codegen`.
 
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 pub mod histogram;
 pub mod p4info;

@@ -21,30 +21,11 @@ pub enum Event {
     /// A flow was seen first, or more became known of it.
     Flow(FlowRow),
     /// tcp_retransmit_skb.
-    Retransmit {
-        /// Number of the flow.
-        flow_id: u64,
-        /// Node whose clock `time_ns` is of.
-        node_id: u32,
-        /// When, on the node's clock.
-        time_ns: u64,
-        /// Index into the capture's list of hosts.
-        host: u16,
-        /// When, on the host's clock.
-        host_ns: u64,
-    },
+    Retransmit(HostMoment),
     /// tcp_cong_state_set.
     CongestionState {
-        /// Number of the flow.
-        flow_id: u64,
-        /// Node whose clock `time_ns` is of.
-        node_id: u32,
-        /// When, on the node's clock.
-        time_ns: u64,
-        /// Index into the capture's list of hosts.
-        host: u16,
-        /// When, on the host's clock.
-        host_ns: u64,
+        /// Of which flow, and when.
+        at: HostMoment,
         /// 0 Open, 1 Disorder, 2 CWR, 3 Recovery, 4 Loss.
         state: u8,
     },
@@ -73,6 +54,21 @@ pub enum Event {
     },
 }
 
+/// An event of a host's TCP: of which flow, and when, on both clocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostMoment {
+    /// Number of the flow.
+    pub flow_id: u64,
+    /// Node whose clock `time_ns` is of.
+    pub node_id: u32,
+    /// When, on the node's clock.
+    pub time_ns: u64,
+    /// Index into the capture's list of hosts.
+    pub host: u16,
+    /// When, on the host's clock.
+    pub host_ns: u64,
+}
+
 /// Description of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowRow {
@@ -95,7 +91,6 @@ pub struct FlowRow {
 impl FlatEvent {
     /// The columns of an event. `hosts`: names by index.
     pub fn new(row: &EventRow, hosts: &[String]) -> Self {
-        let name = |host: u16| hosts.get(usize::from(host)).cloned();
         let mut f = Self {
             order: row.order,
             ..Self::default()
@@ -115,36 +110,13 @@ impl FlatEvent {
                 f.handshake_rtt_ns = Some(flow.handshake_rtt_ns);
                 f.mss_bytes = Some(flow.mss_bytes);
             }
-            Event::Retransmit {
-                flow_id,
-                node_id,
-                time_ns,
-                host,
-                host_ns,
-            } => {
+            Event::Retransmit(at) => {
                 f.kind = "retransmit".into();
-                f.flow_id = Some(*flow_id);
-                f.node_id = Some(*node_id);
-                f.time_ns = Some(*time_ns);
-                f.host = name(*host);
-                f.host_index = Some(*host);
-                f.host_ns = Some(*host_ns);
+                f.set_moment(at, hosts);
             }
-            Event::CongestionState {
-                flow_id,
-                node_id,
-                time_ns,
-                host,
-                host_ns,
-                state,
-            } => {
+            Event::CongestionState { at, state } => {
                 f.kind = "congestion_state".into();
-                f.flow_id = Some(*flow_id);
-                f.node_id = Some(*node_id);
-                f.time_ns = Some(*time_ns);
-                f.host = name(*host);
-                f.host_index = Some(*host);
-                f.host_ns = Some(*host_ns);
+                f.set_moment(at, hosts);
                 f.congestion_state = Some(*state);
             }
             Event::Host { host, name } => {
@@ -176,6 +148,25 @@ impl FlatEvent {
         f
     }
 
+    fn set_moment(&mut self, at: &HostMoment, hosts: &[String]) {
+        self.flow_id = Some(at.flow_id);
+        self.node_id = Some(at.node_id);
+        self.time_ns = Some(at.time_ns);
+        self.host = hosts.get(usize::from(at.host)).cloned();
+        self.host_index = Some(at.host);
+        self.host_ns = Some(at.host_ns);
+    }
+
+    fn moment(&self) -> Option<HostMoment> {
+        Some(HostMoment {
+            flow_id: self.flow_id?,
+            node_id: self.node_id?,
+            time_ns: self.time_ns?,
+            host: self.host_index?,
+            host_ns: self.host_ns?,
+        })
+    }
+
     /// Back to an event; `None` for an unknown kind or one that lacks columns.
     pub fn event(&self) -> Option<EventRow> {
         let event = match self.kind.as_str() {
@@ -194,19 +185,9 @@ impl FlatEvent {
                 handshake_rtt_ns: self.handshake_rtt_ns?,
                 mss_bytes: self.mss_bytes?,
             }),
-            "retransmit" => Event::Retransmit {
-                flow_id: self.flow_id?,
-                node_id: self.node_id?,
-                time_ns: self.time_ns?,
-                host: self.host_index?,
-                host_ns: self.host_ns?,
-            },
+            "retransmit" => Event::Retransmit(self.moment()?),
             "congestion_state" => Event::CongestionState {
-                flow_id: self.flow_id?,
-                node_id: self.node_id?,
-                time_ns: self.time_ns?,
-                host: self.host_index?,
-                host_ns: self.host_ns?,
+                at: self.moment()?,
                 state: self.congestion_state?,
             },
             "host" => Event::Host {

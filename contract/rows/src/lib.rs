@@ -11,7 +11,7 @@
 mod event;
 mod join;
 
-pub use event::{Event, EventRow, FlowRow};
+pub use event::{Event, EventRow, FlowRow, HostMoment};
 pub use join::Join;
 
 use std::sync::Arc;

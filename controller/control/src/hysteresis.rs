@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 /// The advice of the last seconds, and the value held. All values are bytes.
 #[derive(Clone, Debug)]
-pub struct HysteresisFilter {
+pub(crate) struct HysteresisFilter {
     recent: VecDeque<u64>,
     held: Option<u64>,
     /// Nothing is held long enough yet to be worth keeping.
@@ -29,7 +29,7 @@ impl Default for HysteresisFilter {
 
 impl HysteresisFilter {
     /// A filter that holds what was held before a restart.
-    pub fn holding(bytes: u64) -> Self {
+    pub(crate) fn holding(bytes: u64) -> Self {
         Self {
             held: Some(bytes),
             settling: false,
@@ -39,18 +39,18 @@ impl HysteresisFilter {
 
     /// Forgets everything: the targets changed, so what was held answers another
     /// question.
-    pub fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         *self = Self::default();
     }
 
     /// Forgets the advice of the last seconds (limit or traffic changed). What is
     /// held stays until enough new advice has come.
-    pub fn restart(&mut self) {
+    pub(crate) fn restart(&mut self) {
         self.recent.clear();
     }
 
     /// Takes the advice of one second.
-    pub fn push(&mut self, bytes: u64, settings: &Settings) {
+    pub(crate) fn push(&mut self, bytes: u64, settings: &Settings) {
         let memory = settings.advice_memory_s.max(settings.stable_s).max(1) as usize;
         self.recent.push_back(bytes);
         while self.recent.len() > memory {
@@ -68,17 +68,17 @@ impl HysteresisFilter {
     }
 
     /// The value shown and applied.
-    pub fn held(&self) -> Option<u64> {
+    pub(crate) fn held(&self) -> Option<u64> {
         self.held
     }
 
     /// Enough advice has come since the last restart to act on.
-    pub fn is_steady(&self, settings: &Settings) -> bool {
+    pub(crate) fn is_steady(&self, settings: &Settings) -> bool {
         self.recent.len() >= settings.stable_s.max(1) as usize
     }
 
     /// Smallest and largest advice of the last seconds, and how many.
-    pub fn range(&self) -> Option<(u64, u64, usize)> {
+    pub(crate) fn range(&self) -> Option<(u64, u64, usize)> {
         let low = self.recent.iter().min()?;
         let high = self.recent.iter().max()?;
         Some((*low, *high, self.recent.len()))
@@ -86,7 +86,7 @@ impl HysteresisFilter {
 
     /// All advice of the last seconds lies on the same side of `limit` as the
     /// one held.
-    pub fn is_clear_of(&self, limit: u64) -> bool {
+    pub(crate) fn is_clear_of(&self, limit: u64) -> bool {
         let Some((low, high, _)) = self.range() else {
             return false;
         };

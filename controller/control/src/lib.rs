@@ -24,21 +24,23 @@
 #![warn(missing_docs)]
 
 mod error;
-pub mod failed_limit;
+mod failed_limit;
 pub mod guard;
-pub mod hysteresis;
+mod hysteresis;
 mod io;
 pub mod judge;
-pub mod link;
-pub mod record;
+mod link;
+mod record;
 mod settings;
-pub mod stationarity;
+mod stationarity;
 mod time;
 pub mod trial;
 
 pub use error::{ControlError, Refusal};
 pub use io::{Action, Changed, Input, Readings, TelemetryReading};
-pub use link::{LinkControl, LinkSettings, SavedControl, State, Steadiness};
+pub use link::{
+    Hold, HoldReason, LinkControl, LinkSettings, SavedControl, State, Steadiness, Write,
+};
 pub use record::{Change, Origin, Outcome};
 pub use settings::{Mode, Settings};
 pub use stationarity::{Telemetry, WindowEstimate};

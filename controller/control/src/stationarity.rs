@@ -19,7 +19,7 @@ const LEAST_RTTS: f64 = 50.0;
 
 /// A window to estimate over, on the switch's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub(crate) struct Span {
     /// Start, ns.
     pub from_ns: u64,
     /// End, ns.
@@ -179,7 +179,7 @@ impl StationarityWindow {
 }
 
 /// Whether N_b is another one.
-pub fn differs(a: &Estimate, b: &Estimate) -> bool {
+pub(crate) fn differs(a: &Estimate, b: &Estimate) -> bool {
     let by = (a.value - b.value).abs();
     let apart = a.low > b.high || b.low > a.high;
     apart && by > N_B_FLOWS && by > N_B_FRACTION * a.value.max(b.value)

@@ -10,4 +10,4 @@ pub mod cli;
 pub mod config;
 pub mod core;
 pub mod metrics;
-pub mod store;
+mod store;

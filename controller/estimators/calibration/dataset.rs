@@ -8,7 +8,7 @@ use tidemark_estimators::calibration::Observation;
 
 /// One flow in one part of one run, seen in one way.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Flow {
+pub(crate) struct Flow {
     pub run: String,
     /// `probed`, `passive` or `sampled`.
     pub view: String,
@@ -20,7 +20,7 @@ pub struct Flow {
 }
 
 /// Runs that weights are fitted to. The others judge them.
-pub const TRAINING: [&str; 8] = [
+pub(crate) const TRAINING: [&str; 8] = [
     "bbr_n20",
     "bscl_n60_bdp",
     "cubic_n100_b3326",
@@ -31,7 +31,7 @@ pub const TRAINING: [&str; 8] = [
     "one_cubic_half_bdp",
 ];
 
-pub fn is_training(flow: &Flow) -> bool {
+pub(crate) fn is_training(flow: &Flow) -> bool {
     TRAINING.contains(&flow.run.as_str())
 }
 
@@ -48,7 +48,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-pub fn to_csv(flows: &[Flow]) -> String {
+pub(crate) fn to_csv(flows: &[Flow]) -> String {
     let fields = |f: &Flow| match serde_json::to_value(&f.observed) {
         Ok(Value::Object(map)) => map,
         other => panic!("an observation is an object, not {other:?}"),
@@ -70,7 +70,7 @@ pub fn to_csv(flows: &[Flow]) -> String {
     csv
 }
 
-pub fn from_csv(csv: &str) -> Vec<Flow> {
+pub(crate) fn from_csv(csv: &str) -> Vec<Flow> {
     let example = match serde_json::to_value(Observation::default()) {
         Ok(Value::Object(map)) => map,
         other => panic!("an observation is an object, not {other:?}"),

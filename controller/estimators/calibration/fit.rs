@@ -7,7 +7,7 @@ use tidemark_estimators::calibration::{Observation, WeightKind, Weights, log_odd
 
 /// How well weights tell LBP flows from others.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Score {
+pub(crate) struct Score {
     /// Mean log-loss of `p_lbp`, nats; each run counts the same.
     pub log_loss: f64,
     /// Flows on the right side of one half.
@@ -16,7 +16,7 @@ pub struct Score {
 }
 
 impl Score {
-    pub fn accuracy(&self) -> f64 {
+    pub(crate) fn accuracy(&self) -> f64 {
         self.right as f64 / self.flows.max(1) as f64
     }
 }
@@ -59,7 +59,7 @@ fn loss(flows: &[Weighed<'_>], weights: &Weights) -> f64 {
         .sum()
 }
 
-pub fn score(flows: &[&Flow], weights: &Weights) -> Score {
+pub(crate) fn score(flows: &[&Flow], weights: &Weights) -> Score {
     let right = flows
         .iter()
         .filter(|f| (log_odds(&f.observed, weights) >= 0.0) == f.lbp)
@@ -71,7 +71,7 @@ pub fn score(flows: &[&Flow], weights: &Weights) -> Score {
     }
 }
 
-pub fn values(weights: &Weights) -> Vec<f64> {
+pub(crate) fn values(weights: &Weights) -> Vec<f64> {
     weights.list().into_iter().map(|w| w.2).collect()
 }
 
@@ -86,7 +86,7 @@ const MOST_ROUNDS: usize = 12;
 
 /// Log-odds that fit the flows best: one weight after the other is moved by a
 /// factor as long as that helps. Thresholds stay.
-pub fn fit(flows: &[&Flow], start: &Weights) -> Weights {
+pub(crate) fn fit(flows: &[&Flow], start: &Weights) -> Weights {
     let flows = weighed(flows);
     let from = values(start);
     let fitted: Vec<bool> = start
@@ -126,7 +126,7 @@ pub fn fit(flows: &[&Flow], start: &Weights) -> Weights {
 
 /// Weights fitted to samples of the flows, drawn with repetition within each
 /// run: 5th and 95th percentile of each weight.
-pub fn intervals(flows: &[&Flow], start: &Weights, samples: u64) -> Vec<(f64, f64)> {
+pub(crate) fn intervals(flows: &[&Flow], start: &Weights, samples: u64) -> Vec<(f64, f64)> {
     let mut by_run: BTreeMap<&str, Vec<&Flow>> = BTreeMap::new();
     for f in flows {
         by_run.entry(&f.run).or_default().push(f);
@@ -164,10 +164,10 @@ fn mixed(i: u64) -> u64 {
 }
 
 /// Factors by which each number is moved alone.
-pub const MOVES: [f64; 4] = [0.5, 0.8, 1.2, 1.5];
+pub(crate) const MOVES: [f64; 4] = [0.5, 0.8, 1.2, 1.5];
 
 /// Scores with one number moved by each of [`MOVES`].
-pub fn moved(flows: &[&Flow], weights: &Weights, i: usize) -> [Score; 4] {
+pub(crate) fn moved(flows: &[&Flow], weights: &Weights, i: usize) -> [Score; 4] {
     MOVES.map(|factor| {
         let mut values = values(weights);
         values[i] *= factor;

@@ -7,6 +7,6 @@
     clippy::indexing_slicing
 )]
 
-pub mod dataset;
-pub mod fit;
-pub mod report;
+pub(crate) mod dataset;
+pub(crate) mod fit;
+pub(crate) mod report;

@@ -9,13 +9,13 @@ use tidemark_estimators::calibration::{WeightKind, Weights};
 /// Samples drawn for the intervals.
 const BOOTSTRAP: u64 = 40;
 
-pub struct Results {
+pub(crate) struct Results {
     pub csv: String,
     pub markdown: String,
 }
 
 /// The flows of the training runs and of the others.
-pub fn split(flows: &[Flow]) -> (Vec<&Flow>, Vec<&Flow>) {
+pub(crate) fn split(flows: &[Flow]) -> (Vec<&Flow>, Vec<&Flow>) {
     flows.iter().partition(|f| is_training(f))
 }
 
@@ -34,7 +34,7 @@ fn scored(markdown: &mut String, name: &str, sets: [&[&Flow]; 2], weights: &Weig
 }
 
 /// Everything that is written, from the dataset alone.
-pub fn results(flows: &[Flow]) -> Results {
+pub(crate) fn results(flows: &[Flow]) -> Results {
     let (training, test) = split(flows);
     let in_force = Weights::IN_FORCE;
     let fitted = fit(&training, &in_force);

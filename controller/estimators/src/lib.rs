@@ -12,6 +12,8 @@
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
+// Private modules here hold items that the crate takes as a whole.
+#![allow(unreachable_pub)]
 
 mod assemble;
 mod classify;

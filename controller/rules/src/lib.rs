@@ -58,6 +58,8 @@
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
+// Private modules here hold items that the crate takes as a whole.
+#![allow(unreachable_pub)]
 
 pub mod advice;
 pub mod bdp;

@@ -5,13 +5,13 @@ use crate::values::mac;
 use crate::{Error, ReportDestination};
 
 /// The multicast group of flooded frames (contract with the P4 program).
-pub const FLOOD_GROUP: u32 = 1;
+pub(crate) const FLOOD_GROUP: u32 = 1;
 
 /// Arguments of the action `set_destination` of the table `report_to`.
 ///
 /// # Errors
 /// The field of the destination that cannot be used.
-pub fn destination(d: &ReportDestination) -> Result<[(&'static str, u64); 7], Error> {
+pub(crate) fn destination(d: &ReportDestination) -> Result<[(&'static str, u64); 7], Error> {
     if d.source_port_bits > 4 {
         return Err(Error::value(
             "reports.source_port_bits",

@@ -12,7 +12,11 @@ use tonic::{Code, Status};
 ///
 /// # Errors
 /// An address that is neither; `example` is shown.
-pub fn endpoint(address: &mut String, example: &str, timeout: Duration) -> Result<Endpoint, Error> {
+pub(crate) fn endpoint(
+    address: &mut String,
+    example: &str,
+    timeout: Duration,
+) -> Result<Endpoint, Error> {
     if !address.contains("://") {
         *address = format!("http://{address}");
     }
@@ -24,7 +28,7 @@ pub fn endpoint(address: &mut String, example: &str, timeout: Duration) -> Resul
 }
 
 /// A call that failed, in words.
-pub fn call_error(address: &str, operation: &str, code: Code, message: &str) -> Error {
+pub(crate) fn call_error(address: &str, operation: &str, code: Code, message: &str) -> Error {
     let (address, message) = (address.to_owned(), message.to_owned());
     match code {
         Code::Unavailable => Error::Connect {
@@ -44,7 +48,7 @@ pub fn call_error(address: &str, operation: &str, code: Code, message: &str) -> 
 ///
 /// # Errors
 /// The call's own, or `DEADLINE_EXCEEDED`.
-pub async fn in_time<T>(
+pub(crate) async fn in_time<T>(
     address: &str,
     operation: &str,
     limit: Duration,
@@ -71,7 +75,12 @@ pub async fn in_time<T>(
 ///
 /// # Errors
 /// [`Error::ReadBack`].
-pub fn read_back(address: &str, port: u32, wanted: Limit, found: Limit) -> Result<Limit, Error> {
+pub(crate) fn read_back(
+    address: &str,
+    port: u32,
+    wanted: Limit,
+    found: Limit,
+) -> Result<Limit, Error> {
     if found == wanted {
         return Ok(found);
     }

@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 ///
 /// # Errors
 /// Values beyond 64 bits.
-pub fn number(bytes: &[u8]) -> Result<u64, String> {
+pub(crate) fn number(bytes: &[u8]) -> Result<u64, String> {
     bytes.iter().try_fold(0u64, |n, &b| {
         if n >> 56 != 0 {
             return Err(format!("{} bytes do not fit 64 bits", bytes.len()));
@@ -18,7 +18,7 @@ pub fn number(bytes: &[u8]) -> Result<u64, String> {
 }
 
 /// `aa:bb:cc:dd:ee:ff` (or with `-`) as a number.
-pub fn mac(text: &str, field: &str) -> Result<u64, Error> {
+pub(crate) fn mac(text: &str, field: &str) -> Result<u64, Error> {
     let parts: Vec<&str> = text.split([':', '-']).collect();
     let bad = || {
         Error::value(
@@ -36,7 +36,7 @@ pub fn mac(text: &str, field: &str) -> Result<u64, Error> {
 }
 
 /// `10.0.0.0/8` or one address, as value and mask.
-pub fn prefix(text: &str, field: &str) -> Result<(u64, u64), Error> {
+pub(crate) fn prefix(text: &str, field: &str) -> Result<(u64, u64), Error> {
     let bad = |why: &str| {
         Error::value(
             field,
@@ -57,7 +57,7 @@ pub fn prefix(text: &str, field: &str) -> Result<(u64, u64), Error> {
 
 /// An IPv4 or IPv6 prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AddressPrefix {
+pub(crate) struct AddressPrefix {
     /// Which of the two families.
     pub ipv6: bool,
     /// The bits that must match.
@@ -70,7 +70,7 @@ pub struct AddressPrefix {
 ///
 /// # Errors
 /// What is neither.
-pub fn address_prefix(text: &str, field: &str) -> Result<AddressPrefix, Error> {
+pub(crate) fn address_prefix(text: &str, field: &str) -> Result<AddressPrefix, Error> {
     let (address, length) = match text.split_once('/') {
         Some((a, l)) => (a, Some(l)),
         None => (text, None),

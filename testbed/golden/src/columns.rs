@@ -36,7 +36,7 @@ pub(crate) type Place = Option<usize>;
 
 impl<'a> Columns<'a> {
     /// Splits `bytes` into the columns that `directory` names with their lengths.
-    pub fn split(directory: &'a [(String, usize)], mut bytes: &'a [u8]) -> io::Result<Self> {
+    pub(crate) fn split(directory: &'a [(String, usize)], mut bytes: &'a [u8]) -> io::Result<Self> {
         let mut columns = Vec::with_capacity(directory.len());
         for (name, length) in directory {
             let (column, rest) = bytes
@@ -49,12 +49,12 @@ impl<'a> Columns<'a> {
     }
 
     /// Where a column is.
-    pub fn place(&self, name: &str) -> Place {
+    pub(crate) fn place(&self, name: &str) -> Place {
         self.columns.iter().position(|c| c.0 == name)
     }
 
     /// The next value of the column at a place.
-    pub fn next(&mut self, place: Place) -> io::Result<i64> {
+    pub(crate) fn next(&mut self, place: Place) -> io::Result<i64> {
         let column = place.and_then(|i| self.columns.get_mut(i));
         let (name, column) = column.ok_or_else(|| invalid("a column is missing"))?;
         column

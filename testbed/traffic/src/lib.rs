@@ -7,11 +7,11 @@
 //! many bytes were acknowledged. The order and size of the short flows depend
 //! on the seed alone.
 
-pub mod clock;
+mod clock;
 pub mod flow;
-pub mod netns;
-pub mod poisson;
-pub mod receiver;
+mod netns;
+mod poisson;
+mod receiver;
 pub mod run;
 pub mod socket;
 pub mod spec;

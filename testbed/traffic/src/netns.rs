@@ -12,7 +12,7 @@ const NAMED: &str = "/run/netns";
 
 /// Why a namespace could not be used.
 #[derive(Debug, thiserror::Error)]
-pub enum NetnsError {
+pub(crate) enum NetnsError {
     /// It cannot be opened.
     #[error(
         "cannot open network namespace {name} at {path}: {source}; create it first or correct `netns` in the spec"
@@ -31,7 +31,7 @@ pub enum NetnsError {
 }
 
 /// The file of a namespace: a name below `/run/netns`, or a path.
-pub fn path_of(name: &str) -> PathBuf {
+pub(crate) fn path_of(name: &str) -> PathBuf {
     if name.contains('/') {
         PathBuf::from(name)
     } else {
@@ -42,7 +42,7 @@ pub fn path_of(name: &str) -> PathBuf {
 /// Runs `make` with the calling thread in namespace `name` (`None`: where it
 /// is). A socket made by it stays in that namespace for good, so one thread can
 /// serve sockets of many namespaces.
-pub fn within<T>(name: Option<&str>, make: impl FnOnce() -> T) -> Result<T, NetnsError> {
+pub(crate) fn within<T>(name: Option<&str>, make: impl FnOnce() -> T) -> Result<T, NetnsError> {
     let Some(name) = name else {
         return Ok(make());
     };

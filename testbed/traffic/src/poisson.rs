@@ -10,7 +10,7 @@ use crate::spec::{Poisson, Size};
 /// The arrivals of one Poisson source: the same for the same seed and index,
 /// whatever the timing of the run.
 #[derive(Debug)]
-pub struct Arrivals {
+pub(crate) struct Arrivals {
     random: StdRng,
     gap: Exp<f64>,
     size: Size,
@@ -20,7 +20,7 @@ pub struct Arrivals {
 
 /// One short flow to come.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Arrival {
+pub(crate) struct Arrival {
     /// Since the start of the run.
     pub at_s: f64,
     pub bytes: u64,
@@ -29,7 +29,7 @@ pub struct Arrival {
 impl Arrivals {
     /// `index` tells apart the sources of one spec. `None` when the rate is no
     /// rate (a checked spec has none).
-    pub fn new(poisson: &Poisson, seed: u64, index: usize) -> Option<Self> {
+    pub(crate) fn new(poisson: &Poisson, seed: u64, index: usize) -> Option<Self> {
         // Odd multiplier: distinct streams for distinct indices.
         let own = seed ^ (index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         Some(Self {

@@ -20,7 +20,7 @@ const DISCARD_BYTES: usize = 256 * 1024;
 
 /// Counters of one listener, shared with its connections.
 #[derive(Debug, Default)]
-pub struct Counters {
+pub(crate) struct Counters {
     connections: AtomicU64,
     bytes: AtomicU64,
     errors: AtomicU64,
@@ -28,14 +28,14 @@ pub struct Counters {
 
 /// A listener that is bound; [`Bound::serve`] accepts.
 #[derive(Debug)]
-pub struct Bound {
+pub(crate) struct Bound {
     listener: TcpListener,
     counters: Arc<Counters>,
     name: String,
 }
 
 /// Binds inside the listener's namespace.
-pub fn bind(listener: &Listener) -> Result<Bound, String> {
+pub(crate) fn bind(listener: &Listener) -> Result<Bound, String> {
     let socket = netns::within(listener.netns.as_deref(), || {
         socket::listening(listener.address, listener.receive_buffer_bytes)
     })
@@ -51,22 +51,22 @@ pub fn bind(listener: &Listener) -> Result<Bound, String> {
 
 impl Bound {
     /// Its name in the spec.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
     /// Where it listens (the port is known even if 0 was asked for).
-    pub fn address(&self) -> io::Result<std::net::SocketAddr> {
+    pub(crate) fn address(&self) -> io::Result<std::net::SocketAddr> {
         self.listener.local_addr()
     }
 
     /// The counters, to be read at the end.
-    pub fn counters(&self) -> Arc<Counters> {
+    pub(crate) fn counters(&self) -> Arc<Counters> {
         Arc::clone(&self.counters)
     }
 
     /// Accepts for ever; a connection is served until its peer ends it.
-    pub async fn serve(self) {
+    pub(crate) async fn serve(self) {
         loop {
             match self.listener.accept().await {
                 Ok((stream, _)) => {
@@ -91,7 +91,7 @@ impl Bound {
 
 impl Counters {
     /// As written into the truth.
-    pub fn truth(&self, address: String) -> ListenerTruth {
+    pub(crate) fn truth(&self, address: String) -> ListenerTruth {
         ListenerTruth {
             address,
             connections: self.connections.load(Ordering::Relaxed),

@@ -10,7 +10,7 @@ use super::source::{Crate, ModulePath};
 const KNOWN: &[(&str, &[&str])] = &[];
 
 /// One line for each circle.
-pub fn problems(crates: &[Crate]) -> Vec<String> {
+pub(super) fn problems(crates: &[Crate]) -> Vec<String> {
     let mut problems = Vec::new();
     let mut seen = BTreeSet::new();
     for c in crates {

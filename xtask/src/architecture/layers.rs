@@ -74,7 +74,7 @@ const PROGRAMS: &[&str] = &[
 ];
 
 /// Files of library crates that read a clock all the same, and why.
-pub const CLOCKS: &[(&str, &str)] = &[
+pub(super) const CLOCKS: &[(&str, &str)] = &[
     (
         "collector/capture/src/writer/thread.rs",
         "the thread waits for rows and cuts files by real time",
@@ -98,7 +98,7 @@ pub const CLOCKS: &[(&str, &str)] = &[
 ];
 
 /// One line for each violation.
-pub fn problems(crates: &[Crate]) -> Vec<String> {
+pub(super) fn problems(crates: &[Crate]) -> Vec<String> {
     let mut problems = Vec::new();
     for c in crates {
         for (name, forbidden, why) in CRATES.iter().filter(|(name, ..)| *name == c.name) {

@@ -17,7 +17,7 @@ use std::path::Path;
 use anyhow::Result;
 
 /// Prints every violation; whether there is none.
-pub fn check(root: &Path) -> Result<bool> {
+pub(crate) fn check(root: &Path) -> Result<bool> {
     let problems = problems(root)?;
     for p in &problems {
         eprintln!("architecture: {p}");

@@ -11,16 +11,16 @@ use syn::visit::Visit;
 use syn::{Attribute, Item, UseTree, Visibility};
 
 /// Path of a module from the crate's root; empty for the root itself.
-pub type ModulePath = Vec<String>;
+pub(super) type ModulePath = Vec<String>;
 
-pub struct Crate {
+pub(super) struct Crate {
     pub name: String,
     /// Names of the packages under `[dependencies]`.
     pub dependencies: BTreeSet<String>,
     pub modules: BTreeMap<ModulePath, Module>,
 }
 
-pub struct Module {
+pub(super) struct Module {
     /// From the top of the repository.
     pub file: PathBuf,
     /// Names that this module brings into scope, and what they stand for.
@@ -32,7 +32,7 @@ pub struct Module {
 }
 
 /// Every member of the workspace at `root`.
-pub fn workspace(root: &Path) -> Result<Vec<Crate>> {
+pub(super) fn workspace(root: &Path) -> Result<Vec<Crate>> {
     let manifest = read_manifest(&root.join("Cargo.toml"))?;
     let members = manifest["workspace"]["members"]
         .as_array()

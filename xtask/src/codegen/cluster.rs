@@ -21,7 +21,7 @@ const ROLLUP: &str = "CREATE MATERIALIZED VIEW IF NOT EXISTS ";
 const VIEW: &str = "CREATE VIEW IF NOT EXISTS ";
 
 /// The schema for a cluster, made of the one for a single server.
-pub fn of(schema: &str) -> Result<String> {
+pub(super) fn of(schema: &str) -> Result<String> {
     let code: Vec<&str> = schema.lines().filter(|l| !l.starts_with("--")).collect();
     let mut out = HEAD.to_owned();
     for statement in code.join("\n").split(';').map(str::trim) {

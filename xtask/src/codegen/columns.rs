@@ -44,7 +44,7 @@ struct Column {
     meaning: String,
 }
 
-pub fn generate(root: &Path) -> Result<Vec<Generated>> {
+pub(super) fn generate(root: &Path) -> Result<Vec<Generated>> {
     let tables: toml::Table = toml::from_str(&read(&root.join(SOURCE))?).context(SOURCE)?;
     let mut named = Vec::new();
     for (name, table) in tables {

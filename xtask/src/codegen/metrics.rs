@@ -13,15 +13,16 @@ use super::Generated;
 
 const PAGE: &str = "docs/reference/metrics.md";
 
-pub fn generate(_: &Path) -> Result<Vec<Generated>> {
-    Ok(vec![
-        Generated::block(PAGE, "collector metrics", tables(&http::collector_docs())?),
-        Generated::block(
-            PAGE,
-            "clickhouse metrics",
-            tables(&http::clickhouse_docs())?,
-        ),
-    ])
+pub(super) fn generate(_: &Path) -> Result<Vec<Generated>> {
+    [
+        ("collector metrics", http::collector_docs()),
+        ("clickhouse metrics", http::clickhouse_docs()),
+        ("controller metrics", tidemark_controller::metrics::docs()),
+        ("switch metrics", tidemark_switch::metrics::docs()),
+    ]
+    .into_iter()
+    .map(|(block, docs)| Ok(Generated::block(PAGE, block, tables(&docs)?)))
+    .collect()
 }
 
 /// A table of the counters and one of the gauges.

@@ -32,7 +32,7 @@ const GENERATORS: &[(&str, Generator)] = &[
 ];
 
 /// One generated file, or one generated block of a file written by hand.
-pub struct Generated {
+pub(crate) struct Generated {
     /// Relative to the top of the repository.
     path: PathBuf,
     content: Content,
@@ -47,7 +47,7 @@ enum Content {
 
 impl Generated {
     /// The whole of a file.
-    pub fn file(path: impl Into<PathBuf>, text: String) -> Self {
+    pub(crate) fn file(path: impl Into<PathBuf>, text: String) -> Self {
         Self {
             path: path.into(),
             content: Content::File(text),
@@ -57,7 +57,7 @@ impl Generated {
     /// The lines between `<begin generated: NAME>` and `<end generated: NAME>`
     /// in a file written by hand. The markers stand in comments of the file's
     /// language.
-    pub fn block(path: impl Into<PathBuf>, name: &str, text: String) -> Self {
+    pub(crate) fn block(path: impl Into<PathBuf>, name: &str, text: String) -> Self {
         Self {
             path: path.into(),
             content: Content::Block {
@@ -69,7 +69,7 @@ impl Generated {
 }
 
 /// Writes every generated file that differs from what it should be.
-pub fn write(root: &Path) -> Result<bool> {
+pub(crate) fn write(root: &Path) -> Result<bool> {
     for (path, text, stale) in outputs(root)? {
         if stale {
             let to = root.join(&path);
@@ -85,7 +85,7 @@ pub fn write(root: &Path) -> Result<bool> {
 }
 
 /// Names every generated file that is stale; false if there is one.
-pub fn check(root: &Path) -> Result<bool> {
+pub(crate) fn check(root: &Path) -> Result<bool> {
     let mut fresh = true;
     for (path, _, stale) in outputs(root)? {
         if stale {
@@ -134,7 +134,7 @@ fn outputs(root: &Path) -> Result<Vec<(PathBuf, String, bool)>> {
 }
 
 /// A file of the repository as text.
-pub fn read(path: &Path) -> Result<String> {
+pub(crate) fn read(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 

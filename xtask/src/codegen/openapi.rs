@@ -13,7 +13,7 @@ const TYPES: &str = "controller/console/src/api/generated.ts";
 const REFERENCE: &str = "docs/reference/api.md";
 
 /// Makes the document, the types and the tables.
-pub fn generate(_: &Path) -> Result<Vec<Generated>> {
+pub(super) fn generate(_: &Path) -> Result<Vec<Generated>> {
     let document = tidemark_api::openapi::document();
     let json = serde_json::to_string_pretty(&document)? + "\n";
     Ok(vec![

@@ -22,16 +22,16 @@ const FILES: [&str; 6] = [
 ];
 
 /// Where generated Rust of the contract's protobuf goes.
-pub fn folder() -> PathBuf {
+pub(super) fn folder() -> PathBuf {
     Path::new(PROTO).join("src/generated")
 }
 
 /// Descriptors of all `.proto` files.
-pub fn descriptors(root: &Path) -> Result<FileDescriptorSet> {
+pub(super) fn descriptors(root: &Path) -> Result<FileDescriptorSet> {
     protox::compile(FILES, [root.join(PROTO)]).context("cannot compile the .proto files")
 }
 
-pub fn generate(root: &Path) -> Result<Vec<Generated>> {
+pub(super) fn generate(root: &Path) -> Result<Vec<Generated>> {
     let out = tempfile::tempdir()?;
     tonic_prost_build::configure()
         .out_dir(out.path())

@@ -73,7 +73,7 @@ struct Flag {
 /// A field and where it begins within its header or item.
 type Placed<'a> = (&'a Field, u32);
 
-pub fn generate(root: &Path) -> Result<Vec<Generated>> {
+pub(super) fn generate(root: &Path) -> Result<Vec<Generated>> {
     let report = Report::read(root)?;
     Ok(vec![
         Generated::file(CODEC, report.codec()?),
@@ -177,7 +177,7 @@ impl Report {
                 writeln!(s, "    /// {}.", f.meaning)?;
                 writeln!(
                     s,
-                    "    pub const {}: u8 = {:#04x};",
+                    "    pub(crate) const {}: u8 = {:#04x};",
                     upper(&f.name),
                     1 << (7 - at % 8)
                 )?;
@@ -202,16 +202,16 @@ impl Report {
                 let words = total_bits(&i.fields) / 32;
                 let unit = if words == 1 { "word" } else { "words" };
                 writeln!(s, "    /// `{}`: {words} {unit}.", fields.join("`, `"))?;
-                writeln!(s, "    pub const {}: u16 = {:#06x};", i.name, i.mask)?;
+                writeln!(s, "    pub(crate) const {}: u16 = {:#06x};", i.name, i.mask)?;
             }
             s += "}\n";
         }
         let (bits, words) = self.metadata_of("forwarded");
         s += "\n/// Tidemark's report of a packet that left: byte at which each field begins.\n";
         s += "pub(crate) mod forwarded {\n    /// `metadata_bits`.\n";
-        writeln!(s, "    pub const BITS: u16 = {bits:#06x};")?;
+        writeln!(s, "    pub(crate) const BITS: u16 = {bits:#06x};")?;
         s += "    /// Words of metadata.\n";
-        writeln!(s, "    pub const WORDS: u8 = {words};")?;
+        writeln!(s, "    pub(crate) const WORDS: u8 = {words};")?;
         let mut end = 0;
         for (_, f, at) in self.sent("forwarded") {
             end = at + f.bits;
@@ -219,11 +219,16 @@ impl Report {
                 && f.label.is_some()
             {
                 writeln!(s, "    /// {}.", capitalised(&f.meaning))?;
-                writeln!(s, "    pub const {}: usize = {};", upper(&f.name), at / 8)?;
+                writeln!(
+                    s,
+                    "    pub(crate) const {}: usize = {};",
+                    upper(&f.name),
+                    at / 8
+                )?;
             }
         }
         s += "    /// The inner packet.\n";
-        writeln!(s, "    pub const INNER: usize = {};\n}}", end / 8)?;
+        writeln!(s, "    pub(crate) const INNER: usize = {};\n}}", end / 8)?;
         Ok(s)
     }
 

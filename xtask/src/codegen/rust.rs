@@ -4,7 +4,7 @@
 use anyhow::{Context, Result};
 
 /// Rust source laid out for reading, below a line that says where it comes from.
-pub fn format(source: &str, from: &str) -> Result<String> {
+pub(super) fn format(source: &str, from: &str) -> Result<String> {
     let file = syn::parse_file(source).context("generated Rust does not parse")?;
     Ok(format!(
         "// SPDX-License-Identifier: Apache-2.0\n\

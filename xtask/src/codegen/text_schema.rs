@@ -34,7 +34,7 @@ impl Types {
     }
 }
 
-pub fn generate(root: &Path) -> Result<Vec<Generated>> {
+pub(super) fn generate(root: &Path) -> Result<Vec<Generated>> {
     let mut types = Types::default();
     for file in protobuf::descriptors(root)?.file {
         let scope = format!(".{}", file.package());
@@ -76,7 +76,7 @@ pub fn generate(root: &Path) -> Result<Vec<Generated>> {
     for (name, fields) in messages {
         writeln!(
             source,
-            "/// `{}`\npub static {}: Message = Message {{ name: {:?}, fields: &[{fields}] }};",
+            "/// `{}`\npub(super) static {}: Message = Message {{ name: {:?}, fields: &[{fields}] }};",
             &name[1..],
             ident(&name),
             &name[1..],
@@ -91,7 +91,7 @@ pub fn generate(root: &Path) -> Result<Vec<Generated>> {
         values.sort_unstable();
         writeln!(
             source,
-            "/// `{}`\npub const {}: &[(&str, i32)] = &{values:?};",
+            "/// `{}`\npub(super) const {}: &[(&str, i32)] = &{values:?};",
             &name[1..],
             ident(&name)
         )?;
@@ -141,4 +141,47 @@ fn ident(name: &str) -> String {
         before = c;
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prost::Message as _;
+    use prost_reflect::{DescriptorPool, DynamicMessage};
+    use std::fmt::Debug;
+    use tidemark_proto::p4::config::v1::P4Info;
+    use tidemark_proto::p4::v1::WriteRequest;
+    use tidemark_proto::text_format::{self, FromText};
+
+    /// The reader and prost-reflect's, on one text.
+    fn same<M: FromText + PartialEq + Debug>(pool: &DescriptorPool, name: &str, file: &str) {
+        let text = crate::codegen::read(&crate::root().join(file)).unwrap();
+        let descriptor = pool.get_message_by_name(name).unwrap();
+        let reflected = DynamicMessage::parse_text_format(descriptor, &text).unwrap();
+        let wire = reflected.encode_to_vec();
+        assert!(!wire.is_empty(), "{file} is empty");
+        let expected = M::decode(wire.as_slice()).unwrap();
+        assert_eq!(text_format::parse::<M>(&text).unwrap(), expected, "{file}");
+    }
+
+    /// Every text of the tree but the P4Info of Tofino's compiler: these have `Any`
+    /// in its expanded form, of messages whose definitions are not public.
+    #[test]
+    fn the_reader_agrees_with_reflection() {
+        let set = protobuf::descriptors(&crate::root()).unwrap();
+        let pool = DescriptorPool::from_file_descriptor_set(set).unwrap();
+        for file in [
+            "p4src/build/tidemark.p4info.txtpb",
+            "testbed/switch/p4runtime-server/tests/data/mixed.p4info.txtpb",
+            "testbed/switch/tidemark-switch/tests/data/entities/entities.p4info.txtpb",
+        ] {
+            same::<P4Info>(&pool, "p4.config.v1.P4Info", file);
+        }
+        for file in [
+            "testbed/switch/tidemark-switch/tests/data/entities/writes.txtpb",
+            "testbed/switch/tidemark-switch/tests/data/forward-and-report.txtpb",
+        ] {
+            same::<WriteRequest>(&pool, "p4.v1.WriteRequest", file);
+        }
+    }
 }

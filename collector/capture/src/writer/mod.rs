@@ -85,11 +85,11 @@ impl CaptureWriter {
             spare,
         })
     }
-
+    /// Directory of the capture.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
-
+    /// Counters since the start.
     pub fn stats(&self) -> WriterStats {
         self.stats.clone()
     }
@@ -99,6 +99,7 @@ impl CaptureWriter {
         &mut self.meta
     }
 
+    /// Takes a reported packet. One that finds no room is counted as lost.
     #[inline]
     pub fn postcard(&mut self, row: &PostcardRow) {
         if self.postcards.capacity() == 0 {
@@ -111,6 +112,7 @@ impl CaptureWriter {
         }
     }
 
+    /// Takes a sample; the same.
     #[inline]
     pub fn probe(&mut self, row: &ProbeRow) {
         self.probes.push(*row);
@@ -118,7 +120,7 @@ impl CaptureWriter {
             self.flush();
         }
     }
-
+    /// Takes an event; the same.
     pub fn event(&mut self, row: &EventRow) {
         if let Event::Host { host, name } = &row.event {
             // The samples before are of hosts with their names before.

@@ -10,6 +10,7 @@ pub struct WriterOptions {
     pub rotate_rows: usize,
     /// ... or after this time: what a kill can lose at most.
     pub rotate_after: Duration,
+    /// Level of the compression, 1 (fast) to 22 (small).
     pub zstd_level: i32,
     /// Wait for the writer instead of losing rows (imports).
     pub wait_when_full: bool,

@@ -13,7 +13,7 @@ use tidemark_rows::PostcardRow;
 
 /// What happens to an insert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub(crate) enum Fate {
     Normal,
     /// Stored, but killed before the answer.
     StoredNoAnswer,
@@ -26,7 +26,7 @@ pub enum Fate {
 }
 
 #[derive(Default)]
-pub struct State {
+pub(crate) struct State {
     /// Of the next inserts; normal after that.
     pub fates: VecDeque<Fate>,
     pub tokens: Vec<String>,
@@ -36,14 +36,14 @@ pub struct State {
     pub rollups: u64,
 }
 
-pub struct Server {
+pub(crate) struct Server {
     pub address: SocketAddr,
     pub state: Arc<Mutex<State>>,
     stop: Arc<AtomicBool>,
 }
 
 impl Server {
-    pub fn start(address: &str) -> Self {
+    pub(crate) fn start(address: &str) -> Self {
         let listener = TcpListener::bind(address).unwrap();
         let server = Self {
             address: listener.local_addr().unwrap(),
@@ -66,7 +66,7 @@ impl Server {
         server
     }
 
-    pub fn rows(&self) -> u64 {
+    pub(crate) fn rows(&self) -> u64 {
         self.state.lock().unwrap().stored.values().sum()
     }
 }
@@ -206,7 +206,7 @@ fn answer(
     (fate == Fate::Normal).then(|| (0, String::new()))
 }
 
-pub fn config(address: SocketAddr, spool: &Path) -> ClickHouseConfig {
+pub(crate) fn config(address: SocketAddr, spool: &Path) -> ClickHouseConfig {
     ClickHouseConfig {
         url: Some(format!("http://{address}")),
         spool_dir: Some(spool.to_path_buf()),
@@ -217,7 +217,7 @@ pub fn config(address: SocketAddr, spool: &Path) -> ClickHouseConfig {
     }
 }
 
-pub fn row(order: u64) -> PostcardRow {
+pub(crate) fn row(order: u64) -> PostcardRow {
     PostcardRow {
         order,
         rx_ns: 5_000_000 + order * 1000,
@@ -229,7 +229,7 @@ pub fn row(order: u64) -> PostcardRow {
 }
 
 /// Waits for something that happens soon, or fails.
-pub fn eventually(what: &str, mut f: impl FnMut() -> bool) {
+pub(crate) fn eventually(what: &str, mut f: impl FnMut() -> bool) {
     for _ in 0..3000 {
         if f() {
             return;

@@ -8,10 +8,10 @@ use std::net::IpAddr;
 use tcp_probe::{Event, Sample};
 use tidemark_pipeline::{Config, NodeConfig, PortConfig};
 
-pub const NODE: u32 = 10;
+pub(crate) const NODE: u32 = 10;
 /// One report of a switch with an inner packet of 40 bytes.
-pub const REPORT_BYTES: usize = 92;
-pub const MSS: u32 = 1448;
+pub(crate) const REPORT_BYTES: usize = 92;
+pub(crate) const MSS: u32 = 1448;
 /// 1538 bytes at 10 Gb/s.
 const SPACING_NS: u64 = 1230;
 const RTT_NS: u64 = 10_000_000;
@@ -19,7 +19,7 @@ const START_NS: u64 = 1_000_000_000_000;
 
 /// Packet `n` of all.
 #[derive(Clone, Copy)]
-pub struct Packet {
+pub(crate) struct Packet {
     pub n: u64,
     pub flow: u32,
     /// Number within its flow.
@@ -28,11 +28,11 @@ pub struct Packet {
     pub delay_ns: u64,
 }
 
-pub fn packet(n: u64, flows: u32) -> Packet {
+pub(crate) fn packet(n: u64, flows: u32) -> Packet {
     packet_at(n, flows, SPACING_NS)
 }
 
-pub fn packet_at(n: u64, flows: u32, spacing_ns: u64) -> Packet {
+pub(crate) fn packet_at(n: u64, flows: u32, spacing_ns: u64) -> Packet {
     let flows64 = u64::from(flows);
     let round = n / flows64;
     // Each round in another order than the numbers'; 7919 is prime.
@@ -50,7 +50,7 @@ pub fn packet_at(n: u64, flows: u32, spacing_ns: u64) -> Packet {
 }
 
 impl Packet {
-    pub fn egress_ns(&self) -> u64 {
+    pub(crate) fn egress_ns(&self) -> u64 {
         self.ingress_ns + self.delay_ns
     }
 
@@ -62,7 +62,7 @@ impl Packet {
 /// The bytes that all reports share. The inner packet: 1500 bytes of IP, of which
 /// 20 are its header and 32 TCP's (with timestamps), so that segment follows
 /// segment: what overlaps would count as sent again and be joined by time.
-pub fn template() -> Vec<u8> {
+pub(crate) fn template() -> Vec<u8> {
     let inner = [
         0x45, 0, 5, 0xdc, 0, 0, 0x40, 0, 0x3f, 6, 0, 0, 10, 0, 0, 1, 10, 1, 0, 2, 0x9c, 0x40, 0x13,
         0x89, 0, 0, 0, 1, 0, 0, 0, 1, 0x80, 0x10, 0x20, 0, 0, 0, 0, 0,
@@ -73,7 +73,7 @@ pub fn template() -> Vec<u8> {
 }
 
 /// Makes the report of a packet of the template.
-pub fn patch(report: &mut [u8], p: &Packet) {
+pub(crate) fn patch(report: &mut [u8], p: &Packet) {
     let sequence = 2u32 << 28 | (p.n as u32 & 0x3f_ffff);
     report[..4].copy_from_slice(&sequence.to_be_bytes());
     let occupancy = (p.delay_ns * 10 / 8) as u32;
@@ -85,7 +85,7 @@ pub fn patch(report: &mut [u8], p: &Packet) {
 }
 
 /// Makes a report one of another part of the node, which numbers by itself.
-pub fn set_part(report: &mut [u8], part: u32) {
+pub(crate) fn set_part(report: &mut [u8], part: u32) {
     let word = u32::from_be_bytes([report[0], report[1], report[2], report[3]]) | part << 22;
     report[..4].copy_from_slice(&word.to_be_bytes());
 }
@@ -94,7 +94,7 @@ fn source(flow: u32) -> u32 {
     0x0a00_0001 + flow
 }
 
-pub fn key(flow: u32) -> FlowKey {
+pub(crate) fn key(flow: u32) -> FlowKey {
     FlowKey {
         src: IpAddr::from(source(flow).to_be_bytes()),
         dst: IpAddr::from([10, 1, 0, 2]),
@@ -106,11 +106,11 @@ pub fn key(flow: u32) -> FlowKey {
 
 /// The sample on the ACK that follows packet `p`, if it is one that the
 /// receiver acknowledges: every second one of a flow.
-pub fn sample(p: &Packet, flows: u32) -> Option<Event> {
+pub(crate) fn sample(p: &Packet, flows: u32) -> Option<Event> {
     sample_at(p, flows, SPACING_NS, RTT_NS)
 }
 
-pub fn sample_at(p: &Packet, flows: u32, spacing_ns: u64, rtt_ns: u64) -> Option<Event> {
+pub(crate) fn sample_at(p: &Packet, flows: u32, spacing_ns: u64, rtt_ns: u64) -> Option<Event> {
     if p.segment.is_multiple_of(2) {
         return None;
     }
@@ -133,7 +133,7 @@ pub fn sample_at(p: &Packet, flows: u32, spacing_ns: u64, rtt_ns: u64) -> Option
 }
 
 /// All in memory, in the order of reception.
-pub struct Recorded {
+pub(crate) struct Recorded {
     pub reports: Vec<u8>,
     /// Reception of each report.
     pub rx_ns: Vec<u64>,
@@ -141,7 +141,7 @@ pub struct Recorded {
     pub samples: Vec<Event>,
 }
 
-pub fn recorded(flows: u32, reports: u64) -> Recorded {
+pub(crate) fn recorded(flows: u32, reports: u64) -> Recorded {
     let mut bytes = template().repeat(reports as usize);
     let mut rx_ns = Vec::new();
     let mut samples = Vec::new();
@@ -159,7 +159,7 @@ pub fn recorded(flows: u32, reports: u64) -> Recorded {
     }
 }
 
-pub fn config() -> Config {
+pub(crate) fn config() -> Config {
     let mut node = NodeConfig::default();
     node.ports.insert(
         1,

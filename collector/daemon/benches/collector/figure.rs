@@ -3,10 +3,10 @@
 
 use std::time::{Duration, Instant};
 
-pub const RUNS: usize = 5;
+pub(crate) const RUNS: usize = 5;
 
 /// One line of the table; values are items per second.
-pub struct Row {
+pub(crate) struct Row {
     pub what: &'static str,
     pub target: f64,
     pub value: f64,
@@ -19,7 +19,7 @@ pub struct Row {
 
 impl Row {
     /// Median of [`RUNS`] runs, each of which gives items per second.
-    pub fn median(what: &'static str, target: f64, mut run: impl FnMut() -> f64) -> Self {
+    pub(crate) fn median(what: &'static str, target: f64, mut run: impl FnMut() -> f64) -> Self {
         let mut values: Vec<f64> = (0..RUNS).map(|_| run()).collect();
         values.sort_by(f64::total_cmp);
         Self {
@@ -35,7 +35,7 @@ impl Row {
 
     /// The same for runs that also give CPU time per item in ns: that of the
     /// receiving and that of the sending side.
-    pub fn median_with_cpu(
+    pub(crate) fn median_with_cpu(
         what: &'static str,
         target: f64,
         mut run: impl FnMut() -> (f64, [f64; 2]),
@@ -55,14 +55,14 @@ impl Row {
         row
     }
 
-    pub fn head() {
+    pub(crate) fn head() {
         println!(
             "{:58} {:>8} {:>8} {:>17}",
             "millions per second, median of 5", "at least", "measured", "least to most"
         );
     }
 
-    pub fn print(&self) {
+    pub(crate) fn print(&self) {
         let m = |v: f64| format!("{:.2}", v / 1e6);
         let target = if self.target > 0.0 {
             m(self.target)
@@ -86,12 +86,12 @@ impl Row {
 }
 
 /// CPU time of all threads of this process.
-pub fn process_cpu() -> Duration {
+pub(crate) fn process_cpu() -> Duration {
     cpu(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
 /// CPU time of the calling thread.
-pub fn thread_cpu() -> Duration {
+pub(crate) fn thread_cpu() -> Duration {
     cpu(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
@@ -100,6 +100,7 @@ fn cpu(clock: libc::clockid_t) -> Duration {
         tv_sec: 0,
         tv_nsec: 0,
     };
+    // SAFETY: `time` outlives the call.
     unsafe { libc::clock_gettime(clock, &raw mut time) };
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
@@ -107,14 +108,15 @@ fn cpu(clock: libc::clockid_t) -> Duration {
 /// Items per second of CPU time of the whole process. Threads that take part
 /// must have been started after [`pin`], so that all share one core: two at once
 /// on the halves of one core would be charged for each other.
-pub fn per_core(items: u64, run: impl FnOnce()) -> f64 {
+pub(crate) fn per_core(items: u64, run: impl FnOnce()) -> f64 {
     let before = process_cpu();
     run();
     items as f64 / (process_cpu() - before).as_secs_f64()
 }
 
 /// Puts the calling thread, and those it starts from now on, on one core.
-pub fn pin(core: usize) {
+pub(crate) fn pin(core: usize) {
+    // SAFETY: zero is a valid, empty set; it outlives the call that reads it.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         libc::CPU_SET(core, &mut set);
@@ -123,7 +125,8 @@ pub fn pin(core: usize) {
 }
 
 /// Lets the calling thread use every core again.
-pub fn unpin() {
+pub(crate) fn unpin() {
+    // SAFETY: zero is a valid, empty set; it outlives the call that reads it.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         for core in 0..libc::CPU_SETSIZE as usize {
@@ -134,7 +137,7 @@ pub fn unpin() {
 }
 
 /// Waits for something, at most so long.
-pub fn wait(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
+pub(crate) fn wait(limit: Duration, mut done: impl FnMut() -> bool) -> bool {
     let end = Instant::now() + limit;
     while !done() {
         if Instant::now() >= end {

@@ -30,12 +30,12 @@ const RUN_TIME: Duration = Duration::from_millis(1000);
 const WINDOW: u64 = 16_384;
 /// Datagrams that the sender gives to the kernel at once.
 const TOGETHER: usize = 48;
-pub const RECEIVER_CORE: usize = 0;
+pub(crate) const RECEIVER_CORE: usize = 0;
 /// The first that sends.
 const SENDER_CORE: usize = 1;
 const MAX_SENDERS: libc::c_long = 2;
 
-pub fn coalesced() -> Row {
+pub(crate) fn coalesced() -> Row {
     Row::median_with_cpu(
         "loopback, GRO-able reports, whole path on one core",
         2e6,
@@ -43,7 +43,7 @@ pub fn coalesced() -> Row {
     )
 }
 
-pub fn single() -> Row {
+pub(crate) fn single() -> Row {
     Row::median_with_cpu(
         "loopback, single datagrams, whole path on one core",
         0.7e6,
@@ -51,7 +51,7 @@ pub fn single() -> Row {
     )
 }
 
-pub fn baseline() -> Row {
+pub(crate) fn baseline() -> Row {
     Row::median_with_cpu(
         "baseline: one recv, one line to a file, per report",
         0.0,
@@ -82,6 +82,7 @@ fn send(to: SocketAddr, coalesce: bool, done: impl Fn() -> u64 + Send + Sync + '
     let total = Arc::new(AtomicU64::new(0));
     let done = Arc::new(done);
     // Not those that this thread may use, which is one.
+    // SAFETY: takes no pointer.
     let cores = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
     let senders = if coalesce {
         1
@@ -124,7 +125,7 @@ fn send(to: SocketAddr, coalesce: bool, done: impl Fn() -> u64 + Send + Sync + '
 }
 
 /// Has the kernel cut what is sent into datagrams.
-pub fn data_segments(socket: &UdpSocket) {
+pub(crate) fn data_segments(socket: &UdpSocket) {
     set(
         socket,
         libc::SOL_UDP,
@@ -134,6 +135,7 @@ pub fn data_segments(socket: &UdpSocket) {
 }
 
 fn set(socket: &UdpSocket, level: libc::c_int, name: libc::c_int, value: libc::c_int) {
+    // SAFETY: the option is read from a `c_int` that outlives the call.
     let result = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),
@@ -158,6 +160,7 @@ fn send_each(socket: &UdpSocket, buffer: &mut [u8]) {
     let mut headers: Vec<libc::mmsghdr> = vectors
         .iter_mut()
         .map(|vector| {
+            // SAFETY: zero is a valid header: null pointers with lengths of 0.
             let mut header: libc::mmsghdr = unsafe { std::mem::zeroed() };
             header.msg_hdr.msg_iov = vector;
             header.msg_hdr.msg_iovlen = 1;
@@ -165,6 +168,7 @@ fn send_each(socket: &UdpSocket, buffer: &mut [u8]) {
         })
         .collect();
     let count = headers.len() as libc::c_uint;
+    // SAFETY: every header points to a vector, and this to a part of `buffer`.
     let sent = unsafe { libc::sendmmsg(socket.as_raw_fd(), headers.as_mut_ptr(), count, 0) };
     assert_eq!(sent, TOGETHER as libc::c_int);
 }

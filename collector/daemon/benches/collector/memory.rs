@@ -24,7 +24,7 @@ const SPACING_NS: u64 = 500;
 const RTT_NS: u64 = 100_000_000;
 const SECONDS: u64 = 6;
 
-pub fn at_ten_thousand_flows() {
+pub(crate) fn at_ten_thousand_flows() {
     if std::env::var_os(CHILD).is_some() {
         return child();
     }

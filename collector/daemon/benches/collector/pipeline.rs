@@ -13,7 +13,7 @@ use tidemark_proto::telemetry::Update;
 const FLOWS: u32 = 1000;
 const REPORTS: u64 = 1_000_000;
 
-pub fn decode() -> Row {
+pub(crate) fn decode() -> Row {
     let data = recorded(FLOWS, 200_000);
     Row::median("decode v2.0 reports from memory, per core", 30e6, || {
         const ROUNDS: u64 = 20;
@@ -84,7 +84,7 @@ fn feed<S: Sink>(pipeline: &mut Pipeline<S>, data: &Recorded) {
     pipeline.finish();
 }
 
-pub fn join() -> Row {
+pub(crate) fn join() -> Row {
     let data = recorded(FLOWS, REPORTS);
     Row::median(
         "decode, flow, join, intervals; 1000 flows, per core",
@@ -122,7 +122,7 @@ impl Sink for Store {
     fn update(&mut self, _: Update) {}
 }
 
-pub fn parquet() -> Row {
+pub(crate) fn parquet() -> Row {
     let data = recorded(FLOWS, REPORTS);
     let mut bytes = 0.0;
     let mut row = Row::median(

@@ -24,7 +24,7 @@ fn used(event: &Event) -> u64 {
     }
 }
 
-pub fn ring() -> Row {
+pub(crate) fn ring() -> Row {
     let mut layout = Layout::default();
     let format = |text| Format::parse(text).unwrap();
     layout
@@ -94,7 +94,7 @@ fn lines() -> Vec<String> {
         .collect()
 }
 
-pub fn text() -> Row {
+pub(crate) fn text() -> Row {
     let lines = lines();
     Row::median("tcp_probe text lines, per core", 3e6, || {
         per_core(ROUNDS * LINES as u64, || {
@@ -110,7 +110,7 @@ pub fn text() -> Row {
 }
 
 /// Splits into words and looks the fields up by name.
-pub fn text_naive() -> Row {
+pub(crate) fn text_naive() -> Row {
     let lines = lines();
     Row::median(
         "the same by splitting and looking up words, per core",

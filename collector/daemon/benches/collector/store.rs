@@ -6,7 +6,7 @@ use tidemark_collector::import::{ImportOptions, import};
 use tidemark_golden::{GOLDEN_RUNS, Run, shared_runs};
 
 /// Bytes of the files of a directory whose names begin so.
-pub fn size(dir: &Path, prefix: &str) -> u64 {
+pub(crate) fn size(dir: &Path, prefix: &str) -> u64 {
     std::fs::read_dir(dir)
         .unwrap()
         .map(Result::unwrap)
@@ -15,7 +15,7 @@ pub fn size(dir: &Path, prefix: &str) -> u64 {
         .sum()
 }
 
-pub fn bytes_per_postcard() {
+pub(crate) fn bytes_per_postcard() {
     let golden = tempfile::tempdir().unwrap();
     let runs = shared_runs("ns3").unwrap_or_else(|_| {
         let write = |name| {

@@ -38,7 +38,7 @@ pub(super) struct Buffer {
 }
 
 impl Buffer {
-    pub fn put(
+    pub(super) fn put(
         &mut self,
         events: &[Event],
         ring_lost: u64,
@@ -66,7 +66,7 @@ impl Buffer {
     }
 
     /// Forgets what has been taken.
-    pub fn acknowledged(&mut self, sequence: u64) {
+    pub(super) fn acknowledged(&mut self, sequence: u64) {
         while self.batches.front().is_some_and(|b| b.sequence <= sequence) {
             let events = self.batches.pop_front().map_or(0, |b| b.events.len());
             self.events -= events;

@@ -64,14 +64,14 @@ mod node_table {
     use std::collections::BTreeMap;
     use tidemark_pipeline::NodeConfig;
 
-    pub fn serialize<S: Serializer>(
+    pub(super) fn serialize<S: Serializer>(
         nodes: &BTreeMap<u32, NodeConfig>,
         s: S,
     ) -> Result<S::Ok, S::Error> {
         nodes.serialize(s)
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
         d: D,
     ) -> Result<BTreeMap<u32, NodeConfig>, D::Error> {
         let text: BTreeMap<String, NodeConfig> = BTreeMap::deserialize(d)?;

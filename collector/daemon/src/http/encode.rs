@@ -21,7 +21,7 @@ fn value(kind: Kind, number: Number, to: MetricEncoder<'_>) -> Result<(), fmt::E
 }
 
 /// Every metric of a struct.
-pub fn all(e: &mut DescriptorEncoder<'_>, metrics: &impl Metrics) -> Result<(), fmt::Error> {
+pub(super) fn all(e: &mut DescriptorEncoder<'_>, metrics: &impl Metrics) -> Result<(), fmt::Error> {
     let mut values: Vec<(&'static MetricDoc, Vec<Sample>)> = Vec::new();
     metrics.visit(&mut |doc, sample| match values.last_mut() {
         Some((last, samples)) if last.name == doc.name => samples.push(sample),
@@ -56,7 +56,7 @@ fn one(
 }
 
 /// A gauge per node and host.
-pub fn clocks(
+pub(super) fn clocks(
     e: &mut DescriptorEncoder<'_>,
     doc: &MetricDoc,
     clocks: &[ClockMapping],

@@ -13,7 +13,7 @@ use tidemark_metrics::{MetricDoc, Metrics, metrics};
 use tidemark_pipeline::Stats;
 
 /// Reads what is shown whenever it is asked.
-pub struct Exporter(pub Shown);
+pub(super) struct Exporter(pub Shown);
 
 impl fmt::Debug for Exporter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -21,7 +21,7 @@ const SAME_NS: i64 = 2_000_000_000;
 
 /// How the clocks of the two files stand to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Alignment {
+pub(super) enum Alignment {
     /// One clock, as far as can be seen.
     Same,
     /// The trace's clock is ahead of the pcap's by about so much.
@@ -32,7 +32,7 @@ pub enum Alignment {
 
 impl Alignment {
     /// What to add to a pcap's time to get the trace's.
-    pub fn trace_ahead_ns(self) -> i64 {
+    pub(super) fn trace_ahead_ns(self) -> i64 {
         match self {
             Self::Apart { trace_ahead_ns } => trace_ahead_ns,
             Self::Same | Self::Unknown => 0,
@@ -45,7 +45,7 @@ impl Alignment {
 ///
 /// # Errors
 /// When a file cannot be read.
-pub fn align(pcap: &Path, trace: &Path) -> Result<Alignment, ImportError> {
+pub(super) fn align(pcap: &Path, trace: &Path) -> Result<Alignment, ImportError> {
     let mut acked: FxHashMap<(FlowKey, u32), u64> = FxHashMap::default();
     let mut trace = Trace::open(Some(trace))?;
     for _ in 0..MAX_SAMPLES {

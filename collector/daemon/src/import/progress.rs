@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 const WIDTH: usize = 30;
 
 /// A bar on standard error that is renewed; nothing when that is no terminal.
-pub struct Progress {
+pub(super) struct Progress {
     shown: bool,
     next: Instant,
     started: Instant,
 }
 
 impl Progress {
-    pub fn new(wanted: bool) -> Self {
+    pub(super) fn new(wanted: bool) -> Self {
         let now = Instant::now();
         Self {
             shown: wanted && std::io::stderr().is_terminal(),
@@ -24,7 +24,7 @@ impl Progress {
     }
 
     /// `fraction`: the part of the pcap read, 0 to 1.
-    pub fn tick(&mut self, datagrams: u64, fraction: f64) {
+    pub(super) fn tick(&mut self, datagrams: u64, fraction: f64) {
         if self.shown && datagrams.is_multiple_of(4096) && Instant::now() >= self.next {
             self.next = Instant::now() + Duration::from_millis(200);
             self.print(datagrams, fraction);
@@ -40,7 +40,7 @@ impl Progress {
         );
     }
 
-    pub fn end(&self, datagrams: u64) {
+    pub(super) fn end(&self, datagrams: u64) {
         if self.shown {
             self.print(datagrams, 1.0);
             let _ = writeln!(std::io::stderr());

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use tcp_probe::Event;
 
 /// A trace file, event by event.
-pub struct Trace {
+pub(crate) struct Trace {
     path: PathBuf,
     input: Option<BufReader<Box<dyn Read>>>,
     line: Vec<u8>,
@@ -20,7 +20,7 @@ pub struct Trace {
 impl Trace {
     /// # Errors
     /// When the file cannot be read.
-    pub fn open(path: Option<&Path>) -> Result<Self, ImportError> {
+    pub(crate) fn open(path: Option<&Path>) -> Result<Self, ImportError> {
         let input = match path {
             Some(path) => Some(BufReader::with_capacity(1 << 18, open(path)?.0)),
             None => None,
@@ -80,7 +80,7 @@ impl Trace {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn until(&mut self, time_ns: u64) -> Result<Option<Event>, ImportError> {
+    pub(crate) fn until(&mut self, time_ns: u64) -> Result<Option<Event>, ImportError> {
         if self.next.as_ref().is_some_and(|e| e.time_ns() <= time_ns) {
             let event = self.next.take();
             self.advance()?;

@@ -10,7 +10,7 @@ use tidemark_clickhouse::{ClickHouseConfig, ClickHouseSink, Client, schema};
 
 /// What was done.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct LoadReport {
+pub(super) struct LoadReport {
     /// Name of the capture in the tables.
     pub capture: String,
     pub postcards: u64,
@@ -50,7 +50,7 @@ fn unix_minus_rx_ns(meta: &CaptureMeta, first_rx_ns: u64) -> i64 {
 /// # Errors
 /// When the capture cannot be read, or a running collector sent it to the same
 /// database already.
-pub fn load(dir: &Path, config: &ClickHouseConfig) -> Result<LoadReport> {
+pub(super) fn load(dir: &Path, config: &ClickHouseConfig) -> Result<LoadReport> {
     config.validate()?;
     let meta = CaptureMeta::read(dir)?;
     let client = Client::new(config)?;

@@ -10,7 +10,7 @@ use tidemark_capture::CaptureMeta;
 use tidemark_clickhouse::ClickHouseConfig;
 
 #[derive(Debug, Args)]
-pub struct LoadArgs {
+pub(crate) struct LoadArgs {
     /// Directory of the capture.
     capture: PathBuf,
     /// The server's HTTP interface.
@@ -43,7 +43,7 @@ pub struct LoadArgs {
 
 /// # Errors
 /// When the capture cannot be read, or rows did not get into the database.
-pub fn run(args: &LoadArgs) -> Result<()> {
+pub(crate) fn run(args: &LoadArgs) -> Result<()> {
     let spool_dir = match &args.spool_dir {
         Some(dir) => dir.clone(),
         None => {

@@ -8,7 +8,7 @@ use super::received::Received;
 /// One thread's counters, on cache lines of their own.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub struct ShardCounters {
+pub(super) struct ShardCounters {
     batches: AtomicU64,
     messages: AtomicU64,
     datagrams: AtomicU64,

@@ -60,6 +60,7 @@ fn wait_for(count: usize, seen: &Seen) {
 /// Sends `payload` cut into datagrams of `segment` bytes by the kernel.
 fn send_segmented(socket: &UdpSocket, payload: &[u8], segment: usize) {
     let value = segment as libc::c_int;
+    // SAFETY: the option is read from a `c_int` that outlives the call.
     let result = unsafe {
         libc::setsockopt(
             socket.as_raw_fd(),

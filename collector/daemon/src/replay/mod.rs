@@ -25,7 +25,7 @@ const SLACK: Duration = Duration::from_micros(50);
 
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("source").required(true)))]
-pub struct ReplayArgs {
+pub(crate) struct ReplayArgs {
     /// Reports of a pcap file (.gz allowed).
     #[arg(long, group = "source")]
     pcap: Option<PathBuf>,
@@ -54,7 +54,7 @@ pub struct ReplayArgs {
 
 /// What a replay has done.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct ReplayReport {
+pub(crate) struct ReplayReport {
     pub datagrams: u64,
     pub bytes: u64,
     pub events: u64,
@@ -122,7 +122,7 @@ impl Source {
 
 /// # Errors
 /// When something cannot be read, or nobody is there.
-pub fn run(args: &ReplayArgs) -> Result<()> {
+pub(crate) fn run(args: &ReplayArgs) -> Result<()> {
     let report = replay(args)?;
     if args.json {
         println!("{}", serde_json::to_string_pretty(&report)?);

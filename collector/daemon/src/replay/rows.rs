@@ -15,7 +15,7 @@ const TCP: u8 = 6;
 const UDP: u8 = 17;
 
 /// A capture, datagram by datagram.
-pub struct CaptureSource {
+pub(super) struct CaptureSource {
     rows: Merged,
     config: Config,
     flows: FxHashMap<u64, FlowKey>,
@@ -31,7 +31,7 @@ pub struct CaptureSource {
 impl CaptureSource {
     /// # Errors
     /// When the directory holds no capture.
-    pub fn open(dir: &Path) -> Result<Self, CaptureError> {
+    pub(super) fn open(dir: &Path) -> Result<Self, CaptureError> {
         Ok(Self {
             config: CaptureMeta::read(dir)?.config,
             rows: Merged::open(dir)?,
@@ -46,7 +46,7 @@ impl CaptureSource {
 
     /// # Errors
     /// When the capture cannot be read on.
-    pub fn next(&mut self) -> Result<Option<Item>, CaptureError> {
+    pub(super) fn next(&mut self) -> Result<Option<Item>, CaptureError> {
         loop {
             let row = match self.next.take() {
                 Some(row) => Some(row),
@@ -117,22 +117,17 @@ impl CaptureSource {
                 self.flows.insert(f.flow_id, f.key);
                 None
             }
-            tidemark_pipeline::Event::Retransmit {
-                flow_id, host_ns, ..
-            } => Some(Event::Retransmit(RetransmitEvent {
-                time_ns: host_ns,
-                flow: *self.flows.get(&flow_id)?,
+            tidemark_pipeline::Event::Retransmit(at) => Some(Event::Retransmit(RetransmitEvent {
+                time_ns: at.host_ns,
+                flow: *self.flows.get(&at.flow_id)?,
             })),
-            tidemark_pipeline::Event::CongestionState {
-                flow_id,
-                host_ns,
-                state,
-                ..
-            } => Some(Event::CongState(CongStateEvent {
-                time_ns: host_ns,
-                flow: *self.flows.get(&flow_id)?,
-                state,
-            })),
+            tidemark_pipeline::Event::CongestionState { at, state } => {
+                Some(Event::CongState(CongStateEvent {
+                    time_ns: at.host_ns,
+                    flow: *self.flows.get(&at.flow_id)?,
+                    state,
+                }))
+            }
             _ => None,
         }
     }

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-pub const BINARY: &str = env!("CARGO_BIN_EXE_tidemark-collector");
+pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_tidemark-collector");
 
 /// Ports that were free a moment ago.
-pub fn free_ports() -> (u16, u16, u16) {
+pub(crate) fn free_ports() -> (u16, u16, u16) {
     let tcp = || TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let (a, b) = (tcp(), tcp());
     let c = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -22,7 +22,7 @@ pub fn free_ports() -> (u16, u16, u16) {
     )
 }
 
-pub struct Collector {
+pub(crate) struct Collector {
     child: Child,
     pub grpc: u16,
     pub http: u16,
@@ -33,7 +33,7 @@ pub struct Collector {
 
 impl Collector {
     /// Starts one with a capture in `dir` and waits until it is ready.
-    pub fn start(dir: &Path) -> Self {
+    pub(crate) fn start(dir: &Path) -> Self {
         Self::start_with(
             dir,
             "[nodes.10]\nname = \"s\"\n[nodes.10.ports.1]\ncapacity_bps = 100000000\n",
@@ -41,12 +41,12 @@ impl Collector {
     }
 
     /// The same with settings of the test's own.
-    pub fn start_with(dir: &Path, settings: &str) -> Self {
+    pub(crate) fn start_with(dir: &Path, settings: &str) -> Self {
         Self::start_on(dir, free_ports(), settings)
     }
 
     /// The same on given ports: gRPC, HTTP, UDP.
-    pub fn start_on(dir: &Path, (grpc, http, udp): (u16, u16, u16), settings: &str) -> Self {
+    pub(crate) fn start_on(dir: &Path, (grpc, http, udp): (u16, u16, u16), settings: &str) -> Self {
         let config = dir.join("collector.toml");
         let capture = dir.join("capture");
         std::fs::write(
@@ -87,7 +87,7 @@ impl Collector {
         }
     }
 
-    pub fn get(&self, path: &str) -> String {
+    pub(crate) fn get(&self, path: &str) -> String {
         let mut s = TcpStream::connect((Ipv4Addr::LOCALHOST, self.http)).unwrap();
         write!(s, "GET {path} HTTP/1.0\r\nHost: x\r\n\r\n").unwrap();
         let mut answer = String::new();
@@ -97,12 +97,12 @@ impl Collector {
         body.to_owned()
     }
 
-    pub fn status(&self) -> serde_json::Value {
+    pub(crate) fn status(&self) -> serde_json::Value {
         serde_json::from_str(&self.get("/status")).unwrap()
     }
 
     /// Waits for something to show in the status.
-    pub fn wait(&self, what: &str, found: impl Fn(&serde_json::Value) -> bool) {
+    pub(crate) fn wait(&self, what: &str, found: impl Fn(&serde_json::Value) -> bool) {
         let end = Instant::now() + Duration::from_secs(60);
         while !found(&self.status()) {
             assert!(Instant::now() < end, "{what}: {}", self.status());
@@ -110,12 +110,12 @@ impl Collector {
         }
     }
 
-    pub fn signal(&self, signal: nix::sys::signal::Signal) {
+    pub(crate) fn signal(&self, signal: nix::sys::signal::Signal) {
         let pid = nix::unistd::Pid::from_raw(self.child.id() as i32);
         nix::sys::signal::kill(pid, signal).unwrap();
     }
 
-    pub fn wait_end(&mut self) -> ExitStatus {
+    pub(crate) fn wait_end(&mut self) -> ExitStatus {
         self.ended = true;
         self.child.wait().unwrap()
     }
@@ -131,7 +131,7 @@ impl Drop for Collector {
 }
 
 /// A v2.0 report as the P4 program sends it.
-pub fn report(sequence: u32, ingress_ns: u64, dropped: bool, tcp_seq: u32) -> Vec<u8> {
+pub(crate) fn report(sequence: u32, ingress_ns: u64, dropped: bool, tcp_seq: u32) -> Vec<u8> {
     let mut b = Vec::new();
     let word = |b: &mut Vec<u8>, w: u32| b.extend_from_slice(&w.to_be_bytes());
     word(

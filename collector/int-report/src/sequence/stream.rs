@@ -9,7 +9,10 @@ pub enum Outcome {
     /// The next number.
     InOrder,
     /// `lost` numbers were skipped (some may still arrive late).
-    Gap { lost: u32 },
+    Gap {
+        /// How many.
+        lost: u32,
+    },
     /// Arrived after a higher number; no longer counted as lost.
     Late,
     /// Seen before.
@@ -24,13 +27,17 @@ pub enum Outcome {
 /// `received = distinct + duplicates` with `stale` ones among the distinct.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
+    /// Datagrams received.
     pub received: u64,
     /// Numbers skipped and not arrived since.
     pub lost: u64,
     /// Arrived after a higher number.
     pub late: u64,
+    /// Datagrams that came again.
     pub duplicate: u64,
+    /// Datagrams too old to be told from repeated ones.
     pub stale: u64,
+    /// Times that the numbers began again.
     pub restarts: u64,
     /// Silences so long, at the rate before them, that the number may have
     /// wrapped wholly: `lost` may be short by multiples of its range.

@@ -11,14 +11,18 @@ use crate::header::StreamHeader;
 /// Scope of a sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StreamKey {
+    /// Address that the datagrams come from.
     pub exporter: IpAddr,
+    /// Node that they are of.
     pub node_id: u32,
+    /// Part of the node.
     pub hw_id: u8,
     /// A node that changes its report version starts a new numbering.
     pub sequence_bits: u8,
 }
 
 impl StreamKey {
+    /// The stream that a datagram with this header belongs to.
     #[must_use]
     pub fn new(exporter: IpAddr, header: &StreamHeader) -> Self {
         Self {
@@ -43,6 +47,7 @@ pub struct StreamTable {
 }
 
 impl StreamTable {
+    /// An empty table with room for `max_streams`.
     #[must_use]
     pub fn new(config: StreamConfig, max_streams: usize) -> Self {
         Self {

@@ -59,7 +59,7 @@ pub(crate) struct Accounting {
 }
 
 impl Accounting {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             nodes: Vec::new(),
             by_id: FxHashMap::default(),
@@ -70,22 +70,22 @@ impl Accounting {
     }
 
     /// All nodes seen, in the order of their indexes.
-    pub fn nodes(&self) -> &[Node] {
+    pub(crate) fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
     #[inline]
-    pub fn node(&self, node: u16) -> Option<&Node> {
+    pub(crate) fn node(&self, node: u16) -> Option<&Node> {
         self.nodes.get(usize::from(node))
     }
 
     #[inline]
-    pub fn node_mut(&mut self, node: u16) -> Option<&mut Node> {
+    pub(crate) fn node_mut(&mut self, node: u16) -> Option<&mut Node> {
         self.nodes.get_mut(usize::from(node))
     }
 
     /// Adds the totals of this layer.
-    pub fn add_to(&self, stats: &mut Stats) {
+    pub(crate) fn add_to(&self, stats: &mut Stats) {
         let streams = self.streams.total();
         stats.reports_lost = streams.lost;
         stats.reports_late = streams.late;
@@ -97,7 +97,7 @@ impl Accounting {
 
     /// Accounts for a report; `None` when it is counted and goes no further.
     #[inline(always)]
-    pub fn accept(
+    pub(crate) fn accept(
         &mut self,
         config: &Config,
         received: &Received<'_>,
@@ -147,7 +147,7 @@ impl Accounting {
     }
 
     /// The node's clock restarted.
-    pub fn restart(&mut self, node: u16, rx_ns: u64) {
+    pub(crate) fn restart(&mut self, node: u16, rx_ns: u64) {
         if let Some(node) = self.node_mut(node) {
             node.first_rx_ns = rx_ns;
             node.idle_mark_ns = 0;
@@ -187,7 +187,7 @@ impl Node {
     /// Whether a report tells of one packet at a queue: it is no summary of
     /// losses elsewhere and no drop for another reason.
     #[inline(always)]
-    pub fn is_of_queue(&mut self, packet: &Packet<'_>, stats: &mut Stats) -> bool {
+    pub(crate) fn is_of_queue(&mut self, packet: &Packet<'_>, stats: &mut Stats) -> bool {
         self.last_rx_ns = self.last_rx_ns.max(packet.rx_ns);
         let report = packet.report;
         if let Some(drops) = report.summary_drops {

@@ -27,7 +27,12 @@ pub(crate) struct Node {
 
 impl Node {
     /// `config`: `None` when the configuration does not name the node.
-    pub fn new(id: u32, config: Option<&NodeConfig>, max_clock_step_ms: u32, rx_ns: u64) -> Self {
+    pub(crate) fn new(
+        id: u32,
+        config: Option<&NodeConfig>,
+        max_clock_step_ms: u32,
+        rx_ns: u64,
+    ) -> Self {
         let configured = config.is_some();
         let config = config.cloned().unwrap_or_default();
         Self {
@@ -46,19 +51,19 @@ impl Node {
 
     /// Reports missing before the row at hand. They are told once.
     #[inline]
-    pub fn take_lost(&mut self) -> i32 {
+    pub(crate) fn take_lost(&mut self) -> i32 {
         std::mem::take(&mut self.lost_before)
     }
 
     /// Bytes of an occupancy or limit in the node's unit.
     #[inline]
-    pub fn depth_bytes(&self, depth: u32) -> u64 {
+    pub(crate) fn depth_bytes(&self, depth: u32) -> u64 {
         u64::from(depth) * self.depth_unit_bytes
     }
 
     /// Bytes beyond the IP length that a packet takes on the wire of a port.
     #[inline]
-    pub fn wire_overhead_bytes(&mut self, port: u32) -> u32 {
+    pub(crate) fn wire_overhead_bytes(&mut self, port: u32) -> u32 {
         if let Some((last, bytes)) = self.last_overhead
             && last == port
         {

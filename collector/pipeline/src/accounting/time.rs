@@ -47,7 +47,7 @@ pub(crate) struct NodeTime {
 }
 
 impl NodeTime {
-    pub fn new(config: &NodeConfig, max_clock_step_ms: u32) -> Self {
+    pub(crate) fn new(config: &NodeConfig, max_clock_step_ms: u32) -> Self {
         Self {
             mask: if config.time_bits >= 64 {
                 u64::MAX
@@ -66,7 +66,7 @@ impl NodeTime {
 
     /// Latest time seen, ns.
     #[inline]
-    pub fn max_ns(&self) -> u64 {
+    pub(crate) fn max_ns(&self) -> u64 {
         self.max_ns
     }
 
@@ -77,7 +77,7 @@ impl NodeTime {
     /// [`NodeTime::times_slow`]; a property test below holds both equal.
     /// Justified by the benchmark row "decode, flow, join, intervals".
     #[inline]
-    pub fn times(&mut self, report: &Report<'_>) -> Result<Times, TimeError> {
+    pub(crate) fn times(&mut self, report: &Report<'_>) -> Result<Times, TimeError> {
         if let (Some(ingress_ns), Some(egress_ns)) = (report.ingress_ts, report.egress_ts)
             && self.mask == u64::MAX
             && self.tick_ns == 1

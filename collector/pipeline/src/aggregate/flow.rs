@@ -9,7 +9,7 @@ use tidemark_proto::telemetry::{FlowInterval, ProbeInterval};
 /// the second for samples.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
-pub struct FlowTotals {
+pub(super) struct FlowTotals {
     flow_id: u64,
     ip_bytes: u64,
     wire_bytes: u64,
@@ -41,7 +41,7 @@ pub struct FlowTotals {
 const _: () = assert!(size_of::<FlowTotals>() == 128);
 
 impl FlowTotals {
-    pub fn new(flow_id: u64, port: u32) -> Self {
+    pub(super) fn new(flow_id: u64, port: u32) -> Self {
         Self {
             flow_id,
             port,
@@ -50,13 +50,13 @@ impl FlowTotals {
     }
 
     #[inline(always)]
-    pub fn is_of(&self, flow_id: u64, port: u32) -> bool {
+    pub(super) fn is_of(&self, flow_id: u64, port: u32) -> bool {
         self.flow_id == flow_id && self.port == port
     }
 
     /// A packet of the flow left, or was dropped, in this interval.
     #[inline]
-    pub fn packet(&mut self, row: &PostcardRow) {
+    pub(super) fn packet(&mut self, row: &PostcardRow) {
         if row.dropped {
             self.drops += 1;
         } else {
@@ -82,7 +82,7 @@ impl FlowTotals {
 
     /// A sample of the flow's sender fell into this interval.
     #[inline]
-    pub fn sample(&mut self, row: &ProbeRow) {
+    pub(super) fn sample(&mut self, row: &ProbeRow) {
         let inflight = row.snd_nxt.wrapping_sub(row.snd_una);
         let base = row.base_rtt_us;
         if self.samples == 0 {
@@ -113,7 +113,7 @@ impl FlowTotals {
     }
 
     /// The finished record.
-    pub fn record(&self, node_id: u32, span: Span) -> FlowInterval {
+    pub(super) fn record(&self, node_id: u32, span: Span) -> FlowInterval {
         FlowInterval {
             flow_id: self.flow_id,
             node_id,

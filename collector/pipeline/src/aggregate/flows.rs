@@ -16,7 +16,7 @@ const LEAST: usize = 64;
 
 /// Totals by flow and port, and an open hash table of their places.
 #[derive(Debug, Default)]
-pub struct Flows {
+pub(super) struct Flows {
     totals: Vec<FlowTotals>,
     /// Flow, port and place in `totals`, for the order of the records.
     order: Vec<(u64, u32, u32)>,
@@ -90,7 +90,7 @@ impl Flows {
 
     /// A packet of a flow left, or was dropped, in this interval.
     #[inline]
-    pub fn packet(&mut self, row: &PostcardRow) {
+    pub(super) fn packet(&mut self, row: &PostcardRow) {
         let i = self.place(row.flow_id, row.port);
         if let Some(totals) = self.totals.get_mut(i) {
             totals.packet(row);
@@ -104,7 +104,7 @@ impl Flows {
 
     /// A sample of a flow's sender fell into this interval.
     #[inline]
-    pub fn sample(&mut self, row: &ProbeRow) {
+    pub(super) fn sample(&mut self, row: &ProbeRow) {
         let i = self.place(row.flow_id, row.port);
         if let Some(totals) = self.totals.get_mut(i) {
             totals.sample(row);
@@ -113,7 +113,7 @@ impl Flows {
 
     /// Hands on the records in the order of flows and ports and forgets them; the
     /// memory stays.
-    pub fn drain(&mut self, node_id: u32, span: Span, to: &mut Vec<FlowInterval>) {
+    pub(super) fn drain(&mut self, node_id: u32, span: Span, to: &mut Vec<FlowInterval>) {
         to.reserve(self.totals.len());
         self.order.sort_unstable();
         for &(_, _, i) in &self.order {

@@ -10,7 +10,7 @@ const SPARE: u32 = 16;
 
 /// Counts of consecutive buckets.
 #[derive(Debug, Default)]
-pub struct Buckets {
+pub(super) struct Buckets {
     counts: Vec<u32>,
     /// Bucket of the first count.
     first: u32,
@@ -18,7 +18,7 @@ pub struct Buckets {
 
 impl Buckets {
     #[inline]
-    pub fn record(&mut self, value: u64) {
+    pub(super) fn record(&mut self, value: u64) {
         let bucket = bucket_of(value);
         if let Some(count) = self
             .counts
@@ -52,7 +52,7 @@ impl Buckets {
 
     /// The wire form, `None` when empty; empties the histogram and keeps its
     /// memory.
-    pub fn take(&mut self) -> Option<Histogram> {
+    pub(super) fn take(&mut self) -> Option<Histogram> {
         let mut histogram = Histogram::default();
         for (bucket, count) in (self.first..).zip(&mut self.counts) {
             if *count > 0 {

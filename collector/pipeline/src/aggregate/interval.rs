@@ -6,11 +6,11 @@ use super::link::LinkTotals;
 use tidemark_proto::telemetry::Drop;
 
 /// Number of an egress queue among those of its node.
-pub type LinkIndex = usize;
+pub(super) type LinkIndex = usize;
 
 /// Totals of one node over one interval.
 #[derive(Debug, Default)]
-pub struct Interval {
+pub(super) struct Interval {
     /// By [`LinkIndex`].
     pub links: Vec<Option<Box<LinkTotals>>>,
     pub flows: Flows,
@@ -20,7 +20,7 @@ pub struct Interval {
 impl Interval {
     /// Totals of an egress queue.
     #[inline]
-    pub fn link(&mut self, link: LinkIndex) -> &mut LinkTotals {
+    pub(super) fn link(&mut self, link: LinkIndex) -> &mut LinkTotals {
         if self.links.len() <= link {
             self.enlarge(link);
         }

@@ -7,7 +7,7 @@ use tidemark_proto::telemetry::LinkInterval;
 
 /// Running totals of a [`LinkInterval`].
 #[derive(Debug, Default)]
-pub struct LinkTotals {
+pub(super) struct LinkTotals {
     record: LinkInterval,
     occupancy: Buckets,
     delay: Buckets,
@@ -19,7 +19,7 @@ pub struct LinkTotals {
 impl LinkTotals {
     /// The packet came to the queue in this interval.
     #[inline(always)]
-    pub fn arrival(&mut self, row: &PostcardRow) {
+    pub(super) fn arrival(&mut self, row: &PostcardRow) {
         let r = &mut self.record;
         r.arrivals += 1;
         r.arrival_ip_bytes += u64::from(row.ip_bytes);
@@ -38,7 +38,7 @@ impl LinkTotals {
 
     /// The packet left the queue in this interval.
     #[inline(always)]
-    pub fn departure(&mut self, row: &PostcardRow) {
+    pub(super) fn departure(&mut self, row: &PostcardRow) {
         let r = &mut self.record;
         r.packets += 1;
         r.ip_bytes += u64::from(row.ip_bytes);
@@ -55,14 +55,14 @@ impl LinkTotals {
 
     /// Reports found missing (or found again) with a report of this interval.
     #[inline]
-    pub fn lost(&mut self, reports: i32) {
+    pub(super) fn lost(&mut self, reports: i32) {
         self.lost += i64::from(reports);
     }
 }
 
 /// An egress queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LinkKey {
+pub(super) struct LinkKey {
     pub node_id: u32,
     pub port: u32,
     pub queue: u8,
@@ -70,14 +70,14 @@ pub struct LinkKey {
 
 /// The time of one interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub(super) struct Span {
     pub start_ns: u64,
     pub duration_ns: u64,
 }
 
 /// What is carried from interval to interval.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct LinkState {
+pub(super) struct LinkState {
     limit_bytes: u64,
     sampling_shift: u32,
     /// Start of the first record given.
@@ -86,13 +86,13 @@ pub struct LinkState {
 
 impl LinkState {
     /// The node's clock restarted.
-    pub fn restart(&mut self) {
+    pub(super) fn restart(&mut self) {
         self.first_start_ns = None;
     }
 
     /// The finished record; `totals` is `None` when nothing came by, else it is
     /// emptied and can be used again.
-    pub fn record(
+    pub(super) fn record(
         &mut self,
         totals: Option<&mut LinkTotals>,
         key: LinkKey,

@@ -10,11 +10,11 @@ use tidemark_proto::telemetry::LinkInterval;
 const MAX_LINKS: usize = 4096;
 
 /// Port and queue of an egress queue.
-pub type PortQueue = (u32, u8);
+pub(super) type PortQueue = (u32, u8);
 
 /// What is carried from interval to interval for each egress queue.
 #[derive(Debug, Default)]
-pub struct Links {
+pub(super) struct Links {
     states: Vec<(PortQueue, LinkState)>,
     index: FxHashMap<PortQueue, LinkIndex>,
     /// In the order of ports and queues.
@@ -26,7 +26,7 @@ pub struct Links {
 impl Links {
     /// Index of an egress queue; `None` when there are too many.
     #[inline]
-    pub fn index(&mut self, key: PortQueue) -> Option<LinkIndex> {
+    pub(super) fn index(&mut self, key: PortQueue) -> Option<LinkIndex> {
         if let Some((last_key, last)) = self.last
             && last_key == key
         {
@@ -57,7 +57,7 @@ impl Links {
     }
 
     /// The node's clock restarted.
-    pub fn restart(&mut self) {
+    pub(super) fn restart(&mut self) {
         for (_, state) in &mut self.states {
             state.restart();
         }
@@ -65,7 +65,7 @@ impl Links {
 
     /// Adds the record of every queue for an interval, in the order of ports and
     /// queues.
-    pub fn records(
+    pub(super) fn records(
         &mut self,
         node_id: u32,
         span: Span,

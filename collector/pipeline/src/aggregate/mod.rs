@@ -131,21 +131,14 @@ impl Aggregator {
     pub fn event(&mut self, row: &EventRow) -> Option<Update> {
         match &row.event {
             Event::Flow(f) => self.gathered.flows.push(flow_info(f)),
-            Event::Retransmit {
-                flow_id, time_ns, ..
-            } => self.gathered.events.push(FlowEvent {
-                flow_id: *flow_id,
-                time_ns: *time_ns,
+            Event::Retransmit(at) => self.gathered.events.push(FlowEvent {
+                flow_id: at.flow_id,
+                time_ns: at.time_ns,
                 event: Some(flow_event::Event::Retransmit(Retransmit {})),
             }),
-            Event::CongestionState {
-                flow_id,
-                time_ns,
-                state,
-                ..
-            } => self.gathered.events.push(FlowEvent {
-                flow_id: *flow_id,
-                time_ns: *time_ns,
+            Event::CongestionState { at, state } => self.gathered.events.push(FlowEvent {
+                flow_id: at.flow_id,
+                time_ns: at.time_ns,
                 event: Some(flow_event::Event::CongestionState(CongestionState {
                     state: u32::from(*state),
                 })),

@@ -19,7 +19,7 @@ const MAX_DELAY_NS: u64 = 10_000_000_000;
 /// `agrees_with_plain_counting` holds both equal to counting into maps.
 /// Justified by the benchmark row "decode, flow, join, intervals".
 #[derive(Debug)]
-pub struct NodeIntervals {
+pub(super) struct NodeIntervals {
     node_id: u32,
     config: AggregateConfig,
     open: OpenIntervals,
@@ -36,7 +36,7 @@ pub struct NodeIntervals {
 }
 
 impl NodeIntervals {
-    pub fn new(node_id: u32, config: AggregateConfig) -> Self {
+    pub(super) fn new(node_id: u32, config: AggregateConfig) -> Self {
         Self {
             node_id,
             config,
@@ -51,12 +51,12 @@ impl NodeIntervals {
     }
 
     #[inline]
-    pub fn node_id(&self) -> u32 {
+    pub(super) fn node_id(&self) -> u32 {
         self.node_id
     }
 
     /// The node's clock restarted.
-    pub fn restart(&mut self) {
+    pub(super) fn restart(&mut self) {
         self.open.clear();
         self.max_ns = 0;
         self.window_moved();
@@ -92,7 +92,7 @@ impl NodeIntervals {
 
     /// Counts a packet.
     #[inline]
-    pub fn postcard(&mut self, row: &PostcardRow, outside: &mut OutOfWindow) {
+    pub(super) fn postcard(&mut self, row: &PostcardRow, outside: &mut OutOfWindow) {
         let Some(link) = self.links.index((row.port, row.queue)) else {
             outside.links_refused += 1;
             return;
@@ -172,7 +172,7 @@ impl NodeIntervals {
 
     /// Counts a sample.
     #[inline]
-    pub fn probe(&mut self, row: &ProbeRow, outside: &mut OutOfWindow) {
+    pub(super) fn probe(&mut self, row: &ProbeRow, outside: &mut OutOfWindow) {
         if self.open.is_empty() {
             return;
         }
@@ -191,7 +191,7 @@ impl NodeIntervals {
 
     /// Up to where intervals can be closed, once that is worth an update.
     #[inline]
-    pub fn due(&self) -> Option<u64> {
+    pub(super) fn due(&self) -> Option<u64> {
         if self.max_ns < self.due_ns {
             return None;
         }
@@ -199,7 +199,7 @@ impl NodeIntervals {
     }
 
     /// Closes the intervals that end by `to_ns`; false when there is none.
-    pub fn close(&mut self, to_ns: u64, update: &mut Update) -> bool {
+    pub(super) fn close(&mut self, to_ns: u64, update: &mut Update) -> bool {
         let (links, node_id) = (&mut self.links, self.node_id);
         let closed = self.open.close(to_ns, |span, interval| {
             links.records(node_id, span, interval, &mut update.link_intervals);
@@ -216,7 +216,7 @@ impl NodeIntervals {
     }
 
     /// Closes all intervals that hold anything.
-    pub fn end(&mut self, update: &mut Update) -> bool {
+    pub(super) fn end(&mut self, update: &mut Update) -> bool {
         match self.open.end_ns() {
             Some(end_ns) => self.close(end_ns, update),
             None => false,

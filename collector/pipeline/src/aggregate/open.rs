@@ -16,7 +16,7 @@ const MAX_SPARE: usize = 64;
 
 /// Consecutive intervals, by the number of the interval (time / length).
 #[derive(Debug)]
-pub struct OpenIntervals {
+pub(super) struct OpenIntervals {
     interval_ns: u64,
     /// Number of the oldest open interval; `None` before the first row.
     base: Option<u64>,
@@ -29,7 +29,7 @@ pub struct OpenIntervals {
 
 /// An interval that was looked up, to be used while times fall into it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct CachedInterval {
+pub(super) struct CachedInterval {
     start_ns: u64,
     /// 0 when none was looked up, or `offset` is no longer right.
     end_ns: u64,
@@ -40,20 +40,20 @@ pub struct CachedInterval {
 impl CachedInterval {
     /// Whether a time falls into it.
     #[inline(always)]
-    pub fn has(&self, time_ns: u64) -> bool {
+    pub(super) fn has(&self, time_ns: u64) -> bool {
         (self.start_ns..self.end_ns).contains(&time_ns)
     }
 }
 
 /// Where an interval is, and whether the open ones moved for it.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub(super) struct Place {
     pub offset: usize,
     pub moved: bool,
 }
 
 impl OpenIntervals {
-    pub fn new(config: &AggregateConfig) -> Self {
+    pub(super) fn new(config: &AggregateConfig) -> Self {
         Self {
             interval_ns: config.interval_ns,
             base: None,
@@ -64,48 +64,48 @@ impl OpenIntervals {
     }
 
     /// Forgets all intervals: the node's clock restarted.
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.base = None;
         self.closing = false;
         self.intervals.clear();
     }
 
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.base.is_none()
     }
 
     /// Start of the oldest open interval, ns.
-    pub fn start_ns(&self) -> Option<u64> {
+    pub(super) fn start_ns(&self) -> Option<u64> {
         Some(self.base? * self.interval_ns)
     }
 
     /// End of the youngest open interval, ns.
-    pub fn end_ns(&self) -> Option<u64> {
+    pub(super) fn end_ns(&self) -> Option<u64> {
         let end = self.base? + self.intervals.len() as u64;
         Some(end.saturating_mul(self.interval_ns))
     }
 
     /// Number of the interval that a time falls into.
     #[inline]
-    pub fn number(&self, time_ns: u64) -> u64 {
+    pub(super) fn number(&self, time_ns: u64) -> u64 {
         time_ns.min(MAX_TIME_NS) / self.interval_ns
     }
 
     #[inline]
-    pub fn get_mut(&mut self, offset: usize) -> Option<&mut Interval> {
+    pub(super) fn get_mut(&mut self, offset: usize) -> Option<&mut Interval> {
         self.intervals.get_mut(offset)
     }
 
     /// Whether the interval of a number is at `offset`. It is elsewhere when the
     /// number is out of the window.
     #[inline]
-    pub fn is_at(&self, number: u64, offset: usize) -> bool {
+    pub(super) fn is_at(&self, number: u64, offset: usize) -> bool {
         self.base.is_some_and(|b| b + offset as u64 == number)
     }
 
     /// What to remember of a lookup; nothing unless the interval is where its
     /// number belongs.
-    pub fn cached(&self, number: u64, offset: usize) -> CachedInterval {
+    pub(super) fn cached(&self, number: u64, offset: usize) -> CachedInterval {
         if !self.is_at(number, offset) {
             return CachedInterval::default();
         }
@@ -119,7 +119,7 @@ impl OpenIntervals {
 
     /// Place of an interval among the open ones.
     #[inline]
-    pub fn place(&mut self, number: u64, outside: &mut OutOfWindow) -> Place {
+    pub(super) fn place(&mut self, number: u64, outside: &mut OutOfWindow) -> Place {
         if let Some(offset) = self.base.and_then(|base| number.checked_sub(base))
             && offset < self.intervals.len() as u64
         {
@@ -169,7 +169,11 @@ impl OpenIntervals {
 
     /// Closes the intervals that end by `to_ns`, oldest first; `take` gets each.
     /// Returns the start of the oldest open one, `None` when nothing closed.
-    pub fn close(&mut self, to_ns: u64, mut take: impl FnMut(Span, &mut Interval)) -> Option<u64> {
+    pub(super) fn close(
+        &mut self,
+        to_ns: u64,
+        mut take: impl FnMut(Span, &mut Interval),
+    ) -> Option<u64> {
         let base = self.base?;
         // A watermark far beyond the data must not make endless empty records.
         let end = self.number(to_ns).min(base.saturating_add(self.max_open()));

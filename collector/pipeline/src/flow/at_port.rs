@@ -85,7 +85,7 @@ fn forget_waiting(list: &mut Ring<Waiting>, first_position: u64) {
 }
 
 impl FlowAtPort {
-    pub fn new(node: u16, port: u32) -> Self {
+    pub(crate) fn new(node: u16, port: u32) -> Self {
         Self {
             node,
             port,
@@ -102,14 +102,14 @@ impl FlowAtPort {
 
     /// The SYN's queueing delay starts the smoothing, as the SYN's RTT starts
     /// the kernel's.
-    pub fn syn(&mut self, delay_ns: u64) {
+    pub(crate) fn syn(&mut self, delay_ns: u64) {
         self.smoothed_delay_ns = delay_ns as f64;
         self.delays = WARM_UP_SAMPLES;
     }
 
     /// Notes that a segment `[seq, end)` came to the switch at `ingress_ns`.
     #[inline]
-    pub fn arrival(&mut self, seq: u64, end: u64, ingress_ns: u64) -> Arrival {
+    pub(crate) fn arrival(&mut self, seq: u64, end: u64, ingress_ns: u64) -> Arrival {
         let max_end = self.max_end;
         if seq >= max_end {
             if seq > max_end && max_end > 0 {
@@ -166,7 +166,7 @@ impl FlowAtPort {
     /// `snd_nxt`, one that does not. Packets before `first_position` have been
     /// handed on.
     #[inline]
-    pub fn remember(&mut self, segment: Segment, first_position: u64) {
+    pub(crate) fn remember(&mut self, segment: Segment, first_position: u64) {
         if !self.wait_time.is_empty() {
             forget_waiting(&mut self.wait_time, first_position);
         }
@@ -192,7 +192,7 @@ impl FlowAtPort {
 
     /// The next segment that a sample with `snd_nxt` shows; it waits no more.
     #[inline(always)]
-    pub fn shown(&mut self, snd_nxt: u64) -> Option<Segment> {
+    pub(crate) fn shown(&mut self, snd_nxt: u64) -> Option<Segment> {
         let segment = self.segments.get(self.first_waiting)?;
         if segment.seq >= snd_nxt {
             return None;
@@ -202,14 +202,14 @@ impl FlowAtPort {
     }
 
     /// Puts a packet among those that wait for a sample after a time.
-    pub fn wait_for_time(&mut self, waiting: Waiting, first_position: u64) {
+    pub(crate) fn wait_for_time(&mut self, waiting: Waiting, first_position: u64) {
         forget_waiting(&mut self.wait_time, first_position);
         self.wait_time.push_back(waiting);
     }
 
     /// Prefetches where the next packet is noted.
     #[inline]
-    pub fn prefetch_newest(&self) {
+    pub(crate) fn prefetch_newest(&self) {
         prefetch::end(self.segments.back());
     }
 
@@ -217,14 +217,14 @@ impl FlowAtPort {
     /// acknowledges and two it shows, each with the one after, which ends the
     /// search.
     #[inline]
-    pub fn prefetch_oldest(&self) {
+    pub(crate) fn prefetch_oldest(&self) {
         self.segments.prefetch(self.segments.first());
         self.segments.prefetch(self.first_waiting);
     }
 
     /// Positions of the two packets that wait longest.
     #[inline]
-    pub fn oldest_waiting(&self) -> [Option<u64>; 2] {
+    pub(crate) fn oldest_waiting(&self) -> [Option<u64>; 2] {
         let position = |at| self.segments.get(at).map(Segment::position);
         [
             position(self.first_waiting),
@@ -234,19 +234,19 @@ impl FlowAtPort {
 
     /// Segments that await their acknowledgement.
     #[cfg(test)]
-    pub fn remembered(&self) -> usize {
+    pub(crate) fn remembered(&self) -> usize {
         self.segments.len()
     }
 
     /// A loss or retransmission: the two smoothed values part for a while.
     #[inline]
-    pub fn disturbed(&mut self) {
+    pub(crate) fn disturbed(&mut self) {
         self.settle = SETTLE_SAMPLES;
     }
 
     /// Follows an acknowledgement from `before` to `una`.
     #[inline]
-    pub fn acked(&mut self, before: u64, una: u64) -> Option<Acked> {
+    pub(crate) fn acked(&mut self, before: u64, una: u64) -> Option<Acked> {
         let mut oldest = None;
         let mut result: Option<Acked> = None;
         while let Some(s) = self.segments.front() {
@@ -281,7 +281,7 @@ impl FlowAtPort {
     /// Smoothed RTT less the equally smoothed queueing delay at this port, in
     /// us; 0 while the two do not yet agree.
     #[inline]
-    pub fn base_rtt_us(&self, srtt_us: u32) -> u32 {
+    pub(crate) fn base_rtt_us(&self, srtt_us: u32) -> u32 {
         if self.delays <= WARM_UP_SAMPLES || self.settle > 0 || srtt_us == 0 {
             return 0;
         }

@@ -23,18 +23,18 @@ fn fold(a: u64, b: u64) -> u64 {
 impl PackedKey {
     /// True when equal words prove equal five-tuples.
     #[inline]
-    pub fn is_whole(self) -> bool {
+    pub(crate) fn is_whole(self) -> bool {
         self.1 != DIGEST
     }
 
     /// Key of a report on the fast path, without building the five-tuple.
     #[inline(always)]
-    pub fn of_fast_path(report: &FastPath<'_>) -> Self {
+    pub(crate) fn of_fast_path(report: &FastPath<'_>) -> Self {
         Self(report.addresses(), u64::from(report.ports()) << 8 | 6)
     }
 
     #[inline]
-    pub fn of(key: &FlowKey) -> Self {
+    pub(crate) fn of(key: &FlowKey) -> Self {
         let ports =
             u64::from(key.src_port) << 24 | u64::from(key.dst_port) << 8 | u64::from(key.protocol);
         if let (IpAddr::V4(src), IpAddr::V4(dst)) = (key.src, key.dst) {
@@ -92,7 +92,7 @@ impl Index {
 
     /// The first slot with the key's hash for which `is` holds.
     #[inline]
-    pub fn find(&self, key: PackedKey, is: impl Fn(u32) -> bool) -> Option<u32> {
+    pub(super) fn find(&self, key: PackedKey, is: impl Fn(u32) -> bool) -> Option<u32> {
         let hash = self.hash(key);
         let mask = self.places.len() - 1;
         let mut at = hash as usize & mask;
@@ -112,7 +112,7 @@ impl Index {
     }
 
     /// Adds a flow that is not there yet.
-    pub fn insert(&mut self, key: PackedKey, slot: u32) {
+    pub(super) fn insert(&mut self, key: PackedKey, slot: u32) {
         if self.places.len() < 2 * (self.used + 1) {
             let length = self.places.len() * 2;
             let old = std::mem::replace(&mut self.places, vec![0; length]);
@@ -137,7 +137,7 @@ impl Index {
     }
 
     /// Removes a flow; those after it move up.
-    pub fn remove(&mut self, key: PackedKey, slot: u32) {
+    pub(super) fn remove(&mut self, key: PackedKey, slot: u32) {
         let gone = u64::from(self.hash(key)) << 32 | (u64::from(slot) + 1);
         let mask = self.places.len() - 1;
         let mut hole = (gone >> 32) as usize & mask;

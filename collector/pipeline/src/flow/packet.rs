@@ -11,7 +11,7 @@ impl FlowTable {
     /// Finds or makes the flow of a packet, which learns from it. Returns its
     /// slot, and whether there is something to announce of it.
     #[inline(always)]
-    pub fn packet(&mut self, packet: &Packet<'_>, stats: &mut Stats) -> (u32, bool) {
+    pub(crate) fn packet(&mut self, packet: &Packet<'_>, stats: &mut Stats) -> (u32, bool) {
         let inner = packet.inner;
         let ingress_ns = packet.times.ingress_ns;
         let is_tcp = inner.protocol == TCP && !inner.fragment;

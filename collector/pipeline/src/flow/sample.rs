@@ -33,7 +33,7 @@ pub(crate) struct SampleBefore {
 impl FlowTable {
     /// Gives a sample to its flow; `None` when it is counted and of no use.
     #[inline(always)]
-    pub fn sample(
+    pub(crate) fn sample(
         &mut self,
         host: u16,
         s: &Sample,

@@ -26,7 +26,7 @@ impl Segment {
     /// A segment that came at `ingress_ns` and whose packet is at `position` of
     /// the queue.
     #[inline]
-    pub fn new(seq: u64, end: u64, ingress_ns: u64, position: u64) -> Self {
+    pub(crate) fn new(seq: u64, end: u64, ingress_ns: u64, position: u64) -> Self {
         Self {
             seq,
             time_ns: ingress_ns,
@@ -38,7 +38,7 @@ impl Segment {
 
     /// The same after it left at `egress_ns`.
     #[inline]
-    pub fn left(self, egress_ns: u64) -> Self {
+    pub(crate) fn left(self, egress_ns: u64) -> Self {
         let delay_ns = egress_ns.saturating_sub(self.time_ns).min(MAX_DELAY_NS);
         Self {
             time_ns: egress_ns,
@@ -50,7 +50,7 @@ impl Segment {
 
     /// The same, waiting for a sample or not.
     #[inline]
-    pub fn waiting(self, waits: bool) -> Self {
+    pub(crate) fn waiting(self, waits: bool) -> Self {
         Self {
             place: self.place | (u64::from(waits) * WAITS),
             ..self
@@ -59,40 +59,40 @@ impl Segment {
 
     /// It was put in waiting for a sample.
     #[inline]
-    pub fn waits(&self) -> bool {
+    pub(crate) fn waits(&self) -> bool {
         self.place & WAITS != 0
     }
 
     /// It left towards the receiver, which acknowledges it.
     #[inline]
-    pub fn passed(&self) -> bool {
+    pub(crate) fn passed(&self) -> bool {
         self.place & PASSED != 0
     }
 
     #[inline]
-    pub fn position(&self) -> u64 {
+    pub(crate) fn position(&self) -> u64 {
         self.place >> 2
     }
 
     #[inline]
-    pub fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.seq.saturating_add(self.length_delay & MAX_LENGTH)
     }
 
     #[inline]
-    pub fn delay_ns(&self) -> u64 {
+    pub(crate) fn delay_ns(&self) -> u64 {
         self.length_delay >> LENGTH_BITS
     }
 
     /// When it left, of those that passed.
     #[inline]
-    pub fn egress_ns(&self) -> u64 {
+    pub(crate) fn egress_ns(&self) -> u64 {
         self.time_ns
     }
 
     /// When it came; of those that took more than three days, later.
     #[inline]
-    pub fn ingress_ns(&self) -> u64 {
+    pub(crate) fn ingress_ns(&self) -> u64 {
         self.time_ns - self.delay_ns()
     }
 }

@@ -80,7 +80,7 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    pub fn new(key: FlowKey, id: u64, rx_ns: u64, node: u16, time_ns: u64) -> Self {
+    pub(crate) fn new(key: FlowKey, id: u64, rx_ns: u64, node: u16, time_ns: u64) -> Self {
         Self {
             packed: PackedKey::of(&key),
             key,
@@ -107,20 +107,20 @@ impl Flow {
     }
 
     /// Remembers a SYN.
-    pub fn set_syn(&mut self, syn: Syn) {
+    pub(crate) fn set_syn(&mut self, syn: Syn) {
         self.syn = Some(syn);
         self.awaits_answer = self.handshake_rtt_ns == 0;
     }
 
     /// A SYN has passed and its round trip is not known.
     #[inline]
-    pub fn awaits_answer(&self) -> bool {
+    pub(crate) fn awaits_answer(&self) -> bool {
         self.awaits_answer
     }
 
     /// A sequence number without its wraps.
     #[inline]
-    pub fn unwrap(&mut self, seq: u32) -> u64 {
+    pub(crate) fn unwrap(&mut self, seq: u32) -> u64 {
         let reference = self.reference;
         if reference == 0 {
             // Room below for numbers before the first one seen.
@@ -136,7 +136,7 @@ impl Flow {
 
     /// Index in `ports` of the flow's state at a port, made when new.
     #[inline(always)]
-    pub fn port_index(&mut self, node: u16, port: u32) -> usize {
+    pub(crate) fn port_index(&mut self, node: u16, port: u32) -> usize {
         let is_it = |p: &FlowAtPort| p.node == node && p.port == port;
         match self.ports.iter().position(is_it) {
             Some(i) => i,
@@ -152,20 +152,20 @@ impl Flow {
 
     /// Asks for the place of the next sample.
     #[inline]
-    pub fn prefetch_samples(&self) {
+    pub(crate) fn prefetch_samples(&self) {
         prefetch::end(self.samples.back());
     }
 
     /// The newest sample.
     #[inline]
-    pub fn last_sample(&self) -> Option<&SampleState> {
+    pub(crate) fn last_sample(&self) -> Option<&SampleState> {
         self.has_sample.then_some(&self.last)
     }
 
     /// Remembers a sample; `snd_nxt` is raised to the highest before, which
     /// keeps the search by sequence number valid.
     #[inline]
-    pub fn remember(&mut self, mut sample: SampleState) -> SampleState {
+    pub(crate) fn remember(&mut self, mut sample: SampleState) -> SampleState {
         if let Some(last) = self.last_sample() {
             sample.snd_nxt = sample.snd_nxt.max(last.snd_nxt);
             sample.snd_una = sample.snd_una.max(last.snd_una);
@@ -187,13 +187,13 @@ impl Flow {
 
     /// Whether a sample with `snd_nxt` beyond `seq` is remembered.
     #[inline]
-    pub fn sampled_beyond(&self, seq: u64) -> bool {
+    pub(crate) fn sampled_beyond(&self, seq: u64) -> bool {
         self.has_sample && self.last.snd_nxt > seq
     }
 
     /// The first sample whose `snd_nxt` is beyond `seq`, without its `snd_una`, and
     /// the time of the one before it.
-    pub fn sample_beyond(&self, seq: u64) -> Option<(SampleState, Option<u64>)> {
+    pub(crate) fn sample_beyond(&self, seq: u64) -> Option<(SampleState, Option<u64>)> {
         if !self.sampled_beyond(seq) {
             return None;
         }
@@ -204,7 +204,7 @@ impl Flow {
     }
 
     /// The first sample at or after a host time, without its `snd_una`.
-    pub fn sample_after(&self, host_ns: u64) -> Option<SampleState> {
+    pub(crate) fn sample_after(&self, host_ns: u64) -> Option<SampleState> {
         if self.last_sample()?.time_ns < host_ns {
             return None;
         }
@@ -213,7 +213,7 @@ impl Flow {
     }
 
     /// Forgets the sequence space: another connection has the same ports.
-    pub fn forget_sequences(&mut self) {
+    pub(crate) fn forget_sequences(&mut self) {
         self.reference = 0;
         self.has_sample = false;
         self.samples.clear();

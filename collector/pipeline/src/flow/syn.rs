@@ -20,7 +20,13 @@ impl Syn {
     /// The round trip, ns, when the packet at hand is the first after the SYN:
     /// it came one base RTT after the SYN left. A dropped data packet is never
     /// taken for the first, because it may be a retransmission.
-    pub fn answered_ns(self, node: u16, seq: u32, lost_data: bool, ingress_ns: u64) -> Option<u64> {
+    pub(crate) fn answered_ns(
+        self,
+        node: u16,
+        seq: u32,
+        lost_data: bool,
+        ingress_ns: u64,
+    ) -> Option<u64> {
         (!self.repeated
             && !self.dropped
             && !lost_data
@@ -33,7 +39,7 @@ impl Syn {
 
     /// The state after a further packet: nothing is left to learn, unless the
     /// packet is one of those whose drops are reported ahead of the first.
-    pub fn followed_by(self, dropped: bool, ingress_ns: u64) -> Self {
+    pub(crate) fn followed_by(self, dropped: bool, ingress_ns: u64) -> Self {
         Self {
             repeated: self.repeated || !dropped,
             first_drop_ns: if dropped {

@@ -25,7 +25,7 @@ pub(crate) struct FlowTable {
 }
 
 impl FlowTable {
-    pub fn new(max: usize) -> Self {
+    pub(crate) fn new(max: usize) -> Self {
         Self {
             index: Index::default(),
             slots: Vec::new(),
@@ -36,17 +36,17 @@ impl FlowTable {
         }
     }
 
-    pub fn active(&self) -> usize {
+    pub(crate) fn active(&self) -> usize {
         self.slots.len()
     }
 
     /// Flows pushed out because the table was full.
-    pub fn evicted(&self) -> u64 {
+    pub(crate) fn evicted(&self) -> u64 {
         self.evicted
     }
 
     #[inline]
-    pub fn find(&self, key: &FlowKey) -> Option<u32> {
+    pub(crate) fn find(&self, key: &FlowKey) -> Option<u32> {
         self.index.find(PackedKey::of(key), |slot| {
             self.slots.get(slot as usize).is_some_and(|f| f.key == *key)
         })
@@ -56,7 +56,7 @@ impl FlowTable {
     /// [`FlowTable::confirm`] tells whether it is the one sought: that reads the
     /// flow, which is not here yet.
     #[inline]
-    pub fn look_ahead(&self, key: PackedKey) -> Option<FlowHint> {
+    pub(crate) fn look_ahead(&self, key: PackedKey) -> Option<FlowHint> {
         let slot = self.index.find(key, |_| true)?;
         if let Some(flow) = self.slots.get(slot as usize) {
             prefetch::lines(flow, PREFETCHED_BYTES);
@@ -66,25 +66,25 @@ impl FlowTable {
 
     /// The slot of a hint, if the flow there is the one sought.
     #[inline]
-    pub fn confirm(&self, hint: Option<FlowHint>) -> Option<u32> {
+    pub(crate) fn confirm(&self, hint: Option<FlowHint>) -> Option<u32> {
         let hint = hint?;
         let flow = self.slots.get(hint.slot as usize)?;
         (flow.packed == hint.key && hint.key.is_whole()).then_some(hint.slot)
     }
 
     #[inline]
-    pub fn get(&self, slot: u32) -> Option<&Flow> {
+    pub(crate) fn get(&self, slot: u32) -> Option<&Flow> {
         self.slots.get(slot as usize)
     }
 
     #[inline]
-    pub fn get_mut(&mut self, slot: u32) -> Option<&mut Flow> {
+    pub(crate) fn get_mut(&mut self, slot: u32) -> Option<&mut Flow> {
         self.slots.get_mut(slot as usize)
     }
 
     /// Prefetches where the flow's next packet is noted.
     #[inline]
-    pub fn prefetch_newest(&self, hint: FlowHint) {
+    pub(crate) fn prefetch_newest(&self, hint: FlowHint) {
         let flow = self.slots.get(hint.slot as usize);
         if let Some(port) = flow.and_then(|f| f.ports.first()) {
             port.prefetch_newest();
@@ -93,7 +93,7 @@ impl FlowTable {
 
     /// Prefetches the segments that the flow's next sample tells of.
     #[inline]
-    pub fn prefetch_oldest(&self, hint: FlowHint) {
+    pub(crate) fn prefetch_oldest(&self, hint: FlowHint) {
         if let Some(flow) = self.slots.get(hint.slot as usize) {
             flow.prefetch_samples();
             if let Some(port) = flow.ports.first() {
@@ -103,7 +103,7 @@ impl FlowTable {
     }
 
     /// Slot of a new flow.
-    pub fn insert(&mut self, key: FlowKey, rx_ns: u64, node: u16, time_ns: u64) -> u32 {
+    pub(crate) fn insert(&mut self, key: FlowKey, rx_ns: u64, node: u16, time_ns: u64) -> u32 {
         let flow = Flow::new(key, self.next_id, rx_ns, node, time_ns);
         self.next_id += 1;
         let slot = if self.slots.len() < self.max {
@@ -121,7 +121,7 @@ impl FlowTable {
     }
 
     /// Puts a new flow of the same five-tuple in the place of an ended one.
-    pub fn renew(&mut self, slot: u32, rx_ns: u64, node: u16, time_ns: u64) {
+    pub(crate) fn renew(&mut self, slot: u32, rx_ns: u64, node: u16, time_ns: u64) {
         let id = self.next_id;
         if let Some(flow) = self.get_mut(slot) {
             *flow = Flow::new(flow.key, id, rx_ns, node, time_ns);

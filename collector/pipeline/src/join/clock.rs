@@ -38,7 +38,7 @@ pub(crate) struct Mapping {
 impl Mapping {
     /// Host time of a node time.
     #[inline]
-    pub fn to_host(self, node_ns: u64) -> u64 {
+    pub(crate) fn to_host(self, node_ns: u64) -> u64 {
         let correction = (signed_difference(node_ns, self.reference_ns) * self.drift) as i64;
         node_ns
             .wrapping_add_signed(self.offset_ns)
@@ -47,7 +47,7 @@ impl Mapping {
 
     /// Node time of a host time.
     #[inline]
-    pub fn to_node(self, host_ns: u64) -> u64 {
+    pub(crate) fn to_node(self, host_ns: u64) -> u64 {
         let raw = host_ns.wrapping_add_signed(self.offset_ns.wrapping_neg());
         let elapsed = signed_difference(raw, self.reference_ns);
         let correction = (elapsed * self.drift / (1.0 + self.drift)) as i64;
@@ -69,7 +69,7 @@ pub(crate) struct Pairs {
 impl Pairs {
     /// A segment that came in at `ingress_ns` had not left its host at `host_ns`.
     #[inline]
-    pub fn sent_after(&mut self, ingress_ns: u64, host_ns: u64) {
+    pub(super) fn sent_after(&mut self, ingress_ns: u64, host_ns: u64) {
         self.lower
             .add(ingress_ns, ingress_ns.wrapping_sub(host_ns) as i64);
         self.count += 1;
@@ -77,7 +77,7 @@ impl Pairs {
 
     /// A segment that left at `egress_ns` was known to be acknowledged at `host_ns`.
     #[inline]
-    pub fn acked_before(&mut self, egress_ns: u64, host_ns: u64) {
+    pub(super) fn acked_before(&mut self, egress_ns: u64, host_ns: u64) {
         self.upper
             .add(egress_ns, host_ns.wrapping_sub(egress_ns) as i64);
         self.count += 1;
@@ -85,7 +85,7 @@ impl Pairs {
 
     /// The mapping as last computed.
     #[inline]
-    pub fn mapping(&self) -> Option<&Mapping> {
+    pub(super) fn mapping(&self) -> Option<&Mapping> {
         self.mapping.as_ref()
     }
 
@@ -133,7 +133,7 @@ pub(crate) struct NodeClock {
 
 impl NodeClock {
     /// `local`: index of the host whose clock also stamps reports.
-    pub fn new(local: Option<u16>) -> Self {
+    pub(super) fn new(local: Option<u16>) -> Self {
         Self {
             local: local.map(usize::from),
             ..Self::default()
@@ -142,7 +142,7 @@ impl NodeClock {
 
     /// Pairs with a host.
     #[inline]
-    pub fn pairs(&mut self, host: u16) -> &mut Pairs {
+    pub(super) fn pairs(&mut self, host: u16) -> &mut Pairs {
         let i = usize::from(host);
         if self.hosts.len() <= i {
             self.hosts.resize_with(i + 1, Pairs::default);
@@ -152,7 +152,7 @@ impl NodeClock {
 
     /// A packet left at `egress_ns` and its report was received at `rx_ns`.
     #[inline]
-    pub fn received(&mut self, egress_ns: u64, rx_ns: u64) {
+    pub(super) fn received(&mut self, egress_ns: u64, rx_ns: u64) {
         self.reference_ns.get_or_insert(egress_ns);
         if self.local.is_some() {
             self.received
@@ -162,19 +162,19 @@ impl NodeClock {
 
     /// The collector's own clock is not mapped yet: reports can do that at once.
     #[inline]
-    pub fn lacks_local(&self) -> bool {
+    pub(super) fn lacks_local(&self) -> bool {
         self.local
             .is_some_and(|i| self.hosts.get(i).is_none_or(|p| p.mapping.is_none()))
     }
 
     /// The mapping as last computed.
     #[inline]
-    pub fn mapping(&self, host: u16) -> Option<Mapping> {
+    pub(super) fn mapping(&self, host: u16) -> Option<Mapping> {
         self.hosts.get(usize::from(host))?.mapping
     }
 
     /// Recomputes the mappings.
-    pub fn update(&mut self) {
+    pub(super) fn update(&mut self) {
         let Some(reference_ns) = self.reference_ns else {
             return;
         };

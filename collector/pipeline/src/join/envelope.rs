@@ -22,7 +22,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    pub fn at(&self, x_ns: u64) -> f64 {
+    pub(super) fn at(&self, x_ns: u64) -> f64 {
         self.at_x0_ns + self.slope * signed_difference(x_ns, self.x0_ns)
     }
 }
@@ -52,7 +52,7 @@ pub(crate) struct Envelope {
 impl Envelope {
     /// Adds an observation.
     #[inline]
-    pub fn add(&mut self, x_ns: u64, residual_ns: i64) {
+    pub(super) fn add(&mut self, x_ns: u64, residual_ns: i64) {
         if x_ns.wrapping_sub(self.start_ns) < WINDOW_NS
             && residual_ns >= self.least_ns
             && !self.points.is_empty()
@@ -96,7 +96,7 @@ impl Envelope {
 
     /// The line below all points with the least mean distance: the edge of the
     /// lower convex hull over the mean abscissa.
-    pub fn line(&self) -> Option<Line> {
+    pub(super) fn line(&self) -> Option<Line> {
         let first = self.points.front()?;
         let last = self.points.back()?;
         let lowest = self.points.iter().min_by_key(|p| p.residual_ns)?;

@@ -14,7 +14,7 @@ pub(crate) struct Hosts {
 
 impl Hosts {
     /// `local`: the host whose clock also stamps the reception of reports.
-    pub fn new(local: Option<&str>) -> Self {
+    pub(crate) fn new(local: Option<&str>) -> Self {
         Self {
             names: local.into_iter().map(str::to_owned).collect(),
             has_local: local.is_some(),
@@ -22,22 +22,22 @@ impl Hosts {
     }
 
     /// In the order of their indexes.
-    pub fn names(&self) -> &[String] {
+    pub(crate) fn names(&self) -> &[String] {
         &self.names
     }
 
     /// Index of the host whose clock also stamps reports.
-    pub fn local(&self) -> Option<u16> {
+    pub(crate) fn local(&self) -> Option<u16> {
         self.has_local.then_some(0)
     }
 
     /// Index of a known host.
-    pub fn find(&self, name: &str) -> Option<u16> {
+    pub(crate) fn find(&self, name: &str) -> Option<u16> {
         self.names.iter().position(|h| h == name).map(|i| i as u16)
     }
 
     /// Index of a new host; `None` when there are too many.
-    pub fn add(&mut self, name: &str) -> Option<u16> {
+    pub(crate) fn add(&mut self, name: &str) -> Option<u16> {
         if self.names.len() >= MAX_HOSTS {
             return None;
         }

@@ -75,7 +75,7 @@ pub(crate) struct Joiner {
 }
 
 impl Joiner {
-    pub fn new(config: &Config) -> Self {
+    pub(crate) fn new(config: &Config) -> Self {
         Self {
             queue: PacketQueue::default(),
             nodes: Vec::new(),
@@ -88,36 +88,42 @@ impl Joiner {
     }
 
     /// Packets in the queue.
-    pub fn queued(&self) -> usize {
+    pub(crate) fn queued(&self) -> usize {
         self.queue.len()
     }
 
     /// Packets of a node in the queue.
-    pub fn queued_of(&self, node: u16) -> u64 {
+    pub(crate) fn queued_of(&self, node: u16) -> u64 {
         self.nodes.get(usize::from(node)).map_or(0, |n| n.queued)
     }
 
     /// How to get from a node's clock to a host's, as last computed.
     #[inline]
-    pub fn mapping(&self, node: u16, host: u16) -> Option<Mapping> {
+    pub(crate) fn mapping(&self, node: u16, host: u16) -> Option<Mapping> {
         self.nodes.get(usize::from(node))?.clock.mapping(host)
     }
 
     /// Recomputes all mappings.
-    pub fn update_clocks(&mut self) {
+    pub(crate) fn update_clocks(&mut self) {
         for node in &mut self.nodes {
             node.clock.update();
         }
     }
 
     /// The node's clock restarted: what is known of it is of another time axis.
-    pub fn restart(&mut self, node: u16) {
+    pub(crate) fn restart(&mut self, node: u16) {
         node_at(&mut self.nodes, node, &self.hosts).clock = NodeClock::new(self.hosts.local());
     }
 
     /// Queues the row of a packet and joins it if there is anything to join.
     #[inline(always)]
-    pub fn packet(&mut self, packet: &Packet<'_>, node: &mut Node, slot: u32, flow: &mut Flow) {
+    pub(crate) fn packet(
+        &mut self,
+        packet: &Packet<'_>,
+        node: &mut Node,
+        slot: u32,
+        flow: &mut Flow,
+    ) {
         let Packet { report, inner, .. } = *packet;
         let (wait_ns, enabled) = (self.wait_ns, self.enabled);
         let first_position = self.queue.first_position();
@@ -165,7 +171,7 @@ impl Joiner {
     /// The oldest packet, complete but for its `order`, unless it waits; `None`
     /// when there is none to hand on. [`Joiner::pop`] removes it.
     #[inline(always)]
-    pub fn ready(
+    pub(crate) fn ready(
         &mut self,
         now_rx_ns: u64,
         flows: &FlowTable,
@@ -193,14 +199,14 @@ impl Joiner {
 
     /// Removes the oldest packet.
     #[inline(always)]
-    pub fn pop(&mut self) {
+    pub(crate) fn pop(&mut self) {
         self.queue.pop_front();
     }
 
     /// Prefetches what events need that come soon, each kind of memory at its
     /// own distance.
     #[inline(always)]
-    pub fn prefetch(&self, events: &mut VecDeque<HostEvent>, flows: &FlowTable) {
+    pub(crate) fn prefetch(&self, events: &mut VecDeque<HostEvent>, flows: &FlowTable) {
         if let Some(event) = events.get_mut(distance::SAMPLE_FLOWS) {
             event.look_ahead(flows);
         }

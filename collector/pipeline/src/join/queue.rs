@@ -40,7 +40,7 @@ pub(super) struct PacketQueue {
 
 impl PacketQueue {
     #[inline]
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         (self.next - self.first) as usize
     }
 
@@ -51,13 +51,13 @@ impl PacketQueue {
 
     /// Positions before this have been handed on.
     #[inline]
-    pub fn first_position(&self) -> u64 {
+    pub(super) fn first_position(&self) -> u64 {
         self.first
     }
 
     /// Position of the packet that is put in next.
     #[inline]
-    pub fn next_position(&self) -> u64 {
+    pub(super) fn next_position(&self) -> u64 {
         self.next
     }
 
@@ -70,7 +70,7 @@ impl PacketQueue {
     /// be copied while their parts are still on their way to memory. They hold
     /// what was there before.
     #[inline(always)]
-    pub fn push(&mut self) -> Option<(&mut PostcardRow, &mut JoinSlot)> {
+    pub(super) fn push(&mut self) -> Option<(&mut PostcardRow, &mut JoinSlot)> {
         if self.len() == self.rows.len() {
             self.grow();
         }
@@ -98,7 +98,7 @@ impl PacketQueue {
 
     /// The packet at a position, if it is here and waits.
     #[inline(always)]
-    pub fn waiting(&mut self, position: u64) -> Option<&mut JoinSlot> {
+    pub(super) fn waiting(&mut self, position: u64) -> Option<&mut JoinSlot> {
         // Below `first` it wraps beyond everything.
         if position.wrapping_sub(self.first) >= self.next - self.first {
             return None;
@@ -109,7 +109,7 @@ impl PacketQueue {
 
     /// The oldest packet.
     #[inline(always)]
-    pub fn front(&mut self) -> Option<(&mut PostcardRow, &mut JoinSlot)> {
+    pub(super) fn front(&mut self) -> Option<(&mut PostcardRow, &mut JoinSlot)> {
         if self.is_empty() {
             return None;
         }
@@ -119,7 +119,7 @@ impl PacketQueue {
 
     /// Prefetches what samples change of the packet at a position.
     #[inline(always)]
-    pub fn prefetch(&self, position: u64) {
+    pub(super) fn prefetch(&self, position: u64) {
         if let Some(slot) = self.slots.get(self.place(position)) {
             prefetch::start(slot);
         }
@@ -128,7 +128,7 @@ impl PacketQueue {
     /// Removes the oldest packet, and prefetches one of the next: they have lain
     /// here for a round trip.
     #[inline(always)]
-    pub fn pop_front(&mut self) {
+    pub(super) fn pop_front(&mut self) {
         if !self.is_empty() {
             self.first += 1;
         }

@@ -28,7 +28,7 @@ impl HostEvent {
 
     /// Looks up and prefetches the flow of a sample.
     #[inline(always)]
-    pub fn look_ahead(&mut self, flows: &FlowTable) {
+    pub(crate) fn look_ahead(&mut self, flows: &FlowTable) {
         if let tcp_probe::Event::Probe(s) = &self.event {
             self.hint = flows.look_ahead(PackedKey::of(&s.flow));
         }
@@ -36,7 +36,7 @@ impl HostEvent {
 
     /// Whether it has been held long enough.
     #[inline]
-    pub fn is_due(&self, now_rx_ns: u64) -> bool {
+    pub(crate) fn is_due(&self, now_rx_ns: u64) -> bool {
         self.due_rx_ns <= now_rx_ns
     }
 }
@@ -49,20 +49,20 @@ pub(crate) struct ReorderBuffer {
 }
 
 impl ReorderBuffer {
-    pub fn new(hold_ns: u64) -> Self {
+    pub(crate) fn new(hold_ns: u64) -> Self {
         Self {
             events: VecDeque::new(),
             hold_ns,
         }
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.events.len()
     }
 
     /// Adds an event that came at `now_rx_ns`.
     #[inline]
-    pub fn push(&mut self, now_rx_ns: u64, host: u16, event: tcp_probe::Event) {
+    pub(crate) fn push(&mut self, now_rx_ns: u64, host: u16, event: tcp_probe::Event) {
         let event = HostEvent {
             due_rx_ns: now_rx_ns.saturating_add(self.hold_ns),
             host,
@@ -93,17 +93,17 @@ impl ReorderBuffer {
 
     /// Whether the oldest event is due.
     #[inline]
-    pub fn is_due(&self, now_rx_ns: u64) -> bool {
+    pub(crate) fn is_due(&self, now_rx_ns: u64) -> bool {
         self.events.front().is_some_and(|e| e.is_due(now_rx_ns))
     }
 
     /// Takes all events out, so that they can be read where they lie;
     /// [`ReorderBuffer::put_back`] returns the rest.
-    pub fn take(&mut self) -> VecDeque<HostEvent> {
+    pub(crate) fn take(&mut self) -> VecDeque<HostEvent> {
         std::mem::take(&mut self.events)
     }
 
-    pub fn put_back(&mut self, events: VecDeque<HostEvent>) {
+    pub(crate) fn put_back(&mut self, events: VecDeque<HostEvent>) {
         self.events = events;
     }
 }

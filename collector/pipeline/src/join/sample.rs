@@ -13,7 +13,7 @@ impl Joiner {
     /// Gives a sample to the packets that wait for it at each port that reports
     /// the flow; `emit` gets a row per port, complete but for its `order`.
     #[inline(always)]
-    pub fn sample(
+    pub(crate) fn sample(
         &mut self,
         flow: &mut Flow,
         accounting: &Accounting,

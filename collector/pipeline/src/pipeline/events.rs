@@ -3,16 +3,9 @@
 
 use super::Pipeline;
 use crate::flow::FlowHint;
-use crate::rows::{Event, Sink};
+use crate::rows::{Event, HostMoment, Sink};
 use int_report::FlowKey;
 use tcp_probe::{CongStateEvent, RetransmitEvent, Sample};
-
-/// Where and when an event of a host happened, on a node's time axis.
-struct FlowMoment {
-    flow_id: u64,
-    node_id: u32,
-    time_ns: u64,
-}
 
 impl<S: Sink> Pipeline<S> {
     /// Takes an event of a host.
@@ -84,32 +77,19 @@ impl<S: Sink> Pipeline<S> {
     fn retransmit(&mut self, host: u16, e: &RetransmitEvent) {
         self.stats.retransmit_events += 1;
         if let Some(at) = self.moment(host, &e.flow, e.time_ns) {
-            self.emit_event(Event::Retransmit {
-                flow_id: at.flow_id,
-                node_id: at.node_id,
-                time_ns: at.time_ns,
-                host,
-                host_ns: e.time_ns,
-            });
+            self.emit_event(Event::Retransmit(at));
         }
     }
 
     fn congestion_state(&mut self, host: u16, e: &CongStateEvent) {
         self.stats.congestion_events += 1;
         if let Some(at) = self.moment(host, &e.flow, e.time_ns) {
-            self.emit_event(Event::CongestionState {
-                flow_id: at.flow_id,
-                node_id: at.node_id,
-                time_ns: at.time_ns,
-                host,
-                host_ns: e.time_ns,
-                state: e.state,
-            });
+            self.emit_event(Event::CongestionState { at, state: e.state });
         }
     }
 
     /// Flow, node and node time of a host's event.
-    fn moment(&mut self, host: u16, key: &FlowKey, host_ns: u64) -> Option<FlowMoment> {
+    fn moment(&mut self, host: u16, key: &FlowKey, host_ns: u64) -> Option<HostMoment> {
         let found = self.flows.find(key).and_then(|slot| self.flows.get(slot));
         let Some(flow) = found else {
             self.stats.events_unknown_flow += 1;
@@ -117,10 +97,12 @@ impl<S: Sink> Pipeline<S> {
         };
         let node = self.accounting.node(flow.first_node)?;
         let mapping = self.join.mapping(flow.first_node, host);
-        Some(FlowMoment {
+        Some(HostMoment {
             flow_id: flow.id,
             node_id: node.id,
             time_ns: mapping.map_or(node.time.max_ns(), |m| m.to_node(host_ns)),
+            host,
+            host_ns,
         })
     }
 }

@@ -89,18 +89,9 @@ impl<S: Sink> Pipeline<S> {
     }
 
     fn publish_status(&mut self) {
-        let s = self.stats();
         let mut status = CollectorStatus {
-            reports_received: s.reports,
-            reports_lost: s.reports_lost,
-            reports_late: s.reports_late,
-            reports_duplicate: s.reports_duplicate,
-            probe_samples: s.samples,
-            join_candidates: s.join_candidates,
-            join_matched: s.join_matched(),
             flows: self.flows.active() as u64,
-            flows_evicted: s.flows_evicted,
-            ..CollectorStatus::default()
+            ..self.stats().collector_status()
         };
         self.emit.sink.status(&mut status);
         self.emit.update(Update {

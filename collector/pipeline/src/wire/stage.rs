@@ -64,7 +64,7 @@ impl<'a> Stage<'a> {
     /// Replaces what is staged by the next datagrams and fetches their flows.
     /// False when the input has ended.
     #[inline(always)]
-    pub fn fill(
+    pub(crate) fn fill(
         &mut self,
         datagrams: &mut impl Iterator<Item = Datagram<'a>>,
         flows: &FlowTable,
@@ -98,13 +98,13 @@ impl<'a> Stage<'a> {
 
     /// The staged datagrams in order.
     #[inline(always)]
-    pub fn datagrams(&self) -> &[Option<Staged<'a>>] {
+    pub(crate) fn datagrams(&self) -> &[Option<Staged<'a>>] {
         self.staged.get(..self.count).unwrap_or_default()
     }
 
     /// Reports of a datagram on the slow path.
     #[inline]
-    pub fn decoded(&self, start: usize, end: usize) -> &[Decoded<'a>] {
+    pub(crate) fn decoded(&self, start: usize, end: usize) -> &[Decoded<'a>] {
         self.decoded.get(start..end).unwrap_or_default()
     }
 }

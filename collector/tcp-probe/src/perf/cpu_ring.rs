@@ -18,7 +18,7 @@ pub(super) struct CpuRing {
 
 impl CpuRing {
     /// Opens the tracepoints `ids` (name, id) on one CPU.
-    pub fn open(
+    pub(super) fn open(
         cpu: u32,
         ids: &[(&'static str, u16)],
         pages: usize,

@@ -5,7 +5,7 @@ use super::TextError;
 
 /// One word of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Token<'a> {
+pub(super) enum Token<'a> {
     /// A field's name, an enum's value, `true`.
     Name(&'a str),
     /// Digits as written, without a sign.
@@ -19,7 +19,7 @@ pub enum Token<'a> {
 }
 
 /// Splits a text into tokens, one ahead of the parser.
-pub struct Lexer<'a> {
+pub(super) struct Lexer<'a> {
     text: &'a str,
     /// Where the next token ends.
     at: usize,
@@ -29,7 +29,7 @@ pub struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
-    pub fn new(text: &'a str) -> Result<Self, TextError> {
+    pub(super) fn new(text: &'a str) -> Result<Self, TextError> {
         let mut lexer = Self {
             text,
             at: 0,
@@ -41,19 +41,19 @@ impl<'a> Lexer<'a> {
     }
 
     /// The next token, which stays.
-    pub fn peek(&self) -> &Token<'a> {
+    pub(super) fn peek(&self) -> &Token<'a> {
         &self.next
     }
 
     /// Takes the next token.
-    pub fn take(&mut self) -> Result<Token<'a>, TextError> {
+    pub(super) fn take(&mut self) -> Result<Token<'a>, TextError> {
         let token = std::mem::replace(&mut self.next, Token::End);
         self.advance()?;
         Ok(token)
     }
 
     /// Takes the next token if it is this sign.
-    pub fn accept(&mut self, sign: u8) -> Result<bool, TextError> {
+    pub(super) fn accept(&mut self, sign: u8) -> Result<bool, TextError> {
         let is = self.next == Token::Sign(sign);
         if is {
             self.advance()?;
@@ -62,12 +62,12 @@ impl<'a> Lexer<'a> {
     }
 
     /// Where the next token begins.
-    pub fn position(&self) -> usize {
+    pub(super) fn position(&self) -> usize {
         self.start
     }
 
     /// An error at byte `at` of the text.
-    pub fn error(&self, at: usize, what: impl Into<String>) -> TextError {
+    pub(super) fn error(&self, at: usize, what: impl Into<String>) -> TextError {
         let before = self.text.as_bytes().get(..at).unwrap_or_default();
         let line_start = before
             .iter()

@@ -13,7 +13,7 @@ use super::schema::{Field, Kind, Message};
 const MAX_DEPTH: usize = 100;
 
 /// Wire format of the message that `text` is.
-pub fn encode(text: &str, message: &'static Message) -> Result<Vec<u8>, TextError> {
+pub(super) fn encode(text: &str, message: &'static Message) -> Result<Vec<u8>, TextError> {
     let mut writer = Writer {
         lexer: Lexer::new(text)?,
         depth: 0,

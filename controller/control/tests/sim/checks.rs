@@ -4,7 +4,7 @@
 use tidemark_control::{Change, Limit, Origin, Outcome, Settings, Timestamp};
 
 /// A change that was decided, and what was known then.
-pub struct Decision {
+pub(crate) struct Decision {
     pub origin: Origin,
     pub now: Timestamp,
     /// The telemetry is not stale.
@@ -15,7 +15,7 @@ pub struct Decision {
 
 /// The properties of the loop, followed along the way.
 #[derive(Default)]
-pub struct Checks {
+pub(crate) struct Checks {
     pub open_trials: usize,
     pub writes: usize,
     pub write_records: usize,
@@ -32,11 +32,11 @@ pub struct Checks {
 
 impl Checks {
     /// The traffic or the targets changed: what ended a rest.
-    pub fn released(&mut self) {
+    pub(crate) fn released(&mut self) {
         self.rest_until = None;
     }
 
-    pub fn decided(&mut self, d: Decision) {
+    pub(crate) fn decided(&mut self, d: Decision) {
         if !matches!(d.origin, Origin::Auto | Origin::Confirmed) {
             return;
         }
@@ -49,7 +49,7 @@ impl Checks {
         }
     }
 
-    pub fn written(&mut self, origin: Origin, limit: Limit, settings: &Settings) {
+    pub(crate) fn written(&mut self, origin: Origin, limit: Limit, settings: &Settings) {
         self.writes += 1;
         let range = settings.min_limit_bytes..=settings.max_limit_bytes;
         match origin {
@@ -63,7 +63,7 @@ impl Checks {
         }
     }
 
-    pub fn recorded(&mut self, change: &Change, now: Timestamp, hold_s: f64) {
+    pub(crate) fn recorded(&mut self, change: &Change, now: Timestamp, hold_s: f64) {
         match change.outcome {
             Outcome::Set | Outcome::Failed => {
                 self.write_records += 1;

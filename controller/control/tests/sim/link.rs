@@ -11,7 +11,7 @@ use tidemark_estimators::{
     Estimate, Estimator, EstimatorConfig, Evidence, LinkEstimate, LinkId, Regime,
 };
 
-pub const LINK: LinkId = LinkId {
+pub(crate) const LINK: LinkId = LinkId {
     node_id: 10,
     port: 5,
 };
@@ -19,7 +19,7 @@ const CAPACITY_BPS: f64 = 100e6;
 const RTT_S: f64 = 0.02;
 const SEGMENT_BYTES: f64 = 1500.0;
 const SECOND_NS: u64 = 1_000_000_000;
-pub const START_BYTES: u64 = 250_000;
+pub(crate) const START_BYTES: u64 = 250_000;
 
 /// One second of the link.
 #[derive(Clone, Copy)]
@@ -32,7 +32,7 @@ struct Second {
 }
 
 /// The link and what is known of it.
-pub struct SimulatedLink {
+pub(crate) struct SimulatedLink {
     pub limit: Limit,
     pub flows: f64,
     pub loss_factor: f64,
@@ -45,7 +45,7 @@ pub struct SimulatedLink {
 }
 
 impl SimulatedLink {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             limit: Limit::DropTail {
                 limit_bytes: START_BYTES,
@@ -59,12 +59,12 @@ impl SimulatedLink {
         }
     }
 
-    pub fn clock_ns(&self) -> u64 {
+    pub(crate) fn clock_ns(&self) -> u64 {
         self.seconds.len() as u64 * SECOND_NS
     }
 
     /// One second passes.
-    pub fn pass(&mut self) {
+    pub(crate) fn pass(&mut self) {
         let limit_bytes = self.limit.bytes().unwrap_or(16 << 20);
         self.seconds.push(Second {
             limit_bytes,

@@ -5,8 +5,8 @@
 mod checks;
 mod link;
 
-pub use checks::{Checks, Decision};
-pub use link::{LINK, START_BYTES, SimulatedLink};
+pub(crate) use checks::{Checks, Decision};
+pub(crate) use link::{LINK, START_BYTES, SimulatedLink};
 
 use std::sync::Arc;
 use tidemark_control::{
@@ -16,7 +16,7 @@ use tidemark_control::{
 use tidemark_rules::{Goal, Options, Targets, advise};
 
 /// The loop over the link, as the daemon closes it: it carries out the actions.
-pub struct World {
+pub(crate) struct World {
     pub link: SimulatedLink,
     pub control: LinkControl,
     pub settings: Settings,
@@ -36,7 +36,7 @@ pub struct World {
 }
 
 impl World {
-    pub fn new(mode: Mode, change: impl FnOnce(&mut Settings, &mut Targets)) -> Self {
+    pub(crate) fn new(mode: Mode, change: impl FnOnce(&mut Settings, &mut Targets)) -> Self {
         let mut settings = Settings {
             min_limit_bytes: 6_000,
             max_limit_bytes: 1_000_000,
@@ -76,7 +76,7 @@ impl World {
         }
     }
 
-    pub fn readings(&self) -> Readings {
+    pub(crate) fn readings(&self) -> Readings {
         Readings {
             in_force: Some(self.link.limit),
             telemetry: self.updated.map(|updated| TelemetryReading {
@@ -88,7 +88,7 @@ impl World {
     }
 
     /// Lets seconds pass: traffic, estimate, advice, tick.
-    pub fn pass(&mut self, seconds: u64) {
+    pub(crate) fn pass(&mut self, seconds: u64) {
         for _ in 0..seconds {
             self.now = self.now.plus_s(1.0);
             self.link.pass();
@@ -115,7 +115,7 @@ impl World {
         }
     }
 
-    pub fn confirm(&mut self) {
+    pub(crate) fn confirm(&mut self) {
         let readings = self.readings();
         self.drive(Input::Confirm {
             seen_bytes: None,
@@ -123,7 +123,7 @@ impl World {
         });
     }
 
-    pub fn set(&mut self, limit: Limit) {
+    pub(crate) fn set(&mut self, limit: Limit) {
         let readings = self.readings();
         self.drive(Input::Set {
             limit,
@@ -134,7 +134,7 @@ impl World {
 
     /// Gives an input, carries out the actions and gives their answers, until
     /// nothing is left to do.
-    pub fn drive(&mut self, input: Input) {
+    pub(crate) fn drive(&mut self, input: Input) {
         if matches!(input, Input::Targets(_)) {
             self.checks.released();
         }
@@ -155,7 +155,7 @@ impl World {
     }
 
     /// Gives the answers that waited.
-    pub fn answer(&mut self) {
+    pub(crate) fn answer(&mut self) {
         for action in std::mem::take(&mut self.waiting) {
             let input = self.carry_out(&action);
             self.drive(input);
@@ -163,7 +163,7 @@ impl World {
     }
 
     /// Gives answers until none waits any more.
-    pub fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         self.slow = false;
         while !self.waiting.is_empty() {
             self.answer();

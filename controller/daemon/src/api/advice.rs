@@ -10,7 +10,7 @@ use tidemark_api::{AdviceApplied, AdviceState, Curve, LinkQuery, Rules};
 use tidemark_estimators::LinkId;
 use tidemark_rules::{Traffic, WhatIfPoint, what_if};
 
-pub async fn rules(app: App, call: Call<GetRules>) -> Result<Rules, ApiError> {
+pub(super) async fn rules(app: App, call: Call<GetRules>) -> Result<Rules, ApiError> {
     let id = select::one(&app.core, call.query)?;
     let advice = app.core.link(id).and_then(|l| l.advice);
     Ok(Rules {
@@ -20,7 +20,7 @@ pub async fn rules(app: App, call: Call<GetRules>) -> Result<Rules, ApiError> {
     })
 }
 
-pub async fn advice(app: App, call: Call<GetAdvice>) -> Result<AdviceState, ApiError> {
+pub(super) async fn advice(app: App, call: Call<GetAdvice>) -> Result<AdviceState, ApiError> {
     let id = select::one(&app.core, call.query)?;
     let why_not = app.core.may_apply(id).err();
     let advice = app.core.link(id).and_then(|l| l.advice);
@@ -35,7 +35,7 @@ pub async fn advice(app: App, call: Call<GetAdvice>) -> Result<AdviceState, ApiE
     })
 }
 
-pub async fn apply(app: App, call: Call<ApplyAdvice>) -> Result<AdviceApplied, ApiError> {
+pub(super) async fn apply(app: App, call: Call<ApplyAdvice>) -> Result<AdviceApplied, ApiError> {
     let request = call.body;
     let link = LinkQuery {
         node: request.node,
@@ -63,7 +63,7 @@ fn measured_of(app: &App, id: LinkId) -> Result<Traffic, ApiError> {
     Ok(estimate.measured())
 }
 
-pub async fn curve(app: App, call: Call<GetCurve>) -> Result<Reply<Curve>, ApiError> {
+pub(super) async fn curve(app: App, call: Call<GetCurve>) -> Result<Reply<Curve>, ApiError> {
     let q = call.query;
     let link = LinkQuery {
         node: q.node,

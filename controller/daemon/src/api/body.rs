@@ -5,14 +5,14 @@ use super::error::ApiError;
 use serde::de::DeserializeOwned;
 
 /// A JSON body.
-pub fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+pub(super) fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     let de = &mut serde_json::Deserializer::from_slice(bytes);
     serde_path_to_error::deserialize(de)
         .map_err(|e| at_fault(&e.path().to_string(), &e.inner().to_string()))
 }
 
 /// A query string.
-pub fn query<T: DeserializeOwned>(query: &str) -> Result<T, ApiError> {
+pub(super) fn query<T: DeserializeOwned>(query: &str) -> Result<T, ApiError> {
     let de = serde_urlencoded::Deserializer::new(form_urlencoded::parse(query.as_bytes()));
     serde_path_to_error::deserialize(de)
         .map_err(|e| at_fault(&e.path().to_string(), &e.inner().to_string()))

@@ -15,7 +15,7 @@ const NOT_BUILT: &str = "<!doctype html><meta charset=\"utf-8\"><title>Tidemark<
 and then the controller again. The API is at <a href=\"/api/v1/status\">/api/v1/status</a>, \
 described by <a href=\"/api/v1/openapi.json\">/api/v1/openapi.json</a>.</p>";
 
-pub async fn serve(uri: Uri) -> Response {
+pub(super) async fn serve(uri: Uri) -> Response {
     let path = uri.path().trim_start_matches('/');
     let path = if path.is_empty() { "index.html" } else { path };
     if let Some(file) = Files::get(path) {

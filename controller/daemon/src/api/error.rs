@@ -11,7 +11,7 @@ use tidemark_control::ControlError;
 /// An error answer.
 #[derive(Debug, thiserror::Error)]
 #[error("{message} ({status})")]
-pub struct ApiError {
+pub(super) struct ApiError {
     pub status: StatusCode,
     pub message: String,
     /// The field at fault.
@@ -19,7 +19,7 @@ pub struct ApiError {
 }
 
 impl ApiError {
-    pub fn new(status: StatusCode, message: impl Into<String>) -> Self {
+    pub(super) fn new(status: StatusCode, message: impl Into<String>) -> Self {
         Self {
             status,
             message: message.into(),
@@ -28,7 +28,7 @@ impl ApiError {
     }
 
     /// A bad request with the field at fault.
-    pub fn bad(field: &str, message: impl Into<String>) -> Self {
+    pub(super) fn bad(field: &str, message: impl Into<String>) -> Self {
         Self {
             field: Some(field.into()),
             ..Self::new(StatusCode::BAD_REQUEST, message)
@@ -36,14 +36,14 @@ impl ApiError {
     }
 
     /// 409 with the field at fault.
-    pub fn conflict(field: &str, message: impl Into<String>) -> Self {
+    pub(super) fn conflict(field: &str, message: impl Into<String>) -> Self {
         Self {
             field: Some(field.into()),
             ..Self::new(StatusCode::CONFLICT, message)
         }
     }
 
-    pub fn not_found(message: impl Into<String>) -> Self {
+    pub(super) fn not_found(message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, message)
     }
 }
@@ -84,6 +84,6 @@ impl From<PhaseError> for ApiError {
 }
 
 /// Routes below `/api/v1` that do not exist.
-pub async fn unknown_route(uri: Uri) -> ApiError {
+pub(super) async fn unknown_route(uri: Uri) -> ApiError {
     ApiError::not_found(format!("no route {}; see /api/v1/openapi.json", uri.path()))
 }

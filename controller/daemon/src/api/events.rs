@@ -13,7 +13,7 @@ use tokio_stream::wrappers::BroadcastStream;
 
 /// `GET /events`. A listener that is too slow misses events; the next `update`
 /// holds everything again.
-pub async fn events(
+pub(super) async fn events(
     State(app): State<App>,
 ) -> sse::Sse<impl Stream<Item = serde_json::Result<sse::Event>>> {
     let stream = BroadcastStream::new(app.core.events.subscribe()).filter_map(move |event| {

@@ -29,7 +29,7 @@ impl LastUpdate {
 }
 
 /// Every link, without the rules of its advice.
-pub fn links(core: &Core) -> Links {
+pub(super) fn links(core: &Core) -> Links {
     let ids = core.known_links().into_iter();
     Links {
         links: ids.map(|id| convert::link(core, id, false)).collect(),

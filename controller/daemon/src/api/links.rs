@@ -10,16 +10,16 @@ use tidemark_api::{LimitAction, LimitRequest, LimitSet, Link, Links, ReportsSet}
 use tidemark_estimators::LinkId;
 use tidemark_southbound::Limit;
 
-pub async fn links(app: App, _: Call<GetLinks>) -> Result<Links, ApiError> {
+pub(super) async fn links(app: App, _: Call<GetLinks>) -> Result<Links, ApiError> {
     Ok(last_update::links(&app.core))
 }
 
-pub async fn link(app: App, call: Call<GetLink>) -> Result<Link, ApiError> {
+pub(super) async fn link(app: App, call: Call<GetLink>) -> Result<Link, ApiError> {
     let id = select::known(&app.core, call.path)?;
     Ok(convert::link(&app.core, id, true))
 }
 
-pub async fn set_limit(app: App, call: Call<SetLimit>) -> Result<LimitSet, ApiError> {
+pub(super) async fn set_limit(app: App, call: Call<SetLimit>) -> Result<LimitSet, ApiError> {
     let limit = wanted(&call.body)?;
     // A link whose switch is configured need not have reported.
     let id = if app.core.switches.contains_key(&call.path.node) {
@@ -57,7 +57,7 @@ fn wanted(request: &LimitRequest) -> Result<Limit, ApiError> {
     }
 }
 
-pub async fn set_reports(app: App, call: Call<SetReports>) -> Result<ReportsSet, ApiError> {
+pub(super) async fn set_reports(app: App, call: Call<SetReports>) -> Result<ReportsSet, ApiError> {
     let (node, port, on) = (call.path.node, call.path.port, call.body.on);
     app.core.report_port(node, port, on).await?;
     Ok(ReportsSet { node, port, on })

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-pub async fn metrics(State(app): State<App>) -> Result<Response, ApiError> {
+pub(super) async fn metrics(State(app): State<App>) -> Result<Response, ApiError> {
     let metrics = &app.core.metrics;
     app.core.refresh_metrics();
     let text = metrics

@@ -7,7 +7,7 @@ use super::{App, convert};
 use tidemark_api::operations::{GetPhase, GetPhases, SetPhase};
 use tidemark_api::{Phase, PhaseAction, Phases};
 
-pub async fn phases(app: App, _: Call<GetPhases>) -> Result<Phases, ApiError> {
+pub(super) async fn phases(app: App, _: Call<GetPhases>) -> Result<Phases, ApiError> {
     Ok(Phases {
         phases: app
             .core
@@ -18,7 +18,7 @@ pub async fn phases(app: App, _: Call<GetPhases>) -> Result<Phases, ApiError> {
     })
 }
 
-pub async fn phase(app: App, call: Call<GetPhase>) -> Result<Phase, ApiError> {
+pub(super) async fn phase(app: App, call: Call<GetPhase>) -> Result<Phase, ApiError> {
     let name = call.path.name;
     match app.core.phase(&name) {
         Some(p) => Ok(convert::phase(&p, true)),
@@ -26,7 +26,7 @@ pub async fn phase(app: App, call: Call<GetPhase>) -> Result<Phase, ApiError> {
     }
 }
 
-pub async fn set_phase(app: App, call: Call<SetPhase>) -> Result<Reply<Phase>, ApiError> {
+pub(super) async fn set_phase(app: App, call: Call<SetPhase>) -> Result<Reply<Phase>, ApiError> {
     let name = &call.body.name;
     match call.body.action {
         PhaseAction::Start => {

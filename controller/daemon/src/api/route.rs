@@ -15,14 +15,14 @@ use axum::{Json, Router};
 use tidemark_api::{Method, Operation};
 
 /// What a request carries.
-pub struct Call<O: Operation> {
+pub(super) struct Call<O: Operation> {
     pub path: O::Path,
     pub query: O::Query,
     pub body: O::Body,
 }
 
 /// A good answer.
-pub enum Reply<A> {
+pub(super) enum Reply<A> {
     /// 200.
     Ok(A),
     /// 201.
@@ -38,7 +38,7 @@ impl<A> From<A> for Reply<A> {
 }
 
 /// A function that serves an operation.
-pub trait Handler<O: Operation>: Clone + Send + Sync + 'static {
+pub(super) trait Handler<O: Operation>: Clone + Send + Sync + 'static {
     fn call(
         self,
         app: App,
@@ -59,7 +59,7 @@ where
 }
 
 /// Adds operations to a router.
-pub trait Serve {
+pub(super) trait Serve {
     /// Serves the operation that `handler` takes.
     fn serve<O: Operation>(self, handler: impl Handler<O>) -> Self;
 }

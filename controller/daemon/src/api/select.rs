@@ -10,7 +10,7 @@ use tidemark_estimators::LinkId;
 ///
 /// # Errors
 /// 404 with the links there are.
-pub fn known(core: &Core, link: LinkPath) -> Result<LinkId, ApiError> {
+pub(super) fn known(core: &Core, link: LinkPath) -> Result<LinkId, ApiError> {
     let id = LinkId {
         node_id: link.node,
         port: link.port,
@@ -29,7 +29,7 @@ pub fn known(core: &Core, link: LinkPath) -> Result<LinkId, ApiError> {
 ///
 /// # Errors
 /// 404 where there is no such link, 400 where there are several.
-pub fn one(core: &Core, link: LinkQuery) -> Result<LinkId, ApiError> {
+pub(super) fn one(core: &Core, link: LinkQuery) -> Result<LinkId, ApiError> {
     let LinkQuery { node, port } = link;
     if let (Some(node), Some(port)) = (node, port) {
         return known(core, LinkPath { node, port });

@@ -7,17 +7,17 @@ use super::{App, convert};
 use tidemark_api::operations::{GetChanges, GetStatus, SetMode};
 use tidemark_api::{Changes, ModeSet, Status};
 
-pub async fn status(app: App, _: Call<GetStatus>) -> Result<Status, ApiError> {
+pub(super) async fn status(app: App, _: Call<GetStatus>) -> Result<Status, ApiError> {
     Ok(convert::status(&app.core))
 }
 
-pub async fn set_mode(app: App, call: Call<SetMode>) -> Result<ModeSet, ApiError> {
+pub(super) async fn set_mode(app: App, call: Call<SetMode>) -> Result<ModeSet, ApiError> {
     let mode = call.body.mode;
     app.core.set_mode(mode);
     Ok(ModeSet { mode })
 }
 
-pub async fn changes(app: App, _: Call<GetChanges>) -> Result<Changes, ApiError> {
+pub(super) async fn changes(app: App, _: Call<GetChanges>) -> Result<Changes, ApiError> {
     Ok(Changes {
         changes: app.core.audit.recent(),
     })

@@ -9,7 +9,7 @@ use tidemark_api::operations::{GetTargets, SetTargets};
 use tidemark_api::{AllTargets, LinkQuery, LinkTargets, TargetsRequest, TargetsSet};
 use tidemark_rules::Targets;
 
-pub async fn targets(app: App, _: Call<GetTargets>) -> Result<AllTargets, ApiError> {
+pub(super) async fn targets(app: App, _: Call<GetTargets>) -> Result<AllTargets, ApiError> {
     let (default, links) = app.core.all_targets();
     let links = links.into_iter().map(|(id, targets)| LinkTargets {
         node: id.node_id,
@@ -32,7 +32,7 @@ fn changed(request: &TargetsRequest, old: Targets) -> Targets {
     }
 }
 
-pub async fn set_targets(app: App, call: Call<SetTargets>) -> Result<TargetsSet, ApiError> {
+pub(super) async fn set_targets(app: App, call: Call<SetTargets>) -> Result<TargetsSet, ApiError> {
     let request = call.body;
     let id = match (request.node, request.port) {
         (None, None) => None,

@@ -32,7 +32,7 @@ fn resolve(span: &SpanQuery, end_ns: u64, default_s: f64) -> Result<(u64, u64), 
     Ok((from_ns, to_ns))
 }
 
-pub async fn series(app: App, call: Call<GetSeries>) -> Result<Series, ApiError> {
+pub(super) async fn series(app: App, call: Call<GetSeries>) -> Result<Series, ApiError> {
     let id = select::known(&app.core, call.path)?;
     let q = call.query;
     let max_points = q.max_points.unwrap_or(1000);
@@ -58,7 +58,10 @@ pub async fn series(app: App, call: Call<GetSeries>) -> Result<Series, ApiError>
         .unwrap_or_else(|| Ok(convert::series(id, 0, &[], 0)))
 }
 
-pub async fn distribution(app: App, call: Call<GetDistribution>) -> Result<Distribution, ApiError> {
+pub(super) async fn distribution(
+    app: App,
+    call: Call<GetDistribution>,
+) -> Result<Distribution, ApiError> {
     let id = select::known(&app.core, call.path)?;
     let found = app.core.with_feed(id, |f| -> Result<_, ApiError> {
         let (from_ns, to_ns) = resolve(&call.query, f.complete_ns(id), 60.0)?;
@@ -72,7 +75,7 @@ pub async fn distribution(app: App, call: Call<GetDistribution>) -> Result<Distr
     })
 }
 
-pub async fn packets(app: App, call: Call<GetPackets>) -> Result<Packets, ApiError> {
+pub(super) async fn packets(app: App, call: Call<GetPackets>) -> Result<Packets, ApiError> {
     let id = select::known(&app.core, call.path)?;
     let q = call.query;
     let max_packets = q.max_packets.unwrap_or(20_000);
@@ -117,7 +120,7 @@ pub async fn packets(app: App, call: Call<GetPackets>) -> Result<Packets, ApiErr
     })
 }
 
-pub async fn flows(app: App, call: Call<GetFlows>) -> Result<Flows, ApiError> {
+pub(super) async fn flows(app: App, call: Call<GetFlows>) -> Result<Flows, ApiError> {
     let q = call.query;
     if q.node.is_some() && q.port.is_some() {
         select::one(&app.core, q)?;

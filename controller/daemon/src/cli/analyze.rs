@@ -14,7 +14,7 @@ use tidemark_rules::LEAST_CHANGE;
 use tidemark_rules::{Advice, Change, Options, advise, worth_changing};
 
 #[derive(Debug, Args)]
-pub struct AnalyzeArgs {
+pub(super) struct AnalyzeArgs {
     /// Capture directory.
     capture: PathBuf,
     /// Start, seconds after the link's first interval in the capture.
@@ -54,7 +54,7 @@ struct Link {
     limits: Option<String>,
 }
 
-pub fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
+pub(super) fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
     let targets = args.targets.targets()?;
     let asked = args.asked();
     let estimated = estimated(&args.capture, asked, (args.node, args.port))?;
@@ -85,7 +85,7 @@ pub fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
 }
 
 /// The estimate of one link over one span.
-pub struct Estimated {
+pub(super) struct Estimated {
     pub id: LinkId,
     first_ns: u64,
     pub estimate: LinkEstimate,
@@ -99,7 +99,7 @@ pub struct Estimated {
 ///
 /// # Errors
 /// A capture that cannot be read, a link that it does not have, an empty span.
-pub fn estimated(
+pub(super) fn estimated(
     capture: &Path,
     asked: Asked,
     (node, port): (Option<u32>, Option<u32>),

@@ -7,11 +7,11 @@ use tidemark_estimators::LinkId;
 use tidemark_proto::telemetry::LinkInterval;
 
 /// The links of a capture.
-pub type Spans = BTreeMap<LinkId, LinkSpan>;
+pub(super) type Spans = BTreeMap<LinkId, LinkSpan>;
 
 /// What a capture has of one link, on the switch's clock.
 #[derive(Clone, Debug, Default)]
-pub struct LinkSpan {
+pub(super) struct LinkSpan {
     /// Start of its first interval.
     pub first_ns: u64,
     /// End of its last one.
@@ -22,7 +22,7 @@ pub struct LinkSpan {
 
 impl LinkSpan {
     /// Takes the next interval.
-    pub fn extend(&mut self, interval: &LinkInterval) {
+    pub(super) fn extend(&mut self, interval: &LinkInterval) {
         let end_ns = interval.start_ns + interval.duration_ns;
         let first = if self.last_ns == 0 {
             interval.start_ns
@@ -51,7 +51,7 @@ impl LinkSpan {
 /// The span asked for: seconds from the link's first interval, or the switch's
 /// clock.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Asked {
+pub(super) struct Asked {
     pub from_s: Option<f64>,
     pub to_s: Option<f64>,
     pub from_ns: Option<u64>,
@@ -60,7 +60,7 @@ pub struct Asked {
 
 /// A span to estimate.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Part {
+pub(super) struct Part {
     pub from_ns: u64,
     pub to_ns: u64,
     /// What is to be said of its limits.
@@ -71,7 +71,7 @@ pub struct Part {
 ///
 /// # Errors
 /// Times that make no sense, or nothing between them.
-pub fn span_of(asked: Asked, link: &LinkSpan) -> Result<Vec<Part>, Usage> {
+pub(super) fn span_of(asked: Asked, link: &LinkSpan) -> Result<Vec<Part>, Usage> {
     let at = |s: Option<f64>, ns: Option<u64>, default: u64, name: &str| match s {
         Some(s) if !(s >= 0.0 && s.is_finite()) => Err(Usage::new(format!(
             "--{name}-s: {s} is not a time from 0 on"

@@ -23,7 +23,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Where a controller is.
-pub struct At<'a> {
+pub(super) struct At<'a> {
     /// Like `http://127.0.0.1:8080`.
     pub base: &'a str,
     /// Certificate (PEM) to trust, for `https`.
@@ -35,7 +35,7 @@ pub struct At<'a> {
 /// # Errors
 /// Not reachable, not an answer of this operation, or the controller's own error
 /// with the field at fault.
-pub fn call<O: Operation<Query = Nothing>>(
+pub(super) fn call<O: Operation<Query = Nothing>>(
     at: &At<'_>,
     path: &O::Path,
     token: Option<&str>,

@@ -54,7 +54,7 @@ impl From<Action> for LimitAction {
 }
 
 #[derive(Debug, Args)]
-pub struct SetArgs {
+pub(super) struct SetArgs {
     #[command(flatten)]
     controller: Controller,
     /// Bearer token of the controller.
@@ -108,7 +108,7 @@ impl SetArgs {
     }
 }
 
-pub fn set(args: &SetArgs) -> anyhow::Result<()> {
+pub(super) fn set(args: &SetArgs) -> anyhow::Result<()> {
     let at = &args.controller.at();
     let token = args.token()?;
     let token = token.as_deref();
@@ -146,12 +146,12 @@ fn or_unknown(limit: Option<Limit>) -> String {
 }
 
 #[derive(Debug, Args)]
-pub struct StatusArgs {
+pub(super) struct StatusArgs {
     #[command(flatten)]
     controller: Controller,
 }
 
-pub fn status(args: &StatusArgs) -> anyhow::Result<()> {
+pub(super) fn status(args: &StatusArgs) -> anyhow::Result<()> {
     let at = &args.controller.at();
     let status = http::call::<GetStatus>(at, &Nothing {}, None, &Nothing {})?;
     let links = http::call::<GetLinks>(at, &Nothing {}, None, &Nothing {})?.links;

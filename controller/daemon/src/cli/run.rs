@@ -53,7 +53,7 @@ fn configured(args: &RunArgs) -> anyhow::Result<Config> {
     Ok(config)
 }
 
-pub fn run(args: RunArgs) -> anyhow::Result<()> {
+pub(super) fn run(args: RunArgs) -> anyhow::Result<()> {
     let filter: Targets = std::env::var("TIDEMARK_LOG")
         .ok()
         .and_then(|directives| directives.parse().ok())
@@ -135,7 +135,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     ended
 }
 
-pub fn validate(path: &Path, as_json: bool) -> anyhow::Result<()> {
+pub(super) fn validate(path: &Path, as_json: bool) -> anyhow::Result<()> {
     let config = Config::load(path)?;
     // Drivers check their addresses; they connect only when used.
     let rt = runtime()?;
@@ -162,7 +162,7 @@ pub fn validate(path: &Path, as_json: bool) -> anyhow::Result<()> {
     print(&format!("{}: valid", path.display()))
 }
 
-pub fn provision(path: &Path, as_json: bool) -> anyhow::Result<()> {
+pub(super) fn provision(path: &Path, as_json: bool) -> anyhow::Result<()> {
     let config = Config::load(path)?;
     anyhow::ensure!(
         config.switches.iter().any(|s| s.provision.is_some()),

@@ -7,7 +7,7 @@ use serde_json::json;
 use tidemark_rules::{CongestionControl, Options, Range, Regime, Traffic, advise};
 
 #[derive(Debug, Args)]
-pub struct SizeArgs {
+pub(super) struct SizeArgs {
     /// Capacity of the link, e.g. 50mbit, 10gbit.
     #[arg(long, value_parser = units::rate)]
     capacity: f64,
@@ -120,7 +120,7 @@ impl SizeArgs {
     }
 }
 
-pub fn size(args: &SizeArgs) -> anyhow::Result<()> {
+pub(super) fn size(args: &SizeArgs) -> anyhow::Result<()> {
     let targets = args.targets.targets()?;
     let measured = args.measured()?;
     if args.csv {

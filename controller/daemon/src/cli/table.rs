@@ -4,7 +4,7 @@
 use tidemark_rules::{Advice, Prediction, Range, RuleId, RuleResult};
 
 /// A table with aligned columns and a heading.
-pub fn table<const N: usize>(
+pub(super) fn table<const N: usize>(
     heading: [&str; N],
     rows: impl IntoIterator<Item = [String; N]>,
 ) -> String {
@@ -18,7 +18,7 @@ pub fn table<const N: usize>(
 }
 
 /// A number with as many digits as are worth reading.
-pub fn number(v: f64) -> String {
+pub(super) fn number(v: f64) -> String {
     match v.abs() {
         a if a >= 100.0 => format!("{v:.0}"),
         a if a >= 10.0 => format!("{v:.1}"),
@@ -28,16 +28,16 @@ pub fn number(v: f64) -> String {
 }
 
 /// The same, or a dash.
-pub fn or_dash(v: Option<f64>) -> String {
+pub(super) fn or_dash(v: Option<f64>) -> String {
     v.map_or_else(|| "-".into(), number)
 }
 
 /// A fraction in percent.
-pub fn percent(v: f64) -> String {
+pub(super) fn percent(v: f64) -> String {
     format!("{} %", number(v * 100.0))
 }
 
-pub fn percent_range(i: Range) -> String {
+pub(super) fn percent_range(i: Range) -> String {
     format!(
         "{} ({} to {})",
         percent(i.value),
@@ -47,7 +47,7 @@ pub fn percent_range(i: Range) -> String {
 }
 
 /// Every rule, one a line.
-pub fn rules(rules: &[RuleResult]) -> String {
+pub(super) fn rules(rules: &[RuleResult]) -> String {
     let heading = [
         "rule", "bytes", "packets", "ms", "applies", "formula", "source",
     ];
@@ -85,7 +85,7 @@ fn prediction(p: &Prediction) -> String {
 }
 
 /// An advice in words.
-pub fn advice(a: &Advice) -> String {
+pub(super) fn advice(a: &Advice) -> String {
     let mut lines = Vec::new();
     match a.limit_bytes {
         Some(bytes) => lines.push(format!(

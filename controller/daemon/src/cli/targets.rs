@@ -26,7 +26,7 @@ fn bound(text: &str) -> Result<Bound, String> {
 
 /// What the operator wants.
 #[derive(Debug, Args)]
-pub struct TargetArgs {
+pub(super) struct TargetArgs {
     /// Smallest utilisation, e.g. 98%; "none" where none is asked for.
     #[arg(long, default_value = "98%", value_parser = bound)]
     utilisation: Bound,
@@ -51,7 +51,7 @@ impl TargetArgs {
     ///
     /// # Errors
     /// A value that makes no sense.
-    pub fn targets(&self) -> Result<Targets, Usage> {
+    pub(super) fn targets(&self) -> Result<Targets, Usage> {
         let goal = |g: &GoalArg| match g {
             GoalArg::Utilisation => Goal::Utilisation,
             GoalArg::Loss => Goal::Loss,

@@ -53,7 +53,7 @@ const BITS: [(&str, f64); 5] = [
 
 /// bits/s. A large B is bytes, a small b bits: `10MB/s` is 80 Mbit/s, `10Mb/s`
 /// is 10. Bytes need `/s` or `ps` after them, since `10MB` is a size.
-pub fn rate(text: &str) -> Result<f64, String> {
+pub(super) fn rate(text: &str) -> Result<f64, String> {
     let trimmed = text.trim();
     let per_second = trimmed
         .strip_suffix("/s")
@@ -89,13 +89,13 @@ pub fn rate(text: &str) -> Result<f64, String> {
 }
 
 /// Seconds. The unit decides by a factor of a million, so it has to be there.
-pub fn time(text: &str) -> Result<f64, String> {
+pub(super) fn time(text: &str) -> Result<f64, String> {
     let units = [("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
     quantity(text, "times", &units)
 }
 
 /// Fraction; `98%` or `0.98`.
-pub fn fraction(text: &str) -> Result<f64, String> {
+pub(super) fn fraction(text: &str) -> Result<f64, String> {
     let v = ratio(text)?;
     if v <= 1.0 {
         Ok(v)
@@ -107,12 +107,12 @@ pub fn fraction(text: &str) -> Result<f64, String> {
 }
 
 /// A part that may be above the whole; `80%`, `1.2`.
-pub fn ratio(text: &str) -> Result<f64, String> {
+pub(super) fn ratio(text: &str) -> Result<f64, String> {
     quantity(text, "fractions", &[("%", 0.01), ("", 1.0)])
 }
 
 /// Bytes; a bare number counts as bytes.
-pub fn bytes(text: &str) -> Result<f64, String> {
+pub(super) fn bytes(text: &str) -> Result<f64, String> {
     let units = [
         ("", 1.0),
         ("B", 1.0),
@@ -135,12 +135,12 @@ pub fn bytes(text: &str) -> Result<f64, String> {
 const MOST_FLOWS: f64 = 1e7;
 
 /// A number of flows.
-pub fn flows(text: &str) -> Result<f64, String> {
+pub(super) fn flows(text: &str) -> Result<f64, String> {
     plain(text, 0.0, MOST_FLOWS)
 }
 
 /// alpha: above 0.
-pub fn alpha(text: &str) -> Result<f64, String> {
+pub(super) fn alpha(text: &str) -> Result<f64, String> {
     let v = plain(text, 0.0, 1e6)?;
     if v > 0.0 {
         Ok(v)
@@ -150,7 +150,7 @@ pub fn alpha(text: &str) -> Result<f64, String> {
 }
 
 /// Delta: at least 1.
-pub fn delta(text: &str) -> Result<f64, String> {
+pub(super) fn delta(text: &str) -> Result<f64, String> {
     plain(text, 1.0, 1e6)
 }
 

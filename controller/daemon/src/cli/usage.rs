@@ -9,21 +9,21 @@ const USAGE: u8 = 2;
 /// Arguments that make no sense, alone or together.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct Usage(String);
+pub(super) struct Usage(String);
 
 impl Usage {
     /// An error that says which argument and what it may be.
-    pub fn new(message: impl Into<String>) -> Self {
+    pub(super) fn new(message: impl Into<String>) -> Self {
         Self(message.into())
     }
 
     /// Any error of an argument.
-    pub fn of(e: &anyhow::Error) -> Self {
+    pub(super) fn of(e: &anyhow::Error) -> Self {
         Self(format!("{e:#}"))
     }
 
     /// `Ok` where the arguments make sense.
-    pub fn unless(sense: bool, message: impl Into<String>) -> Result<(), Self> {
+    pub(super) fn unless(sense: bool, message: impl Into<String>) -> Result<(), Self> {
         if sense {
             Ok(())
         } else {
@@ -33,7 +33,7 @@ impl Usage {
 }
 
 /// The exit status of a command that ended with this error.
-pub fn exit_code(e: &anyhow::Error) -> ExitCode {
+pub(super) fn exit_code(e: &anyhow::Error) -> ExitCode {
     if e.is::<Usage>() {
         ExitCode::from(USAGE)
     } else {

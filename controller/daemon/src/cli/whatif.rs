@@ -10,7 +10,7 @@ use tidemark_estimators::LinkId;
 use tidemark_rules::{Traffic, WhatIfPoint, what_if};
 
 #[derive(Debug, Args)]
-pub struct WhatIfArgs {
+pub(super) struct WhatIfArgs {
     /// Capture directory.
     capture: PathBuf,
     /// Start, seconds after the link's first interval in the capture.
@@ -49,7 +49,7 @@ impl WhatIfArgs {
     }
 }
 
-pub const COLUMNS: [&str; 15] = [
+pub(super) const COLUMNS: [&str; 15] = [
     "node",
     "port",
     "limit_bytes",
@@ -69,7 +69,7 @@ pub const COLUMNS: [&str; 15] = [
 
 /// Predictions from two packets to twice the limit in force, C·T or a delay of
 /// 10 ms, whatever is largest.
-pub fn curve(m: &Traffic, points: u16) -> anyhow::Result<Vec<WhatIfPoint>> {
+pub(super) fn curve(m: &Traffic, points: u16) -> anyhow::Result<Vec<WhatIfPoint>> {
     let drain = m.drain_bytes_per_s();
     let least = 2.0 * m.segment_bytes.max(1.0);
     let most = [
@@ -85,7 +85,7 @@ pub fn curve(m: &Traffic, points: u16) -> anyhow::Result<Vec<WhatIfPoint>> {
 }
 
 /// One line of CSV for each point.
-pub fn csv(link: Option<LinkId>, m: &Traffic, curve: &[WhatIfPoint]) -> Vec<String> {
+pub(super) fn csv(link: Option<LinkId>, m: &Traffic, curve: &[WhatIfPoint]) -> Vec<String> {
     let of = |f: fn(LinkId) -> u32| link.map_or(String::new(), |l| f(l).to_string());
     curve
         .iter()
@@ -138,7 +138,7 @@ fn text(curve: &[WhatIfPoint], m: &Traffic) -> String {
     table::table(heading, rows)
 }
 
-pub fn whatif(args: &WhatIfArgs) -> anyhow::Result<()> {
+pub(super) fn whatif(args: &WhatIfArgs) -> anyhow::Result<()> {
     let above_0 = args.limit.iter().all(|&b| b > 0.0);
     Usage::unless(above_0, "--limit: must be above 0")?;
     let asked = Asked {

@@ -6,7 +6,7 @@ use tidemark_control::Telemetry;
 use tidemark_estimators::{LinkEstimate, LinkId};
 
 /// The telemetry of one link.
-pub struct LinkTelemetry<'a> {
+pub(super) struct LinkTelemetry<'a> {
     feed: &'a Feed,
     link: LinkId,
 }

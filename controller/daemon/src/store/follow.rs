@@ -23,7 +23,7 @@ const CHUNK_BYTES: u64 = 1 << 20;
 
 /// One log on its way into one server.
 #[derive(Debug)]
-pub struct Follower {
+pub(crate) struct Follower {
     log: PathBuf,
     progress: ProgressFile,
     client: Client,
@@ -50,7 +50,7 @@ impl std::fmt::Display for Trouble {
 }
 
 impl Follower {
-    pub fn new(log: &Path, client: Client, config: &ClickHouse, stats: &Arc<Stats>) -> Self {
+    pub(crate) fn new(log: &Path, client: Client, config: &ClickHouse, stats: &Arc<Stats>) -> Self {
         Self {
             log: log.into(),
             progress: ProgressFile::beside(log),
@@ -63,7 +63,7 @@ impl Follower {
     }
 
     /// Sends what is new until `end` is set, and once more then.
-    pub fn run(&mut self, end: &AtomicBool) {
+    pub(crate) fn run(&mut self, end: &AtomicBool) {
         let mut pause = POLL_EVERY;
         let mut failing = false;
         loop {

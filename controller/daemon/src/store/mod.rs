@@ -7,7 +7,7 @@
 //! only when the server has taken them. A record may wait for days and survives a
 //! restart of both ends. It may be sent twice; the table keeps one row per record.
 
-pub mod follow;
+pub(crate) mod follow;
 mod progress;
 mod row;
 
@@ -20,7 +20,7 @@ use tidemark_clickhouse::Client;
 
 /// The thread that stores, and what it has done.
 #[derive(Debug)]
-pub struct Store {
+pub(crate) struct Store {
     pub stats: Arc<Stats>,
     end: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -44,7 +44,7 @@ impl Store {
     ///
     /// # Errors
     /// An unreadable password file, or no thread.
-    pub fn start(config: &Config) -> anyhow::Result<Option<Self>> {
+    pub(crate) fn start(config: &Config) -> anyhow::Result<Option<Self>> {
         let (Some(server), Some(log)) = (config.clickhouse.server(), &config.control.audit_log)
         else {
             return Ok(None);
@@ -66,7 +66,7 @@ impl Store {
     }
 
     /// Sends what is there, once; the rest waits in the log for the next start.
-    pub fn finish(mut self) {
+    pub(crate) fn finish(mut self) {
         self.end.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();

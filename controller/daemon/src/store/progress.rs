@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 /// read from its beginning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Position {
+pub(super) struct Position {
     pub inode: u64,
     pub bytes: u64,
 }
 
 /// The file `<audit log>.stored`.
 #[derive(Debug)]
-pub struct ProgressFile(PathBuf);
+pub(super) struct ProgressFile(PathBuf);
 
 impl ProgressFile {
-    pub fn beside(log: &Path) -> Self {
+    pub(super) fn beside(log: &Path) -> Self {
         let mut name = log.as_os_str().to_owned();
         name.push(".stored");
         Self(name.into())
@@ -26,14 +26,14 @@ impl ProgressFile {
 
     /// The position stored last; the beginning where the file makes no sense.
     /// Records may then be sent again; the table keeps one row of each.
-    pub fn load(&self) -> Position {
+    pub(super) fn load(&self) -> Position {
         let text = std::fs::read_to_string(&self.0).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()
     }
 
     /// # Errors
     /// A directory that cannot be written to.
-    pub fn save(&self, position: Position) -> std::io::Result<()> {
+    pub(super) fn save(&self, position: Position) -> std::io::Result<()> {
         let mut partial = self.0.clone().into_os_string();
         partial.push(".part");
         std::fs::write(&partial, serde_json::to_string(&position)?)?;

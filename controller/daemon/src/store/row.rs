@@ -35,7 +35,7 @@ struct Row<'a> {
 
 /// The row of one line of the log, as a line of JSON; `None` when the line is no
 /// record.
-pub fn row(controller: &str, line: &str) -> Option<String> {
+pub(super) fn row(controller: &str, line: &str) -> Option<String> {
     let change: Change = serde_json::from_str(line).ok()?;
     let expected = |f: fn(&Prediction) -> f64| change.expected.as_ref().map(f);
     let observed = |o: &Option<Observed>, f: fn(&Observed) -> f64| o.as_ref().map(f);

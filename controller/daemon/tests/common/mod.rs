@@ -22,17 +22,17 @@ use tidemark_proto::telemetry::{
 use tidemark_southbound::{Description, Error, Health, Limit, Provision, Provisioned, Southbound};
 use tower::ServiceExt as _;
 
-pub const TOKEN: &str = "a-token-for-tests";
-pub const NODE: u32 = 10;
-pub const PORT: u32 = 5;
-pub const CAPACITY_BPS: u64 = 100_000_000;
+pub(crate) const TOKEN: &str = "a-token-for-tests";
+pub(crate) const NODE: u32 = 10;
+pub(crate) const PORT: u32 = 5;
+pub(crate) const CAPACITY_BPS: u64 = 100_000_000;
 const INTERVAL_NS: u64 = 10_000_000;
 const FLOWS: u64 = 6;
 const SWING: u64 = 300;
 
 /// A switch in memory.
 #[derive(Default)]
-pub struct FakeSwitch {
+pub(crate) struct FakeSwitch {
     pub limits: Mutex<BTreeMap<u32, Limit>>,
     /// Refuses to write.
     pub broken: AtomicBool,
@@ -91,7 +91,7 @@ impl Southbound for FakeSwitch {
 }
 
 /// What a collector says of itself.
-pub fn info(instance: &str) -> CollectorInfo {
+pub(crate) fn info(instance: &str) -> CollectorInfo {
     CollectorInfo {
         version: "test".into(),
         instance: instance.into(),
@@ -115,7 +115,7 @@ pub fn info(instance: &str) -> CollectorInfo {
 /// Six Reno flows with RTT 20 ms that share a link whose queue swings between
 /// half full and full, all of them losing a packet at the top of every swing
 /// of 3 s.
-pub struct Traffic {
+pub(crate) struct Traffic {
     pub limit_bytes: u64,
     /// Part of the capacity that is used.
     pub load: f64,
@@ -128,7 +128,7 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    pub fn new(limit_bytes: u64) -> Self {
+    pub(crate) fn new(limit_bytes: u64) -> Self {
         Self {
             limit_bytes,
             load: 1.0,
@@ -139,12 +139,12 @@ impl Traffic {
         }
     }
 
-    pub fn now_ns(&self) -> u64 {
+    pub(crate) fn now_ns(&self) -> u64 {
         self.step * INTERVAL_NS
     }
 
     /// The update of the next interval.
-    pub fn next_update(&mut self) -> Update {
+    pub(crate) fn next_update(&mut self) -> Update {
         let start_ns = self.step * INTERVAL_NS;
         let phase = self.step % SWING;
         let lossy = phase == SWING - 1;
@@ -275,7 +275,7 @@ fn flow_info(f: u64) -> FlowInfo {
 }
 
 /// A controller without network: state, API, traffic.
-pub struct Lab {
+pub(crate) struct Lab {
     pub core: Arc<Core>,
     pub api: Router,
     pub switch: Arc<FakeSwitch>,
@@ -285,7 +285,7 @@ pub struct Lab {
 }
 
 impl Lab {
-    pub fn new(change: impl FnOnce(&mut Config)) -> Self {
+    pub(crate) fn new(change: impl FnOnce(&mut Config)) -> Self {
         let mut config = Config::default();
         config.targets.delay_ms = Some(30.0);
         config.control.min_limit_bytes = 6000;
@@ -315,12 +315,12 @@ impl Lab {
     }
 
     /// Lets seconds of the controller's clock pass, at once.
-    pub fn skip(&self, seconds: u64) {
+    pub(crate) fn skip(&self, seconds: u64) {
         self.ahead_s.fetch_add(seconds, Ordering::Relaxed);
     }
 
     /// Lets seconds of the switch's clock pass, with a tick after each.
-    pub async fn pass(&mut self, seconds: u64) {
+    pub(crate) async fn pass(&mut self, seconds: u64) {
         for _ in 0..seconds {
             for _ in 0..100 {
                 let update = self.traffic.next_update();
@@ -331,24 +331,24 @@ impl Lab {
     }
 
     /// The traffic follows the limit of the switch.
-    pub fn obey(&mut self) {
+    pub(crate) fn obey(&mut self) {
         let limit = self.switch.limits.lock().unwrap()[&PORT];
         self.traffic.limit_bytes = limit.bytes().unwrap();
     }
 
-    pub async fn get(&self, path: &str) -> (u16, Value) {
+    pub(crate) async fn get(&self, path: &str) -> (u16, Value) {
         let request = Request::get(format!("/api/v1{path}"));
         self.send(request.body(Body::empty()).unwrap()).await
     }
 
-    pub async fn post(&self, path: &str, body: Value) -> (u16, Value) {
+    pub(crate) async fn post(&self, path: &str, body: Value) -> (u16, Value) {
         let request = Request::post(format!("/api/v1{path}"))
             .header("authorization", format!("Bearer {TOKEN}"));
         let body = Body::from(body.to_string());
         self.send(request.body(body).unwrap()).await
     }
 
-    pub async fn send(&self, request: Request<Body>) -> (u16, Value) {
+    pub(crate) async fn send(&self, request: Request<Body>) -> (u16, Value) {
         let answer = self.api.clone().oneshot(request).await.unwrap();
         let status = answer.status().as_u16();
         let bytes = to_bytes(answer.into_body(), usize::MAX).await.unwrap();

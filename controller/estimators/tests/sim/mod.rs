@@ -9,17 +9,17 @@ use tidemark_proto::telemetry::{
     ProbeInterval, Update, flow_event,
 };
 
-pub const NODE: u32 = 10;
-pub const PORT: u32 = 1;
-pub const MSS: u32 = 1448;
-pub const STEP_NS: u64 = 10_000_000;
+pub(crate) const NODE: u32 = 10;
+pub(crate) const PORT: u32 = 1;
+pub(crate) const MSS: u32 = 1448;
+pub(crate) const STEP_NS: u64 = 10_000_000;
 const IP: f64 = 1500.0;
 const WIRE: f64 = 1538.0;
 const FRAME: f64 = 1514.0;
 const UNSET: u32 = 0x7fff_ffff;
 
 #[derive(Clone, Copy, PartialEq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// Additive increase, multiplicative decrease on drops here.
     Lbp { beta: f64, increase: f64 },
     /// Reduces at its own bottleneck every so often, never here.
@@ -35,13 +35,13 @@ pub enum Kind {
 }
 
 #[derive(Clone, Copy)]
-pub struct Spec {
+pub(crate) struct Spec {
     pub kind: Kind,
     pub rtt_s: f64,
     pub start_window: f64,
 }
 
-pub struct Scenario {
+pub(crate) struct Scenario {
     pub capacity_bps: f64,
     pub limit_pkts: f64,
     pub seconds: f64,
@@ -73,7 +73,7 @@ impl Lcg {
     }
 }
 
-pub struct Run {
+pub(crate) struct Run {
     pub nodes: Vec<Node>,
     pub updates: Vec<Update>,
     pub arrivals: u64,
@@ -81,7 +81,7 @@ pub struct Run {
     pub wire_bytes: u64,
 }
 
-pub fn run(s: &Scenario) -> Run {
+pub(crate) fn run(s: &Scenario) -> Run {
     let mut rng = Lcg(42);
     let mut state: Vec<State> = s
         .flows
@@ -395,7 +395,7 @@ fn info(i: usize, f: &Spec, probed: bool, start: u64) -> FlowInfo {
 }
 
 /// A congestion state change, for tests of events.
-pub fn state_event(flow_id: u64, time_ns: u64, state: u32) -> FlowEvent {
+pub(crate) fn state_event(flow_id: u64, time_ns: u64, state: u32) -> FlowEvent {
     FlowEvent {
         flow_id,
         time_ns,

@@ -2,7 +2,7 @@
 //! Runs with known truth through the collector's pipeline into the estimator.
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-pub mod reference;
+pub(crate) mod reference;
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -16,14 +16,14 @@ use tidemark_pipeline::{
     proto_nodes,
 };
 
-pub const LINK: LinkId = LinkId {
+pub(crate) const LINK: LinkId = LinkId {
     node_id: 10,
     port: 1,
 };
 
 /// Where a run comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub(crate) enum Source {
     /// The golden set: the first seconds of each run.
     Golden,
     /// The whole run beside the repository.
@@ -32,7 +32,7 @@ pub enum Source {
 
 /// The runs in a folder that `TIDEMARK_RUNS` names, else the whole runs beside
 /// the repository, else the golden set.
-pub fn runs() -> Vec<Recorded> {
+pub(crate) fn runs() -> Vec<Recorded> {
     let folder = std::env::var_os("TIDEMARK_RUNS").map(PathBuf::from);
     match folder.or_else(|| tidemark_golden::shared("ns3").ok()) {
         Some(folder) => {
@@ -76,7 +76,7 @@ fn time_of(e: &tcp_probe::Event) -> u64 {
 
 /// How a run is looked at.
 #[derive(Clone, Copy, Debug)]
-pub struct View {
+pub(crate) struct View {
     pub probed: bool,
     pub interval_ms: u32,
     /// One report in so many is lost on its way; 0 = none.
@@ -86,19 +86,19 @@ pub struct View {
 }
 
 impl View {
-    pub const PROBED: Self = Self {
+    pub(crate) const PROBED: Self = Self {
         probed: true,
         interval_ms: 10,
         lose_one_in: 0,
         sampling_shift: 0,
     };
-    pub const PASSIVE: Self = Self {
+    pub(crate) const PASSIVE: Self = Self {
         probed: false,
         ..Self::PROBED
     };
 }
 
-pub struct Run {
+pub(crate) struct Run {
     pub truth: serde_json::Value,
     pub rows: Vec<PostcardRow>,
     pub probes: Vec<ProbeRow>,
@@ -111,13 +111,13 @@ pub struct Run {
 
 impl Run {
     /// The whole capture after the warm-up.
-    pub fn estimate(&self) -> LinkEstimate {
+    pub(crate) fn estimate(&self) -> LinkEstimate {
         let (_, end) = self.estimator.span(LINK).unwrap();
         self.estimator.estimate(LINK, self.from_ns, end)
     }
 
     /// From and to seconds of the simulation.
-    pub fn between(&self, from_s: f64, to_s: f64) -> LinkEstimate {
+    pub(crate) fn between(&self, from_s: f64, to_s: f64) -> LinkEstimate {
         let at = |s: f64| self.zero_ns + (s * 1e9) as u64;
         self.estimator.estimate(LINK, at(from_s), at(to_s))
     }
@@ -132,12 +132,12 @@ fn mixed(i: u64) -> u64 {
 }
 
 /// One of the simulated runs, seen in one way.
-pub fn run(source: Source, name: &str, view: View) -> Run {
+pub(crate) fn run(source: Source, name: &str, view: View) -> Run {
     seen(&recorded(source, name), view)
 }
 
 /// A recorded run through the collector's pipeline into an estimator.
-pub fn seen(recorded: &Recorded, view: View) -> Run {
+pub(crate) fn seen(recorded: &Recorded, view: View) -> Run {
     let truth = recorded.truth.clone();
     let mut config = Config {
         join_wait_ms: 5000,
@@ -224,7 +224,7 @@ pub fn seen(recorded: &Recorded, view: View) -> Run {
 type Key = (String, u16, u16);
 
 /// Class and base RTT (s) of each flow by source address and ports.
-pub fn kind_of(truth: &serde_json::Value) -> HashMap<Key, (String, f64)> {
+pub(crate) fn kind_of(truth: &serde_json::Value) -> HashMap<Key, (String, f64)> {
     truth["flows"]
         .as_array()
         .unwrap()
@@ -261,7 +261,7 @@ fn label(c: FlowClass) -> &'static str {
 }
 
 /// An estimate beside the truth.
-pub struct Judged {
+pub(crate) struct Judged {
     pub n_b: f64,
     /// Flows that are not short, and of them those classified right.
     pub long: usize,
@@ -270,7 +270,7 @@ pub struct Judged {
     pub wrong: Vec<String>,
 }
 
-pub fn judge(r: &Run, e: &LinkEstimate) -> Judged {
+pub(crate) fn judge(r: &Run, e: &LinkEstimate) -> Judged {
     let truth = kind_of(&r.truth);
     let mut j = Judged {
         n_b: r.truth["n_flows"]["lbp"].as_f64().unwrap(),

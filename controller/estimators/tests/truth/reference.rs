@@ -8,7 +8,7 @@ use tidemark_estimators::{FlowClass, LinkEstimate};
 
 /// Every quantity by its definition; the flows taken for LBP, N_b and Tₑ are
 /// those of the estimate, so that only the quantity itself is compared.
-pub struct Reference {
+pub(crate) struct Reference {
     pub utilisation: f64,
     pub utilisation_p01: f64,
     pub loss_rate: f64,
@@ -24,11 +24,11 @@ pub struct Reference {
     pub condition_fraction: Option<f64>,
 }
 
-pub fn mean(v: &[f64]) -> Option<f64> {
+pub(crate) fn mean(v: &[f64]) -> Option<f64> {
     (!v.is_empty()).then(|| v.iter().sum::<f64>() / v.len() as f64)
 }
 
-pub fn quantile(values: &[f64], q: f64) -> f64 {
+pub(crate) fn quantile(values: &[f64], q: f64) -> f64 {
     let mut v = values.to_vec();
     v.sort_by(f64::total_cmp);
     let at = q * (v.len() - 1) as f64;
@@ -82,7 +82,7 @@ fn windows(r: &Run, e: &LinkEstimate, lbp: &BTreeSet<u64>) -> Vec<Vec<(f64, f64)
         .collect()
 }
 
-pub fn reference(r: &Run, e: &LinkEstimate) -> Reference {
+pub(crate) fn reference(r: &Run, e: &LinkEstimate) -> Reference {
     let (from, to) = (e.from_ns, e.to_ns);
     let inside = |t: u64| (from..to).contains(&t);
     let on_link = || r.rows.iter().filter(|p| p.port == 1);

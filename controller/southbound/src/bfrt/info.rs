@@ -8,13 +8,13 @@ use tidemark_proto::bfrt_proto as bf;
 
 /// All tables: those of the program and the device's fixed ones.
 #[derive(Clone, Debug, Default, Deserialize)]
-pub struct Info {
+pub(super) struct Info {
     tables: Vec<Table>,
 }
 
 /// A table.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Table {
+pub(super) struct Table {
     pub name: String,
     pub id: u32,
     #[serde(default)]
@@ -27,7 +27,7 @@ pub struct Table {
 
 /// A field of key or data.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Field {
+pub(super) struct Field {
     pub id: u32,
     pub name: String,
     #[serde(default)]
@@ -61,7 +61,7 @@ struct Data {
 
 /// A value for a field.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub(super) enum Value {
     Number(u64),
     Text(String),
     Flag(bool),
@@ -70,14 +70,14 @@ pub enum Value {
 }
 
 /// What an entry holds: its action's short name, and its fields by name.
-pub type Fields = BTreeMap<String, Value>;
+pub(super) type Fields = BTreeMap<String, Value>;
 
 impl Info {
     /// Reads the JSON of the program and of the device.
     ///
     /// # Errors
     /// JSON of another form.
-    pub fn parse(parts: &[&[u8]]) -> Result<Self, Error> {
+    pub(super) fn parse(parts: &[&[u8]]) -> Result<Self, Error> {
         let mut all = Info::default();
         for part in parts.iter().filter(|p| !p.is_empty()) {
             let info: Info = serde_json::from_slice(part)
@@ -90,7 +90,7 @@ impl Info {
     /// The table of this name: the full one, or its last parts, so that
     /// `queue_limit` finds `pipe.Egress.queue_limit` and `tm.queue.buffer`
     /// finds `tf1.tm.queue.buffer`.
-    pub fn table(&self, name: &str) -> Result<&Table, Error> {
+    pub(super) fn table(&self, name: &str) -> Result<&Table, Error> {
         let tail = format!(".{name}");
         let exact = self.tables.iter().find(|t| t.name == name);
         let found = exact.or_else(|| self.tables.iter().find(|t| t.name.ends_with(&tail)));
@@ -191,7 +191,7 @@ impl Field {
 impl Table {
     /// The key of an entry: exact fields by value, ternary ones by value and
     /// mask; ternary fields that are left out match anything.
-    pub fn key(&self, given: &[(&str, u64, Option<u64>)]) -> Result<bf::TableKey, Error> {
+    pub(super) fn key(&self, given: &[(&str, u64, Option<u64>)]) -> Result<bf::TableKey, Error> {
         let mut fields = Vec::new();
         for &(name, value, mask) in given {
             let f = find(&self.key, name, &self.name)?;
@@ -216,13 +216,17 @@ impl Table {
     }
 
     /// The key field of the priority, where the table has ternary fields.
-    pub fn has_priority(&self) -> bool {
+    pub(super) fn has_priority(&self) -> bool {
         self.key.iter().any(|f| f.name == "$MATCH_PRIORITY")
     }
 
     /// An action with its arguments, by name; an action with one parameter
     /// takes it whatever its name (`limit_bytes`, `limit_cells`).
-    pub fn action(&self, name: &str, args: &[(&str, Value)]) -> Result<bf::TableData, Error> {
+    pub(super) fn action(
+        &self,
+        name: &str,
+        args: &[(&str, Value)],
+    ) -> Result<bf::TableData, Error> {
         let mut actions = self.action_specs.iter();
         let found = actions.find(|a| a.name == name || short(&a.name) == name);
         let action = found.ok_or_else(|| Error::Name {
@@ -240,7 +244,7 @@ impl Table {
     }
 
     /// Data of a table without actions, or beside them.
-    pub fn data(&self, values: &[(&str, Value)]) -> Result<bf::TableData, Error> {
+    pub(super) fn data(&self, values: &[(&str, Value)]) -> Result<bf::TableData, Error> {
         let singles: Vec<Field> = self
             .data
             .iter()
@@ -256,7 +260,7 @@ impl Table {
     }
 
     /// Short name of the entry's action, and its fields.
-    pub fn read(&self, data: &bf::TableData) -> (Option<&str>, Fields) {
+    pub(super) fn read(&self, data: &bf::TableData) -> (Option<&str>, Fields) {
         let action = self.action_specs.iter().find(|a| a.id == data.action_id);
         let of_action = action.map_or(&[][..], |a| &a.data[..]);
         let singles = self.data.iter().filter_map(|d| d.singleton.as_ref());

@@ -4,21 +4,21 @@
 use crate::Error;
 
 /// The shortest big-endian form: no leading zero bytes, `\0` for zero.
-pub fn canonical(value: u64) -> Vec<u8> {
+pub(super) fn canonical(value: u64) -> Vec<u8> {
     let bytes = value.to_be_bytes();
     let first = bytes.iter().position(|&b| b != 0).unwrap_or(7);
     bytes[first..].to_vec()
 }
 
 /// The same for values of up to 128 bits.
-pub fn canonical_wide(value: u128) -> Vec<u8> {
+pub(super) fn canonical_wide(value: u128) -> Vec<u8> {
     let bytes = value.to_be_bytes();
     let first = bytes.iter().position(|&b| b != 0).unwrap_or(15);
     bytes[first..].to_vec()
 }
 
 /// A value that must fit a field of `bits` bits.
-pub fn fitted(value: u64, bits: i32, field: &str) -> Result<Vec<u8>, Error> {
+pub(super) fn fitted(value: u64, bits: i32, field: &str) -> Result<Vec<u8>, Error> {
     if (0..64).contains(&bits) && value >> bits != 0 {
         let max = (1u64 << bits) - 1;
         return Err(Error::value(

@@ -8,11 +8,11 @@ use crate::{Error, Forward, Limit, ReportDestination, Watch};
 use tidemark_proto::p4::v1 as p4;
 
 /// The clone session that carries reports (contract with the P4 program).
-pub const REPORT_CLONE_SESSION: u32 = 1;
+pub(super) const REPORT_CLONE_SESSION: u32 = 1;
 
 /// Something to be written, and how it reads in an error message.
 #[derive(Clone, Debug)]
-pub struct Item {
+pub(super) struct Item {
     /// Words for messages.
     pub what: String,
     /// What goes on the wire.
@@ -41,7 +41,7 @@ fn entry(table: &Table<'_>, key: Vec<p4::FieldMatch>, action: p4::TableAction) -
 }
 
 /// Frames to an address leave by a port.
-pub fn forward(program: &Program, f: &Forward, field: &str) -> Result<Item, Error> {
+pub(super) fn forward(program: &Program, f: &Forward, field: &str) -> Result<Item, Error> {
     let t = program.table("l2_forward")?;
     let address = mac(&f.mac, &format!("{field}.mac"))?;
     let key = vec![t.exact("dst_addr", address)?];
@@ -51,7 +51,7 @@ pub fn forward(program: &Program, f: &Forward, field: &str) -> Result<Item, Erro
 }
 
 /// The limit of an egress port; `unit` = bytes per unit of the target.
-pub fn limit(program: &Program, port: u32, limit: Limit, unit: u32) -> Result<Item, Error> {
+pub(super) fn limit(program: &Program, port: u32, limit: Limit, unit: u32) -> Result<Item, Error> {
     let t = program.table("queue_limit")?;
     let key = vec![t.exact("egress_port", u64::from(port))?];
     let units = limit.bytes().map(|b| b / u64::from(unit.max(1)));
@@ -62,7 +62,7 @@ pub fn limit(program: &Program, port: u32, limit: Limit, unit: u32) -> Result<It
 }
 
 /// The key alone, for reading the limit of a port.
-pub fn limit_key(program: &Program, port: u32) -> Result<p4::Entity, Error> {
+pub(super) fn limit_key(program: &Program, port: u32) -> Result<p4::Entity, Error> {
     let t = program.table("queue_limit")?;
     let key = vec![t.exact("egress_port", u64::from(port))?];
     Ok(p4::Entity {
@@ -75,7 +75,7 @@ pub fn limit_key(program: &Program, port: u32) -> Result<p4::Entity, Error> {
 }
 
 /// What a table entry of `queue_limit` says.
-pub fn read_limit(program: &Program, e: &p4::TableEntry, unit: u32) -> Result<Limit, Error> {
+pub(super) fn read_limit(program: &Program, e: &p4::TableEntry, unit: u32) -> Result<Limit, Error> {
     let t = program.table("queue_limit")?;
     let Some(p4::table_action::Type::Action(a)) = e.action.as_ref().and_then(|a| a.r#type.as_ref())
     else {
@@ -97,11 +97,16 @@ pub fn read_limit(program: &Program, e: &p4::TableEntry, unit: u32) -> Result<Li
 }
 
 /// Tables of watched traffic: IPv4, IPv6.
-pub const WATCH_TABLES: [&str; 2] = ["watch", "watch6"];
+pub(super) const WATCH_TABLES: [&str; 2] = ["watch", "watch6"];
 
 /// Traffic to report (or not), in the table of its address family; in both where
 /// it names no address. `priority` where the entry gives none.
-pub fn watch(program: &Program, w: &Watch, priority: i32, field: &str) -> Result<Vec<Item>, Error> {
+pub(super) fn watch(
+    program: &Program,
+    w: &Watch,
+    priority: i32,
+    field: &str,
+) -> Result<Vec<Item>, Error> {
     let mut ends = Vec::new();
     for (name, text) in [("src", &w.src), ("dst", &w.dst)] {
         if let Some(text) = text {
@@ -174,7 +179,7 @@ fn watch_item(
 }
 
 /// Turns the reports of an egress port on or off.
-pub fn report_port(program: &Program, port: u32, on: bool) -> Result<Item, Error> {
+pub(super) fn report_port(program: &Program, port: u32, on: bool) -> Result<Item, Error> {
     let t = program.table("report_port")?;
     let name = if on { "report_on" } else { "report_off" };
     let key = vec![t.exact("egress_port", u64::from(port))?];
@@ -183,7 +188,7 @@ pub fn report_port(program: &Program, port: u32, on: bool) -> Result<Item, Error
 }
 
 /// Addresses of the reports, as the default entry of the keyless table.
-pub fn report_to(program: &Program, d: &ReportDestination) -> Result<Item, Error> {
+pub(super) fn report_to(program: &Program, d: &ReportDestination) -> Result<Item, Error> {
     let t = program.table("report_to")?;
     let args = destination(d)?;
     let mut e = entry(&t, Vec::new(), t.call("set_destination", &args)?);
@@ -220,7 +225,7 @@ fn pre_item(what: String, kind: p4::packet_replication_engine_entry::Type) -> It
 
 /// The clone session of the reports. Its length stays 0: BMv2 refuses others,
 /// and the program truncates the clone itself.
-pub fn clone_session(port: u32) -> Item {
+pub(super) fn clone_session(port: u32) -> Item {
     pre_item(
         format!("clone session {REPORT_CLONE_SESSION} = port {port}"),
         p4::packet_replication_engine_entry::Type::CloneSessionEntry(p4::CloneSessionEntry {
@@ -232,7 +237,7 @@ pub fn clone_session(port: u32) -> Item {
 }
 
 /// The group of flooded frames.
-pub fn flood_group(ports: &[u32]) -> Item {
+pub(super) fn flood_group(ports: &[u32]) -> Item {
     pre_item(
         format!("multicast group {FLOOD_GROUP} = ports {ports:?}"),
         p4::packet_replication_engine_entry::Type::MulticastGroupEntry(p4::MulticastGroupEntry {

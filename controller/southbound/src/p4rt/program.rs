@@ -9,13 +9,13 @@ use tidemark_proto::p4::v1 as p4;
 
 /// A loaded program.
 #[derive(Clone, Debug)]
-pub struct Program {
+pub(super) struct Program {
     info: cfg::P4Info,
 }
 
 /// A table of it.
 #[derive(Clone, Copy, Debug)]
-pub struct Table<'a> {
+pub(super) struct Table<'a> {
     program: &'a Program,
     table: &'a cfg::Table,
 }
@@ -35,13 +35,13 @@ fn names<'a>(all: impl Iterator<Item = Option<&'a cfg::Preamble>>) -> String {
 
 impl Program {
     /// Wraps a P4Info.
-    pub fn new(info: cfg::P4Info) -> Self {
+    pub(super) fn new(info: cfg::P4Info) -> Self {
         Self { info }
     }
 
     /// The table of this name: the full name, the alias, or its last part, so
     /// that `queue_limit` finds it in ingress (v1model) or egress (TNA).
-    pub fn table(&self, name: &str) -> Result<Table<'_>, Error> {
+    pub(super) fn table(&self, name: &str) -> Result<Table<'_>, Error> {
         let tables = &self.info.tables;
         let found = tables.iter().find(|t| matches(t.preamble.as_ref(), name));
         match found {
@@ -67,17 +67,17 @@ impl Program {
 
 impl<'a> Table<'a> {
     /// Id of the table.
-    pub fn id(&self) -> u32 {
+    pub(super) fn id(&self) -> u32 {
         self.table.preamble.as_ref().map_or(0, |p| p.id)
     }
 
     /// Full name of the table.
-    pub fn name(&self) -> &'a str {
+    pub(super) fn name(&self) -> &'a str {
         self.table.preamble.as_ref().map_or("", |p| p.name.as_str())
     }
 
     /// Last part of the name of an action.
-    pub fn action_name(&self, id: u32) -> Option<&'a str> {
+    pub(super) fn action_name(&self, id: u32) -> Option<&'a str> {
         let p = self.program.action_by_id(id)?.preamble.as_ref()?;
         p.name.rsplit('.').next()
     }
@@ -100,7 +100,11 @@ impl<'a> Table<'a> {
 
     /// A call of an action with named arguments. An action with exactly one
     /// parameter takes it whatever its name (`limit_bytes`, `limit_cells`).
-    pub fn call(&self, action: &str, args: &[(&str, u64)]) -> Result<p4::TableAction, Error> {
+    pub(super) fn call(
+        &self,
+        action: &str,
+        args: &[(&str, u64)],
+    ) -> Result<p4::TableAction, Error> {
         let a = self.action(action)?;
         let mut params = Vec::with_capacity(args.len());
         for &(name, value) in args {
@@ -158,7 +162,7 @@ impl<'a> Table<'a> {
     }
 
     /// An exact match; a table with one field takes it whatever its name.
-    pub fn exact(&self, name: &str, value: u64) -> Result<p4::FieldMatch, Error> {
+    pub(super) fn exact(&self, name: &str, value: u64) -> Result<p4::FieldMatch, Error> {
         let f = self.field(name)?;
         Ok(p4::FieldMatch {
             field_id: f.id,
@@ -171,7 +175,7 @@ impl<'a> Table<'a> {
     }
 
     /// A ternary match; `None` as mask means all bits of the field.
-    pub fn ternary(
+    pub(super) fn ternary(
         &self,
         name: &str,
         value: u64,
@@ -194,7 +198,11 @@ impl<'a> Table<'a> {
     }
 
     /// A ternary match on an address.
-    pub fn address(&self, name: &str, prefix: AddressPrefix) -> Result<p4::FieldMatch, Error> {
+    pub(super) fn address(
+        &self,
+        name: &str,
+        prefix: AddressPrefix,
+    ) -> Result<p4::FieldMatch, Error> {
         Ok(p4::FieldMatch {
             field_id: self.field(name)?.id,
             field_match_type: Some(p4::field_match::FieldMatchType::Ternary(

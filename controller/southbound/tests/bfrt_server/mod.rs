@@ -14,11 +14,11 @@ use tokio_stream::wrappers::{ReceiverStream, TcpListenerStream};
 use tokio_stream::{Stream, StreamExt as _};
 use tonic::{Request, Response, Status, Streaming};
 
-pub const P4_NAME: &str = "tidemark";
+pub(crate) const P4_NAME: &str = "tidemark";
 
 /// What the server does wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Fault {
+pub(crate) enum Fault {
     #[default]
     None,
     /// Refuses updates in the body of an answer that is good.
@@ -41,7 +41,7 @@ struct State {
 }
 
 /// The server; dropping it stops it.
-pub struct Server {
+pub(crate) struct Server {
     pub address: String,
     state: Arc<Mutex<State>>,
     /// Of its own, so that ending it ends its connections as well.
@@ -167,11 +167,11 @@ fn width(f: &Json) -> u64 {
 }
 
 impl Server {
-    pub async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         Self::start_at("127.0.0.1:0").await
     }
 
-    pub async fn start_at(address: &str) -> Self {
+    pub(crate) async fn start_at(address: &str) -> Self {
         let address = address.trim_start_matches("http://");
         let mut bound = TcpListener::bind(address).await;
         for _ in 0..100 {
@@ -225,23 +225,23 @@ impl Server {
         server
     }
 
-    pub fn stop(self) {
+    pub(crate) fn stop(self) {
         drop(self);
     }
 
-    pub fn fault(&self, fault: Fault) {
+    pub(crate) fn fault(&self, fault: Fault) {
         self.state.lock().unwrap().fault = fault;
     }
 
-    pub fn problems(&self) -> Vec<String> {
+    pub(crate) fn problems(&self) -> Vec<String> {
         self.state.lock().unwrap().problems.clone()
     }
 
-    pub fn binds(&self) -> usize {
+    pub(crate) fn binds(&self) -> usize {
         self.state.lock().unwrap().binds
     }
 
-    pub fn last_pipe(&self) -> u32 {
+    pub(crate) fn last_pipe(&self) -> u32 {
         self.state.lock().unwrap().last_pipe
     }
 
@@ -250,17 +250,17 @@ impl Server {
         t["id"].as_u64().unwrap() as u32
     }
 
-    pub fn count(&self, name: &str) -> usize {
+    pub(crate) fn count(&self, name: &str) -> usize {
         let id = Self::id(name);
         let state = self.state.lock().unwrap();
         state.entries.keys().filter(|k| k.0 == id).count()
     }
 
-    pub fn entry(&self, name: &str, key: &[u64]) -> Option<String> {
+    pub(crate) fn entry(&self, name: &str, key: &[u64]) -> Option<String> {
         self.shown(name, Some(key.to_vec()))
     }
 
-    pub fn default_of(&self, name: &str) -> Option<String> {
+    pub(crate) fn default_of(&self, name: &str) -> Option<String> {
         self.shown(name, None)
     }
 
@@ -293,7 +293,7 @@ impl Server {
     }
 
     /// Puts an entry there as the device would have it.
-    pub fn put(&self, name: &str, key: &[u64], text: &str) {
+    pub(crate) fn put(&self, name: &str, key: &[u64], text: &str) {
         use bf::data_field::Value;
         let t = table(Self::id(name)).unwrap();
         let (action, args) = text.trim_end_matches(')').split_once('(').unwrap();

@@ -16,7 +16,7 @@ use tokio::runtime::Runtime;
 use tokio::sync::broadcast;
 
 #[derive(Default)]
-pub struct Seen {
+pub(crate) struct Seen {
     pub loads: usize,
     pub removed: Vec<String>,
     pub groups: Vec<(u32, Vec<Replica>)>,
@@ -24,7 +24,7 @@ pub struct Seen {
     pub defaults: Vec<(String, Option<ActionCall>)>,
 }
 
-pub struct Switch {
+pub(crate) struct Switch {
     pub seen: Mutex<Seen>,
     pub refuse: AtomicBool,
     packets: broadcast::Sender<Bytes>,
@@ -130,7 +130,7 @@ impl Target for Switch {
     }
 }
 
-pub struct Running {
+pub(crate) struct Running {
     pub switch: Arc<Switch>,
     pub address: SocketAddr,
     // Its own runtime, so that ending it ends every connection as well.
@@ -138,7 +138,7 @@ pub struct Running {
 }
 
 /// A server at `address` (port 0: a free one); its state is its own.
-pub async fn serve(address: SocketAddr) -> Running {
+pub(crate) async fn serve(address: SocketAddr) -> Running {
     let switch = Arc::new(Switch {
         seen: Mutex::default(),
         refuse: AtomicBool::new(false),
@@ -185,7 +185,7 @@ pub async fn serve(address: SocketAddr) -> Running {
 
 impl Running {
     /// Ends the server and every connection to it.
-    pub fn stop(self) -> SocketAddr {
+    pub(crate) fn stop(self) -> SocketAddr {
         self.address
     }
 }
@@ -199,7 +199,7 @@ impl Drop for Running {
 }
 
 /// The committed artifacts of the v1model program.
-pub fn artifact(name: &str) -> PathBuf {
+pub(crate) fn artifact(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("../../p4src/build")
         .join(name)

@@ -11,7 +11,7 @@ use crate::layout::shape::Relation;
 /// `word[slot] = (word[slot] & keep) | value | part`, where the part is word
 /// `from` rotated left by `rotate`, of which `mask` counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Word {
+pub(crate) struct Word {
     pub slot: u32,
     pub from: u32,
     pub keep: u64,
@@ -22,7 +22,7 @@ pub struct Word {
 
 /// `to = base + hash % max` of an input with a fixed layout.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Hash {
+pub(crate) struct Hash {
     pub input: FixedInput,
     pub algorithm: Algorithm,
     pub to: Bits,
@@ -33,7 +33,7 @@ pub struct Hash {
 
 /// `to = from * factor + term`, in wrapping arithmetic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Affine {
+pub(crate) struct Affine {
     pub from: Bits,
     pub to: Bits,
     pub factor: u64,
@@ -42,7 +42,7 @@ pub struct Affine {
 
 /// `to = if test relates to value { yes } else { no }`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Choose {
+pub(crate) struct Choose {
     pub test: Bits,
     pub relation: Relation,
     pub value: u64,
@@ -53,21 +53,21 @@ pub struct Choose {
 
 /// A field, or a constant if the field has an empty mask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Source {
+pub(crate) struct Source {
     pub from: Bits,
     pub constant: u64,
 }
 
 impl Source {
     #[inline(always)]
-    pub fn get(self, words: &[u64]) -> u64 {
+    pub(crate) fn get(self, words: &[u64]) -> u64 {
         self.from.get(words) | self.constant
     }
 }
 
 /// Makes a header of fixed length valid, its words zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Add {
+pub(crate) struct Add {
     pub valid: u32,
     pub first: u32,
     pub words: u32,
@@ -76,7 +76,7 @@ pub struct Add {
 
 /// Right side of an operation on the accumulator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Arith {
+pub(crate) enum Arith {
     Add,
     Sub,
     Mul,
@@ -88,7 +88,7 @@ pub enum Arith {
 /// The accumulator holds 64-bit values in wrapping arithmetic, signed where it
 /// matters. Targets are positions in the list.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Op {
+pub(crate) enum Op {
     Words(Box<[Word]>),
     /// Their parts come from the action's data.
     ArgWords(Box<[Word]>),
@@ -227,7 +227,7 @@ pub enum Op {
 
 /// The nodes of a pipeline as one list.
 #[derive(Debug, Default)]
-pub struct Flow {
+pub(crate) struct Flow {
     pub ops: Box<[Op]>,
     /// Position of each node; [`p4_ir::END`] for one that is never entered.
     pub starts: Box<[u32]>,

@@ -6,19 +6,19 @@ use p4_ir::bits::words_for;
 
 /// A word; 0 outside the vector, which the loader makes impossible.
 #[inline(always)]
-pub fn word(words: &[u64], slot: u32) -> u64 {
+pub(crate) fn word(words: &[u64], slot: u32) -> u64 {
     words.get(slot as usize).copied().unwrap_or(0)
 }
 
 #[inline(always)]
-pub fn set_word(words: &mut [u64], slot: u32, value: u64) {
+pub(crate) fn set_word(words: &mut [u64], slot: u32, value: u64) {
     if let Some(w) = words.get_mut(slot as usize) {
         *w = value;
     }
 }
 
 /// All words of a field that shares none: a wide or variable one.
-pub fn own_words(words: &[u64], f: FieldRef) -> &[u64] {
+pub(crate) fn own_words(words: &[u64], f: FieldRef) -> &[u64] {
     let start = f.slot as usize;
     words
         .get(start..start + words_for(f.width))
@@ -26,7 +26,7 @@ pub fn own_words(words: &[u64], f: FieldRef) -> &[u64] {
 }
 
 /// Present length in bits: varies for a variable-length field only.
-pub fn field_bits(words: &[u64], f: FieldRef) -> u32 {
+pub(crate) fn field_bits(words: &[u64], f: FieldRef) -> u32 {
     if f.variable {
         (word(words, f.slot.wrapping_sub(1)) as u32).min(f.width)
     } else {

@@ -10,14 +10,14 @@ use tidemark_proto::p4::v1 as p4;
 
 /// Where an action is to stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub(crate) enum Place {
     Entry,
     Default,
 }
 
 /// What the target runs, and its canonical form for clients. `allowed` are the
 /// actions of the table or action profile.
-pub fn parse(
+pub(crate) fn parse(
     pipeline: &Pipeline,
     allowed: &[(u32, Scope)],
     given: &p4::Action,
@@ -87,7 +87,7 @@ pub fn parse(
 }
 
 /// The way a table entry holds an action.
-pub fn of_entry(action: p4::Action) -> p4::TableAction {
+pub(crate) fn of_entry(action: p4::Action) -> p4::TableAction {
     p4::TableAction {
         r#type: Some(p4::table_action::Type::Action(action)),
     }

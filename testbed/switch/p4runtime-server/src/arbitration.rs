@@ -10,11 +10,11 @@ use tonic::Code;
 
 /// Names a client's open stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct StreamId(pub u64);
+pub(crate) struct StreamId(pub u64);
 
 /// A message for a stream.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Notice {
+pub(crate) struct Notice {
     pub to: StreamId,
     pub update: p4::MasterArbitrationUpdate,
 }
@@ -31,7 +31,7 @@ struct Role {
 }
 
 /// Arbitration of one device.
-pub struct Arbitration {
+pub(crate) struct Arbitration {
     device_id: u64,
     max_streams: usize,
     clients: BTreeMap<StreamId, Client>,
@@ -39,7 +39,7 @@ pub struct Arbitration {
 }
 
 impl Arbitration {
-    pub fn new(device_id: u64, max_streams: usize) -> Self {
+    pub(crate) fn new(device_id: u64, max_streams: usize) -> Self {
         Self {
             device_id,
             max_streams,
@@ -50,7 +50,7 @@ impl Arbitration {
 
     /// Handles a client's arbitration message. An error ends its stream; the
     /// caller then calls [`leave`](Self::leave).
-    pub fn update(
+    pub(crate) fn update(
         &mut self,
         from: StreamId,
         request: &p4::MasterArbitrationUpdate,
@@ -100,7 +100,7 @@ impl Arbitration {
     }
 
     /// Forgets a stream; returns what the others must be told.
-    pub fn leave(&mut self, stream: StreamId) -> Vec<Notice> {
+    pub(crate) fn leave(&mut self, stream: StreamId) -> Vec<Notice> {
         let Some(client) = self.clients.remove(&stream) else {
             return Vec::new();
         };
@@ -114,7 +114,11 @@ impl Arbitration {
     }
 
     /// Whether a request with this role and election id comes from a primary.
-    pub fn check_primary(&self, role: &str, election_id: Option<&p4::Uint128>) -> Outcome<()> {
+    pub(crate) fn check_primary(
+        &self,
+        role: &str,
+        election_id: Option<&p4::Uint128>,
+    ) -> Outcome<()> {
         let state = self.roles.get(role);
         let id = election_id.map(to_u128);
         match state {
@@ -137,11 +141,11 @@ impl Arbitration {
         }
     }
 
-    pub fn is_primary(&self, stream: StreamId) -> bool {
+    pub(crate) fn is_primary(&self, stream: StreamId) -> bool {
         self.roles.values().any(|r| r.primary == Some(stream))
     }
 
-    pub fn primaries(&self) -> impl Iterator<Item = StreamId> + '_ {
+    pub(crate) fn primaries(&self) -> impl Iterator<Item = StreamId> + '_ {
         self.roles.values().filter_map(|r| r.primary)
     }
 
@@ -209,7 +213,7 @@ impl Arbitration {
     }
 }
 
-pub fn unknown_device(asked: u64, ours: u64) -> Failure {
+pub(crate) fn unknown_device(asked: u64, ours: u64) -> Failure {
     Failure::not_found(format!(
         "no device with id {asked}; this server's device has id {ours}"
     ))

@@ -5,7 +5,7 @@
 use crate::errors::{Failure, Outcome};
 
 /// Bytes that hold `bits`.
-pub const fn bytes_for(bits: u32) -> usize {
+pub(crate) const fn bytes_for(bits: u32) -> usize {
     bits.div_ceil(8) as usize
 }
 
@@ -13,7 +13,7 @@ pub const fn bytes_for(bits: u32) -> usize {
 ///
 /// # Errors
 /// `OUT_OF_RANGE` when empty or when it does not fit.
-pub fn parse(value: &[u8], bits: u32) -> Outcome<Vec<u8>> {
+pub(crate) fn parse(value: &[u8], bits: u32) -> Outcome<Vec<u8>> {
     if value.is_empty() {
         return Err(Failure::out_of_range(
             "empty value; zero is written as one zero byte",
@@ -36,7 +36,7 @@ pub fn parse(value: &[u8], bits: u32) -> Outcome<Vec<u8>> {
 }
 
 /// Shortest form; one zero byte for zero.
-pub fn canonical(value: &[u8]) -> Vec<u8> {
+pub(crate) fn canonical(value: &[u8]) -> Vec<u8> {
     match strip(value) {
         [] => vec![0],
         short => short.to_vec(),
@@ -44,7 +44,7 @@ pub fn canonical(value: &[u8]) -> Vec<u8> {
 }
 
 /// `ones` one bits from the top of a field of `bits`.
-pub fn prefix_mask(bits: u32, ones: u32) -> Vec<u8> {
+pub(crate) fn prefix_mask(bits: u32, ones: u32) -> Vec<u8> {
     let mut mask = vec![0u8; bytes_for(bits)];
     let total = mask.len() as u32 * 8;
     for i in 0..ones.min(bits) {
@@ -54,23 +54,23 @@ pub fn prefix_mask(bits: u32, ones: u32) -> Vec<u8> {
     mask
 }
 
-pub fn is_zero(value: &[u8]) -> bool {
+pub(crate) fn is_zero(value: &[u8]) -> bool {
     value.iter().all(|&b| b == 0)
 }
 
 /// Whether `value` has a bit outside `mask`; both of equal length.
-pub fn exceeds(value: &[u8], mask: &[u8]) -> bool {
+pub(crate) fn exceeds(value: &[u8], mask: &[u8]) -> bool {
     value.iter().zip(mask).any(|(v, m)| v & !m != 0)
 }
 
 /// The value as `u32`, if it fits.
-pub fn to_u32(value: &[u8]) -> Option<u32> {
+pub(crate) fn to_u32(value: &[u8]) -> Option<u32> {
     let short = strip(value);
     (!value.is_empty() && short.len() <= 4)
         .then(|| short.iter().fold(0, |n, &b| n << 8 | u32::from(b)))
 }
 
-pub fn hex(value: &[u8]) -> String {
+pub(crate) fn hex(value: &[u8]) -> String {
     use std::fmt::Write as _;
     value.iter().fold(String::new(), |mut s, b| {
         let _ = write!(s, "{b:02x}");

@@ -28,7 +28,7 @@ struct Saved {
     updates: Vec<p4::Update>,
 }
 
-pub struct Device {
+pub(crate) struct Device {
     target: Arc<dyn Target>,
     committed: Option<Configured>,
     saved: Option<Saved>,
@@ -46,7 +46,7 @@ impl Configured {
 }
 
 impl Device {
-    pub fn new(target: Arc<dyn Target>) -> Self {
+    pub(crate) fn new(target: Arc<dyn Target>) -> Self {
         Self {
             target,
             committed: None,
@@ -55,12 +55,12 @@ impl Device {
     }
 
     /// The pipeline packets run through.
-    pub fn pipeline(&self) -> Option<&Arc<Pipeline>> {
+    pub(crate) fn pipeline(&self) -> Option<&Arc<Pipeline>> {
         self.committed.as_ref().map(|c| &c.pipeline)
     }
 
     /// The pipeline reads and writes refer to.
-    pub fn current_pipeline(&self) -> Option<&Arc<Pipeline>> {
+    pub(crate) fn current_pipeline(&self) -> Option<&Arc<Pipeline>> {
         self.saved
             .as_ref()
             .map(|s| &s.configured.pipeline)
@@ -68,11 +68,11 @@ impl Device {
     }
 
     /// Configurations of the digests that packets cause.
-    pub fn digests(&self) -> Option<&BTreeMap<u32, p4::digest_entry::Config>> {
+    pub(crate) fn digests(&self) -> Option<&BTreeMap<u32, p4::digest_entry::Config>> {
         self.committed.as_ref().map(|c| &c.store.digests)
     }
 
-    pub async fn set_pipeline(
+    pub(crate) async fn set_pipeline(
         &mut self,
         action: Action,
         config: Option<p4::ForwardingPipelineConfig>,
@@ -188,7 +188,7 @@ impl Device {
     }
 
     /// Applies a batch; an update that fails does not stop the others.
-    pub async fn write(&mut self, updates: &[p4::Update]) -> Result<(), Status> {
+    pub(crate) async fn write(&mut self, updates: &[p4::Update]) -> Result<(), Status> {
         if self.current_pipeline().is_none() {
             return Err(no_pipeline().into());
         }
@@ -222,7 +222,10 @@ impl Device {
     }
 
     /// What a Read answers: messages, then how it ends.
-    pub async fn read(&self, filters: &[p4::Entity]) -> Vec<Result<p4::ReadResponse, Status>> {
+    pub(crate) async fn read(
+        &self,
+        filters: &[p4::Entity],
+    ) -> Vec<Result<p4::ReadResponse, Status>> {
         let reader = match (&self.saved, &self.committed) {
             (Some(s), _) => Reader {
                 pipeline: &s.configured.pipeline,

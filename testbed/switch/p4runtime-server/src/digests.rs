@@ -16,7 +16,7 @@ const MAX_UNACKED: usize = 4096;
 
 /// All digests of the running pipeline.
 #[derive(Default)]
-pub struct Digests {
+pub(crate) struct Digests {
     by_name: HashMap<String, Gatherer>,
     /// Messages whose data were not of the digest's type.
     pub malformed: u64,
@@ -36,7 +36,7 @@ struct Gatherer {
 
 impl Digests {
     /// Restarts with the digests of a pipeline, none configured.
-    pub fn new(pipeline: &Pipeline) -> Self {
+    pub(crate) fn new(pipeline: &Pipeline) -> Self {
         let by_name = pipeline.digests.values().map(|d| {
             let gatherer = Gatherer {
                 id: d.id,
@@ -57,7 +57,7 @@ impl Digests {
     }
 
     /// Takes over what clients have written.
-    pub fn configure(&mut self, configs: &BTreeMap<u32, Config>) {
+    pub(crate) fn configure(&mut self, configs: &BTreeMap<u32, Config>) {
         for g in self.by_name.values_mut() {
             let config = configs.get(&g.id).copied();
             if config.is_none() {
@@ -68,7 +68,12 @@ impl Digests {
     }
 
     /// A message of the data plane; returns a list if that completes one.
-    pub fn message(&mut self, digest: &str, data: &[u8], now: Instant) -> Option<p4::DigestList> {
+    pub(crate) fn message(
+        &mut self,
+        digest: &str,
+        data: &[u8],
+        now: Instant,
+    ) -> Option<p4::DigestList> {
         let g = self.by_name.get_mut(digest)?;
         let config = g.config?;
         if g.layout.as_ref().and_then(|l| l.decode(data)).is_none() {
@@ -91,7 +96,7 @@ impl Digests {
     }
 
     /// Lists whose oldest message has waited long enough.
-    pub fn due(&mut self, now: Instant) -> Vec<p4::DigestList> {
+    pub(crate) fn due(&mut self, now: Instant) -> Vec<p4::DigestList> {
         self.by_name
             .values_mut()
             .filter(|g| g.deadline().is_some_and(|d| d <= now))
@@ -100,13 +105,13 @@ impl Digests {
     }
 
     /// When [`due`](Self::due) will have something next.
-    pub fn next_deadline(&self) -> Option<Instant> {
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
         self.by_name.values().filter_map(Gatherer::deadline).min()
     }
 
     /// A client has acted on a list: the same data are news again. False when
     /// there is no such digest.
-    pub fn ack(&mut self, ack: &p4::DigestListAck) -> bool {
+    pub(crate) fn ack(&mut self, ack: &p4::DigestListAck) -> bool {
         let Some(g) = self.by_name.values_mut().find(|g| g.id == ack.digest_id) else {
             return false;
         };

@@ -10,7 +10,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 /// Ends when the server or the target is gone.
-pub async fn forward_packets(server: Weak<Shared>, mut packets: Receiver<Bytes>) {
+pub(crate) async fn forward_packets(server: Weak<Shared>, mut packets: Receiver<Bytes>) {
     loop {
         let frame = match packets.recv().await {
             Ok(frame) => frame,
@@ -34,7 +34,7 @@ pub async fn forward_packets(server: Weak<Shared>, mut packets: Receiver<Bytes>)
 }
 
 /// Ends when the server or the target is gone.
-pub async fn forward_digests(server: Weak<Shared>, mut samples: Receiver<DigestSample>) {
+pub(crate) async fn forward_digests(server: Weak<Shared>, mut samples: Receiver<DigestSample>) {
     loop {
         let Some(shared) = server.upgrade() else {
             return;

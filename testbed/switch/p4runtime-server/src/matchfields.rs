@@ -10,7 +10,7 @@ use tidemark_proto::p4::v1::FieldMatch;
 use tidemark_proto::p4::v1::field_match::{self as fm, FieldMatchType};
 
 /// One value per key of the table.
-pub fn parse(table: &Table, fields: &[FieldMatch]) -> Outcome<Vec<MatchValue>> {
+pub(crate) fn parse(table: &Table, fields: &[FieldMatch]) -> Outcome<Vec<MatchValue>> {
     if let Some(f) = fields
         .iter()
         .find(|f| table.keys.iter().all(|k| k.id != f.field_id))
@@ -36,7 +36,7 @@ pub fn parse(table: &Table, fields: &[FieldMatch]) -> Outcome<Vec<MatchValue>> {
 }
 
 /// Priority of an entry: needed where entries can overlap, forbidden elsewhere.
-pub fn check_priority(table: &Table, priority: i32) -> Outcome<()> {
+pub(crate) fn check_priority(table: &Table, priority: i32) -> Outcome<()> {
     match (table.needs_priority(), priority) {
         (true, 1..) | (false, 0) => Ok(()),
         (true, p) => Err(Failure::invalid(format!(
@@ -51,7 +51,7 @@ pub fn check_priority(table: &Table, priority: i32) -> Outcome<()> {
 }
 
 /// Canonical form for a client: keys that match everything are left out.
-pub fn to_proto(table: &Table, values: &[MatchValue]) -> Vec<FieldMatch> {
+pub(crate) fn to_proto(table: &Table, values: &[MatchValue]) -> Vec<FieldMatch> {
     table
         .keys
         .iter()

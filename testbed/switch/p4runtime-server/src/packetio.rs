@@ -10,7 +10,7 @@ use tidemark_proto::p4::v1 as p4;
 
 /// Layout of a controller header; empty when the program has none.
 #[derive(Clone, Debug, Default)]
-pub struct HeaderInfo {
+pub(crate) struct HeaderInfo {
     fields: Vec<Field>,
 }
 
@@ -24,7 +24,7 @@ struct Field {
 }
 
 impl HeaderInfo {
-    pub fn new(info: &ControllerPacketMetadata) -> Outcome<Self> {
+    pub(crate) fn new(info: &ControllerPacketMetadata) -> Outcome<Self> {
         let fields = info
             .metadata
             .iter()
@@ -49,7 +49,7 @@ impl HeaderInfo {
     }
 
     /// The frame of a packet-out.
-    pub fn pack(&self, packet: &p4::PacketOut) -> Outcome<Bytes> {
+    pub(crate) fn pack(&self, packet: &p4::PacketOut) -> Outcome<Bytes> {
         if let Some(m) = packet
             .metadata
             .iter()
@@ -91,7 +91,7 @@ impl HeaderInfo {
     }
 
     /// The packet-in of a frame; `None` if shorter than the header.
-    pub fn unpack(&self, frame: &Bytes) -> Option<p4::PacketIn> {
+    pub(crate) fn unpack(&self, frame: &Bytes) -> Option<p4::PacketIn> {
         let header = frame.get(..self.bytes())?;
         let mut at = 0;
         let mut metadata = Vec::with_capacity(self.fields.len());

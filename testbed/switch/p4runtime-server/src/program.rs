@@ -5,7 +5,7 @@ use serde::Deserialize;
 use std::collections::HashMap;
 
 #[derive(Debug, Deserialize)]
-pub struct Program {
+pub(crate) struct Program {
     #[serde(default)]
     header_types: Vec<HeaderType>,
     #[serde(default)]
@@ -33,7 +33,7 @@ struct Named {
 }
 
 #[derive(Debug, Deserialize)]
-pub struct ActionProfile {
+pub(crate) struct ActionProfile {
     pub name: String,
     pub selector: Option<serde::de::IgnoredAny>,
 }
@@ -61,7 +61,7 @@ struct PipelineJson {
 }
 
 #[derive(Debug, Deserialize)]
-pub struct Table {
+pub(crate) struct Table {
     pub name: String,
     #[serde(default)]
     pub key: Vec<Key>,
@@ -79,13 +79,13 @@ pub struct Table {
 }
 
 #[derive(Debug, Deserialize)]
-pub struct Key {
+pub(crate) struct Key {
     pub match_type: String,
     target: serde_json::Value,
 }
 
 #[derive(Debug, Deserialize)]
-pub struct Entry {
+pub(crate) struct Entry {
     pub match_key: Vec<MatchKey>,
     pub action_entry: ActionEntry,
     /// Smaller wins.
@@ -94,7 +94,7 @@ pub struct Entry {
 }
 
 #[derive(Debug, Deserialize)]
-pub struct ActionEntry {
+pub(crate) struct ActionEntry {
     pub action_id: u32,
     #[serde(default)]
     pub action_data: Vec<String>,
@@ -102,7 +102,7 @@ pub struct ActionEntry {
 
 #[derive(Debug, Deserialize)]
 #[serde(tag = "match_type", rename_all = "lowercase")]
-pub enum MatchKey {
+pub(crate) enum MatchKey {
     Exact { key: String },
     Lpm { key: String, prefix_length: u32 },
     Ternary { key: String, mask: String },
@@ -111,7 +111,7 @@ pub enum MatchKey {
 }
 
 #[derive(Debug, Deserialize)]
-pub struct Action {
+pub(crate) struct Action {
     pub name: String,
     pub id: u32,
     #[serde(default)]
@@ -119,12 +119,12 @@ pub struct Action {
 }
 
 #[derive(Debug, Deserialize)]
-pub struct RuntimeData {
+pub(crate) struct RuntimeData {
     pub bitwidth: u32,
 }
 
 #[derive(Debug, Deserialize)]
-pub struct Array {
+pub(crate) struct Array {
     pub name: String,
     pub size: Option<u64>,
     pub bitwidth: Option<u32>,
@@ -133,41 +133,41 @@ pub struct Array {
 }
 
 impl Program {
-    pub fn parse(json: &[u8]) -> Result<Self, serde_json::Error> {
+    pub(crate) fn parse(json: &[u8]) -> Result<Self, serde_json::Error> {
         serde_json::from_slice(json)
     }
 
-    pub fn table(&self, name: &str) -> Option<&Table> {
+    pub(crate) fn table(&self, name: &str) -> Option<&Table> {
         self.pipelines
             .iter()
             .flat_map(|p| &p.tables)
             .find(|t| t.name == name)
     }
 
-    pub fn action_profile(&self, name: &str) -> Option<&ActionProfile> {
+    pub(crate) fn action_profile(&self, name: &str) -> Option<&ActionProfile> {
         self.pipelines
             .iter()
             .flat_map(|p| &p.action_profiles)
             .find(|p| p.name == name)
     }
 
-    pub fn has_digest(&self, name: &str) -> bool {
+    pub(crate) fn has_digest(&self, name: &str) -> bool {
         self.learn_lists.iter().any(|l| l.name == name)
     }
 
-    pub fn has_value_set(&self, name: &str) -> bool {
+    pub(crate) fn has_value_set(&self, name: &str) -> bool {
         self.parse_vsets.iter().any(|s| s.name == name)
     }
 
     /// The action of this name that the table can run.
-    pub fn action_of(&self, table: &Table, name: &str) -> Option<&Action> {
+    pub(crate) fn action_of(&self, table: &Table, name: &str) -> Option<&Action> {
         self.actions
             .iter()
             .find(|a| a.name == name && table.action_ids.contains(&a.id))
     }
 
     /// Width of a key in bits; `None` where the format hides it.
-    pub fn key_bits(&self, key: &Key) -> Option<u32> {
+    pub(crate) fn key_bits(&self, key: &Key) -> Option<u32> {
         let header = key.target.get(0)?.as_str()?;
         let field = key.target.get(1)?.as_str()?;
         if field == "$valid$" {
@@ -188,7 +188,7 @@ impl Program {
 }
 
 /// A hexadecimal number of the JSON ("0x0a0b") as big-endian bytes.
-pub fn hex_bytes(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn hex_bytes(text: &str) -> Option<Vec<u8>> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
     let padded = format!("{}{digits}", if digits.len() % 2 == 1 { "0" } else { "" });
     (0..padded.len())
@@ -198,7 +198,7 @@ pub fn hex_bytes(text: &str) -> Option<Vec<u8>> {
 }
 
 /// Sizes of indexed arrays by name.
-pub fn by_name(arrays: &[Array]) -> HashMap<&str, &Array> {
+pub(crate) fn by_name(arrays: &[Array]) -> HashMap<&str, &Array> {
     arrays.iter().map(|a| (a.name.as_str(), a)).collect()
 }
 

@@ -15,7 +15,7 @@ const MAX_SESSION: u32 = 0x7fff;
 /// v1model ports have 9 bits.
 const MAX_PORT: u32 = 511;
 
-pub fn group(entry: &p4::MulticastGroupEntry) -> Outcome<Vec<Replica>> {
+pub(crate) fn group(entry: &p4::MulticastGroupEntry) -> Outcome<Vec<Replica>> {
     let id = entry.multicast_group_id;
     if id == 0 || id > MAX_GROUP {
         return Err(Failure::invalid(format!(
@@ -25,7 +25,7 @@ pub fn group(entry: &p4::MulticastGroupEntry) -> Outcome<Vec<Replica>> {
     replicas(&entry.replicas).map_err(|f| f.at(format!("multicast group {id}")))
 }
 
-pub fn session(entry: &p4::CloneSessionEntry) -> Outcome<CloneSession> {
+pub(crate) fn session(entry: &p4::CloneSessionEntry) -> Outcome<CloneSession> {
     let id = entry.session_id;
     if id == 0 || id > MAX_SESSION {
         return Err(Failure::invalid(format!(

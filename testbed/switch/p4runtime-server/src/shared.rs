@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tidemark_proto::p4::v1 as p4;
 use tokio::sync::{Notify, RwLock};
 
-pub struct Shared {
+pub(crate) struct Shared {
     device_id: u64,
     pub target: Arc<dyn Target>,
     pub device: RwLock<Device>,
@@ -23,7 +23,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    pub fn new(target: Arc<dyn Target>, options: &Options) -> Self {
+    pub(crate) fn new(target: Arc<dyn Target>, options: &Options) -> Self {
         Self {
             device_id: options.device_id,
             device: RwLock::new(Device::new(target.clone())),
@@ -37,12 +37,12 @@ impl Shared {
         }
     }
 
-    pub fn digests(&self) -> MutexGuard<'_, Digests> {
+    pub(crate) fn digests(&self) -> MutexGuard<'_, Digests> {
         self.digests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// After a Write. Follows the committed pipeline.
-    pub fn configure_digests(&self, device: &Device) {
+    pub(crate) fn configure_digests(&self, device: &Device) {
         if let Some(configs) = device.digests() {
             self.digests().configure(configs);
             self.digests_changed.notify_one();
@@ -50,26 +50,31 @@ impl Shared {
     }
 
     /// After a change of the pipeline.
-    pub fn restart_digests(&self, device: &Device) {
+    pub(crate) fn restart_digests(&self, device: &Device) {
         if let Some(p) = device.pipeline() {
             *self.digests() = Digests::new(p);
         }
         self.configure_digests(device);
     }
 
-    pub fn streams(&self) -> MutexGuard<'_, Streams> {
+    pub(crate) fn streams(&self) -> MutexGuard<'_, Streams> {
         // Each change of the streams is complete in itself.
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn check_device(&self, id: u64) -> Outcome<()> {
+    pub(crate) fn check_device(&self, id: u64) -> Outcome<()> {
         if id == self.device_id {
             return Ok(());
         }
         Err(unknown_device(id, self.device_id))
     }
 
-    pub fn check_primary(&self, role: &str, role_id: u64, id: Option<&p4::Uint128>) -> Outcome<()> {
+    pub(crate) fn check_primary(
+        &self,
+        role: &str,
+        role_id: u64,
+        id: Option<&p4::Uint128>,
+    ) -> Outcome<()> {
         if role_id != 0 && role.is_empty() {
             return Err(Failure::invalid(
                 "numeric role ids are not supported; use role",

@@ -12,7 +12,7 @@ use tidemark_proto::p4::v1::stream_message_request::Update;
 use tokio_stream::StreamExt as _;
 use tonic::Streaming;
 
-pub async fn serve_stream(
+pub(crate) async fn serve_stream(
     shared: Arc<Shared>,
     id: StreamId,
     mut requests: Streaming<p4::StreamMessageRequest>,

@@ -12,10 +12,10 @@ use tonic::Status;
 /// Messages waiting for a slow client; beyond it packets are dropped.
 const OUTBOX: usize = 4_096;
 
-pub type Outgoing = Result<p4::StreamMessageResponse, Status>;
+pub(crate) type Outgoing = Result<p4::StreamMessageResponse, Status>;
 
 /// Streams of the device with their arbitration.
-pub struct Streams {
+pub(crate) struct Streams {
     arbitration: Arbitration,
     outboxes: HashMap<StreamId, mpsc::Sender<Outgoing>>,
     next: u64,
@@ -24,7 +24,7 @@ pub struct Streams {
 }
 
 impl Streams {
-    pub fn new(arbitration: Arbitration) -> Self {
+    pub(crate) fn new(arbitration: Arbitration) -> Self {
         Self {
             arbitration,
             outboxes: HashMap::new(),
@@ -33,11 +33,11 @@ impl Streams {
         }
     }
 
-    pub fn arbitration(&self) -> &Arbitration {
+    pub(crate) fn arbitration(&self) -> &Arbitration {
         &self.arbitration
     }
 
-    pub fn open(&mut self) -> (StreamId, mpsc::Receiver<Outgoing>) {
+    pub(crate) fn open(&mut self) -> (StreamId, mpsc::Receiver<Outgoing>) {
         self.next += 1;
         let id = StreamId(self.next);
         let (tx, rx) = mpsc::channel(OUTBOX);
@@ -46,7 +46,7 @@ impl Streams {
     }
 
     /// Ends a stream, telling its client why if there is a reason.
-    pub fn close(&mut self, id: StreamId, reason: Option<Failure>) {
+    pub(crate) fn close(&mut self, id: StreamId, reason: Option<Failure>) {
         if let (Some(outbox), Some(f)) = (self.outboxes.remove(&id), reason) {
             let _ = outbox.try_send(Err(f.into()));
         }
@@ -54,13 +54,17 @@ impl Streams {
         self.send_notices(notices);
     }
 
-    pub fn arbitrate(&mut self, id: StreamId, m: &p4::MasterArbitrationUpdate) -> Outcome<()> {
+    pub(crate) fn arbitrate(
+        &mut self,
+        id: StreamId,
+        m: &p4::MasterArbitrationUpdate,
+    ) -> Outcome<()> {
         let notices = self.arbitration.update(id, m)?;
         self.send_notices(notices);
         Ok(())
     }
 
-    pub fn send(&mut self, to: StreamId, update: Update) -> bool {
+    pub(crate) fn send(&mut self, to: StreamId, update: Update) -> bool {
         let message = p4::StreamMessageResponse {
             update: Some(update),
         };
@@ -70,7 +74,7 @@ impl Streams {
     }
 
     /// A packet goes to every primary client.
-    pub fn packet_in(&mut self, packet: &p4::PacketIn) {
+    pub(crate) fn packet_in(&mut self, packet: &p4::PacketIn) {
         let primaries: Vec<_> = self.arbitration.primaries().collect();
         for to in primaries {
             if !self.send(to, Update::Packet(packet.clone())) {
@@ -80,7 +84,7 @@ impl Streams {
     }
 
     /// A list of digests goes to every primary client.
-    pub fn digest(&mut self, list: &p4::DigestList) {
+    pub(crate) fn digest(&mut self, list: &p4::DigestList) {
         let primaries: Vec<_> = self.arbitration.primaries().collect();
         for to in primaries {
             // A client that is too slow loses lists.
@@ -106,7 +110,7 @@ impl Streams {
 }
 
 /// Tells a client that a message of its own was refused.
-pub fn error(f: &Failure, details: p4::stream_error::Details) -> Update {
+pub(crate) fn error(f: &Failure, details: p4::stream_error::Details) -> Update {
     Update::Error(p4::StreamError {
         canonical_code: f.code as i32,
         message: f.message.clone(),

@@ -7,7 +7,7 @@ use tidemark_proto::switch::switch_control_client::SwitchControlClient;
 use tidemark_proto::switch::{GetPortsRequest, PortState, SetPortRequest};
 use tonic::transport::Channel;
 
-use crate::cli::{PortCommand, Setting};
+use crate::cli::args::{PortCommand, Setting};
 
 #[derive(Serialize)]
 struct Row<'a> {
@@ -30,7 +30,7 @@ struct Row<'a> {
 
 /// # Errors
 /// The switch cannot be reached or refuses.
-pub fn run(command: PortCommand) -> Result<()> {
+pub(crate) fn run(command: PortCommand) -> Result<()> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

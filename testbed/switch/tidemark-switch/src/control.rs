@@ -10,18 +10,18 @@ use tonic::{Request, Response, Status};
 
 use crate::data_plane::{Handle, Plane};
 
-pub struct Control {
+pub(crate) struct Control {
     plane: Handle,
 }
 
 impl Control {
-    pub fn new(plane: Handle) -> Self {
+    pub(crate) fn new(plane: Handle) -> Self {
         Self { plane }
     }
 }
 
 /// State of every port that has an interface.
-pub fn port_states(p: &mut Plane) -> Vec<PortState> {
+pub(crate) fn port_states(p: &mut Plane) -> Vec<PortState> {
     let numbers: Vec<u32> = p.io.interfaces.keys().copied().collect();
     numbers.into_iter().filter_map(|n| state(p, n)).collect()
 }

@@ -7,15 +7,17 @@
 //! * [`stf`]: p4c's packet tests.
 //! * [`p4runtime`], [`control`]: P4Runtime and port control on top.
 
+#![warn(missing_docs)]
+
 pub mod cli;
-pub mod client;
-pub mod control;
+mod client;
+mod control;
 pub mod data_plane;
 pub mod io;
 pub mod metrics;
 pub mod offline;
 pub mod p4runtime;
-pub mod program;
-pub mod run;
-pub mod stf;
-pub mod units;
+mod program;
+mod run;
+mod stf;
+mod units;

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use tidemark_metrics::{MetricDoc, table};
 use tidemark_proto::switch::PortState;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -38,10 +39,16 @@ async fn answer(mut stream: TcpStream, plane: &Handle) -> anyhow::Result<()> {
     if n == 0 {
         return Ok(());
     }
-    let (ports, stats, lost) = plane
-        .call(|p| (port_states(p), *p.switch.stats(), p.io.no_interface))
+    let (ports, totals) = plane
+        .call(|p| {
+            let totals = Totals {
+                traffic: *p.switch.stats(),
+                no_interface: p.io.no_interface,
+            };
+            (port_states(p), totals)
+        })
         .await?;
-    let body = text(&ports, &stats, lost);
+    let body = text(&ports, &totals);
     let head = format!(
         "HTTP/1.1 200 OK\r\ncontent-type: text/plain; version=0.0.4\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
         body.len()
@@ -52,57 +59,116 @@ async fn answer(mut stream: TcpStream, plane: &Handle) -> anyhow::Result<()> {
     Ok(())
 }
 
-type PortMetric = (&'static str, &'static str, fn(&PortState) -> u64);
+const PREFIX: &str = "tidemark_switch";
 
-const PORT_METRICS: &[PortMetric] = &[
-    ("rx_packets_total", "counter", |p| p.rx_packets),
-    ("rx_bytes_total", "counter", |p| p.rx_bytes),
-    ("rx_dropped_packets_total", "counter", |p| {
-        p.rx_dropped_packets
-    }),
-    ("tx_packets_total", "counter", |p| p.tx_packets),
-    ("tx_bytes_total", "counter", |p| p.tx_bytes),
-    ("tx_errors_total", "counter", |p| p.tx_errors),
-    ("tail_dropped_packets_total", "counter", |p| {
-        p.tail_dropped_packets
-    }),
-    ("tail_dropped_bytes_total", "counter", |p| {
-        p.tail_dropped_bytes
-    }),
-    ("queue_packets", "gauge", |p| u64::from(p.queue_packets)),
-    ("queue_bytes", "gauge", |p| p.queue_bytes),
-    ("rate_bps", "gauge", |p| p.rate_bps),
-    ("delay_ns", "gauge", |p| p.delay_ns),
-];
+type OfPort = fn(&PortState) -> u64;
+type OfSwitch = fn(&Totals) -> u64;
 
-fn text(ports: &[PortState], s: &Stats, no_interface: u64) -> String {
+/// What is counted of the whole switch.
+struct Totals {
+    traffic: Stats,
+    no_interface: u64,
+}
+
+const PORT: &[(MetricDoc, OfPort)] = table! {
+    counter rx_packets "Packets received": |p| p.rx_packets;
+    counter rx_bytes "Bytes received": |p| p.rx_bytes;
+    counter rx_dropped_packets "Packets that the receive ring had no room for, or that are too long for it":
+        |p| p.rx_dropped_packets;
+    counter tx_packets "Packets sent": |p| p.tx_packets;
+    counter tx_bytes "Bytes sent": |p| p.tx_bytes;
+    counter tx_errors "Packets that the interface did not take": |p| p.tx_errors;
+    counter tail_dropped_packets "Packets that met the traffic manager's own queue full":
+        |p| p.tail_dropped_packets;
+    counter tail_dropped_bytes "Their bytes": |p| p.tail_dropped_bytes;
+    gauge queue_packets "Packets in the queue": |p| u64::from(p.queue_packets);
+    gauge queue_bytes "Bytes in the queue": |p| p.queue_bytes;
+    gauge rate_bps "Rate of the port; 0 = as fast as it goes": |p| p.rate_bps;
+    gauge delay_ns "Delay of the port": |p| p.delay_ns;
+};
+
+const SWITCH: &[(MetricDoc, OfSwitch)] = table! {
+    counter received_packets "Frames received": |t| t.traffic.received;
+    counter clones "Clones made": |t| t.traffic.clones;
+    counter dropped_ingress_packets "Packets that the ingress pipeline dropped":
+        |t| t.traffic.dropped_ingress;
+    counter dropped_egress_packets "Packets that the egress pipeline dropped":
+        |t| t.traffic.dropped_egress;
+    counter dropped_priority_packets "Packets of a `priority` above 0, for which there is no queue":
+        |t| t.traffic.dropped_priority;
+    counter dropped_reinject_packets "Packets dropped because too many waited for another pass":
+        |t| t.traffic.dropped_reinject;
+    counter dropped_digests "Digests that nobody fetched": |t| t.traffic.dropped_digests;
+    counter no_interface_packets "Packets for a port without an interface": |t| t.no_interface;
+};
+
+/// Every metric, for the documents.
+pub fn docs() -> Vec<MetricDoc> {
+    let of_port = PORT.iter().map(|(d, _)| d.labels(&["port", "interface"]));
+    of_port.chain(SWITCH.iter().map(|(d, _)| *d)).collect()
+}
+
+fn text(ports: &[PortState], totals: &Totals) -> String {
     let mut out = String::new();
-    for (name, kind, value) in PORT_METRICS {
-        let _ = writeln!(out, "# TYPE tidemark_switch_{name} {kind}");
+    for (doc, value) in PORT {
+        let name = head(&mut out, doc);
         for p in ports {
-            let _ = writeln!(
-                out,
-                "tidemark_switch_{name}{{port=\"{}\",interface=\"{}\"}} {}",
-                p.port,
-                p.interface,
-                value(p)
-            );
+            let labels = format!("port=\"{}\",interface=\"{}\"", p.port, p.interface);
+            let _ = writeln!(out, "{name}{{{labels}}} {}", value(p));
         }
     }
-    for (name, value) in [
-        ("received_packets_total", s.received),
-        ("clones_total", s.clones),
-        ("dropped_ingress_packets_total", s.dropped_ingress),
-        ("dropped_egress_packets_total", s.dropped_egress),
-        ("dropped_priority_packets_total", s.dropped_priority),
-        ("dropped_reinject_packets_total", s.dropped_reinject),
-        ("dropped_digests_total", s.dropped_digests),
-        ("no_interface_packets_total", no_interface),
-    ] {
-        let _ = writeln!(
-            out,
-            "# TYPE tidemark_switch_{name} counter\ntidemark_switch_{name} {value}"
-        );
+    for (doc, value) in SWITCH {
+        let name = head(&mut out, doc);
+        let _ = writeln!(out, "{name} {}", value(totals));
     }
     out
+}
+
+/// Writes what stands above a metric's values, and gives its name.
+fn head(out: &mut String, doc: &MetricDoc) -> String {
+    let name = doc.full_name(PREFIX);
+    let _ = writeln!(
+        out,
+        "# HELP {name} {}\n# TYPE {name} {}",
+        doc.help,
+        doc.kind.name()
+    );
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_metric_has_its_help_type_and_values() {
+        let port = PortState {
+            port: 3,
+            interface: "eth3".into(),
+            tx_packets: 7,
+            queue_packets: 2,
+            ..PortState::default()
+        };
+        let totals = Totals {
+            traffic: Stats {
+                clones: 5,
+                ..Stats::default()
+            },
+            no_interface: 1,
+        };
+        let text = text(&[port], &totals);
+        for lines in [
+            "# HELP tidemark_switch_tx_packets_total Packets sent\n\
+             # TYPE tidemark_switch_tx_packets_total counter\n\
+             tidemark_switch_tx_packets_total{port=\"3\",interface=\"eth3\"} 7\n",
+            "# TYPE tidemark_switch_queue_packets gauge\n\
+             tidemark_switch_queue_packets{port=\"3\",interface=\"eth3\"} 2\n",
+            "tidemark_switch_clones_total 5\n",
+            "tidemark_switch_no_interface_packets_total 1\n",
+        ] {
+            assert!(text.contains(lines), "{lines} is not in {text}");
+        }
+        let types = text.lines().filter(|l| l.starts_with("# TYPE"));
+        assert_eq!(types.count(), docs().len());
+    }
 }

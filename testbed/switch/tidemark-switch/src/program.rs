@@ -11,7 +11,7 @@ use tidemark_proto::p4::v1::ForwardingPipelineConfig;
 ///
 /// # Errors
 /// A file that cannot be read, or a program that cannot be loaded.
-pub fn read(path: &Path) -> Result<Program> {
+pub(crate) fn read(path: &Path) -> Result<Program> {
     let bytes =
         std::fs::read(path).with_context(|| format!("program {}: cannot read", path.display()))?;
     p4_ir::load(&bytes).with_context(|| format!("program {}", path.display()))
@@ -22,7 +22,7 @@ pub fn read(path: &Path) -> Result<Program> {
 ///
 /// # Errors
 /// A file that cannot be read or is not what it should be.
-pub fn pipeline_config(
+pub(crate) fn pipeline_config(
     program: &Path,
     given: Option<&Path>,
 ) -> Result<Option<ForwardingPipelineConfig>> {

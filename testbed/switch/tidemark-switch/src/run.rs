@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_stream::wrappers::TcpListenerStream;
 
-use crate::cli::RunArgs;
+use crate::cli::args::RunArgs;
 use crate::control::Control;
 use crate::io::afpacket::Interface;
 use crate::io::netns;
@@ -26,7 +26,7 @@ use traffic_manager::Switch;
 ///
 /// # Errors
 /// Bad program, interface, namespace or address: nothing stays configured.
-pub fn run(args: RunArgs) -> Result<()> {
+pub(crate) fn run(args: RunArgs) -> Result<()> {
     let mut switch = Switch::new();
     if let Some(path) = &args.program {
         switch.load(Image::new(program::read(path)?));

@@ -2,7 +2,7 @@
 //! Rates, times and depths as people write them on the command line.
 
 /// `100mbit`, `1gbit`, `500kbit`, `1000bit`, `unlimited`; in bits per second.
-pub fn rate(s: &str) -> Result<u64, String> {
+pub(crate) fn rate(s: &str) -> Result<u64, String> {
     if s == "unlimited" || s == "0" {
         return Ok(0);
     }
@@ -15,7 +15,7 @@ pub fn rate(s: &str) -> Result<u64, String> {
 }
 
 /// `5ms`, `200us`, `10ns`, `1s`; in nanoseconds.
-pub fn delay(s: &str) -> Result<u64, String> {
+pub(crate) fn delay(s: &str) -> Result<u64, String> {
     if s == "0" {
         return Ok(0);
     }
@@ -25,7 +25,7 @@ pub fn delay(s: &str) -> Result<u64, String> {
 }
 
 /// `4096p`, `4096`, `unlimited`; in packets.
-pub fn depth(s: &str) -> Result<u32, String> {
+pub(crate) fn depth(s: &str) -> Result<u32, String> {
     if s == "unlimited" {
         return Ok(0);
     }

@@ -98,6 +98,7 @@ fn serves_until_sigterm() {
         &["port", "set", "7", "rate=1mbit", "--grpc", &address],
         "no port 7",
     );
+    // SAFETY: a signal to a child that has not been waited for.
     unsafe { libc::kill(child.0.id() as i32, libc::SIGTERM) };
     assert!(child.0.wait().unwrap().success());
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Clones, and packets that pass a pipeline once more.
 
-use p4_vm::{Packet, instance_type, put};
+use p4_vm::{Engine, Packet, instance_type, put};
 
 use crate::events::Event;
 use crate::loaded::Loaded;
@@ -23,21 +23,20 @@ impl Loaded {
         list: u32,
         t: u64,
     ) {
-        if !self.sessions.contains_key(&session) {
-            return;
-        }
-        let e = &mut self.engine;
-        let mut c = e.receive_shared(p.ingress_port, p.frame.clone(), t / 1000);
-        c.ingress_bytes = p.ingress_bytes;
-        e.parse(&mut c, t / 1000);
-        e.reset_metadata(&mut c);
-        e.copy_field_list(list, &mut c, p);
-        put(
-            &mut c,
-            e.image.program.std.instance_type,
+        self.send_clone(
+            q,
+            p,
+            (session, list),
             instance_type::INGRESS_CLONE,
+            t,
+            |e| {
+                let mut c = e.receive_shared(p.ingress_port, p.frame.clone(), t / 1000);
+                c.ingress_bytes = p.ingress_bytes;
+                e.parse(&mut c, t / 1000);
+                e.reset_metadata(&mut c);
+                c
+            },
         );
-        self.send_clone(q, c, session, t);
     }
 
     /// The clone carries the headers as they are at the end of egress.
@@ -49,29 +48,33 @@ impl Loaded {
         list: u32,
         t: u64,
     ) {
-        if !self.sessions.contains_key(&session) {
-            return;
-        }
-        let e = &mut self.engine;
-        let mut c = e.duplicate_headers(p);
-        e.copy_field_list(list, &mut c, p);
-        put(
-            &mut c,
-            e.image.program.std.instance_type,
-            instance_type::EGRESS_CLONE,
-        );
-        self.send_clone(q, c, session, t);
+        self.send_clone(q, p, (session, list), instance_type::EGRESS_CLONE, t, |e| {
+            e.duplicate_headers(p)
+        });
     }
-
-    fn send_clone(&mut self, q: &mut Queues, mut c: Box<Packet>, session: u32, t: u64) {
+    /// Sends what `make` makes of `p` to the replicas of a session, if there is one.
+    fn send_clone(
+        &mut self,
+        q: &mut Queues,
+        p: &Packet,
+        (session, list): (u32, u32),
+        kind: u64,
+        t: u64,
+        make: impl FnOnce(&mut Engine) -> Box<Packet>,
+    ) {
+        let Some(s) = self.sessions.get(&session) else {
+            return;
+        };
+        let e = &mut self.engine;
+        let mut c = make(e);
+        e.copy_field_list(list, &mut c, p);
+        put(&mut c, e.image.program.std.instance_type, kind);
+        if let Some(n) = s.length_bytes {
+            c.payload.end = c.payload.end.min(n as usize).max(c.payload.start);
+        }
         let mut replicas = std::mem::take(&mut self.replicas);
         replicas.clear();
-        if let Some(s) = self.sessions.get(&session) {
-            replicas.extend_from_slice(&s.replicas);
-            if let Some(n) = s.length_bytes {
-                c.payload.end = c.payload.end.min(n as usize).max(c.payload.start);
-            }
-        }
+        replicas.extend_from_slice(&s.replicas);
         q.stats.clones += 1;
         self.replicate(q, c, &replicas, t);
         self.replicas = replicas;

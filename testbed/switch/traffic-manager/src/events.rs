@@ -24,12 +24,12 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.later.is_empty() && self.immediate.is_empty()
     }
 
     /// Time of the first.
-    pub fn next_ns(&self) -> Option<u64> {
+    pub(crate) fn next_ns(&self) -> Option<u64> {
         let later = self.later.peek().map(|Reverse(e)| e);
         let all = later.into_iter().chain(self.immediate.front());
         all.min().map(|(t, _, _)| *t)
@@ -37,7 +37,7 @@ impl Events {
 
     /// Takes the first that is due at or before `until_ns`.
     #[inline]
-    pub fn next_due(&mut self, until_ns: u64) -> Option<(u64, Event)> {
+    pub(crate) fn next_due(&mut self, until_ns: u64) -> Option<(u64, Event)> {
         let first = self.immediate.front();
         let (t, _, event) = match (first, self.later.peek()) {
             (Some(e), later) if later.is_none_or(|Reverse(l)| e < l) => {
@@ -54,7 +54,7 @@ impl Events {
 
     /// Among events of one time the first scheduled comes first.
     #[inline]
-    pub fn schedule(&mut self, time_ns: u64, now_ns: u64, event: Event) {
+    pub(crate) fn schedule(&mut self, time_ns: u64, now_ns: u64, event: Event) {
         self.sequence += 1;
         let due = (time_ns, self.sequence, event);
         if time_ns <= now_ns && self.immediate.back().is_none_or(|b| *b < due) {

@@ -101,13 +101,13 @@ impl Ports {
     }
 
     #[inline]
-    pub fn get_mut(&mut self, number: u32) -> Option<&mut Port> {
+    pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut Port> {
         let at = self.position(number)?;
         self.list.get_mut(at).map(|p| &mut p.1)
     }
 
     /// The port, made if need be.
-    pub fn entry(&mut self, number: u32) -> &mut Port {
+    pub(crate) fn entry(&mut self, number: u32) -> &mut Port {
         let at = match self.position(number) {
             Some(at) => at,
             None => self.insert(number),
@@ -132,11 +132,11 @@ impl Ports {
         }
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (u32, &Port)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &Port)> {
         self.list.iter().map(|(n, p)| (*n, p))
     }
 
-    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Port> {
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut Port> {
         self.list.iter_mut().map(|(_, p)| p)
     }
 }

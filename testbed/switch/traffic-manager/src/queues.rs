@@ -19,12 +19,12 @@ pub(crate) struct Queues {
 }
 
 impl Queues {
-    pub fn schedule(&mut self, time_ns: u64, event: Event) {
+    pub(crate) fn schedule(&mut self, time_ns: u64, event: Event) {
         self.events.schedule(time_ns, self.now_ns, event);
     }
 
     /// The frame in front reaches the end of its propagation delay.
-    pub fn arrive(&mut self, number: u32, t: u64, wire: &mut dyn Wire) {
+    pub(crate) fn arrive(&mut self, number: u32, t: u64, wire: &mut dyn Wire) {
         let Some(port) = self.ports.get_mut(number) else {
             return;
         };
@@ -35,7 +35,7 @@ impl Queues {
         }
     }
 
-    pub fn reuse(&mut self, frame: Vec<u8>) {
+    pub(crate) fn reuse(&mut self, frame: Vec<u8>) {
         if self.free_frames.len() < POOL {
             self.free_frames.push(frame);
         }

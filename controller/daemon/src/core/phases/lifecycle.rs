@@ -22,7 +22,7 @@ fn statuses(state: &State) -> Vec<CollectorStatus> {
 ///
 /// # Errors
 /// A bad name, one already running, or no telemetry yet.
-pub fn start(state: &mut State, name: &str, now: Timestamp) -> Result<Phase, PhaseError> {
+pub(crate) fn start(state: &mut State, name: &str, now: Timestamp) -> Result<Phase, PhaseError> {
     let clean = !name.is_empty()
         && name.len() <= 64
         && name
@@ -89,7 +89,7 @@ pub fn start(state: &mut State, name: &str, now: Timestamp) -> Result<Phase, Pha
 ///
 /// # Errors
 /// An unknown phase, or one that is not running.
-pub fn end(state: &mut State, name: &str, now: Timestamp) -> Result<Phase, PhaseError> {
+pub(crate) fn end(state: &mut State, name: &str, now: Timestamp) -> Result<Phase, PhaseError> {
     let phase = match state.phases.get(name) {
         None => return Err(PhaseError::Unknown(format!("no phase \"{name}\""))),
         Some(p) if p.state != Stage::Running => {
@@ -114,7 +114,7 @@ pub fn end(state: &mut State, name: &str, now: Timestamp) -> Result<Phase, Phase
 }
 
 /// A closing phase with its results, once its telemetry has arrived.
-pub fn complete(state: &State, mut phase: Phase, now: Timestamp) -> Option<Phase> {
+pub(crate) fn complete(state: &State, mut phase: Phase, now: Timestamp) -> Option<Phase> {
     let ended = phase.ended?;
     let late = now.since_s(ended) > PATIENCE_S;
     // The counters of the end come with the next status.

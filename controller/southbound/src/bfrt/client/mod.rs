@@ -19,12 +19,12 @@ use tonic::{Code, Status};
 
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
 /// All pipes, both directions, all parsers.
-pub const ALL_PIPES: u32 = 0xffff;
+pub(super) const ALL_PIPES: u32 = 0xffff;
 const BOTH: u32 = 0xff;
 
 /// A write, and how it reads in an error message.
 #[derive(Clone, Debug)]
-pub struct Item {
+pub(super) struct Item {
     /// Words for messages.
     pub what: String,
     /// What goes on the wire.
@@ -34,7 +34,7 @@ pub struct Item {
 }
 
 /// One server. Connects when used, and again after failures.
-pub struct Client {
+pub(super) struct Client {
     options: Options,
     rpc: BfRuntimeClient<Channel>,
     session: Mutex<Option<Session>>,
@@ -45,7 +45,7 @@ impl Client {
     ///
     /// # Errors
     /// An address that is not `host:port` or a URL.
-    pub fn new(mut options: Options) -> Result<Self, Error> {
+    pub(super) fn new(mut options: Options) -> Result<Self, Error> {
         let endpoint = endpoint(&mut options.address, "127.0.0.1:50052", options.timeout)?
             // Errors of every update of a batch come in the trailers.
             .http2_max_header_list_size(16 << 20);
@@ -59,7 +59,7 @@ impl Client {
     }
 
     /// How this server is reached.
-    pub fn options(&self) -> &Options {
+    pub(super) fn options(&self) -> &Options {
         &self.options
     }
 
@@ -68,7 +68,7 @@ impl Client {
     ///
     /// # Errors
     /// What the server said, or a program that is not there.
-    pub async fn bound(&self) -> Result<Arc<Info>, Error> {
+    pub(super) async fn bound(&self) -> Result<Arc<Info>, Error> {
         let mut session = self.session.lock().await;
         if let Some(s) = session.as_ref().filter(|s| s.is_open()) {
             return Ok(s.info());
@@ -93,7 +93,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::Write`] with every refused item, or what the server said.
-    pub async fn write(&self, pipe_id: u32, items: &[Item]) -> Result<(), Error> {
+    pub(super) async fn write(&self, pipe_id: u32, items: &[Item]) -> Result<(), Error> {
         if items.is_empty() {
             return Ok(());
         }
@@ -142,7 +142,7 @@ impl Client {
     ///
     /// # Errors
     /// What the server said.
-    pub async fn read(
+    pub(super) async fn read(
         &self,
         pipe_id: u32,
         what: &str,

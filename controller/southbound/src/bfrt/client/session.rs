@@ -14,7 +14,7 @@ use tonic::transport::Channel;
 
 type Rpc = BfRuntimeClient<Channel>;
 
-pub struct Session {
+pub(super) struct Session {
     // Dropping the sender ends the subscription, and with it the binding.
     _requests: mpsc::Sender<bf::StreamMessageRequest>,
     reader: JoinHandle<()>,
@@ -29,12 +29,12 @@ impl Drop for Session {
 
 impl Session {
     /// Whether the server still listens to us.
-    pub fn is_open(&self) -> bool {
+    pub(super) fn is_open(&self) -> bool {
         !self.reader.is_finished()
     }
 
     /// The tables of the bound program and of the device.
-    pub fn info(&self) -> Arc<Info> {
+    pub(super) fn info(&self) -> Arc<Info> {
         Arc::clone(&self.info)
     }
 
@@ -42,7 +42,7 @@ impl Session {
     ///
     /// # Errors
     /// What the server said, or a program that is not there.
-    pub async fn open(o: &Options, mut rpc: Rpc) -> Result<Self, Error> {
+    pub(super) async fn open(o: &Options, mut rpc: Rpc) -> Result<Self, Error> {
         let (requests, rx) = mpsc::channel(4);
         let hello = bf::StreamMessageRequest {
             client_id: o.client_id,

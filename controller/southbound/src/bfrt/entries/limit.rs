@@ -23,7 +23,7 @@ pub struct Queue {
 }
 
 /// The limit of an egress port, as an entry of the program.
-pub fn limit(info: &Info, port: u32, limit: Limit, cell_bytes: u32) -> Result<Item, Error> {
+pub(crate) fn limit(info: &Info, port: u32, limit: Limit, cell_bytes: u32) -> Result<Item, Error> {
     let t = info.table("queue_limit")?;
     let key = t.key(&[("egress_port", u64::from(port), None)])?;
     let cells = limit.bytes().map(|b| b / u64::from(cell_bytes.max(1)));
@@ -41,7 +41,7 @@ pub fn limit(info: &Info, port: u32, limit: Limit, cell_bytes: u32) -> Result<It
 }
 
 /// The key alone, for reading the limit of a port.
-pub fn limit_key(info: &Info, port: u32) -> Result<bf::TableEntry, Error> {
+pub(crate) fn limit_key(info: &Info, port: u32) -> Result<bf::TableEntry, Error> {
     let t = info.table("queue_limit")?;
     Ok(bf::TableEntry {
         table_id: t.id,
@@ -51,7 +51,11 @@ pub fn limit_key(info: &Info, port: u32) -> Result<bf::TableEntry, Error> {
 }
 
 /// What an entry of `queue_limit` says.
-pub fn read_limit(info: &Info, entry: &bf::TableEntry, cell_bytes: u32) -> Result<Limit, Error> {
+pub(crate) fn read_limit(
+    info: &Info,
+    entry: &bf::TableEntry,
+    cell_bytes: u32,
+) -> Result<Limit, Error> {
     let t = info.table("queue_limit")?;
     let data = entry.data.clone().unwrap_or_default();
     let (action, fields) = t.read(&data);
@@ -81,7 +85,12 @@ fn queue_key(info: &Info, q: &Queue) -> Result<(u32, bf::TableKey), Error> {
 
 /// A queue's share of the traffic manager's memory as a static limit: so many
 /// guaranteed cells, nothing shared, and tail drop beyond.
-pub fn queue_buffer(info: &Info, q: &Queue, limit: Limit, cell_bytes: u32) -> Result<Item, Error> {
+pub(crate) fn queue_buffer(
+    info: &Info,
+    q: &Queue,
+    limit: Limit,
+    cell_bytes: u32,
+) -> Result<Item, Error> {
     let t = info.table("tm.queue.buffer")?;
     let Limit::DropTail { limit_bytes } = limit else {
         return Err(Error::value(
@@ -113,7 +122,7 @@ pub fn queue_buffer(info: &Info, q: &Queue, limit: Limit, cell_bytes: u32) -> Re
 }
 
 /// The key alone, for reading.
-pub fn queue_buffer_key(info: &Info, q: &Queue) -> Result<bf::TableEntry, Error> {
+pub(crate) fn queue_buffer_key(info: &Info, q: &Queue) -> Result<bf::TableEntry, Error> {
     let (table_id, key) = queue_key(info, q)?;
     Ok(bf::TableEntry {
         table_id,
@@ -123,7 +132,7 @@ pub fn queue_buffer_key(info: &Info, q: &Queue) -> Result<bf::TableEntry, Error>
 }
 
 /// What an entry of `tm.queue.buffer` says, when it is a static limit.
-pub fn read_queue_buffer(
+pub(crate) fn read_queue_buffer(
     info: &Info,
     entry: &bf::TableEntry,
     cell_bytes: u32,

@@ -4,10 +4,11 @@
 mod limit;
 mod report;
 
-pub use limit::{
-    Queue, limit, limit_key, queue_buffer, queue_buffer_key, read_limit, read_queue_buffer,
+pub use limit::Queue;
+pub(super) use limit::{
+    limit, limit_key, queue_buffer, queue_buffer_key, read_limit, read_queue_buffer,
 };
-pub use report::{mirror_sessions, report_port, report_to, watch};
+pub(super) use report::{mirror_sessions, report_port, report_to, watch};
 
 use super::client::Item;
 use super::info::{Info, Value};
@@ -31,7 +32,7 @@ fn put(what: String, table_id: u32, key: bf::TableKey, data: bf::TableData) -> I
 }
 
 /// The key of a port, for reading its speed.
-pub fn port_key(info: &Info, port: u32) -> Result<bf::TableEntry, Error> {
+pub(super) fn port_key(info: &Info, port: u32) -> Result<bf::TableEntry, Error> {
     let t = info.table("$PORT")?;
     Ok(bf::TableEntry {
         table_id: t.id,
@@ -41,7 +42,7 @@ pub fn port_key(info: &Info, port: u32) -> Result<bf::TableEntry, Error> {
 }
 
 /// Speed of a port, bits/s: `BF_SPEED_25G`.
-pub fn read_port_speed(info: &Info, entry: &bf::TableEntry) -> Result<Option<u64>, Error> {
+pub(super) fn read_port_speed(info: &Info, entry: &bf::TableEntry) -> Result<Option<u64>, Error> {
     let t = info.table("$PORT")?;
     let (_, fields) = t.read(&entry.data.clone().unwrap_or_default());
     let Some(Value::Text(speed)) = fields.get("$SPEED") else {
@@ -60,7 +61,7 @@ pub fn read_port_speed(info: &Info, entry: &bf::TableEntry) -> Result<Option<u64
 }
 
 /// Frames to an address leave by a port.
-pub fn forward(info: &Info, f: &Forward, field: &str) -> Result<Item, Error> {
+pub(super) fn forward(info: &Info, f: &Forward, field: &str) -> Result<Item, Error> {
     let t = info.table("l2_forward")?;
     let key = t.key(&[("dst_addr", mac(&f.mac, &format!("{field}.mac"))?, None)])?;
     let data = t.action("forward", &[("port", Value::Number(u64::from(f.port)))])?;
@@ -70,7 +71,7 @@ pub fn forward(info: &Info, f: &Forward, field: &str) -> Result<Item, Error> {
 
 /// The group of flooded frames: one node with all ports, which the group names.
 /// The node goes first: a group can only name what is there.
-pub fn flood_group(info: &Info, ports: &[u32]) -> Result<Vec<Item>, Error> {
+pub(super) fn flood_group(info: &Info, ports: &[u32]) -> Result<Vec<Item>, Error> {
     let node = info
         .table("$pre.node")
         .or_else(|_| info.table("pre.node"))?;

@@ -43,7 +43,7 @@ fn sessions() -> Vec<Session> {
 }
 
 /// Traffic to report (or not). BFRT's smaller priority wins, the plan's larger.
-pub fn watch(info: &Info, w: &Watch, place: u64, field: &str) -> Result<Item, Error> {
+pub(crate) fn watch(info: &Info, w: &Watch, place: u64, field: &str) -> Result<Item, Error> {
     let t = info.table("watch")?;
     let mut key = Vec::new();
     for (name, text) in [("ipv4_src", &w.src), ("ipv4_dst", &w.dst)] {
@@ -92,7 +92,7 @@ pub fn watch(info: &Info, w: &Watch, place: u64, field: &str) -> Result<Item, Er
 }
 
 /// Turns the reports of an egress port on or off.
-pub fn report_port(info: &Info, port: u32, on: bool) -> Result<Item, Error> {
+pub(crate) fn report_port(info: &Info, port: u32, on: bool) -> Result<Item, Error> {
     let t = info.table("report_port")?;
     let name = if on { "report_on" } else { "report_off" };
     let key = t.key(&[("egress_port", u64::from(port), None)])?;
@@ -101,7 +101,7 @@ pub fn report_port(info: &Info, port: u32, on: bool) -> Result<Item, Error> {
 }
 
 /// Addresses of the reports, as the default entry of the keyless table.
-pub fn report_to(info: &Info, d: &ReportDestination) -> Result<Item, Error> {
+pub(crate) fn report_to(info: &Info, d: &ReportDestination) -> Result<Item, Error> {
     let t = info.table("report_to")?;
     let args = destination(d)?.map(|(name, value)| (name, Value::Number(value)));
     Ok(Item {
@@ -117,7 +117,7 @@ pub fn report_to(info: &Info, d: &ReportDestination) -> Result<Item, Error> {
 }
 
 /// The mirror sessions that carry reports to a port.
-pub fn mirror_sessions(info: &Info, port: u32) -> Result<Vec<Item>, Error> {
+pub(crate) fn mirror_sessions(info: &Info, port: u32) -> Result<Vec<Item>, Error> {
     let t = info
         .table("mirror.cfg")
         .or_else(|_| info.table("$mirror.cfg"))?;

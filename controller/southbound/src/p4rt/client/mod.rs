@@ -20,7 +20,7 @@ use tonic::transport::Channel;
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
 
 /// One server. Cheap to keep; connects when used and again after failures.
-pub struct Client {
+pub(super) struct Client {
     options: Options,
     rpc: P4RuntimeClient<Channel>,
     session: Mutex<Option<Session>>,
@@ -31,7 +31,7 @@ impl Client {
     ///
     /// # Errors
     /// An address that is not `host:port` or a URL.
-    pub fn new(mut options: Options) -> Result<Self, Error> {
+    pub(super) fn new(mut options: Options) -> Result<Self, Error> {
         let endpoint = endpoint(&mut options.address, "127.0.0.1:9559", options.timeout)?
             .http2_keep_alive_interval(Duration::from_secs(10))
             .keep_alive_while_idle(true);
@@ -46,7 +46,7 @@ impl Client {
     }
 
     /// How this server is reached.
-    pub fn options(&self) -> &Options {
+    pub(super) fn options(&self) -> &Options {
         &self.options
     }
 
@@ -54,7 +54,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::Connect`], [`Error::NotPrimary`], or what the server said.
-    pub async fn become_primary(&self) -> Result<(), Error> {
+    pub(super) async fn become_primary(&self) -> Result<(), Error> {
         let mut session = self.session.lock().await;
         if session.as_ref().is_none_or(Session::is_closed) {
             *session = Some(Session::open(&self.options, self.rpc.clone()).await?);
@@ -77,7 +77,7 @@ impl Client {
     }
 
     /// API version of the server.
-    pub async fn capabilities(&self) -> Result<String, Error> {
+    pub(super) async fn capabilities(&self) -> Result<String, Error> {
         let request = p4::CapabilitiesRequest {
             device_id: self.options.device_id,
         };
@@ -89,7 +89,7 @@ impl Client {
     }
 
     /// P4Info and cookie of the loaded program; `None` when there is none.
-    pub async fn pipeline(&self) -> Result<Option<p4::ForwardingPipelineConfig>, Error> {
+    pub(super) async fn pipeline(&self) -> Result<Option<p4::ForwardingPipelineConfig>, Error> {
         use p4::get_forwarding_pipeline_config_request::ResponseType;
         let request = p4::GetForwardingPipelineConfigRequest {
             device_id: self.options.device_id,
@@ -112,7 +112,7 @@ impl Client {
     }
 
     /// Pushes a program; clears all state of the switch.
-    pub async fn push(&self, config: p4::ForwardingPipelineConfig) -> Result<(), Error> {
+    pub(super) async fn push(&self, config: p4::ForwardingPipelineConfig) -> Result<(), Error> {
         use p4::set_forwarding_pipeline_config_request::Action;
         self.become_primary().await?;
         let request = p4::SetForwardingPipelineConfigRequest {

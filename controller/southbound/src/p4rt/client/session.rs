@@ -15,7 +15,7 @@ use tonic::transport::Channel;
 type Rpc = P4RuntimeClient<Channel>;
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Role {
+pub(super) enum Role {
     Waiting,
     Primary,
     Backup(String),
@@ -24,12 +24,12 @@ pub enum Role {
 
 /// Why the stream ended: a status that can be compared and cloned cheaply.
 #[derive(Clone, Debug, PartialEq)]
-pub struct StreamEnd {
+pub(super) struct StreamEnd {
     pub code: Code,
     pub message: String,
 }
 
-pub struct Session {
+pub(super) struct Session {
     // Dropping the sender ends our half of the stream.
     _requests: mpsc::Sender<p4::StreamMessageRequest>,
     role: watch::Receiver<Role>,
@@ -44,13 +44,13 @@ impl Drop for Session {
 
 impl Session {
     /// Whether the stream has ended.
-    pub fn is_closed(&self) -> bool {
+    pub(super) fn is_closed(&self) -> bool {
         matches!(*self.role.borrow(), Role::Closed(_))
     }
 
     /// Our role, once the server has said it; [`Role::Closed`] where it does not
     /// within `timeout`.
-    pub async fn decided(&mut self, timeout: Duration) -> Role {
+    pub(super) async fn decided(&mut self, timeout: Duration) -> Role {
         let decided = self.role.wait_for(|r| *r != Role::Waiting);
         match tokio::time::timeout(timeout, decided).await {
             Ok(Ok(role)) => role.clone(),
@@ -69,7 +69,7 @@ impl Session {
     ///
     /// # Errors
     /// [`Error::Connect`], or what the server said.
-    pub async fn open(options: &Options, mut rpc: Rpc) -> Result<Self, Error> {
+    pub(super) async fn open(options: &Options, mut rpc: Rpc) -> Result<Self, Error> {
         let (requests, rx) = mpsc::channel(4);
         let hello = p4::StreamMessageRequest {
             update: Some(p4::stream_message_request::Update::Arbitration(

@@ -11,7 +11,7 @@ use tonic::{Code, Status};
 
 impl Client {
     /// Writes items whether or not they exist yet; returns how many.
-    pub async fn put(&self, items: &[Item]) -> Result<usize, Error> {
+    pub(crate) async fn put(&self, items: &[Item]) -> Result<usize, Error> {
         use p4::update::Type;
         let kinds: Vec<Type> = items
             .iter()
@@ -39,7 +39,7 @@ impl Client {
     }
 
     /// Deletes entries; those already gone are no error.
-    pub async fn delete(&self, items: &[Item]) -> Result<(), Error> {
+    pub(crate) async fn delete(&self, items: &[Item]) -> Result<(), Error> {
         let kinds = vec![p4::update::Type::Delete; items.len()];
         let refused = self.write(items, &kinds).await?;
         let failures = refused
@@ -103,7 +103,11 @@ impl Client {
     }
 
     /// Reads entities; a missing one gives an empty list.
-    pub async fn read(&self, what: &str, entity: p4::Entity) -> Result<Vec<p4::Entity>, Error> {
+    pub(crate) async fn read(
+        &self,
+        what: &str,
+        entity: p4::Entity,
+    ) -> Result<Vec<p4::Entity>, Error> {
         let request = p4::ReadRequest {
             device_id: self.options.device_id,
             entities: vec![entity],

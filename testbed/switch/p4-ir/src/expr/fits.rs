@@ -5,13 +5,13 @@ use super::range::magnitude_bits;
 use super::tree::{BinOp, Expr, UnOp, Widths, WrapOp};
 
 #[derive(Clone, Copy, PartialEq)]
-pub enum Need {
+pub(super) enum Need {
     Exact,
     /// Only the low bits that the word holds.
     Low,
 }
 
-pub fn need(low_bits: Option<u32>, word_bits: u32) -> Need {
+pub(super) fn need(low_bits: Option<u32>, word_bits: u32) -> Need {
     match low_bits {
         Some(n) if n <= word_bits => Need::Low,
         _ => Need::Exact,
@@ -19,7 +19,7 @@ pub fn need(low_bits: Option<u32>, word_bits: u32) -> Need {
 }
 
 /// Can `e` be computed in wrapping words of `n` bits?
-pub fn fits(e: &Expr, need: Need, n: u32, w: &dyn Widths) -> bool {
+pub(super) fn fits(e: &Expr, need: Need, n: u32, w: &dyn Widths) -> bool {
     let bounded = || need == Need::Low || magnitude_bits(e, w).is_some_and(|b| b < n);
     match e {
         Expr::Const(_) => true,

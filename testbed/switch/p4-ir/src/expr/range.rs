@@ -6,7 +6,7 @@ use num_traits::ToPrimitive;
 use super::tree::{BinOp, Expr, UnOp, Widths, WrapOp};
 
 /// Never negative.
-pub fn unsigned(e: &Expr, w: &dyn Widths) -> bool {
+pub(super) fn unsigned(e: &Expr, w: &dyn Widths) -> bool {
     match e {
         Expr::Const(c) => *c >= 0,
         Expr::Field(f) => !f.signed,
@@ -31,7 +31,7 @@ pub fn unsigned(e: &Expr, w: &dyn Widths) -> bool {
 }
 
 /// `Some(b)`: the value lies in (-2^b, 2^b).
-pub fn magnitude_bits(e: &Expr, w: &dyn Widths) -> Option<u32> {
+pub(super) fn magnitude_bits(e: &Expr, w: &dyn Widths) -> Option<u32> {
     let of = |x: &Expr| magnitude_bits(x, w);
     Some(match e {
         Expr::Const(c) => 64 - c.unsigned_abs().leading_zeros(),

@@ -9,7 +9,7 @@ use crate::bits::mask64;
 
 /// Drops masks that change nothing: p4c masks after every operation, and a
 /// store masks once more. `low_bits` as in [`TypedExpr::new`].
-pub fn simplify(e: Expr, low_bits: Option<u32>, w: &dyn Widths) -> Expr {
+pub(crate) fn simplify(e: Expr, low_bits: Option<u32>, w: &dyn Widths) -> Expr {
     match e {
         Expr::Bin(BinOp::And, p) => {
             let (a, b) = *p;

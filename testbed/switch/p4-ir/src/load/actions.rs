@@ -13,7 +13,7 @@ use crate::primitive::{Constant, Primitive};
 use crate::program::{Action, Param};
 
 impl<'a> Loader<'a> {
-    pub fn actions(&mut self) -> Result<()> {
+    pub(super) fn actions(&mut self) -> Result<()> {
         for a in self.top("actions")? {
             let name = string(a, "name")?;
             let id = number(a, "id")?;
@@ -43,7 +43,7 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
-    pub fn primitives(&self, list: &'a [Value]) -> Result<Vec<Primitive>> {
+    pub(super) fn primitives(&self, list: &'a [Value]) -> Result<Vec<Primitive>> {
         list.iter()
             .map(|p| {
                 let op = string(p, "op")?;
@@ -52,7 +52,7 @@ impl<'a> Loader<'a> {
             .collect()
     }
 
-    pub fn primitive(&self, op: &str, v: &Value, count: usize) -> Result<Primitive> {
+    pub(super) fn primitive(&self, op: &str, v: &Value, count: usize) -> Result<Primitive> {
         let p = |n: usize| -> Result<&Value> {
             Self::params_of(v, n + 1)?
                 .get(n)
@@ -211,7 +211,7 @@ impl<'a> Loader<'a> {
     }
 
     /// The cheapest instruction that stores `value` in `dst`.
-    pub fn assignment(&self, dst: FieldRef, value: Expr) -> Result<Primitive> {
+    pub(super) fn assignment(&self, dst: FieldRef, value: Expr) -> Result<Primitive> {
         let value = simplify(value, (!dst.variable).then_some(dst.width), &self.program);
         if dst.variable {
             return match value {
@@ -273,7 +273,7 @@ impl<'a> Loader<'a> {
             .ok_or_else(|| LoadError::new(format!("no {kind} \"{name}\"")))
     }
 
-    pub fn action_by_json_id(&self, v: &Value, key: &str) -> Result<u32> {
+    pub(super) fn action_by_json_id(&self, v: &Value, key: &str) -> Result<u32> {
         let id = number(v, key)?;
         self.action_ids
             .get(&id)

@@ -10,7 +10,7 @@ use crate::error::{LoadError, Result};
 use crate::program::{CounterArray, MeterArray, RegisterArray};
 
 impl Loader<'_> {
-    pub fn arrays(&mut self) -> Result<()> {
+    pub(super) fn arrays(&mut self) -> Result<()> {
         for r in self.top("register_arrays")? {
             let name = string(r, "name")?;
             self.register_ids
@@ -69,7 +69,7 @@ impl Loader<'_> {
         Ok(())
     }
 
-    pub fn calculations(&mut self) -> Result<()> {
+    pub(super) fn calculations(&mut self) -> Result<()> {
         for c in self.top("calculations")? {
             let name = string(c, "name")?;
             let calculation = self
@@ -82,7 +82,12 @@ impl Loader<'_> {
         Ok(())
     }
 
-    pub fn calculation(&self, name: &str, algo: &str, input: &[Value]) -> Result<Calculation> {
+    pub(super) fn calculation(
+        &self,
+        name: &str,
+        algo: &str,
+        input: &[Value],
+    ) -> Result<Calculation> {
         let algorithm = match algo {
             "csum16" => Algorithm::Csum16,
             // The custom variants start as the standard ones.
@@ -151,7 +156,7 @@ impl Loader<'_> {
         })
     }
 
-    pub fn checksums(&mut self) -> Result<()> {
+    pub(super) fn checksums(&mut self) -> Result<()> {
         for c in self.top("checksums")? {
             let checksum = self.checksum(c).map_err(|e| e.at(c).inside("checksum"))?;
             self.program.checksums.push(checksum);
@@ -185,7 +190,7 @@ impl Loader<'_> {
         })
     }
 
-    pub fn deparser(&mut self) -> Result<()> {
+    pub(super) fn deparser(&mut self) -> Result<()> {
         let list = self.top("deparsers")?;
         let Some(d) = list.first() else {
             return Err(LoadError::new("program has no deparser"));

@@ -11,7 +11,7 @@ use crate::error::{LoadError, Result};
 use crate::primitive::Primitive;
 
 impl Loader<'_> {
-    pub fn log(&self, v: &Value) -> Result<Primitive> {
+    pub(super) fn log(&self, v: &Value) -> Result<Primitive> {
         let p = Self::params_of(v, 1)?;
         let format = p
             .first()
@@ -34,7 +34,7 @@ impl Loader<'_> {
     }
 
     /// Constant arguments, from JSON hexstrs.
-    pub fn constant_args(&self, action: u32, data: &Value) -> Result<Vec<u64>> {
+    pub(super) fn constant_args(&self, action: u32, data: &Value) -> Result<Vec<u64>> {
         let a = self
             .program
             .actions
@@ -59,7 +59,7 @@ impl Loader<'_> {
         Ok(out)
     }
 
-    pub fn constant_words(&self, at: &Value, text: &str, width: u32) -> Result<Vec<u64>> {
+    pub(super) fn constant_words(&self, at: &Value, text: &str, width: u32) -> Result<Vec<u64>> {
         let n = super::json::hex(at, text)?;
         let mut words = vec![0; words_for(width)];
         match n.to_u64() {

@@ -15,11 +15,11 @@ const MAX_DEPTH: u32 = 200;
 
 impl Loader<'_> {
     /// The operand as a number whose exact value matters.
-    pub fn exact(&self, v: &Value) -> Result<TypedExpr> {
+    pub(super) fn exact(&self, v: &Value) -> Result<TypedExpr> {
         Ok(TypedExpr::new(self.operand(v, 0)?, None, &self.program))
     }
 
-    pub fn operand(&self, v: &Value, depth: u32) -> Result<Expr> {
+    pub(super) fn operand(&self, v: &Value, depth: u32) -> Result<Expr> {
         if depth > MAX_DEPTH {
             return Err(LoadError::new("expression is nested too deeply").at(v));
         }
@@ -172,7 +172,7 @@ impl Loader<'_> {
         })
     }
 
-    pub fn stack_operand(&self, v: &Value) -> Result<u32> {
+    pub(super) fn stack_operand(&self, v: &Value) -> Result<u32> {
         match string(v, "type")? {
             "header_stack" => self.stack_id(string(v, "value")?),
             other => {
@@ -223,7 +223,7 @@ impl Loader<'_> {
     }
 
     /// An operand that is written to.
-    pub fn destination(&self, v: &Value) -> Result<FieldRef> {
+    pub(super) fn destination(&self, v: &Value) -> Result<FieldRef> {
         match string(v, "type")? {
             "field" => {
                 let (h, f) = pair(get(v, "value")?)?;
@@ -235,14 +235,14 @@ impl Loader<'_> {
         }
     }
 
-    pub fn header_operand(&self, v: &Value) -> Result<u32> {
+    pub(super) fn header_operand(&self, v: &Value) -> Result<u32> {
         match string(v, "type")? {
             "header" => self.header_id(string(v, "value")?),
             other => Err(LoadError::new(format!("\"{other}\" where a header is needed")).at(v)),
         }
     }
 
-    pub fn params_of(v: &Value, n: usize) -> Result<&[Value]> {
+    pub(super) fn params_of(v: &Value, n: usize) -> Result<&[Value]> {
         let p = array(v, "parameters")?;
         if p.len() < n {
             return Err(

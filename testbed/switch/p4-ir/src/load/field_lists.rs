@@ -9,7 +9,7 @@ use crate::field::FieldRef;
 use crate::header::FieldList;
 
 impl Loader<'_> {
-    pub fn field_lists(&mut self) -> Result<()> {
+    pub(super) fn field_lists(&mut self) -> Result<()> {
         self.program.field_lists.insert(0, FieldList::default());
         for l in self.top("field_lists")? {
             let id = number(l, "id")? as u32;

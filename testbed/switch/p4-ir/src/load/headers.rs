@@ -24,7 +24,7 @@ struct FieldType<'a> {
 }
 
 impl<'a> Loader<'a> {
-    pub fn headers(&mut self) -> Result<()> {
+    pub(super) fn headers(&mut self) -> Result<()> {
         for kind in ["header_union_types", "header_unions", "header_union_stacks"] {
             if let Some(u) = self.top(kind)?.first() {
                 let name = opt_str(u, "name").unwrap_or("?");

@@ -12,35 +12,35 @@ fn missing(v: &Value, key: &str, wanted: &str) -> LoadError {
     LoadError::new(format!("malformed BMv2 JSON: \"{key}\" is not {wanted}")).at(v)
 }
 
-pub fn get<'a>(v: &'a Value, key: &str) -> Result<&'a Value> {
+pub(super) fn get<'a>(v: &'a Value, key: &str) -> Result<&'a Value> {
     v.get(key).ok_or_else(|| missing(v, key, "there"))
 }
 
-pub fn array<'a>(v: &'a Value, key: &str) -> Result<&'a [Value]> {
+pub(super) fn array<'a>(v: &'a Value, key: &str) -> Result<&'a [Value]> {
     get(v, key)?
         .as_array()
         .map(Vec::as_slice)
         .ok_or_else(|| missing(v, key, "an array"))
 }
 
-pub fn string<'a>(v: &'a Value, key: &str) -> Result<&'a str> {
+pub(super) fn string<'a>(v: &'a Value, key: &str) -> Result<&'a str> {
     get(v, key)?
         .as_str()
         .ok_or_else(|| missing(v, key, "a string"))
 }
 
-pub fn opt_str<'a>(v: &'a Value, key: &str) -> Option<&'a str> {
+pub(super) fn opt_str<'a>(v: &'a Value, key: &str) -> Option<&'a str> {
     v.get(key).and_then(Value::as_str)
 }
 
-pub fn number(v: &Value, key: &str) -> Result<u64> {
+pub(super) fn number(v: &Value, key: &str) -> Result<u64> {
     get(v, key)?
         .as_u64()
         .ok_or_else(|| missing(v, key, "a number"))
 }
 
 /// A number below 2^20: sizes and widths, which become allocations.
-pub fn small(v: &Value, key: &str) -> Result<u32> {
+pub(super) fn small(v: &Value, key: &str) -> Result<u32> {
     let n = number(v, key)?;
     u32::try_from(n)
         .ok()
@@ -48,24 +48,24 @@ pub fn small(v: &Value, key: &str) -> Result<u32> {
         .ok_or_else(|| missing(v, key, "a sensible size (below 2^20)"))
 }
 
-pub fn flag(v: &Value, key: &str) -> bool {
+pub(super) fn flag(v: &Value, key: &str) -> bool {
     v.get(key).and_then(Value::as_bool).unwrap_or(false)
 }
 
-pub fn hex(v: &Value, text: &str) -> Result<BigInt> {
+pub(super) fn hex(v: &Value, text: &str) -> Result<BigInt> {
     bits::parse_hexstr(text).ok_or_else(|| {
         LoadError::new(format!("malformed BMv2 JSON: \"{text}\" is not a hexstr")).at(v)
     })
 }
 
-pub fn hex_u32(v: &Value, text: &str) -> Result<u32> {
+pub(super) fn hex_u32(v: &Value, text: &str) -> Result<u32> {
     hex(v, text)?
         .to_u32()
         .ok_or_else(|| LoadError::new(format!("\"{text}\" is out of range")).at(v))
 }
 
 /// A pair of strings, such as `[header, field]`.
-pub fn pair(v: &Value) -> Result<(&str, &str)> {
+pub(super) fn pair(v: &Value) -> Result<(&str, &str)> {
     match v.as_array().map(Vec::as_slice) {
         Some([a, b]) => match (a.as_str(), b.as_str()) {
             (Some(a), Some(b)) => Ok((a, b)),

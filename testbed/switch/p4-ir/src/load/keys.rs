@@ -10,7 +10,7 @@ use crate::error::{LoadError, Result};
 use crate::table::{ActionCall, ConstEntry, MatchKind, MatchValue, TableKey};
 
 impl<'a> Loader<'a> {
-    pub fn keys(&self, t: &'a Value) -> Result<(Vec<TableKey>, usize)> {
+    pub(super) fn keys(&self, t: &'a Value) -> Result<(Vec<TableKey>, usize)> {
         let mut keys = Vec::new();
         let (mut word, mut used) = (0usize, 0u32);
         for k in array(t, "key")? {
@@ -60,7 +60,12 @@ impl<'a> Loader<'a> {
         Ok((keys, words))
     }
 
-    pub fn const_entry(&self, e: &'a Value, keys: &[TableKey], index: usize) -> Result<ConstEntry> {
+    pub(super) fn const_entry(
+        &self,
+        e: &'a Value,
+        keys: &[TableKey],
+        index: usize,
+    ) -> Result<ConstEntry> {
         let mut matches = Vec::new();
         let parts = array(e, "match_key")?;
         if parts.len() != keys.len() {
@@ -110,7 +115,7 @@ impl<'a> Loader<'a> {
     }
 }
 
-pub fn strongest(keys: &[TableKey]) -> MatchKind {
+pub(super) fn strongest(keys: &[TableKey]) -> MatchKind {
     let has = |k: MatchKind| keys.iter().filter(|x| x.kind == k).count();
     if has(MatchKind::Range) > 0 {
         MatchKind::Range

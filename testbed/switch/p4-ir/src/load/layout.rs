@@ -4,14 +4,14 @@
 
 /// Where a field begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub(super) struct Place {
     /// Within the header.
     pub word: u32,
     pub shift: u8,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub struct Packed {
+pub(super) struct Packed {
     /// One per field.
     pub places: Vec<Place>,
     /// Bytes of the packet in each word.
@@ -27,7 +27,7 @@ struct Run {
 
 /// Packs fields given as (width in bits, variable). `None` when a field of
 /// variable length or bits across a word boundary forbid it.
-pub fn pack(fields: impl Iterator<Item = (u32, bool)> + Clone) -> Option<Packed> {
+pub(super) fn pack(fields: impl Iterator<Item = (u32, bool)> + Clone) -> Option<Packed> {
     let mut words: Vec<Run> = Vec::new();
     let mut run = Run {
         fields: 0,

@@ -7,7 +7,7 @@ use crate::error::{LoadError, Result};
 use crate::table::LearnList;
 
 impl Loader<'_> {
-    pub fn learn_lists(&mut self) -> Result<()> {
+    pub(super) fn learn_lists(&mut self) -> Result<()> {
         for l in self.top("learn_lists")? {
             let name = string(l, "name")?;
             let mut fields = Vec::new();

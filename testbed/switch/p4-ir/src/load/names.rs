@@ -7,7 +7,7 @@ use crate::field::FieldRef;
 use crate::header::StandardMetadata;
 
 impl Loader<'_> {
-    pub fn standard_metadata(&mut self) {
+    pub(super) fn standard_metadata(&mut self) {
         let std = |name: &str| self.metadata_field("standard_metadata", name);
         let queueing = |name: &str| {
             self.metadata_field("queueing_metadata", name)
@@ -38,7 +38,7 @@ impl Loader<'_> {
         };
     }
 
-    pub fn metadata_field(&self, header: &str, field: &str) -> Option<FieldRef> {
+    pub(super) fn metadata_field(&self, header: &str, field: &str) -> Option<FieldRef> {
         let (h, f) = match self.aliases.get(format!("{header}.{field}").as_str()) {
             Some((h, f)) => (*h, *f),
             None => (header, field),
@@ -47,7 +47,7 @@ impl Loader<'_> {
     }
 
     /// A field by name; `$valid$` is a field too.
-    pub fn field(&self, header: &str, field: &str) -> Result<FieldRef> {
+    pub(super) fn field(&self, header: &str, field: &str) -> Result<FieldRef> {
         let unknown = || LoadError::new(format!("no field \"{header}.{field}\""));
         let Some(id) = self.header_ids.get(header) else {
             let alias = self.aliases.get(format!("{header}.{field}").as_str());
@@ -67,14 +67,14 @@ impl Loader<'_> {
             .ok_or_else(unknown)
     }
 
-    pub fn header_id(&self, name: &str) -> Result<u32> {
+    pub(super) fn header_id(&self, name: &str) -> Result<u32> {
         self.header_ids
             .get(name)
             .copied()
             .ok_or_else(|| LoadError::new(format!("no header \"{name}\"")))
     }
 
-    pub fn stack_id(&self, name: &str) -> Result<u32> {
+    pub(super) fn stack_id(&self, name: &str) -> Result<u32> {
         self.stack_ids
             .get(name)
             .copied()
@@ -82,7 +82,7 @@ impl Loader<'_> {
     }
 
     /// Index of a field within the elements of a stack.
-    pub fn stack_field_id(&self, stack: u32, field: &str) -> Result<u32> {
+    pub(super) fn stack_field_id(&self, stack: u32, field: &str) -> Result<u32> {
         let unknown = || LoadError::new(format!("no field \"{field}\" in a header stack"));
         let first = self
             .program

@@ -20,7 +20,7 @@ enum Part {
 }
 
 impl<'a> Loader<'a> {
-    pub fn parser(&mut self) -> Result<()> {
+    pub(super) fn parser(&mut self) -> Result<()> {
         let list = self.top("parsers")?;
         let Some(p) = list.first() else {
             return Err(LoadError::new("program has no parser"));

@@ -11,7 +11,7 @@ use crate::table::{Profile, ProfileAction};
 impl<'a> Loader<'a> {
     /// Tables that share a profile have the same actions, but each has numbers
     /// of its own for them.
-    pub fn profile_actions(&mut self) -> Result<()> {
+    pub(super) fn profile_actions(&mut self) -> Result<()> {
         let program = &mut self.program;
         for table in &mut program.tables {
             let Some(profile) = table
@@ -49,7 +49,7 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
-    pub fn profile(&mut self, a: &'a Value) -> Result<()> {
+    pub(super) fn profile(&mut self, a: &'a Value) -> Result<()> {
         let name = string(a, "name")?;
         let selector = match a.get("selector") {
             None | Some(Value::Null) => None,

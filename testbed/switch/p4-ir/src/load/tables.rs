@@ -14,7 +14,7 @@ use crate::table::{ActionCall, NextNode, Table};
 type Names<'a> = FxHashMap<&'a str, u32>;
 
 impl<'a> Loader<'a> {
-    pub fn pipelines(&mut self) -> Result<()> {
+    pub(super) fn pipelines(&mut self) -> Result<()> {
         let (mut ingress, mut egress) = (END, END);
         for p in self.top("pipelines")? {
             let name = string(p, "name")?;

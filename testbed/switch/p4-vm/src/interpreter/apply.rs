@@ -14,7 +14,7 @@ impl Exec<'_> {
     /// Returns the node that follows. A call, so that the caller's loop keeps its
     /// registers.
     #[inline(never)]
-    pub fn apply(&mut self, t: usize, p: &mut Packet) -> u32 {
+    pub(crate) fn apply(&mut self, t: usize, p: &mut Packet) -> u32 {
         let program = &self.image.program;
         // Actions apply no tables: meanwhile the state is at hand here.
         let tables = std::mem::take(&mut self.tables);

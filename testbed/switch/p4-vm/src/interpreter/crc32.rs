@@ -36,7 +36,7 @@ const fn tables() -> [[u32; 256]; 8] {
 
 /// Of the first `bytes` bytes of big-endian words.
 #[inline]
-pub fn crc32(words: &[u64], bytes: usize) -> u32 {
+pub(super) fn crc32(words: &[u64], bytes: usize) -> u32 {
     let mut crc = u32::MAX;
     let mut left = bytes;
     for w in words {

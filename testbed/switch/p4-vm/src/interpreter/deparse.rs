@@ -13,7 +13,7 @@ use p4_ir::bits::BitWriter;
 
 impl Exec<'_> {
     /// False when a checksum that the program verifies is wrong.
-    pub fn verify_checksums(&mut self, p: &Packet) -> bool {
+    pub(crate) fn verify_checksums(&mut self, p: &Packet) -> bool {
         let image = self.image;
         let mut good = true;
         for c in image.checksums.iter().filter(|c| c.verify) {
@@ -61,7 +61,7 @@ impl Exec<'_> {
     }
 
     /// Replaces `out` by the frame as it leaves.
-    pub fn deparse(&mut self, p: &mut Packet, out: &mut Vec<u8>) {
+    pub(crate) fn deparse(&mut self, p: &mut Packet, out: &mut Vec<u8>) {
         self.update_checksums(p);
         let image = self.image;
         if !image.code.deparser.is_empty() {

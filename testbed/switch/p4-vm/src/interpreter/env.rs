@@ -5,7 +5,7 @@ use p4_ir::Program;
 
 /// What expressions can read.
 #[derive(Clone, Copy)]
-pub struct Env<'a> {
+pub(crate) struct Env<'a> {
     pub program: &'a Program,
     /// The packet's header vector.
     pub words: &'a [u64],
@@ -15,7 +15,7 @@ pub struct Env<'a> {
 
 impl<'a> Env<'a> {
     /// Outside actions.
-    pub fn of(program: &'a Program, words: &'a [u64]) -> Self {
+    pub(crate) fn of(program: &'a Program, words: &'a [u64]) -> Self {
         Self {
             program,
             words,

@@ -16,7 +16,7 @@ use p4_ir::FieldRef;
 use p4_ir::bits::mask64;
 use p4_ir::{Constant, Primitive, TypedExpr};
 
-pub struct Exec<'a> {
+pub(crate) struct Exec<'a> {
     pub image: &'a Image,
     pub cells: &'a mut Cells,
     /// State of the tables and profiles; none where there are no tables to apply.
@@ -29,7 +29,7 @@ pub struct Exec<'a> {
 }
 
 impl Exec<'_> {
-    pub fn env<'e>(&'e self, p: &'e Packet, args: &'e [u64]) -> Env<'e> {
+    pub(crate) fn env<'e>(&'e self, p: &'e Packet, args: &'e [u64]) -> Env<'e> {
         Env {
             program: &self.image.program,
             words: &p.words,
@@ -37,7 +37,7 @@ impl Exec<'_> {
         }
     }
 
-    pub fn primitive(&mut self, i: &Primitive, args: &[u64], p: &mut Packet) {
+    pub(crate) fn primitive(&mut self, i: &Primitive, args: &[u64], p: &mut Packet) {
         match i {
             Primitive::Set { dst, value } | Primitive::Set64 { dst, value } => {
                 store(&self.image.program, value, args, *dst, p)
@@ -179,7 +179,7 @@ impl Exec<'_> {
         }
     }
 
-    pub fn meter(&mut self, meter: u32, index: usize, bytes: u32) -> u64 {
+    pub(crate) fn meter(&mut self, meter: u32, index: usize, bytes: u32) -> u64 {
         let by_bytes = self
             .image
             .program

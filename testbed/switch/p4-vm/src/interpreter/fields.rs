@@ -11,7 +11,7 @@ use p4_ir::TypedExpr;
 use p4_ir::bits::{bytes_from_words, mask_words, words_for, words_from_bytes};
 
 /// Stores a number of at most 64 bits.
-pub fn store_number(words: &mut [u64], dst: FieldRef, v: u64) {
+pub(super) fn store_number(words: &mut [u64], dst: FieldRef, v: u64) {
     if dst.width <= 64 {
         dst.set(words, v);
     } else {
@@ -20,7 +20,7 @@ pub fn store_number(words: &mut [u64], dst: FieldRef, v: u64) {
 }
 
 /// Right-aligned copy, cut to the destination's width.
-pub fn copy_words(words: &mut [u64], dst: FieldRef, src: &[u64]) {
+pub(super) fn copy_words(words: &mut [u64], dst: FieldRef, src: &[u64]) {
     if dst.width <= 64 && !dst.variable {
         dst.set(words, src.last().copied().unwrap_or(0));
         return;
@@ -39,7 +39,13 @@ pub fn copy_words(words: &mut [u64], dst: FieldRef, src: &[u64]) {
     }
 }
 
-pub fn store(program: &Program, value: &TypedExpr, args: &[u64], dst: FieldRef, p: &mut Packet) {
+pub(super) fn store(
+    program: &Program,
+    value: &TypedExpr,
+    args: &[u64],
+    dst: FieldRef,
+    p: &mut Packet,
+) {
     let env = Env {
         program,
         words: &p.words,
@@ -56,7 +62,7 @@ pub fn store(program: &Program, value: &TypedExpr, args: &[u64], dst: FieldRef, 
     copy_words(&mut p.words, dst, &out);
 }
 
-pub fn copy_wide(words: &mut [u64], dst: FieldRef, src: FieldRef) {
+pub(super) fn copy_wide(words: &mut [u64], dst: FieldRef, src: FieldRef) {
     if src.width <= 64 {
         return copy_words(words, dst, &[src.get(words)]);
     }
@@ -72,7 +78,7 @@ pub fn copy_wide(words: &mut [u64], dst: FieldRef, src: FieldRef) {
 
 /// Copies value and length; a value longer than the destination is cut at its
 /// end.
-pub fn copy_variable(words: &mut [u64], dst: FieldRef, src: FieldRef) {
+pub(super) fn copy_variable(words: &mut [u64], dst: FieldRef, src: FieldRef) {
     let bits = field_bits(words, src);
     let bytes = bytes_from_words(own_words(words, src), bits);
     let kept = bits.min(dst.width);

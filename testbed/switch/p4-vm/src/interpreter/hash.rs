@@ -19,7 +19,7 @@ static CRC32: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISO_HDLC)
 
 /// The value of `c` over the packet. `scratch` and `round_robin` are kept
 /// between calls.
-pub fn calculate(
+pub(super) fn calculate(
     c: &Calculation,
     program: &Program,
     words: &[u64],
@@ -41,7 +41,7 @@ pub fn calculate(
 }
 
 /// The value over an input with a fixed layout.
-pub fn gathered(a: Algorithm, g: &FixedInput, words: &[u64], cells: &mut Cells) -> u64 {
+pub(super) fn gathered(a: Algorithm, g: &FixedInput, words: &[u64], cells: &mut Cells) -> u64 {
     of_words(a, g, words, &mut cells.round_robin)
 }
 

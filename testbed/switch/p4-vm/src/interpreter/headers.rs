@@ -6,7 +6,7 @@ use crate::vector::{field_bits, set_word, word};
 use p4_ir::Program;
 
 /// An invalid source makes the destination invalid.
-pub fn copy_header(program: &Program, words: &mut [u64], dst: u32, src: u32) {
+pub(super) fn copy_header(program: &Program, words: &mut [u64], dst: u32, src: u32) {
     let (Some(d), Some(s)) = (
         program.headers.get(dst as usize),
         program.headers.get(src as usize),
@@ -23,7 +23,7 @@ pub fn copy_header(program: &Program, words: &mut [u64], dst: u32, src: u32) {
     }
 }
 
-pub fn copy_stack(program: &Program, words: &mut [u64], dst: u32, src: u32) {
+pub(super) fn copy_stack(program: &Program, words: &mut [u64], dst: u32, src: u32) {
     let (Some(d), Some(s)) = (
         program.stacks.get(dst as usize),
         program.stacks.get(src as usize),
@@ -47,7 +47,7 @@ fn header_bytes(program: &Program, words: &[u64], h: u32) -> u32 {
     })
 }
 
-pub fn add_header(program: &Program, p: &mut Packet, h: u32) {
+pub(super) fn add_header(program: &Program, p: &mut Packet, h: u32) {
     let Some(header) = program.headers.get(h as usize) else {
         return;
     };
@@ -61,7 +61,7 @@ pub fn add_header(program: &Program, p: &mut Packet, h: u32) {
     p.length_bytes += header_bytes(program, &p.words, h);
 }
 
-pub fn remove_header(program: &Program, p: &mut Packet, h: u32) {
+pub(super) fn remove_header(program: &Program, p: &mut Packet, h: u32) {
     let Some(header) = program.headers.get(h as usize) else {
         return;
     };
@@ -75,7 +75,13 @@ pub fn remove_header(program: &Program, p: &mut Packet, h: u32) {
 
 /// `push_front` moves elements to higher indices, `pop_front` to lower ones;
 /// what becomes free is invalid.
-pub fn shift_stack(program: &Program, words: &mut [u64], stack: u32, count: u32, push: bool) {
+pub(super) fn shift_stack(
+    program: &Program,
+    words: &mut [u64],
+    stack: u32,
+    count: u32,
+    push: bool,
+) {
     let Some(s) = program.stacks.get(stack as usize) else {
         return;
     };

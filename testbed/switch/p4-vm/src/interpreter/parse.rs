@@ -19,7 +19,7 @@ const MAX_STATES: u32 = 4096;
 impl Exec<'_> {
     /// Parses `p.frame`; returns the error number, 0 when there was none. What
     /// was extracted before an error stays.
-    pub fn parse(&mut self, p: &mut Packet, sets: &ValueSets) -> u64 {
+    pub(crate) fn parse(&mut self, p: &mut Packet, sets: &ValueSets) -> u64 {
         // Back at the end: so it can be read while the rest is written.
         let frame = std::mem::take(&mut p.frame);
         let data = frame.get(..p.payload.end).unwrap_or(&frame);

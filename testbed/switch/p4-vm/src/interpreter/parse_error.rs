@@ -2,4 +2,4 @@
 //! Why parsing stops.
 
 /// Why parsing stopped: a value of the program's `error` type.
-pub struct Stop(pub u64);
+pub(super) struct Stop(pub u64);

@@ -12,7 +12,7 @@ use p4_ir::bits::{BitWriter, read_wide, read64, words_for, words_from_bytes};
 use p4_ir::{Case, END, KeySource, ParseState, Program};
 
 /// The state after `state`, when the packet has been parsed up to byte `at`.
-pub fn next_state(
+pub(super) fn next_state(
     program: &Program,
     state: u32,
     p: &Packet,

@@ -8,7 +8,7 @@ use super::ones_complement::OnesComplementSum;
 
 /// A checksum or hash.
 #[derive(Debug)]
-pub struct Calculation {
+pub(crate) struct Calculation {
     pub algorithm: Algorithm,
     pub input: Vec<CalcInput>,
     /// All of the input, where its length never varies.

@@ -7,7 +7,7 @@ use super::shape::Shape;
 
 /// An expression that is evaluated for every packet.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Compiled {
+pub(crate) struct Compiled {
     pub typed: TypedExpr,
     pub shape: Shape,
 }
@@ -23,7 +23,7 @@ impl From<&TypedExpr> for Compiled {
 
 impl Shape {
     /// Only 64-bit arithmetic has shapes.
-    pub fn of(e: &TypedExpr) -> Self {
+    pub(crate) fn of(e: &TypedExpr) -> Self {
         if e.arithmetic == Arithmetic::Wrapping64 {
             Self::new(&e.expr)
         } else {

@@ -12,7 +12,7 @@ const WINDOW: usize = MOST * 8 + 8;
 
 /// A header in the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Item {
+pub(crate) struct Item {
     /// Slot of the validity bit: what is invalid is left out.
     pub valid: u32,
     first: u32,
@@ -30,7 +30,7 @@ struct Lane {
 }
 
 #[derive(Debug, Default)]
-pub struct DeparserLayout {
+pub(crate) struct DeparserLayout {
     pub items: Vec<Item>,
     /// Bytes of all words together.
     bytes: usize,
@@ -38,7 +38,7 @@ pub struct DeparserLayout {
 
 impl DeparserLayout {
     /// `order`: numbers of headers.
-    pub fn new(order: &[u32], headers: &[Header]) -> Self {
+    pub(crate) fn new(order: &[u32], headers: &[Header]) -> Self {
         let mut layout = Self::default();
         for id in order {
             if let Some(h) = headers.get(*id as usize) {
@@ -72,7 +72,7 @@ impl DeparserLayout {
     }
 
     /// A buffer with so many bytes has room for all words.
-    pub fn room_bytes(&self) -> usize {
+    pub(crate) fn room_bytes(&self) -> usize {
         self.bytes + WINDOW
     }
 }
@@ -82,7 +82,7 @@ impl DeparserLayout {
 ///
 /// A call, so that what the loop needs stays in registers.
 #[inline(never)]
-pub fn write<'a>(
+pub(crate) fn write<'a>(
     items: &'a [Item],
     words: &[u64],
     out: &mut [u8],

@@ -8,10 +8,10 @@ use p4_ir::bits::words_for;
 const MOST: usize = 8;
 
 /// The input: big-endian words, zero after the last byte.
-pub type Words = [u64; MOST];
+pub(crate) type Words = [u64; MOST];
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct FixedInput {
+pub(crate) struct FixedInput {
     parts: Box<[Part]>,
     /// Of constants.
     base: Words,
@@ -30,7 +30,7 @@ struct Part {
 
 impl FixedInput {
     /// `None` for an input whose length varies, or that is long.
-    pub fn new(input: &[CalcInput]) -> Option<Self> {
+    pub(crate) fn new(input: &[CalcInput]) -> Option<Self> {
         let mut parts = Vec::new();
         let mut base = Words::default();
         let mut bits = 0;
@@ -66,12 +66,12 @@ impl FixedInput {
     }
 
     /// The words that are read.
-    pub fn slots(&self) -> impl Iterator<Item = u32> {
+    pub(crate) fn slots(&self) -> impl Iterator<Item = u32> {
         self.parts.iter().map(|p| p.slot)
     }
 
     #[inline]
-    pub fn words(&self, vector: &[u64]) -> Words {
+    pub(crate) fn words(&self, vector: &[u64]) -> Words {
         let mut out = self.base;
         for p in &self.parts {
             let word = vector.get(p.slot as usize).copied().unwrap_or(0);
@@ -82,7 +82,7 @@ impl FixedInput {
 }
 
 /// The words as bytes.
-pub fn bytes(words: &Words) -> [u8; MOST * 8] {
+pub(crate) fn bytes(words: &Words) -> [u8; MOST * 8] {
     let mut out = [0; MOST * 8];
     for (o, w) in out.chunks_exact_mut(8).zip(words) {
         o.copy_from_slice(&w.to_be_bytes());

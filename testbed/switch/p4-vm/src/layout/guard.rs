@@ -5,14 +5,14 @@ use p4_ir::FieldRef;
 
 /// `word[slot] & mask` is `value`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Guard {
+pub(crate) struct Guard {
     pub slot: u32,
     pub mask: u64,
     pub value: u64,
 }
 
 impl Guard {
-    pub fn new(f: FieldRef, value: u64) -> Self {
+    pub(crate) fn new(f: FieldRef, value: u64) -> Self {
         Self {
             slot: f.slot,
             mask: f.mask << f.shift,
@@ -26,7 +26,7 @@ impl Guard {
     }
 
     #[inline(always)]
-    pub fn holds(self, words: &[u64]) -> bool {
+    pub(crate) fn holds(self, words: &[u64]) -> bool {
         words.get(self.slot as usize).copied().unwrap_or(0) & self.mask == self.value
     }
 }

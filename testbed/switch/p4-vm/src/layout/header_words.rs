@@ -7,7 +7,7 @@ use p4_ir::Header;
 const MOST: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HeaderWords {
+pub(crate) struct HeaderWords {
     /// Slot of the validity bit.
     pub valid: u32,
     first: u32,
@@ -20,7 +20,7 @@ pub struct HeaderWords {
 
 impl HeaderWords {
     /// `None` for a header that must be taken field by field, or is large.
-    pub fn new(h: &Header) -> Option<Self> {
+    pub(crate) fn new(h: &Header) -> Option<Self> {
         let mut shifts = [0; MOST];
         let list = shifts.get_mut(..h.word_bytes.len())?;
         if h.metadata || list.is_empty() {
@@ -44,7 +44,7 @@ impl HeaderWords {
 
     /// From the packet, which has these bytes at `at`.
     #[inline]
-    pub fn read(&self, words: &mut [u64], data: &[u8], mut at: usize) {
+    pub(crate) fn read(&self, words: &mut [u64], data: &[u8], mut at: usize) {
         let Some(list) = words.get_mut(self.first as usize..) else {
             return;
         };

@@ -5,7 +5,7 @@ use p4_ir::Bits;
 use p4_ir::{Case, END, KeyPiece, KeySource, ParseState, Transition};
 
 #[derive(Debug)]
-pub struct Select {
+pub(crate) struct Select {
     parts: Box<[(Bits, u8)]>,
     cases: Box<[SelectCase]>,
     /// Where no case matches.
@@ -21,7 +21,7 @@ struct SelectCase {
 
 impl Select {
     /// `None` where the general way is needed.
-    pub fn new(s: &ParseState) -> Option<Self> {
+    pub(crate) fn new(s: &ParseState) -> Option<Self> {
         let part = |k: &KeyPiece| match &k.source {
             KeySource::Field(f) if f.width <= 64 && k.padded_bits <= 64 && !f.variable => {
                 Some(((*f).into(), k.padded_bits as u8))
@@ -58,7 +58,7 @@ impl Select {
     }
 
     #[inline]
-    pub fn next(&self, words: &[u64]) -> u32 {
+    pub(crate) fn next(&self, words: &[u64]) -> u32 {
         let mut key = 0u64;
         for (bits, padded) in &self.parts {
             // A piece of 64 bits is the only one.

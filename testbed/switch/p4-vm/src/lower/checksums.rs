@@ -7,7 +7,7 @@ use crate::image::Checksum;
 use crate::layout::guard::Guard;
 use crate::layout::shape::Shape;
 
-pub fn checksum(c: &p4_ir::Checksum) -> Checksum {
+pub(super) fn checksum(c: &p4_ir::Checksum) -> Checksum {
     let valid = c.valid.map(|v| Guard::new(FieldRef::alone(v, 1), 1));
     let mut guard: Vec<_> = valid.into_iter().collect();
     let equalities = c.condition.as_ref().and_then(equalities);

@@ -8,7 +8,7 @@ use crate::bytecode::{Flow, Op};
 use p4_ir::{END, NextNode, Node, Program};
 
 /// All nodes that can be reached from `start`.
-pub fn flow<'a>(start: u32, program: &'a Program, dead: &'a [bool]) -> Flow {
+pub(super) fn flow<'a>(start: u32, program: &'a Program, dead: &'a [bool]) -> Flow {
     let entered = entries(start, program);
     let mut b = Builder {
         program,

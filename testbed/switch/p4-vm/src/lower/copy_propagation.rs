@@ -5,7 +5,7 @@
 use p4_ir::Bits;
 
 #[derive(Default)]
-pub struct Copies {
+pub(super) struct Copies {
     /// The copy, and what it is a copy of.
     list: Vec<(Bits, Bits)>,
 }
@@ -16,7 +16,7 @@ fn bits(b: Bits) -> u64 {
 
 impl Copies {
     /// Bits of the same value as `b`, from where they were copied.
-    pub fn origin(&self, b: Bits) -> Bits {
+    pub(super) fn origin(&self, b: Bits) -> Bits {
         let copied = self.list.iter().find(|(copy, _)| {
             copy.slot == b.slot && copy.shift <= b.shift && bits(b) & !bits(*copy) == 0
         });
@@ -31,19 +31,19 @@ impl Copies {
     }
 
     /// From now on, as long as neither is written.
-    pub fn learn(&mut self, copy: Bits, of: Bits) {
+    pub(super) fn learn(&mut self, copy: Bits, of: Bits) {
         if copy.slot != of.slot {
             self.list.push((copy, of));
         }
     }
 
     /// These bits of the word are written.
-    pub fn forget(&mut self, slot: u32, written: u64) {
+    pub(super) fn forget(&mut self, slot: u32, written: u64) {
         let hit = |b: Bits| b.slot == slot && bits(b) & written != 0;
         self.list.retain(|(copy, of)| !hit(*copy) && !hit(*of));
     }
 
-    pub fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.list.clear();
     }
 }

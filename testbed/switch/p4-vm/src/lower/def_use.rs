@@ -4,14 +4,14 @@
 use crate::bytecode::Op;
 
 #[derive(Default)]
-pub struct DefUse {
+pub(super) struct DefUse {
     reads: Vec<u32>,
     writes: Vec<u32>,
 }
 
 impl DefUse {
     /// `None` for an instruction that depends on more than words, or jumps.
-    pub fn of(op: &Op) -> Option<Self> {
+    pub(super) fn of(op: &Op) -> Option<Self> {
         let mut t = Self::default();
         match op {
             Op::Words(list) => {
@@ -44,7 +44,7 @@ impl DefUse {
     }
 
     /// The two may change places.
-    pub fn independent(&self, other: &Self) -> bool {
+    pub(super) fn independent(&self, other: &Self) -> bool {
         let apart = |a: &[u32], b: &[u32]| a.iter().all(|x| !b.contains(x));
         // What is written is among what is read.
         apart(&self.reads, &other.writes) && apart(&self.writes, &other.reads)

@@ -9,17 +9,17 @@ use p4_ir::Bits;
 
 /// A place to jump to that need not be known yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Label(u32);
+pub(super) struct Label(u32);
 
 impl Label {
     /// As a target, until [`Emitter::finish`] replaces it.
-    pub fn target(self) -> u32 {
+    pub(super) fn target(self) -> u32 {
         self.0
     }
 }
 
 #[derive(Default)]
-pub struct Emitter<'a> {
+pub(super) struct Emitter<'a> {
     /// Words that nothing reads: they need not be written.
     dead: &'a [bool],
     copies: Copies,
@@ -31,7 +31,7 @@ pub struct Emitter<'a> {
 }
 
 impl<'a> Emitter<'a> {
-    pub fn new(dead: &'a [bool]) -> Self {
+    pub(super) fn new(dead: &'a [bool]) -> Self {
         Self {
             dead,
             ..Self::default()
@@ -42,22 +42,22 @@ impl<'a> Emitter<'a> {
         self.dead.get(slot as usize).copied().unwrap_or(false)
     }
 
-    pub fn all_dead(&self, slot: u32, words: usize) -> bool {
+    pub(super) fn all_dead(&self, slot: u32, words: usize) -> bool {
         (slot..).take(words).all(|s| self.is_dead(s))
     }
 
     /// Bits of the same value, from where they were copied.
-    pub fn origin(&self, b: Bits) -> Bits {
+    pub(super) fn origin(&self, b: Bits) -> Bits {
         self.copies.origin(b)
     }
 
-    pub fn label(&mut self) -> Label {
+    pub(super) fn label(&mut self) -> Label {
         self.labels.push(u32::MAX);
         Label(self.labels.len() as u32 - 1)
     }
 
     /// The label is here. Several labels may share a place.
-    pub fn place(&mut self, l: Label) {
+    pub(super) fn place(&mut self, l: Label) {
         self.copies.clear();
         self.flush();
         self.sealed = self.ops.len();
@@ -66,32 +66,32 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    pub fn here(&mut self) -> u32 {
+    pub(super) fn here(&mut self) -> u32 {
         self.copies.clear();
         self.flush();
         self.sealed = self.ops.len();
         self.ops.len() as u32
     }
 
-    pub fn flush(&mut self) {
+    pub(super) fn flush(&mut self) {
         self.ops.extend(self.pending.take());
     }
 
     /// An instruction that must stay where it is, and may write anything.
-    pub fn push(&mut self, op: Op) {
+    pub(super) fn push(&mut self, op: Op) {
         self.copies.clear();
         self.push_jump(op);
     }
 
     /// An instruction that must stay where it is, and writes nothing.
-    pub fn push_jump(&mut self, op: Op) {
+    pub(super) fn push_jump(&mut self, op: Op) {
         self.flush();
         self.ops.push(op);
     }
 
     /// Instructions that touch nothing but these words (and no packet state that
     /// assignments depend on).
-    pub fn push_local(&mut self, ops: Vec<Op>, reads: &[u32], writes: &[u32]) {
+    pub(super) fn push_local(&mut self, ops: Vec<Op>, reads: &[u32], writes: &[u32]) {
         for w in writes {
             self.copies.forget(*w, u64::MAX);
         }
@@ -128,7 +128,7 @@ impl<'a> Emitter<'a> {
 
     /// `copy`: the field that is assigned and, where it is that, the field that
     /// it becomes a copy of.
-    pub fn assign(&mut self, a: Assign, copy: Option<(Bits, Bits)>) {
+    pub(super) fn assign(&mut self, a: Assign, copy: Option<(Bits, Bits)>) {
         self.copies.forget(a.slot, !a.keep);
         if let Some((copy, of)) = copy {
             self.copies.learn(copy, of);
@@ -139,7 +139,7 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    pub fn finish(mut self) -> Box<[Op]> {
+    pub(super) fn finish(mut self) -> Box<[Op]> {
         self.flush();
         let mut back = Vec::new();
         for (at, op) in self.ops.iter_mut().enumerate() {

@@ -10,14 +10,14 @@ use p4_ir::bits::mask64;
 use p4_ir::{Arithmetic, BinOp, Expr, FieldRef, UnOp, WrapOp};
 
 /// Instructions that leave the value in the accumulator, and the words they read.
-pub struct Value {
+pub(super) struct Value {
     pub ops: Vec<Op>,
     /// `None`: any.
     pub reads: Option<Vec<u32>>,
 }
 
 /// Exact where `c` is exact, else the low 64 bits.
-pub fn value(c: &TypedExpr, emitter: &Emitter<'_>) -> Value {
+pub(super) fn value(c: &TypedExpr, emitter: &Emitter<'_>) -> Value {
     let mut v = as_written(c);
     if v.reads.is_none() {
         return v;
@@ -176,7 +176,7 @@ fn operation(op: BinOp, a: &Expr, b: &Expr, v: &mut Value) -> Option<()> {
 }
 
 /// Instructions that set the index.
-pub fn index(c: &TypedExpr, emitter: &Emitter<'_>) -> Value {
+pub(super) fn index(c: &TypedExpr, emitter: &Emitter<'_>) -> Value {
     let mut v = value(c, emitter);
     match v.ops.as_slice() {
         [Op::Load(b)] => v.ops = vec![Op::IndexField(*b)],
@@ -190,7 +190,7 @@ pub fn index(c: &TypedExpr, emitter: &Emitter<'_>) -> Value {
 }
 
 /// Jumps to `target` when the condition is `when`, and else goes on.
-pub fn jump_when(c: &TypedExpr, when: bool, target: Label, emitter: &mut Emitter<'_>) {
+pub(super) fn jump_when(c: &TypedExpr, when: bool, target: Label, emitter: &mut Emitter<'_>) {
     let test = match Shape::of(c) {
         Shape::Const(v) => {
             if (v != 0) == when {

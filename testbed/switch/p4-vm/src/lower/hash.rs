@@ -12,7 +12,7 @@ use p4_ir::bits::mask64;
 use p4_ir::{Algorithm, CalcInput, Piece, Program};
 
 /// `None` where the general instruction is needed.
-pub fn convert(
+pub(super) fn convert(
     dst: FieldRef,
     base: &TypedExpr,
     calculation: u32,

@@ -12,10 +12,10 @@ use p4_ir::TypedExpr;
 use p4_ir::bits::mask64;
 
 /// Instructions of a diamond.
-pub const LENGTH: usize = 4;
+pub(super) const LENGTH: usize = 4;
 
 /// Where diamonds begin. No other jumps lead into them.
-pub fn find(primitives: &[Primitive]) -> Vec<bool> {
+pub(super) fn find(primitives: &[Primitive]) -> Vec<bool> {
     let mut entered = vec![0u32; primitives.len() + 1];
     for i in primitives {
         if let Primitive::Jump(t) | Primitive::JumpIfZero { target: t, .. } = i
@@ -84,7 +84,7 @@ fn assigned(i: &Primitive) -> Option<(Bits, Source)> {
 }
 
 /// The instruction for the diamond at the start of the list.
-pub fn convert(list: &[Primitive], emitter: &Emitter<'_>) -> Option<Choose> {
+pub(super) fn convert(list: &[Primitive], emitter: &Emitter<'_>) -> Option<Choose> {
     let (field, relation, value, to, sources) = shape(list.get(..LENGTH)?)?;
     let [yes, no] = sources.map(|s| Source {
         from: emitter.origin(s.from),
@@ -102,7 +102,7 @@ pub fn convert(list: &[Primitive], emitter: &Emitter<'_>) -> Option<Choose> {
 
 impl Choose {
     /// Words that are read, whatever is chosen.
-    pub fn reads(&self) -> [u32; 3] {
+    pub(crate) fn reads(&self) -> [u32; 3] {
         [self.test.slot, self.yes.from.slot, self.no.from.slot]
     }
 }

@@ -10,7 +10,7 @@ use crate::layout::header_words::HeaderWords;
 use crate::layout::select::Select;
 
 /// The program's states, by their numbers.
-pub fn states(program: &Program) -> Vec<ParseState> {
+pub(super) fn states(program: &Program) -> Vec<ParseState> {
     let one = |s: &p4_ir::ParseState| ParseState {
         ops: s.ops.iter().map(|o| operation(o, program)).collect(),
         select: Select::new(s),

@@ -12,14 +12,14 @@ use p4_ir::bits::{mask64, words_for};
 use p4_ir::{Constant, Primitive, Program};
 
 /// A list of its own.
-pub fn list(primitives: &[Primitive], program: &Program, dead: &[bool]) -> Box<[Op]> {
+pub(crate) fn list(primitives: &[Primitive], program: &Program, dead: &[bool]) -> Box<[Op]> {
     let mut emitter = Emitter::new(dead);
     append(primitives, program, &mut emitter);
     emitter.finish()
 }
 
 /// Appends a list; its end is whatever follows.
-pub fn append(primitives: &[Primitive], program: &Program, emitter: &mut Emitter<'_>) {
+pub(super) fn append(primitives: &[Primitive], program: &Program, emitter: &mut Emitter<'_>) {
     let diamonds = if_conversion::find(primitives);
     let begins = |at: usize| diamonds.get(at).copied().unwrap_or(false);
     let mut labels: Vec<Option<Label>> = vec![None; primitives.len() + 1];
@@ -253,7 +253,7 @@ fn header(i: &Primitive, h: u32, program: &Program, emitter: &mut Emitter<'_>) {
 }
 
 /// Ends the list early after what may have asked for it.
-pub fn may_exit(primitives: &[Primitive]) -> bool {
+pub(super) fn may_exit(primitives: &[Primitive]) -> bool {
     primitives
         .iter()
         .any(|i| matches!(i, Primitive::Exit | Primitive::Assert { .. }))

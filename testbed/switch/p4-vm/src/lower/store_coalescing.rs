@@ -6,7 +6,7 @@ use crate::bytecode::{Op, Word};
 
 /// `mask` of the source word, rotated left by `rotate`.
 #[derive(Debug, Clone, Copy)]
-pub struct Part {
+pub(super) struct Part {
     pub from: u32,
     pub rotate: u8,
     /// From the action's data instead of the header vector.
@@ -17,7 +17,7 @@ pub struct Part {
 
 /// `word[slot] = (word[slot] & keep) | value | part`.
 #[derive(Debug, Clone, Copy)]
-pub struct Assign {
+pub(super) struct Assign {
     pub slot: u32,
     pub keep: u64,
     pub value: u64,
@@ -34,7 +34,7 @@ struct Pending {
 /// Assignments that have not been written yet. None of them reads a word that
 /// another one writes, so that their order does not matter.
 #[derive(Default)]
-pub struct PendingStores {
+pub(super) struct PendingStores {
     words: Vec<Pending>,
 }
 
@@ -49,13 +49,13 @@ impl PendingStores {
     }
 
     /// What reads and writes these words may be done before all pending stores.
-    pub fn independent(&self, reads: &[u32], writes: &[u32]) -> bool {
+    pub(super) fn independent(&self, reads: &[u32], writes: &[u32]) -> bool {
         !reads.iter().any(|s| self.written(*s))
             && !writes.iter().any(|s| self.written(*s) || self.read(*s))
     }
 
     /// False when the pending stores must be written first.
-    pub fn add(&mut self, a: Assign) -> bool {
+    pub(super) fn add(&mut self, a: Assign) -> bool {
         let source = a.part.filter(|p| !p.argument).map(|p| p.from);
         if source.is_some_and(|s| s == a.slot || self.written(s)) || self.read(a.slot) {
             // A word that is rearranged in itself must come alone.
@@ -83,7 +83,7 @@ impl PendingStores {
     }
 
     /// The pending stores as instructions.
-    pub fn take(&mut self) -> Vec<Op> {
+    pub(super) fn take(&mut self) -> Vec<Op> {
         let (mut words, mut args) = (Vec::new(), Vec::new());
         for w in std::mem::take(&mut self.words) {
             let mut next = Word {

@@ -14,7 +14,7 @@ pub struct Count {
 }
 
 #[derive(Debug, Default)]
-pub struct Cells {
+pub(crate) struct Cells {
     pub registers: Vec<Register>,
     pub counters: Vec<Vec<Count>>,
     pub meters: Vec<Vec<Meter>>,
@@ -28,7 +28,7 @@ pub struct Cells {
 }
 
 impl Cells {
-    pub fn new(program: &Program) -> Self {
+    pub(crate) fn new(program: &Program) -> Self {
         Self {
             registers: program
                 .registers
@@ -51,7 +51,7 @@ impl Cells {
     }
 
     /// xorshift64*: good enough for a P4 program's `random()`.
-    pub fn next_random(&mut self) -> u64 {
+    pub(crate) fn next_random(&mut self) -> u64 {
         let mut x = self.random;
         x ^= x >> 12;
         x ^= x << 25;

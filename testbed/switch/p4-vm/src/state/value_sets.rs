@@ -2,4 +2,4 @@
 //! Parser value sets.
 
 /// Values of the parser's value sets: per set, packed keys.
-pub type ValueSets = Vec<Vec<Vec<u64>>>;
+pub(crate) type ValueSets = Vec<Vec<Vec<u64>>>;

@@ -6,19 +6,19 @@ use crate::errors::Outcome;
 use std::collections::BTreeMap;
 use tidemark_proto::p4::config::v1 as p4info;
 
-pub struct Action {
+pub(crate) struct Action {
     pub id: u32,
     pub name: String,
     pub params: Vec<Param>,
 }
 
-pub struct Param {
+pub(crate) struct Param {
     pub id: u32,
     pub name: String,
     pub bits: u32,
 }
 
-pub fn index(info: &p4info::P4Info) -> Outcome<BTreeMap<u32, Action>> {
+pub(super) fn index(info: &p4info::P4Info) -> Outcome<BTreeMap<u32, Action>> {
     let mut out = BTreeMap::new();
     for a in &info.actions {
         let p = preamble(&a.preamble)?;

@@ -11,14 +11,14 @@ use tidemark_proto::p4::config::v1::p4_bitstring_like_type_spec::TypeSpec as Bit
 use tidemark_proto::p4::config::v1::p4_data_type_spec::TypeSpec;
 
 /// An indexed counter or register.
-pub struct Array {
+pub(crate) struct Array {
     pub name: String,
     pub size: usize,
     /// Width of a cell; 0 for counters.
     pub bits: u32,
 }
 
-pub fn register_bits(r: &p4info::Register) -> u32 {
+pub(super) fn register_bits(r: &p4info::Register) -> u32 {
     let Some(TypeSpec::Bitstring(b)) = r.type_spec.as_ref().and_then(|t| t.type_spec.as_ref())
     else {
         return 0;
@@ -31,7 +31,7 @@ pub fn register_bits(r: &p4info::Register) -> u32 {
     u32::try_from(bits).unwrap_or(0)
 }
 
-pub fn index<'a>(
+pub(super) fn index<'a>(
     arrays: impl Iterator<Item = (&'a Option<p4info::Preamble>, i64, u32)>,
     in_program: &[program::Array],
     what: &str,

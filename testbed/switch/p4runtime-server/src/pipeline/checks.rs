@@ -4,14 +4,14 @@
 use crate::errors::{Failure, Outcome};
 use tidemark_proto::p4::config::v1 as p4info;
 
-pub fn preamble(p: &Option<p4info::Preamble>) -> Outcome<&p4info::Preamble> {
+pub(super) fn preamble(p: &Option<p4info::Preamble>) -> Outcome<&p4info::Preamble> {
     match p {
         Some(p) if p.id != 0 && !p.name.is_empty() => Ok(p),
         _ => Err(Failure::invalid("P4Info: an object without id or name")),
     }
 }
 
-pub fn width(bits: i32, of: impl std::fmt::Display) -> Outcome<u32> {
+pub(super) fn width(bits: i32, of: impl std::fmt::Display) -> Outcome<u32> {
     match u32::try_from(bits) {
         Ok(bits) if bits > 0 => Ok(bits),
         _ => Err(Failure::unsupported(format!(

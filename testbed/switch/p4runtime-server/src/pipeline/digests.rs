@@ -16,7 +16,7 @@ use tidemark_proto::p4::v1::p4_data::Data;
 /// Named types within each other; more is taken for a circle.
 const MAX_DEPTH: usize = 16;
 
-pub struct Digest {
+pub(crate) struct Digest {
     pub id: u32,
     pub name: String,
     /// `Err`: a type that a controller cannot be sent.
@@ -26,7 +26,7 @@ pub struct Digest {
 /// A P4 type that consists of numbers. In a sample each number takes
 /// `ceil(bits / 8)` bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Layout {
+pub(crate) enum Layout {
     Bits(u32),
     Bool,
     EnumValue(u32),
@@ -36,7 +36,7 @@ pub enum Layout {
 
 impl Layout {
     /// What a sample says; `None` if it has another length.
-    pub fn decode(&self, sample: &[u8]) -> Option<p4::P4Data> {
+    pub(crate) fn decode(&self, sample: &[u8]) -> Option<p4::P4Data> {
         let mut rest = sample;
         let data = self.take(&mut rest)?;
         rest.is_empty().then_some(data)
@@ -67,7 +67,7 @@ fn all(members: &[Layout], rest: &mut &[u8]) -> Option<p4::P4StructLike> {
     Some(p4::P4StructLike { members })
 }
 
-pub fn index(info: &p4info::P4Info, program: &Program) -> Outcome<BTreeMap<u32, Digest>> {
+pub(super) fn index(info: &p4info::P4Info, program: &Program) -> Outcome<BTreeMap<u32, Digest>> {
     let types = info.type_info.clone().unwrap_or_default();
     let mut out = BTreeMap::new();
     for d in &info.digests {

@@ -16,7 +16,7 @@ use tidemark_proto::p4::config::v1 as p4info;
 use tidemark_proto::p4::config::v1::meter_spec;
 use tidemark_proto::p4::v1 as p4;
 
-pub struct Pipeline {
+pub(crate) struct Pipeline {
     pub config: p4::ForwardingPipelineConfig,
     pub tables: BTreeMap<u32, Table>,
     pub actions: BTreeMap<u32, Action>,
@@ -37,7 +37,7 @@ pub struct Pipeline {
 
 impl Pipeline {
     /// Indexes a P4Info and checks it against the program it came with.
-    pub fn new(config: p4::ForwardingPipelineConfig) -> Outcome<Self> {
+    pub(crate) fn new(config: p4::ForwardingPipelineConfig) -> Outcome<Self> {
         let info = config
             .p4info
             .as_ref()
@@ -94,36 +94,36 @@ impl Pipeline {
         })
     }
 
-    pub fn table(&self, id: u32) -> Outcome<&Table> {
+    pub(crate) fn table(&self, id: u32) -> Outcome<&Table> {
         find(&self.tables, "table", id)
     }
 
-    pub fn profile(&self, id: u32) -> Outcome<&Profile> {
+    pub(crate) fn profile(&self, id: u32) -> Outcome<&Profile> {
         find(&self.profiles, "action profile", id)
     }
 
-    pub fn counter(&self, id: u32) -> Outcome<&Array> {
+    pub(crate) fn counter(&self, id: u32) -> Outcome<&Array> {
         find(&self.counters, "counter", id)
     }
 
-    pub fn register(&self, id: u32) -> Outcome<&Array> {
+    pub(crate) fn register(&self, id: u32) -> Outcome<&Array> {
         find(&self.registers, "register", id)
     }
 
-    pub fn meter(&self, id: u32) -> Outcome<&Array> {
+    pub(crate) fn meter(&self, id: u32) -> Outcome<&Array> {
         find(&self.meters, "meter", id)
     }
 
-    pub fn digest(&self, id: u32) -> Outcome<&Digest> {
+    pub(crate) fn digest(&self, id: u32) -> Outcome<&Digest> {
         find(&self.digests, "digest", id)
     }
 
-    pub fn value_set(&self, id: u32) -> Outcome<&ValueSet> {
+    pub(crate) fn value_set(&self, id: u32) -> Outcome<&ValueSet> {
         find(&self.value_sets, "value set", id)
     }
 
     /// What a client asked back.
-    pub fn response(
+    pub(crate) fn response(
         &self,
         what: p4::get_forwarding_pipeline_config_request::ResponseType,
     ) -> p4::ForwardingPipelineConfig {

@@ -10,9 +10,9 @@ mod profiles;
 mod tables;
 mod value_sets;
 
-pub use arrays::Array;
-pub use digests::Layout;
-pub use index::Pipeline;
-pub use profiles::{MAX_GROUP_SIZE, Profile};
-pub use tables::{Key, KeyKind, Table};
-pub use value_sets::ValueSet;
+pub(crate) use arrays::Array;
+pub(crate) use digests::Layout;
+pub(crate) use index::Pipeline;
+pub(crate) use profiles::{MAX_GROUP_SIZE, Profile};
+pub(crate) use tables::{Key, KeyKind, Table};
+pub(crate) use value_sets::ValueSet;

@@ -12,9 +12,9 @@ use tidemark_proto::p4::config::v1::action_ref::Scope;
 
 /// Most members of a group, counted with their weights, where the program sets
 /// no bound.
-pub const MAX_GROUP_SIZE: u32 = 65_536;
+pub(crate) const MAX_GROUP_SIZE: u32 = 65_536;
 
-pub struct Profile {
+pub(crate) struct Profile {
     pub id: u32,
     pub name: String,
     /// Groups are possible.
@@ -32,7 +32,7 @@ pub struct Profile {
     pub tables: Vec<u32>,
 }
 
-pub fn index(
+pub(super) fn index(
     info: &p4info::P4Info,
     program: &Program,
     tables: &BTreeMap<u32, Table>,

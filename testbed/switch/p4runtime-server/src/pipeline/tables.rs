@@ -12,7 +12,7 @@ use tidemark_proto::p4::config::v1::action_ref::Scope;
 use tidemark_proto::p4::config::v1::match_field::{Match, MatchType};
 use tidemark_proto::p4::v1 as p4;
 
-pub struct Table {
+pub(crate) struct Table {
     pub id: u32,
     pub name: String,
     pub keys: Vec<Key>,
@@ -32,7 +32,7 @@ pub struct Table {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeyKind {
+pub(crate) enum KeyKind {
     Exact,
     Lpm,
     Ternary,
@@ -40,7 +40,7 @@ pub enum KeyKind {
     Optional,
 }
 
-pub struct Key {
+pub(crate) struct Key {
     pub id: u32,
     pub name: String,
     pub bits: u32,
@@ -49,14 +49,14 @@ pub struct Key {
 
 impl Table {
     /// Overlapping entries are possible, so each needs a priority.
-    pub fn needs_priority(&self) -> bool {
+    pub(crate) fn needs_priority(&self) -> bool {
         self.keys
             .iter()
             .any(|k| !matches!(k.kind, KeyKind::Exact | KeyKind::Lpm))
     }
 }
 
-pub fn index(
+pub(super) fn index(
     info: &p4info::P4Info,
     program: &Program,
     actions: &BTreeMap<u32, Action>,
@@ -77,7 +77,7 @@ pub fn index(
 }
 
 /// A match field of a table or value set.
-pub fn key(m: &p4info::MatchField) -> Outcome<Key> {
+pub(super) fn key(m: &p4info::MatchField) -> Outcome<Key> {
     let kind = match &m.r#match {
         Some(Match::MatchType(k)) => match MatchType::try_from(*k) {
             Ok(MatchType::Exact) => KeyKind::Exact,

@@ -8,14 +8,14 @@ use crate::program::Program;
 use std::collections::BTreeMap;
 use tidemark_proto::p4::config::v1 as p4info;
 
-pub struct ValueSet {
+pub(crate) struct ValueSet {
     pub name: String,
     /// Values it can hold.
     pub size: usize,
     pub keys: Vec<Key>,
 }
 
-pub fn index(info: &p4info::P4Info, program: &Program) -> Outcome<BTreeMap<u32, ValueSet>> {
+pub(super) fn index(info: &p4info::P4Info, program: &Program) -> Outcome<BTreeMap<u32, ValueSet>> {
     let mut out = BTreeMap::new();
     for s in &info.value_sets {
         let p = preamble(&s.preamble)?;

@@ -16,7 +16,7 @@ use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::entity::Entity as Kind;
 use tidemark_proto::p4::v1::packet_replication_engine_entry::Type as Pre;
 
-pub struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     pub pipeline: &'a Pipeline,
     pub store: &'a Store,
     /// `None` while the pipeline is saved but not committed.
@@ -24,7 +24,7 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    pub async fn read(&self, filter: &p4::Entity) -> Outcome<Vec<p4::Entity>> {
+    pub(crate) async fn read(&self, filter: &p4::Entity) -> Outcome<Vec<p4::Entity>> {
         let found = match &filter.entity {
             Some(Kind::TableEntry(e)) => self.table_entries(e).await?,
             Some(Kind::ActionProfileMember(m)) => self.members(m)?,

@@ -10,7 +10,7 @@ use crate::program::{self, MatchKey};
 use crate::target::{EntryId, MatchValue};
 use tidemark_proto::p4::v1 as p4;
 
-pub fn entries(pipeline: &Pipeline, table: &Table) -> Outcome<TableState> {
+pub(crate) fn entries(pipeline: &Pipeline, table: &Table) -> Outcome<TableState> {
     let mut state = TableState::default();
     let Some(json) = pipeline.program.table(&table.name) else {
         return Ok(state);
@@ -123,7 +123,7 @@ fn compiled_action(
 
 /// Default entry of a table as the program has it: from P4Info, else from the
 /// program itself.
-pub fn default_action(pipeline: &Pipeline, table: &Table) -> Option<p4::Action> {
+pub(crate) fn default_action(pipeline: &Pipeline, table: &Table) -> Option<p4::Action> {
     table.initial_default.clone().or_else(|| {
         let json = pipeline.program.table(&table.name)?;
         compiled_action(pipeline, table, json.default_entry.as_ref()?).ok()

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, HashMap};
 use tidemark_proto::p4::v1 as p4;
 
 /// Identity of an entry within its table.
-pub type EntryKey = (Vec<MatchValue>, i32);
+pub(crate) type EntryKey = (Vec<MatchValue>, i32);
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub(crate) struct Entry {
     pub matches: Vec<MatchValue>,
     pub priority: i32,
     pub action: p4::TableAction,
@@ -23,21 +23,21 @@ pub struct Entry {
 /// A group and its members that the server made for one entry. Their ids in the
 /// target lie beyond those that clients can give.
 #[derive(Clone, Debug, PartialEq)]
-pub struct OneShot {
+pub(crate) struct OneShot {
     pub group: u64,
     pub members: Vec<u64>,
 }
 
 /// What a client attaches to an entry; means nothing to the switch.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Labels {
+pub(crate) struct Labels {
     pub metadata: Vec<u8>,
     pub controller_metadata: u64,
 }
 
 /// Entries of one table.
 #[derive(Default)]
-pub struct TableState {
+pub(crate) struct TableState {
     entries: BTreeMap<EntryId, Entry>,
     by_key: HashMap<EntryKey, EntryId>,
     /// Default entry, if it is not the program's.
@@ -45,38 +45,38 @@ pub struct TableState {
 }
 
 impl TableState {
-    pub fn id_of(&self, key: &EntryKey) -> Option<EntryId> {
+    pub(crate) fn id_of(&self, key: &EntryKey) -> Option<EntryId> {
         self.by_key.get(key).copied()
     }
 
-    pub fn get(&self, id: EntryId) -> Option<&Entry> {
+    pub(crate) fn get(&self, id: EntryId) -> Option<&Entry> {
         self.entries.get(&id)
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// In order of insertion, those of the program last.
-    pub fn iter(&self) -> impl Iterator<Item = (EntryId, &Entry)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (EntryId, &Entry)> {
         self.entries.iter().map(|(&id, e)| (id, e))
     }
 
     /// Adds or replaces; returns what was there.
-    pub fn put(&mut self, id: EntryId, entry: Entry) -> Option<Entry> {
+    pub(crate) fn put(&mut self, id: EntryId, entry: Entry) -> Option<Entry> {
         self.by_key
             .insert((entry.matches.clone(), entry.priority), id);
         self.entries.insert(id, entry)
     }
 
-    pub fn remove(&mut self, id: EntryId) -> Option<Entry> {
+    pub(crate) fn remove(&mut self, id: EntryId) -> Option<Entry> {
         let e = self.entries.remove(&id)?;
         self.by_key.remove(&(e.matches.clone(), e.priority));
         Some(e)
     }
 
     /// Remembers the configuration of an entry's meter.
-    pub fn set_meter(&mut self, id: EntryId, config: Option<p4::MeterConfig>) {
+    pub(crate) fn set_meter(&mut self, id: EntryId, config: Option<p4::MeterConfig>) {
         if let Some(e) = self.entries.get_mut(&id) {
             e.meter = config;
         }
@@ -85,7 +85,7 @@ impl TableState {
 
 /// Members and groups of one action profile.
 #[derive(Default)]
-pub struct ProfileState {
+pub(crate) struct ProfileState {
     pub members: BTreeMap<u32, p4::ActionProfileMember>,
     pub groups: BTreeMap<u32, p4::ActionProfileGroup>,
     /// Entries that bring their own action sets.

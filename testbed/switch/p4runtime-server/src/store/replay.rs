@@ -19,7 +19,7 @@ impl Store {
     /// # Errors
     /// The entries compiled into `old`, the pipeline of this store, cannot be
     /// read.
-    pub fn replay(&self, old: &Pipeline, fresh: &Self) -> Outcome<Vec<p4::Update>> {
+    pub(crate) fn replay(&self, old: &Pipeline, fresh: &Self) -> Outcome<Vec<p4::Update>> {
         let compiled = Self::new(old)?;
         let mut out = Vec::new();
         for p in self.profiles.values() {

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use tidemark_proto::p4::v1 as p4;
 
 /// All that was written under one pipeline.
-pub struct Store {
+pub(crate) struct Store {
     pub(super) tables: HashMap<u32, TableState>,
     pub(super) profiles: HashMap<u32, ProfileState>,
     /// By meter and cell, where it is not the default.
@@ -24,7 +24,7 @@ pub struct Store {
 
 impl Store {
     /// Begins with the entries compiled into the program.
-    pub fn new(pipeline: &Pipeline) -> Outcome<Self> {
+    pub(crate) fn new(pipeline: &Pipeline) -> Outcome<Self> {
         let tables = pipeline
             .tables
             .iter()
@@ -50,35 +50,35 @@ impl Store {
         })
     }
 
-    pub fn fresh_id(&mut self) -> EntryId {
+    pub(crate) fn fresh_id(&mut self) -> EntryId {
         let id = EntryId(self.next_id);
         self.next_id += 1;
         id
     }
 
     /// An id for a member or group of the server's own.
-    pub fn fresh_hidden_id(&mut self) -> u64 {
+    pub(crate) fn fresh_hidden_id(&mut self) -> u64 {
         (1 << 32) + self.fresh_id().0
     }
 
-    pub fn table(&self, id: u32) -> Outcome<&TableState> {
+    pub(crate) fn table(&self, id: u32) -> Outcome<&TableState> {
         self.tables.get(&id).ok_or_else(|| no_table(id))
     }
 
-    pub fn table_mut(&mut self, id: u32) -> Outcome<&mut TableState> {
+    pub(crate) fn table_mut(&mut self, id: u32) -> Outcome<&mut TableState> {
         self.tables.get_mut(&id).ok_or_else(|| no_table(id))
     }
 
-    pub fn profile(&self, id: u32) -> Outcome<&ProfileState> {
+    pub(crate) fn profile(&self, id: u32) -> Outcome<&ProfileState> {
         self.profiles.get(&id).ok_or_else(|| no_profile(id))
     }
 
-    pub fn profile_mut(&mut self, id: u32) -> Outcome<&mut ProfileState> {
+    pub(crate) fn profile_mut(&mut self, id: u32) -> Outcome<&mut ProfileState> {
         self.profiles.get_mut(&id).ok_or_else(|| no_profile(id))
     }
 
     /// Whether an entry of the profile's tables has this action.
-    pub fn refers(&self, profile: &Profile, to: &p4::table_action::Type) -> bool {
+    pub(crate) fn refers(&self, profile: &Profile, to: &p4::table_action::Type) -> bool {
         profile
             .tables
             .iter()

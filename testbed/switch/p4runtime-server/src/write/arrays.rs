@@ -81,7 +81,7 @@ impl Writer<'_> {
 }
 
 /// Cells meant by an index; all when it is unset.
-pub fn cells(array: &Array, index: Option<&p4::Index>) -> Outcome<Range<usize>> {
+pub(crate) fn cells(array: &Array, index: Option<&p4::Index>) -> Outcome<Range<usize>> {
     match index {
         None => Ok(0..array.size),
         Some(i) => usize::try_from(i.index)

@@ -9,14 +9,14 @@ use crate::target::EntryId;
 use tidemark_proto::p4::v1 as p4;
 
 /// Match and priority of an entry, checked.
-pub fn entry_key(table: &Table, e: &p4::TableEntry) -> Outcome<EntryKey> {
+pub(super) fn entry_key(table: &Table, e: &p4::TableEntry) -> Outcome<EntryKey> {
     let matches = matchfields::parse(table, &e.r#match)?;
     matchfields::check_priority(table, e.priority)?;
     Ok((matches, e.priority))
 }
 
 /// The entry whose direct counter or meter (`what`) is meant.
-pub fn direct_entry<'p>(
+pub(crate) fn direct_entry<'p>(
     pipeline: &'p Pipeline,
     store: &Store,
     e: &p4::TableEntry,

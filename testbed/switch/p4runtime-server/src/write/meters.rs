@@ -78,7 +78,7 @@ pub(super) fn checked(
 }
 
 /// Colours are not counted apart.
-pub fn no_colour_counters(data: Option<&p4::MeterCounterData>) -> Outcome<()> {
+pub(crate) fn no_colour_counters(data: Option<&p4::MeterCounterData>) -> Outcome<()> {
     match data {
         None => Ok(()),
         Some(_) => Err(Failure::unsupported(

@@ -13,7 +13,7 @@ mod table_actions;
 mod value_sets;
 mod writer;
 
-pub use arrays::cells;
-pub use lookup::direct_entry;
-pub use meters::no_colour_counters;
-pub use writer::{Writer, no_externs};
+pub(crate) use arrays::cells;
+pub(crate) use lookup::direct_entry;
+pub(crate) use meters::no_colour_counters;
+pub(crate) use writer::{Writer, no_externs};

@@ -13,14 +13,14 @@ use tonic::Code;
 
 /// A pipeline with what was written to it. Without a target (saved, not yet
 /// committed) updates are only checked and remembered.
-pub struct Writer<'a> {
+pub(crate) struct Writer<'a> {
     pub pipeline: &'a Pipeline,
     pub store: &'a mut Store,
     pub target: Option<&'a dyn Target>,
 }
 
 impl Writer<'_> {
-    pub async fn apply(&mut self, update: &p4::Update) -> Outcome<()> {
+    pub(crate) async fn apply(&mut self, update: &p4::Update) -> Outcome<()> {
         let kind = match Type::try_from(update.r#type) {
             Ok(Type::Unspecified) | Err(_) => {
                 return Err(Failure::invalid("the update has no type"));
@@ -52,11 +52,11 @@ impl Writer<'_> {
     }
 }
 
-pub fn no_externs() -> Failure {
+pub(crate) fn no_externs() -> Failure {
     Failure::unsupported("extern entries: not supported")
 }
 
-pub fn only_modify(kind: Type, what: &str) -> Outcome<()> {
+pub(super) fn only_modify(kind: Type, what: &str) -> Outcome<()> {
     if kind == Type::Modify {
         return Ok(());
     }
@@ -65,7 +65,7 @@ pub fn only_modify(kind: Type, what: &str) -> Outcome<()> {
     )))
 }
 
-pub fn check_presence(kind: Type, present: bool, what: impl Fn() -> String) -> Outcome<()> {
+pub(super) fn check_presence(kind: Type, present: bool, what: impl Fn() -> String) -> Outcome<()> {
     match (kind, present) {
         (Type::Insert, true) => Err(Failure::new(
             Code::AlreadyExists,

@@ -40,13 +40,17 @@ enum Command {
 
 /// What the thread owns.
 pub struct Plane {
+    /// Program, queues and logical time.
     pub switch: Switch,
+    /// Where frames come from and go to.
     pub io: PortIo,
     clock: Clock,
 }
-
+/// The ports' interfaces, and the controller's port.
 pub struct PortIo {
+    /// Interfaces by port.
     pub interfaces: BTreeMap<u32, Interface>,
+    /// Port of the controller.
     pub cpu_port: Option<u32>,
     packet_in: broadcast::Sender<Bytes>,
     digests: broadcast::Sender<DigestSample>,
@@ -100,15 +104,15 @@ impl Handle {
         let _ = self.wake.write(1);
         Ok(())
     }
-
+    /// Frames for the controller from now on.
     pub fn packet_in(&self) -> broadcast::Receiver<Bytes> {
         self.packet_in.subscribe()
     }
-
+    /// Digests from now on.
     pub fn digests(&self) -> broadcast::Receiver<DigestSample> {
         self.digests.subscribe()
     }
-
+    /// Ends the thread.
     pub fn stop(&self) {
         let _ = self.post(Command::Stop);
     }
@@ -158,6 +162,7 @@ pub fn start(
 }
 
 impl Plane {
+    /// Logical time now.
     pub fn now_ns(&self) -> u64 {
         self.clock.now_ns()
     }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use p4runtime_server::{Options, Server};
 
-use crate::cli::PcapArgs;
+use crate::cli::args::PcapArgs;
 use crate::data_plane;
 use crate::p4runtime::EmbeddedTarget;
 use crate::program;

@@ -15,13 +15,15 @@ const ETHERNET: u32 = 1;
 /// Longer frames mean a damaged file.
 const MAX_FRAME_BYTES: u32 = 1 << 18;
 
+/// A frame of a capture.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Frame {
     /// Since the epoch.
     pub time_ns: u64,
+    /// Its bytes.
     pub data: Vec<u8>,
 }
-
+/// Reads a capture, packed or not.
 pub struct Reader {
     input: Box<dyn Read>,
     swapped: bool,
@@ -119,13 +121,20 @@ fn word(h: &[u8], at: usize, swapped: bool) -> u32 {
 pub struct Writer<W: Write>(W);
 
 impl<W: Write> Writer<W> {
+    /// Begins a file.
+    ///
+    /// # Errors
+    /// The output cannot be written.
     pub fn new(mut output: W) -> io::Result<Self> {
         for v in [NANOSECONDS, 0x0004_0002, 0, 0, MAX_FRAME_BYTES, ETHERNET] {
             output.write_all(&v.to_le_bytes())?;
         }
         Ok(Self(output))
     }
-
+    /// Adds a frame.
+    ///
+    /// # Errors
+    /// The output cannot be written.
     pub fn write(&mut self, time_ns: u64, frame: &[u8]) -> io::Result<()> {
         let length = frame.len() as u32;
         let (s, ns) = (time_ns / 1_000_000_000, time_ns % 1_000_000_000);
@@ -134,7 +143,10 @@ impl<W: Write> Writer<W> {
         }
         self.0.write_all(frame)
     }
-
+    /// Writes what is buffered.
+    ///
+    /// # Errors
+    /// The output cannot be written.
     pub fn finish(mut self) -> io::Result<()> {
         self.0.flush()
     }

@@ -9,7 +9,11 @@ use super::convert::{Result, counter_value, not_found, out_of_range, rates};
 use p4_vm::Count;
 use p4_vm::Engine;
 
-pub fn read_counter(e: &mut Engine, name: &str, cells: Range<usize>) -> Result<Vec<CounterValue>> {
+pub(super) fn read_counter(
+    e: &mut Engine,
+    name: &str,
+    cells: Range<usize>,
+) -> Result<Vec<CounterValue>> {
     let c = e
         .counter_mut(name)
         .ok_or_else(|| not_found("counter", name))?;
@@ -17,7 +21,7 @@ pub fn read_counter(e: &mut Engine, name: &str, cells: Range<usize>) -> Result<V
     Ok(list.iter().copied().map(counter_value).collect())
 }
 
-pub fn write_counter(
+pub(super) fn write_counter(
     e: &mut Engine,
     name: &str,
     cells: Range<usize>,
@@ -36,7 +40,11 @@ pub fn write_counter(
     Ok(())
 }
 
-pub fn read_register(e: &mut Engine, name: &str, cells: Range<usize>) -> Result<Vec<Vec<u8>>> {
+pub(super) fn read_register(
+    e: &mut Engine,
+    name: &str,
+    cells: Range<usize>,
+) -> Result<Vec<Vec<u8>>> {
     let r = e
         .register_mut(name)
         .ok_or_else(|| not_found("register", name))?;
@@ -48,7 +56,12 @@ pub fn read_register(e: &mut Engine, name: &str, cells: Range<usize>) -> Result<
         .collect()
 }
 
-pub fn write_register(e: &mut Engine, name: &str, cells: Range<usize>, value: &[u8]) -> Result<()> {
+pub(super) fn write_register(
+    e: &mut Engine,
+    name: &str,
+    cells: Range<usize>,
+    value: &[u8],
+) -> Result<()> {
     let r = e
         .register_mut(name)
         .ok_or_else(|| not_found("register", name))?;
@@ -61,7 +74,7 @@ pub fn write_register(e: &mut Engine, name: &str, cells: Range<usize>, value: &[
 }
 
 /// `None`: every packet is green.
-pub fn set_meter(
+pub(super) fn set_meter(
     e: &mut Engine,
     name: &str,
     cells: Range<usize>,

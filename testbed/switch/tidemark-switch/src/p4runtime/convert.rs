@@ -8,13 +8,13 @@ use p4runtime_server::target::{
 use p4_vm::TableError;
 use p4_vm::{Count, MeterRates};
 
-pub type Result<T> = std::result::Result<T, TargetError>;
+pub(super) type Result<T> = std::result::Result<T, TargetError>;
 
-pub fn not_found(kind: &str, name: &str) -> TargetError {
+pub(super) fn not_found(kind: &str, name: &str) -> TargetError {
     TargetError::new(Kind::NotFound, format!("the program has no {kind} {name}"))
 }
 
-pub fn table_error(e: TableError, table: &str) -> TargetError {
+pub(super) fn table_error(e: TableError, table: &str) -> TargetError {
     let kind = match e {
         TableError::Full => Kind::ResourceExhausted,
         TableError::NoEntry => Kind::NotFound,
@@ -23,7 +23,7 @@ pub fn table_error(e: TableError, table: &str) -> TargetError {
     TargetError::new(kind, format!("table {table}: {e}"))
 }
 
-pub fn replicas(list: &[Replica]) -> Vec<traffic_manager::Replica> {
+pub(super) fn replicas(list: &[Replica]) -> Vec<traffic_manager::Replica> {
     list.iter()
         .map(|r| traffic_manager::Replica {
             port: r.port,
@@ -33,7 +33,7 @@ pub fn replicas(list: &[Replica]) -> Vec<traffic_manager::Replica> {
 }
 
 /// BMv2 keeps rates per microsecond, too.
-pub fn rates(c: MeterConfig) -> MeterRates {
+pub(super) fn rates(c: MeterConfig) -> MeterRates {
     MeterRates {
         committed_rate: c.committed_rate as f64 / 1e6,
         committed_burst: c.committed_burst as f64,
@@ -42,14 +42,14 @@ pub fn rates(c: MeterConfig) -> MeterRates {
     }
 }
 
-pub fn counter_value(c: Count) -> CounterValue {
+pub(super) fn counter_value(c: Count) -> CounterValue {
     CounterValue {
         packets: c.packets,
         bytes: c.bytes,
     }
 }
 
-pub fn out_of_range(kind: &str, name: &str) -> TargetError {
+pub(super) fn out_of_range(kind: &str, name: &str) -> TargetError {
     TargetError::new(
         Kind::InvalidArgument,
         format!("{kind} {name} has no such cell in the running program"),
@@ -57,7 +57,7 @@ pub fn out_of_range(kind: &str, name: &str) -> TargetError {
 }
 
 /// The server's mark for compiled entries becomes a variant.
-pub fn entry_id(id: EntryId) -> p4_vm::EntryId {
+pub(super) fn entry_id(id: EntryId) -> p4_vm::EntryId {
     match id.compiled_index() {
         Some(index) => p4_vm::EntryId::Compiled(index),
         None => p4_vm::EntryId::Added(id.0),

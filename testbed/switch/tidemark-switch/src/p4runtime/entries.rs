@@ -33,7 +33,11 @@ fn convert_match(k: &KeyMatch) -> p4_ir::MatchValue {
 }
 
 /// The action of that name among the table's own.
-pub fn convert_action(p: &Program, t: &Table, call: &ActionCall) -> Result<p4_ir::ActionCall> {
+pub(super) fn convert_action(
+    p: &Program,
+    t: &Table,
+    call: &ActionCall,
+) -> Result<p4_ir::ActionCall> {
     let found = t.action_ids.iter().find_map(|id| {
         let a = p.actions.get(*id as usize)?;
         (a.name == call.name).then_some((*id, a))
@@ -119,7 +123,10 @@ pub fn insert(e: &mut Engine, table: &str, id: EntryId, entry: &TableEntry) -> R
     }
     Ok(())
 }
-
+/// Replaces the action of an entry.
+///
+/// # Errors
+/// The program has no such table, entry or action.
 pub fn modify(e: &mut Engine, table: &str, id: EntryId, action: &EntryAction) -> Result<()> {
     let (call, choice) = convert_entry_action(&e.image.program, find_table(e, table)?, action)?;
     let (t, state) = e
@@ -142,7 +149,10 @@ fn find_table<'e>(e: &'e Engine, table: &str) -> Result<&'e Table> {
         .find(|t| t.name == table)
         .ok_or_else(|| not_found("table", table))
 }
-
+/// Sets the action taken on a miss; `None`: the program's own.
+///
+/// # Errors
+/// The program has no such table or action.
 pub fn set_default(e: &mut Engine, table: &str, action: Option<&ActionCall>) -> Result<()> {
     let call = {
         let t = find_table(e, table)?;
@@ -157,7 +167,10 @@ pub fn set_default(e: &mut Engine, table: &str, action: Option<&ActionCall>) -> 
     state.set_default(t, call);
     Ok(())
 }
-
+/// Creates or replaces a member of an action profile; `None` removes it.
+///
+/// # Errors
+/// The program has no such profile or action.
 pub fn set_member(
     e: &mut Engine,
     profile: &str,
@@ -192,7 +205,10 @@ pub fn set_member(
     state.set_member(id, found, args);
     Ok(())
 }
-
+/// Creates or replaces a group of an action selector; `None` removes it.
+///
+/// # Errors
+/// The program has no such profile, or the group a member that is not there.
 pub fn set_group(
     e: &mut Engine,
     profile: &str,

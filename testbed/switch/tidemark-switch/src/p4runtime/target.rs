@@ -30,6 +30,7 @@ pub struct EmbeddedTarget {
 }
 
 impl EmbeddedTarget {
+    /// The switch that this thread runs.
     pub fn new(plane: Handle) -> Self {
         Self { plane }
     }

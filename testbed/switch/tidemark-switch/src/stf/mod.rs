@@ -16,7 +16,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use names::{ends_with_name, find_key, find_table};
 use p4_ir::{ActionCall, MatchValue, Program, Table};
 use p4_vm::{Engine, EntryId, Image};
-pub use parse::{Call, Statement, parse};
+pub(crate) use parse::{Call, Statement, parse};
 use traffic_manager::{CloneSession, Loaded, Replica, Switch, Wire};
 use values::{anything, convert_key, number, words};
 
@@ -43,7 +43,7 @@ struct Expected {
 ///
 /// # Errors
 /// A statement that is not understood, or the first difference.
-pub fn run(program: Program, test: &str) -> Result<()> {
+pub(crate) fn run(program: Program, test: &str) -> Result<()> {
     let mut switch = Switch::new();
     switch.load(Image::new(program));
     let mut sent = Sent::default();

@@ -5,11 +5,11 @@ use anyhow::{Result, anyhow};
 
 use p4_ir::{Program, Table, TableKey};
 
-pub fn ends_with_name(full: &str, name: &str) -> bool {
+pub(super) fn ends_with_name(full: &str, name: &str) -> bool {
     full == name || full.strip_suffix(name).is_some_and(|h| h.ends_with('.'))
 }
 
-pub fn find_table<'p>(p: &'p Program, name: &str) -> Result<&'p Table> {
+pub(super) fn find_table<'p>(p: &'p Program, name: &str) -> Result<&'p Table> {
     let all = || p.tables.iter();
     all()
         .find(|t| t.name == name)
@@ -35,7 +35,7 @@ fn bracketed(name: &str) -> String {
     out
 }
 
-pub fn find_key(t: &Table, name: &str) -> Result<usize> {
+pub(super) fn find_key(t: &Table, name: &str) -> Result<usize> {
     let name = bracketed(name);
     let at = |f: &dyn Fn(&TableKey) -> bool| t.keys.iter().position(f);
     let valid = name.strip_suffix("valid").map(|n| format!("{n}$valid$"));

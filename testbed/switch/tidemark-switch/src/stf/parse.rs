@@ -4,14 +4,14 @@
 use anyhow::{Context, Result, anyhow, bail};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Call {
+pub(crate) struct Call {
     pub action: String,
     /// Name, if given, and value.
     pub args: Vec<(Option<String>, String)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Statement {
+pub(crate) enum Statement {
     Add {
         table: String,
         priority: i64,
@@ -62,7 +62,7 @@ pub enum Statement {
 ///
 /// # Errors
 /// A line that is not understood.
-pub fn parse(text: &str) -> Result<Vec<(usize, Statement)>> {
+pub(crate) fn parse(text: &str) -> Result<Vec<(usize, Statement)>> {
     let mut out = Vec::new();
     for (i, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default().trim();

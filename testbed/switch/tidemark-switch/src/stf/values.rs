@@ -7,7 +7,7 @@ use num_bigint::BigInt;
 use p4_ir::bits::{parse_hexstr, words_for, words_from_big};
 use p4_ir::{MatchKind, MatchValue, TableKey};
 
-pub fn number(s: &str) -> Result<BigInt> {
+pub(super) fn number(s: &str) -> Result<BigInt> {
     let radix = |digits: &str, r: u32| BigInt::parse_bytes(digits.as_bytes(), r);
     let v = if let Some(b) = s.strip_prefix("0b") {
         radix(b, 2)
@@ -21,7 +21,7 @@ pub fn number(s: &str) -> Result<BigInt> {
     v.ok_or_else(|| anyhow!("\"{s}\" is not a number"))
 }
 
-pub fn words(n: &BigInt, width: u32) -> Vec<u64> {
+pub(super) fn words(n: &BigInt, width: u32) -> Vec<u64> {
     let mut w = vec![0; words_for(width)];
     words_from_big(n, width, &mut w);
     w
@@ -50,7 +50,7 @@ fn masked(s: &str, width: u32) -> Result<(Vec<u64>, Vec<u64>)> {
     Ok((words(&v, width), words(&m, width)))
 }
 
-pub fn convert_key(k: &TableKey, s: &str) -> Result<MatchValue> {
+pub(super) fn convert_key(k: &TableKey, s: &str) -> Result<MatchValue> {
     let width = k.field.width;
     Ok(match k.kind {
         MatchKind::Exact => MatchValue::Exact(words(&number(s)?, width)),
@@ -86,7 +86,7 @@ pub fn convert_key(k: &TableKey, s: &str) -> Result<MatchValue> {
     })
 }
 
-pub fn anything(k: &TableKey) -> MatchValue {
+pub(super) fn anything(k: &TableKey) -> MatchValue {
     let zero = vec![0; words_for(k.field.width)];
     match k.kind {
         MatchKind::Exact => MatchValue::Exact(zero),

@@ -8,10 +8,10 @@ use p4runtime_server::target::{ActionCall, EntryId, KeyMatch, MatchValue, TableE
 use tidemark_switch::p4runtime::{insert, set_default};
 use traffic_manager::{CloneSession, PortConfig, Replica, Switch, Wire};
 
-pub const REPORT_PORT: u32 = 9;
+pub(crate) const REPORT_PORT: u32 = 9;
 
 #[derive(Default)]
-pub struct Captured(pub Vec<(u32, u64, Vec<u8>)>);
+pub(crate) struct Captured(pub Vec<(u32, u64, Vec<u8>)>);
 
 impl Wire for Captured {
     fn transmit(&mut self, port: u32, frame: Vec<u8>, time_ns: u64) {
@@ -20,12 +20,12 @@ impl Wire for Captured {
 }
 
 impl Captured {
-    pub fn on(&self, port: u32) -> Vec<&(u32, u64, Vec<u8>)> {
+    pub(crate) fn on(&self, port: u32) -> Vec<&(u32, u64, Vec<u8>)> {
         self.0.iter().filter(|f| f.0 == port).collect()
     }
 }
 
-pub fn program() -> Vec<u8> {
+pub(crate) fn program() -> Vec<u8> {
     let path = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../../../p4src/build/tidemark.json"
@@ -33,13 +33,13 @@ pub fn program() -> Vec<u8> {
     std::fs::read(path).unwrap()
 }
 
-pub fn mac(host: u8) -> [u8; 6] {
+pub(crate) fn mac(host: u8) -> [u8; 6] {
     [2, 0, 0, 0, 0, host]
 }
 
 /// Hosts 1, 2, 3 on ports 1, 2, 3; the collector on port 9; every TCP and UDP
 /// packet watched.
-pub fn tidemark() -> Switch {
+pub(crate) fn tidemark() -> Switch {
     let mut s = Switch::new();
     s.load(Image::new(load(&program()).unwrap()));
     for p in [1, 2, 3, REPORT_PORT] {
@@ -115,7 +115,7 @@ pub fn tidemark() -> Switch {
     s
 }
 
-pub fn limit(s: &mut Switch, port: u16, bytes: u32) {
+pub(crate) fn limit(s: &mut Switch, port: u16, bytes: u32) {
     let entry = TableEntry {
         matches: vec![KeyMatch {
             name: "egress_port".into(),
@@ -129,7 +129,7 @@ pub fn limit(s: &mut Switch, port: u16, bytes: u32) {
     insert(e, "Ingress.queue_limit", EntryId(u64::from(port)), &entry).unwrap();
 }
 
-pub fn call(name: &str, params: &[&[u8]]) -> ActionCall {
+pub(crate) fn call(name: &str, params: &[&[u8]]) -> ActionCall {
     ActionCall {
         name: name.into(),
         params: params.iter().map(|p| p.to_vec()).collect(),
@@ -137,7 +137,7 @@ pub fn call(name: &str, params: &[&[u8]]) -> ActionCall {
 }
 
 /// TCP segment from host to host, `bytes` long without FCS.
-pub fn tcp(from: u8, to: u8, sequence: u32, bytes: usize) -> Vec<u8> {
+pub(crate) fn tcp(from: u8, to: u8, sequence: u32, bytes: usize) -> Vec<u8> {
     let mut f = Vec::with_capacity(bytes);
     f.extend(mac(to));
     f.extend(mac(from));
@@ -157,7 +157,7 @@ pub fn tcp(from: u8, to: u8, sequence: u32, bytes: usize) -> Vec<u8> {
     f
 }
 
-pub fn internet_checksum(data: &[u8]) -> u16 {
+pub(crate) fn internet_checksum(data: &[u8]) -> u16 {
     let mut s = 0u32;
     for c in data.chunks(2) {
         s += (u32::from(c[0]) << 8) | u32::from(c.get(1).copied().unwrap_or(0));

@@ -2,6 +2,9 @@
 //! A network namespace with veth pairs, made through rtnetlink and gone with
 //! the last thread and socket in it.
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+// SAFETY of every block here: system calls on sockets that are open, with pointers
+// to values that outlive the call and the sizes of these values.
+#![allow(clippy::undocumented_unsafe_blocks)]
 
 use std::ffi::CString;
 use std::mem::{size_of, zeroed};
@@ -14,7 +17,7 @@ const IFLA_INFO_DATA: u16 = 2;
 const VETH_INFO_PEER: u16 = 1;
 
 /// Moves the calling thread into a fresh namespace without IPv6 noise.
-pub fn enter_new_namespace() {
+pub(crate) fn enter_new_namespace() {
     let r = unsafe { libc::unshare(libc::CLONE_NEWNET) };
     assert_eq!(
         r, 0,
@@ -25,7 +28,7 @@ pub fn enter_new_namespace() {
 }
 
 /// Path of the calling thread's namespace.
-pub fn namespace_path() -> String {
+pub(crate) fn namespace_path() -> String {
     let tid = unsafe { libc::syscall(libc::SYS_gettid) };
     format!("/proc/self/task/{tid}/ns/net")
 }
@@ -48,7 +51,7 @@ fn text(out: &mut Vec<u8>, kind: u16, s: &str) {
 }
 
 /// `ip link add A type veth peer name B`, and both up.
-pub fn add_veth(a: &str, b: &str) {
+pub(crate) fn add_veth(a: &str, b: &str) {
     let mut m = vec![0u8; 16 + 16];
     text(&mut m, IFLA_IFNAME, a);
     attribute(&mut m, IFLA_LINKINFO, |o| {
@@ -113,10 +116,10 @@ fn up(name: &str) {
 }
 
 /// A raw host on one end of a pair.
-pub struct Host(OwnedFd);
+pub(crate) struct Host(OwnedFd);
 
 impl Host {
-    pub fn open(name: &str) -> Self {
+    pub(crate) fn open(name: &str) -> Self {
         unsafe {
             let fd = libc::socket(
                 libc::AF_PACKET,
@@ -168,7 +171,7 @@ impl Host {
         }
     }
 
-    pub fn send(&self, frame: &[u8]) {
+    pub(crate) fn send(&self, frame: &[u8]) {
         let n = unsafe { libc::send(self.0.as_raw_fd(), frame.as_ptr().cast(), frame.len(), 0) };
         assert_eq!(
             n,
@@ -179,7 +182,7 @@ impl Host {
     }
 
     /// Frames skip the queueing discipline.
-    pub fn bypass_qdisc(&self) {
+    pub(crate) fn bypass_qdisc(&self) {
         let one = 1i32;
         let r = unsafe {
             libc::setsockopt(
@@ -194,7 +197,7 @@ impl Host {
     }
 
     /// Sends all in one call; how many the interface took.
-    pub fn send_all(&self, frames: &[Vec<u8>]) -> usize {
+    pub(crate) fn send_all(&self, frames: &[Vec<u8>]) -> usize {
         let mut vectors: Vec<libc::iovec> = frames
             .iter()
             .map(|f| libc::iovec {
@@ -224,7 +227,7 @@ impl Host {
 
     /// As a stack with offloads: checksum (of TCP over IPv4) and, unless
     /// `segment_bytes` is 0, segmentation are left to the device.
-    pub fn send_unsegmented(&self, frame: &[u8], segment_bytes: u16) {
+    pub(crate) fn send_unsegmented(&self, frame: &[u8], segment_bytes: u16) {
         let set = |on: i32| unsafe {
             libc::setsockopt(
                 self.0.as_raw_fd(),
@@ -248,7 +251,7 @@ impl Host {
     }
 
     /// `None` after 5 s of silence.
-    pub fn receive(&self) -> Option<Vec<u8>> {
+    pub(crate) fn receive(&self) -> Option<Vec<u8>> {
         let mut b = vec![0u8; 65536];
         let n = unsafe { libc::recv(self.0.as_raw_fd(), b.as_mut_ptr().cast(), b.len(), 0) };
         b.truncate(usize::try_from(n).ok()?);

@@ -13,7 +13,7 @@ use p4_ir::{BinOp, Expr, FieldRef, UnOp, WrapOp};
 /// Largest left shift computed with unbounded integers: beyond every width.
 const MAX_SHIFT: usize = 1 << 17;
 
-pub fn eval_big(e: &Expr, env: Env<'_>) -> BigInt {
+pub(super) fn eval_big(e: &Expr, env: Env<'_>) -> BigInt {
     let flag = |b: bool| BigInt::from(u8::from(b));
     let read = |words: &[u64], f: FieldRef| {
         if f.width <= 64 {

@@ -22,7 +22,7 @@ impl Compiled {
 
     /// The low 64 bits of the value.
     #[inline(always)]
-    pub fn low64(&self, env: Env<'_>) -> u64 {
+    pub(crate) fn low64(&self, env: Env<'_>) -> u64 {
         match self.by_shape(env) {
             Some(v) => v as u64,
             None => typed::low64(&self.typed, env),
@@ -31,7 +31,7 @@ impl Compiled {
 
     /// The value as an index; `usize::MAX` when it is negative or huge.
     #[inline(always)]
-    pub fn index(&self, env: Env<'_>) -> usize {
+    pub(crate) fn index(&self, env: Env<'_>) -> usize {
         match self.by_shape(env) {
             Some(v) => v.index(),
             None => typed::index(&self.typed, env),
@@ -39,7 +39,7 @@ impl Compiled {
     }
 
     #[inline(always)]
-    pub fn truth(&self, env: Env<'_>) -> bool {
+    pub(crate) fn truth(&self, env: Env<'_>) -> bool {
         match self.by_shape(env) {
             Some(v) => v != 0,
             None => typed::truth(&self.typed, env),

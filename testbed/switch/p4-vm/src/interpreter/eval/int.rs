@@ -6,7 +6,7 @@ use crate::vector::word;
 use p4_ir::bits::sign_extend64;
 use p4_ir::{FieldRef, WrapOp};
 
-pub trait Int: Copy + PartialEq + PartialOrd + From<bool> {
+pub(super) trait Int: Copy + PartialEq + PartialOrd + From<bool> {
     fn constant(v: i64) -> Self;
     fn big(low: i128) -> Self;
     fn read(words: &[u64], f: FieldRef) -> Self;

@@ -10,5 +10,5 @@ mod stacks;
 mod tree;
 mod typed;
 
-pub use stacks::{stack_field, stack_last};
-pub use typed::{display, index, low64, store_words, truth};
+pub(super) use stacks::{stack_field, stack_last};
+pub(super) use typed::{display, index, low64, store_words, truth};

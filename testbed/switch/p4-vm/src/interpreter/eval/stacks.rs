@@ -6,12 +6,12 @@ use crate::vector::word;
 use p4_ir::FieldRef;
 
 /// An argument of the action, or any other unsigned value alone in its words.
-pub fn arg_ref(offset: u32, width: u32) -> FieldRef {
+pub(super) fn arg_ref(offset: u32, width: u32) -> FieldRef {
     FieldRef::alone(offset, width)
 }
 
 /// Element of the stack that was extracted last, or else its first.
-pub fn stack_last(env: Env<'_>, stack: u32, field: u32) -> Option<FieldRef> {
+pub(crate) fn stack_last(env: Env<'_>, stack: u32, field: u32) -> Option<FieldRef> {
     let s = env.program.stacks.get(stack as usize)?;
     stack_field(
         env,
@@ -22,7 +22,7 @@ pub fn stack_last(env: Env<'_>, stack: u32, field: u32) -> Option<FieldRef> {
 }
 
 /// Field of element `index`; `None` outside the stack.
-pub fn stack_field(env: Env<'_>, stack: u32, index: usize, field: u32) -> Option<FieldRef> {
+pub(crate) fn stack_field(env: Env<'_>, stack: u32, index: usize, field: u32) -> Option<FieldRef> {
     let s = env.program.stacks.get(stack as usize)?;
     let h = env.program.headers.get(*s.headers.get(index)? as usize)?;
     match h.fields.get(field as usize) {
@@ -32,7 +32,7 @@ pub fn stack_field(env: Env<'_>, stack: u32, index: usize, field: u32) -> Option
     }
 }
 
-pub fn headers_equal(env: Env<'_>, a: u32, b: u32) -> bool {
+pub(super) fn headers_equal(env: Env<'_>, a: u32, b: u32) -> bool {
     let (Some(a), Some(b)) = (
         env.program.headers.get(a as usize),
         env.program.headers.get(b as usize),
@@ -44,7 +44,7 @@ pub fn headers_equal(env: Env<'_>, a: u32, b: u32) -> bool {
         && (valid == 0 || env.words.get(a.words.clone()) == env.words.get(b.words.clone()))
 }
 
-pub fn stacks_equal(env: Env<'_>, a: u32, b: u32) -> bool {
+pub(super) fn stacks_equal(env: Env<'_>, a: u32, b: u32) -> bool {
     let list = |s: u32| {
         env.program
             .stacks
@@ -59,7 +59,7 @@ pub fn stacks_equal(env: Env<'_>, a: u32, b: u32) -> bool {
     }
 }
 
-pub fn last_index(env: Env<'_>, stack: u32) -> i64 {
+pub(super) fn last_index(env: Env<'_>, stack: u32) -> i64 {
     env.program
         .stacks
         .get(stack as usize)

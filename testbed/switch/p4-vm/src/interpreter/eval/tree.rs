@@ -8,7 +8,7 @@ use p4_ir::{BinOp, Expr, UnOp};
 
 /// Most operands are leaves: they need no call.
 #[inline(always)]
-pub fn eval<T: Int>(e: &Expr, env: Env<'_>) -> T {
+pub(super) fn eval<T: Int>(e: &Expr, env: Env<'_>) -> T {
     match e {
         Expr::Const(c) => T::constant(*c),
         Expr::Field(f) => T::read(env.words, *f),

@@ -11,7 +11,7 @@ use super::tree::eval;
 use crate::interpreter::env::Env;
 
 /// The low 64 bits of the value.
-pub fn low64(c: &TypedExpr, env: Env<'_>) -> u64 {
+pub(crate) fn low64(c: &TypedExpr, env: Env<'_>) -> u64 {
     match c.arithmetic {
         Arithmetic::Wrapping64 => eval::<i64>(&c.expr, env) as u64,
         Arithmetic::Wrapping128 => eval::<i128>(&c.expr, env) as u64,
@@ -24,7 +24,7 @@ pub fn low64(c: &TypedExpr, env: Env<'_>) -> u64 {
 }
 
 /// The value as an index; `usize::MAX` when it is negative or huge.
-pub fn index(c: &TypedExpr, env: Env<'_>) -> usize {
+pub(crate) fn index(c: &TypedExpr, env: Env<'_>) -> usize {
     match c.arithmetic {
         Arithmetic::Wrapping64 => eval::<i64>(&c.expr, env).index(),
         Arithmetic::Wrapping128 => eval::<i128>(&c.expr, env).index(),
@@ -33,7 +33,7 @@ pub fn index(c: &TypedExpr, env: Env<'_>) -> usize {
 }
 
 /// The value is not 0.
-pub fn truth(c: &TypedExpr, env: Env<'_>) -> bool {
+pub(crate) fn truth(c: &TypedExpr, env: Env<'_>) -> bool {
     match c.arithmetic {
         Arithmetic::Wrapping64 => eval::<i64>(&c.expr, env) != 0,
         Arithmetic::Wrapping128 => eval::<i128>(&c.expr, env) != 0,
@@ -42,7 +42,7 @@ pub fn truth(c: &TypedExpr, env: Env<'_>) -> bool {
 }
 
 /// The value modulo 2^width in `out`, which holds `words_for(width)` words.
-pub fn store_words(c: &TypedExpr, env: Env<'_>, width: u32, out: &mut [u64]) {
+pub(crate) fn store_words(c: &TypedExpr, env: Env<'_>, width: u32, out: &mut [u64]) {
     match c.arithmetic {
         Arithmetic::Wrapping64 => fill(i128::from(eval::<i64>(&c.expr, env)), out),
         Arithmetic::Wrapping128 => fill(eval::<i128>(&c.expr, env), out),
@@ -62,6 +62,6 @@ fn fill(v: i128, out: &mut [u64]) {
 }
 
 /// Decimal text of the value, for `log_msg`.
-pub fn display(c: &TypedExpr, env: Env<'_>) -> String {
+pub(crate) fn display(c: &TypedExpr, env: Env<'_>) -> String {
     eval_big(&c.expr, env).to_string()
 }

@@ -24,7 +24,7 @@ struct Registers {
 impl Exec<'_> {
     /// The whole list, which has no tables. Many are one instruction: no call for them.
     #[inline]
-    pub fn run_list(&mut self, code: &[Op], args: &[u64], p: &mut Packet) {
+    pub(crate) fn run_list(&mut self, code: &[Op], args: &[u64], p: &mut Packet) {
         match code {
             [] => {}
             [Op::Words(list)] => store_words(list, &mut p.words),
@@ -37,7 +37,7 @@ impl Exec<'_> {
     ///
     /// The arms of this match are short, and what is rare or long is a call:
     /// so everything that counts stays in registers.
-    pub fn run(&mut self, code: &[Op], starts: &[u32], args: &[u64], p: &mut Packet) {
+    pub(crate) fn run(&mut self, code: &[Op], starts: &[u32], args: &[u64], p: &mut Packet) {
         let mut r = Registers::default();
         let mut loops = 0u32;
         let mut rest = code.iter();

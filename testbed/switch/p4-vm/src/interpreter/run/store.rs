@@ -7,7 +7,7 @@ use crate::vector::{set_word, word};
 use p4_ir::Bits;
 
 #[inline(always)]
-pub fn store_words(list: &[Word], words: &mut [u64]) {
+pub(super) fn store_words(list: &[Word], words: &mut [u64]) {
     for w in list {
         let part = word(words, w.from).rotate_left(u32::from(w.rotate)) & w.mask;
         store_word(w, part, words);
@@ -15,7 +15,7 @@ pub fn store_words(list: &[Word], words: &mut [u64]) {
 }
 
 #[inline(always)]
-pub fn store_args(list: &[Word], words: &mut [u64], args: &[u64]) {
+pub(super) fn store_args(list: &[Word], words: &mut [u64], args: &[u64]) {
     for w in list {
         let part = word(args, w.from).rotate_left(u32::from(w.rotate)) & w.mask;
         store_word(w, part, words);
@@ -30,7 +30,7 @@ fn store_word(w: &Word, part: u64, words: &mut [u64]) {
 }
 
 #[inline(always)]
-pub fn store_affine(list: &[Affine], words: &mut [u64]) {
+pub(super) fn store_affine(list: &[Affine], words: &mut [u64]) {
     for a in list {
         let v = a.from.get(words).wrapping_mul(a.factor);
         a.to.set(words, v.wrapping_add(a.term));
@@ -39,7 +39,7 @@ pub fn store_affine(list: &[Affine], words: &mut [u64]) {
 
 /// Returns the bytes that are added to the packet.
 #[inline(never)]
-pub fn add_headers(list: &[Add], words: &mut [u64]) -> u32 {
+pub(super) fn add_headers(list: &[Add], words: &mut [u64]) -> u32 {
     let mut bytes = 0;
     for h in list {
         if word(words, h.valid) == 0 {
@@ -53,7 +53,7 @@ pub fn add_headers(list: &[Add], words: &mut [u64]) -> u32 {
 
 /// A cell that does not exist leaves the field as it is.
 #[inline(never)]
-pub fn read_cell(cells: &Cells, register: u32, index: usize, to: &Bits, words: &mut [u64]) {
+pub(super) fn read_cell(cells: &Cells, register: u32, index: usize, to: &Bits, words: &mut [u64]) {
     let register = cells.registers.get(register as usize);
     if let Some(v) = register.and_then(|r| r.first_word(index)) {
         to.set(words, v);
@@ -61,7 +61,7 @@ pub fn read_cell(cells: &Cells, register: u32, index: usize, to: &Bits, words: &
 }
 
 #[inline(never)]
-pub fn write_cell(cells: &mut Cells, register: u32, index: usize, value: u64) {
+pub(super) fn write_cell(cells: &mut Cells, register: u32, index: usize, value: u64) {
     let register = cells.registers.get_mut(register as usize);
     if let Some(v) = register.and_then(|r| r.first_word_mut(index)) {
         *v = value;

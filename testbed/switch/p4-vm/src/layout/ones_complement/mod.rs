@@ -9,7 +9,7 @@ use p4_ir::FieldRef;
 use p4_ir::bits::{mask64, words_for};
 
 #[derive(Debug, Default)]
-pub struct OnesComplementSum {
+pub(crate) struct OnesComplementSum {
     terms: Vec<Term>,
     /// Fields of variable length.
     variable: Vec<FieldRef>,
@@ -110,7 +110,7 @@ fn get(words: &[u64], slot: u32) -> u64 {
 
 impl OnesComplementSum {
     /// `None` for whole headers and payloads.
-    pub fn new(input: &[CalcInput]) -> Option<Self> {
+    pub(crate) fn new(input: &[CalcInput]) -> Option<Self> {
         let mut sum = Self::default();
         let mut group = Group::default();
         for i in input {
@@ -167,7 +167,7 @@ impl OnesComplementSum {
 
     // Alone, so that what its loop needs stays in registers.
     #[inline(never)]
-    pub fn checksum(&self, words: &[u64]) -> u64 {
+    pub(crate) fn checksum(&self, words: &[u64]) -> u64 {
         let mut total = 0;
         let mut turned = 0;
         let mut rest = self.terms.iter();

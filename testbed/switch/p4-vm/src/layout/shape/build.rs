@@ -7,7 +7,7 @@ use p4_ir::{BinOp, Expr, FieldRef, UnOp, WrapOp};
 
 impl Shape {
     /// For an expression that wrapping 64-bit arithmetic computes rightly.
-    pub fn new(e: &Expr) -> Self {
+    pub(crate) fn new(e: &Expr) -> Self {
         match e {
             Expr::Const(c) => Self::Const(*c),
             Expr::Field(f) if narrow(*f) => Self::Field(*f),

@@ -9,7 +9,7 @@ use p4_ir::bits::sign_extend64;
 use p4_ir::{BinOp, FieldRef};
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Shape {
+pub(crate) enum Shape {
     Const(i64),
     Field(FieldRef),
     Chain(Chain),
@@ -20,7 +20,7 @@ pub enum Shape {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Chain {
+pub(crate) struct Chain {
     first: FieldRef,
     second: Option<(BinOp, FieldRef)>,
     steps: Box<[Step]>,
@@ -40,7 +40,7 @@ enum Step {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Test {
+pub(crate) enum Test {
     /// Both sides unsigned.
     Compare(FieldRef, Relation, Right),
     All(Box<[Test]>),
@@ -50,7 +50,7 @@ pub enum Test {
 /// As bits: holds for less (1), equal (2), greater (4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Relation {
+pub(crate) enum Relation {
     Eq = 2,
     Ne = 5,
     Lt = 1,
@@ -60,7 +60,7 @@ pub enum Relation {
 }
 
 impl Relation {
-    pub fn negated(self) -> Self {
+    pub(crate) fn negated(self) -> Self {
         match self {
             Self::Eq => Self::Ne,
             Self::Ne => Self::Eq,
@@ -72,14 +72,14 @@ impl Relation {
     }
 
     #[inline(always)]
-    pub fn holds(self, l: u64, r: u64) -> bool {
+    pub(crate) fn holds(self, l: u64, r: u64) -> bool {
         let order = u8::from(l >= r) + u8::from(l > r);
         (self as u8 >> order) & 1 != 0
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Right {
+pub(crate) enum Right {
     Const(u64),
     Field(FieldRef),
     /// An argument of the action.
@@ -88,7 +88,7 @@ pub enum Right {
 
 impl Test {
     /// The fields that must have these values, if that is all.
-    pub fn equalities(&self) -> Option<Vec<(FieldRef, u64)>> {
+    pub(crate) fn equalities(&self) -> Option<Vec<(FieldRef, u64)>> {
         match self {
             Self::Compare(f, Relation::Eq, Right::Const(c)) => Some(vec![(*f, *c)]),
             Self::Compare(f, Relation::Ne, Right::Const(0)) if f.mask == 1 => Some(vec![(*f, 1)]),
@@ -102,7 +102,7 @@ impl Test {
 }
 
 #[inline(always)]
-pub fn read(words: &[u64], f: FieldRef) -> i64 {
+pub(crate) fn read(words: &[u64], f: FieldRef) -> i64 {
     let v = f.get(words);
     if f.signed {
         sign_extend64(v, f.width)
@@ -113,7 +113,7 @@ pub fn read(words: &[u64], f: FieldRef) -> i64 {
 
 impl Chain {
     #[inline]
-    pub fn value(&self, words: &[u64]) -> i64 {
+    pub(crate) fn value(&self, words: &[u64]) -> i64 {
         let mut v = read(words, self.first);
         if let Some((op, f)) = self.second {
             let o = read(words, f);
@@ -144,7 +144,7 @@ impl Chain {
 
 impl Test {
     #[inline]
-    pub fn holds(&self, words: &[u64], args: &[u64]) -> bool {
+    pub(crate) fn holds(&self, words: &[u64], args: &[u64]) -> bool {
         match self {
             Self::Compare(f, relation, right) => {
                 let l = f.get(words);

@@ -11,7 +11,7 @@ use p4_ir::bits::words_for;
 use p4_ir::{CalcInput, Calculation, Header, KeySource, Program, StandardMetadata};
 
 /// One per word of the header vector.
-pub fn dead_words(program: &Program, code: &Code, states: &[ParseState]) -> Vec<bool> {
+pub(super) fn dead_words(program: &Program, code: &Code, states: &[ParseState]) -> Vec<bool> {
     let mut r = Reads {
         program,
         read: vec![true; program.words],

@@ -15,7 +15,7 @@ impl Reads<'_> {
         }
     }
 
-    pub fn op(&mut self, op: &Op) {
+    pub(super) fn op(&mut self, op: &Op) {
         match op {
             Op::Words(list) => self.words(list),
             Op::Affine(list) => list.iter().for_each(|a| self.bits(a.from)),
@@ -128,7 +128,7 @@ impl Reads<'_> {
         }
     }
 
-    pub fn expr(&mut self, e: &Expr) {
+    pub(super) fn expr(&mut self, e: &Expr) {
         match e {
             Expr::Field(f) => self.field(*f),
             Expr::StackLast { stack, .. } => self.stack(*stack),

@@ -7,7 +7,7 @@ use super::key::{Packed, Plan, RangeTest, SHORT_KEY};
 use p4_ir::{MatchKind, Table};
 
 #[derive(Debug)]
-pub enum Index {
+pub(super) enum Index {
     Keyless,
     /// One small exact key: position is the key.
     Direct(Vec<u32>),
@@ -19,7 +19,7 @@ pub enum Index {
 }
 
 #[derive(Debug)]
-pub struct Level {
+pub(super) struct Level {
     prefix_bits: u32,
     mask: Box<[u64]>,
     entries: FxHashMap<Box<[u64]>, u32>,
@@ -27,7 +27,7 @@ pub struct Level {
 
 /// Best rank first.
 #[derive(Debug)]
-pub struct Rows {
+pub(super) struct Rows {
     words: usize,
     rows: Vec<Row>,
     /// Of each row the mask, then the value.
@@ -46,7 +46,7 @@ const NONE: u32 = u32::MAX;
 const DIRECT_BITS: u32 = 12;
 
 impl Index {
-    pub fn new(t: &Table) -> Self {
+    pub(super) fn new(t: &Table) -> Self {
         match (t.kind, t.keys.as_slice()) {
             (_, []) => Self::Keyless,
             (MatchKind::Exact, [k]) if k.field.width <= DIRECT_BITS => {
@@ -64,7 +64,7 @@ impl Index {
     }
 
     /// False when there is an entry with this key already.
-    pub fn insert(&mut self, slot: u32, key: &mut Packed, rank: i64) -> bool {
+    pub(super) fn insert(&mut self, slot: u32, key: &mut Packed, rank: i64) -> bool {
         let first = key.value.first().copied().unwrap_or(0);
         match self {
             Self::Keyless => false,
@@ -108,7 +108,7 @@ impl Index {
         }
     }
 
-    pub fn remove(&mut self, slot: u32, key: &Packed) {
+    pub(super) fn remove(&mut self, slot: u32, key: &Packed) {
         let first = key.value.first().copied().unwrap_or(0);
         match self {
             Self::Keyless => {}
@@ -136,7 +136,7 @@ impl Index {
 
     /// Slot of the best entry for the packet.
     #[inline(always)]
-    pub fn find(&self, plan: &Plan, t: &Table, words: &[u64]) -> Option<u32> {
+    pub(super) fn find(&self, plan: &Plan, t: &Table, words: &[u64]) -> Option<u32> {
         match self {
             Self::Keyless => None,
             Self::Direct(list) => {

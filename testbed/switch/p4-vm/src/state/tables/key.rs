@@ -7,11 +7,11 @@ use p4_ir::bits::{mask64, words_for};
 use p4_ir::{MatchKind, MatchValue, Table};
 
 /// Words of a key that is built without allocation.
-pub const SHORT_KEY: usize = 6;
+pub(super) const SHORT_KEY: usize = 6;
 
 /// How a packet's key is put together.
 #[derive(Debug)]
-pub struct Plan {
+pub(super) struct Plan {
     parts: Box<[Part]>,
     pub words: usize,
 }
@@ -26,7 +26,7 @@ struct Part {
 }
 
 impl Plan {
-    pub fn new(t: &Table) -> Self {
+    pub(super) fn new(t: &Table) -> Self {
         let mut parts = Vec::new();
         for k in &t.keys {
             let own = |i: usize| {
@@ -59,13 +59,13 @@ impl Plan {
 
     /// A key of one word.
     #[inline(always)]
-    pub fn one(&self, words: &[u64]) -> u64 {
+    pub(super) fn one(&self, words: &[u64]) -> u64 {
         self.parts.iter().fold(0, |key, p| key | p.get(words))
     }
 
     /// Into zeros.
     #[inline(always)]
-    pub fn fill(&self, key: &mut [u64], words: &[u64]) {
+    pub(super) fn fill(&self, key: &mut [u64], words: &[u64]) {
         for p in &self.parts {
             if let Some(w) = key.get_mut(usize::from(p.to)) {
                 *w |= p.get(words);
@@ -84,7 +84,7 @@ impl Part {
 
 /// What an entry matches.
 #[derive(Debug)]
-pub struct Packed {
+pub(super) struct Packed {
     pub value: Box<[u64]>,
     pub mask: Box<[u64]>,
     /// Tested apart.
@@ -94,14 +94,14 @@ pub struct Packed {
 }
 
 #[derive(Debug)]
-pub struct RangeTest {
+pub(super) struct RangeTest {
     key: usize,
     low: Vec<u64>,
     high: Vec<u64>,
 }
 
 impl RangeTest {
-    pub fn holds(&self, t: &Table, words: &[u64]) -> bool {
+    pub(super) fn holds(&self, t: &Table, words: &[u64]) -> bool {
         t.keys.get(self.key).is_some_and(|k| {
             let narrow = [k.field.get(words)];
             let v = if k.field.width <= 64 {
@@ -114,7 +114,7 @@ impl RangeTest {
     }
 }
 
-pub fn pack(t: &Table, matches: &[MatchValue]) -> Result<Packed, TableError> {
+pub(super) fn pack(t: &Table, matches: &[MatchValue]) -> Result<Packed, TableError> {
     let mut value = vec![0u64; t.key_words];
     let mut mask = vec![0u64; t.key_words];
     let mut ranges = Vec::new();

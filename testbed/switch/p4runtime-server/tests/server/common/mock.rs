@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use tokio::sync::broadcast;
 
 #[derive(Default)]
-pub struct State {
+pub(crate) struct State {
     pub programs: Vec<Vec<u8>>,
     pub entries: HashMap<(String, EntryId), TableEntry>,
     pub defaults: HashMap<String, Option<ActionCall>>,
@@ -30,14 +30,14 @@ pub struct State {
     pub refuse: Option<TargetErrorKind>,
 }
 
-pub struct Mock {
+pub(crate) struct Mock {
     pub state: Mutex<State>,
     pub packets: broadcast::Sender<Bytes>,
     pub digests: broadcast::Sender<DigestSample>,
 }
 
 impl Mock {
-    pub fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap()
     }
 

@@ -3,7 +3,7 @@
 
 mod mock;
 
-pub use mock::Mock;
+pub(crate) use mock::Mock;
 use p4runtime_server::{Options, Server, errors};
 use std::sync::{Arc, Mutex};
 use tidemark_proto::p4::v1 as p4;
@@ -16,10 +16,10 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Channel;
 use tonic::{Code, Status, Streaming};
 
-pub const DEVICE: u64 = 9;
+pub(crate) const DEVICE: u64 = 9;
 
 /// A server on a free loopback port; ends with the test's runtime.
-pub async fn server() -> (Arc<Mock>, P4RuntimeClient<Channel>) {
+pub(crate) async fn server() -> (Arc<Mock>, P4RuntimeClient<Channel>) {
     let target = Arc::new(Mock {
         state: Mutex::default(),
         packets: broadcast::channel(100).0,
@@ -49,7 +49,7 @@ pub async fn server() -> (Arc<Mock>, P4RuntimeClient<Channel>) {
 }
 
 /// One open StreamChannel.
-pub struct Peer {
+pub(crate) struct Peer {
     pub client: P4RuntimeClient<Channel>,
     pub outbox: mpsc::Sender<p4::StreamMessageRequest>,
     pub inbox: Streaming<p4::StreamMessageResponse>,
@@ -57,7 +57,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    pub async fn open(mut client: P4RuntimeClient<Channel>, low: u64) -> Self {
+    pub(crate) async fn open(mut client: P4RuntimeClient<Channel>, low: u64) -> Self {
         let (outbox, rx) = mpsc::channel(16);
         let id = p4::Uint128 { high: 0, low };
         outbox.send(arbitration(DEVICE, id)).await.unwrap();
@@ -75,11 +75,11 @@ impl Peer {
     }
 
     /// With a pipeline pushed.
-    pub async fn primary(client: P4RuntimeClient<Channel>) -> Self {
+    pub(crate) async fn primary(client: P4RuntimeClient<Channel>) -> Self {
         Self::primary_of(client, config()).await
     }
 
-    pub async fn primary_of(
+    pub(crate) async fn primary_of(
         client: P4RuntimeClient<Channel>,
         config: p4::ForwardingPipelineConfig,
     ) -> Self {
@@ -92,7 +92,7 @@ impl Peer {
         p
     }
 
-    pub async fn next(&mut self) -> Result<Answer, Status> {
+    pub(crate) async fn next(&mut self) -> Result<Answer, Status> {
         match self.inbox.next().await {
             Some(Ok(m)) => Ok(m.update.unwrap()),
             Some(Err(e)) => Err(e),
@@ -101,14 +101,14 @@ impl Peer {
     }
 
     /// Status of the arbitration message that must come next.
-    pub async fn arbitration(&mut self) -> Code {
+    pub(crate) async fn arbitration(&mut self) -> Code {
         match self.next().await.unwrap() {
             Answer::Arbitration(m) => Code::from_i32(m.status.unwrap().code),
             other => panic!("not an arbitration message: {other:?}"),
         }
     }
 
-    pub async fn push(
+    pub(crate) async fn push(
         &mut self,
         action: p4::set_forwarding_pipeline_config_request::Action,
     ) -> Result<(), Status> {
@@ -117,7 +117,7 @@ impl Peer {
         self.push_config(action, config).await
     }
 
-    pub async fn push_config(
+    pub(crate) async fn push_config(
         &mut self,
         action: p4::set_forwarding_pipeline_config_request::Action,
         config: Option<p4::ForwardingPipelineConfig>,
@@ -135,7 +135,7 @@ impl Peer {
             .map(|_| ())
     }
 
-    pub async fn batch(&mut self, updates: Vec<p4::Update>) -> Result<(), Status> {
+    pub(crate) async fn batch(&mut self, updates: Vec<p4::Update>) -> Result<(), Status> {
         let request = p4::WriteRequest {
             device_id: DEVICE,
             election_id: Some(self.id),
@@ -146,7 +146,7 @@ impl Peer {
     }
 
     /// Canonical code of a single update.
-    pub async fn write(&mut self, kind: Type, e: p4::entity::Entity) -> Result<(), Code> {
+    pub(crate) async fn write(&mut self, kind: Type, e: p4::entity::Entity) -> Result<(), Code> {
         self.batch(vec![update(kind, e)]).await.map_err(|status| {
             assert_eq!(status.code(), Code::Unknown, "{status:?}");
             let errors = errors::errors_of(&status).unwrap();
@@ -157,7 +157,10 @@ impl Peer {
     }
 
     /// Entities, or the canonical code of the refusal.
-    pub async fn read(&mut self, e: p4::entity::Entity) -> Result<Vec<p4::entity::Entity>, Code> {
+    pub(crate) async fn read(
+        &mut self,
+        e: p4::entity::Entity,
+    ) -> Result<Vec<p4::entity::Entity>, Code> {
         let request = p4::ReadRequest {
             device_id: DEVICE,
             entities: vec![p4::Entity { entity: Some(e) }],
@@ -180,7 +183,7 @@ impl Peer {
     }
 }
 
-pub fn arbitration(device_id: u64, id: p4::Uint128) -> p4::StreamMessageRequest {
+pub(crate) fn arbitration(device_id: u64, id: p4::Uint128) -> p4::StreamMessageRequest {
     p4::StreamMessageRequest {
         update: Some(p4::stream_message_request::Update::Arbitration(
             p4::MasterArbitrationUpdate {
@@ -192,7 +195,7 @@ pub fn arbitration(device_id: u64, id: p4::Uint128) -> p4::StreamMessageRequest 
     }
 }
 
-pub fn config() -> p4::ForwardingPipelineConfig {
+pub(crate) fn config() -> p4::ForwardingPipelineConfig {
     let info = include_str!("../../data/mixed.p4info.txtpb");
     p4::ForwardingPipelineConfig {
         p4info: Some(tidemark_proto::p4info::parse_text(info).unwrap()),
@@ -202,7 +205,7 @@ pub fn config() -> p4::ForwardingPipelineConfig {
 }
 
 /// The program with every kind of entity.
-pub fn entities() -> p4::ForwardingPipelineConfig {
+pub(crate) fn entities() -> p4::ForwardingPipelineConfig {
     let info =
         include_str!("../../../../tidemark-switch/tests/data/entities/entities.p4info.txtpb");
     p4::ForwardingPipelineConfig {
@@ -215,14 +218,14 @@ pub fn entities() -> p4::ForwardingPipelineConfig {
     }
 }
 
-pub fn update(kind: Type, e: p4::entity::Entity) -> p4::Update {
+pub(crate) fn update(kind: Type, e: p4::entity::Entity) -> p4::Update {
     p4::Update {
         r#type: kind as i32,
         entity: Some(p4::Entity { entity: Some(e) }),
     }
 }
 
-pub fn action(id: u32, params: &[&[u8]]) -> Option<p4::TableAction> {
+pub(crate) fn action(id: u32, params: &[&[u8]]) -> Option<p4::TableAction> {
     Some(p4::TableAction {
         r#type: Some(p4::table_action::Type::Action(p4::Action {
             action_id: id,
@@ -238,7 +241,7 @@ pub fn action(id: u32, params: &[&[u8]]) -> Option<p4::TableAction> {
 }
 
 /// An entry of table `acl` for one source address.
-pub fn acl(src: u8, priority: i32) -> p4::TableEntry {
+pub(crate) fn acl(src: u8, priority: i32) -> p4::TableEntry {
     use p4::field_match::{FieldMatchType, Ternary};
     p4::TableEntry {
         table_id: 1,

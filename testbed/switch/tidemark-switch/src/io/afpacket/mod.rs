@@ -18,29 +18,37 @@ use socket::{bind, ifreq, ioctl, option, promiscuous, socket};
 
 /// Frames per `sendmmsg`.
 const TX_BATCH: usize = 64;
-
+/// Counters of an interface since it was opened.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct IoStats {
+    /// Frames received.
     pub rx_packets: u64,
+    /// Bytes received.
     pub rx_bytes: u64,
     /// Ring full: the kernel had to drop.
     pub rx_dropped: u64,
     /// Longer than the interface's MTU: segmentation offload is on.
     pub rx_oversize: u64,
+    /// Frames sent.
     pub tx_packets: u64,
+    /// Bytes sent.
     pub tx_bytes: u64,
+    /// Frames that the interface did not take.
     pub tx_errors: u64,
 }
-
+/// An interface, opened for raw frames.
 pub struct Interface {
+    /// Its name.
     pub name: String,
     fd: OwnedFd,
     ring: Ring,
     next: u32,
     max_frame_bytes: u32,
+    /// What was counted.
     pub stats: IoStats,
     scratch: Vec<u8>,
     staged: Vec<Vec<u8>>,
+    /// Buffers of frames sent, for frames to come.
     pub spare: Vec<Vec<u8>>,
     warned_oversize: bool,
     warned_tx: bool,
@@ -100,7 +108,7 @@ impl Interface {
             warned_tx: false,
         })
     }
-
+    /// The socket, to wait on.
     pub fn fd(&self) -> RawFd {
         self.fd.as_raw_fd()
     }
@@ -194,7 +202,7 @@ impl Interface {
             self.flush();
         }
     }
-
+    /// Sends what is staged.
     pub fn flush(&mut self) {
         if self.staged.is_empty() {
             return;

@@ -16,16 +16,16 @@ const BLOCK_BYTES: u32 = 1 << 17;
 /// What the kernel puts in front of a frame, rounded up.
 const SLOT_HEADER_BYTES: u32 = 96;
 /// Ethernet header and one VLAN tag.
-pub const LINK_HEADER_BYTES: u32 = 18;
+pub(super) const LINK_HEADER_BYTES: u32 = 18;
 
-pub struct Ring {
+pub(super) struct Ring {
     base: *mut u8,
     bytes: usize,
     pub slot_bytes: u32,
     pub slots: u32,
 }
 
-// The mapping is used by whoever owns the `Ring`, one thread at a time.
+// SAFETY: whoever owns the `Ring` uses the mapping, one thread at a time.
 unsafe impl Send for Ring {}
 
 impl Drop for Ring {
@@ -36,20 +36,20 @@ impl Drop for Ring {
 }
 
 impl Ring {
-    pub fn slot(&self, index: u32) -> *mut u8 {
+    pub(super) fn slot(&self, index: u32) -> *mut u8 {
         let offset = index as usize % self.slots as usize * self.slot_bytes as usize;
         // SAFETY: offset < slots * slot_bytes = bytes of the mapping.
         unsafe { self.base.add(offset) }
     }
 
-    pub fn status(&self, index: u32) -> &AtomicU32 {
+    pub(super) fn status(&self, index: u32) -> &AtomicU32 {
         // SAFETY: tp_status is the first, aligned member of each slot's header
         // and shared with the kernel.
         unsafe { AtomicU32::from_ptr(self.slot(index).cast()) }
     }
 }
 
-pub fn map_ring(fd: &OwnedFd, mtu: u32) -> Result<Ring> {
+pub(super) fn map_ring(fd: &OwnedFd, mtu: u32) -> Result<Ring> {
     option(
         fd,
         libc::PACKET_VERSION,

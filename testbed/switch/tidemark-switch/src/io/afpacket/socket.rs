@@ -9,7 +9,7 @@ use std::ptr;
 
 use anyhow::{Context, Result, bail};
 
-pub fn socket() -> Result<OwnedFd> {
+pub(super) fn socket() -> Result<OwnedFd> {
     // Protocol 0: nothing is received until the socket is bound.
     // SAFETY: no pointers involved.
     let fd = unsafe {
@@ -30,7 +30,7 @@ pub fn socket() -> Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-pub fn ifreq(name: &str) -> Result<libc::ifreq> {
+pub(super) fn ifreq(name: &str) -> Result<libc::ifreq> {
     // SAFETY: all zero is a valid ifreq.
     let mut r: libc::ifreq = unsafe { zeroed() };
     let c = CString::new(name).context("interface name contains a zero byte")?;
@@ -44,7 +44,7 @@ pub fn ifreq(name: &str) -> Result<libc::ifreq> {
     Ok(r)
 }
 
-pub fn ioctl(fd: &OwnedFd, request: libc::Ioctl, arg: &mut libc::ifreq) -> io::Result<()> {
+pub(super) fn ioctl(fd: &OwnedFd, request: libc::Ioctl, arg: &mut libc::ifreq) -> io::Result<()> {
     // SAFETY: these requests read and write one ifreq.
     if unsafe { libc::ioctl(fd.as_raw_fd(), request, ptr::from_mut(arg)) } < 0 {
         return Err(io::Error::last_os_error());
@@ -52,7 +52,7 @@ pub fn ioctl(fd: &OwnedFd, request: libc::Ioctl, arg: &mut libc::ifreq) -> io::R
     Ok(())
 }
 
-pub fn option<T>(fd: &OwnedFd, name: i32, value: &T) -> io::Result<()> {
+pub(super) fn option<T>(fd: &OwnedFd, name: i32, value: &T) -> io::Result<()> {
     // SAFETY: the kernel reads size_of::<T>() bytes of `value`.
     let r = unsafe {
         libc::setsockopt(
@@ -69,7 +69,7 @@ pub fn option<T>(fd: &OwnedFd, name: i32, value: &T) -> io::Result<()> {
     Ok(())
 }
 
-pub fn bind(fd: &OwnedFd, index: i32) -> io::Result<()> {
+pub(super) fn bind(fd: &OwnedFd, index: i32) -> io::Result<()> {
     // SAFETY: all zero is a valid sockaddr_ll.
     let mut a: libc::sockaddr_ll = unsafe { zeroed() };
     a.sll_family = libc::AF_PACKET as u16;
@@ -89,7 +89,7 @@ pub fn bind(fd: &OwnedFd, index: i32) -> io::Result<()> {
     Ok(())
 }
 
-pub fn promiscuous(fd: &OwnedFd, index: i32) -> io::Result<()> {
+pub(super) fn promiscuous(fd: &OwnedFd, index: i32) -> io::Result<()> {
     let m = libc::packet_mreq {
         mr_ifindex: index,
         mr_type: libc::PACKET_MR_PROMISC as u16,

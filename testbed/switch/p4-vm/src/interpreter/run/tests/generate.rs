@@ -8,11 +8,11 @@ use p4_ir::{BinOp, Expr, FieldRef, UnOp, WrapOp};
 use p4_ir::{Constant, Header, Primitive, Program, RegisterArray};
 
 /// Words 0 to 7 hold fields, 8 to 11 two headers, each after its validity bit.
-pub const FIELDS: u32 = 8;
-pub const WORDS: usize = 12;
-pub const ARGS: u32 = 3;
+pub(super) const FIELDS: u32 = 8;
+pub(super) const WORDS: usize = 12;
+pub(super) const ARGS: u32 = 3;
 
-pub fn header(valid: u32) -> Header {
+pub(super) fn header(valid: u32) -> Header {
     Header {
         name: String::new(),
         type_name: String::new(),
@@ -27,7 +27,7 @@ pub fn header(valid: u32) -> Header {
     }
 }
 
-pub fn program() -> Program {
+pub(super) fn program() -> Program {
     let register = |width| RegisterArray {
         name: String::new(),
         size: 4,
@@ -41,7 +41,7 @@ pub fn program() -> Program {
     }
 }
 
-pub fn field() -> impl Strategy<Value = FieldRef> {
+pub(super) fn field() -> impl Strategy<Value = FieldRef> {
     (0..WORDS as u32, 1u32..=64, 0u32..64).prop_map(|(slot, width, shift)| {
         let width = if slot >= FIELDS && slot % 2 == 0 {
             1
@@ -59,7 +59,7 @@ pub fn field() -> impl Strategy<Value = FieldRef> {
     })
 }
 
-pub fn expr() -> impl Strategy<Value = Expr> {
+pub(super) fn expr() -> impl Strategy<Value = Expr> {
     let leaf = prop_oneof![
         field().prop_map(Expr::Field),
         (0..70i64).prop_map(Expr::Const),
@@ -96,11 +96,11 @@ pub fn expr() -> impl Strategy<Value = Expr> {
     })
 }
 
-pub fn compiled(e: Expr, low_bits: Option<u32>) -> TypedExpr {
+pub(super) fn compiled(e: Expr, low_bits: Option<u32>) -> TypedExpr {
     TypedExpr::new(e, low_bits, &Program::default())
 }
 
-pub fn insn() -> impl Strategy<Value = Primitive> {
+pub(super) fn insn() -> impl Strategy<Value = Primitive> {
     prop_oneof![
         4 => (field(), any::<u64>()).prop_map(|(f, v)| Primitive::SetConst(Constant {
             slot: f.slot,
@@ -135,7 +135,7 @@ pub fn insn() -> impl Strategy<Value = Primitive> {
 }
 
 /// Two assignments to one field, of which a condition takes one.
-pub fn diamond() -> impl Strategy<Value = Vec<Primitive>> {
+pub(super) fn diamond() -> impl Strategy<Value = Vec<Primitive>> {
     let source = || prop_oneof![any::<u64>().prop_map(Err), field().prop_map(Ok)];
     (field(), expr(), source(), source()).prop_map(|(dst, condition, yes, no)| {
         let assign = |s| match s {
@@ -159,7 +159,7 @@ pub fn diamond() -> impl Strategy<Value = Vec<Primitive>> {
 }
 
 /// Jumps lead forward, as many instructions as they said.
-pub fn list() -> impl Strategy<Value = Vec<Primitive>> {
+pub(super) fn list() -> impl Strategy<Value = Vec<Primitive>> {
     let part = prop_oneof![
         6 => insn().prop_map(|i| vec![i]),
         1 => diamond(),
@@ -176,7 +176,7 @@ pub fn list() -> impl Strategy<Value = Vec<Primitive>> {
     })
 }
 
-pub fn vector() -> impl Strategy<Value = Vec<u64>> {
+pub(super) fn vector() -> impl Strategy<Value = Vec<u64>> {
     prop::collection::vec(prop_oneof![any::<u64>(), 0..5u64], WORDS).prop_map(|mut words| {
         words[8] &= 1;
         words[10] &= 1;
@@ -184,6 +184,6 @@ pub fn vector() -> impl Strategy<Value = Vec<u64>> {
     })
 }
 
-pub fn arguments() -> impl Strategy<Value = Vec<u64>> {
+pub(super) fn arguments() -> impl Strategy<Value = Vec<u64>> {
     prop::collection::vec(any::<u64>(), ARGS as usize)
 }

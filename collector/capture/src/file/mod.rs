@@ -25,7 +25,7 @@ const PAGE_ROWS: usize = 8192;
 const GROUP_ROWS: usize = 1 << 20;
 
 /// Writes the files of table `R`.
-pub struct TableWriter<R> {
+pub(crate) struct TableWriter<R> {
     dir: PathBuf,
     columns: Vec<Column<R>>,
     schema: SchemaDescriptor,
@@ -46,7 +46,7 @@ struct Open {
 }
 
 impl<R: Stored> TableWriter<R> {
-    pub fn new(dir: &Path, zstd_level: i32) -> Result<Self, CaptureError> {
+    pub(crate) fn new(dir: &Path, zstd_level: i32) -> Result<Self, CaptureError> {
         Self::prepare(dir, zstd_level).map_err(CaptureError::parquet(dir))
     }
 
@@ -77,11 +77,11 @@ impl<R: Stored> TableWriter<R> {
     }
 
     /// Rows in the open file.
-    pub fn open_rows(&self) -> usize {
+    pub(crate) fn open_rows(&self) -> usize {
         self.open.as_ref().map_or(0, |o| o.rows)
     }
 
-    pub fn write(&mut self, rows: &[R]) -> Result<(), CaptureError> {
+    pub(crate) fn write(&mut self, rows: &[R]) -> Result<(), CaptureError> {
         if self.open.is_none() {
             self.open = Some(self.start()?);
         }
@@ -149,7 +149,7 @@ impl<R: Stored> TableWriter<R> {
     }
 
     /// Completes the open file and gives it its name.
-    pub fn close(&mut self) -> Result<(), CaptureError> {
+    pub(crate) fn close(&mut self) -> Result<(), CaptureError> {
         if self.page_rows + self.group_rows > 0 {
             self.end_group()?;
         }

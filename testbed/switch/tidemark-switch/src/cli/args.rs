@@ -14,13 +14,13 @@ use traffic_manager::PortConfig;
 /// interfaces and serves P4Runtime.
 #[derive(Debug, Parser)]
 #[command(version, name = "tidemark-switch")]
-pub struct Cli {
+pub(crate) struct Cli {
     #[command(subcommand)]
     pub command: Command,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Run the switch until interrupted.
     Run(RunArgs),
     /// Ports of a running switch.
@@ -44,7 +44,7 @@ pub enum Command {
 }
 
 #[derive(Debug, Args)]
-pub struct RunArgs {
+pub(crate) struct RunArgs {
     /// p4c's BMv2 JSON. Without it the switch waits for one over P4Runtime.
     #[arg(long, env = "TIDEMARK_SWITCH_PROGRAM")]
     pub program: Option<PathBuf>,
@@ -147,7 +147,7 @@ fn port_number(s: &str) -> Result<u32, String> {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum PortCommand {
+pub(crate) enum PortCommand {
     /// Change rate, delay or queue depth: what is not given stays.
     Set {
         port: u32,
@@ -167,14 +167,14 @@ pub enum PortCommand {
 }
 
 #[derive(Debug, Args)]
-pub struct ClientArgs {
+pub(crate) struct ClientArgs {
     /// gRPC address of the switch.
     #[arg(long, default_value = "127.0.0.1:9559", env = "TIDEMARK_SWITCH_GRPC")]
     pub grpc: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Setting {
+pub(crate) enum Setting {
     Rate(u64),
     Delay(u64),
     Queue(u32),
@@ -204,7 +204,7 @@ impl FromStr for Setting {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PortSpec {
+pub(crate) struct PortSpec {
     pub number: u32,
     pub interface: String,
     pub netns: Option<String>,

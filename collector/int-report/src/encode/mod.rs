@@ -12,6 +12,7 @@ use crate::report::{Inner, InnerKind, Report};
 
 /// Why a set of reports cannot be put into one datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "the message of each variant says what it is")]
 pub enum EncodeError {
     #[error("no report to encode")]
     Empty,

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The program `tidemark-switch`.
+
+pub(crate) mod args;
+
+use crate::{client, offline, program, run, stf};
+use anyhow::{Context, Result};
+use args::{Cli, Command};
+use clap::Parser;
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+/// Runs what the command line says; errors go to stderr.
+pub fn main() -> ExitCode {
+    let filter: Targets = std::env::var("TIDEMARK_LOG")
+        .ok()
+        .and_then(|directives| directives.parse().ok())
+        .unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO));
+    let log = tracing_subscriber::fmt::layer()
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal());
+    tracing_subscriber::registry().with(log).with(filter).init();
+    match dispatch(Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("tidemark-switch: {e:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(cli: Cli) -> Result<()> {
+    match cli.command {
+        Command::Run(args) => run::run(args),
+        Command::Pcap(args) => offline::run(&args),
+        Command::Port(command) => client::run(command),
+        Command::Stf { program, test } => {
+            let text = std::fs::read_to_string(&test)
+                .with_context(|| format!("test {}: cannot read", test.display()))?;
+            stf::run(program::read(&program)?, &text)
+                .with_context(|| format!("test {}", test.display()))
+        }
+        Command::Check { program } => {
+            let p = program::read(&program)?;
+            println!(
+                "{}: {} headers, {} parser states, {} tables, {} actions, {} registers, {} counters",
+                p.source,
+                p.headers.len(),
+                p.parse_states.len(),
+                p.tables.len(),
+                p.actions.len(),
+                p.registers.len(),
+                p.counters.len()
+            );
+            Ok(())
+        }
+    }
+}
