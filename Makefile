@@ -41,6 +41,10 @@ sweep: build venv require-root tracefs ## Many scenarios at several limits: trut
 trial: build venv require-root tracefs ## The buffer of each rule in turn on nine traffics, ranked (about an hour; TRIAL_FLAGS="--only reno4")
 	@$(VENV_PYTHON) -m tidemark_lab trial $(TRIAL_FLAGS)
 
+.PHONY: truth
+truth: ## Estimates beside the truth of every simulated run, and how often their ranges hold it (TRUTH_FLAGS=--wrong)
+	@cargo run $(CARGO_FLAGS) -q -p tidemark-estimators --example truth_table -- $(TRUTH_FLAGS)
+
 REPRODUCE_DATA ?= ../shared/data/ifip21
 .PHONY: reproduce
 reproduce: venv ## Figures of Updating the Theory of Buffer Sizing from its authors' tables (REPRODUCE_DATA=DIR)

@@ -10,7 +10,7 @@ use tidemark_estimators::calibration::Observation;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Flow {
     pub run: String,
-    /// `probed`, `passive` or `sampled`.
+    /// As the truth table calls it.
     pub view: String,
     /// Part of the run: `all`, `first` or `last`.
     pub part: String,

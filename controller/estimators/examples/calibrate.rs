@@ -16,7 +16,8 @@ use calibration::report::results;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use tidemark_golden::{Run as Recorded, shared_runs};
-use truth::{LINK, Run, View, kind_of, seen};
+use truth::table::{MODES, Mode, begins_late};
+use truth::{LINK, Run, kind_of, seen};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("calibration")
@@ -50,8 +51,12 @@ fn extract() -> Vec<Flow> {
         .flat_map(|f| shared_runs(f).unwrap())
     {
         let recorded = Recorded::read(&path).unwrap();
-        for (name, view) in [("probed", View::PROBED), ("passive", View::PASSIVE)] {
-            let run = seen(&recorded, view);
+        // Of captures that begin late anyway the same would be seen twice.
+        let modes = MODES.iter().filter(|m| {
+            m.view.lose_one_in == 0 && (m.view.from_s == 0.0 || !begins_late(&recorded))
+        });
+        for Mode { name, view } in modes {
+            let run = seen(&recorded, *view);
             let (begin, end) = run.estimator.span(LINK).unwrap();
             let from = run.from_ns.max(begin);
             let middle = from + (end - from) / 2;

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Truth and estimate of every run in `../shared/data/ns3` (of the golden set
-//! where that is not), as a Markdown table:
-//! `cargo run --release -p tidemark-estimators --example truth_table`. With
-//! `TIDEMARK_RUNS=DIR` the runs in that directory; `-- --wrong` lists the flows
-//! that are classed wrong, `-- --sampled` adds a passive view of one packet in 8,
-//! `-- --spans` has the worst of all spans of 20 s instead, `-- --advice` what is
-//! advised, and predicted for the limits (packets) that follow.
+//! Truth and estimate of every run in `../shared/data` (of the golden set where
+//! that is not), as Markdown tables: `make truth`, or
+//! `cargo run --release -p tidemark-estimators --example truth_table`. Each run
+//! is seen with the senders' windows and without, from its start and late, and
+//! with lost reports; the second table tells how often each range holds the truth.
+//!
+//! With `TIDEMARK_RUNS=DIR` the runs in that directory; `-- --run NAME` one of
+//! them; `-- --wrong` lists the flows that are classed wrong. `-- --definitions`
+//! compares with the definitions on the whole trace instead, `-- --sampled` adds
+//! a passive view of one packet in 8 to that, `-- --spans` has the worst of all
+//! spans of 20 s, `-- --advice` what is advised, and predicted for the limits
+//! (packets) that follow.
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
 
 #[path = "../tests/truth/mod.rs"]
@@ -13,6 +18,7 @@ mod truth;
 
 use tidemark_estimators::LinkEstimate;
 use truth::reference::{mean, reference};
+use truth::table::{Coverage, HEADING, MODES, rows};
 use truth::{Run, View, judge, runs, seen};
 
 fn asked(what: &str) -> bool {
@@ -95,7 +101,45 @@ fn advice(name: &str, view: View, e: &LinkEstimate) {
     }
 }
 
+/// Runs asked for by name, or all.
+fn wanted() -> impl Iterator<Item = tidemark_golden::Run> {
+    let mut arguments = std::env::args().skip_while(|a| a != "--run").skip(1);
+    let name = arguments.next();
+    runs().filter(move |r| name.as_ref().is_none_or(|n| *n == r.name))
+}
+
+/// Every run in every way, then what the ranges hold.
+fn verdicts() {
+    let mut coverage = Coverage::default();
+    let (mut failed, mut all) = (0, 0);
+    println!("{HEADING}");
+    for recorded in wanted() {
+        for row in rows(&recorded, &MODES, &mut coverage) {
+            println!("{}", row.markdown());
+            if asked("--wrong") {
+                for w in &row.judged.wrong {
+                    eprintln!("{} {}: {w}", row.run, row.mode);
+                }
+            }
+            failed += usize::from(!row.failures.is_empty());
+            all += 1;
+        }
+    }
+    println!("\n{} of {all} rows are as asked.\n", all - failed);
+    println!("{}", coverage.markdown());
+    println!(
+        "Each cell: truth / estimate (90 % range). Ranges: how many windows of 10 s held the truth."
+    );
+}
+
 fn main() {
+    if !["--definitions", "--spans", "--advice", "--sampled"]
+        .into_iter()
+        .any(asked)
+    {
+        verdicts();
+        return;
+    }
     let mut views = vec![View::PROBED, View::PASSIVE];
     if asked("--sampled") {
         views.push(View {
@@ -114,7 +158,7 @@ fn main() {
     }
     let columns = if asked("--spans") { 8 } else { 11 };
     println!("{}|", "|---".repeat(columns));
-    for recorded in runs() {
+    for recorded in wanted() {
         let name = &recorded.name;
         for view in &views {
             let r = seen(&recorded, *view);

@@ -3,7 +3,7 @@
 
 use crate::in_flight::moments;
 use crate::rtt::BaseRtt;
-use crate::stats::{mean, quantile_sorted};
+use crate::stats::{mean, mean_error, quantile_sorted};
 use crate::window::FlowWindow;
 
 /// A window seen longer ago than this no longer stands for the present.
@@ -19,12 +19,14 @@ pub(crate) struct Fairness {
     pub high: f64,
     pub jain: f64,
     pub window_p01_pkts: f64,
+    /// Relative error of `delta` by the part of the time that was seen (90 %).
+    pub error: f64,
     pub samples: u64,
 }
 
 /// Windows of one flow over the window of observation, one for every interval
-/// (the last seen stands until the next sample), segments. For a probed flow
-/// min(cwnd, receiver's window), for another the packets in flight.
+/// (the last seen stands until the next sample): packets in flight (UTB §3.3), of
+/// a probed flow as its sender counts them, no more than its windows allow.
 pub(crate) fn windows(
     flow: &FlowWindow<'_>,
     from_ns: u64,
@@ -45,14 +47,13 @@ fn probed_windows(flow: &FlowWindow<'_>, from_ns: u64, to_ns: u64, interval_ns: 
         let p = r.probe.as_ref()?;
         let receiver = f64::from(p.snd_wnd_last_bytes) / mss;
         let window = f64::from(p.cwnd_last.max(1));
-        Some((
-            r.start_ns,
-            if receiver > 0.0 {
-                window.min(receiver)
-            } else {
-                window
-            },
-        ))
+        let allowed = if receiver > 0.0 {
+            window.min(receiver)
+        } else {
+            window
+        };
+        let in_flight = f64::from(p.inflight_last_bytes) / mss;
+        Some((r.start_ns, in_flight.clamp(1.0, allowed.max(1.0))))
     });
     let mut out = Vec::new();
     let mut held: Option<(u64, f64)> = None;
@@ -102,11 +103,7 @@ pub(crate) fn fairness(per_flow: &[Vec<f64>], bdp_pkts: f64, n: f64) -> Option<F
     if !(share.is_finite() && share > 0.0) {
         return None;
     }
-    let mut all: Vec<f64> = per_flow.iter().flatten().copied().collect();
-    all.sort_unstable_by(f64::total_cmp);
-    let p01 = quantile_sorted(&all, 0.01)?;
-    let p99 = quantile_sorted(&all, 0.99)?;
-    let (low, high) = (share / p01.max(1.0), p99 / share);
+    let (p01, low, high) = ends(per_flow.iter().flatten(), share)?;
     let means: Vec<f64> = per_flow.iter().filter_map(|w| mean(w)).collect();
     let sum: f64 = means.iter().sum();
     let squares: f64 = means.iter().map(|m| m * m).sum();
@@ -120,8 +117,36 @@ pub(crate) fn fairness(per_flow: &[Vec<f64>], bdp_pkts: f64, n: f64) -> Option<F
             1.0
         },
         window_p01_pkts: p01,
-        samples: all.len() as u64,
+        error: error_in_parts(per_flow, share),
+        samples: per_flow.iter().map(|w| w.len() as u64).sum(),
     })
+}
+
+/// 1st percentile of the windows, Δ_low and Δ_high.
+fn ends<'a>(windows: impl Iterator<Item = &'a f64>, share: f64) -> Option<(f64, f64, f64)> {
+    let mut all: Vec<f64> = windows.copied().collect();
+    all.sort_unstable_by(f64::total_cmp);
+    let p01 = quantile_sorted(&all, 0.01)?;
+    let p99 = quantile_sorted(&all, 0.99)?;
+    Some((p01, share / p01.max(1.0), p99 / share))
+}
+
+/// Parts of the time that are compared.
+const PARTS: usize = 3;
+
+/// Relative error of Δ, from how much it differs between parts of the time.
+fn error_in_parts(per_flow: &[Vec<f64>], share: f64) -> f64 {
+    let part = |i: usize| {
+        let of = |w: &'_ Vec<f64>| (i * w.len() / PARTS)..((i + 1) * w.len() / PARTS);
+        let windows = per_flow
+            .iter()
+            .flat_map(|w| w.get(of(w)).unwrap_or_default());
+        let (_, low, high) = ends(windows, share)?;
+        Some(low.max(high).max(1.0))
+    };
+    let deltas: Vec<f64> = (0..PARTS).filter_map(part).collect();
+    let middle = mean(&deltas).unwrap_or(1.0);
+    (mean_error(&deltas) / middle).min(0.9)
 }
 
 #[cfg(test)]
@@ -132,6 +157,7 @@ mod tests {
     fn equal_windows_are_fair() {
         let f = fairness(&[vec![10.0; 50], vec![10.0; 50]], 20.0, 2.0).unwrap();
         assert_eq!((f.delta, f.low, f.high, f.jain), (1.0, 1.0, 1.0, 1.0));
+        assert_eq!(f.error, 0.0);
     }
 
     #[test]
@@ -139,6 +165,10 @@ mod tests {
         let f = fairness(&[vec![2.0; 100], vec![30.0; 100]], 20.0, 2.0).unwrap();
         assert_eq!((f.low, f.high, f.delta), (5.0, 3.0, 5.0));
         assert!((f.jain - 32.0f64.powi(2) / (2.0 * 904.0)).abs() < 1e-12);
+        // What differs from time to time is known less well.
+        let changing: Vec<f64> = (0..100).map(|i| 10.0 + f64::from(i / 20)).collect();
+        let f = fairness(&[changing], 20.0, 2.0).unwrap();
+        assert!(f.error > 0.05 && f.error < 0.3, "{f:?}");
         assert_eq!(fairness(&[], 20.0, 2.0), None);
         assert_eq!(fairness(&[vec![1.0]], 0.0, 2.0), None);
     }

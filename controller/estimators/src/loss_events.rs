@@ -1,48 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Loss events: drops closer than Tₑ belong together (BSCL §III-C); and what
-//! single flows lose at once.
+//! Loss events: drops and CE marks closer than Tₑ belong together (BSCL §III-C);
+//! and what single flows lose at once.
 
+use crate::signals::Signal;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// One loss event.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LossEvent {
-    pub drops: u64,
+    /// Times of the first and the last signal.
+    pub from_ns: u64,
+    pub to_ns: u64,
+    /// Packets dropped or marked.
+    pub packets: u64,
     /// Flows of the given set that lost in it.
     pub flows: u64,
 }
 
-/// Groups drops (time, flow), ordered by time; `of` are the flows counted.
-pub(crate) fn loss_events(
-    drops: &[(u64, u64)],
-    gap_ns: u64,
-    of: &FxHashSet<u64>,
-) -> Vec<LossEvent> {
-    let mut events = Vec::new();
+/// Groups signals, ordered by time; `of` are the flows counted.
+pub(crate) fn loss_events(signals: &[Signal], gap_ns: u64, of: &FxHashSet<u64>) -> Vec<LossEvent> {
+    let mut events: Vec<LossEvent> = Vec::new();
     let mut lost: FxHashSet<u64> = FxHashSet::default();
-    let (mut count, mut last) = (0u64, None::<u64>);
-    for &(time, flow) in drops {
-        if last.is_some_and(|l| time.saturating_sub(l) >= gap_ns) {
-            events.push(LossEvent {
-                drops: count,
-                flows: lost.len() as u64,
-            });
-            count = 0;
-            lost.clear();
+    for s in signals {
+        let event = match events.last_mut() {
+            Some(e) if s.time_ns.saturating_sub(e.to_ns) < gap_ns => e,
+            _ => {
+                lost.clear();
+                events.push(LossEvent {
+                    from_ns: s.time_ns,
+                    to_ns: s.time_ns,
+                    packets: 0,
+                    flows: 0,
+                });
+                let Some(new) = events.last_mut() else { break };
+                new
+            }
+        };
+        event.to_ns = s.time_ns;
+        event.packets += s.packets;
+        if of.contains(&s.flow) && lost.insert(s.flow) {
+            event.flows += 1;
         }
-        count += 1;
-        last = Some(time);
-        if of.contains(&flow) {
-            lost.insert(flow);
-        }
-    }
-    if count > 0 {
-        events.push(LossEvent {
-            drops: count,
-            flows: lost.len() as u64,
-        });
     }
     events
+}
+
+/// Events of longer than this many round trips, on average, have merged: senders
+/// reduce several times in one of them.
+const MERGED_RTTS: f64 = 8.0;
+
+/// Whether losses follow one another so closely that events cannot be told apart:
+/// drops per event then say nothing of a single one (BSCL's L).
+pub(crate) fn merged(events: &[LossEvent], rtt_ns: u64) -> bool {
+    let length: u64 = events.iter().map(|e| e.to_ns - e.from_ns).sum();
+    length as f64 > MERGED_RTTS * rtt_ns as f64 * events.len() as f64
 }
 
 /// Fewer drops at once are bursts, whatever the window.
@@ -96,11 +107,16 @@ mod tests {
     #[test]
     fn a_gap_of_the_rtt_parts_events() {
         let of: FxHashSet<u64> = [1, 2].into_iter().collect();
-        let drops = [(0, 1), (5, 1), (14, 2), (24, 3), (40, 3)];
-        let events = loss_events(&drops, 10, &of);
+        let signals = [(0, 1), (5, 1), (14, 2), (24, 3), (40, 3)].map(|(time_ns, flow)| Signal {
+            time_ns,
+            flow,
+            packets: 1 + flow / 3,
+        });
+        let events = loss_events(&signals, 10, &of);
         // 14 → 24 is exactly the RTT: not closer.
-        let got: Vec<(u64, u64)> = events.iter().map(|e| (e.drops, e.flows)).collect();
-        assert_eq!(got, [(3, 2), (1, 0), (1, 0)]);
+        let got: Vec<(u64, u64)> = events.iter().map(|e| (e.packets, e.flows)).collect();
+        assert_eq!(got, [(3, 2), (2, 0), (2, 0)]);
         assert!(loss_events(&[], 10, &of).is_empty());
+        assert!(!merged(&events, 10) && merged(&events[..1], 1) && !merged(&[], 1));
     }
 }

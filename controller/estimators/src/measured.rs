@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! From an estimate to what the advisor is given.
 
-use crate::types::{CongestionControl, Estimate, FlowClass, FlowEstimate, LinkEstimate};
+use crate::types::{CongestionControl, Estimate, Evidence, FlowClass, FlowEstimate, LinkEstimate};
 use tidemark_rules::bscl::DEFAULT_ALPHA;
 use tidemark_rules::{Observed, Range, Synchrony, Traffic};
 
@@ -42,12 +42,12 @@ impl LinkEstimate {
             limit_bytes: self.limit_bytes.map(|b| b as f64),
             n_b: e.n_b.into(),
             n_active: self.flows.len() as f64,
-            alpha: if e.mean_loss_burst.is_some() {
+            alpha: if e.alpha.evidence != Evidence::Assumed {
                 drawn_alpha(e.alpha, self.loss_events)
             } else {
                 e.alpha.into()
             },
-            alpha_measured: e.mean_loss_burst.is_some(),
+            alpha_measured: e.alpha.evidence != Evidence::Assumed,
             q_observed: e.q.map(Into::into),
             delta: e.delta.map(Into::into),
             window_p01_pkts: e.window_p01_pkts,
@@ -141,25 +141,80 @@ impl ModelBased {
 /// BBR flows that carry this part of the bytes are all that matter.
 const ALL_MODEL_BASED: f64 = 0.98;
 
-/// The congestion control of all LBP flows when they agree; where they differ
-/// or none was recognised, unknown (which the rules take for Reno).
+/// Flows of one congestion control that carry this part of the bytes of all that
+/// were recognised rule the link: a few others, or misrecognised, change little.
+const MOST: f64 = 0.8;
+
+/// The congestion control of most LBP flows by bytes; where they differ or none
+/// was recognised, unknown (which the rules take for Reno).
 fn common(lbp: &[&FlowEstimate], model_based_share: f64) -> CongestionControl {
     if model_based_share >= ALL_MODEL_BASED {
         return CongestionControl::Bbr;
     }
-    let mut known = lbp
-        .iter()
-        .map(|f| f.congestion_control)
-        .filter(|&cc| cc != CongestionControl::Unknown);
-    match known.next() {
-        // Those that were not recognised carry a part of the bytes.
-        None | Some(CongestionControl::Bbr) => CongestionControl::Unknown,
-        Some(first) if known.all(|cc| cc == first) => first,
-        Some(_) => CongestionControl::Unknown,
-    }
+    let bytes_of = |cc: CongestionControl| -> f64 {
+        let of = lbp.iter().filter(|f| f.congestion_control == cc);
+        of.map(|f| f.rate_bps * f.active_fraction).sum()
+    };
+    // BBR that does not carry nearly all is judged by its share, not as a loss law.
+    let known = [
+        CongestionControl::Reno,
+        CongestionControl::Cubic,
+        CongestionControl::Scalable,
+    ]
+    .map(|cc| (cc, bytes_of(cc)));
+    let all = bytes_of(CongestionControl::Bbr) + known.iter().map(|k| k.1).sum::<f64>();
+    known
+        .into_iter()
+        .find(|&(_, bytes)| bytes > 0.0 && bytes >= MOST * all)
+        .map_or(CongestionControl::Unknown, |(cc, _)| cc)
 }
 
 fn mean_beta(lbp: &[&FlowEstimate]) -> Option<f64> {
     let betas: Vec<f64> = lbp.iter().filter_map(|f| f.beta).collect();
     crate::stats::mean(&betas).map(|b| b.clamp(0.1, 0.95))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flow(congestion_control: CongestionControl, rate_bps: f64) -> FlowEstimate {
+        FlowEstimate {
+            flow: 1,
+            key: None,
+            class: FlowClass::Lbp,
+            confidence: 1.0,
+            p_lbp: 1.0,
+            why: String::new(),
+            evidence: Evidence::Probed,
+            rate_bps,
+            packets: 100,
+            drops: 0,
+            active_fraction: 1.0,
+            cwnd: None,
+            srtt_ms: None,
+            base_rtt_ms: None,
+            congestion_control,
+            beta: None,
+            reductions_local: 0,
+            reductions_remote: 0,
+        }
+    }
+
+    #[test]
+    fn one_odd_flow_in_a_hundred_does_not_hide_the_others() {
+        use CongestionControl::{Bbr, Cubic, Reno, Scalable, Unknown};
+        let common = |parts: &[(CongestionControl, f64)]| {
+            let flows: Vec<FlowEstimate> = parts.iter().map(|&(cc, r)| flow(cc, r)).collect();
+            let lbp: Vec<&FlowEstimate> = flows.iter().collect();
+            super::common(&lbp, ModelBased::of(&lbp).share)
+        };
+        assert_eq!(common(&[(Cubic, 99.0), (Scalable, 1.0)]), Cubic);
+        // Flows that were not recognised speak neither for nor against.
+        assert_eq!(common(&[(Reno, 10.0), (Unknown, 80.0)]), Reno);
+        assert_eq!(common(&[(Reno, 50.0), (Cubic, 50.0)]), Unknown);
+        assert_eq!(common(&[(Bbr, 99.0), (Reno, 1.0)]), Bbr);
+        assert_eq!(common(&[(Bbr, 60.0), (Reno, 40.0)]), Unknown);
+        assert_eq!(common(&[]), Unknown);
+    }
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Base RTTs of flows, Tₑ and T̄ (BSCL eq. 12).
 
-use crate::stats::{mean, quantile};
+use crate::repairs::repairs;
+use crate::stats::{Z90, quantile};
 use crate::types::{Estimate, Evidence};
 use crate::window::FlowWindow;
 use tidemark_proto::telemetry::FlowInterval;
-use tidemark_rules::bdp::effective_rtt_s;
 
 /// A flow's base RTT with its relative error.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,6 +13,9 @@ pub(crate) struct BaseRtt {
     pub seconds: f64,
     pub error: f64,
     pub evidence: Evidence,
+    /// Nothing of it was seen: it is what the flow's rate needs for a window like
+    /// that of the others.
+    pub guessed: bool,
 }
 
 /// The part of a flow's intervals whose base RTT may be too small. Each is a
@@ -50,6 +53,7 @@ pub(crate) fn base_rtt(flow: &FlowWindow<'_>) -> Option<BaseRtt> {
             seconds: handshake.map_or(seconds, |h| h.min(seconds)),
             error,
             evidence: Evidence::Probed,
+            guessed: false,
         });
     }
     if let Some(seconds) = handshake {
@@ -57,16 +61,18 @@ pub(crate) fn base_rtt(flow: &FlowWindow<'_>) -> Option<BaseRtt> {
             seconds,
             error: 0.1,
             evidence: Evidence::Passive,
+            guessed: false,
         });
     }
     // Of a part of the packets neither can be told.
     if flow.sampling <= 1.0
-        && let Some((seconds, error)) = slow_start(flow).or_else(|| retransmission(flow))
+        && let Some((seconds, error)) = slow_start(flow).or_else(|| repairs(flow))
     {
         return Some(BaseRtt {
             seconds,
             error,
             evidence: Evidence::Passive,
+            guessed: false,
         });
     }
     // Includes queueing: an upper bound.
@@ -75,6 +81,7 @@ pub(crate) fn base_rtt(flow: &FlowWindow<'_>) -> Option<BaseRtt> {
         seconds: f64::from(srtt) / 1e6,
         error: 0.5,
         evidence: Evidence::Probed,
+        guessed: false,
     })
 }
 
@@ -115,82 +122,51 @@ fn slow_start(flow: &FlowWindow<'_>) -> Option<(f64, f64)> {
         .then_some((seconds, f64::max(0.15, length_s / seconds)))
 }
 
-/// A drop alone for this long is taken for the one that the next retransmission
-/// repairs, s.
-const ALONE_S: f64 = 1.5;
-/// Drops needed: a single one may have been repaired by a timeout.
-const LEAST_REPAIRS: usize = 2;
-
-/// Least time from a drop here to the next retransmission, without the queueing
-/// delays of the packet after the dropped one and of the retransmission.
-/// Seconds and relative error.
-fn retransmission(flow: &FlowWindow<'_>) -> Option<(f64, f64)> {
-    let mut least = f64::INFINITY;
-    let mut repairs = 0;
-    let mut last_drop = None::<u64>;
-    for &drop in &flow.drops_ns {
-        let alone = last_drop.is_none_or(|l| (drop - l.min(drop)) as f64 / 1e9 > ALONE_S);
-        last_drop = Some(drop);
-        if !alone {
-            continue;
-        }
-        let after = flow.history.partition_point(|r| r.start_ns < drop);
-        let later = flow.history.get(after..).unwrap_or_default();
-        let Some(next) = later.iter().find(|r| r.packets > 0) else {
-            continue;
-        };
-        let Some(again) = later.iter().find(|r| r.retransmitted_packets > 0) else {
-            continue;
-        };
-        let middle_ns = again.start_ns + again.duration_ns / 2;
-        let elapsed_s = middle_ns.saturating_sub(drop) as f64 / 1e9;
-        let seconds = elapsed_s - delay_s(next) - delay_s(again);
-        if seconds > again.duration_ns as f64 / 1e9 {
-            least = least.min(seconds);
-            repairs += 1;
-        }
-    }
-    (repairs >= LEAST_REPAIRS).then_some((least, 0.5))
-}
-
 /// Fewer base RTTs than this, of less than half of the flows, are too few to
 /// stand for all: Tₑ is ruled by the shortest.
 const LEAST_BASE_RTTS: usize = 5;
-/// Normal quantile of a two-sided 90 % interval.
-const Z90: f64 = 1.645;
-
-/// Whether the base RTTs of `known` flows out of `all` say enough of all.
-pub(crate) fn enough(known: usize, all: usize) -> bool {
-    known > 0 && (known >= LEAST_BASE_RTTS || 2 * known >= all)
+/// Whether base RTTs of `known` flows, which make up `weight` of `all`, say enough
+/// of all.
+fn enough(known: usize, weight: f64, all: f64) -> bool {
+    known > 0 && (known >= LEAST_BASE_RTTS || 2.0 * weight >= all)
 }
 
-/// Relative error of the mean of 1/T over `all` flows when it is that of a part
-/// of them.
-fn error_of_a_part(seconds: &[f64], all: usize) -> f64 {
-    let known = seconds.len() as f64;
-    let rates: Vec<f64> = seconds.iter().map(|t| 1.0 / t).collect();
-    let (Some(m), true) = (mean(&rates), seconds.len() < all) else {
-        return 0.0;
-    };
-    let square = rates.iter().map(|r| (r - m).powi(2)).sum::<f64>() / (known - 1.0).max(1.0);
-    Z90 * square.sqrt() / m * ((1.0 - known / all as f64) / known).sqrt()
+/// Relative error of the mean of 1/T over flows of weight `all` when it is that of
+/// a part of them.
+fn error_of_a_part(rtts: &[(BaseRtt, f64)], weight: f64, mean_rate: f64, all: f64) -> f64 {
+    let known = rtts.len() as f64;
+    let part = (1.0 - weight / all).max(0.0);
+    let square = rtts
+        .iter()
+        .map(|(r, w)| w * (1.0 / r.seconds - mean_rate).powi(2))
+        .sum::<f64>()
+        / weight;
+    let variance = square * known / (known - 1.0).max(1.0);
+    Z90 * variance.sqrt() / mean_rate * (part / known).sqrt()
 }
 
-/// Tₑ and T̄ in ms over the flows of which a base RTT is known, of `all` that
-/// count. `None` when those say too little of the others.
-pub(crate) fn t_e_and_mean_ms(rtts: &[BaseRtt], all: usize) -> Option<(Estimate, Estimate)> {
-    if !enough(rtts.len(), all) {
+/// Tₑ and T̄ in ms over the flows of which a base RTT is known, each by its weight:
+/// the part of the window in which it was active, as N_b counts it. `all` is the
+/// weight of the flows that count. `None` when those known say too little of the
+/// others.
+pub(crate) fn t_e_and_mean_ms(rtts: &[(BaseRtt, f64)], all: f64) -> Option<(Estimate, Estimate)> {
+    let known = rtts.iter().filter(|(r, _)| r.seconds > 0.0);
+    let (mut weight, mut rate, mut length, mut error) = (0.0, 0.0, 0.0, 0.0);
+    for (r, w) in known {
+        weight += w;
+        rate += w / r.seconds;
+        length += w * r.seconds;
+        error += w * r.error;
+    }
+    if weight <= 0.0 || !enough(rtts.len(), weight, all) {
         return None;
     }
-    let seconds: Vec<f64> = rtts.iter().map(|r| r.seconds).collect();
-    let t_e = effective_rtt_s(&seconds).ok()?;
-    let t_mean = mean(&seconds)?;
-    let errors: Vec<f64> = rtts.iter().map(|r| r.error).collect();
-    let error = mean(&errors)?;
-    let part = error_of_a_part(&seconds, all);
+    let (rate, t_mean, error) = (rate / weight, length / weight, error / weight);
+    let t_e = 1.0 / rate;
+    let part = error_of_a_part(rtts, weight, rate, all.max(weight));
     let evidence = match (
-        rtts.iter().any(|r| r.evidence == Evidence::Probed),
-        rtts.iter().any(|r| r.evidence == Evidence::Passive),
+        rtts.iter().any(|r| r.0.evidence == Evidence::Probed),
+        rtts.iter().any(|r| r.0.evidence == Evidence::Passive),
     ) {
         (true, true) => Evidence::Mixed,
         (true, false) => Evidence::Probed,
@@ -214,20 +190,29 @@ mod tests {
 
     #[test]
     fn harmonic_and_arithmetic() {
-        let rtts = [0.01, 0.02, 0.03, 0.04].map(|seconds| BaseRtt {
-            seconds,
-            error: 0.05,
-            evidence: Evidence::Probed,
+        let rtts = [0.01, 0.02, 0.03, 0.04].map(|seconds| {
+            let rtt = BaseRtt {
+                seconds,
+                error: 0.05,
+                evidence: Evidence::Probed,
+                guessed: false,
+            };
+            (rtt, 1.0)
         });
-        let (t_e, t_mean) = t_e_and_mean_ms(&rtts, 4).unwrap();
+        let (t_e, t_mean) = t_e_and_mean_ms(&rtts, 4.0).unwrap();
         assert!((t_e.value - 19.2).abs() < 1e-9);
         assert!((t_mean.value - 25.0).abs() < 1e-9);
         assert!((t_e.low - 18.24).abs() < 1e-9 && (t_e.high - 20.16).abs() < 1e-9);
-        assert!(t_e_and_mean_ms(&[], 0).is_none());
+        assert!(t_e_and_mean_ms(&[], 0.0).is_none());
         // Of half of the flows: as good a value, a wider range. Of a few of many: none.
-        let (of_part, _) = t_e_and_mean_ms(&rtts, 8).unwrap();
+        let (of_part, _) = t_e_and_mean_ms(&rtts, 8.0).unwrap();
         assert_eq!(of_part.value, t_e.value);
         assert!(of_part.low < 0.8 * t_e.low && of_part.high > 1.2 * t_e.high);
-        assert!(t_e_and_mean_ms(&rtts, 9).is_none());
+        assert!(t_e_and_mean_ms(&rtts, 9.0).is_none());
+        // One that was there for a tenth of the time counts a tenth.
+        let seldom = [(rtts[0].0, 0.1), (rtts[3].0, 0.9)];
+        let (t_e, t_mean) = t_e_and_mean_ms(&seldom, 1.0).unwrap();
+        assert!((t_e.value - 1e3 / (0.1 / 0.01 + 0.9 / 0.04)).abs() < 1e-9);
+        assert!((t_mean.value - 37.0).abs() < 1e-9);
     }
 }

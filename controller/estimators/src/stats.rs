@@ -23,14 +23,47 @@ pub(crate) fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Half width of the 90 % confidence interval of the mean; 0 below two values.
+/// Normal quantile of a two-sided 90 % range.
+pub(crate) const Z90: f64 = 1.645;
+
+/// Student's t of a two-sided 90 % range, for up to 10 degrees of freedom.
+const T90: [f64; 10] = [
+    6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812,
+];
+
+/// The same for any number: beyond the table its expansion about the normal
+/// quantile, right to three digits.
+fn t90(degrees: usize) -> f64 {
+    let tabled = degrees.checked_sub(1).and_then(|i| T90.get(i));
+    tabled.copied().unwrap_or_else(|| {
+        let n = degrees.max(1) as f64;
+        let first = (Z90.powi(3) + Z90) / 4.0;
+        let second = (5.0 * Z90.powi(5) + 16.0 * Z90.powi(3) + 3.0 * Z90) / 96.0;
+        Z90 + first / n + second / (n * n)
+    })
+}
+
+/// Half width of the 90 % range of the mean (Student); that of one value is the
+/// value itself times that of two, as if another had been as far off as it is large.
 pub(crate) fn mean_error(values: &[f64]) -> f64 {
-    let Some(m) = mean(values).filter(|_| values.len() > 1) else {
-        return 0.0;
-    };
+    let Some(m) = mean(values) else { return 0.0 };
     let n = values.len() as f64;
+    if values.len() < 2 {
+        return t90(1) * m.abs() / std::f64::consts::SQRT_2;
+    }
     let variance = values.iter().map(|v| (v - m).powi(2)).sum::<f64>() / (n - 1.0);
-    1.645 * (variance / n).sqrt()
+    t90(values.len() - 1) * (variance / n).sqrt()
+}
+
+/// 90 % range of a share of which `of` out of `all` were counted (Wilson).
+pub(crate) fn share_range(of: f64, all: f64) -> (f64, f64) {
+    if all <= 0.0 {
+        return (0.0, 1.0);
+    }
+    let (p, z2) = (of / all, Z90 * Z90);
+    let middle = (p + z2 / (2.0 * all)) / (1.0 + z2 / all);
+    let half = Z90 * (p * (1.0 - p) / all + z2 / (4.0 * all * all)).sqrt() / (1.0 + z2 / all);
+    ((middle - half).max(0.0), (middle + half).min(1.0))
 }
 
 #[cfg(test)]
@@ -46,7 +79,12 @@ mod tests {
         assert_eq!(quantile(&[], 0.5), None);
         assert_eq!(mean(&v), Some(3.0));
         assert_eq!(mean(&[]), None);
-        assert_eq!(mean_error(&[1.0]), 0.0);
-        assert!((mean_error(&v) - 1.645 * (2.5f64 / 5.0).sqrt()).abs() < 1e-12);
+        // Of five values Student's t with four degrees of freedom.
+        assert!((mean_error(&v) - 2.132 * (2.5f64 / 5.0).sqrt()).abs() < 1e-12);
+        assert!((t90(11) - 1.796).abs() < 2e-3 && (t90(30) - 1.697).abs() < 1e-3);
+        assert!(mean_error(&[3.0]) > 3.0 && mean_error(&[]) == 0.0);
+        let (low, high) = share_range(9.0, 10.0);
+        assert!(low < 0.7 && (0.95..1.0).contains(&high), "{low} {high}");
+        assert_eq!(share_range(0.0, 0.0), (0.0, 1.0));
     }
 }

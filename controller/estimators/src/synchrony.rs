@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! D(t) and s (UTB §4): how reductions of different flows coincide.
 
+use crate::signals::Signal;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
+use tidemark_proto::telemetry::LinkInterval;
 
 /// D and s over the RTTs that had a loss.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -12,24 +14,66 @@ pub(crate) struct Synchronised {
     pub d_error: f64,
     pub d_max: f64,
     pub s_mean: f64,
+    pub s_error: f64,
     pub s_max: f64,
     /// Fraction of these RTTs in which Theorem 5's condition holds.
     pub condition_fraction: f64,
 }
 
-/// Distinct flows of `of` with a drop, for every RTT (from `from_ns` on) that
-/// had one. Drops are (time, flow).
+/// Numbers the round trips of a window: RTT(t) = Tₑ + Q(t)/C (UTB §3.3), with the
+/// queueing delay of each interval.
+#[derive(Clone, Debug)]
+pub(crate) struct RoundTrips {
+    /// Start of each interval with the round trips before it, ascending.
+    starts: Vec<(u64, f64)>,
+    /// Round trips per ns in the last one.
+    rate: f64,
+}
+
+impl RoundTrips {
+    pub fn of(intervals: &[&LinkInterval], t_e_ns: u64) -> Self {
+        let mut all = Self {
+            starts: Vec::with_capacity(intervals.len()),
+            rate: 0.0,
+        };
+        let (mut sum, mut delay_ns) = (0.0, 0.0);
+        for r in intervals {
+            if r.packets > 0 {
+                delay_ns = r.delay_sum_ns as f64 / f64::from(r.packets);
+            }
+            all.starts.push((r.start_ns, sum));
+            all.rate = 1.0 / (t_e_ns as f64 + delay_ns).max(1.0);
+            sum += r.duration_ns as f64 * all.rate;
+        }
+        all
+    }
+
+    /// Number of the round trip at a time.
+    pub fn number(&self, time_ns: u64) -> u64 {
+        let next = self.starts.partition_point(|s| s.0 <= time_ns);
+        let Some(&(start, before)) = next.checked_sub(1).and_then(|i| self.starts.get(i)) else {
+            return 0;
+        };
+        let elapsed = (time_ns - start) as f64;
+        let rate = match self.starts.get(next) {
+            Some(&(end, after)) => (after - before) / (end - start).max(1) as f64,
+            None => self.rate,
+        };
+        (before + elapsed * rate) as u64
+    }
+}
+
+/// Distinct flows of `of` with a drop or CE mark, for every round trip that had one.
 pub(crate) fn distinct_per_rtt(
-    drops: &[(u64, u64)],
-    from_ns: u64,
-    rtt_ns: u64,
+    signals: &[Signal],
+    rounds: &RoundTrips,
     of: &FxHashSet<u64>,
 ) -> Vec<f64> {
     let mut per: BTreeMap<u64, FxHashSet<u64>> = BTreeMap::new();
-    for &(time, flow) in drops.iter().filter(|d| of.contains(&d.1)) {
-        per.entry(time.saturating_sub(from_ns) / rtt_ns.max(1))
+    for s in signals.iter().filter(|s| of.contains(&s.flow)) {
+        per.entry(rounds.number(s.time_ns))
             .or_default()
-            .insert(flow);
+            .insert(s.flow);
     }
     per.values().map(|flows| flows.len() as f64).collect()
 }
@@ -45,6 +89,7 @@ pub(crate) fn synchronised(d: &[f64], compensated: f64, root: f64) -> Option<Syn
         d_error: crate::stats::mean_error(d),
         d_max: d.iter().copied().fold(0.0, f64::max),
         s_mean: crate::stats::mean(&s)?,
+        s_error: crate::stats::mean_error(&s),
         s_max: s.iter().copied().fold(0.0, f64::max),
         condition_fraction: holds as f64 / d.len() as f64,
     })
@@ -57,12 +102,41 @@ mod tests {
     #[test]
     fn distinct_flows_in_every_rtt_with_a_loss() {
         let of: FxHashSet<u64> = [1, 2, 3].into_iter().collect();
-        let drops = [(100, 1), (101, 1), (105, 2), (112, 9), (131, 3)];
-        let d = distinct_per_rtt(&drops, 100, 10, &of);
+        let signals =
+            [(100, 1), (101, 1), (105, 2), (112, 9), (131, 3)].map(|(time_ns, flow)| Signal {
+                time_ns,
+                flow,
+                packets: 1,
+            });
+        let interval = |start_ns, packets, delay_sum_ns| LinkInterval {
+            start_ns,
+            duration_ns: 20,
+            packets,
+            delay_sum_ns,
+            ..LinkInterval::default()
+        };
+        let quiet = [interval(100, 0, 0), interval(120, 0, 0)];
+        let rounds = RoundTrips::of(&[&quiet[0], &quiet[1]], 10);
+        let d = distinct_per_rtt(&signals, &rounds, &of);
         assert_eq!(d, [2.0, 1.0]); // flow 9 is not counted
         let s = synchronised(&d, 0.5, 1.0).unwrap();
         assert_eq!((s.d_mean, s.d_max, s.s_mean, s.s_max), (1.5, 2.0, 1.0, 1.5));
         assert_eq!(s.condition_fraction, 0.5);
         assert_eq!(synchronised(&[], 0.5, 1.0), None);
+    }
+
+    #[test]
+    fn a_queue_lengthens_the_round_trips() {
+        let interval = |start_ns, delay_ns: u64| LinkInterval {
+            start_ns,
+            duration_ns: 30,
+            packets: 2,
+            delay_sum_ns: 2 * delay_ns,
+            ..LinkInterval::default()
+        };
+        let (empty, full) = (interval(0, 0), interval(30, 5));
+        let rounds = RoundTrips::of(&[&empty, &full], 10);
+        let numbers = [0, 9, 10, 29, 30, 44, 46, 61, 76].map(|t| rounds.number(t));
+        assert_eq!(numbers, [0, 0, 1, 2, 3, 3, 4, 5, 6]);
     }
 }

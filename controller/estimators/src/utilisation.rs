@@ -11,7 +11,8 @@ use tidemark_proto::telemetry::{Histogram, LinkInterval};
 const RTTS_PER_WINDOW: f64 = 10.0;
 
 /// Sums over the window. With sampling every packet that left stands for
-/// 2^shift; drops are always reported.
+/// 2^shift; drops are always reported. Reports that were lost are known by number
+/// and told of packets like the others: each that came stands for them too.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Totals {
     pub packets: u64,
@@ -24,11 +25,15 @@ pub(crate) struct Totals {
     pub met_empty: u64,
     pub reports_lost: u64,
     pub sampled: bool,
+    /// Packets that every reported one stands for because reports were lost.
+    pub per_report: f64,
 }
 
 pub(crate) fn totals(window: &LinkWindow<'_>) -> Totals {
     let mut t = Totals::default();
+    let mut reports = 0;
     for r in &window.intervals {
+        reports += u64::from(r.packets) + u64::from(r.drops);
         let scale = scale(r);
         let (arrivals, drops) = (u64::from(r.arrivals), u64::from(r.drops));
         t.packets += u64::from(r.packets) * scale;
@@ -44,7 +49,29 @@ pub(crate) fn totals(window: &LinkWindow<'_>) -> Totals {
         t.reports_lost += u64::from(r.reports_lost);
         t.sampled |= r.sampling_shift > 0;
     }
+    t.per_report = 1.0;
+    if t.reports_lost > 0 && reports > 0 {
+        t.make_up_for_lost(1.0 + t.reports_lost as f64 / reports as f64);
+    }
     t
+}
+
+impl Totals {
+    fn make_up_for_lost(&mut self, per_report: f64) {
+        self.per_report = per_report;
+        for count in [
+            &mut self.packets,
+            &mut self.wire_bytes,
+            &mut self.ip_bytes,
+            &mut self.arrivals,
+            &mut self.arrival_ip_bytes,
+            &mut self.drops,
+            &mut self.ce_marked,
+            &mut self.met_empty,
+        ] {
+            *count = (*count as f64 * per_report).round() as u64;
+        }
+    }
 }
 
 fn scale(r: &LinkInterval) -> u64 {
@@ -65,14 +92,24 @@ pub(crate) fn utilisation(window: &LinkWindow<'_>, t: &Totals, rtt_s: Option<f64
     };
     // Counts of a part of the packets vary more than the utilisation does.
     let parts = rtt_s.filter(|_| !t.sampled).map_or_else(Vec::new, |rtt| {
-        per_window(window, c, (RTTS_PER_WINDOW * rtt * 1e9) as u64)
+        per_window(
+            window,
+            c / t.per_report,
+            (RTTS_PER_WINDOW * rtt * 1e9) as u64,
+        )
     });
     Utilisation {
-        mean: Some(t.wire_bytes as f64 / (c * window.seconds())),
+        mean: Some(used(t.wire_bytes as f64 / (c * window.seconds()), t)),
         non_empty,
         p01: quantile(&parts, 0.01),
         windows: parts.len() as u64,
     }
+}
+
+/// What is made up for lost reports does not exceed what the link can carry.
+fn used(utilisation: f64, t: &Totals) -> f64 {
+    let reported = utilisation / t.per_report;
+    utilisation.min(reported.max(1.0))
 }
 
 /// However long the window and short the RTT, no more parts than this.

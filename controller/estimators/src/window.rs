@@ -2,6 +2,7 @@
 //! The records of one link within one window, put in order.
 
 use crate::config::EstimatorConfig;
+use crate::signals::Signal;
 use crate::store::Store;
 use crate::types::{LinkId, LinkInfo};
 use tidemark_proto::telemetry::{Drop, FlowEvent, FlowInfo, FlowInterval, LinkInterval};
@@ -50,6 +51,8 @@ pub(crate) struct FlowWindow<'a> {
     pub window_at: usize,
     /// Times of its drops here, history included.
     pub drops_ns: Vec<u64>,
+    /// Times of its drops and CE marks here, history included.
+    pub signals_ns: Vec<u64>,
     pub events: Vec<&'a FlowEvent>,
     /// Packets that every reported one stands for (drops: one).
     pub sampling: f64,
@@ -91,6 +94,8 @@ pub(crate) struct LinkWindow<'a> {
     pub flows: Vec<FlowWindow<'a>>,
     /// Drops within the window.
     pub drops: Vec<&'a Drop>,
+    /// CE marks within the window, by flow record.
+    pub marks: Vec<Signal>,
     /// Packets that every reported one stands for, mean over the intervals.
     pub sampling: f64,
     /// The capacity is not configured but measured while packets waited.
@@ -103,7 +108,9 @@ const BUSY_INTERVALS: usize = 20;
 /// Rate at which the link drains while its queue is never empty, bits/s on the
 /// wire: its capacity. `None` where that was seen too rarely.
 fn drain_rate_bps(intervals: &[&LinkInterval]) -> Option<u64> {
-    let never_empty = |r: &LinkInterval| r.met_empty == 0 && r.arrivals > r.drops && r.packets > 0;
+    let never_empty = |r: &LinkInterval| {
+        r.met_empty == 0 && r.arrivals > r.drops && r.packets > 0 && r.reports_lost == 0
+    };
     let (mut bytes, mut ns, mut count) = (0.0, 0.0, 0);
     for w in intervals.windows(3) {
         // The neighbours show that packets waited at either end.
@@ -137,6 +144,7 @@ impl<'a> LinkWindow<'a> {
             intervals: Vec::new(),
             flows: Vec::new(),
             drops: Vec::new(),
+            marks: Vec::new(),
             sampling: 1.0,
             capacity_measured: false,
         };
@@ -186,6 +194,15 @@ impl<'a> LinkWindow<'a> {
             if window_at == history.len() {
                 continue; // nothing of it in this window
             }
+            let signals_ns: Vec<u64> = history
+                .iter()
+                .filter_map(|r| Signal::of_marks(r))
+                .map(|s| s.time_ns)
+                .collect();
+            let within = history.get(window_at..).unwrap_or_default();
+            window
+                .marks
+                .extend(within.iter().filter_map(|r| Signal::of_marks(r)));
             window.flows.push(FlowWindow {
                 id: flow_id,
                 info: store.info.get(&flow_id),
@@ -193,6 +210,7 @@ impl<'a> LinkWindow<'a> {
                 history,
                 window_at,
                 drops_ns: Vec::new(),
+                signals_ns,
                 sampling: window.sampling,
                 events: store.events.get(&flow_id).map_or_else(Vec::new, |e| {
                     e.iter()
@@ -213,7 +231,20 @@ impl<'a> LinkWindow<'a> {
                 flow.drops_ns.push(drop.time_ns);
             }
         }
+        for flow in window.flows.iter_mut().filter(|f| !f.drops_ns.is_empty()) {
+            flow.signals_ns.extend_from_slice(&flow.drops_ns);
+            flow.signals_ns.sort_unstable();
+        }
+        window.marks.sort_unstable_by_key(|s| (s.time_ns, s.flow));
         window
+    }
+
+    /// Drops and CE marks within the window, in order.
+    pub fn signals(&self) -> Vec<Signal> {
+        let drops = self.drops.iter().map(|d| Signal::of_drop(d));
+        let mut all: Vec<Signal> = drops.chain(self.marks.iter().copied()).collect();
+        all.sort_by_key(|s| s.time_ns);
+        all
     }
 
     /// Seconds covered.

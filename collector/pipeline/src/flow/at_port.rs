@@ -256,7 +256,7 @@ impl FlowAtPort {
             if s.passed() {
                 // The kernel measures on the oldest segment newly acknowledged.
                 if oldest.is_none() && s.seq == before {
-                    oldest = Some(s.delay_ns());
+                    oldest = Some(s.ingress_ns());
                 }
                 let egress_ns = s.egress_ns();
                 let egress_ns = result.map_or(egress_ns, |r| r.egress_ns.max(egress_ns));
@@ -265,8 +265,10 @@ impl FlowAtPort {
             self.segments.pop_front();
         }
         self.first_waiting = self.first_waiting.max(self.segments.first());
-        if let Some(delay_ns) = oldest {
-            let delay = delay_ns as f64;
+        if let (Some(came_ns), Some(acked)) = (oldest, result) {
+            // The newest of them brought the acknowledgement about: what passed
+            // until it left is the queueing delay, and the receiver's wait for it.
+            let delay = acked.egress_ns.saturating_sub(came_ns) as f64;
             if self.delays == 0 {
                 self.smoothed_delay_ns = delay;
             } else {

@@ -100,3 +100,22 @@ fn base_rtt_is_srtt_less_the_smoothed_delay() {
     p.disturbed();
     assert_eq!(p.base_rtt_us(srtt as u32), 0);
 }
+
+/// The receiver acknowledges every second segment: the first waits for it.
+#[test]
+fn a_delayed_acknowledgement_does_not_lengthen_the_base_rtt() {
+    let mut p = FlowAtPort::new(0, 1);
+    p.syn(1_000_000);
+    let (mut srtt, gap, delay) = (21_000.0, 4_000_000, 1_000_000);
+    for i in (0..200u64).step_by(2) {
+        let came = 1_000_000_000 + i * gap;
+        for (n, came) in [(i, came), (i + 1, came + gap)] {
+            let s = Segment::new(n * 10, n * 10 + 10, came, n).left(came + delay);
+            p.remember(s, 0);
+        }
+        p.acked(i * 10, i * 10 + 20);
+        srtt += ((20_000_000 + gap + delay) as f64 / 1000.0 - srtt) / 8.0;
+    }
+    let base = p.base_rtt_us(srtt as u32);
+    assert!(base.abs_diff(20_000) <= 1, "{base}");
+}

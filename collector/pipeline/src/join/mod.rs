@@ -165,6 +165,8 @@ impl Joiner {
             };
             let clock = &mut joined.clock;
             row.retransmitted = packet::join(flow, clock, join_slot, candidate, wait_ns);
+        } else if joins {
+            row.retransmitted = packet::came_before(flow, packet, port);
         }
     }
 

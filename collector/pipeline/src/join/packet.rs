@@ -3,6 +3,7 @@
 
 use super::clock::NodeClock;
 use super::queue::JoinSlot;
+use crate::accounting::Packet;
 use crate::flow::{Arrival, Flow, FlowTable, SampleState, Segment, Waiting};
 use crate::rows::{Join, PostcardRow};
 
@@ -95,6 +96,19 @@ pub(super) fn join(
     };
     join_slow(flow, clock, slot, candidate, placement);
     arrival == Arrival::Again
+}
+
+/// Whether a data packet is a retransmission, where nothing is joined: no source
+/// of samples is configured.
+#[inline(never)]
+pub(super) fn came_before(flow: &mut Flow, packet: &Packet<'_>, port: u32) -> bool {
+    let seq = flow.unwrap(packet.inner.tcp_seq);
+    let end = seq + u64::from(packet.inner.payload_bytes);
+    let index = flow.port_index(packet.node, port);
+    let Some(port) = flow.ports.get_mut(index) else {
+        return false;
+    };
+    port.arrival(seq, end, packet.times.ingress_ns) == Arrival::Again
 }
 
 /// A packet that is reported after its sample, reordered, or retransmitted.

@@ -120,6 +120,47 @@ fn samples_may_come_before_or_long_after_the_reports() {
 }
 
 #[test]
+fn retransmissions_are_noted_with_and_without_a_source_of_samples() {
+    for join in [true, false] {
+        let mut lab = Lab::new(Config { join, ..config() });
+        // Segment 1 is dropped and comes again; 3 overtakes 2; 5 was lost before
+        // it came here, so what comes later is the first of it.
+        let sent = [
+            (0, false),
+            (1, true),
+            (3, false),
+            (2, false),
+            (4, false),
+            (6, false),
+            (1, false),
+            (5, false),
+            (6, false),
+        ];
+        for (i, &(segment, dropped)) in (1u64..).zip(&sent) {
+            // The report of 2 is late, the packet is not.
+            let at = if segment == 2 { 2 * MS + 1 } else { i * MS };
+            lab.send(1, at, segment * MSS, dropped);
+        }
+        let p = lab.finish();
+        let rows = &p.sink().postcards;
+        let again: Vec<u32> = rows
+            .iter()
+            .filter(|r| r.retransmitted)
+            .map(|r| r.tcp_seq / MSS)
+            .collect();
+        assert_eq!(again, [1, 6], "join {join}");
+        let counted: u32 = p
+            .sink()
+            .updates
+            .iter()
+            .flat_map(|u| &u.flow_intervals)
+            .map(|f| f.retransmitted_packets)
+            .sum();
+        assert_eq!(counted, 2, "join {join}");
+    }
+}
+
+#[test]
 fn a_retransmission_is_joined_by_time_and_reordering_by_sequence() {
     let mut lab = Lab::new(config());
     rounds(&mut lab, 1, 0, 4);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Loss bursts: L̄, α and q̂.
 
+use super::activity::Activity;
 use crate::loss_events::LossEvent;
 use crate::stats::{mean, mean_error, quantile};
 use crate::types::{Estimate, Evidence};
@@ -14,7 +15,7 @@ pub(super) struct Bursts {
 }
 
 pub(super) fn bursts(events: &[LossEvent]) -> Option<Bursts> {
-    let sizes: Vec<f64> = events.iter().map(|e| e.drops as f64).collect();
+    let sizes: Vec<f64> = events.iter().map(|e| e.packets as f64).collect();
     let m = mean(&sizes)?;
     let error = mean_error(&sizes);
     let n = sizes.len() as u64;
@@ -44,13 +45,19 @@ pub(super) fn alpha(burst: Option<&Bursts>, n_b: Estimate) -> Estimate {
     }
 }
 
-pub(super) fn q(events: &[LossEvent], n_b: f64, evidence: Evidence) -> Option<Estimate> {
+/// q̂: mean part of the LBP flows active then that lost in a loss event.
+pub(super) fn q(
+    events: &[LossEvent],
+    n_b: f64,
+    active: &Activity,
+    evidence: Evidence,
+) -> Option<Estimate> {
     if n_b < 0.5 {
         return None;
     }
     let fractions: Vec<f64> = events
         .iter()
-        .map(|e| (e.flows as f64 / n_b).min(1.0))
+        .map(|e| (e.flows as f64 / active.during(e.from_ns, e.to_ns).max(1.0)).min(1.0))
         .collect();
     let m = mean(&fractions)?;
     let error = mean_error(&fractions);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The link's estimates from its classified flows.
 
+use super::activity::Activity;
 use super::bursts::{alpha, bursts, q};
 use super::flows::Flow;
 use super::load::load;
@@ -8,10 +9,10 @@ use super::n_b::{evidence, n_b};
 use crate::config::EstimatorConfig;
 use crate::fairness::{Fairness, fairness, windows};
 use crate::load::{LoadFacts, regime, saturable};
-use crate::loss_events::{loss_events, overshoot_drops};
+use crate::loss_events::{loss_events, merged, overshoot_drops};
 use crate::rtt::{BaseRtt, t_e_and_mean_ms};
-use crate::stats::{mean, quantile};
-use crate::synchrony::{Synchronised, distinct_per_rtt, synchronised};
+use crate::stats::{mean, quantile, share_range};
+use crate::synchrony::{RoundTrips, Synchronised, distinct_per_rtt, synchronised};
 use crate::types::{CongestionControl, Estimate, Estimates, Evidence, FlowClass};
 use crate::utilisation::Totals;
 use crate::window::LinkWindow;
@@ -21,6 +22,8 @@ pub(super) struct Parts {
     pub estimates: Estimates,
     pub segment_queue_bytes: f64,
     pub loss_events: u64,
+    /// They follow one another so closely that they cannot be told apart.
+    pub events_merged: bool,
     pub overshoot_drops: u64,
 }
 
@@ -37,8 +40,11 @@ pub(super) fn estimates(
     let lbp_ids: FxHashSet<u64> = lbp.iter().map(|f| f.estimate.flow).collect();
     let evidence = evidence(&lbp, flows);
     let n_b = n_b(flows, evidence);
-    let base: Vec<BaseRtt> = lbp.iter().filter_map(|f| f.base_rtt).collect();
-    let rtts = t_e_and_mean_ms(&base, lbp.len());
+    let base: Vec<(BaseRtt, f64)> = lbp
+        .iter()
+        .filter_map(|f| Some((f.base_rtt?, f.weight())))
+        .collect();
+    let rtts = t_e_and_mean_ms(&base, lbp.iter().map(|f| f.weight()).sum());
     let t_e_s = rtts.map(|(t_e, _)| t_e.value / 1e3);
     let drops: Vec<(u64, u64)> = window
         .drops
@@ -46,7 +52,10 @@ pub(super) fn estimates(
         .map(|d| (d.time_ns, d.flow_id))
         .collect();
     let gap_ns = t_e_s.map_or(config.default_rtt_ms * 1e6, |s| s * 1e9) as u64;
-    let events = loss_events(&drops, gap_ns, &lbp_ids);
+    let signals = window.signals();
+    let events = loss_events(&signals, gap_ns, &lbp_ids);
+    let delay_ns = mean_delay_ns(window);
+    let events_merged = merged(&events, gap_ns + delay_ns);
     let burst = bursts(&events);
     let ip_bytes = f64::from(segment_ip_bytes(&lbp, flows));
     let wire_segment = ip_bytes + f64::from(window.info.wire_overhead_bytes);
@@ -62,18 +71,27 @@ pub(super) fn estimates(
                 window.from_ns,
                 window.to_ns,
                 window.interval_ns(),
-                f.base_rtt,
+                f.base_rtt.filter(|b| !b.guessed),
             )
         })
         .collect();
     let fair = bdp_pkts
         .filter(|_| n_b.value >= 1.0)
         .and_then(|bdp| fairness(&per_flow, bdp, n_b.value));
-    let sync = fair.and_then(|f| {
+    let delta = fair.map(|f| delta(&f, n_b, rtts.map(|r| r.0), evidence));
+    let sync = delta.and_then(|delta| {
         let bdp = bdp_pkts?;
-        let d = distinct_per_rtt(&drops, window.from_ns, gap_ns, &lbp_ids);
+        let rounds = RoundTrips::of(&window.intervals, gap_ns);
+        let d = distinct_per_rtt(&signals, &rounds, &lbp_ids);
         let n = n_b.value;
-        synchronised(&d, n * n / (f.delta * bdp), n.sqrt())
+        let compensated = |delta: f64| n * n / (delta * bdp);
+        let sync = synchronised(&d, compensated(delta.value), n.sqrt())?;
+        // The fairer the windows, the more reductions the queue makes up for.
+        let fairest = synchronised(&d, compensated(delta.low), n.sqrt())?;
+        Some(Synchronised {
+            s_error: sync.s_error.hypot(sync.s_mean - fairest.s_mean),
+            ..sync
+        })
     });
     let load = load(window, t, flows, evidence);
     let all_windows: Vec<f64> = per_flow.iter().flatten().copied().collect();
@@ -82,16 +100,14 @@ pub(super) fn estimates(
         n_b: n_b.value,
         rho: load.known.then_some(load.rho.value),
         rho_other: load.known.then_some(load.rho_other.value),
-        loss_rate: if t.arrivals > 0 {
-            t.drops as f64 / t.arrivals as f64
-        } else {
-            0.0
-        },
+        // A mark that a sender at its smallest window gets is as vain as a drop.
+        loss_rate: (t.drops + t.ce_marked) as f64 / t.arrivals.max(1) as f64,
         lbp_window_pkts: quantile(&all_windows, 0.5),
         evidence,
     });
     Parts {
         loss_events: events.len() as u64,
+        events_merged,
         overshoot_drops: overshoot_drops(&drops, &windows_at_once(window, &lbp, &per_flow)),
         segment_queue_bytes: if ip_bytes > 0.0 {
             ip_bytes + f64::from(window.info.queue_overhead_bytes)
@@ -100,11 +116,11 @@ pub(super) fn estimates(
         },
         estimates: Estimates {
             n_b,
-            alpha: alpha(burst.as_ref(), n_b),
+            alpha: alpha(burst.as_ref().filter(|_| !events_merged), n_b),
             mean_loss_burst: burst.as_ref().map(|b| b.mean),
             median_loss_burst: burst.as_ref().map(|b| b.median),
-            q: q(&events, n_b.value, evidence),
-            delta: fair.map(|f| delta(&f, n_b, evidence)),
+            q: q(&events, n_b.value, &Activity::of(window, &lbp), evidence),
+            delta,
             delta_low: fair.map(|f| f.low),
             delta_high: fair.map(|f| f.high),
             jain: fair.map(|f| f.jain),
@@ -118,10 +134,11 @@ pub(super) fn estimates(
                     s.rtts,
                 )
             }),
-            d_max: sync.map(|s| Estimate::exact(s.d_max, Evidence::Passive, s.rtts)),
+            // No more than all of them can come together.
+            d_max: sync
+                .map(|s| Estimate::new(s.d_max, s.d_max, n_b.high, Evidence::Passive, s.rtts)),
             s: sync.map(s_estimate),
-            condition_fraction: sync
-                .map(|s| Estimate::exact(s.condition_fraction, Evidence::Passive, s.rtts)),
+            condition_fraction: sync.map(condition_fraction),
             t_e_ms: rtts.map(|r| r.0),
             t_mean_ms: rtts.map(|r| r.1),
             c_e_share: load.c_e_share,
@@ -155,24 +172,47 @@ fn windows_at_once(
         .zip(per_flow)
         .filter(|(f, _)| f.estimate.congestion_control != CongestionControl::Bbr)
         .filter_map(|(f, w)| {
-            let base_ns = (f.base_rtt?.seconds * 1e9) as u64;
+            let base = f.base_rtt.filter(|b| !b.guessed)?;
+            let base_ns = (base.seconds * 1e9) as u64;
             Some((f.estimate.flow, (base_ns + delay_ns, mean(w)?)))
         })
         .collect()
 }
 
 fn s_estimate(s: Synchronised) -> Estimate {
-    Estimate::new(s.s_mean, s.s_mean, s.s_max, Evidence::Passive, s.rtts)
+    let low = (s.s_mean - s.s_error).max(0.0);
+    Estimate::new(s.s_mean, low, s.s_max, Evidence::Passive, s.rtts)
 }
 
-/// Δ; its interval is what the uncertainty of n does to BDP/n.
-fn delta(f: &Fairness, n_b: Estimate, evidence: Evidence) -> Estimate {
-    let at = |n: f64| {
-        let factor = n / n_b.value;
-        (f.low / factor).max(f.high * factor).max(1.0)
-    };
-    let (a, b) = (at(n_b.low.max(1.0)), at(n_b.high.max(1.0)));
-    Estimate::new(f.delta, a.min(b), a.max(b), evidence, f.samples)
+fn condition_fraction(s: Synchronised) -> Estimate {
+    let all = s.rtts as f64;
+    let (low, high) = share_range(s.condition_fraction * all, all);
+    Estimate::new(s.condition_fraction, low, high, Evidence::Passive, s.rtts)
+}
+
+/// Δ; its interval is what the uncertainty of n and of Tₑ does to BDP/n, and
+/// what the part of the time that was seen does to the windows' ends.
+fn delta(f: &Fairness, n_b: Estimate, t_e: Option<Estimate>, evidence: Evidence) -> Estimate {
+    // BDP/n over that of the values.
+    let at = |share: f64| (f.low * share).max(f.high / share).max(1.0);
+    let n = n_b.value / n_b.low.max(1.0).min(n_b.value);
+    let fewer = n_b.value / n_b.high.max(n_b.value);
+    let (shorter, longer) = t_e.map_or((1.0, 1.0), |t| (t.low / t.value, t.high / t.value));
+    // The extremes need not be at the ends: at some share between both sides are
+    // equal, and there it is least.
+    let ends = [at(fewer * shorter), at(n * longer)];
+    let balanced = (f.high / f.low).sqrt().clamp(fewer * shorter, n * longer);
+    let low = ends.into_iter().fold(at(balanced), f64::min) * (1.0 - f.error);
+    let high = ends.into_iter().fold(f.delta, f64::max) * (1.0 + f.error);
+    Estimate::new(f.delta, low.max(1.0), high, evidence, f.samples)
+}
+
+/// Mean queueing delay of the packets that left.
+fn mean_delay_ns(window: &LinkWindow<'_>) -> u64 {
+    let (sum, packets) = window.intervals.iter().fold((0u64, 0u64), |(s, n), r| {
+        (s.saturating_add(r.delay_sum_ns), n + u64::from(r.packets))
+    });
+    sum / packets.max(1)
 }
 
 /// IP length of a full segment of the LBP flows: the largest among packets of

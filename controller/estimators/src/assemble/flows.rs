@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Every flow of the window with its class and rates.
 
-use crate::classify::{Classified, LinkContext, classify};
+use super::classed::classed;
+use crate::classify::{Classified, LinkContext};
 use crate::config::EstimatorConfig;
-use crate::rtt::{BaseRtt, base_rtt};
+use crate::rtt::BaseRtt;
 use crate::types::{FlowEstimate, FlowKeyText};
 use crate::window::{FlowWindow, LinkWindow};
 use std::net::IpAddr;
@@ -20,27 +21,22 @@ pub(super) struct Flow<'a, 'w> {
     pub offered_bytes: f64,
 }
 
+impl Flow<'_, '_> {
+    /// Part of the window that it counts for.
+    pub fn weight(&self) -> f64 {
+        self.estimate.active_fraction.min(1.0)
+    }
+}
+
 pub(super) fn all<'a, 'w>(
     window: &'w LinkWindow<'a>,
     context: &LinkContext,
     config: &EstimatorConfig,
 ) -> Vec<Flow<'a, 'w>> {
-    active(window)
-        .map(|f| {
-            let base = base_rtt(f);
-            one(window, f, classify(f, base, context, config), base)
-        })
+    classed(window, context, config)
+        .into_iter()
+        .map(|c| one(window, c.flow, c.class, c.base_rtt))
         .collect()
-}
-
-/// The flows that sent or lost something in the window.
-pub(super) fn active<'a, 'w>(
-    window: &'w LinkWindow<'a>,
-) -> impl Iterator<Item = &'w FlowWindow<'a>> {
-    window
-        .flows
-        .iter()
-        .filter(|f| f.window().iter().any(|r| r.packets + r.drops > 0))
 }
 
 /// Its five-tuple as text, where the collector described it.
@@ -90,7 +86,7 @@ fn one<'a, 'w>(
             srtt_ms: probe
                 .filter(|p| p.srtt_last_us > 0)
                 .map(|p| f64::from(p.srtt_last_us) / 1e3),
-            base_rtt_ms: base_rtt.map(|b| b.seconds * 1e3),
+            base_rtt_ms: base_rtt.filter(|b| !b.guessed).map(|b| b.seconds * 1e3),
             congestion_control: c.recognised.cc,
             beta: c.recognised.beta,
             reductions_local: c.reductions.iter().filter(|r| r.counts && r.local).count() as u32,

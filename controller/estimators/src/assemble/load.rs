@@ -3,6 +3,7 @@
 //! could send (OI §3.2).
 
 use super::flows::Flow;
+use crate::stats::mean_error;
 use crate::types::{Estimate, Evidence, FlowClass};
 use crate::utilisation::Totals;
 use crate::window::LinkWindow;
@@ -54,24 +55,86 @@ pub(super) fn load(
             high += bytes;
         }
     }
-    let scale = sampling_scale(t, flows);
-    let share = |bytes: f64| (bytes * scale / full).min(1.0);
+    let scale = report_scale(t, flows);
+    let share = |bytes: f64| bytes * scale / full;
     let rho = offered / full;
-    let other = (rho - lbp_offered * scale / full).max(0.0);
+    let other = (rho - share(lbp_offered)).max(0.0);
+    let parts = Parts::of(window, flows, c, scale);
+    let around = |value: f64, less: f64, more: f64, most: f64, evidence| {
+        let (low, high) = ((value - less).max(0.0), (value + more).min(most));
+        Estimate::new(value, low, high, evidence, t.arrivals)
+    };
+    // Flows whose class is in doubt, and what the rest of the time would have shown.
+    let (lost, won) = (share(lbp - low), share(high - lbp));
+    let (e, o) = (parts.error(|p| p.lbp), parts.error(|p| p.offered - p.lbp));
+    let r = parts.error(|p| p.offered);
+    let c_e = share(lbp).min(1.0);
     Load {
         known: true,
-        rho: Estimate::exact(rho, Evidence::Passive, t.arrivals),
-        rho_other: Estimate::exact(other, evidence, t.arrivals),
-        c_e_share: Estimate::new(share(lbp), share(low), share(high), evidence, n),
+        rho: around(rho, r, r, f64::INFINITY, Evidence::Passive),
+        rho_other: around(other, won.hypot(o), lost.hypot(o), rho.max(other), evidence),
+        c_e_share: Estimate {
+            samples: n,
+            ..around(c_e, lost.hypot(e), won.hypot(e), 1.0, evidence)
+        },
         bounded_bytes_per_s,
     }
 }
 
-/// Flow records count reported packets only: what the link carried over what
+/// Parts of the time whose loads are compared (batch means): loads of neighbouring
+/// intervals depend on each other, the longer the parts the less.
+const PARTS: usize = 4;
+
+/// Load in one part of the time, over capacity.
+#[derive(Clone, Copy, Debug, Default)]
+struct Part {
+    offered: f64,
+    lbp: f64,
+}
+
+struct Parts([Part; PARTS]);
+
+impl Parts {
+    fn of(window: &LinkWindow<'_>, flows: &[Flow<'_, '_>], capacity: f64, scale: f64) -> Self {
+        let mut parts = [Part::default(); PARTS];
+        let span = window.to_ns.saturating_sub(window.from_ns).max(1);
+        let full = capacity * span as f64 / 1e9 / PARTS as f64;
+        let place = |time_ns: u64| {
+            let elapsed = u128::from(time_ns.saturating_sub(window.from_ns));
+            (elapsed * PARTS as u128 / u128::from(span)) as usize
+        };
+        let overhead = f64::from(window.info.wire_overhead_bytes);
+        for r in &window.intervals {
+            if let Some(part) = parts.get_mut(place(r.start_ns)) {
+                let passed = f64::from(r.arrivals - r.drops.min(r.arrivals));
+                let stands_for = f64::from(1u32 << r.sampling_shift.min(31));
+                let bytes = r.arrival_ip_bytes as f64 + (passed + f64::from(r.drops)) * overhead;
+                part.offered += bytes * stands_for / full;
+            }
+        }
+        let of_lbp = flows
+            .iter()
+            .filter(|f| f.estimate.class == FlowClass::Lbp)
+            .flat_map(|f| f.window.window());
+        for r in of_lbp {
+            if let Some(part) = parts.get_mut(place(r.start_ns)) {
+                part.lbp += r.wire_bytes as f64 * scale / full;
+            }
+        }
+        Self(parts)
+    }
+
+    /// 90 % error of the mean of something.
+    fn error(&self, of: impl Fn(&Part) -> f64) -> f64 {
+        mean_error(&self.0.iter().map(of).collect::<Vec<_>>())
+    }
+}
+
+/// Flow records count packets whose reports came: what the link carried over what
 /// they add up to.
-fn sampling_scale(t: &Totals, flows: &[Flow<'_, '_>]) -> f64 {
+fn report_scale(t: &Totals, flows: &[Flow<'_, '_>]) -> f64 {
     let sum: u64 = flows.iter().map(|f| f.wire_bytes).sum();
-    if t.sampled && sum > 0 {
+    if (t.sampled || t.reports_lost > 0) && sum > 0 {
         t.wire_bytes as f64 / sum as f64
     } else {
         1.0

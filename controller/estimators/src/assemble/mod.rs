@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Puts the parts of a link's estimate together.
 
+mod activity;
 mod bursts;
+mod classed;
 mod estimates;
 mod flows;
 mod load;
 mod n_b;
 
-use crate::classify::{Classified, LinkContext, classify};
+use crate::classify::{Classified, LinkContext};
 use crate::config::EstimatorConfig;
-use crate::rtt::base_rtt;
+use crate::reductions::rtt_ns;
+use crate::signals::marked_rounds;
 use crate::types::{ClassCounts, FlowClass, FlowKeyText, LinkEstimate};
 use crate::utilisation::{self, Totals};
 use crate::window::LinkWindow;
+use estimates::Parts;
 
 pub(crate) fn link(window: &LinkWindow<'_>, config: &EstimatorConfig) -> LinkEstimate {
     let t = utilisation::totals(window);
     let delay_ms = utilisation::delay_ms(window);
-    let context = context(window, &t);
+    let context = context(window, &t, config);
     let classed = flows::all(window, &context, config);
     let parts = estimates::estimates(window, &t, &classed, config);
     let rtt_s = parts.estimates.t_e_ms.map(|t| t.value / 1e3);
@@ -50,7 +54,7 @@ pub(crate) fn link(window: &LinkWindow<'_>, config: &EstimatorConfig) -> LinkEst
         loss_events: parts.loss_events,
         overshoot_drops: parts.overshoot_drops,
         classes: counts(flows.iter().map(|f| f.class)),
-        caveats: caveats(window, &t, &parts.estimates, context.utilisation),
+        caveats: caveats(window, &t, &parts, context.utilisation),
         estimates: parts.estimates,
         flows,
     }
@@ -61,25 +65,33 @@ pub(crate) fn classified(
     window: &LinkWindow<'_>,
     config: &EstimatorConfig,
 ) -> Vec<(Option<FlowKeyText>, Classified)> {
-    let context = context(window, &utilisation::totals(window));
-    flows::active(window)
-        .map(|f| {
-            let c = classify(f, base_rtt(f), &context, config);
-            (flows::key(f), c)
-        })
+    let context = context(window, &utilisation::totals(window), config);
+    classed::classed(window, &context, config)
+        .into_iter()
+        .map(|c| (flows::key(c.flow), c.class))
         .collect()
 }
 
-fn context(window: &LinkWindow<'_>, t: &Totals) -> LinkContext {
+fn context(window: &LinkWindow<'_>, t: &Totals, config: &EstimatorConfig) -> LinkContext {
+    let signals = t.drops + marked_rounds(&window.marks, |id| flow_rtt_ns(window, id, config));
     let overall = utilisation::utilisation(window, t, None);
     LinkContext {
         non_empty: overall.non_empty.unwrap_or(0.0),
         utilisation: overall.mean,
         capacity_bytes_per_s: window.capacity_bytes_per_s(),
-        loss_rate: loss_rate(t),
-        drops: t.drops,
+        drop_rate: loss_rate(t),
+        signals,
+        signal_rate: signals as f64 / t.arrivals.max(1) as f64,
         to_ns: window.to_ns,
     }
+}
+
+/// Round trip of a flow with CE marks, as its last record shows it.
+fn flow_rtt_ns(window: &LinkWindow<'_>, id: u64, config: &EstimatorConfig) -> u64 {
+    let flow = window.flows.binary_search_by_key(&id, |f| f.id).ok();
+    flow.and_then(|i| window.flows.get(i))
+        .and_then(|f| Some(rtt_ns(f, f.history.last()?, config)))
+        .unwrap_or((config.default_rtt_ms * 1e6) as u64)
 }
 
 fn loss_rate(t: &Totals) -> f64 {
@@ -119,12 +131,8 @@ fn drain_bps(window: &LinkWindow<'_>, t: &Totals) -> f64 {
 /// Utilisation that the ends of a window explain.
 const MOST_UTILISATION: f64 = 1.005;
 
-fn caveats(
-    window: &LinkWindow<'_>,
-    t: &Totals,
-    estimates: &crate::types::Estimates,
-    used: Option<f64>,
-) -> Vec<String> {
+fn caveats(window: &LinkWindow<'_>, t: &Totals, parts: &Parts, used: Option<f64>) -> Vec<String> {
+    let estimates = &parts.estimates;
     let mut all = Vec::new();
     if window.intervals.is_empty() {
         all.push("no interval record in this window".to_owned());
@@ -148,8 +156,16 @@ fn caveats(
     }
     if t.reports_lost > 0 {
         all.push(format!(
-            "{} reports were lost on the way to the collector: counts are that much too low",
+            "{} reports were lost on the way to the collector: utilisation, load and drops count \
+             them as packets like the others",
             t.reports_lost
+        ));
+    }
+    if t.ce_marked > 0 {
+        all.push(format!(
+            "{} packets were marked CE here: marks are loss signals like drops, for classes, loss \
+             events, alpha, q, D and s",
+            t.ce_marked
         ));
     }
     if t.sampled {
@@ -160,6 +176,13 @@ fn caveats(
              N_b counts flows with other limits too",
             window.sampling
         ));
+    }
+    if parts.events_merged {
+        all.push(
+            "losses follow one another so closely that loss events cannot be told apart: alpha is \
+             the literature's"
+                .to_owned(),
+        );
     }
     if let Some(t_e) = estimates.t_e_ms
         && window.seconds() * 1e3 < 50.0 * t_e.value

@@ -20,11 +20,27 @@ pub(super) fn evidence(lbp: &[&Flow<'_, '_>], flows: &[Flow<'_, '_>]) -> Evidenc
     }
 }
 
+/// Part of the error of an unprobed flow's class that it shares with the others.
+const INFERRED: f64 = 0.3;
+
+/// Part of the error of a flow's class that it shares with the others.
+fn common_part(f: &Flow<'_, '_>) -> f64 {
+    if f.estimate.evidence != Evidence::Passive {
+        0.0
+    } else if f.window.sampling > 1.0 || f.base_rtt.is_none_or(|b| b.guessed) {
+        1.0
+    } else {
+        INFERRED
+    }
+}
+
 /// N_b: the LBP flows, each counted by the part of the window it was active.
 /// The interval is that of the sum of independent flows that are LBP with
-/// probability `p_lbp` (90 %), and holds the count. Of unprobed flows of which a
-/// part of the packets was reported nothing but drops is known, which come to
-/// every flow whatever limits it: an error in one is an error in all.
+/// probability `p_lbp` (90 %), and holds the count. What is inferred of unprobed
+/// flows has a part that is common to them: an error in one is an error in others.
+/// Where a part of the packets was reported, or no base RTT is known, nothing but
+/// drops is seen, which come to every flow whatever limits it: an error in one is
+/// an error in all.
 pub(super) fn n_b(flows: &[Flow<'_, '_>], evidence: Evidence) -> Estimate {
     let (mut value, mut expected, mut variance, mut shared) = (0.0, 0.0, 0.0, 0.0);
     for f in flows {
@@ -34,11 +50,10 @@ pub(super) fn n_b(flows: &[Flow<'_, '_>], evidence: Evidence) -> Estimate {
         }
         let p = f.estimate.p_lbp;
         expected += weight * p;
-        if f.window.sampling > 1.0 && f.estimate.evidence == Evidence::Passive {
-            shared += weight * (p * (1.0 - p)).sqrt();
-        } else {
-            variance += weight * weight * p * (1.0 - p);
-        }
+        let square = p * (1.0 - p);
+        let part = common_part(f);
+        shared += part * weight * square.sqrt();
+        variance += (1.0 - part * part) * weight * weight * square;
     }
     let spread = 1.645 * (variance.sqrt() + shared);
     Estimate::new(

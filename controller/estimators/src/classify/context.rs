@@ -9,8 +9,12 @@ pub(crate) struct LinkContext {
     /// `None` without a capacity.
     pub utilisation: Option<f64>,
     pub capacity_bytes_per_s: Option<f64>,
-    pub loss_rate: f64,
-    pub drops: u64,
+    /// Drops over arrivals.
+    pub drop_rate: f64,
+    /// Drops, and round trips of flows with CE marks.
+    pub signals: u64,
+    /// The same over arrivals: what the window law goes by (BSCL eq. 2).
+    pub signal_rate: f64,
     /// End of the window, ns.
     pub to_ns: u64,
 }

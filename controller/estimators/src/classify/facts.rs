@@ -41,7 +41,8 @@ pub(super) struct Facts {
     /// base RTT, with sampled packets, or when too short.
     pub shape: Option<Shape>,
     pub spacing: Option<Spacing>,
-    /// Mean packets in flight in the window.
+    /// Mean packets in flight in the window; of an unprobed flow without a known
+    /// base RTT with the usual one.
     pub in_flight_pkts: Option<f64>,
     /// Mean rate on the wire in the window.
     pub bytes_per_s: f64,
@@ -86,7 +87,8 @@ pub(super) fn facts(
     if records > 0.0 && seconds > 0.0 {
         facts.bytes_per_s = bytes * flow.sampling / seconds;
         let per_s = packets * flow.sampling / seconds;
-        facts.in_flight_pkts = base.map(|_| per_s * (rtt_sum / records));
+        let known = base.is_some() || (flow.sampling <= 1.0 && !flow.probed());
+        facts.in_flight_pkts = known.then(|| per_s * (rtt_sum / records));
     }
     if !flow.probed()
         && let Some(s) = facts.shape

@@ -1,22 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether an unprobed flow reduces on loss.
+//! Whether a flow reduces on loss.
 
 use super::facts::Facts;
 use super::observation::packets;
-use crate::reductions::Reduction;
 use crate::window::FlowWindow;
-use tidemark_rules::bscl::SQRT_CONSTANT;
 
 /// Loss events of a flow needed to see whether it heeds them.
 const EVENTS_HEEDED: usize = 4;
+/// More than the law allows by this factor is beyond how well each is known.
+const BEYOND: f64 = 2.0;
 
-/// Whether an unprobed flow keeps more in flight than any that reduces on loss
-/// could after the losses it had here (BSCL eq. 2): BBR and its like.
-pub(super) fn defies_loss(flow: &FlowWindow<'_>, facts: &Facts, reductions: &[Reduction]) -> bool {
-    let (Some(shape), None) = (facts.shape, facts.initial_slow_start) else {
+/// Whether a flow keeps more in flight than any that reduces on loss could after
+/// the losses it had here, `events` of them: BBR and its like.
+pub(super) fn defies_loss(flow: &FlowWindow<'_>, facts: &Facts, events: usize) -> bool {
+    let (Some(shape), true) = (facts.shape, events >= EVENTS_HEEDED) else {
         return false;
     };
-    let events = reductions.iter().filter(|r| r.counts && r.local).count();
-    let allowed = SQRT_CONSTANT * (packets(flow) / events.max(1) as f64).sqrt();
-    events >= EVENTS_HEEDED && shape.mean > 2.0 * allowed
+    let packets = packets(flow);
+    let rtt_s = shape.mean * flow.life.span_s() / packets.max(1.0);
+    shape.mean > BEYOND * largest_window(packets / events as f64, rtt_s)
+}
+
+/// Largest mean window (segments) of the congestion controls that reduce on loss,
+/// with a loss event every `packets` packets: Reno that grows a segment per RTT
+/// (Mathis et al., CCR 1997), CUBIC (RFC 9438 §5.1, eq. 6), Scalable TCP (Kelly,
+/// CCR 2003: a = 0.01, b = 1/8).
+fn largest_window(packets: f64, rtt_s: f64) -> f64 {
+    let reno = 1.5f64.sqrt() * packets.sqrt();
+    let cubic = 1.054 * (packets * rtt_s).powf(0.75);
+    let scalable = 0.08 * packets;
+    reno.max(cubic).max(scalable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_aggressive_law_decides() {
+        // One in 100 at 20 ms is Reno's, at 700 ms CUBIC's, one in 10000 Scalable's.
+        assert!((largest_window(100.0, 0.02) - 12.25).abs() < 0.01);
+        assert!((largest_window(100.0, 0.7) - 25.5).abs() < 0.1);
+        assert_eq!(largest_window(1e4, 0.02), 800.0);
+    }
 }

@@ -69,6 +69,12 @@ impl<'a> LogOdds<'a> {
     /// Where the reductions come from (BSCL §VI), those long ago counting less.
     fn reductions(&mut self) {
         let (o, w) = (self.observed, self.weights);
+        let seen_by_drops_alone = !o.probed && o.unsampled && o.top_pkts.is_none();
+        if seen_by_drops_alone {
+            self.add(w.drops_alone, || {
+                "its base RTT is not known, so its window is not".into()
+            });
+        }
         if o.reductions == 0 {
             if o.busy {
                 self.add(w.never_reduced_busy, || {
@@ -81,8 +87,7 @@ impl<'a> LogOdds<'a> {
             }
             return;
         }
-        let seen_whole = o.top_pkts.is_none() && o.unsampled;
-        let most = if o.probed || seen_whole {
+        let most = if o.probed {
             w.most_by_reductions
         } else {
             w.most_by_drops

@@ -15,7 +15,7 @@ mod weights;
 
 use crate::config::EstimatorConfig;
 use crate::congestion_control::{Recognised, recognise};
-use crate::reductions::{Reduction, passive, probed};
+use crate::reductions::{Reduction, local_episodes, passive, probed};
 use crate::rtt::BaseRtt;
 use crate::types::{CongestionControl, Evidence, FlowClass};
 use crate::window::FlowWindow;
@@ -96,7 +96,7 @@ pub(crate) fn classify(
     } else if flow.life.packets <= OPENING_PACKETS && flow.history.iter().all(|r| r.syn) {
         verdict(FlowClass::Short, 0.7, 0.0, "opened, nothing sent yet")
     } else if flow.history.iter().all(|r| r.payload_bytes == 0)
-        && flow.drops_ns.is_empty()
+        && flow.signals_ns.is_empty()
         && !is_sender(flow)
     {
         verdict(
@@ -117,7 +117,7 @@ pub(crate) fn classify(
             recognised = recognise(&reductions);
         }
         let f = facts(flow, base, &reductions, config);
-        if defies_loss(flow, &f, &reductions) {
+        if defies_loss(flow, &f, local_episodes(flow, config).len()) {
             recognised.cc = CongestionControl::Bbr;
         }
         by_definition(flow, link, config, &reductions, &f).unwrap_or_else(|| {
@@ -224,7 +224,7 @@ fn by_definition(
     if slow_start
         && young
         && flow.life.packets <= 10 * config.short_packets
-        && flow.drops_ns.is_empty()
+        && flow.signals_ns.is_empty()
     {
         return Some(verdict(
             FlowClass::Short,
@@ -283,7 +283,7 @@ fn window_limited(
     }
     let drops: u32 = flow.window().iter().map(|r| r.drops).sum();
     let packets: u32 = flow.window().iter().map(|r| r.packets).sum();
-    let expected = f64::from(packets + drops) * link.loss_rate;
+    let expected = f64::from(packets + drops) * link.drop_rate;
     // A window of two packets comes in singles too.
     if expected >= LOSSES_COMPARED && shape.mean >= 3.0 {
         let part = f64::from(drops) / expected;

@@ -22,7 +22,7 @@ pub struct Observation {
     pub model_based: bool,
     /// A greedy flow can have its bottleneck at this link.
     pub busy: bool,
-    /// The flow lost packets here.
+    /// The flow lost packets here, or they were marked.
     pub dropped_here: bool,
     /// Reductions after a drop here, those long ago counting less.
     pub local: f64,
@@ -42,9 +42,9 @@ pub struct Observation {
     pub in_flight_pkts: Option<f64>,
     /// Packets of the flow that are remembered.
     pub packets: f64,
-    /// Drops at the link in the window.
+    /// Drops at the link in the window, and round trips of flows with CE marks.
     pub link_drops: u64,
-    /// Drops over arrivals of the link.
+    /// The same over the arrivals of the link.
     pub link_loss_rate: f64,
     /// 90th percentile of the packets in flight, where their shape is known.
     pub top_pkts: Option<f64>,
@@ -78,14 +78,14 @@ impl Observation {
             unsampled: flow.sampling <= 1.0,
             model_based: recognised.cc == CongestionControl::Bbr,
             busy: link.busy(),
-            dropped_here: !flow.drops_ns.is_empty(),
+            dropped_here: !flow.signals_ns.is_empty(),
             wait_base_s: facts.waiting.map(|w| w.base_s),
             wait_here_s: facts.waiting.map(|w| w.here_s),
             wait_elsewhere_s: facts.waiting.map(|w| w.elsewhere_s),
             in_flight_pkts: facts.in_flight_pkts,
             packets: packets(flow),
-            link_drops: link.drops,
-            link_loss_rate: link.loss_rate,
+            link_drops: link.signals,
+            link_loss_rate: link.signal_rate,
             evenly_spaced: facts.spacing.is_some_and(|s| s.evenly()),
             rate_share: link
                 .capacity_bytes_per_s

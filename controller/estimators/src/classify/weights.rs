@@ -46,22 +46,24 @@ pub enum WeightKind {
 
 weights! {
     /// Per standard deviation of the majority of the reductions.
-    LogOdds per_deviation = 1.5;
+    LogOdds per_deviation = 1.0;
     /// However many reductions there are, they weigh no more than this.
     LogOdds most_by_reductions = 4.0;
     /// The same for reductions that are only inferred from drops here: every
     /// flow has its share of those, whatever limits it.
-    LogOdds most_by_drops = 1.5;
+    LogOdds most_by_drops = 0.75;
+    /// Nothing but its drops is seen of a flow: those never make it an LBP flow.
+    LogOdds drops_alone = -1.2;
     /// Never reduced, while the link is busy.
     LogOdds never_reduced_busy = 0.6;
     /// Never reduced, while the link is not busy.
     LogOdds never_reduced_idle = -1.0;
     /// The window follows a model of the path, and packets wait or drop here.
-    LogOdds model_based_busy = 1.7;
+    LogOdds model_based_busy = 1.9;
     /// The window follows a model of the path, and no packet waits here.
     LogOdds model_based_idle = -0.8;
     /// Packets wait elsewhere.
-    LogOdds waits_elsewhere = -1.5;
+    LogOdds waits_elsewhere = -1.7;
     /// Packets wait elsewhere when they do for more than this part of the time
     /// they wait here.
     Threshold elsewhere_of_here = 0.5;
@@ -84,23 +86,23 @@ weights! {
     /// A window below this part of what the loss allows has another limit.
     Threshold window_small = 0.5;
     /// Per halving of a window that is small.
-    LogOdds window_small_per_octave = 3.0;
+    LogOdds window_small_per_octave = 5.0;
     /// A small window weighs no more than this.
-    LogOdds window_small_most = -4.0;
+    LogOdds window_small_most = -4.5;
     /// A window above this part of what the loss allows has no window limit.
     Threshold window_large = 2.0;
     /// A window that is large.
-    LogOdds window_large_odds = 2.0;
+    LogOdds window_large_odds = 3.0;
     /// A window above this part is what the loss allows.
     Threshold window_as_allowed = 0.8;
     /// A window as the loss allows it.
-    LogOdds window_as_allowed_odds = 0.7;
+    LogOdds window_as_allowed_odds = 0.4;
     /// Factor of the shape of the packets in flight where the window itself is
     /// seen, and of a flow that takes most of the link.
-    LogOdds second_look = 0.4;
+    LogOdds second_look = 0.75;
     /// The shape speaks for this link by no more than this, and not at all for a
     /// flow that never lost here.
-    LogOdds shape_for_most = 0.8;
+    LogOdds shape_for_most = 1.4;
     /// Round trips that make the shape of a flow certain.
     Threshold shape_rtts = 15.0;
     /// Growth in segments per RTT between that of a flow limited here and that
@@ -108,9 +110,9 @@ weights! {
     /// acknowledgements give, the rest left to the blur of the records.
     Threshold limited_growth = 0.35;
     /// Per segment per RTT of growth beyond that.
-    LogOdds growth_slope = 10.0;
+    LogOdds growth_slope = 14.0;
     /// Missing growth weighs no more than this.
-    LogOdds no_growth_most = -3.5;
+    LogOdds no_growth_most = -5.2;
     /// A sawtooth down to its half is near its top for this share of the time,
     /// however large it is.
     Threshold sawtooth_at_top = 0.1;
@@ -125,11 +127,11 @@ weights! {
     /// nothing.
     Threshold top_slack = 0.1;
     /// Per share of the time at the top beyond that.
-    LogOdds top_slope = 6.0;
+    LogOdds top_slope = 9.0;
     /// A constant window weighs no more than this.
     LogOdds constant_window_most = -2.5;
     /// Packets come singly, spaced by a slower link before.
-    LogOdds evenly_spaced = -2.0;
+    LogOdds evenly_spaced = -3.6;
     /// Who takes more than this share of a busy link is bottlenecked there.
     Threshold most_of_link = 0.5;
     /// Takes most of a busy link.

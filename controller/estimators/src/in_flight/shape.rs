@@ -151,10 +151,10 @@ fn fit(x: &[f64], m: &[Moment]) -> Option<(f64, f64)> {
     })
 }
 
-/// Times at which the flow lost, as far as the switch can see: drops here, and
-/// packets that came again.
+/// Times at which the flow lost, as far as the switch can see: drops and CE marks
+/// here, and packets that came again.
 pub(crate) fn losses_ns(flow: &FlowWindow<'_>) -> Vec<u64> {
-    let mut all = flow.drops_ns.clone();
+    let mut all = flow.signals_ns.clone();
     all.extend(
         flow.history
             .iter()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A reduction, and the drop at this link that may have caused it.
+//! A reduction, and the drop or CE mark at this link that may have caused it.
 
 use crate::config::EstimatorConfig;
 use crate::window::FlowWindow;
@@ -16,7 +16,7 @@ pub(crate) struct Reduction {
     pub threshold_ratio: Option<f64>,
     /// The level before came back within a few RTTs.
     pub restored: bool,
-    /// A drop of the flow at this link precedes it.
+    /// A drop or CE mark of the flow at this link precedes it.
     pub local: bool,
     /// It shows where the flow is bottlenecked. Not so a dip of the window
     /// without a new slow-start threshold, nor a second reduction by the same
@@ -31,25 +31,26 @@ pub(crate) const TIMEOUT_LOOKBACK_NS: u64 = 1_200_000_000;
 /// What precedes a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
-    /// A drop at this link that explains no earlier reduction.
-    Drop,
-    /// Only drops that explain an earlier one: the same loss event goes on.
+    /// A drop or CE mark at this link that explains no earlier reduction.
+    Signal,
+    /// Only such that explain an earlier one: the same loss event goes on.
     SameEvent,
-    /// No drop at this link.
+    /// No drop or CE mark at this link.
     Elsewhere,
 }
 
-/// Attributes reductions, in order of time, to the flow's drops at the link.
+/// Attributes reductions, in order of time, to the flow's drops and CE marks at
+/// the link.
 pub(crate) struct Attribution<'a> {
-    drops_ns: &'a [u64],
-    /// Drops up to here have explained a reduction.
+    signals_ns: &'a [u64],
+    /// Signals up to here have explained a reduction.
     explained_ns: u64,
 }
 
 impl<'a> Attribution<'a> {
-    pub fn new(drops_ns: &'a [u64]) -> Self {
+    pub fn new(signals_ns: &'a [u64]) -> Self {
         Self {
-            drops_ns,
+            signals_ns,
             explained_ns: 0,
         }
     }
@@ -61,20 +62,20 @@ impl<'a> Attribution<'a> {
             lookback += TIMEOUT_LOOKBACK_NS + rtt_ns;
         }
         let from = time_ns.saturating_sub(lookback);
-        // The interval in which the reduction shows may hold the drop too.
+        // The interval in which the reduction shows may hold the signal too.
         let to = time_ns + interval_ns;
-        let first = self.drops_ns.partition_point(|&d| d < from);
-        let after = self.drops_ns.partition_point(|&d| d < to);
+        let first = self.signals_ns.partition_point(|&d| d < from);
+        let after = self.signals_ns.partition_point(|&d| d < to);
         let Some(&newest) = after
             .checked_sub(1)
             .filter(|&i| i >= first)
-            .and_then(|i| self.drops_ns.get(i))
+            .and_then(|i| self.signals_ns.get(i))
         else {
             return Cause::Elsewhere;
         };
         if newest > self.explained_ns {
             self.explained_ns = newest;
-            Cause::Drop
+            Cause::Signal
         } else {
             Cause::SameEvent
         }

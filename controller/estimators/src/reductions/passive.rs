@@ -46,15 +46,15 @@ fn typical_rtt_ns(flow: &FlowWindow<'_>, config: &EstimatorConfig) -> u64 {
     quantile(&rtts, 0.5).unwrap_or(config.default_rtt_ms * 1e6) as u64
 }
 
-/// Drops here, those within one RTT counted once.
-fn local_episodes(flow: &FlowWindow<'_>, config: &EstimatorConfig) -> Vec<Reduction> {
+/// Drops and CE marks here, those within one RTT counted once.
+pub(crate) fn local_episodes(flow: &FlowWindow<'_>, config: &EstimatorConfig) -> Vec<Reduction> {
     let rtt = typical_rtt_ns(flow, config).max(1);
     let mut found: Vec<Reduction> = Vec::new();
     let mut until = 0;
-    for &drop in &flow.drops_ns {
-        if drop >= until {
-            found.push(episode(drop, true));
-            until = drop + rtt;
+    for &signal in &flow.signals_ns {
+        if signal >= until {
+            found.push(episode(signal, true));
+            until = signal + rtt;
         }
     }
     found
@@ -70,9 +70,13 @@ fn retransmissions(
     let mut until = 0;
     for record in flow.history.iter().filter(|r| r.retransmitted_packets > 0) {
         let rtt = rtt_ns(flow, record, config);
-        let cause =
-            Attribution::new(&flow.drops_ns).cause(record.start_ns, record.duration_ns, rtt, true);
-        let explained = cause == Cause::Drop
+        let cause = Attribution::new(&flow.signals_ns).cause(
+            record.start_ns,
+            record.duration_ns,
+            rtt,
+            true,
+        );
+        let explained = cause == Cause::Signal
             || local
                 .iter()
                 .any(|l| record.start_ns.abs_diff(l.time_ns) < 2 * rtt);
@@ -124,14 +128,14 @@ fn rate_falls(flow: &FlowWindow<'_>, config: &EstimatorConfig) -> Vec<Reduction>
         let after = (d + e + f) / 3.0;
         if before >= MIN_PACKETS_PER_RTT && after <= RATE_RATIO * before && *f <= 0.8 * before {
             let time_ns = first.start_ns + (i as u64 + 3) * rtt;
-            let cause = Attribution::new(&flow.drops_ns).cause(time_ns, rtt, rtt, false);
+            let cause = Attribution::new(&flow.signals_ns).cause(time_ns, rtt, rtt, false);
             found.push(Reduction {
                 time_ns,
                 before,
                 after,
                 threshold_ratio: None,
                 restored: false,
-                local: cause == Cause::Drop,
+                local: cause == Cause::Signal,
                 counts: true,
             });
             skip = i + 6;

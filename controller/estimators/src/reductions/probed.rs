@@ -38,7 +38,7 @@ pub(crate) fn probed(flow: &FlowWindow<'_>, config: &EstimatorConfig) -> Vec<Red
     let mut threshold = SSTHRESH_UNSET;
     let mut threshold_at = None::<u64>;
     let mut quiet_until = 0u64;
-    let mut attribution = Attribution::new(&flow.drops_ns);
+    let mut attribution = Attribution::new(&flow.signals_ns);
     for record in &flow.history {
         let Some(p) = &record.probe else { continue };
         let rtt = rtt_ns(flow, record, config);
@@ -100,7 +100,7 @@ pub(crate) fn probed(flow: &FlowWindow<'_>, config: &EstimatorConfig) -> Vec<Red
                     after: low,
                     threshold_ratio: ratio,
                     restored: false,
-                    local: cause == Cause::Drop,
+                    local: cause == Cause::Signal,
                     counts: cause != Cause::SameEvent,
                 });
                 recent.clear();
@@ -145,7 +145,7 @@ fn add_state_changes(flow: &FlowWindow<'_>, config: &EstimatorConfig, found: &mu
         if found.iter().any(|r| r.counts && near(r)) {
             continue;
         }
-        let cause = Attribution::new(&flow.drops_ns).cause(
+        let cause = Attribution::new(&flow.signals_ns).cause(
             event.time_ns,
             record.duration_ns,
             rtt,
@@ -157,7 +157,7 @@ fn add_state_changes(flow: &FlowWindow<'_>, config: &EstimatorConfig, found: &mu
             after: f64::NAN,
             threshold_ratio: None,
             restored: false,
-            local: cause == Cause::Drop,
+            local: cause == Cause::Signal,
             counts: true,
         });
     }
