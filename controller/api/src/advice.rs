@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 use tidemark_rules::{
-    Goal, Infeasibility, Limit, Prediction, Present, Regime, Rejected, RuleResult, Targets,
-    WhatIfPoint,
+    Goal, Infeasibility, Limit, Prediction, Present, Regime, Rejected, RuleResult, Sensitivity,
+    Targets, WhatIfPoint,
 };
 
 /// The rules at one link.
@@ -52,6 +52,9 @@ pub struct Advice {
     /// The rules that were set aside. Left out where `rules` is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rejected: Option<Vec<Rejected>>,
+    /// What N_b, α and Δ each decide of the limit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sensitivity: Vec<Sensitivity>,
     /// The way to the answer, in sentences.
     pub reasons: Vec<String>,
 }

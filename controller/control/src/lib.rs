@@ -16,6 +16,7 @@
 //! | trial: a limit whose outcome is being measured | [`trial`] |
 //! | verdict on a trial | [`judge`] |
 //! | memory of a limit that failed | [`failed_limit`] |
+//! | what limits did under this traffic | [`evidence`] |
 //! | audit records | [`record`] |
 //!
 //! Sizes are bytes as the queue counts them. Times of telemetry (`_ns` without
@@ -24,6 +25,7 @@
 #![warn(missing_docs)]
 
 mod error;
+mod evidence;
 mod failed_limit;
 pub mod guard;
 mod hysteresis;
@@ -37,6 +39,7 @@ mod time;
 pub mod trial;
 
 pub use error::{ControlError, Refusal};
+pub use evidence::Evidence;
 pub use io::{Action, Changed, Input, Readings, TelemetryReading};
 pub use link::{
     Hold, HoldReason, LinkControl, LinkSettings, SavedControl, State, Steadiness, Write,

@@ -3,7 +3,7 @@
 
 use crate::types::{CongestionControl, Estimate, Evidence, FlowClass, FlowEstimate, LinkEstimate};
 use tidemark_rules::bscl::DEFAULT_ALPHA;
-use tidemark_rules::{Observed, Range, Synchrony, Traffic};
+use tidemark_rules::{LossMix, Observed, Range, Synchrony, Traffic};
 
 impl From<Estimate> for Range {
     fn from(e: Estimate) -> Self {
@@ -25,6 +25,7 @@ impl LinkEstimate {
             (Some(d), Some(s), Some(fraction)) => Some(Synchrony {
                 d_mean: d.value,
                 s_mean: s.value,
+                s_max: s.high,
                 condition_fraction: fraction.value,
             }),
             _ => None,
@@ -74,6 +75,9 @@ impl LinkEstimate {
             overshoot_drops: self.overshoot_drops,
             model_based_share: model_based.share,
             model_based_drops: model_based.drops,
+            loss_mix: LossMix::of_drops(lbp.iter().map(|f| (f.congestion_control, f.drops))),
+            tried: Vec::new(),
+            assumed_constant: None,
             occupancy: self.occupancy.clone(),
         }
     }

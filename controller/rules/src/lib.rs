@@ -79,7 +79,7 @@ mod targets;
 pub mod traffic;
 pub mod utb;
 
-pub use advice::{Advice, Infeasibility, Nearest, Present, Rejected, advise};
+pub use advice::{Advice, Infeasibility, Nearest, Present, Rejected, Sensitivity, advise};
 pub use dead_band::{Change, LEAST_CHANGE, worth_changing};
 pub use error::RuleError;
 pub use limit::Limit;
@@ -88,4 +88,6 @@ pub use prediction::{FormulaPrediction, Prediction, WhatIfPoint, predict, what_i
 pub use range::Range;
 pub use rule::{Condition, Input, Rule, RuleId, RuleResult};
 pub use targets::{Goal, Options, Targets};
-pub use traffic::{CongestionControl, Observed, Occupancy, Regime, Synchrony, Traffic};
+pub use traffic::{
+    CongestionControl, LossMix, Observed, Occupancy, Regime, Synchrony, Traffic, TriedLimit,
+};

@@ -29,6 +29,8 @@ export interface Advice {
   rule: string | null;
   /** Every rule, with its buffer, inputs and conditions. Left out of `update` events and of `GET /links`. */
   rules?: Rule[] | null;
+  /** What N_b, α and Δ each decide of the limit. */
+  sensitivity?: Sensitivity[];
 }
 
 /** An advice that was applied. */
@@ -1012,6 +1014,20 @@ export interface Saturable {
   bounded_share: number;
   /** null where no capacity is known. */
   value: boolean | null;
+}
+
+/** What one estimated quantity decides of an advice. */
+export interface Sensitivity {
+  /** What it decides, in words. */
+  decides: string;
+  /** The limit advised with 20 % less of it, bytes. */
+  limit_bytes_less: number | null;
+  /** The limit advised with 20 % more of it, bytes. */
+  limit_bytes_more: number | null;
+  /** `n_b`, `alpha` or `delta`. */
+  quantity: string;
+  /** Its value. */
+  value: number;
 }
 
 /** Occupancy, delay, loss and utilisation over time. */

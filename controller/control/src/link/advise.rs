@@ -21,10 +21,14 @@ impl LinkControl {
         };
         self.hysteresis.restart();
         self.forget_rollback();
+        self.evidence.forget();
         self.abandon_trial(&format!("the traffic changed meanwhile: {why}"), now)
     }
 
-    pub(super) fn on_advice(&mut self, advice: Advice, measured: &Traffic) {
+    pub(super) fn on_advice(&mut self, advice: Advice, measured: &Traffic, now: Timestamp) {
+        if self.pure {
+            self.evidence.note(measured, now);
+        }
         self.latest_bytes = advice.limit_bytes;
         self.advice = Some(Arc::new(self.filtered(advice, measured)));
     }

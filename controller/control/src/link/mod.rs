@@ -19,6 +19,7 @@ pub use saved::SavedControl;
 pub use state::{Hold, HoldReason, State, Write};
 
 use crate::error::ControlError;
+use crate::evidence::Evidence;
 use crate::failed_limit::FailedLimit;
 use crate::hysteresis::HysteresisFilter;
 use crate::io::{Action, Input, Readings};
@@ -77,6 +78,7 @@ pub struct LinkControl {
     hysteresis: HysteresisFilter,
     stationarity: StationarityWindow,
     failed: Option<FailedLimit>,
+    evidence: Evidence,
     /// When we changed the limit last.
     changed: Option<Timestamp>,
     /// The limit that we set, for a switch that loses it.
@@ -99,6 +101,7 @@ impl LinkControl {
             hysteresis: HysteresisFilter::default(),
             stationarity: StationarityWindow::default(),
             failed: None,
+            evidence: Evidence::default(),
             changed: None,
             set: None,
         }
@@ -112,7 +115,7 @@ impl LinkControl {
         match input {
             Input::Estimate(window) => self.on_estimate(window, now),
             Input::Advice { advice, measured } => {
-                self.on_advice(*advice, &measured);
+                self.on_advice(*advice, &measured, now);
                 Vec::new()
             }
             Input::Tick(readings) => self.on_tick(readings, now),
@@ -246,6 +249,13 @@ impl LinkControl {
     /// The limit that failed last, while it is remembered.
     pub fn failed_limit(&self) -> Option<FailedLimit> {
         self.failed
+    }
+
+    /// What limits did under this traffic: [`Traffic::tried`] for the advisor.
+    ///
+    /// [`Traffic::tried`]: tidemark_rules::Traffic::tried
+    pub fn evidence(&self) -> &Evidence {
+        &self.evidence
     }
 
     /// Where the hysteresis filter stands.

@@ -3,10 +3,11 @@
 
 use super::LinkControl;
 use super::state::{Hold, HoldReason};
+use crate::evidence::Evidence;
 use crate::hysteresis::HysteresisFilter;
 use crate::time::Timestamp;
 use crate::trial::{Trial, TrialChange};
-use tidemark_rules::Limit;
+use tidemark_rules::{Limit, TriedLimit};
 
 /// No rest is longer, s.
 const LONGEST_HOLD_S: f64 = 86_400.0;
@@ -25,6 +26,8 @@ pub struct SavedControl {
     pub advice_bytes: Option<u64>,
     /// The change on trial.
     pub trial: Option<TrialChange>,
+    /// What earlier limits did under this traffic.
+    pub tried: Vec<TriedLimit>,
 }
 
 impl LinkControl {
@@ -41,6 +44,7 @@ impl LinkControl {
             hold_until_unix_ms: hold.map(|h| whole_second(h.until)),
             advice_bytes: self.hysteresis.held(),
             trial: self.trial().map(|t| t.change.clone()),
+            tried: self.evidence.earlier().to_vec(),
         }
     }
 
@@ -57,6 +61,7 @@ impl LinkControl {
         if let Some(change) = saved.trial {
             self.state.start_trial(Trial::waiting(change, now));
         }
+        self.evidence = Evidence::of_earlier(saved.tried);
         if let Some(bytes) = saved.advice_bytes {
             self.hysteresis = HysteresisFilter::holding(bytes);
         }

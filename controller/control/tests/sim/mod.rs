@@ -99,12 +99,13 @@ impl World {
                 if window.traffic_changed.is_some() {
                     self.checks.released();
                 }
-                let measured = window.estimate.measured();
+                let mut measured = window.estimate.measured();
                 self.drive(Input::Estimate(window));
                 let options = Options {
                     max_bytes: Some(self.settings.max_limit_bytes as f64),
                     ..Options::default()
                 };
+                measured.tried = self.control.evidence().of(&measured, self.now);
                 let advice = advise(&measured, &self.control.advisor_targets(), &options);
                 self.drive(Input::Advice {
                     advice: Box::new(advice),

@@ -53,14 +53,21 @@ pub(super) async fn apply(app: App, call: Call<ApplyAdvice>) -> Result<AdviceApp
 }
 
 fn measured_of(app: &App, id: LinkId) -> Result<Traffic, ApiError> {
-    let estimate = app.core.link(id).and_then(|l| l.estimate);
+    let link = app.core.link(id);
+    let evidence = link
+        .as_ref()
+        .map(|l| l.evidence.clone())
+        .unwrap_or_default();
+    let estimate = link.and_then(|l| l.estimate);
     let estimate = estimate.ok_or_else(|| {
         ApiError::new(
             StatusCode::CONFLICT,
             format!("link {id} has not been estimated yet; try again in a second"),
         )
     })?;
-    Ok(estimate.measured())
+    let mut measured = estimate.measured();
+    measured.tried = evidence.of(&measured, app.core.now());
+    Ok(measured)
 }
 
 pub(super) async fn curve(app: App, call: Call<GetCurve>) -> Result<Reply<Curve>, ApiError> {

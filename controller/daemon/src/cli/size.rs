@@ -4,6 +4,7 @@
 use super::{print, table, targets::TargetArgs, units, usage::Usage, whatif};
 use clap::Args;
 use serde_json::json;
+use tidemark_rules::bscl::TODAYS_CONSTANT;
 use tidemark_rules::{CongestionControl, Options, Range, Regime, Traffic, advise};
 
 #[derive(Debug, Args)]
@@ -90,6 +91,7 @@ impl SizeArgs {
         m.queue_drain_bps = self.capacity * self.segment / (self.segment + self.wire_overhead);
         m.c_e_share = Range::exact(self.share);
         m.rho_other = 1.0 - self.share;
+        m.assumed_constant = Some(TODAYS_CONSTANT);
         if let Some(load) = self.load {
             m.c_e_share = Range::exact(0.0);
             (m.rho, m.rho_other) = (load, load);
@@ -163,6 +165,47 @@ mod tests {
         assert!((m.t_e_s.value - 0.0192).abs() < 1e-9);
         assert!((m.t_mean_s.value - 0.025).abs() < 1e-9);
         assert!((m.queue_drain_bps - 100e6 * 1514.0 / 1538.0).abs() < 1.0);
+    }
+
+    /// The lab's demo, 12 flows, half Reno, half CUBIC: limit (packets), loss (%),
+    /// utilisation (%) on a quiet machine, or as low as on a loaded one.
+    const LAB: [(f64, f64, f64); 8] = [
+        (20.0, 1.57, 89.4),
+        (20.0, 1.46, 90.2),
+        (35.0, 1.17, 97.2),
+        (35.0, 1.43, 92.9),
+        (110.0, 0.900, 100.0),
+        (120.0, 0.831, 99.8),
+        (206.0, 0.588, 100.0),
+        (206.0, 0.428, 100.0),
+    ];
+
+    #[test]
+    fn what_the_lab_measured_lies_in_the_range() {
+        let m = measured("--capacity 100mbit --rtt 10ms,20ms,30ms,40ms --flows 12").unwrap();
+        let within = |r: Range, truth: f64| r.low - 5e-4 <= truth && truth <= r.high + 5e-4;
+        for (packets, loss, utilisation) in LAB {
+            let p = tidemark_rules::predict(&m, packets * 1514.0).unwrap();
+            assert!(
+                within(p.loss_rate, loss / 100.0),
+                "{packets}: {:?}",
+                p.loss_rate
+            );
+            let u = utilisation / 100.0;
+            assert!(within(p.utilisation, u), "{packets}: {:?}", p.utilisation);
+            assert!(
+                (0.6..1.7).contains(&(p.loss_rate.value / loss * 100.0)),
+                "{p:?}"
+            );
+        }
+        // The bound was missed at 35 packets, the advice of the papers' rules.
+        let a = advise(&m, &tidemark_rules::Targets::default(), &Options::default());
+        let packets = a.limit_packets.unwrap();
+        assert!(
+            (90.0..130.0).contains(&packets),
+            "{packets} {:#?}",
+            a.reasons
+        );
     }
 
     #[test]

@@ -116,6 +116,17 @@ pub(super) fn advice(a: &Advice) -> String {
             number(i.nearest.delay_ms)
         ));
     }
+    lines.extend(a.sensitivity.iter().map(|s| {
+        let bytes = |b: Option<u64>| b.map_or("-".into(), |b| b.to_string());
+        format!(
+            "  {} = {}: {} ({} and {} bytes)",
+            s.quantity,
+            number(s.value),
+            s.decides,
+            bytes(s.limit_bytes_less),
+            bytes(s.limit_bytes_more)
+        )
+    }));
     lines.extend(a.reasons.iter().map(|r| format!("  - {r}")));
     lines.join("\n")
 }

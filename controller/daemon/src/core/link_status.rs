@@ -3,7 +3,7 @@
 
 use super::state::State;
 use std::sync::Arc;
-use tidemark_control::{LinkControl, Steadiness, trial::Trial};
+use tidemark_control::{Evidence, LinkControl, Steadiness, trial::Trial};
 use tidemark_estimators::{LinkEstimate, LinkId};
 use tidemark_rules::Advice;
 
@@ -16,6 +16,8 @@ pub struct LinkStatus {
     pub steadiness: Steadiness,
     /// The change whose outcome is being measured.
     pub trial: Option<Trial>,
+    /// What limits did under this traffic.
+    pub evidence: Evidence,
 }
 
 impl From<&LinkControl> for LinkStatus {
@@ -25,6 +27,7 @@ impl From<&LinkControl> for LinkStatus {
             advice: l.advice().cloned(),
             steadiness: l.steadiness(),
             trial: l.trial().cloned(),
+            evidence: l.evidence().clone(),
         }
     }
 }

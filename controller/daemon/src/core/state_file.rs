@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use tidemark_control::{Limit, SavedControl, Timestamp, trial::TrialChange};
 use tidemark_estimators::LinkId;
-use tidemark_rules::Targets;
+use tidemark_rules::{Targets, TriedLimit};
 
 const VERSION: u32 = 1;
 
@@ -71,6 +71,9 @@ pub struct SavedLink {
     pub advice_bytes: Option<u64>,
     /// The change on trial.
     pub watching: Option<TrialChange>,
+    /// What earlier limits did under this traffic.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<TriedLimit>,
 }
 
 /// The file, and what was last written to it.
@@ -157,6 +160,7 @@ pub fn snapshot(state: &State, config: &Config, now: Timestamp) -> Saved {
         link.hold_until_unix_ms = c.hold_until_unix_ms;
         link.advice_bytes = c.advice_bytes;
         link.watching = c.trial;
+        link.tried = c.tried;
     }
     let named = |(id, link): (LinkId, SavedLink)| SavedLink {
         node: id.node_id,
@@ -207,6 +211,7 @@ pub fn restore(state: &mut State, config: &Config, saved: &Saved, now: Timestamp
             hold_until_unix_ms: l.hold_until_unix_ms,
             advice_bytes: l.advice_bytes,
             trial: l.watching.clone(),
+            tried: l.tried.clone(),
         };
         state.link_mut(id).restore(control, now);
     }
@@ -255,6 +260,41 @@ mod tests {
         let again = serde_json::to_value(snapshot(&state, &config, now)).unwrap();
         let before: serde_json::Value = serde_json::from_str(text).unwrap();
         assert_eq!(again, before);
+    }
+
+    #[test]
+    fn what_limits_did_survives() {
+        let config = Arc::new(Config::default());
+        let now = Timestamp {
+            monotonic_ns: 0,
+            unix_ms: 1_795_321_367_000,
+        };
+        let tried = TriedLimit {
+            limit_bytes: 3e5,
+            loss_rate: 0.02,
+            drops: 700,
+            loss_events: 70.0,
+            utilisation: 1.0,
+            delay_mean_ms: 9.5,
+            n_b: 12.0,
+            model_based_share: 0.0,
+            cubic_share: 0.5,
+            unix_ms: now.unix_ms - 60_000,
+        };
+        let link = SavedLink {
+            node: 10,
+            port: 5,
+            tried: vec![tried],
+            ..SavedLink::default()
+        };
+        let saved = Saved {
+            version: VERSION,
+            links: vec![link],
+            ..Saved::default()
+        };
+        let mut state = State::new(&config);
+        restore(&mut state, &config, &saved, now);
+        assert_eq!(snapshot(&state, &config, now), saved);
     }
 
     #[test]

@@ -63,13 +63,15 @@ fn estimate(core: &Core, id: LinkId, now: Timestamp) {
         let link = s.link_mut(id);
         let actions = link.on(Input::Estimate(window), now);
         let targets = link.advisor_targets();
-        Some((estimate, actions, targets, s.advisor_options(id)))
+        let evidence = link.evidence().clone();
+        Some((estimate, actions, targets, evidence, s.advisor_options(id)))
     });
-    let Some((estimate, actions, targets, options)) = seen else {
+    let Some((estimate, actions, targets, evidence, options)) = seen else {
         return;
     };
     core.record_all(actions);
-    let measured = estimate.measured();
+    let mut measured = estimate.measured();
+    measured.tried = evidence.of(&measured, now);
     let advice = Box::new(advise(&measured, &targets, &options));
     let measured = Box::new(measured);
     core.write(|s| s.link_mut(id).on(Input::Advice { advice, measured }, now));

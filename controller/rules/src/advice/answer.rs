@@ -59,6 +59,22 @@ pub struct Present {
     pub measured: Option<Observed>,
 }
 
+/// What one estimated quantity decides of an advice.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Sensitivity {
+    /// `n_b`, `alpha` or `delta`.
+    pub quantity: String,
+    /// Its value.
+    pub value: f64,
+    /// The limit advised with 20 % less of it, bytes.
+    pub limit_bytes_less: Option<u64>,
+    /// The limit advised with 20 % more of it, bytes.
+    pub limit_bytes_more: Option<u64>,
+    /// What it decides, in words.
+    pub decides: String,
+}
+
 /// The advisor's answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Advice {
@@ -87,6 +103,9 @@ pub struct Advice {
     pub rules: Vec<RuleResult>,
     /// Those of them that do not apply.
     pub rejected: Vec<Rejected>,
+    /// What N_b, α and Δ each decide of the limit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sensitivity: Vec<Sensitivity>,
     /// The way to the answer, in sentences.
     pub reasons: Vec<String>,
 }

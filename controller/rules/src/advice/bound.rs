@@ -12,3 +12,27 @@ pub(super) struct Bound {
     pub bytes: f64,
     pub rule: RuleId,
 }
+
+/// The bound on loss.
+pub(super) struct LossBound {
+    pub bound: Option<Bound>,
+    /// The limit is expected to keep it.
+    pub attainable: bool,
+}
+
+impl LossBound {
+    pub fn at(bound: Bound) -> Self {
+        Self {
+            bound: Some(bound),
+            attainable: true,
+        }
+    }
+
+    /// No limit keeps it; the one that comes nearest, where there is one.
+    pub fn unattainable(bound: Option<Bound>) -> Self {
+        Self {
+            bound,
+            attainable: false,
+        }
+    }
+}

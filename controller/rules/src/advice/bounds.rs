@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The bound each target puts on the limit.
 
-use super::bound::{Bound, UTILISATION_TOLERANCE};
+use super::bound::{Bound, LossBound, UTILISATION_TOLERANCE};
 use super::candidate::{Candidate, Evaluated, candidates};
 use super::record::{Finding, Record};
+use super::response;
 use super::search::smallest;
 use super::unobserved_loss;
 use crate::bscl::{self, loss_fraction_of};
 use crate::extrapolation::{LossScaling, WindowScaling};
-use crate::prediction::{losses_unobserved, predict};
-use crate::rule::{Basis, Situation};
+use crate::prediction::{Prediction, lbp_present, losses_unobserved, predict};
+use crate::rule::{Basis, RuleId, Situation};
 use crate::targets::Goal;
 use crate::traffic::Regime;
 use crate::utb::single_flow;
@@ -41,8 +42,8 @@ pub(super) fn bounds(s: &Situation<'_>, rules: &[Evaluated], record: &mut Record
     Bounds {
         utilisation,
         delay: for_delay(rules),
-        loss_unattainable: matches!(loss, Some(None)),
-        loss: loss.flatten(),
+        loss_unattainable: loss.as_ref().is_some_and(|l| !l.attainable),
+        loss: loss.and_then(|l| l.bound),
     }
 }
 
@@ -98,21 +99,19 @@ fn for_utilisation(s: &Situation<'_>, rules: &[Evaluated], record: &mut Record) 
     })
 }
 
-fn for_loss(
-    s: &Situation<'_>,
-    bound: f64,
-    rules: &[Evaluated],
-    record: &mut Record,
-) -> Option<Bound> {
+fn for_loss(s: &Situation<'_>, bound: f64, rules: &[Evaluated], record: &mut Record) -> LossBound {
     let m = s.traffic;
     if losses_unobserved(m)
         && let Some(bound) = unobserved_loss::for_loss(s, bound, record)
     {
-        return Some(bound);
+        return LossBound::at(bound);
     }
     if m.regime == Regime::Overload && m.rho_other >= 1.0 {
         record.note(Finding::NonResponsiveOverload);
-        return None;
+        return LossBound::unattainable(None);
+    }
+    if let Some(best) = response::best_where_missed(s, bound, record) {
+        return best;
     }
     // What was measured goes before what a model expects.
     let best = [Basis::Measurement, Basis::Model]
@@ -127,17 +126,49 @@ fn for_loss(
         if c.rule.basis == Basis::Measurement {
             record.extend(loss_model_set_aside(s));
         }
-        return Some(c.into());
+        let by_rule = Bound::from(c);
+        return LossBound::at(match c.rule.basis {
+            Basis::Measurement => by_rule,
+            Basis::Model => with_todays_stacks(by_rule, s, bound, record),
+        });
     }
     let Some(bytes) = smallest(m, |p| p.loss_rate.value <= bound * (1.0 + 1e-9)) else {
         record.note(Finding::LossUnattainable);
-        return None;
+        // What a larger limit saves is kept.
+        let missed = m.observed.is_some_and(|o| o.loss_rate > bound);
+        let in_force = m.limit_bytes.filter(|_| missed);
+        let bound = in_force.map(|bytes| Bound {
+            bytes,
+            rule: RuleId::LimitInForce,
+        });
+        return LossBound::unattainable(bound);
     };
     record.note(Finding::LossOutsideConditions { bytes });
-    Some(Bound {
+    LossBound::at(Bound {
         bytes,
         rule: bscl::loss::RULE.id(),
     })
+}
+
+/// Where nothing was measured, what is known of today's stacks and of their bursts
+/// asks for beyond the papers' rules.
+fn with_todays_stacks(model: Bound, s: &Situation<'_>, bound: f64, record: &mut Record) -> Bound {
+    let m = s.traffic;
+    let constant = m.assumed_constant.map(|k| k.value);
+    if constant.is_none() && lbp_present(m) {
+        return model;
+    }
+    let keeps = |p: &Prediction| p.loss_rate.value <= bound * (1.0 + 1e-9);
+    match smallest(m, keeps).filter(|&b| b > model.bytes) {
+        Some(bytes) => {
+            record.note(match constant.filter(|_| lbp_present(m)) {
+                Some(constant) => Finding::LossOfStacks { bytes, constant },
+                None => Finding::LossOfBursts { bytes },
+            });
+            Bound { bytes, ..model }
+        }
+        None => model,
+    }
 }
 
 /// The smallest of what rules for a delay bound allow.

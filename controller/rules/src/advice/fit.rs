@@ -37,7 +37,8 @@ pub(super) fn fit(
             decided_by: None,
         };
     }
-    if let Some(bytes) = s.options.max_bytes.filter(|&max| limit.bytes > max) {
+    let bytes = s.largest_limit_bytes();
+    if limit.bytes > bytes {
         record.note(Finding::CutToLargest { bytes });
         limit = Limit {
             bytes,

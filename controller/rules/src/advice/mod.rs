@@ -14,10 +14,12 @@ mod preconditions;
 mod priorities;
 mod rationale;
 mod record;
+mod response;
 mod search;
+mod sensitivity;
 mod unobserved_loss;
 
-pub use answer::{Advice, Infeasibility, Nearest, Present, Rejected};
+pub use answer::{Advice, Infeasibility, Nearest, Present, Rejected, Sensitivity};
 
 use crate::list::RULES;
 use crate::prediction::predict;
@@ -41,6 +43,19 @@ pub fn advise(traffic: &Traffic, targets: &Targets, options: &Options) -> Advice
 
 /// The same by these rules.
 fn advise_by(
+    rules: &[&'static Rule],
+    traffic: &Traffic,
+    targets: &Targets,
+    options: &Options,
+) -> Advice {
+    let limit = |other: &Traffic| answer(rules, other, targets, options).limit_bytes;
+    let mut advice = answer(rules, traffic, targets, options);
+    advice.sensitivity = sensitivity::sensitivities(traffic, &advice, limit);
+    advice
+}
+
+/// The advice without its sensitivity.
+fn answer(
     rules: &[&'static Rule],
     traffic: &Traffic,
     targets: &Targets,
@@ -71,6 +86,7 @@ fn advise_by(
         }),
         rejected: Vec::new(),
         rules: Vec::new(),
+        sensitivity: Vec::new(),
         reasons: Vec::new(),
     };
     let refusals = preconditions::refusals(traffic, targets);

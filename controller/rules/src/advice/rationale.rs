@@ -132,9 +132,46 @@ fn sentence(finding: &Finding, s: &Situation<'_>) -> String {
             "raised to the smallest limit, {:.0} packets: below it bursts are lost whatever the load",
             s.options.min_packets
         ),
-        Finding::CutToLargest { bytes } => {
+        Finding::CutToLargest { bytes } if s.options.max_bytes.is_some() => {
             format!("cut to the largest limit of the target, {bytes:.0} bytes")
         }
+        Finding::CutToLargest { bytes } => format!(
+            "cut to the largest limit without one configured, {bytes:.0} bytes: four times C*T_mean, at least 1 s of queueing"
+        ),
+        Finding::NoMoreHelps {
+            in_force,
+            bytes,
+            loss_rate,
+        } if in_force == bytes => format!(
+            "loss: no limit is sure to meet {loss_bound:.2} %: beyond the {in_force:.0} bytes in force ({:.2} % measured) more buffer is expected to save less than its law is uncertain by; the limit stays",
+            loss_rate * 100.0
+        ),
+        Finding::NoMoreHelps {
+            in_force,
+            bytes,
+            loss_rate,
+        } => format!(
+            "loss: no limit is sure to meet {loss_bound:.2} % ({:.2} % measured at {in_force:.0} bytes); up to {bytes:.0} bytes more buffer helps, beyond it is expected to save less than its law is uncertain by",
+            loss_rate * 100.0
+        ),
+        Finding::MoreDidNotHelp {
+            tried,
+            tried_loss_rate,
+            loss_rate,
+        } => format!(
+            "loss: {:.2} % was measured at {tried:.0} bytes under this traffic, less than the {:.2} % at the limit in force: more buffer did not help, and {tried:.0} bytes are taken",
+            tried_loss_rate * 100.0,
+            loss_rate * 100.0
+        ),
+        Finding::Learned { limits, exponent } => format!(
+            "what {limits} other limits did under this traffic is taken into account: loss goes with the power {exponent:.2} of its law"
+        ),
+        Finding::LossOfBursts { bytes } => format!(
+            "loss: the bursts are not known; with three packets in each, as a mix of single packets and initial windows of ten has, M/M/1/K asks for {bytes:.0} bytes"
+        ),
+        Finding::LossOfStacks { bytes, constant } => format!(
+            "loss: with the constant of today's stacks ({constant:.2}; BSCL has {SQRT_CONSTANT:.2}, of delayed acknowledgements and one drop per reduction) eq. 18 asks for {bytes:.0} bytes"
+        ),
         Finding::FarFromLimitInForce {
             in_force,
             factor,

@@ -73,6 +73,33 @@ pub(super) enum Finding {
         bytes: f64,
     },
     LossUnattainable,
+    /// From `bytes` on, more buffer saves less than is uncertain; measured at the
+    /// limit in force.
+    NoMoreHelps {
+        in_force: f64,
+        bytes: f64,
+        loss_rate: f64,
+    },
+    /// A smaller limit tried before lost less than the one in force.
+    MoreDidNotHelp {
+        tried: f64,
+        tried_loss_rate: f64,
+        loss_rate: f64,
+    },
+    /// Other limits corrected the law.
+    Learned {
+        limits: usize,
+        exponent: f64,
+    },
+    /// No flow waits, nothing was measured; bursts of unknown size.
+    LossOfBursts {
+        bytes: f64,
+    },
+    /// Nothing was measured; eq. 18 with the constant of today's stacks.
+    LossOfStacks {
+        bytes: f64,
+        constant: f64,
+    },
     DelayBound {
         bytes: f64,
     },

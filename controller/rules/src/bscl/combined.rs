@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //! BSCL's rule as a whole: the larger of its two buffers.
 
-use super::formulas::{LOW_LOSS, Link, PAPER, loss_bytes, loss_fraction_of, utilisation_bytes};
+use super::formulas::{LOW_LOSS, Link, PAPER, buffer_bytes, loss_bytes, loss_fraction_of};
 use super::{loss, utilisation};
-use crate::bdp;
 use crate::rule::{Basis, HEEDS_LOSS, Input, LBP_FLOWS, LBP_SHARE, Rule};
 use crate::targets::Goal;
 
-/// max(B_ρ, B_p, 0) (BSCL Fig. 4, eq. 23), with Cₑ·Tₑ for B_ρ below five flows,
+/// max(B_ρ, B_p, 0) (BSCL Fig. 4, eq. 23), with C·Tₑ for B_ρ below five flows,
 /// where the paper finds its probabilistic model too low (§VII).
 pub static RULE: Rule = Rule {
     id: "bscl",
     name: "BSCL",
     paper: &PAPER,
     equation: "Fig. 4, eq. 23, §VII",
-    formula: "B = max(B_rho, B_p, 0); C_e*T_e for B_rho when N_b < 5",
+    formula: "B = max(B_rho, B_p, 0); C*T_e for B_rho when N_b < 5",
     goals: &[Goal::Utilisation, Goal::Loss],
     basis: Basis::Model,
     combines: &[&utilisation::RULE, &loss::RULE],
@@ -24,6 +23,7 @@ pub static RULE: Rule = Rule {
         vec![
             Input::maybe("q", loss_fraction_of(s).ok(), "fraction"),
             Input::new("N_b", link.n_b, "flows"),
+            Input::new("C", s.drain_bytes_per_s(), "bytes/s"),
             Input::new("C_e", link.lbp_bytes_per_s, "bytes/s"),
             Input::new("T_e", link.t_e_s, "s"),
             Input::new("M", link.segment_bytes, "bytes"),
@@ -32,11 +32,7 @@ pub static RULE: Rule = Rule {
     size_bytes: |s| {
         let q = loss_fraction_of(s)?;
         let link = Link::of(s, s.n_b());
-        let for_utilisation = if link.n_b < 5.0 {
-            bdp::product(link.lbp_bytes_per_s, link.t_e_s)?
-        } else {
-            utilisation_bytes(link, q)?
-        };
+        let for_utilisation = buffer_bytes(link, s.drain_bytes_per_s(), q, None)?;
         let for_loss = match s.targets.loss_rate {
             Some(bound) => loss_bytes(Link::of(s, s.n_b_for_loss()), bound)?,
             None => 0.0,

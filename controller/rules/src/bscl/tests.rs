@@ -24,7 +24,7 @@ fn bscl_column_of_table_1() {
         let b_p = loss_bytes(at, 0.01).unwrap() / M;
         assert!((b_p - packets).abs() < 1.5, "N_b={n_b}: {b_p}");
         let q = loss_fraction(n_b, DEFAULT_ALPHA * n_b).unwrap();
-        let b = buffer_bytes(at, q, Some(0.01)).unwrap() / M;
+        let b = buffer_bytes(at, 6.25e6, q, Some(0.01)).unwrap() / M;
         assert!((b - packets).abs() < 1.5, "N_b={n_b}: {b}");
     }
 }
@@ -55,10 +55,11 @@ fn full_synchronisation_is_the_deterministic_model() {
 fn few_flows_get_the_full_product() {
     for n_b in [1.0, 4.0] {
         let at = link(45e6, 60.0, n_b);
-        assert_eq!(buffer_bytes(at, 0.3, None).unwrap(), at.bdp_bytes());
+        // C·T_e, with the whole capacity (§VII).
+        assert_eq!(buffer_bytes(at, 6.25e6, 0.3, None).unwrap(), 375_000.0);
     }
     let at = link(45e6, 60.0, 5.0);
-    assert!(buffer_bytes(at, 0.3, None).unwrap() < at.bdp_bytes());
+    assert!(buffer_bytes(at, 6.25e6, 0.3, None).unwrap() < at.bdp_bytes());
 }
 
 #[test]
@@ -162,7 +163,7 @@ proptest! {
     fn tighter_loss_bound_needs_more(at in links(), p in 0.001f64..0.05) {
         prop_assert!(loss_bytes(at, p).unwrap() > loss_bytes(at, p * 1.1).unwrap());
         let q = loss_fraction(at.n_b, 0.55 * at.n_b).unwrap();
-        prop_assert!(buffer_bytes(at, q, Some(p)).unwrap() >= 0.0);
+        prop_assert!(buffer_bytes(at, 2.0 * at.lbp_bytes_per_s, q, Some(p)).unwrap() >= 0.0);
     }
 
     #[test]

@@ -5,13 +5,13 @@ use super::formulas::{LOW_LOSS, Link, PAPER, loss_fraction_of, utilisation_bytes
 use crate::rule::{Assumption, Basis, Condition, HEEDS_LOSS, Input, LBP_FLOWS, LBP_SHARE, Rule};
 use crate::targets::Goal;
 
-/// B_ρ of BSCL eq. 16: [`utilisation_bytes`] with q of eq. 13.
+/// B_ρ of BSCL eq. 16: [`utilisation_bytes`] with q as measured, else of eq. 13.
 pub static RULE: Rule = Rule {
     id: "bscl_utilisation",
     name: "BSCL utilisation B_ρ",
     paper: &PAPER,
     equation: "eq. 13, 16",
-    formula: "B = (q*C_e*T_e - 2*M*N_b*(1-q))/(2-q), q = 1 - (1 - 1/N_b)^(alpha*N_b)",
+    formula: "B = (q*C_e*T_e - 2*M*N_b*(1-q))/(2-q), q as measured, else 1 - (1 - 1/N_b)^(alpha*N_b)",
     goals: &[Goal::Utilisation],
     basis: Basis::Model,
     combines: &[],
@@ -45,7 +45,7 @@ static AT_LEAST_FIVE: Assumption = Assumption {
     check: |s, _| {
         let n = s.n_b();
         Some(Condition::new(
-            format!("N_b at least 5 ({n:.1}; below it C_e*T_e is used)"),
+            format!("N_b at least 5 ({n:.1}; below it C*T_e is used)"),
             Some(n >= 5.0),
         ))
     },

@@ -7,13 +7,13 @@ use super::source::{PAPER, missing};
 use crate::rule::{Basis, Input, Missing, Rule};
 use crate::targets::Goal;
 
-/// BSCL eq. 21 with its constant measured: [`LossScaling::buffer_for`].
+/// The loss law of the flows, with its constant measured: [`LossScaling::buffer_for`].
 pub static RULE: Rule = Rule {
     id: "measured_loss",
     name: "loss, measured scaling",
     paper: &PAPER,
-    equation: "(BSCL eq. 21 with its constant measured)",
-    formula: "B = K*M*N_b/sqrt(p - p_o - p_m) - C*T_e, K = sqrt(p_now - p_o - p_m)*(C*T_e + B_now)/(M*N_b), p_o: overshoots of slow start (0 where p < p_now), p_m: drops of BBR",
+    equation: "(BSCL eq. 21 with its constant measured, RFC 9438 for CUBIC)",
+    formula: "smallest B with (p_now - p_o - p_m)*(f(B)/f(B_now))^e + p_o + p_m <= p, f = 1/(w + 2.5)^2 (CUBIC: at least 0.71*RTT/w^(4/3)), w = C_e*(T_e + B/C)/(M*N_b), p_o: overshoots of slow start, p_m: drops of BBR, e: by limits tried (1 without)",
     goals: &[Goal::Loss],
     basis: Basis::Measurement,
     combines: &[],
@@ -30,6 +30,8 @@ pub static RULE: Rule = Rule {
             Input::maybe("p_m", scaling.map(LossScaling::model_based_rate), fraction),
             Input::maybe("B_now", m.limit_bytes, "bytes"),
             Input::maybe("K", scaling.map(LossScaling::constant), ""),
+            Input::maybe("w_now", scaling.map(LossScaling::window_pkts), "packets"),
+            Input::maybe("e", scaling.map(LossScaling::exponent), ""),
             Input::new("C", s.drain_bytes_per_s(), "bytes/s"),
             Input::new("T_e", m.t_e_s.value, "s"),
         ]
@@ -39,10 +41,15 @@ pub static RULE: Rule = Rule {
         let scaling = LossScaling::of(s.traffic).ok_or_else(|| missing(s.traffic))?;
         let buffer = scaling.buffer_for(bound, s.options.conservative)?;
         buffer.ok_or_else(|| {
-            Missing::NoBuffer(format!(
-                "no buffer: flows that follow a model of the path (BBR) lose {:.2} % whatever it is",
-                scaling.model_based_rate() * 100.0
-            ))
+            let stays = scaling.model_based_rate();
+            Missing::NoBuffer(if stays >= bound {
+                format!(
+                    "no buffer: flows that follow a model of the path (BBR) lose {:.2} % whatever it is",
+                    stays * 100.0
+                )
+            } else {
+                "no buffer: loss hardly falls with it".into()
+            })
         })
     },
 };

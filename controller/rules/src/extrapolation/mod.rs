@@ -11,12 +11,15 @@
 //!
 //! W' = k·W,  k = (C·Tₑ + B')/(C·Tₑ + B).
 //!
-//! * Loss: p ∝ 1/W² at the same rate (BSCL eq. 2 and 18 with the constant
-//!   measured instead of 0.87), so p' = p/k². That law counts decreases. A flow
-//!   that grows by a segment per RTT loses a few packets for each; one in slow
-//!   start has doubled its window and loses half of it. Drops of such overshoots
-//!   (starts, timeouts) are counted apart and taken not to grow as windows
-//!   shrink: p' = (p − p_o)/k² + p_o below the limit in force.
+//! * Loss: every congestion control has its law of how the loss rate falls with
+//!   the window (`law`); the drops are split by congestion control, and each part
+//!   goes with its own. Constants of the stacks are in what was measured, so they
+//!   cancel. A flow that grows by a segment per RTT loses a few packets for each
+//!   decrease; one in slow start has doubled its window and loses half of it.
+//!   Drops of such overshoots (starts, timeouts) are counted apart and taken not
+//!   to grow as windows shrink; CUBIC's grow with the buffer.
+//! * What other limits did under the same traffic corrects the exponent
+//!   (`learned`).
 //! * Utilisation: of the time at window W' the LBP flows use min(1, W') of what
 //!   the others leave. A round lasts T·max(1, W), one segment of growth per
 //!   flow, so rounds, not seconds, keep their number between two decreases.
@@ -28,30 +31,40 @@
 //! put on the arrivals that met least: they are spread evenly between 1 and the
 //! window of all flows halving at once, as many as make up the idle time.
 //!
-//! A smaller limit means more drops (p'/p = 1/k²), and the measured swing holds
-//! the synchrony, the timeouts and the clumps only of those there were. The
-//! others, 1 − k² of all, are taken as falling on all flows at once: with that
-//! weight utilisation is that of a swing from the peak to its half
-//! ([`crate::sawtooth`]), which is also the lower end of the range. The
-//! fewer loss events were seen, the less is known of those at a limit near by
-//! too: the weight is 1 − k^(2(1 + 4/events)). It is an assumption, not a result.
+//! A smaller limit means more drops, and the measured swing holds the synchrony,
+//! the timeouts and the clumps only of those there were. Of the others, 1 − k² of
+//! all, it is assumed that each event makes as many of the N_b flows halve as
+//! BSCL eq. 13 says, and by the upper end of what is drawn: with that weight
+//! utilisation is that of a swing from the peak to what they leave
+//! ([`crate::sawtooth`]). Were all flows to halve at once, that is the lower end of
+//! the range. The fewer loss events were seen, the less is known of those at a
+//! limit near by too: the weight is 1 − k^(2(1 + 4/events)). It is an assumption,
+//! not a result.
 //!
 //! Flows that follow a model of the path (BBR) send what they send whatever they
 //! lose. Their drops p_m are taken to stay what they are, and with the weight of
-//! their bytes utilisation is taken to stay, too: p' = (p − p_o − p_m)/k² + p_o +
+//! their bytes utilisation is taken to stay, too: p' = (p − p_o − p_m)·law + p_o +
 //! p_m. The range reaches from where all stay to where all scale.
 //!
 //! At B' = B everything is as measured. All are monotone in B'.
 //!
-//! Nothing of Cₑ enters k: the share of the LBP flows cancels.
-//!
 //! With base RTTs that differ, flows of equal windows (BSCL eq. 8) add up to
 //! C·N/Σ1/(Tᵢ + Q/C), which is C·Tₑ + Q only where they are alike. For loss, where
-//! the sum of the flows' rates is what eq. 2 gives, k is that of the exact sum.
+//! the sum of the flows' rates is what eq. 2 gives, windows are those of the exact
+//! sum.
+//!
+//! Without a flow that waits for the link there is no window. Then the occupancy
+//! that arrivals met is carried over (`open_loop`).
 
 mod conditions;
+mod flow_window;
+mod law;
+mod learned;
 mod loss;
+mod loss_parts;
 mod loss_rule;
+pub(crate) mod open_loop;
+mod open_loop_rule;
 mod source;
 mod uncertainty;
 mod utilisation_rule;
@@ -63,12 +76,22 @@ pub use conditions::LEAST_DROPS;
 pub use loss::LossScaling;
 pub use window::WindowScaling;
 
-pub(crate) use uncertainty::Z90;
+pub(crate) use learned::{lost_less, others};
+pub(crate) use uncertainty::{Z90, loss_events};
 
-use crate::rule::Rule;
+use crate::rule::{Rule, RuleId};
+
+/// The rule that scales the measured loss.
+pub(crate) fn loss_rule_id() -> RuleId {
+    loss_rule::RULE.id()
+}
 
 /// Rules of this folder.
-pub const RULES: &[&Rule] = &[&loss_rule::RULE, &utilisation_rule::RULE];
+pub const RULES: &[&Rule] = &[
+    &loss_rule::RULE,
+    &utilisation_rule::RULE,
+    &open_loop_rule::RULE,
+];
 
 #[cfg(test)]
 mod tests;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How far off an extrapolation may be.
 
-use crate::traffic::{CongestionControl, Traffic};
+use crate::traffic::Traffic;
 
-/// How uncertain the exponent of k is: 1 for windows (2 for loss) within this.
+/// How uncertain the exponent of k is for windows: 1 within this.
 const EXPONENT_ERROR: f64 = 0.15;
-/// CUBIC's window grows with time and not with RTTs: its exponent for loss is
-/// between 1 and 2.
+/// CUBIC's window grows with time and not with RTTs: its swing may change less.
 const CUBIC_EXPONENT_LOW: f64 = 0.5;
 /// Loss events in which all flows lose, that count with those seen: a handful
 /// says little of how flows lose together.
@@ -32,7 +31,16 @@ pub(super) fn loss_sampling_error(m: &Traffic) -> f64 {
     Z90 / loss_events(m).sqrt()
 }
 
-pub(super) fn loss_events(m: &Traffic) -> f64 {
+/// The same of what is measured, in as long a time, at a limit that loses `factor`
+/// times as much: both samples are drawn.
+pub(super) fn loss_sampling_error_at(m: &Traffic, factor: f64) -> f64 {
+    let here = loss_events(m);
+    let there = (here * factor.min(1e6)).max(1.0);
+    Z90 * (1.0 / here + 1.0 / there).sqrt()
+}
+
+/// Loss events at the limit in force: drops over L̄, at least 1.
+pub(crate) fn loss_events(m: &Traffic) -> f64 {
     let burst = if m.alpha_measured {
         (m.alpha.value * m.n_b.value).max(1.0)
     } else {
@@ -43,10 +51,7 @@ pub(super) fn loss_events(m: &Traffic) -> f64 {
 
 /// Lowest and highest exponent of k for windows.
 pub(super) fn exponents(m: &Traffic) -> [f64; 2] {
-    let low = if m.congestion_control == CongestionControl::Cubic {
-        CUBIC_EXPONENT_LOW
-    } else {
-        1.0 - EXPONENT_ERROR
-    };
+    let cubic = m.mix().cubic;
+    let low = cubic * CUBIC_EXPONENT_LOW + (1.0 - cubic) * (1.0 - EXPONENT_ERROR);
     [low, 1.0 + EXPONENT_ERROR]
 }

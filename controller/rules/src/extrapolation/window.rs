@@ -2,13 +2,18 @@
 //! Utilisation and delay at another limit.
 
 use super::conditions::{occupancy_known, scalable};
+use super::learned::utilisation_between;
 use super::uncertainty::{PRIOR_EVENTS, Z90, exponents, loss_events};
 use super::window_peak::{ALL_AT_ONCE, FULL, Peak};
 use super::window_samples::{Means, Sample, means, samples};
+use crate::bscl;
 use crate::error::{RuleError, not_negative};
 use crate::range::Range;
 use crate::sawtooth::sawtooth;
 use crate::traffic::Traffic;
+
+/// Relative error of the utilisation that a limit tried before had.
+const TRIED_ERROR: f64 = 0.01;
 
 /// The measured window, scaled.
 #[derive(Clone, Debug)]
@@ -70,22 +75,46 @@ impl<'a> WindowScaling<'a> {
         1.0 - (1.0 - now) * idle.min(1.0)
     }
 
-    /// Utilisation when all flows halve at once, not above `scaled`.
-    fn synchronised(&self, k: f64, scaled: f64) -> f64 {
+    /// Utilisation when the aggregate window falls to `lowest` of its peak in
+    /// every loss event, not above `scaled`.
+    fn falling_to(&self, lowest: f64, k: f64, scaled: f64) -> f64 {
         let peak = k * self.peak.over_bdp();
-        match sawtooth(ALL_AT_ONCE * peak, peak) {
+        match sawtooth(lowest * peak, peak) {
             Ok(s) => (self.others + (1.0 - self.others) * s.utilisation).min(scaled),
             Err(_) => scaled,
         }
+    }
+
+    /// Lowest window over its peak after a loss event that was not seen: of N_b
+    /// flows as many halve as lose by BSCL eq. 13, and by the upper end of what
+    /// is drawn (binomial). All of them where N_b is small.
+    fn lowest_unseen(&self) -> f64 {
+        let n_b = self.m.n_b.value.max(1.0);
+        let burst = (self.m.alpha.value * n_b).max(1.0);
+        let q = bscl::loss_fraction(n_b, burst).unwrap_or(1.0);
+        let drawn = q + Z90 * (q * (1.0 - q) / n_b).sqrt();
+        1.0 - drawn.min(1.0) * (1.0 - ALL_AT_ONCE)
     }
 
     fn expected(&self, k: f64) -> f64 {
         let scaled = self.utilisation_of(&self.at_scale(k).unwrap_or(self.there));
         let exponent = 2.0 * (1.0 + PRIOR_EVENTS / loss_events(self.m));
         let unknown = (1.0 - k.powf(exponent)).max(0.0);
-        let heeding = scaled - unknown * (scaled - self.synchronised(k, scaled));
+        let unseen = self.falling_to(self.lowest_unseen(), k, scaled);
+        let heeding = scaled - unknown * (scaled - unseen);
         let staying = self.m.model_based_share.clamp(0.0, 1.0);
         heeding + staying * (self.utilisation - heeding)
+    }
+
+    /// Ends of the utilisation at a limit, by what limits tried before had. What
+    /// was measured at the limit in force is not overruled.
+    fn between(&self, buffer_bytes: f64) -> [f64; 2] {
+        let [least, most] = utilisation_between(self.m, buffer_bytes);
+        if buffer_bytes < self.peak.limit_bytes {
+            [least.min(self.utilisation), 1.0]
+        } else {
+            [0.0, most.max(self.utilisation)]
+        }
     }
 
     /// Utilisation expected at a limit.
@@ -94,7 +123,8 @@ impl<'a> WindowScaling<'a> {
     /// `buffer_bytes` below 0.
     pub fn utilisation_at(&self, buffer_bytes: f64) -> Result<f64, RuleError> {
         let b = not_negative("B (bytes)", buffer_bytes)?;
-        Ok(self.expected(self.peak.scale(b)))
+        let [least, most] = self.between(b);
+        Ok(self.expected(self.peak.scale(b)).clamp(least, most))
     }
 
     /// The same with the range left by the number of loss events seen, Tₑ, Cₑ
@@ -117,7 +147,11 @@ impl<'a> WindowScaling<'a> {
                         continue;
                     };
                     let u = other.utilisation_of(&means);
-                    let least = if k < 1.0 { other.synchronised(k, u) } else { u };
+                    let least = if k < 1.0 {
+                        other.falling_to(ALL_AT_ONCE, k, u)
+                    } else {
+                        u
+                    };
                     let stays = self.m.model_based_share > 0.0;
                     let most = if stays { u.max(self.utilisation) } else { u };
                     low = low.min(least - error * means.deviation);
@@ -130,7 +164,8 @@ impl<'a> WindowScaling<'a> {
                 }
             }
         }
-        Ok(Range::new(value, low.max(0.0), high.min(1.0)))
+        let tried = self.between(buffer_bytes)[0] * (1.0 - TRIED_ERROR);
+        Ok(Range::new(value, low.max(tried).max(0.0), high.min(1.0)))
     }
 
     /// Mean queueing delay expected at a limit, ms.

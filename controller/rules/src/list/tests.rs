@@ -36,6 +36,7 @@ fn every_rule_of_the_table_is_there_once() {
             "delay",
             "fpq",
             "measured_loss",
+            "measured_open_loop",
             "measured_utilisation",
             "ngi_elastic",
             "ngi_transparent",
@@ -123,6 +124,7 @@ fn assumptions_fail_by_what_was_measured() {
     m.synchrony = Some(Synchrony {
         d_mean: 5.0,
         s_mean: 4.0,
+        s_max: 8.0,
         condition_fraction: 0.4,
     });
     m.window_p01_pkts = Some(1.0);

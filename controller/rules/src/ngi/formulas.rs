@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Formulas of NGI, and what rules of links without a bottlenecked flow share.
 
-use crate::error::{RuleError, fraction, not_negative, open_fraction};
+use crate::error::{RuleError, fraction, not_negative, open_fraction, positive};
 use crate::rule::{Assumption, Condition, Paper};
 use crate::traffic::Regime;
 
@@ -31,6 +31,50 @@ pub fn transparent_loss(load: f64, buffer_pkts: f64) -> Result<f64, RuleError> {
 /// ρ or p̂ not between 0 and 1.
 pub fn transparent_packets(load: f64, loss_bound: f64) -> Result<f64, RuleError> {
     Ok(open_fraction("p (loss bound)", loss_bound)?.ln() / open_fraction("rho", load)?.ln())
+}
+
+/// Loss of M/M/1/K, (1−ρ)·ρ^b/(1−ρ^(b+1)), at any load; 1/(b+1) at ρ = 1. Where
+/// packets come in bursts, b counts bursts: the buffer over the burst that a
+/// packet belongs to on average, E\[X²\]/E\[X\].
+///
+/// # Errors
+/// ρ not above 0, b below 0.
+pub fn finite_buffer_loss(load: f64, bursts: f64) -> Result<f64, RuleError> {
+    let (rho, b) = (positive("rho", load)?, not_negative("b (bursts)", bursts)?);
+    if (rho - 1.0).abs() < 1e-9 {
+        return Ok(1.0 / (b + 1.0));
+    }
+    // Written so that nothing overflows on either side of 1.
+    Ok(if rho < 1.0 {
+        let tail = rho.powf(b);
+        (1.0 - rho) * tail / (1.0 - rho * tail)
+    } else {
+        (rho - 1.0) / (rho - rho.powf(-b))
+    })
+}
+
+/// Packets waiting on average in M/M/1/K, in bursts; see [`finite_buffer_loss`].
+///
+/// # Errors
+/// As there.
+pub fn finite_buffer_queue(load: f64, bursts: f64) -> Result<f64, RuleError> {
+    let (rho, b) = (positive("rho", load)?, not_negative("b (bursts)", bursts)?);
+    if (rho - 1.0).abs() < 1e-4 {
+        return Ok(b / 2.0);
+    }
+    // b·ρ^(b+1)/(1−ρ^(b+1)) without overflow.
+    let last = (b + 1.0) / (rho.powf(-(b + 1.0)) - 1.0);
+    Ok((rho / (1.0 - rho) - last).clamp(0.0, b))
+}
+
+/// ρ^b of the M/M/1/K that loses so much: the part of the arrivals that would meet
+/// a full buffer in a queue without a limit.
+///
+/// # Errors
+/// ρ or p not between 0 and 1.
+pub fn tail_of_loss(load: f64, loss: f64) -> Result<f64, RuleError> {
+    let (rho, p) = (open_fraction("rho", load)?, open_fraction("p", loss)?);
+    Ok(p / (1.0 - rho + rho * p))
 }
 
 /// P(k flows are bottlenecked) = (1−ρ)·ρ^k where all traffic is elastic and
@@ -106,6 +150,25 @@ mod tests {
         assert!(transparent_packets(0.5, 0.0).is_err());
         assert!(transparent_packets(0.0, 0.1).is_err());
         assert!(bottlenecked_probability(1.5, 1).is_err());
+    }
+
+    #[test]
+    fn a_finite_buffer_has_no_jump_at_capacity() {
+        // M/M/1/K by its states: the last of K + 1.
+        for rho in [0.5f64, 0.93, 1.0, 1.3] {
+            let all: f64 = (0..=20).map(|k| rho.powi(k)).sum();
+            let p = finite_buffer_loss(rho, 20.0).unwrap();
+            assert!((p - rho.powi(20) / all).abs() < 1e-12, "{rho}: {p}");
+            let waiting: f64 = (0..=20).map(|k| f64::from(k) * rho.powi(k)).sum();
+            let mean = finite_buffer_queue(rho, 20.0).unwrap();
+            assert!((mean - waiting / all).abs() < 1e-6, "{rho}: {mean}");
+        }
+        let near = |rho| finite_buffer_loss(rho, 20.0).unwrap();
+        assert!((near(1.0 - 1e-7) - near(1.0 + 1e-7)).abs() < 1e-6);
+        assert!((finite_buffer_loss(1.25, 1e6).unwrap() - 0.2).abs() < 1e-12);
+        assert!(finite_buffer_loss(0.0, 1.0).is_err() && finite_buffer_loss(0.5, -1.0).is_err());
+        let p = finite_buffer_loss(0.7, 12.0).unwrap();
+        assert!((tail_of_loss(0.7, p).unwrap() - 0.7f64.powi(12)).abs() < 1e-12);
     }
 
     proptest! {

@@ -7,11 +7,14 @@
 //! full, above it the surplus stands in the queue; the means over one swing are
 //! closed forms ([`crate::sawtooth`]). Loss is BSCL eq. 18. What was measured at the limit
 //! in force goes before both where it can be scaled (see [`crate::extrapolation`]).
-//! Transparent regime: NGI §IV-A.
+//! Without a flow that waits for the link: M/M/1/K, with the occupancy as measured
+//! where it was.
 
 mod model;
+mod model_outcome;
 mod outcome;
 mod uncertainty;
+mod without_lbp;
 
 pub use outcome::{FormulaPrediction, Prediction, WhatIfPoint};
 
@@ -19,15 +22,18 @@ use crate::error::{RuleError, positive};
 use crate::extrapolation::{LEAST_DROPS, LossScaling, WindowScaling};
 use crate::range::Range;
 use crate::traffic::{CongestionControl, Traffic};
-use model::{ModelOutcome, Parameters, lbp_present};
+use model::Parameters;
+pub(crate) use model::lbp_present;
+use model_outcome::ModelOutcome;
 use uncertainty::{
-    at_limit_in_force, floor_of_theorem_7, stay_with_bbr, widen_by_observation,
-    widen_for_unobserved_losses,
+    at_limit_in_force, floor_of_theorem_7, stay_with_bbr, widen_by_observation, widen_for_constant,
+    widen_for_synchrony, widen_for_unobserved_losses,
 };
 
 /// Prediction at a limit of `buffer_bytes`, with the range that the uncertainty
 /// of N_b, α, Tₑ, Cₑ (every combination of their bounds) and Δ (UTB Theorem 7
-/// as a floor where its condition holds) leaves. It is widened by how far the
+/// as a floor where its condition holds) leaves, and that of the constant of eq. 18
+/// where nothing was measured. It is widened by how far the
 /// model is off at the limit in force: the loss rate by the ratio (the constant
 /// of eq. 18 depends on acknowledgement and recovery policy), utilisation by the
 /// difference.
@@ -41,6 +47,9 @@ use uncertainty::{
 pub fn predict(traffic: &Traffic, buffer_bytes: f64) -> Result<Prediction, RuleError> {
     positive("queue drain rate (bits/s)", traffic.queue_drain_bps)?;
     positive("M (bytes)", traffic.segment_bytes)?;
+    if !lbp_present(traffic) {
+        return without_lbp::predict(traffic, buffer_bytes);
+    }
     let at = |choice| model::outcome(traffic, choice, buffer_bytes);
     let central = at(Parameters::central(traffic))?;
     let mut prediction = Prediction {
@@ -74,7 +83,12 @@ pub fn predict(traffic: &Traffic, buffer_bytes: f64) -> Result<Prediction, RuleE
     }
     floor_of_theorem_7(traffic, &mut prediction.utilisation)?;
     if losses_unobserved(traffic) {
-        widen_for_unobserved_losses(traffic, buffer_bytes, &mut prediction)?;
+        widen_for_synchrony(traffic, buffer_bytes, &mut prediction)?;
+        widen_for_unobserved_losses(&mut prediction);
+    }
+    if let Some(constant) = traffic.assumed_constant {
+        widen_for_synchrony(traffic, buffer_bytes, &mut prediction)?;
+        widen_for_constant(constant, &mut prediction);
     }
     if let Some(there) = at_limit_in_force(traffic)? {
         widen_by_observation(traffic, &there, &central, &mut prediction);

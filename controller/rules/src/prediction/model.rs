@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the papers' formulas expect of one limit, all quantities known.
 
+use super::model_outcome::{ModelOutcome, full_ms};
+use super::without_lbp::{self, BURST};
 use crate::bscl::{self, Link};
 use crate::error::RuleError;
-use crate::ngi;
 use crate::sawtooth::sawtooth;
 use crate::traffic::{CongestionControl, Regime, Traffic};
 use crate::utb::single_flow;
@@ -31,15 +32,8 @@ impl Parameters {
     }
 }
 
-#[derive(Clone, Copy)]
-pub(super) struct ModelOutcome {
-    pub utilisation: f64,
-    pub loss_rate: f64,
-    pub delay_ms: f64,
-    pub delay_mean_ms: f64,
-}
-
-pub(super) fn lbp_present(measured: &Traffic) -> bool {
+/// Whether flows wait for this link.
+pub(crate) fn lbp_present(measured: &Traffic) -> bool {
     measured.n_b.value >= 1.0
         && measured.regime != Regime::Transparent
         && measured.saturable != Some(false)
@@ -51,11 +45,9 @@ pub(super) fn outcome(
     buffer_bytes: f64,
 ) -> Result<ModelOutcome, RuleError> {
     let drain = m.drain_bytes_per_s();
-    // A packet is admitted while the occupancy is below the limit, and waits
-    // for the one in transmission too.
-    let full_ms = (buffer_bytes + m.segment_bytes) / drain * 1e3;
+    let full_ms = full_ms(m, buffer_bytes);
     if !lbp_present(m) || c.n_b < 1.0 || c.share <= 0.0 {
-        return without_lbp(m, buffer_bytes, full_ms);
+        return without_lbp::outcome(m, BURST.value, buffer_bytes);
     }
     let link = Link {
         lbp_bytes_per_s: drain * c.share.min(1.0),
@@ -92,7 +84,9 @@ pub(super) fn outcome(
         // What the LBP flows leave unused of their part stays unused.
         (share * s.utilisation + others.max(1.0 - share)).min(1.0)
     };
-    let mut loss_rate = bscl::loss_rate_at(link, buffer_bytes)?;
+    let constant = m.assumed_constant.map_or(bscl::SQRT_CONSTANT, |k| k.value);
+    let stack = (constant / bscl::SQRT_CONSTANT).powi(2);
+    let mut loss_rate = (bscl::loss_rate_at(link, buffer_bytes)? * stack).min(1.0);
     if overload && m.rho_other > 1.0 {
         loss_rate = loss_rate.max(1.0 - 1.0 / m.rho_other);
     }
@@ -102,30 +96,5 @@ pub(super) fn outcome(
         loss_rate,
         delay_ms: full_ms,
         delay_mean_ms: if overload { full_ms } else { mean_ms },
-    })
-}
-
-fn without_lbp(m: &Traffic, buffer_bytes: f64, full_ms: f64) -> Result<ModelOutcome, RuleError> {
-    let load = m.rho.max(0.0);
-    let packets = buffer_bytes / m.segment_bytes;
-    let packet_ms = m.segment_bytes / m.drain_bytes_per_s() * 1e3;
-    if load >= 1.0 {
-        return Ok(ModelOutcome {
-            utilisation: 1.0,
-            loss_rate: 1.0 - 1.0 / load,
-            delay_ms: full_ms,
-            delay_mean_ms: full_ms,
-        });
-    }
-    let loss_rate = if load > 0.0 {
-        ngi::transparent_loss(load, packets)?
-    } else {
-        0.0
-    };
-    Ok(ModelOutcome {
-        utilisation: load,
-        loss_rate,
-        delay_ms: full_ms,
-        delay_mean_ms: (load / (1.0 - load) * packet_ms).min(full_ms),
     })
 }

@@ -82,7 +82,16 @@ fn measured_loss_goes_before_the_formula() {
     };
     m.observed = Some(observed);
     let scaled = predict(&m, 100_000.0).unwrap().loss_rate;
-    assert!((scaled.value - 2.5 * pure.value).abs() < 1e-9);
+    // Eq. 18 has w², the law (w + 2.5)².
+    let bdp_pkts = m.drain_bytes_per_s() * 0.0192 / 1514.0;
+    let window = |bytes: f64| (bdp_pkts + bytes / 1514.0) / 12.0;
+    let offset = |bytes: f64| 1.0 + 2.5 / window(bytes);
+    let less = (offset(200_000.0) / offset(100_000.0)).powi(2);
+    assert!(
+        (scaled.value - 2.5 * pure.value * less).abs() < 1e-9,
+        "{scaled:?}"
+    );
+    assert!((0.8..1.0).contains(&less));
     assert!(scaled.low < scaled.value && scaled.value < scaled.high);
     observed.drops = 3;
     m.observed = Some(observed);
@@ -196,14 +205,25 @@ fn transparent_and_overload() {
     m.rho = 0.9;
     m.rho_other = 0.9;
     let p = predict(&m, 100.0 * 1514.0).unwrap();
-    assert_eq!(p.utilisation.value, 0.9);
-    assert!((p.loss_rate.value - 2.66e-5).abs() < 1e-7);
+    // M/M/1/K: packets that come alone lose (1 − ρ)·ρ^100, a tenth of NGI's tail.
+    assert!((p.loss_rate.low / 2.66e-6 - 1.0).abs() < 0.01, "{p:?}");
+    assert!(p.loss_rate.low < 2.66e-5 && 2.66e-5 < p.loss_rate.high);
+    assert!((p.utilisation.value - 0.9 * (1.0 - p.loss_rate.value)).abs() < 1e-12);
     m.rho = 1.25;
     m.rho_other = 1.25;
     m.regime = Regime::Overload;
     let p = predict(&m, 100.0 * 1514.0).unwrap();
-    assert_eq!(p.utilisation.value, 1.0);
-    assert!((p.loss_rate.value - 0.2).abs() < 1e-9);
+    assert!((p.utilisation.value - 1.0).abs() < 1e-3);
+    assert!((p.loss_rate.low - 0.2).abs() < 1e-9 && p.loss_rate.value < 0.201);
+    // No jump at capacity.
+    let mut loss_at = |load: f64| {
+        (m.rho, m.rho_other) = (load, load);
+        m.regime = Regime::Transparent;
+        predict(&m, 20.0 * 1514.0).unwrap().loss_rate
+    };
+    let [below, at, above] = [0.999, 1.0, 1.001].map(&mut loss_at);
+    assert!(below.value < at.value && at.value < above.value);
+    assert!((above.value - below.value).abs() < 0.002 && at.low < at.value);
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //! How far off the models may be: where no loss was seen, by theorem 7 of UTB,
 //! and by what they miss at the limit in force.
 
-use super::model::{self, ModelOutcome, Parameters, lbp_present};
+use super::model::{self, Parameters, lbp_present};
+use super::model_outcome::ModelOutcome;
 use super::outcome::Prediction;
 use crate::error::RuleError;
 use crate::extrapolation::{LEAST_DROPS, Z90};
@@ -19,7 +20,7 @@ const UNOBSERVED_LOSS_FACTOR: f64 = (1.22 / 0.87) * (1.22 / 0.87) * 2.5;
 /// Without losses the worst end is that all flows lose at once (q = 1), and for a
 /// single flow what its window leaves right after a decrease (UTB §3.5): a burst
 /// of losses keeps it there.
-pub(super) fn widen_for_unobserved_losses(
+pub(super) fn widen_for_synchrony(
     traffic: &Traffic,
     buffer_bytes: f64,
     prediction: &mut Prediction,
@@ -45,9 +46,22 @@ pub(super) fn widen_for_unobserved_losses(
             }
         }
     }
+    Ok(())
+}
+
+/// Loss up to [`UNOBSERVED_LOSS_FACTOR`] times as much.
+pub(super) fn widen_for_unobserved_losses(prediction: &mut Prediction) {
     let high = (prediction.loss_rate.value * UNOBSERVED_LOSS_FACTOR).min(1.0);
     prediction.loss_rate.widen(high);
-    Ok(())
+}
+
+/// Loss goes with the square of the constant of eq. 2.
+pub(super) fn widen_for_constant(constant: Range, prediction: &mut Prediction) {
+    let loss = prediction.loss_rate;
+    for (end, k) in [(loss.low, constant.low), (loss.high, constant.high)] {
+        let factor = (k / constant.value).powi(2);
+        prediction.loss_rate.widen((end * factor).min(1.0));
+    }
 }
 
 pub(super) fn floor_of_theorem_7(

@@ -18,6 +18,8 @@ pub enum RuleId {
     Synchronised,
     /// The limit in force meets the target by measurement.
     LimitInForce,
+    /// A limit tried before under the same traffic did better.
+    LimitTried,
     /// The smallest limit that the options allow.
     Smallest,
     /// The largest limit that the target can hold.
@@ -26,9 +28,10 @@ pub enum RuleId {
 
 impl RuleId {
     /// What the advisor decides itself.
-    pub const OWN: [RuleId; 4] = [
+    pub const OWN: [RuleId; 5] = [
         RuleId::Synchronised,
         RuleId::LimitInForce,
+        RuleId::LimitTried,
         RuleId::Smallest,
         RuleId::Largest,
     ];
@@ -39,6 +42,7 @@ impl RuleId {
             RuleId::Listed(id) => id,
             RuleId::Synchronised => "synchronised",
             RuleId::LimitInForce => "limit_in_force",
+            RuleId::LimitTried => "limit_tried",
             RuleId::Smallest => "smallest",
             RuleId::Largest => "largest",
         }

@@ -5,6 +5,11 @@ use super::result::Missing;
 use crate::targets::{Options, Targets};
 use crate::traffic::Traffic;
 
+/// Largest limit without one in the options, in C·T̄...
+const DEFAULT_LARGEST_RTTS: f64 = 4.0;
+/// ...and at least so much queueing delay, s.
+const DEFAULT_LARGEST_S: f64 = 1.0;
+
 /// The measured traffic, what the operator wants of it, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation<'a> {
@@ -44,6 +49,14 @@ impl Situation<'_> {
     /// The smallest limit that the options allow, bytes.
     pub fn smallest_limit_bytes(&self) -> f64 {
         self.options.min_packets.max(1.0) * self.traffic.segment_bytes
+    }
+
+    /// The largest limit that makes sense, bytes: of the options, else four times
+    /// C·T̄, but not less than a second of queueing.
+    pub fn largest_limit_bytes(&self) -> f64 {
+        let rtts_s = DEFAULT_LARGEST_RTTS * self.traffic.t_mean_s.value.max(0.0);
+        let default = self.drain_bytes_per_s() * rtts_s.max(DEFAULT_LARGEST_S);
+        self.options.max_bytes.unwrap_or(default)
     }
 
     /// p̂, fraction.

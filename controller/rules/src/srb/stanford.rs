@@ -2,6 +2,7 @@
 //! C·T̄/√N, the Stanford rule.
 
 use super::formulas::{PAPER, stanford_bytes};
+use crate::bscl::formulas::LOW_LOSS;
 use crate::bscl::loss_fraction_observed;
 use crate::rule::{Assumption, Basis, Condition, Input, Rule};
 use crate::targets::Goal;
@@ -16,7 +17,7 @@ pub static RULE: Rule = Rule {
     goals: &[Goal::Utilisation],
     basis: Basis::Model,
     combines: &[],
-    assumptions: &[&HUNDREDS, &DESYNCHRONISED],
+    assumptions: &[&HUNDREDS, &DESYNCHRONISED, &LOW_LOSS],
     inputs: |s| {
         vec![
             Input::new("C", s.drain_bytes_per_s(), "bytes/s"),

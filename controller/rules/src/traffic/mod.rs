@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The measured traffic of one link: what every rule and prediction is given.
 
+mod loss_mix;
 mod observation;
+mod tried;
+
+pub use loss_mix::LossMix;
+pub use tried::TriedLimit;
 
 pub use observation::{CongestionControl, Observed, Occupancy, Regime, Synchrony};
 
@@ -78,6 +83,17 @@ pub struct Traffic {
     /// Their drops, of those of `observed`.
     #[serde(default)]
     pub model_based_drops: u64,
+    /// Which congestion controls the other drops are of; where it is not known,
+    /// `congestion_control` stands for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss_mix: Option<LossMix>,
+    /// What was measured at other limits under the same traffic.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<TriedLimit>,
+    /// Constant of the square-root formula (BSCL eq. 2 has 0.87) where nothing
+    /// was measured and the stacks are of today; `None` = as the paper.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assumed_constant: Option<Range>,
     /// Occupancy during `observed`; `None` when not known, or when the limit
     /// changed in between.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -88,6 +104,12 @@ impl Traffic {
     /// Drain rate of the queue, bytes/s.
     pub fn drain_bytes_per_s(&self) -> f64 {
         self.queue_drain_bps / 8.0
+    }
+
+    /// Which congestion controls the drops are of that are not BBR's.
+    pub(crate) fn mix(&self) -> LossMix {
+        let one = || LossMix::of(self.congestion_control);
+        self.loss_mix.unwrap_or_else(one)
     }
 
     /// Whether the LBP flows multiply their windows down on loss, all but a
@@ -135,6 +157,9 @@ impl Traffic {
             overshoot_drops: 0,
             model_based_share: 0.0,
             model_based_drops: 0,
+            loss_mix: None,
+            tried: Vec::new(),
+            assumed_constant: None,
             occupancy: None,
         }
     }

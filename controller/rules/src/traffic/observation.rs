@@ -54,6 +54,9 @@ pub struct Synchrony {
     pub d_mean: f64,
     /// Mean of s = max(0, D − n²/(Δ·BDP)).
     pub s_mean: f64,
+    /// Its maximum: eq. 3 of UTB is about the worst RTT. 0 where it is not known.
+    #[serde(default)]
+    pub s_max: f64,
     /// Fraction of those RTTs in which D ≤ n²/(Δ·BDP) + √n.
     pub condition_fraction: f64,
 }

@@ -142,6 +142,50 @@ pub(super) static LARGE_WINDOWS: Assumption = Assumption {
     },
 };
 
+/// Factor between the base RTTs of flows that count as equal.
+const SAME_RTT: f64 = 2.0;
+
+/// UTB §3.3: all flows have the same base RTT. Tₑ stands for it; where RTTs differ
+/// by more, what the theorems ask for was measured nowhere.
+pub(super) static EQUAL_RTTS: Assumption = Assumption {
+    statement: "base RTTs within a factor of 2",
+    check: |s, _| {
+        let rtts = s.traffic.base_rtts_s.iter().copied().filter(|&t| t > 0.0);
+        let (least, most) = rtts.fold((f64::INFINITY, 0.0f64), |(a, b), t| (a.min(t), b.max(t)));
+        let known = most > 0.0;
+        let text = if known {
+            format!(
+                "flows of equal base RTTs ({:.0} to {:.0} ms)",
+                least * 1e3,
+                most * 1e3
+            )
+        } else {
+            "flows of equal base RTTs".into()
+        };
+        Some(Condition::new(
+            text,
+            known.then_some(most <= SAME_RTT * least),
+        ))
+    },
+};
+
+/// Buffer over BDP up to which B = O(BDP) is taken to hold.
+const LARGEST_BDPS: f64 = 2.0;
+
+/// UTB §3.3: windows while the limit in force is met are those of B = O(BDP).
+pub(super) static SMALL_BUFFER: Assumption = Assumption {
+    statement: "limit in force ≤ 2·BDP",
+    check: |s, _| {
+        let bdps = s.traffic.limit_bytes? / s.bdp_bytes();
+        bdps.is_finite().then(|| {
+            Condition::new(
+                format!("measured with a buffer of the order of the BDP ({bdps:.1} BDP)"),
+                Some(bdps <= LARGEST_BDPS),
+            )
+        })
+    },
+};
+
 pub(super) fn share_inputs(s: &Situation<'_>) -> Vec<Input> {
     vec![
         Input::maybe("delta", s.traffic.delta.map(|d| d.value), ""),

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Δ·BDP/√n, the square-root rule with its conditions.
 
-use super::formulas::{LARGE_WINDOWS, PAPER, SEVERAL_FLOWS, Share, share_inputs, sqrt_n_bytes};
+use super::formulas::{
+    EQUAL_RTTS, LARGE_WINDOWS, PAPER, SEVERAL_FLOWS, SMALL_BUFFER, Share, share_inputs,
+    sqrt_n_bytes,
+};
+use crate::bscl::formulas::LOW_LOSS;
 use crate::rule::{Assumption, Basis, Condition, HEEDS_LOSS, LBP_FLOWS, Rule};
 use crate::targets::Goal;
 
@@ -21,6 +25,9 @@ pub static RULE: Rule = Rule {
         &HEEDS_LOSS,
         &FEW_REDUCTIONS,
         &LARGE_WINDOWS,
+        &EQUAL_RTTS,
+        &SMALL_BUFFER,
+        &LOW_LOSS,
     ],
     inputs: share_inputs,
     size_bytes: |s| Ok(sqrt_n_bytes(Share::of(s)?)?),

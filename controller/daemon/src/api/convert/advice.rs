@@ -18,6 +18,7 @@ pub fn advice(a: &Advice, with_rules: bool) -> tidemark_api::Advice {
         present,
         rules,
         rejected,
+        sensitivity,
         reasons,
     } = a;
     tidemark_api::Advice {
@@ -33,6 +34,7 @@ pub fn advice(a: &Advice, with_rules: bool) -> tidemark_api::Advice {
         present: present.clone(),
         rules: with_rules.then(|| rules.clone()),
         rejected: with_rules.then(|| rejected.clone()),
+        sensitivity: sensitivity.clone(),
         reasons: reasons.clone(),
     }
 }

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What other limits did, under the same traffic, beside what the laws expect of
+//! them.
+//!
+//! ln(p_j/p) = e·x_j, x_j what the law expects of the limit j. The law counts as
+//! evidence for e = 1 with the standard deviation that its range has; every limit
+//! tried counts by the loss events seen there and how far away it is. Least
+//! squares with that prior give e and what is left of its uncertainty.
+
+use super::law::Deviation;
+use super::uncertainty::{Z90, loss_events};
+use crate::traffic::{Traffic, TriedLimit};
+
+/// Relative error of a measured loss rate beyond its sampling error: runs of the
+/// same traffic differ by so much.
+const BETWEEN_RUNS: f64 = 0.05;
+/// Steepest response that is believed, over the law's.
+const STEEPEST: f64 = 3.0;
+/// Part of the law's uncertainty that no limit tried takes away: the exponent
+/// differs from one range of limits to the next.
+const LEAST_SPREAD: f64 = 0.5;
+/// Limits nearer than this (relative) are the same.
+const SAME_LIMIT: f64 = 0.02;
+
+/// The response of loss to the limit, beside the law's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Steepness {
+    /// Exponent of the law's p'/p; 1 without evidence.
+    pub exponent: f64,
+    /// Part of the law's uncertainty that is left.
+    pub spread: f64,
+}
+
+impl Steepness {
+    pub fn of_the_law() -> Self {
+        Self {
+            exponent: 1.0,
+            spread: 1.0,
+        }
+    }
+}
+
+/// Limits tried that differ from the one in force.
+pub(crate) fn others(m: &Traffic) -> impl Iterator<Item = &TriedLimit> {
+    let in_force = m.limit_bytes.unwrap_or(0.0);
+    let other = move |t: &&TriedLimit| (t.limit_bytes / in_force - 1.0).abs() > SAME_LIMIT;
+    m.tried.iter().filter(other)
+}
+
+/// Relative error of a loss rate, one standard deviation.
+fn error(events: f64) -> f64 {
+    (1.0 / events.max(1.0) + BETWEEN_RUNS * BETWEEN_RUNS).sqrt()
+}
+
+/// Whether the tried limit lost less than the one in force, by more than both may
+/// be off.
+pub(crate) fn lost_less(tried: &TriedLimit, m: &Traffic) -> bool {
+    let here = error(loss_events(m));
+    let both = Z90 * here.hypot(error(tried.loss_events));
+    let now = m.observed.map_or(0.0, |o| o.loss_rate);
+    tried.loss_rate * (1.0 + both) < now
+}
+
+/// `factor` is p'/p by the law at a limit.
+pub(super) fn steepness(
+    m: &Traffic,
+    loss_rate: f64,
+    factor: impl Fn(f64, Deviation) -> f64,
+) -> Steepness {
+    let (mut weights, mut sum, mut prior, mut count) = (0.0, 0.0, 0.0, 0.0);
+    let here = error(loss_events(m));
+    for tried in others(m).filter(|t| t.loss_rate > 0.0) {
+        let x = factor(tried.limit_bytes, 0.0).ln();
+        if !x.is_finite() || x.abs() < 1e-3 {
+            continue;
+        }
+        let ends = [-1.0, 1.0].map(|by| factor(tried.limit_bytes, by).ln());
+        let deviation = ((ends[1] - ends[0]) / (2.0 * Z90 * x)).abs();
+        let variance = here.powi(2) + error(tried.loss_events).powi(2);
+        weights += x * x / variance;
+        sum += x * (tried.loss_rate / loss_rate).ln() / variance;
+        prior += deviation.max(0.02).powi(-2);
+        count += 1.0;
+    }
+    if count == 0.0 {
+        return Steepness::of_the_law();
+    }
+    let prior = prior / count;
+    Steepness {
+        exponent: ((prior + sum) / (prior + weights)).clamp(0.0, STEEPEST),
+        spread: (prior / (prior + weights)).sqrt().max(LEAST_SPREAD),
+    }
+}
+
+/// Utilisation does not fall with more buffer: what smaller limits had is had at
+/// `buffer_bytes` too, and no more than larger ones had.
+pub(super) fn utilisation_between(m: &Traffic, buffer_bytes: f64) -> [f64; 2] {
+    let (mut least, mut most): (f64, f64) = (0.0, 1.0);
+    for tried in others(m) {
+        let u = tried.utilisation.clamp(0.0, 1.0);
+        if tried.limit_bytes <= buffer_bytes {
+            least = least.max(u);
+        }
+        if tried.limit_bytes >= buffer_bytes {
+            most = most.min(u);
+        }
+    }
+    [least.min(most), most.max(least)]
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A link that no flow waits for: bursts that come whatever the link does.
+//!
+//! M/M/1/K with bursts for customers: continuous in the load, at capacity and
+//! beyond. NGI §IV-A has the tail ρ^b of a queue without a limit; a queue with one
+//! loses (1 − ρ)·ρ^b/(1 − ρ^(b+1)).
+
+use super::model_outcome::{ModelOutcome, full_ms};
+use super::outcome::{FormulaPrediction, Prediction};
+use crate::error::{RuleError, not_negative};
+use crate::extrapolation::open_loop::OpenLoop;
+use crate::ngi::{finite_buffer_loss, finite_buffer_queue};
+use crate::range::Range;
+use crate::traffic::Traffic;
+
+/// Packets of the burst that a packet belongs to, on average (E\[X²\]/E\[X\]), where
+/// nothing was measured: alone, as NGI assumes, to the ten segments that Linux
+/// starts a flow with.
+pub(super) const BURST: Range = Range {
+    value: 3.0,
+    low: 1.0,
+    high: 10.0,
+};
+
+/// The outcome with bursts of so many packets.
+pub(super) fn outcome(
+    m: &Traffic,
+    burst: f64,
+    buffer_bytes: f64,
+) -> Result<ModelOutcome, RuleError> {
+    let bytes = not_negative("B (bytes)", buffer_bytes)?;
+    let full = full_ms(m, bytes);
+    let load = m.rho.max(0.0);
+    if load <= 0.0 {
+        return Ok(ModelOutcome {
+            utilisation: 0.0,
+            loss_rate: 0.0,
+            delay_ms: full,
+            delay_mean_ms: 0.0,
+        });
+    }
+    let bursts = bytes / m.segment_bytes / burst;
+    let loss_rate = finite_buffer_loss(load, bursts)?;
+    let packet_ms = m.segment_bytes / m.drain_bytes_per_s() * 1e3;
+    let waiting = finite_buffer_queue(load, bursts)? * burst;
+    Ok(ModelOutcome {
+        utilisation: (load * (1.0 - loss_rate)).min(1.0),
+        loss_rate,
+        delay_ms: full,
+        delay_mean_ms: (waiting * packet_ms).min(full),
+    })
+}
+
+/// The prediction, from the measured occupancy where there is one.
+pub(super) fn predict(m: &Traffic, buffer_bytes: f64) -> Result<Prediction, RuleError> {
+    let central = outcome(m, BURST.value, buffer_bytes)?;
+    let mut p = Prediction {
+        utilisation: Range::exact(central.utilisation),
+        loss_rate: Range::exact(central.loss_rate),
+        delay_ms: Range::exact(central.delay_ms),
+        delay_mean_ms: Range::exact(central.delay_mean_ms),
+        formula: None,
+    };
+    for burst in [BURST.low, BURST.high] {
+        let o = outcome(m, burst, buffer_bytes)?;
+        p.utilisation.widen(o.utilisation);
+        p.loss_rate.widen(o.loss_rate);
+        p.delay_mean_ms.widen(o.delay_mean_ms);
+    }
+    let Some(measured) = OpenLoop::of(m) else {
+        return Ok(p);
+    };
+    let loss = measured.loss_at(buffer_bytes);
+    let used = |lost: f64| (m.rho.max(0.0) * (1.0 - lost)).min(1.0);
+    p.formula = Some(FormulaPrediction {
+        utilisation: central.utilisation,
+        loss_rate: central.loss_rate,
+        delay_mean_ms: central.delay_mean_ms,
+    });
+    p.utilisation = Range::new(used(loss.value), used(loss.high), used(loss.low));
+    p.loss_rate = loss;
+    if let Some(o) = m.observed {
+        // The mean waits no longer with less buffer, nor less with more.
+        p.delay_mean_ms.widen(o.delay_mean_ms.min(central.delay_ms));
+    }
+    Ok(p)
+}
