@@ -49,8 +49,9 @@ struct Open {
     path: PathBuf,
     reader: SerializedFileReader<File>,
     next_group: usize,
-    /// Of the present row group, one for each column of the table.
-    chunks: Vec<ColumnReader>,
+    /// Of the present row group, one for each column of the table; none of a column
+    /// that the file is older than.
+    chunks: Vec<Option<ColumnReader>>,
     rows_left: usize,
 }
 
@@ -91,14 +92,20 @@ impl Open {
                 .columns()
                 .iter()
                 .position(|c| c.path() == expected.path());
-            let place = place.ok_or_else(|| self.wrong(column, "is missing"))?;
+            let Some(place) = place else {
+                if R::ADDED.contains(&column.name) {
+                    chunks.push(None);
+                    continue;
+                }
+                return Err(self.wrong(column, "is missing"));
+            };
             let found = there.column(place);
             if found.physical_type() != expected.physical_type()
                 || found.logical_type_ref() != expected.logical_type_ref()
             {
                 return Err(self.wrong(column, "has another type"));
             }
-            chunks.push(group.get_column_reader(place).map_err(error)?);
+            chunks.push(Some(group.get_column_reader(place).map_err(error)?));
         }
         self.rows_left = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
         self.chunks = chunks;
@@ -110,7 +117,7 @@ impl Open {
     fn batch<R: Stored>(&mut self, columns: &[Column<R>]) -> Result<Vec<R>, CaptureError> {
         let mut rows = vec![R::default(); self.rows_left.min(BATCH_ROWS)];
         for (i, column) in columns.iter().enumerate() {
-            if let Some(chunk) = self.chunks.get_mut(i) {
+            if let Some(Some(chunk)) = self.chunks.get_mut(i) {
                 (column.read)(chunk, &mut rows).map_err(|e| match e {
                     ParquetError::General(what) | ParquetError::EOF(what) => {
                         self.wrong(column, what)

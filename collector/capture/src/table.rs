@@ -273,6 +273,8 @@ pub(crate) use columns;
 pub trait Stored: Clone + Default + Send + 'static {
     /// File name prefix.
     const TABLE: &'static str;
+    /// Columns that older captures lack: these rows have the default there.
+    const ADDED: &'static [&'static str] = &[];
     /// Its columns, `order` first.
     fn columns() -> Vec<Column<Self>>;
     fn order(&self) -> u64;

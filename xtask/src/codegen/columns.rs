@@ -41,6 +41,8 @@ struct Column {
     kinds: Option<Vec<String>>,
     parquet: String,
     clickhouse: Option<String>,
+    #[serde(default)]
+    added: bool,
     meaning: String,
 }
 
@@ -158,6 +160,12 @@ impl Table {
                      columns! {{ {row};\n",
             row = self.stored(),
         );
+        let added = self.columns.iter().filter(|c| c.added);
+        let added: Vec<&str> = added.map(|c| c.name.as_str()).collect();
+        if !added.is_empty() {
+            let list = format!("    const ADDED: &'static [&'static str] = &{added:?};\n");
+            s = s.replacen("\n\n    fn order", &format!("\n{list}\n    fn order"), 1);
+        }
         for c in &self.columns {
             let place = self.place(c);
             let optional = c.kinds.is_some();
