@@ -7,10 +7,9 @@ import { DistributionChart } from '../charts/distribution';
 import { OccupancyChart } from '../charts/occupancy';
 import { Strip } from '../charts/strip';
 import { attr, h, text } from '../dom';
-import { formatSize, milliseconds, MISSING, percent, type SizeContext, sizeAxisLabel, sizeIn, type SizeUnit } from '../format/units';
+import { formatSize, MISSING, milliseconds, percent, type SizeContext, type SizeUnit, sizeAxisLabel, sizeIn } from '../format/units';
 import { rebin } from '../model/distribution';
-import type { Recording } from '../model/recording';
-import type { Distribution, Packets, Targets } from '../model/types';
+import type { Targets } from '../model/types';
 import type { MakePanel, Shown } from './panel';
 
 export const WINDOWS = [10, 30, 120] as const;
