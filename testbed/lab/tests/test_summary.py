@@ -69,6 +69,12 @@ def phase(name="first"):
     }
 
 
+def summarised(one, advice, stolen):
+    return summary.phase_summary(
+        one, TRUTH, advice, limit_action="drop_tail", stolen_cpu_fraction=stolen
+    )
+
+
 def document():
     second = phase("second")
     second["links"][0]["estimate"]["limit_bytes"] = 50_000
@@ -76,8 +82,8 @@ def document():
     return {
         "config": {},
         "phases": [
-            summary.phase_summary(phase(), TRUTH, ADVICE, 0.0),
-            summary.phase_summary(second, TRUTH, None, 0.001),
+            summarised(phase(), ADVICE, 0.0),
+            summarised(second, None, 0.001),
         ],
     }
 

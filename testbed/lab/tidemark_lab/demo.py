@@ -247,7 +247,15 @@ def build_summary(
     phases = []
     for phase, span, advice in zip(measured.phases, measured.spans, measured.advice, strict=True):
         of_phase = truth.phase(span.start_ns, span.end_ns) if truth else planned_truth(session.spec)
-        phases.append(summary.phase_summary(phase, of_phase, advice, span.stolen_cpu_fraction))
+        phases.append(
+            summary.phase_summary(
+                phase,
+                of_phase,
+                advice,
+                limit_action=session.scenario.limit_action,
+                stolen_cpu_fraction=span.stolen_cpu_fraction,
+            )
+        )
     return {
         "config": {
             "scenario": session.scenario.as_config(),

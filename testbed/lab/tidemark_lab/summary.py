@@ -11,11 +11,16 @@ ESTIMATES = ("n_b", "alpha", "mean_loss_burst", "delta", "t_e_ms", "c_e_share")
 
 
 def phase_summary(
-    phase: JsonObject, truth: JsonObject, advice: JsonObject | None, stolen_cpu_fraction: float
+    phase: JsonObject,
+    truth: JsonObject,
+    advice: JsonObject | None,
+    *,
+    limit_action: str,
+    stolen_cpu_fraction: float,
 ) -> JsonObject:
     """One phase of summary.json from the controller's `Phase` (docs/reference/api.md), the
-    truth of its time, the advice it led to and the share of the CPU time, 0 to 1, that the
-    hypervisor gave to others."""
+    truth of its time, the advice it led to, what the switch does at the limit, and the
+    share of the CPU time, 0 to 1, that the hypervisor gave to others."""
     link = phase["links"][0]
     estimate = link["estimate"]
     estimates = estimate["estimates"]
@@ -27,7 +32,7 @@ def phase_summary(
         "delay_ms": _quantiles(estimate["delay_ms"]),
         "occupancy_bytes": _quantiles(estimate["occupancy_bytes"]),
         "limit_bytes": estimate.get("limit_bytes") or limit.get("limit_bytes"),
-        "limit_action": limit.get("action"),
+        "limit_action": limit_action,
         "drops": estimate["drops"],
         "ce_marked": estimate["ce_marked"],
         "reports": {k: phase["reports"][k] for k in ("received", "lost", "malformed")},

@@ -164,7 +164,8 @@ fn caveats(window: &LinkWindow<'_>, t: &Totals, parts: &Parts, used: Option<f64>
     if t.ce_marked > 0 {
         all.push(format!(
             "{} packets were marked CE here: marks are loss signals like drops, for classes, loss \
-             events, alpha, q, D and s",
+             events, alpha, q, D and s. What is marked is admitted: the queue may exceed the limit, \
+             and the delay predicted for a limit is that of drop-tail",
             t.ce_marked
         ));
     }
