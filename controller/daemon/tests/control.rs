@@ -239,7 +239,7 @@ async fn auto_leaves_a_limit_that_serves() {
             c.targets.delay_ms = Some(delay_ms);
             c.targets.priority = vec![Goal::Delay];
         });
-        lab.pass(12).await;
+        lab.pass(24).await;
         let (_, a) = lab.get("/advice").await;
         let advised = a["advice"]["limit_bytes"].as_u64().unwrap();
         if left {
@@ -291,7 +291,7 @@ async fn auto_does_not_go_back_to_a_limit_that_failed() {
 #[tokio::test]
 async fn auto_follows_once_and_then_rests() {
     let mut lab = Lab::new(|c| c.control.mode = Mode::Auto);
-    lab.pass(8).await;
+    lab.pass(20).await;
     let first = in_force(&lab);
     assert_ne!(first, 250_000);
     lab.obey();
@@ -308,7 +308,7 @@ async fn dry_run_writes_nothing() {
         c.control.mode = Mode::Auto;
         c.control.dry_run = true;
     });
-    lab.pass(8).await;
+    lab.pass(20).await;
     assert_eq!(in_force(&lab), 250_000);
     assert_eq!(outcomes(&lab).await[0], ("auto".into(), "dry_run".into()));
 }
