@@ -159,12 +159,13 @@ def test_a_trial_on_real_tcp(tmp_path):
     (run_dir,) = tmp_path.iterdir()
     (document,) = json.loads((run_dir / "trial.json").read_text())["traffics"]
     trials = document["trials"]
-    assert any("bdp" in t["rules"] for t in trials), [t["rules"] for t in trials]
+    (of_the_bdp,) = (t for t in trials if "bdp" in t["rules"])
+    assert of_the_bdp["utilisation"] >= 0.95
     sizes = [t["limit_bytes"] for t in sorted(trials, key=lambda t: t["limit_bytes"])]
     assert len(sizes) >= 4 and sizes[-1] > 4 * sizes[0]
     for t in trials:
         assert t["delay_max_ms"] <= t["limit_bytes"] * 8 / 100e6 * 1e3 + 3, t
-        assert 0.5 < t["utilisation"] <= 1.01
+        assert 0.1 < t["utilisation"] <= 1.01
         assert t["short_flows"] > 20 and 0 < t["jain"] <= 1
     largest, smallest = (
         next(t for t in trials if t["limit_bytes"] == s) for s in (sizes[-1], sizes[0])
