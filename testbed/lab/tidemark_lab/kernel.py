@@ -35,9 +35,11 @@ HOST_SYSCTLS = {
     "net.ipv4.conf.default.rp_filter": "0",
 }
 
-# 0: never; 1: connections ask for ECN and grant it (RFC 3168). The kernel's default, 2,
-# grants it alone.
+# The kernel's default grants ECN (RFC 3168) and asks for none.
 TCP_ECN = "net.ipv4.tcp_ecn"
+NO_ECN = {TCP_ECN: "0"}
+# A flow whose request was dropped asks again; by default it would go without.
+ECN = {TCP_ECN: "1", "net.ipv4.tcp_ecn_fallback": "0"}
 
 NO_IPV6 = {
     "net.ipv6.conf.all.disable_ipv6": "1",

@@ -90,7 +90,7 @@ class Topology:
         self._connect_collector(state)
 
     def _host_sysctls(self) -> dict[str, str]:
-        ecn = {kernel.TCP_ECN: "1" if self.scenario.ecn else "0"}
+        ecn = kernel.ECN if self.scenario.ecn else kernel.NO_ECN
         return kernel.NO_IPV6 | kernel.HOST_SYSCTLS | ecn
 
     def _connect(self, host: Host) -> None:
