@@ -166,7 +166,8 @@ impl Joiner {
             let clock = &mut joined.clock;
             row.retransmitted = packet::join(flow, clock, join_slot, candidate, wait_ns);
         } else if joins {
-            row.retransmitted = packet::came_before(flow, packet, port);
+            // A copy, so that the packet itself need not lie in memory.
+            row.retransmitted = packet::came_before(flow, &{ *packet }, port);
         }
     }
 
