@@ -192,12 +192,7 @@ def _phase(
     _watch(session, progress, f"phase {name}", options.seconds)
     end, stolen = time.time_ns(), cpu.stolen_fraction_until(CpuTime.now())
     session.controller.post("/phases", {"name": name, "action": "end"})
-
-    def complete() -> JsonObject | None:
-        phase = session.controller.get(f"/phases/{name}")
-        return phase if phase["state"] == "complete" else None
-
-    phase = session.supervisor.wait_until(complete, f"phase {name} to be complete", 20)
+    phase = session.complete_phase(name)
     if not phase["links"]:
         raise LabError(f"phase {name}: the controller saw no link; see {session.run_dir}/logs")
     return phase, PhaseSpan(start, end, stolen)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import secrets
 import socket
+import time
 from pathlib import Path
 
 import tomli_w
@@ -16,6 +17,7 @@ from .errors import LabError
 from .json_types import JsonObject
 from .preflight import Paths, Ports
 from .processes import Supervisor
+from .progress import Progress
 from .scenario import Scenario
 from .state import RunState
 from .topology import Topology
@@ -138,6 +140,23 @@ class Session:
                 limit = switch["limits"].get(str(self.scenario.bottleneck_port)) or {}
                 return limit.get("limit_bytes")
         return None
+
+    def let_pass(self, progress: Progress, what: str, seconds: float) -> None:
+        """Lets time pass and notices dead programs."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            self.supervisor.check()
+            progress.show(f"{what}, {left:.0f} s")
+            time.sleep(min(0.5, left))
+
+    def complete_phase(self, name: str) -> JsonObject:
+        """A phase that was ended, when all its reports are in."""
+
+        def complete() -> JsonObject | None:
+            phase = self.controller.get(f"/phases/{name}")
+            return phase if phase["state"] == "complete" else None
+
+        return self.supervisor.wait_until(complete, f"phase {name} to be complete", 20)
 
     def finish(self) -> None:
         """Ends the programs in the order that loses nothing: no traffic, then

@@ -199,15 +199,15 @@ def measure(
             f"{session.link_path}/limit", {"bytes": case.limits_bytes()[0], "reason": "sweep"}
         )
         session.start_traffic()
-        _pass(session, progress, f"{case.name}: warm-up", options.warmup_s)
+        session.let_pass(progress, f"{case.name}: warm-up", options.warmup_s)
         for k, limit in enumerate(case.limits_bytes()):
             if k > 0:
                 session.controller.post(
                     f"{session.link_path}/limit", {"bytes": limit, "reason": "sweep"}
                 )
-                _pass(session, progress, f"{case.name}: settling", options.settle_s)
+                session.let_pass(progress, f"{case.name}: settling", options.settle_s)
             start = (session.link()["now_ns"], time.time_ns())
-            _pass(session, progress, f"{case.name}: {limit} bytes", options.seconds)
+            session.let_pass(progress, f"{case.name}: {limit} bytes", options.seconds)
             end = (session.link()["now_ns"], time.time_ns())
             phases.append({"limit_bytes": limit, "start": start, "end": end})
         session.finish()
@@ -222,15 +222,6 @@ def measure(
     }
     progress.say(sweep_table.line(document))
     return document
-
-
-def _pass(session: ControlSession, progress: Progress, what: str, seconds: float) -> None:
-    """Lets time pass and notices dead programs."""
-    end = time.monotonic() + seconds
-    while (left := end - time.monotonic()) > 0:
-        session.supervisor.check()
-        progress.show(f"{what}, {left:.0f} s")
-        time.sleep(min(0.5, left))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -112,7 +112,7 @@ def measure(
         session.start_collector()
         session.start_controller(observe_s=60.0)
         session.start_traffic()
-        _pass(session, progress, f"{traffic.name}: warm-up", options.warmup_s)
+        session.let_pass(progress, f"{traffic.name}: warm-up", options.warmup_s)
         tried = _candidates(session)
         for number, candidate in enumerate(tried):
             label = f"{traffic.name}: limit {number + 1} of {len(tried)}"
@@ -163,7 +163,7 @@ def _try(
             "reason": "trial of " + ", ".join(candidate.rules),
         },
     )
-    _pass(session, progress, f"{label}: settling", options.settle_s)
+    session.let_pass(progress, f"{label}: settling", options.settle_s)
     name = f"limit-{candidate.limit_bytes}"
     start_unix_ns, cpu = time.time_ns(), CpuTime.now()
     session.controller.post("/phases", {"name": name, "action": "start"})
@@ -171,12 +171,7 @@ def _try(
     loss = _hold(session, from_ns, options, progress, label)
     end_unix_ns, stolen = time.time_ns(), cpu.stolen_fraction_until(CpuTime.now())
     session.controller.post("/phases", {"name": name, "action": "end"})
-
-    def complete() -> JsonObject | None:
-        phase = session.controller.get(f"/phases/{name}")
-        return phase if phase["state"] == "complete" else None
-
-    phase = session.supervisor.wait_until(complete, f"phase {name} to be complete", 20)
+    phase = session.complete_phase(name)
     estimate = phase["links"][0]["estimate"] if phase["links"] else None
     if estimate is None:
         raise LabError(f"{label}: the controller saw no traffic; see {session.run_dir}/logs")
@@ -204,7 +199,7 @@ def _hold(
     """Until the loss rate's range is narrow, or the time limit."""
     start = time.monotonic()
     while True:
-        _pass(session, progress, label, POLL_S)
+        session.let_pass(progress, label, POLL_S)
         loss = _loss(session, from_ns)
         elapsed = time.monotonic() - start
         narrow = loss.relative_half_width <= SETTLED_HALF_WIDTH
@@ -239,15 +234,6 @@ def _add_truth(trial: JsonObject, truth: Truth) -> None:
     trial["short_flows"] = len(times)
     trial["completion_p50_ms"] = outcome.quantile(times, 0.5)
     trial["completion_p95_ms"] = outcome.quantile(times, 0.95)
-
-
-def _pass(session: ControlSession, progress: Progress, what: str, seconds: float) -> None:
-    """Lets time pass and notices dead programs."""
-    end = time.monotonic() + seconds
-    while (left := end - time.monotonic()) > 0:
-        session.supervisor.check()
-        progress.show(f"{what}, {left:.0f} s")
-        time.sleep(min(0.5, left))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
