@@ -78,7 +78,7 @@ def test_the_table_says_what_is_not_known():
                 "utilisation": 0.5,
                 "loss_rate": 0.01,
                 "advice": {"advised_bytes": None, "rule": None},
-                "foretold": [
+                "predicted": [
                     {
                         "limit_bytes": 30_000,
                         "utilisation": dict.fromkeys(("value", "low", "high")),

@@ -55,14 +55,6 @@ class Case:
         bdp = self.scenario.bdp_limit_bytes
         return [max(LEAST_LIMIT_BYTES, round(bdp * part)) for part in self.limits_bdp]
 
-    def lacks(self) -> str | None:
-        """A congestion control that this kernel has not."""
-        known = kernel.get_sysctl("net.ipv4.tcp_available_congestion_control").split()
-        for name in self.scenario.congestion_controls:
-            if name not in known:
-                return name
-        return None
-
 
 def _only(flows: int, *controls: str, **more: Any) -> Scenario:
     """LBP flows alone."""
@@ -138,7 +130,7 @@ def run(options: Options, progress: Progress) -> int:
     failed = False
     with signals.as_exception():
         for case in options.cases:
-            if missing := case.lacks():
+            if missing := kernel.missing_congestion_control(case.scenario.congestion_controls):
                 progress.say(
                     f"{case.name}: LEFT OUT, the kernel has no congestion control {missing}"
                 )

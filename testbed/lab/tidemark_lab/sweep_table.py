@@ -78,7 +78,7 @@ def judge(program: Path, capture: Path, truth: Truth, phases: list[JsonObject]) 
         for key in ("advised_bytes", "rule"):
             record["passive"].pop(key)
         curve = _curve(program, capture, window, link["capture_start_ns"])
-        record["foretold"] = [
+        record["predicted"] = [
             {"limit_bytes": other["limit_bytes"], **_at(curve, other["limit_bytes"])}
             for other in phases
             if other is not phase
@@ -178,7 +178,7 @@ def markdown(documents: list[JsonObject]) -> str:
     for d in documents:
         was = {p["limit_bytes"]: p for p in d["phases"]}
         for p in d["phases"]:
-            for f in p["foretold"]:
+            for f in p["predicted"]:
                 then = was[f["limit_bytes"]]
                 rows.append(
                     f"| {d['name']} | {p['limit_bytes'] / 1e3:.0f} | {f['limit_bytes'] / 1e3:.0f} "

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pyroute2.netlink.exceptions import NetlinkError
 
-from .. import preflight, signals
+from .. import kernel, preflight, signals
 from ..control_session import ControlSession, running
 from ..errors import LabError, PreflightError
 from ..json_types import JsonObject
@@ -63,7 +63,7 @@ def run(options: Options, progress: Progress) -> int:
     run_dir: Path | None = None
     with signals.as_exception():
         for traffic in options.traffics:
-            if missing := traffic.lacks():
+            if missing := kernel.missing_congestion_control(traffic.scenario.congestion_controls):
                 progress.say(f"{traffic.name}: LEFT OUT, this kernel has no {missing}")
                 continue
             try:

@@ -6,7 +6,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .. import kernel
 from ..scenario import Scenario
 
 
@@ -17,11 +16,6 @@ class Traffic:
     name: str
     about: str
     scenario: Scenario
-
-    def lacks(self) -> str | None:
-        """A congestion control that this kernel has not."""
-        known = kernel.get_sysctl("net.ipv4.tcp_available_congestion_control").split()
-        return next((c for c in self.scenario.congestion_controls if c not in known), None)
 
 
 def _flows(count: int, *controls: str, **more: Any) -> Scenario:

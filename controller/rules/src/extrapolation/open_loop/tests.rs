@@ -124,7 +124,7 @@ fn ranges_cover_other_limits() {
 }
 
 /// Half Poisson, half bursts at half load: 20 packets were advised where 0.000 %
-/// was foretold and 1.8 % measured.
+/// was predicted and 1.8 % measured.
 #[test]
 fn bursts_ask_for_more_than_poisson() {
     let m = Run::of(0.5, 0.5, 10, 4, 60, 5).traffic(0.5, 60);
