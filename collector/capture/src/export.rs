@@ -5,18 +5,23 @@
 use crate::error::CaptureError;
 use crate::meta::CaptureMeta;
 use crate::reader::files;
+use crate::table::{Bool, F64, I32, I64, Kind as _, Text, U32, U64};
+use parquet::basic::{ConvertedType, Type};
+use parquet::column::reader::ColumnReader;
+use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
-use parquet::record::{Field, Row};
+use parquet::schema::types::ColumnDescriptor;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Names of the tables.
 pub const TABLES: [&str; 3] = ["postcards", "tcp_probe", "events"];
 
-/// Text is written in pieces of about this size.
-const WRITTEN_BYTES: usize = 1 << 20;
+/// Rows that are read and written at a time.
+const BATCH_ROWS: usize = 4096;
 
 /// How rows are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,19 +56,32 @@ pub fn export(
             text.push_str(&names.join(","));
             text.push('\n');
         }
-        for row in reader
-            .get_row_iter(None)
-            .map_err(CaptureError::parquet(&path))?
-        {
-            let row = row.map_err(CaptureError::parquet(&path))?;
-            match format {
-                TextFormat::Csv => csv(&row, &mut text),
-                TextFormat::Jsonl => json(&row, &mut text),
+        let error = |e| CaptureError::parquet(&path)(e);
+        for number in 0..reader.metadata().num_row_groups() {
+            let group = reader.get_row_group(number).map_err(error)?;
+            let mut left = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
+            let mut chunks = Vec::with_capacity(group.num_columns());
+            for (i, column) in group.metadata().columns().iter().enumerate() {
+                let chunk = group.get_column_reader(i).map_err(error)?;
+                chunks.push((column.column_descr_ptr(), chunk));
             }
-            text.push('\n');
-            rows += 1;
-            if text.len() >= WRITTEN_BYTES {
+            while left > 0 {
+                let batch = left.min(BATCH_ROWS);
+                let mut columns = Vec::with_capacity(chunks.len());
+                for (descr, chunk) in &mut chunks {
+                    let cells = Cells::read(descr, chunk, batch).map_err(error)?;
+                    columns.push((descr.name(), cells));
+                }
+                for row in 0..batch {
+                    match format {
+                        TextFormat::Csv => csv(&columns, row, &mut text),
+                        TextFormat::Jsonl => json(&columns, row, &mut text),
+                    }
+                    text.push('\n');
+                }
                 write(&mut text, out)?;
+                left -= batch;
+                rows += batch as u64;
             }
         }
     }
@@ -79,49 +97,103 @@ fn write(text: &mut String, out: &mut impl Write) -> Result<(), CaptureError> {
     Ok(())
 }
 
-fn csv(row: &Row, out: &mut String) {
-    for (i, (_, field)) in row.get_column_iter().enumerate() {
-        if i > 0 {
-            out.push(',');
-        }
-        match field {
-            Field::Null => {}
-            Field::Str(value) if value.contains([',', '"', '\n', '\r']) => {
-                out.push('"');
-                out.push_str(&value.replace('"', "\"\""));
-                out.push('"');
+/// Values of one column.
+enum Cells {
+    Unsigned(Vec<Option<u64>>),
+    Signed(Vec<Option<i64>>),
+    Float(Vec<Option<f64>>),
+    Truth(Vec<Option<bool>>),
+    Text(Vec<Option<Arc<str>>>),
+}
+
+impl Cells {
+    /// The next `rows` values.
+    fn read(
+        descr: &ColumnDescriptor,
+        chunk: &mut ColumnReader,
+        rows: usize,
+    ) -> Result<Self, ParquetError> {
+        let unsigned = matches!(
+            descr.converted_type(),
+            ConvertedType::UINT_8
+                | ConvertedType::UINT_16
+                | ConvertedType::UINT_32
+                | ConvertedType::UINT_64
+        );
+        Ok(match (descr.physical_type(), unsigned) {
+            (Type::INT32, true) => Self::Unsigned(widened(U32::read(chunk, rows)?)),
+            (Type::INT32, false) => Self::Signed(widened(I32::read(chunk, rows)?)),
+            (Type::INT64, true) => Self::Unsigned(U64::read(chunk, rows)?),
+            (Type::INT64, false) => Self::Signed(I64::read(chunk, rows)?),
+            (Type::DOUBLE, _) => Self::Float(F64::read(chunk, rows)?),
+            (Type::BOOLEAN, _) => Self::Truth(Bool::read(chunk, rows)?),
+            (Type::BYTE_ARRAY, _) => Self::Text(Text::read(chunk, rows)?),
+            (kind, _) => {
+                let text = format!("column {}: no capture has {kind}", descr.name());
+                return Err(ParquetError::General(text));
             }
-            Field::Str(value) => out.push_str(value),
-            number => plain(number, out),
+        })
+    }
+
+    /// Writes the value of a row, words by `word`; false where there is none.
+    fn write(&self, row: usize, out: &mut String, word: fn(&str, &mut String)) -> bool {
+        // Writing to a string does not fail.
+        match self {
+            Self::Unsigned(v) => at(v, row).is_some_and(|v| write!(out, "{v}").is_ok()),
+            Self::Signed(v) => at(v, row).is_some_and(|v| write!(out, "{v}").is_ok()),
+            Self::Float(v) => at(v, row).is_some_and(|v| write!(out, "{v}").is_ok()),
+            Self::Truth(v) => at(v, row).is_some_and(|v| write!(out, "{v}").is_ok()),
+            Self::Text(v) => at(v, row).map(|v| word(v, out)).is_some(),
         }
     }
 }
 
-fn json(row: &Row, out: &mut String) {
-    let mut between = '{';
-    for (name, field) in row.get_column_iter().filter(|(_, f)| **f != Field::Null) {
-        out.push(between);
-        between = ',';
+fn widened<T, U: From<T>>(values: Vec<Option<T>>) -> Vec<Option<U>> {
+    values.into_iter().map(|v| v.map(U::from)).collect()
+}
+
+fn at<T>(values: &[Option<T>], row: usize) -> Option<&T> {
+    values.get(row).and_then(Option::as_ref)
+}
+
+fn csv(columns: &[(&str, Cells)], row: usize, out: &mut String) {
+    for (i, (_, cells)) in columns.iter().enumerate() {
+        if i > 0 {
+            out.push(',');
+        }
+        cells.write(row, out, quoted);
+    }
+}
+
+/// As RFC 4180 has it.
+fn quoted(word: &str, out: &mut String) {
+    if word.contains([',', '"', '\n', '\r']) {
+        out.push('"');
+        out.push_str(&word.replace('"', "\"\""));
+        out.push('"');
+    } else {
+        out.push_str(word);
+    }
+}
+
+fn json(columns: &[(&str, Cells)], row: usize, out: &mut String) {
+    out.push('{');
+    let start = out.len();
+    for (name, cells) in columns {
+        let before = out.len();
+        if before > start {
+            out.push(',');
+        }
         // Writing to a string does not fail.
         let _ = write!(out, "\"{name}\":");
-        match field {
-            Field::Str(value) => {
-                let _ = write!(out, "{}", serde_json::Value::from(value.as_str()));
-            }
-            number => plain(number, out),
+        if !cells.write(row, out, escaped) {
+            out.truncate(before);
         }
-    }
-    if between == '{' {
-        out.push('{');
     }
     out.push('}');
 }
 
-/// A number or a truth value. (The field's own text gives a float a fraction.)
-fn plain(field: &Field, out: &mut String) {
+fn escaped(word: &str, out: &mut String) {
     // Writing to a string does not fail.
-    let _ = match field {
-        Field::Double(value) => write!(out, "{value}"),
-        other => write!(out, "{other}"),
-    };
+    let _ = write!(out, "{}", serde_json::Value::from(word));
 }
