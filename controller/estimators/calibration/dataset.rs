@@ -2,6 +2,7 @@
 //! The flows that the weights are judged by: what was observed of each, and
 //! whether it was bottlenecked here.
 
+use super::training::TRAINING;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use tidemark_estimators::calibration::Observation;
@@ -18,18 +19,6 @@ pub(crate) struct Flow {
     pub lbp: bool,
     pub observed: Observation,
 }
-
-/// Runs that weights are fitted to. The others judge them.
-pub(crate) const TRAINING: [&str; 8] = [
-    "bbr_n20",
-    "bscl_n60_bdp",
-    "cubic_n100_b3326",
-    "cubic_n100_b904",
-    "elastic_n2_b100",
-    "late_reno_n60",
-    "medium_flows",
-    "one_cubic_half_bdp",
-];
 
 pub(crate) fn is_training(flow: &Flow) -> bool {
     TRAINING.contains(&flow.run.as_str())

@@ -10,3 +10,4 @@
 pub(crate) mod dataset;
 pub(crate) mod fit;
 pub(crate) mod report;
+pub(crate) mod training;

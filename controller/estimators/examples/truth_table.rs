@@ -6,7 +6,8 @@
 //! with lost reports; the second table tells how often each range holds the truth.
 //!
 //! With `TIDEMARK_RUNS=DIR` the runs in that directory; `-- --run NAME` one of
-//! them; `-- --wrong` lists the flows that are classed wrong. `-- --definitions`
+//! them; `-- --wrong` lists the flows that are classed wrong, `-- --ranges` every
+//! range beside its truth (CSV). `-- --definitions`
 //! compares with the definitions on the whole trace instead, `-- --sampled` adds
 //! a passive view of one packet in 8 to that, `-- --spans` has the worst of all
 //! spans of 20 s, `-- --advice` what is advised, and predicted for the limits
@@ -18,7 +19,7 @@ mod truth;
 
 use tidemark_estimators::LinkEstimate;
 use truth::reference::{mean, reference};
-use truth::table::{Coverage, HEADING, MODES, rows};
+use truth::table::{CASES_HEADING, Coverage, HEADING, MODES, rows};
 use truth::{Run, View, judge, runs, seen};
 
 fn asked(what: &str) -> bool {
@@ -123,6 +124,12 @@ fn verdicts() {
             }
             failed += usize::from(!row.failures.is_empty());
             all += 1;
+        }
+    }
+    if asked("--ranges") {
+        println!("\n{CASES_HEADING}");
+        for case in coverage.cases() {
+            println!("{}", case.csv());
         }
     }
     println!("\n{} of {all} rows are as asked.\n", all - failed);

@@ -19,8 +19,11 @@ pub(crate) struct Fairness {
     pub high: f64,
     pub jain: f64,
     pub window_p01_pkts: f64,
-    /// Relative error of `delta` by the part of the time that was seen (90 %).
+    /// Relative error of `delta` by the part of the time and the flows that were
+    /// seen (90 %).
     pub error: f64,
+    /// Factors on `delta` were the 1st percentile a segment larger and smaller.
+    pub by_a_segment: (f64, f64),
     pub samples: u64,
 }
 
@@ -107,8 +110,10 @@ pub(crate) fn fairness(per_flow: &[Vec<f64>], bdp_pkts: f64, n: f64) -> Option<F
     let means: Vec<f64> = per_flow.iter().filter_map(|w| mean(w)).collect();
     let sum: f64 = means.iter().sum();
     let squares: f64 = means.iter().map(|m| m * m).sum();
+    let delta = low.max(high).max(1.0);
+    let with_p01 = |p01: f64| (share / p01.max(1.0)).max(high).max(1.0) / delta;
     Some(Fairness {
-        delta: low.max(high).max(1.0),
+        delta,
         low,
         high,
         jain: if squares > 0.0 {
@@ -117,7 +122,8 @@ pub(crate) fn fairness(per_flow: &[Vec<f64>], bdp_pkts: f64, n: f64) -> Option<F
             1.0
         },
         window_p01_pkts: p01,
-        error: error_in_parts(per_flow, share),
+        error: error_in_time(per_flow, share).hypot(error_among_flows(per_flow, share)),
+        by_a_segment: (with_p01(p01 + 1.0), with_p01(p01 - 1.0)),
         samples: per_flow.iter().map(|w| w.len() as u64).sum(),
     })
 }
@@ -134,19 +140,43 @@ fn ends<'a>(windows: impl Iterator<Item = &'a f64>, share: f64) -> Option<(f64, 
 /// Parts of the time that are compared.
 const PARTS: usize = 3;
 
+/// Groups of flows that are compared, and how many flows are too few for that.
+const GROUPS: usize = 4;
+const FEW_FLOWS: usize = 2 * GROUPS;
+
 /// Relative error of Δ, from how much it differs between parts of the time.
-fn error_in_parts(per_flow: &[Vec<f64>], share: f64) -> f64 {
+fn error_in_time(per_flow: &[Vec<f64>], share: f64) -> f64 {
     let part = |i: usize| {
         let of = |w: &'_ Vec<f64>| (i * w.len() / PARTS)..((i + 1) * w.len() / PARTS);
         let windows = per_flow
             .iter()
             .flat_map(|w| w.get(of(w)).unwrap_or_default());
-        let (_, low, high) = ends(windows, share)?;
-        Some(low.max(high).max(1.0))
+        delta_of(windows, share)
     };
-    let deltas: Vec<f64> = (0..PARTS).filter_map(part).collect();
-    let middle = mean(&deltas).unwrap_or(1.0);
-    (mean_error(&deltas) / middle).min(0.9)
+    relative_error(&(0..PARTS).filter_map(part).collect::<Vec<_>>())
+}
+
+/// The same, between groups of flows: one flow in a hundred that has a large window
+/// for longer than was watched sets the 99th percentile.
+fn error_among_flows(per_flow: &[Vec<f64>], share: f64) -> f64 {
+    if per_flow.len() < FEW_FLOWS {
+        return 0.0;
+    }
+    let group = |i: usize| delta_of(per_flow.iter().skip(i).step_by(GROUPS).flatten(), share);
+    relative_error(&(0..GROUPS).filter_map(group).collect::<Vec<_>>())
+}
+
+fn delta_of<'a>(windows: impl Iterator<Item = &'a f64>, share: f64) -> Option<f64> {
+    let (_, low, high) = ends(windows, share)?;
+    Some(low.max(high).max(1.0))
+}
+
+/// Largest relative error that is told.
+const MOST_ERROR: f64 = 2.0;
+
+fn relative_error(deltas: &[f64]) -> f64 {
+    let middle = mean(deltas).unwrap_or(1.0);
+    (mean_error(deltas) / middle).min(MOST_ERROR)
 }
 
 #[cfg(test)]

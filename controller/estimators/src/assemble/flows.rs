@@ -5,7 +5,7 @@ use super::classed::classed;
 use crate::classify::{Classified, LinkContext};
 use crate::config::EstimatorConfig;
 use crate::rtt::BaseRtt;
-use crate::types::{FlowEstimate, FlowKeyText};
+use crate::types::{FlowClass, FlowEstimate, FlowKeyText};
 use crate::window::{FlowWindow, LinkWindow};
 use std::net::IpAddr;
 use tidemark_proto::telemetry::FlowKey;
@@ -22,6 +22,10 @@ pub(super) struct Flow<'a, 'w> {
 }
 
 impl Flow<'_, '_> {
+    pub fn is_lbp(&self) -> bool {
+        self.estimate.class == FlowClass::Lbp
+    }
+
     /// Part of the window that it counts for.
     pub fn weight(&self) -> f64 {
         self.estimate.active_fraction.min(1.0)

@@ -2,6 +2,7 @@
 //! Load of the link, the LBP flows' part of it (BSCL §II), and what the others
 //! could send (OI §3.2).
 
+use super::class_error::ClassSum;
 use super::flows::Flow;
 use crate::stats::mean_error;
 use crate::types::{Estimate, Evidence, FlowClass};
@@ -42,40 +43,43 @@ pub(super) fn load(
     let overhead = f64::from(window.info.wire_overhead_bytes);
     let offered = t.arrival_ip_bytes as f64 + t.arrivals as f64 * overhead;
     let n = flows.len() as u64;
-    let (mut lbp, mut low, mut high) = (0.0, 0.0, 0.0);
-    let mut lbp_offered = 0.0;
-    for f in flows {
-        let bytes = f.wire_bytes as f64;
-        if f.estimate.class == FlowClass::Lbp {
-            lbp += bytes;
-            lbp_offered += f.offered_bytes;
-            low += if f.estimate.p_lbp >= 0.6 { bytes } else { 0.0 };
-            high += bytes;
-        } else if f.estimate.p_lbp >= 0.4 {
-            high += bytes;
-        }
-    }
     let scale = report_scale(t, flows);
     let share = |bytes: f64| bytes * scale / full;
     let rho = offered / full;
-    let other = (rho - share(lbp_offered)).max(0.0);
+    // Flows whose class is in doubt.
+    let left = ClassSum::of(flows, Flow::is_lbp, |f| share(f.wire_bytes as f64));
+    let came = ClassSum::of(flows, Flow::is_lbp, |f| share(f.offered_bytes));
+    let other = (rho - came.value).max(0.0);
     let parts = Parts::of(window, flows, c, scale);
     let around = |value: f64, less: f64, more: f64, most: f64, evidence| {
         let (low, high) = ((value - less).max(0.0), (value + more).min(most));
         Estimate::new(value, low, high, evidence, t.arrivals)
     };
-    // Flows whose class is in doubt, and what the rest of the time would have shown.
-    let (lost, won) = (share(lbp - low), share(high - lbp));
+    // What the rest of the time would have shown.
     let (e, o) = (parts.error(|p| p.lbp), parts.error(|p| p.offered - p.lbp));
     let r = parts.error(|p| p.offered);
-    let c_e = share(lbp).min(1.0);
+    let c_e = left.value.min(1.0);
+    let (less, more) = left.less_and_more();
+    let (others_more, others_less) = came.less_and_more();
     Load {
         known: true,
         rho: around(rho, r, r, f64::INFINITY, Evidence::Passive),
-        rho_other: around(other, won.hypot(o), lost.hypot(o), rho.max(other), evidence),
+        rho_other: around(
+            other,
+            (IN_BYTES * others_less).hypot(o),
+            (IN_BYTES * others_more).hypot(o),
+            rho.max(other),
+            evidence,
+        ),
         c_e_share: Estimate {
             samples: n,
-            ..around(c_e, lost.hypot(e), won.hypot(e), 1.0, evidence)
+            ..around(
+                c_e,
+                (IN_BYTES * less).hypot(e),
+                (IN_BYTES * more).hypot(e),
+                1.0,
+                evidence,
+            )
         },
         bounded_bytes_per_s,
     }
@@ -84,6 +88,11 @@ pub(super) fn load(
 /// Parts of the time whose loads are compared (batch means): loads of neighbouring
 /// intervals depend on each other, the longer the parts the less.
 const PARTS: usize = 4;
+
+/// Of what doubtful classes do to the bytes. A flow that is taken for another is
+/// mostly one whose rate says little, and those carry less than their number says;
+/// by the training runs of the calibration.
+const IN_BYTES: f64 = 0.4;
 
 /// Load in one part of the time, over capacity.
 #[derive(Clone, Copy, Debug, Default)]

@@ -3,6 +3,7 @@
 
 mod activity;
 mod bursts;
+mod class_error;
 mod classed;
 mod estimates;
 mod flows;

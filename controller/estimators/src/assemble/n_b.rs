@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Number of LBP flows, and what the estimates of a link rest on.
 
+use super::class_error::ClassSum;
 use super::flows::Flow;
-use crate::types::{Estimate, Evidence, FlowClass};
+use crate::types::{Estimate, Evidence};
 
 /// Evidence of the flows that matter: the LBP flows, or all where there is none.
 pub(super) fn evidence(lbp: &[&Flow<'_, '_>], flows: &[Flow<'_, '_>]) -> Evidence {
@@ -20,47 +21,11 @@ pub(super) fn evidence(lbp: &[&Flow<'_, '_>], flows: &[Flow<'_, '_>]) -> Evidenc
     }
 }
 
-/// Part of the error of an unprobed flow's class that it shares with the others.
-const INFERRED: f64 = 0.3;
-
-/// Part of the error of a flow's class that it shares with the others.
-fn common_part(f: &Flow<'_, '_>) -> f64 {
-    if f.estimate.evidence != Evidence::Passive {
-        0.0
-    } else if f.window.sampling > 1.0 || f.base_rtt.is_none_or(|b| b.guessed) {
-        1.0
-    } else {
-        INFERRED
-    }
-}
-
 /// N_b: the LBP flows, each counted by the part of the window it was active.
-/// The interval is that of the sum of independent flows that are LBP with
-/// probability `p_lbp` (90 %), and holds the count. What is inferred of unprobed
-/// flows has a part that is common to them: an error in one is an error in others.
-/// Where a part of the packets was reported, or no base RTT is known, nothing but
-/// drops is seen, which come to every flow whatever limits it: an error in one is
-/// an error in all.
+/// The interval is that of the sum of flows that are LBP with probability `p_lbp`
+/// (90 %), and holds the count.
 pub(super) fn n_b(flows: &[Flow<'_, '_>], evidence: Evidence) -> Estimate {
-    let (mut value, mut expected, mut variance, mut shared) = (0.0, 0.0, 0.0, 0.0);
-    for f in flows {
-        let weight = f.estimate.active_fraction.min(1.0);
-        if f.estimate.class == FlowClass::Lbp {
-            value += weight;
-        }
-        let p = f.estimate.p_lbp;
-        expected += weight * p;
-        let square = p * (1.0 - p);
-        let part = common_part(f);
-        shared += part * weight * square.sqrt();
-        variance += (1.0 - part * part) * weight * weight * square;
-    }
-    let spread = 1.645 * (variance.sqrt() + shared);
-    Estimate::new(
-        value,
-        (expected - spread).max(0.0),
-        expected + spread,
-        evidence,
-        flows.len() as u64,
-    )
+    let lbp = ClassSum::of(flows, Flow::is_lbp, Flow::weight);
+    let all = flows.len() as u64;
+    Estimate::new(lbp.value, lbp.low(), lbp.high(), evidence, all)
 }

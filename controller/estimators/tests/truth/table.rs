@@ -4,10 +4,14 @@
 
 use super::reference::{Basis, Reference, by_definition, mean};
 use super::{Judged, LINK, Run, View, judge, seen, true_n_b_and_t_e};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use tidemark_estimators::{Estimate, LinkEstimate};
 use tidemark_golden::Run as Recorded;
+use training::TRAINING;
+
+#[path = "../../calibration/training.rs"]
+mod training;
 
 /// A way in which a run is seen.
 #[derive(Clone, Copy, Debug)]
@@ -196,80 +200,133 @@ fn what_left(complete: &Run, e: &LinkEstimate) -> (f64, u64) {
     (bytes as f64 * all / (c * seconds), drops.count() as u64)
 }
 
-/// How often the range of each quantity held the truth, by what was seen.
+/// A range beside the truth.
+pub(crate) struct Case {
+    pub quantity: &'static str,
+    pub run: String,
+    pub mode: &'static str,
+    /// Begin of the window, s of the run.
+    pub from_s: f64,
+    pub range: Estimate,
+    pub truth: f64,
+}
+
+impl Case {
+    fn held(&self) -> bool {
+        holds(self.range, self.truth)
+    }
+
+    /// Of a run that numbers of the estimators were fitted to.
+    pub(crate) fn in_training(&self) -> bool {
+        TRAINING.contains(&self.run.as_str())
+    }
+
+    pub(crate) fn csv(&self) -> String {
+        let e = self.range;
+        format!(
+            "{},{},{},{:.1},{},{},{},{},{}",
+            self.quantity,
+            self.run,
+            self.mode,
+            self.from_s,
+            self.truth,
+            e.value,
+            e.low,
+            e.high,
+            u8::from(self.held())
+        )
+    }
+}
+
+/// The ranges of each quantity beside the truth, window by window.
 #[derive(Default)]
-pub(crate) struct Coverage(BTreeMap<(&'static str, &'static str), (u32, u32)>);
+pub(crate) struct Coverage(Vec<Case>);
+
+pub(crate) const CASES_HEADING: &str = "quantity,run,mode,from_s,truth,value,low,high,held";
 
 /// Length of the windows whose ranges are looked at, s.
 const WINDOW_S: f64 = 10.0;
 
 impl Coverage {
-    fn count(&mut self, quantity: &'static str, mode: &Mode, e: Option<Estimate>, truth: f64) {
-        let Some(e) = e.filter(|_| truth.is_finite()) else {
-            return;
-        };
-        let cell = self.0.entry((quantity, mode.name)).or_default();
-        cell.0 += u32::from(holds(e, truth));
-        cell.1 += 1;
+    pub(crate) fn cases(&self) -> &[Case] {
+        &self.0
     }
 
     /// Consecutive windows after the warm-up against the truth of the whole run:
     /// what a window says by chance is in its range.
-    fn add(&mut self, run: &Run, mode: &Mode, truth: Option<&Reference>) {
+    fn add(&mut self, name: &str, run: &Run, mode: &Mode, truth: Option<&Reference>) {
         let (_, end) = run.estimator.span(LINK).unwrap();
         let length = (WINDOW_S * 1e9) as u64;
         let mut from = run.from_ns;
         while from + length <= end {
             let e = run.estimator.estimate(LINK, from, from + length);
+            let from_s = (from - run.zero_ns) as f64 / 1e9;
             from += length;
+            let mut count = |quantity, range: Option<Estimate>, truth: f64| {
+                let range = range.filter(|_| truth.is_finite());
+                self.0.extend(range.map(|range| Case {
+                    quantity,
+                    run: name.to_owned(),
+                    mode: mode.name,
+                    from_s,
+                    range,
+                    truth,
+                }));
+            };
             let (n_b, t_e_ms) = true_n_b_and_t_e(run, &e);
             let x = &e.estimates;
-            self.count("N_b", mode, Some(x.n_b), n_b);
+            count("N_b", Some(x.n_b), n_b);
             let Some(t) = truth else { continue };
-            self.count("T_e", mode, x.t_e_ms, t_e_ms);
+            count("T_e", x.t_e_ms, t_e_ms);
             let of = |v: Option<f64>| v.unwrap_or(f64::NAN);
             let burst = of(mean(&t.loss_bursts));
-            self.count("C_e/C", mode, Some(x.c_e_share), t.c_e_share);
-            self.count("load", mode, Some(x.rho), t.rho);
-            self.count("load of others", mode, Some(x.rho_other), t.rho_other);
-            self.count("L", mode, x.mean_loss_burst, burst);
-            self.count("alpha", mode, Some(x.alpha), of(t.alpha));
-            self.count("q", mode, x.q, of(t.q));
+            count("C_e/C", Some(x.c_e_share), t.c_e_share);
+            count("load", Some(x.rho), t.rho);
+            count("load of others", Some(x.rho_other), t.rho_other);
+            count("L", x.mean_loss_burst, burst);
+            count("alpha", Some(x.alpha), of(t.alpha));
+            count("q", x.q, of(t.q));
             let delta = t.delta_low.max(t.delta_high).max(1.0);
-            self.count("Delta", mode, x.delta, delta);
-            self.count("D", mode, x.d_mean, of(mean(&t.d)));
-            self.count("s", mode, x.s, of(t.s_mean));
+            count("Delta", x.delta, delta);
+            count("D", x.d_mean, of(mean(&t.d)));
+            count("s", x.s, of(t.s_mean));
             let fraction = of(t.condition_fraction);
-            self.count("condition", mode, x.condition_fraction, fraction);
+            count("condition", x.condition_fraction, fraction);
         }
     }
 
-    /// Held and all of a quantity, over the modes whose name `of` takes.
-    pub(crate) fn share(&self, quantity: &str, of: impl Fn(&str) -> bool) -> (u32, u32) {
-        let cells = self.0.iter().filter(|(k, _)| k.0 == quantity && of(k.1));
-        cells.fold((0, 0), |sum, (_, v)| (sum.0 + v.0, sum.1 + v.1))
+    /// Held and all of a quantity, over the cases that `of` takes.
+    pub(crate) fn share(&self, quantity: &str, of: impl Fn(&Case) -> bool) -> (u32, u32) {
+        let cases = self.0.iter();
+        let cases = cases.filter(|c| c.quantity == quantity && of(c));
+        cases.fold((0, 0), |(held, all), c| {
+            (held + u32::from(c.held()), all + 1)
+        })
     }
 
     pub(crate) fn quantities(&self) -> Vec<&'static str> {
-        let mut names: Vec<_> = self.0.keys().map(|k| k.0).collect();
-        names.dedup();
-        names
+        let names: BTreeSet<_> = self.0.iter().map(|c| c.quantity).collect();
+        names.into_iter().collect()
     }
 
     pub(crate) fn markdown(&self) -> String {
-        let mut text = "| quantity | all | probed | passive |\n|---|---|---|---|\n".to_owned();
+        let mut text = "| quantity | all | probed | passive | training runs | test runs |\n\
+            |---|---|---|---|---|---|\n"
+            .to_owned();
         for quantity in self.quantities() {
-            let cell = |of: fn(&str) -> bool| {
+            let cell = |of: fn(&Case) -> bool| {
                 let (held, all) = self.share(quantity, of);
                 let part = 100.0 * f64::from(held) / f64::from(all.max(1));
                 format!("{held}/{all} ({part:.0} %)")
             };
             writeln!(
                 text,
-                "| {quantity} | {} | {} | {} |",
+                "| {quantity} | {} | {} | {} | {} | {} |",
                 cell(|_| true),
-                cell(|m| m.ends_with("probed")),
-                cell(|m| m.ends_with("passive")),
+                cell(|c| c.mode.ends_with("probed")),
+                cell(|c| c.mode.ends_with("passive")),
+                cell(Case::in_training),
+                cell(|c| !c.in_training()),
             )
             .unwrap();
         }
@@ -322,7 +379,7 @@ pub(crate) fn rows(recorded: &Recorded, modes: &[Mode], coverage: &mut Coverage)
         .iter()
         .map(|mode| {
             let run = seen(recorded, mode.view);
-            coverage.add(&run, mode, truth.as_ref());
+            coverage.add(&recorded.name, &run, mode, truth.as_ref());
             Row::of(recorded, mode, &run, &complete)
         })
         .collect()
