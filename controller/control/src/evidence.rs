@@ -40,6 +40,11 @@ impl Evidence {
         &self.earlier
     }
 
+    /// Those, and the one in force last.
+    pub fn all(&self) -> impl Iterator<Item = &TriedLimit> {
+        self.earlier.iter().chain(&self.in_force)
+    }
+
     /// Takes what was measured at the limit in force, over a window that mixes
     /// neither limits nor traffic.
     pub fn note(&mut self, measured: &Traffic, now: Timestamp) {
@@ -64,7 +69,7 @@ impl Evidence {
             return Vec::new();
         };
         // The limit may have changed since the last note.
-        let all = self.earlier.iter().chain(&self.in_force);
+        let all = self.all();
         all.filter(|t| !same_limit(t, &present) && fresh(t, now) && same_traffic(t, &present))
             .copied()
             .collect()

@@ -2,6 +2,7 @@
 //! `analyze` and `advise`: the live estimators over a capture.
 
 use super::capture_span::{Asked, Spans, span_of};
+use super::evidence::EvidenceFile;
 use super::{print, table, targets::TargetArgs};
 use crate::api::convert;
 use anyhow::Context as _;
@@ -37,6 +38,10 @@ pub(super) struct AnalyzeArgs {
     port: Option<u32>,
     #[command(flatten)]
     targets: TargetArgs,
+    /// What other limits did under the same traffic: a file of its own, read where it
+    /// exists; what this capture shows is added.
+    #[arg(long)]
+    evidence: Option<PathBuf>,
     /// As JSON.
     #[arg(long)]
     json: bool,
@@ -58,8 +63,19 @@ pub(super) fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
     let targets = args.targets.targets()?;
     let asked = args.asked();
     let estimated = estimated(&args.capture, asked, (args.node, args.port))?;
+    let mut evidence = args
+        .evidence
+        .as_deref()
+        .map(EvidenceFile::open)
+        .transpose()?;
     let links = estimated.into_iter().map(|e| {
-        let advice = advise(&e.estimate.measured(), &targets, &Options::default());
+        let mut measured = e.estimate.measured();
+        // A span that mixes limits is evidence of none.
+        let pure = e.limits.is_none() || !asked.given();
+        if let Some(file) = evidence.as_mut().filter(|_| pure) {
+            measured.tried = file.exchange(e.id, &measured);
+        }
+        let advice = advise(&measured, &targets, &Options::default());
         let change = worth_changing(&advice, &targets, LEAST_CHANGE);
         Link {
             id: e.id,
@@ -71,6 +87,9 @@ pub(super) fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
         }
     });
     let links: Vec<Link> = links.collect();
+    if let Some(file) = evidence {
+        file.store()?;
+    }
     if args.json {
         let links: Vec<Value> = links.iter().map(Link::json).collect();
         let all = json!({

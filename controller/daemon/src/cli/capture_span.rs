@@ -58,6 +58,14 @@ pub(super) struct Asked {
     pub to_ns: Option<u64>,
 }
 
+impl Asked {
+    /// Whether a span is asked for at all.
+    pub(super) fn given(self) -> bool {
+        [self.from_s, self.to_s].iter().any(Option::is_some)
+            || [self.from_ns, self.to_ns].iter().any(Option::is_some)
+    }
+}
+
 /// A span to estimate.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Part {
@@ -100,9 +108,7 @@ pub(super) fn span_of(asked: Asked, link: &LinkSpan) -> Result<Vec<Part>, Usage>
         return Ok(whole(None));
     }
     let changes = changes(&limits, link.first_ns);
-    let given = [asked.from_s, asked.to_s].iter().any(Option::is_some)
-        || [asked.from_ns, asked.to_ns].iter().any(Option::is_some);
-    if given {
+    if asked.given() {
         let mixed = "the estimates and the advice mix them; ask for a span of one limit";
         return Ok(whole(Some(format!("{changes}: {mixed}"))));
     }

@@ -3,6 +3,7 @@
 
 mod analyze;
 mod capture_span;
+mod evidence;
 mod http;
 mod remote;
 mod run;

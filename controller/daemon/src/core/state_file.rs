@@ -20,8 +20,6 @@ use tidemark_control::{Limit, SavedControl, Timestamp, trial::TrialChange};
 use tidemark_estimators::LinkId;
 use tidemark_rules::{Targets, TriedLimit};
 
-const VERSION: u32 = 1;
-
 /// The file's content.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -84,6 +82,9 @@ pub struct StateFile {
 }
 
 impl StateFile {
+    /// Of the form that is written.
+    pub const VERSION: u32 = 1;
+
     /// A file that is written to from now on.
     pub fn new(path: &Path) -> Self {
         Self {
@@ -110,10 +111,11 @@ impl StateFile {
         };
         let saved: Saved = serde_json::from_str(&text).with_context(remedy)?;
         anyhow::ensure!(
-            saved.version == VERSION,
-            "{}: version {} is not {VERSION}",
+            saved.version == Self::VERSION,
+            "{}: version {} is not {}",
             remedy(),
-            saved.version
+            saved.version,
+            Self::VERSION
         );
         Ok(saved)
     }
@@ -168,7 +170,7 @@ pub fn snapshot(state: &State, config: &Config, now: Timestamp) -> Saved {
         ..link
     };
     Saved {
-        version: VERSION,
+        version: StateFile::VERSION,
         mode: Chosen::unless_same(&config.control.mode, &state.mode),
         targets: Chosen::unless_same(&config.targets, &state.default_targets),
         links: links.into_iter().map(named).collect(),
@@ -288,7 +290,7 @@ mod tests {
             ..SavedLink::default()
         };
         let saved = Saved {
-            version: VERSION,
+            version: StateFile::VERSION,
             links: vec![link],
             ..Saved::default()
         };
@@ -304,7 +306,7 @@ mod tests {
         let file = StateFile::new(&path);
         assert_eq!(file.load().unwrap(), Saved::default());
         let mut saved = Saved {
-            version: VERSION,
+            version: StateFile::VERSION,
             mode: Some(Chosen {
                 configured: Mode::Recommend,
                 chosen: Mode::Auto,
