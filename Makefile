@@ -41,6 +41,14 @@ sweep: build venv require-root tracefs ## Many scenarios at several limits: trut
 trial: build venv require-root tracefs ## The buffer of each rule in turn on nine traffics, ranked (about an hour; TRIAL_FLAGS="--only reno4")
 	@$(VENV_PYTHON) -m tidemark_lab trial $(TRIAL_FLAGS)
 
+.PHONY: contest
+contest: build venv require-root tracefs ## Controllers of the limit under the same steps of N_b: fixed rules, a search, auto mode (15 minutes)
+	@$(VENV_PYTHON) -m tidemark_lab contest $(CONTEST_FLAGS)
+
+.PHONY: iterate
+iterate: build venv-ns3 ## Advise, run again at the advised limit, three rounds, on ten simulated traffics (ITERATE_FLAGS="--only reno60")
+	@$(VENV_PYTHON) -m tidemark_lab iterate $(ITERATE_FLAGS)
+
 .PHONY: truth
 truth: ## Estimates beside the truth of every simulated run, and how often their ranges hold it (TRUTH_FLAGS=--wrong)
 	@cargo run $(CARGO_FLAGS) -q -p tidemark-estimators --example truth_table -- $(TRUTH_FLAGS)
@@ -102,6 +110,10 @@ test-shell: build .venv-shell/.installed ## p4runtime-shell against the embedded
 .PHONY: test-differential
 test-differential: build venv require-root ## Embedded switch against BMv2, frame by frame (needs simple_switch_grpc; DIFFERENTIAL_FLAGS="--packets 5000")
 	$(VENV_PYTHON) testbed/switch/tidemark-switch/tests/differential/run.py $(DIFFERENTIAL_FLAGS)
+
+.PHONY: test-ns3
+test-ns3: build venv-ns3 ## The simulated bottleneck against queueing and TCP theory (needs g++; not part of `make test`)
+	$(VENV_PYTHON) -m pytest -q testbed/lab/tests/test_ns3.py
 
 .PHONY: test-demo
 test-demo: build venv require-root tracefs ## The demo, shortened, judged by its summary
@@ -181,6 +193,16 @@ venv-clickhouse: $(VENV)/.installed-clickhouse ## chDB, 180 MB
 
 $(VENV)/.installed-clickhouse: $(VENV)/.installed testbed/clickhouse/pyproject.toml
 	$(VENV_PYTHON) -m pip install -q --disable-pip-version-check -e testbed/clickhouse
+	touch $@
+
+.PHONY: venv-ns3
+venv-ns3: $(VENV)/ns3/.installed ## ns-3 as headers and libraries, 69 MB (GPL-2.0: only testbed/ns3 links it)
+
+# Of the wheel only its C++ part is used, so that any Python will do.
+NS3 := ns3==3.44.post0
+$(VENV)/ns3/.installed: $(VENV)/.installed
+	$(VENV_PYTHON) -m pip install -q --disable-pip-version-check --no-deps --upgrade --target $(VENV)/ns3 \
+	  --python-version 3.11 --only-binary=:all: --platform manylinux_2_28_x86_64 $(NS3)
 	touch $@
 
 .PHONY: console

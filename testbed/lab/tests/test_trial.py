@@ -12,6 +12,7 @@ from tidemark_lab.preflight import Ports
 from tidemark_lab.progress import Progress
 from tidemark_lab.report.trial import draw
 from tidemark_lab.trial import candidates, outcome, ranking, run, table
+from tidemark_lab.trial.hold import Hold
 from tidemark_lab.trial.traffics import TRAFFICS
 
 PORTS = Ports(console=18580, switch=19559, collector=19560, collector_metrics=19561)
@@ -151,7 +152,7 @@ def test_the_table_says_where_the_advice_lost():
 def test_a_trial_on_real_tcp(tmp_path):
     traffic = next(t for t in TRAFFICS if t.name == "reno12")
     options = run.Options(
-        traffics=(traffic,), warmup_s=10, settle_s=2, least_s=4, most_s=6, out=tmp_path, ports=PORTS
+        traffics=(traffic,), warmup_s=10, hold=Hold(2, 4, 6), out=tmp_path, ports=PORTS
     )
     before = netns.names()
     assert run.run(options, Progress()) == 0

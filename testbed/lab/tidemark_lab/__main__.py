@@ -9,7 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from . import __version__, demo, preflight, steps, sweep
+from .contest import run as contest
 from .errors import PreflightError
+from .iterate import run as iterate
 from .outcome import EXIT_OK, EXIT_PREFLIGHT
 from .preflight import Paths, Ports
 from .progress import Progress
@@ -26,6 +28,10 @@ def main(argv: list[str] | None = None) -> int:
         return steps.from_arguments(options)
     if options.command == "sweep":
         return sweep.from_arguments(options)
+    if options.command == "contest":
+        return contest.from_arguments(options)
+    if options.command == "iterate":
+        return iterate.from_arguments(options)
     if options.command == "trial":
         return trial.from_arguments(options)
     ports = Ports.of(options)
@@ -85,6 +91,12 @@ def parser() -> argparse.ArgumentParser:
     )
     sweep.add_arguments(
         commands.add_parser("sweep", help="many scenarios: truth, estimates, predictions")
+    )
+    contest.add_arguments(
+        commands.add_parser("contest", help="controllers of the limit in turn under steps of N_b")
+    )
+    iterate.add_arguments(
+        commands.add_parser("iterate", help="advise, run again at the advised limit, three rounds")
     )
     trial.add_arguments(
         commands.add_parser("trial", help="the buffer of each rule in turn on the same traffic")

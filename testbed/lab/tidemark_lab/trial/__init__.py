@@ -6,6 +6,7 @@ switch, and what came of it.
 |---|---|
 | `traffics` | the traffics, and the targets they are judged by |
 | `candidates` | which limits are tried: those of the rules, without doubles |
+| `hold` | a limit in force, held until its loss rate is known |
 | `outcome` | what one limit gave: utilisation, loss, delay, completion times, fairness |
 | `ranking` | the limits in order: targets first, then the smaller buffer |
 | `run` | the runs themselves |

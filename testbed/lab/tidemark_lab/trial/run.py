@@ -9,7 +9,6 @@ until the loss rate's range is within ±15 % of it, or a time limit.
 from __future__ import annotations
 
 import argparse
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from .. import kernel, preflight, signals
 from ..control_session import ControlSession, running
 from ..errors import LabError, PreflightError
 from ..json_types import JsonObject
-from ..machine import MOST_STOLEN_FRACTION, CpuTime
+from ..machine import MOST_STOLEN_FRACTION
 from ..outcome import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
@@ -34,23 +33,18 @@ from ..summary import matched, mean_utilisation
 from ..traffic import Truth
 from . import candidates, outcome, ranking, table
 from .candidates import Candidate
+from .hold import SETTLED_HALF_WIDTH, Hold, hold
 from .traffics import TRAFFICS, Traffic
 
-SETTLED_HALF_WIDTH = 0.15
 LEAST_LIMIT_BYTES = 4 * 1514
-# Loss is looked at this often.
-POLL_S = 2.0
-SERIES_POINTS = 20_000
 
 
 @dataclass
 class Options:
     traffics: tuple[Traffic, ...] = TRAFFICS
     warmup_s: float = 20.0
-    settle_s: float = 5.0
     # Of each limit.
-    least_s: float = 10.0
-    most_s: float = 40.0
+    hold: Hold = field(default_factory=Hold)
     out: Path = Path("runs")
     ports: Ports = field(default_factory=Ports)
 
@@ -163,18 +157,9 @@ def _try(
             "reason": "trial of " + ", ".join(candidate.rules),
         },
     )
-    session.let_pass(progress, f"{label}: settling", options.settle_s)
     name = f"limit-{candidate.limit_bytes}"
-    start_unix_ns, cpu = time.time_ns(), CpuTime.now()
-    session.controller.post("/phases", {"name": name, "action": "start"})
-    from_ns = session.link()["now_ns"]
-    loss = _hold(session, from_ns, options, progress, label)
-    end_unix_ns, stolen = time.time_ns(), cpu.stolen_fraction_until(CpuTime.now())
-    session.controller.post("/phases", {"name": name, "action": "end"})
-    phase = session.complete_phase(name)
-    estimate = phase["links"][0]["estimate"] if phase["links"] else None
-    if estimate is None:
-        raise LabError(f"{label}: the controller saw no traffic; see {session.run_dir}/logs")
+    held = hold(session, name, options.hold, progress, label)
+    estimate, loss = held.link["estimate"], held.loss
     return {
         "limit_bytes": candidate.limit_bytes,
         "rules": list(candidate.rules),
@@ -186,43 +171,11 @@ def _try(
         "delay_p99_ms": estimate["delay_ms"]["p99"],
         "delay_max_ms": estimate["delay_ms"]["max"],
         "flows": estimate.get("flows") or [],
-        "stolen_cpu_fraction": stolen,
-        "cpu_was_stolen": stolen > MOST_STOLEN_FRACTION,
-        "start_unix_ns": start_unix_ns,
-        "end_unix_ns": end_unix_ns,
+        "stolen_cpu_fraction": held.stolen_cpu_fraction,
+        "cpu_was_stolen": held.stolen_cpu_fraction > MOST_STOLEN_FRACTION,
+        "start_unix_ns": held.start_unix_ns,
+        "end_unix_ns": held.end_unix_ns,
     }
-
-
-def _hold(
-    session: ControlSession, from_ns: int, options: Options, progress: Progress, label: str
-) -> outcome.LossRate:
-    """Until the loss rate's range is narrow, or the time limit."""
-    start = time.monotonic()
-    while True:
-        session.let_pass(progress, label, POLL_S)
-        loss = _loss(session, from_ns)
-        elapsed = time.monotonic() - start
-        narrow = loss.relative_half_width <= SETTLED_HALF_WIDTH
-        if elapsed >= options.most_s or (elapsed >= options.least_s and narrow):
-            return loss
-
-
-def _loss(session: ControlSession, from_ns: int) -> outcome.LossRate:
-    """Drops and marks over arrivals since a time of the switch's clock, second by second."""
-    to_ns = session.link()["now_ns"]
-    series = session.controller.get(
-        f"{session.link_path}/series?from_ns={from_ns}&to_ns={to_ns}&max_points={SERIES_POINTS}"
-    )
-    lost: dict[int, int] = {}
-    arrivals: dict[int, int] = {}
-    for time_ns, drops, marks, arrived in zip(
-        series["time_ns"], series["drops"], series["ce_marked"], series["arrivals"], strict=True
-    ):
-        second = (time_ns - from_ns) // 1_000_000_000
-        lost[second] = lost.get(second, 0) + drops + marks
-        arrivals[second] = arrivals.get(second, 0) + arrived
-    seconds = sorted(arrivals)
-    return outcome.loss_rate([lost[s] for s in seconds], [arrivals[s] for s in seconds])
 
 
 def _add_truth(trial: JsonObject, truth: Truth) -> None:
@@ -260,12 +213,12 @@ def from_arguments(arguments: argparse.Namespace) -> int:
     if unknown := set(names) - {t.name for t in TRAFFICS}:
         print(f"trial: no traffic {', '.join(sorted(unknown))}; --list names them")
         return EXIT_PREFLIGHT
-    if arguments.most < Options.least_s:
-        print(f"trial: --most: at least {Options.least_s:g}")
+    if arguments.most < Hold.least_s:
+        print(f"trial: --most: at least {Hold.least_s:g}")
         return EXIT_PREFLIGHT
     options = Options(
         traffics=tuple(t for t in TRAFFICS if t.name in names),
-        most_s=arguments.most,
+        hold=Hold(most_s=arguments.most),
         out=arguments.out,
         ports=Ports.of(arguments),
     )

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Iterated advice: the loop, the verdict, the flows, the table; a short run on real TCP."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tidemark_lab import __main__ as command
+from tidemark_lab import netns
+from tidemark_lab.iterate import network, rounds, table
+from tidemark_lab.iterate.network import Network, scenario_text
+from tidemark_lab.iterate.record import document
+from tidemark_lab.iterate.traffics import TRAFFICS
+from tidemark_lab.json_types import JsonObject
+from tidemark_lab.report.iterate import draw
+
+TARGETS = {"utilisation": 0.98, "loss_rate": 0.01, "delay_ms": 50.0}
+
+
+def interval(low: float, high: float) -> JsonObject:
+    return {"value": (low + high) / 2, "low": low, "high": high}
+
+
+class Link:
+    """Loss falls with the square of the limit; the advice aims at half of the bound.
+
+    `exponent` is what the advice believes."""
+
+    def __init__(self, exponent: float = 2.0, given_up: list[str] | None = None):
+        self.exponent = exponent
+        self.given_up = given_up or []
+        self.applied: list[int] = []
+
+    def measure(self, number: int, limit_bytes: int) -> JsonObject:
+        loss = 0.04 * (100_000 / limit_bytes) ** 2
+        wanted = round(limit_bytes * (loss / 0.005) ** (1 / self.exponent))
+        worth = abs(wanted / limit_bytes - 1) > 0.05
+        foretold = {
+            "utilisation": interval(0.97, 1.0),
+            "loss_rate": interval(0.004, 0.006),
+            "delay_ms": interval(10, 40),
+            "delay_mean_ms": interval(5, 20),
+        }
+        return {
+            "measured": {
+                "utilisation": 0.99,
+                "loss_rate": loss,
+                "loss_range": [loss * 0.9, loss * 1.1],
+                "delay_mean_ms": 10.0,
+                "delay_max_ms": 20.0,
+            },
+            "n_b": interval(9, 11),
+            "n_b_true": 10,
+            "advice": {
+                "limit_bytes": wanted,
+                "predicted": foretold,
+                "infeasible": {"given_up": self.given_up} if self.given_up else None,
+                "reasons": ["because"],
+                "change": {"worth": worth, "why": ""},
+            },
+            "caveats": [],
+        }
+
+    def apply(self, advice: JsonObject) -> int:
+        self.applied.append(advice["limit_bytes"])
+        return int(advice["limit_bytes"])
+
+
+def test_advice_that_knows_the_law_ends_in_one_step():
+    link = Link()
+    done = rounds.iterate(link, 100_000)
+    assert len(done) == 2 and link.applied == [done[1]["limit_bytes"]]
+    assert done[0]["held"] == {}
+    assert done[1]["held"] == {"utilisation": True, "loss_rate": True, "delay_mean_ms": True}
+    assert rounds.verdict(done, TARGETS)["verdict"] == rounds.INSIDE
+
+
+def test_three_rounds_follow_the_advice_and_no_more():
+    # It believes that loss hardly falls: it goes too far, and back.
+    link = Link(exponent=0.8)
+    done = rounds.iterate(link, 100_000)
+    assert len(done) == 4 and len(link.applied) == 3
+    assert done[1]["held"]["loss_rate"] is False
+
+
+def test_outside_the_bounds_is_right_only_where_it_was_said():
+    # Steps too small: three rounds do not reach the bound.
+    done = rounds.iterate(Link(exponent=20.0), 100_000)
+    judged = rounds.verdict(done, TARGETS)
+    assert judged["verdict"] == rounds.WRONG and judged["missed"] == ["loss"]
+    done = rounds.iterate(Link(exponent=20.0, given_up=["loss"]), 100_000)
+    assert rounds.verdict(done, TARGETS)["verdict"] == rounds.NONE_MEETS
+    # Loss was given up, delay was not.
+    strict = {**TARGETS, "delay_ms": 15.0}
+    assert rounds.verdict(done, strict)["verdict"] == rounds.WRONG
+
+
+def test_a_loss_rate_is_outside_when_all_of_its_range_is():
+    measured = Link().measure(0, 100_000)["measured"]
+    assert rounds.misses({**measured, "loss_range": [0.009, 0.02]}, TARGETS) == []
+    assert rounds.misses({**measured, "loss_range": [0.011, 0.02]}, TARGETS) == ["loss"]
+    assert rounds.misses({**measured, "utilisation": 0.9}, {"utilisation": 0.98}) == ["utilisation"]
+
+
+def test_the_table_says_what_ended_wrong():
+    documents = [
+        document("good", "of a test", TARGETS, rounds.iterate(Link(), 100_000)),
+        document("bad", "of a test", TARGETS, rounds.iterate(Link(exponent=20.0), 100_000)),
+    ]
+    text = table.summary(documents)
+    assert "1 of 2 traffics" in text and "not: bad" in text and "WRONG (loss)" in text
+    wrong = table.markdown(documents[1])
+    assert "**no**" in wrong and "10.0 (10)" in wrong
+    assert draw(documents).startswith("<?xml")
+
+
+def test_at_least_eight_traffics_with_those_that_matter():
+    assert len(TRAFFICS) >= 8 and len({t.name for t in TRAFFICS}) == len(TRAFFICS)
+    networks = [t.network for t in TRAFFICS]
+    assert any(n.lbp == {"Cubic": 100} for n in networks)
+    assert any(n.ecn for n in networks)
+    assert any("Bbr" in n.lbp and len(n.lbp) > 1 for n in networks)
+    assert any(n.n_b == 0 for n in networks)
+
+
+def test_bscl_round_trips_have_a_harmonic_mean_of_60_ms():
+    flows = Network(lbp={"LinuxReno": 90}).flows(10.0, 1)
+    rtts = [f["rtt_s"] for f in flows if f["kind"] == "lbp"]
+    assert len(rtts) / sum(1 / r for r in rtts) == pytest.approx(0.06, rel=0.02)
+
+
+def test_the_flows_make_up_what_was_asked_for():
+    asked = Network(lbp={"Cubic": 6, "Bbr": 2}, short_share=0.2, udp_share=0.3, wl=4, rbp=3)
+    flows = asked.flows(400.0, 7)
+    assert flows == asked.flows(400.0, 7) != asked.flows(400.0, 8)
+    assert [f["id"] for f in flows] == list(range(len(flows)))
+    controls = [f["cc"] for f in flows if f["kind"] == "lbp"]
+    assert sorted(controls) == ["Bbr"] * 2 + ["Cubic"] * 6
+    short = sum(f["bytes"] for f in flows if f["kind"] == "short") * 8 * 1500 / 1448 / 400.0
+    assert short == pytest.approx(0.2 * 50e6, rel=0.1)
+    assert sum(f["rate_bps"] for f in flows if f["kind"] == "udp") == pytest.approx(0.3 * 50e6)
+    assert all(f["window_packets"] > 0 for f in flows if f["kind"] == "wl")
+    assert all(f["access_bps"] > 0 for f in flows if f["kind"] == "rbp")
+
+
+def test_with_ecn_the_limit_is_the_threshold():
+    text = scenario_text(Network(lbp={"LinuxReno": 1}, ecn=True), 60, 10, 2, 1)
+    assert f"limit_packets={network.MARKING_ROOM_PACKETS} mark_packets=60" in text
+    assert " ecn=1 " in text
+    text = scenario_text(Network(lbp={"LinuxReno": 1}), 60, 10, 2, 1)
+    assert "limit_packets=60 mark_packets=0" in text
+
+
+@pytest.mark.root
+def test_one_round_on_real_tcp(tmp_path: Path):
+    before = netns.names()
+    ports = ["--console-port", "18480", "--switch-port", "19859"]
+    ports += ["--collector-port", "19860", "--metrics-port", "19861"]
+    short = ["--only", "reno12", "--rounds", "1", "--seconds", "8", "--warmup", "8"]
+    # Where it ends is a matter of chance in so short a time.
+    assert command.main(["iterate", "embedded", "--out", str(tmp_path), *short, *ports]) in (0, 1)
+    assert netns.names() == before
+    (run_dir,) = tmp_path.iterdir()
+    (document,) = json.loads((run_dir / "iterate.json").read_text())["traffics"]
+    done = document["rounds"]
+    first = done[0]
+    assert first["n_b_true"] == 12 and first["n_b"]["value"] > 4
+    assert 0.3 < first["measured"]["utilisation"] <= 1.01
+    for before_it, one in pairwise(done):
+        assert one["limit_bytes"] == pytest.approx(before_it["advice"]["limit_bytes"], rel=0.05)
+        assert set(one["held"]) == {"utilisation", "loss_rate", "delay_mean_ms"}
+    assert (run_dir / "iterate.svg").exists()

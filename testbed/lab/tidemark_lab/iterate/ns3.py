@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ns-3 scenario in testbed/ns3: a program apart, compiled at its first use.
+
+It links ns-3 and is under the GPL, version 2; it is run, never linked or imported.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from ..errors import LabError
+
+SOURCE_DIR = Path(__file__).resolve().parents[3] / "ns3"
+LIBRARIES = ("core", "network", "internet", "point-to-point", "traffic-control")
+VERSION = "3.44"
+OPTIONS = ("-std=c++20", "-O2")
+COMPILE_TIMEOUT_S = 600
+# Simulated traffic that never ends is a fault of the scenario.
+RUN_TIMEOUT_S = 1800
+
+
+class Ns3Missing(LabError):
+    """The wheel or the compiler is not there."""
+
+
+def find_wheel() -> Path:
+    """The folder with ns-3's `include` and `lib64`: $TIDEMARK_NS3, or where `make venv-ns3`
+    puts it."""
+    named = os.environ.get("TIDEMARK_NS3")
+    places = [Path(named)] if named else [Path(sys.prefix) / "ns3" / "ns3"]
+    for place in places:
+        if (place / "include" / "ns3" / "core-module.h").exists():
+            return place
+    raise Ns3Missing(f"no ns-3 {VERSION} in {places[0]}: run `make venv-ns3` (69 MB)")
+
+
+def program() -> Path:
+    """The compiled scenario, from the cache or made now."""
+    wheel = find_wheel()
+    sources = sorted([*SOURCE_DIR.glob("*.cc"), *SOURCE_DIR.glob("*.h")])
+    digest = hashlib.sha256(f"{wheel} {OPTIONS} {VERSION}".encode())
+    for source in sources:
+        digest.update(source.name.encode() + source.read_bytes())
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tidemark"
+    made = cache / f"ns3-bottleneck-{digest.hexdigest()[:16]}"
+    if made.exists():
+        return made
+    compiler = shutil.which(os.environ.get("CXX", "g++"))
+    if not compiler:
+        raise Ns3Missing("no C++ compiler: install g++ 12 or later, or set CXX")
+    cache.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cache) as partial:
+        out = Path(partial) / "bottleneck"
+        libraries = [f"-lns{VERSION}-{name}" for name in LIBRARIES]
+        done = subprocess.run(
+            [
+                *(compiler, *OPTIONS, f"-I{wheel / 'include'}", "-o", str(out)),
+                *(str(s) for s in sources if s.suffix == ".cc"),
+                *(f"-L{wheel / 'lib64'}", f"-Wl,-rpath,{wheel / 'lib64'}", *libraries),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=COMPILE_TIMEOUT_S,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise LabError(f"testbed/ns3 does not compile: {done.stderr.strip()[-2000:]}")
+        # Whoever else compiled it meanwhile made the same.
+        out.replace(made)
+    return made
+
+
+def simulate(scenario: str, out: Path) -> None:
+    """Runs a scenario; `reports.pcap`, `tcp_probe.txt` and `truth.json` are in `out` then."""
+    out.mkdir(parents=True, exist_ok=True)
+    text = out / "scenario.txt"
+    text.write_text(scenario)
+    done = subprocess.run(
+        [str(program()), str(text), str(out)],
+        capture_output=True,
+        text=True,
+        timeout=RUN_TIMEOUT_S,
+        check=False,
+    )
+    if done.returncode != 0:
+        said = done.stderr.strip()[-1000:] or f"ended with {done.returncode}"
+        raise LabError(f"ns-3: {said}")

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The loop, and what is to be said of it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..json_types import JsonObject
+from .backend import BackEnd
+
+ROUNDS = 3
+INSIDE, NONE_MEETS, WRONG = "inside the bounds", "says that none meets them", "WRONG"
+# What is foretold, and what of the measurement it is of.
+FORETOLD = (
+    ("utilisation", "utilisation"),
+    ("loss_rate", "loss_rate"),
+    ("delay_mean_ms", "delay_mean_ms"),
+)
+
+
+def iterate(
+    back_end: BackEnd,
+    first_limit_bytes: int,
+    rounds: int = ROUNDS,
+    told: Callable[[JsonObject], None] = lambda _: None,
+) -> list[JsonObject]:
+    """The rounds, the one at the first limit (round 0) included.
+
+    Ends early where the advice is not worth a change: nothing would be applied.
+    """
+    done: list[JsonObject] = []
+    limit_bytes, foretold = first_limit_bytes, None
+    for number in range(rounds + 1):
+        one = {
+            "round": number,
+            "limit_bytes": limit_bytes,
+            "foretold": foretold,
+            **back_end.measure(number, limit_bytes),
+        }
+        one["held"] = held(foretold, one["measured"])
+        done.append(one)
+        told(one)
+        advice = one["advice"]
+        if number == rounds or advice["limit_bytes"] is None or not advice["change"]["worth"]:
+            break
+        foretold = advice["predicted"]
+        limit_bytes = back_end.apply(advice)
+    return done
+
+
+def held(foretold: JsonObject | None, measured: JsonObject) -> JsonObject:
+    """Of each quantity whether its range held what came; empty where nothing was foretold."""
+    if not foretold:
+        return {}
+    out = {}
+    for name, key in FORETOLD:
+        expected, came = foretold.get(name), measured.get(key)
+        if expected and came is not None:
+            out[name] = expected["low"] <= came <= expected["high"]
+    return out
+
+
+def misses(measured: JsonObject, targets: JsonObject) -> list[str]:
+    """The bounds that a measurement is outside of; a loss rate by more than it may be off."""
+    out = []
+    if measured["utilisation"] < targets["utilisation"]:
+        out.append("utilisation")
+    if targets.get("loss_rate") is not None and measured["loss_range"][0] > targets["loss_rate"]:
+        out.append("loss")
+    if targets.get("delay_ms") is not None and measured["delay_max_ms"] > targets["delay_ms"]:
+        out.append("delay")
+    return out
+
+
+def verdict(done: list[JsonObject], targets: JsonObject) -> JsonObject:
+    """Where the rounds ended, and why that is right or wrong.
+
+    Outside the bounds is right only where the advice had said so: of the limit that was
+    run last, or of any other it could find after that run.
+    """
+    last = done[-1]
+    missed = misses(last["measured"], targets)
+    said: set[str] = set()
+    for one in done[-2:]:
+        said |= set((one["advice"].get("infeasible") or {}).get("given_up") or [])
+    if not missed:
+        word = INSIDE
+    elif set(missed) <= said:
+        word = NONE_MEETS
+    else:
+        word = WRONG
+    return {"verdict": word, "missed": missed, "given_up": sorted(said)}

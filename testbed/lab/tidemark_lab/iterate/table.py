@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rounds as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..json_types import JsonObject
+from .rounds import WRONG
+
+HEAD = (
+    "round",
+    "limit (kB)",
+    "utilisation",
+    "lost or marked",
+    "delay mean / max (ms)",
+    "foretold: utilisation, loss, mean delay",
+    "N_b (true)",
+    "the advice then",
+)
+
+# Of what is foretold: key, factor, digits, unit.
+PARTS = (
+    ("utilisation", 100, 2, "%"),
+    ("loss_rate", 100, 3, "%"),
+    ("delay_mean_ms", 1, 1, "ms"),
+)
+
+
+def summary(traffics: Sequence[JsonObject]) -> str:
+    """One line for each traffic: where it ended."""
+    lines = [
+        _row(("traffic", "bounds", "limits (kB)", "ended", "verdict")),
+        _row(["---"] * 5),
+    ]
+    for t in traffics:
+        last = t["rounds"][-1]["measured"]
+        limits = " → ".join(f"{r['limit_bytes'] / 1e3:.1f}" for r in t["rounds"])
+        ended = f"{last['utilisation']:.2%}, {_loss(last)}, {last['delay_max_ms']:.0f} ms at most"
+        word = t["verdict"]["verdict"]
+        if t["verdict"]["missed"]:
+            word += " (" + ", ".join(t["verdict"]["missed"]) + ")"
+        lines.append(_row((t["name"], bounds(t["targets"]), limits, ended, word)))
+    wrong = [t["name"] for t in traffics if t["verdict"]["verdict"] == WRONG]
+    asked = [h for t in traffics for r in t["rounds"] for h in r["held"].values()]
+    lines += [
+        "",
+        f"{len(traffics) - len(wrong)} of {len(traffics)} traffics end inside their bounds or are "
+        f"told that none meets them{'; not: ' + ', '.join(wrong) if wrong else ''}. "
+        f"{sum(asked)} of {len(asked)} foretold ranges held what came.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def markdown(traffic: JsonObject) -> str:
+    """One traffic, round by round."""
+    lines = [
+        f"## {traffic['name']}: {traffic['about']}",
+        "",
+        f"Bounds: {bounds(traffic['targets'])}.",
+        "",
+        _row(HEAD),
+        _row(["---"] * len(HEAD)),
+        *(_row(_cells(r)) for r in traffic["rounds"]),
+        "",
+        f"Ends: {traffic['verdict']['verdict']}.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def bounds(targets: JsonObject) -> str:
+    """In words."""
+    out = [f"utilisation from {targets['utilisation']:.0%}"]
+    if targets.get("loss_rate") is not None:
+        out.append(f"loss up to {targets['loss_rate']:.1%}")
+    if targets.get("delay_ms") is not None:
+        out.append(f"delay up to {targets['delay_ms']:g} ms")
+    return ", ".join(out)
+
+
+def _cells(r: JsonObject) -> Sequence[str]:
+    m, n_b = r["measured"], r["n_b"]
+    return (
+        str(r["round"]),
+        f"{r['limit_bytes'] / 1e3:.1f}",
+        f"{m['utilisation']:.2%}",
+        _loss(m),
+        f"{m['delay_mean_ms']:.1f} / {m['delay_max_ms']:.1f}",
+        _foretold(r),
+        f"{n_b['value']:.1f} ({r['n_b_true']})",
+        _words(r["advice"]),
+    )
+
+
+def _loss(m: JsonObject) -> str:
+    low, high = m["loss_range"]
+    return f"{m['loss_rate']:.3%} ({low:.3%} to {high:.3%})"
+
+
+def _foretold(r: JsonObject) -> str:
+    if not r["foretold"]:
+        return "-"
+    f, held = r["foretold"], r["held"]
+    return ", ".join(
+        f"{f[name]['low'] * factor:.{digits}f} to {f[name]['high'] * factor:.{digits}f} {unit}"
+        f"{'' if held[name] else ' **no**'}"
+        for name, factor, digits, unit in PARTS
+        if name in held
+    )
+
+
+def _words(advice: JsonObject) -> str:
+    if advice["limit_bytes"] is None:
+        return "none: " + "; ".join(advice["reasons"][-1:])
+    given_up = (advice.get("infeasible") or {}).get("given_up") or []
+    fits = f"cannot keep {' and '.join(given_up)}" if given_up else "meets all"
+    change = advice.get("change") or {}
+    stays = "" if change.get("worth", True) else ", not worth a change"
+    return f"{advice['limit_bytes'] / 1e3:.1f} kB, {fits}{stays}"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"

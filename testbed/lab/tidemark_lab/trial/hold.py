@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A limit that is in force is let settle and held until its loss rate is known."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from ..control_session import ControlSession
+from ..errors import LabError
+from ..json_types import JsonObject
+from ..machine import CpuTime
+from ..progress import Progress
+from .outcome import LossRate, loss_rate
+
+SETTLED_HALF_WIDTH = 0.15
+# Loss is looked at this often.
+POLL_S = 2.0
+SERIES_POINTS = 20_000
+
+
+@dataclass(frozen=True)
+class Hold:
+    """How long a limit is held."""
+
+    settle_s: float = 5.0
+    least_s: float = 10.0
+    most_s: float = 40.0
+
+
+@dataclass(frozen=True)
+class Held:
+    """What came of it."""
+
+    # The link of the completed phase: estimate and advice.
+    link: JsonObject
+    loss: LossRate
+    start_unix_ns: int
+    end_unix_ns: int
+    stolen_cpu_fraction: float
+
+
+def hold(session: ControlSession, name: str, hold: Hold, progress: Progress, label: str) -> Held:
+    """Measures the limit in force as a phase of this name, until the range of the loss rate is
+    within ±15 % of it, or the time limit."""
+    session.let_pass(progress, f"{label}: settling", hold.settle_s)
+    start_unix_ns, cpu = time.time_ns(), CpuTime.now()
+    session.controller.post("/phases", {"name": name, "action": "start"})
+    from_ns = session.link()["now_ns"]
+    loss = _until_known(session, from_ns, hold, progress, label)
+    end_unix_ns, stolen = time.time_ns(), cpu.stolen_fraction_until(CpuTime.now())
+    session.controller.post("/phases", {"name": name, "action": "end"})
+    links = session.complete_phase(name)["links"]
+    if not links or links[0]["estimate"] is None:
+        raise LabError(f"{label}: the controller saw no traffic; see {session.run_dir}/logs")
+    return Held(links[0], loss, start_unix_ns, end_unix_ns, stolen)
+
+
+def _until_known(
+    session: ControlSession, from_ns: int, hold: Hold, progress: Progress, label: str
+) -> LossRate:
+    start = time.monotonic()
+    while True:
+        session.let_pass(progress, label, POLL_S)
+        loss = loss_since(session, from_ns)
+        elapsed = time.monotonic() - start
+        narrow = loss.relative_half_width <= SETTLED_HALF_WIDTH
+        if elapsed >= hold.most_s or (elapsed >= hold.least_s and narrow):
+            return loss
+
+
+def loss_since(session: ControlSession, from_ns: int) -> LossRate:
+    """Drops and marks over arrivals since a time of the switch's clock, second by second."""
+    to_ns = session.link()["now_ns"]
+    series = session.controller.get(
+        f"{session.link_path}/series?from_ns={from_ns}&to_ns={to_ns}&max_points={SERIES_POINTS}"
+    )
+    lost: dict[int, int] = {}
+    arrivals: dict[int, int] = {}
+    for time_ns, drops, marks, arrived in zip(
+        series["time_ns"], series["drops"], series["ce_marked"], series["arrivals"], strict=True
+    ):
+        second = (time_ns - from_ns) // 1_000_000_000
+        lost[second] = lost.get(second, 0) + drops + marks
+        arrivals[second] = arrivals.get(second, 0) + arrived
+    seconds = sorted(arrivals)
+    return loss_rate([lost[s] for s in seconds], [arrivals[s] for s in seconds])

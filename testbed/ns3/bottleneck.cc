@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// One bottleneck in ns-3: reports of its queue, the senders' windows, and the truth.
+//
+//     bottleneck SCENARIO OUT
+//
+// writes OUT/reports.pcap, OUT/tcp_probe.txt and OUT/truth.json. Deterministic from the scenario.
+// A program apart: it links ns-3, which is under the GPL, version 2, and nothing links it.
+
+#include "network.h"
+#include "probe_writer.h"
+#include "report_writer.h"
+#include "scenario.h"
+#include "tcp_flow.h"
+#include "truth.h"
+#include "udp_flow.h"
+
+#include "ns3/core-module.h"
+
+#include <cstdio>
+#include <memory>
+
+using namespace tidemark;
+
+static void
+Simulate(const Scenario& scenario, const std::string& out)
+{
+    ns3::RngSeedManager::SetSeed(1);
+    ns3::RngSeedManager::SetRun(scenario.run.seed);
+    auto set = [](const char* name, const ns3::AttributeValue& value) {
+        ns3::Config::SetDefault(name, value);
+    };
+    set("ns3::TcpSocket::SegmentSize", ns3::UintegerValue(SEGMENT_BYTES));
+    set("ns3::TcpSocket::InitialCwnd", ns3::UintegerValue(10));
+    set("ns3::TcpSocket::DelAckTimeout", ns3::TimeValue(ns3::MilliSeconds(40)));
+    set("ns3::TcpSocket::DelAckCount", ns3::UintegerValue(2));
+
+    ReportWriter reports(out + "/reports.pcap", scenario.link);
+    ProbeWriter probe(out + "/tcp_probe.txt");
+    Truth truth(scenario);
+    Network network(scenario, [&](const Seen& seen) {
+        reports.Add(seen);
+        truth.Add(seen);
+    });
+    std::vector<std::unique_ptr<TcpFlow>> tcp;
+    std::vector<std::unique_ptr<UdpFlow>> udp;
+    double queueS = (scenario.link.limitPackets + 1) * 12000 / scenario.link.capacityBps;
+    for (const auto& flow : scenario.flows)
+    {
+        auto sender = network.SenderOf(flow);
+        auto receiver = network.Receiver();
+        auto to = network.ReceiverAddress();
+        if (flow.Udp())
+        {
+            udp.push_back(std::make_unique<UdpFlow>(flow, sender.node, receiver, to));
+            continue;
+        }
+        double ownS = flow.accessBps > 0 ? (flow.accessPackets + 1) * 12000 / flow.accessBps : 0;
+        tcp.push_back(std::make_unique<TcpFlow>(
+            flow, sender.node, sender.address, receiver, to, queueS + ownS, probe));
+    }
+    network.Route();
+    ns3::Simulator::Stop(ns3::Seconds(scenario.run.seconds));
+    ns3::Simulator::Run();
+    truth.Write(out + "/truth.json", tcp, udp, reports.Sent(), probe.Samples());
+    ns3::Simulator::Destroy();
+}
+
+int
+main(int argc, char** argv)
+{
+    if (argc != 3)
+    {
+        std::fprintf(stderr, "usage: bottleneck SCENARIO OUT\n");
+        return 2;
+    }
+    try
+    {
+        auto scenario = ReadScenario(argv[1]);
+        if (scenario.flows.size() > MOST_FLOWS)
+        {
+            throw std::runtime_error("at most " + std::to_string(MOST_FLOWS) + " flows");
+        }
+        Simulate(scenario, argv[2]);
+    }
+    catch (const std::exception& e)
+    {
+        std::fprintf(stderr, "bottleneck: %s\n", e.what());
+        return 1;
+    }
+    return 0;
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Senders, a router with the queue, a receiver.
+//
+//     sender of an RTT --- router === bottleneck === receiver
+//     sender of an RBP flow --- (own slow link) --- router
+#pragma once
+
+#include "bottleneck_queue.h"
+#include "jitter_channel.h"
+#include "scenario.h"
+
+#include "ns3/internet-module.h"
+#include "ns3/network-module.h"
+#include "ns3/point-to-point-module.h"
+
+#include <map>
+
+namespace tidemark
+{
+
+constexpr double BOTTLENECK_DELAY_S = 0.001;
+constexpr double ACCESS_BPS = 1e9;
+constexpr double REVERSE_BPS = 10e9;
+constexpr uint32_t DEEP_PACKETS = 100000;
+// The device puts two bytes of PPP in front: at this rate a packet of 1500 bytes takes 12000/C.
+constexpr double PPP = 1502.0 / 1500.0;
+
+struct Sender
+{
+    ns3::Ptr<ns3::Node> node;
+    ns3::Ipv4Address address;
+};
+
+class Network
+{
+  public:
+    Network(const Scenario& scenario, std::function<void(const Seen&)> observer)
+        : m_scenario(scenario)
+    {
+        m_router = ns3::CreateObject<ns3::Node>();
+        m_receiver = ns3::CreateObject<ns3::Node>();
+        m_internet.Install(m_router);
+        m_internet.Install(m_receiver);
+        const auto& link = scenario.link;
+        m_queue = ns3::CreateObject<BottleneckQueue>();
+        m_queue->Configure(link.limitPackets, link.markPackets, std::move(observer));
+        auto channel = ns3::CreateObject<ns3::PointToPointChannel>();
+        channel->SetAttribute("Delay", ns3::TimeValue(ns3::Seconds(BOTTLENECK_DELAY_S)));
+        auto out = Device(m_router, link.capacityBps * PPP, m_queue, channel);
+        auto back = Device(m_receiver, REVERSE_BPS, DropTail(DEEP_PACKETS), channel);
+        ns3::Ipv4AddressHelper addresses("10.0.0.0", "255.255.255.0");
+        auto given = Addresses(addresses, out, back);
+        m_receiverAddress = given.second;
+    }
+
+    Sender SenderOf(const Flow& flow)
+    {
+        // A remotely bottlenecked flow has a link of its own.
+        auto key = std::make_pair(flow.rttS, flow.accessBps > 0 ? flow.id + 1 : 0);
+        auto found = m_senders.find(key);
+        if (found != m_senders.end())
+        {
+            return found->second;
+        }
+        return m_senders[key] = Add(flow);
+    }
+
+    // When all senders are there.
+    void Route() { ns3::Ipv4GlobalRoutingHelper::PopulateRoutingTables(); }
+
+    ns3::Ptr<ns3::Node> Receiver() const { return m_receiver; }
+
+    ns3::Ipv4Address ReceiverAddress() const { return m_receiverAddress; }
+
+  private:
+    Sender Add(const Flow& flow)
+    {
+        double oneWayS = flow.rttS / 2 - BOTTLENECK_DELAY_S;
+        if (oneWayS < 0)
+        {
+            throw std::runtime_error("rtt_s: at least " + std::to_string(2 * BOTTLENECK_DELAY_S));
+        }
+        size_t number = m_senders.size();
+        auto node = ns3::CreateObject<ns3::Node>();
+        m_internet.Install(node);
+        auto channel = ns3::CreateObject<JitterChannel>();
+        channel->SetAttribute("Delay", ns3::TimeValue(ns3::Seconds(oneWayS)));
+        double packetS = 12000 / m_scenario.link.capacityBps;
+        channel->SetJitter(ns3::Seconds(m_scenario.run.jitterPackets * packetS));
+        bool own = flow.accessBps > 0;
+        auto queue = DropTail(own ? std::max(1u, flow.accessPackets) : DEEP_PACKETS);
+        auto up = Device(node, own ? flow.accessBps * PPP : ACCESS_BPS, queue, channel);
+        auto down = Device(m_router, ACCESS_BPS, DropTail(DEEP_PACKETS), channel);
+        std::ostringstream base;
+        base << "10." << 1 + number / 256 << "." << number % 256 << ".0";
+        ns3::Ipv4AddressHelper addresses(base.str().c_str(), "255.255.255.0");
+        // The router has the first address of each.
+        auto given = Addresses(addresses, down, up);
+        return {node, given.second};
+    }
+
+    static ns3::Ptr<ns3::Queue<ns3::Packet>> DropTail(uint32_t packets)
+    {
+        auto queue = ns3::CreateObject<ns3::DropTailQueue<ns3::Packet>>();
+        queue->SetMaxSize(ns3::QueueSize(ns3::QueueSizeUnit::PACKETS, packets));
+        return queue;
+    }
+
+    // Without flow control towards the layer above: packets wait in this queue and nowhere else.
+    static ns3::Ptr<ns3::PointToPointNetDevice> Device(ns3::Ptr<ns3::Node> node,
+                                                       double bps,
+                                                       ns3::Ptr<ns3::Queue<ns3::Packet>> queue,
+                                                       ns3::Ptr<ns3::PointToPointChannel> channel)
+    {
+        auto device = ns3::CreateObject<ns3::PointToPointNetDevice>();
+        device->SetAddress(ns3::Mac48Address::Allocate());
+        device->SetDataRate(ns3::DataRate(static_cast<uint64_t>(bps)));
+        device->SetQueue(queue);
+        node->AddDevice(device);
+        device->Attach(channel);
+        return device;
+    }
+
+    static std::pair<ns3::Ipv4Address, ns3::Ipv4Address> Addresses(
+        ns3::Ipv4AddressHelper& addresses,
+        ns3::Ptr<ns3::NetDevice> first,
+        ns3::Ptr<ns3::NetDevice> second)
+    {
+        ns3::NetDeviceContainer both;
+        both.Add(first);
+        both.Add(second);
+        auto given = addresses.Assign(both);
+        return {given.GetAddress(0), given.GetAddress(1)};
+    }
+
+    const Scenario& m_scenario;
+    ns3::InternetStackHelper m_internet;
+    ns3::Ptr<ns3::Node> m_router;
+    ns3::Ptr<ns3::Node> m_receiver;
+    ns3::Ipv4Address m_receiverAddress;
+    ns3::Ptr<BottleneckQueue> m_queue;
+    std::map<std::pair<double, uint32_t>, Sender> m_senders;
+};
+
+} // namespace tidemark

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What the queue saw, as a switch of Tidemark's reports it (docs/reference/reports.md).
+#pragma once
+
+#include "bottleneck_queue.h"
+#include "scenario.h"
+
+#include <cstdio>
+#include <stdexcept>
+#include <vector>
+
+namespace tidemark
+{
+
+// A pcap of UDP datagrams, one report each. Occupancy and limit are packets.
+class ReportWriter
+{
+  public:
+    static constexpr uint32_t NODE = 10;
+    static constexpr uint16_t INGRESS_PORT = 2;
+    static constexpr uint16_t EGRESS_PORT = 1;
+
+    ReportWriter(const std::string& path, const Link& link)
+        : m_file(std::fopen(path.c_str(), "wb")),
+          m_limit(link.markPackets ? link.markPackets : link.limitPackets)
+    {
+        if (!m_file)
+        {
+            throw std::runtime_error(path + ": cannot be written");
+        }
+        // Nanoseconds, little-endian; Ethernet.
+        const uint32_t head[] = {0xa1b23c4d, 2 | 4 << 16, 0, 0, 65535, 1};
+        Write(head, sizeof(head));
+    }
+
+    ~ReportWriter() { std::fclose(m_file); }
+
+    ReportWriter(const ReportWriter&) = delete;
+    ReportWriter& operator=(const ReportWriter&) = delete;
+
+    uint64_t Sent() const { return m_sequence[0] + m_sequence[1]; }
+
+    void Add(const Seen& seen)
+    {
+        bool left = seen.fate == Fate::Left;
+        uint32_t metadataWords = left ? 8 : 7;
+        m_bytes.clear();
+        // Each kind numbers its own reports.
+        uint32_t kind = left ? 0 : 1;
+        Put32(2u << 28 | kind << 22 | (m_sequence[kind]++ & 0x3fffff));
+        Put32(NODE);
+        bool congested = seen.depth >= m_limit;
+        Put32(0x14u << 24 | (2 + metadataWords + 10) << 16 | metadataWords << 8 |
+              (left ? 0 : 0x80) | (congested ? 0x40 : 0) | 0x20);
+        Put32((left ? 0x5c00u : 0x5801u) << 16 | 0x544d);
+        Put32(0xc0000000);
+        Put32(static_cast<uint32_t>(INGRESS_PORT) << 16 | EGRESS_PORT);
+        Put32(seen.depth);
+        Put64(static_cast<uint64_t>(seen.arrivalNs));
+        if (left)
+        {
+            Put64(static_cast<uint64_t>(seen.departureNs));
+        }
+        else
+        {
+            // Tail drop, or refused where it could not be marked.
+            Put32((seen.fate == Fate::Dropped ? 71u : 73u) << 16);
+        }
+        Put32(m_limit);
+        // Every packet is reported.
+        Put32(seen.marked ? 1u << 16 : 0);
+        m_bytes.insert(m_bytes.end(), seen.headers, seen.headers + 40);
+        Inner(m_bytes.size() - 40, seen.headerBytes);
+        Frame(seen.departureNs);
+    }
+
+  private:
+    // ns-3 leaves the checksum of the IP header out; what follows a UDP header is zeros.
+    void Inner(size_t at, uint32_t present)
+    {
+        uint8_t* ip = m_bytes.data() + at;
+        ip[10] = ip[11] = 0;
+        uint16_t sum = Checksum(ip, 20);
+        ip[10] = sum >> 8;
+        ip[11] = sum & 0xff;
+        size_t keep = ip[9] == 17 ? 28 : 40;
+        std::fill(ip + std::min<size_t>(keep, present), ip + 40, 0);
+    }
+
+    void Frame(int64_t ns)
+    {
+        uint16_t udp = 8 + m_bytes.size();
+        uint16_t total = 20 + udp;
+        uint8_t head[42] = {2, 0, 0, 0, 10, 2, 0, 0, 0, 0, 11, 0, 8, 0, 0x45, 0};
+        head[13] = 0;
+        head[12] = 8;
+        uint8_t* ip = head + 14;
+        ip[0] = 0x45;
+        ip[2] = total >> 8;
+        ip[3] = total & 0xff;
+        // Not to be fragmented.
+        ip[6] = 0x40;
+        ip[8] = 64;
+        ip[9] = 17;
+        const uint8_t addresses[] = {192, 0, 2, 10, 192, 0, 2, 1};
+        std::copy(addresses, addresses + 8, ip + 12);
+        uint16_t sum = Checksum(ip, 20);
+        ip[10] = sum >> 8;
+        ip[11] = sum & 0xff;
+        // From 49152 to 32766; checksum 0: none.
+        const uint8_t ports[] = {0xc0, 0, 0x7f, 0xfe};
+        std::copy(ports, ports + 4, ip + 20);
+        ip[24] = udp >> 8;
+        ip[25] = udp & 0xff;
+        uint32_t length = sizeof(head) + m_bytes.size();
+        const uint32_t record[] = {static_cast<uint32_t>(ns / 1000000000),
+                                   static_cast<uint32_t>(ns % 1000000000),
+                                   length,
+                                   length};
+        Write(record, sizeof(record));
+        Write(head, sizeof(head));
+        Write(m_bytes.data(), m_bytes.size());
+    }
+
+    static uint16_t Checksum(const uint8_t* bytes, size_t n)
+    {
+        uint32_t sum = 0;
+        for (size_t i = 0; i + 1 < n; i += 2)
+        {
+            sum += bytes[i] << 8 | bytes[i + 1];
+        }
+        while (sum >> 16)
+        {
+            sum = (sum & 0xffff) + (sum >> 16);
+        }
+        return ~sum & 0xffff;
+    }
+
+    void Put32(uint32_t v)
+    {
+        for (int shift = 24; shift >= 0; shift -= 8)
+        {
+            m_bytes.push_back(v >> shift & 0xff);
+        }
+    }
+
+    void Put64(uint64_t v)
+    {
+        Put32(v >> 32);
+        Put32(v & 0xffffffff);
+    }
+
+    void Write(const void* bytes, size_t n)
+    {
+        if (std::fwrite(bytes, 1, n, m_file) != n)
+        {
+            throw std::runtime_error("the reports cannot be written: is the disk full?");
+        }
+    }
+
+    std::FILE* m_file;
+    uint32_t m_limit;
+    uint32_t m_sequence[2] = {};
+    std::vector<uint8_t> m_bytes;
+};
+
+} // namespace tidemark

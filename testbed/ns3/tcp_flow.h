@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// TCP senders and receivers.
+#pragma once
+
+#include "ports.h"
+#include "probe_writer.h"
+#include "recovery.h"
+#include "scenario.h"
+
+#include "ns3/internet-module.h"
+#include "ns3/network-module.h"
+
+namespace tidemark
+{
+
+constexpr uint32_t SEGMENT_BYTES = 1448;
+// Larger than any window here.
+constexpr uint32_t BUFFER_BYTES = 1 << 26;
+
+// The protected state of a socket: what tcp_probe shows of Linux.
+struct SocketState : ns3::TcpSocketBase
+{
+    static const ns3::TcpSocketState& Tcb(const ns3::TcpSocketBase& s)
+    {
+        return *(s.*(&SocketState::m_tcb));
+    }
+
+    static const ns3::TcpTxBuffer& Buffer(const ns3::TcpSocketBase& s)
+    {
+        return *(s.*(&SocketState::m_txBuffer));
+    }
+
+    static ns3::RttEstimator& Rtt(const ns3::TcpSocketBase& s)
+    {
+        return *(s.*(&SocketState::m_rtt));
+    }
+
+    static uint32_t Window(const ns3::TcpSocketBase& s) { return (s.*(&SocketState::m_rWnd)).Get(); }
+
+    static bool Established(const ns3::TcpSocketBase& s)
+    {
+        auto state = (s.*(&SocketState::m_state)).Get();
+        return state != ns3::TcpSocket::SYN_SENT && state != ns3::TcpSocket::CLOSED;
+    }
+};
+
+class TcpFlow
+{
+  public:
+    TcpFlow(const Flow& flow,
+            ns3::Ptr<ns3::Node> sender,
+            ns3::Ipv4Address source,
+            ns3::Ptr<ns3::Node> receiver,
+            ns3::Ipv4Address destination,
+            double longestQueueS,
+            ProbeWriter& probe)
+        : m_flow(flow),
+          m_sender(sender),
+          m_receiver(receiver),
+          m_source(source),
+          m_destination(destination),
+          // Where the RTT exceeds the RTO, no sample of it is ever taken again.
+          m_minRto(ns3::Seconds(0.2 + flow.rttS + longestQueueS)),
+          m_probe(probe)
+    {
+        m_ends = {Text(source),
+                  Text(destination),
+                  static_cast<uint16_t>(1024 + flow.id % 4000),
+                  static_cast<uint16_t>(FIRST_PORT + flow.id),
+                  flow.id + 1};
+        ns3::Simulator::Schedule(ns3::Seconds(flow.startS), &TcpFlow::Start, this);
+        if (flow.stopS > 0)
+        {
+            ns3::Simulator::Schedule(ns3::Seconds(flow.stopS), &TcpFlow::Stop, this);
+        }
+    }
+
+    const Flow& Spec() const { return m_flow; }
+
+    const Ends& GetEnds() const { return m_ends; }
+
+    uint64_t Delivered() const { return m_delivered; }
+
+    uint64_t Retransmissions() const { return m_retransmissions; }
+
+    // Of a flow with an end: when its last byte arrived; else when it stopped; 0: not yet.
+    double StoppedS() const { return m_stoppedS; }
+
+  private:
+    static std::string Text(ns3::Ipv4Address a)
+    {
+        std::ostringstream out;
+        out << a;
+        return out.str();
+    }
+
+    ns3::Ptr<ns3::TcpSocketBase> MakeSocket(ns3::Ptr<ns3::Node> node) const
+    {
+        auto cc = ns3::TypeId::LookupByName("ns3::Tcp" + m_flow.cc);
+        auto tcp = node->GetObject<ns3::TcpL4Protocol>();
+        auto made = tcp->CreateSocket(cc, PrrSackRecovery::GetTypeId());
+        auto socket = ns3::DynamicCast<ns3::TcpSocketBase>(made);
+        socket->SetUseEcn(m_flow.ecn ? ns3::TcpSocketState::On : ns3::TcpSocketState::Off);
+        return socket;
+    }
+
+    void Start()
+    {
+        auto listener = MakeSocket(m_receiver);
+        bool limited = m_flow.windowPackets > 0;
+        uint32_t window = limited ? m_flow.windowPackets * SEGMENT_BYTES : BUFFER_BYTES;
+        listener->SetAttribute("RcvBufSize", ns3::UintegerValue(window));
+        listener->Bind(ns3::InetSocketAddress(ns3::Ipv4Address::GetAny(), m_ends.destinationPort));
+        listener->Listen();
+        listener->SetAcceptCallback(
+            ns3::MakeNullCallback<bool, ns3::Ptr<ns3::Socket>, const ns3::Address&>(),
+            ns3::MakeCallback(&TcpFlow::Accepted, this));
+        m_listener = listener;
+
+        m_socket = MakeSocket(m_sender);
+        m_socket->SetMinRto(m_minRto);
+        m_socket->SetAttribute("SndBufSize", ns3::UintegerValue(BUFFER_BYTES));
+        m_socket->Bind(ns3::InetSocketAddress(m_source, m_ends.sourcePort));
+        m_socket->SetConnectCallback(ns3::MakeCallback(&TcpFlow::Connected, this),
+                                     ns3::MakeNullCallback<void, ns3::Ptr<ns3::Socket>>());
+        m_socket->SetSendCallback(ns3::MakeCallback(&TcpFlow::Fill, this));
+        m_socket->TraceConnectWithoutContext("Rx", ns3::MakeCallback(&TcpFlow::Received, this));
+        m_socket->TraceConnectWithoutContext("Retransmission",
+                                             ns3::MakeCallback(&TcpFlow::SentAgain, this));
+        m_socket->Connect(ns3::InetSocketAddress(m_destination, m_ends.destinationPort));
+    }
+
+    void Connected(ns3::Ptr<ns3::Socket>) { Fill(m_socket, 0); }
+
+    // Writes little more than the window, so that a flow that stops has little left to send.
+    void Fill(ns3::Ptr<ns3::Socket>, uint32_t)
+    {
+        if (m_filling || m_closed)
+        {
+            return;
+        }
+        m_filling = true;
+        const auto& buffer = SocketState::Buffer(*m_socket);
+        uint64_t enough = 2ull * SocketState::Tcb(*m_socket).m_cWnd.Get() + 20 * SEGMENT_BYTES;
+        while (buffer.Size() < enough && !m_closed)
+        {
+            uint64_t left = m_flow.bytes ? m_flow.bytes - m_written : SEGMENT_BYTES;
+            uint32_t n = std::min<uint64_t>(left, SEGMENT_BYTES);
+            if (n == 0 || m_socket->Send(ns3::Create<ns3::Packet>(n), 0) < 0)
+            {
+                break;
+            }
+            m_written += n;
+        }
+        if (m_flow.bytes && m_written == m_flow.bytes)
+        {
+            Close();
+        }
+        m_filling = false;
+    }
+
+    void Close()
+    {
+        if (!m_closed)
+        {
+            m_closed = true;
+            m_socket->Close();
+        }
+    }
+
+    void Stop()
+    {
+        if (m_socket && m_stoppedS == 0)
+        {
+            m_stoppedS = ns3::Simulator::Now().GetSeconds();
+            Close();
+        }
+    }
+
+    void Accepted(ns3::Ptr<ns3::Socket> socket, const ns3::Address&)
+    {
+        socket->SetRecvCallback(ns3::MakeCallback(&TcpFlow::Drain, this));
+        socket->SetCloseCallbacks(ns3::MakeCallback(&TcpFlow::PeerClosed, this),
+                                  ns3::MakeCallback(&TcpFlow::PeerClosed, this));
+    }
+
+    void Drain(ns3::Ptr<ns3::Socket> socket)
+    {
+        while (auto packet = socket->Recv())
+        {
+            if (packet->GetSize() == 0)
+            {
+                break;
+            }
+            m_delivered += packet->GetSize();
+        }
+        if (m_flow.bytes && m_delivered >= m_flow.bytes && m_stoppedS == 0)
+        {
+            m_stoppedS = ns3::Simulator::Now().GetSeconds();
+        }
+    }
+
+    void PeerClosed(ns3::Ptr<ns3::Socket> socket) { socket->Close(); }
+
+    // Before the segment is processed, as tcp_probe is.
+    void Received(ns3::Ptr<const ns3::Packet>,
+                  const ns3::TcpHeader&,
+                  ns3::Ptr<const ns3::TcpSocketBase> socket)
+    {
+        if (!SocketState::Established(*socket))
+        {
+            return;
+        }
+        const auto& tcb = SocketState::Tcb(*socket);
+        auto packets = [](uint32_t bytes) { return bytes / SEGMENT_BYTES; };
+        uint32_t ssthresh = tcb.m_ssThresh.Get();
+        m_probe.Probe(m_ends,
+                      {tcb.m_highTxMark.Get().GetValue(),
+                       SocketState::Buffer(*socket).HeadSequence().GetValue(),
+                       packets(tcb.m_cWnd.Get()),
+                       ssthresh == UINT32_MAX ? INT32_MAX : packets(ssthresh),
+                       SocketState::Window(*socket),
+                       static_cast<uint32_t>(SocketState::Rtt(*socket).GetEstimate().GetMicroSeconds())});
+    }
+
+    void SentAgain(ns3::Ptr<const ns3::Packet>,
+                   const ns3::TcpHeader&,
+                   const ns3::Address&,
+                   const ns3::Address&,
+                   ns3::Ptr<const ns3::TcpSocketBase>)
+    {
+        m_retransmissions++;
+        m_probe.Retransmit(m_ends);
+    }
+
+    Flow m_flow;
+    ns3::Ptr<ns3::Node> m_sender;
+    ns3::Ptr<ns3::Node> m_receiver;
+    ns3::Ipv4Address m_source;
+    ns3::Ipv4Address m_destination;
+    ns3::Time m_minRto;
+    ProbeWriter& m_probe;
+    Ends m_ends;
+    ns3::Ptr<ns3::TcpSocketBase> m_socket;
+    ns3::Ptr<ns3::TcpSocketBase> m_listener;
+    uint64_t m_written = 0;
+    uint64_t m_delivered = 0;
+    uint64_t m_retransmissions = 0;
+    double m_stoppedS = 0;
+    bool m_filling = false;
+    bool m_closed = false;
+};
+
+} // namespace tidemark
