@@ -284,7 +284,8 @@ FROM postcards
 GROUP BY node_id, egress_port, flow_id, time, capture, batch, stored_on;
 
 -- The controller's audit log: every change of a limit, wanted or made. A record
--- sent twice is one row (read it as `changes`).
+-- sent twice is one row (read it as `changes`). Limits are what acts first: of
+-- mark_ce the threshold; `record` has the limit above it.
 
 CREATE TABLE IF NOT EXISTS limit_changes
 (

@@ -58,19 +58,26 @@ control IngressPipeline(inout headers_t hdr,
         }
     }
 
-    // RFC 3168: mark what can be marked, drop the rest.
+    // RFC 3168: from the threshold on, mark what can be marked and drop the rest.
+    // From the limit on, drop everything: the limit is tested first, so that a
+    // threshold above it has no effect. LIMIT_NONE is no limit. Reports carry the
+    // threshold, which is what senders react to.
     @name(".Ingress.mark_ce")
-    action mark_ce(bit<32> limit_bytes) {
+    action mark_ce(bit<32> threshold_bytes, bit<32> limit_bytes) {
         bit<32> occupancy;
         occupancy_bytes.read(occupancy, (bit<32>)standard_metadata.egress_spec);
         meta.report.occupancy_bytes = occupancy;
-        meta.report.limit_bytes = limit_bytes;
+        meta.report.limit_bytes = threshold_bytes;
         bool capable = meta.ecn != ECN_NOT_ECT;
-        bool congested = occupancy >= limit_bytes;
+        bool full = occupancy >= limit_bytes;
+        bool congested = full || occupancy >= threshold_bytes;
         if (congested) {
             meta.report.congested = 1;
         }
-        if (congested && !capable) {
+        if (full) {
+            meta.report.dropped = 1;
+            meta.report.drop_reason = DROP_REASON_TAIL_DROP;
+        } else if (congested && !capable) {
             meta.report.dropped = 1;
             meta.report.drop_reason = DROP_REASON_AQM;
         } else {
@@ -78,7 +85,7 @@ control IngressPipeline(inout headers_t hdr,
             occupancy_bytes.write((bit<32>)standard_metadata.egress_spec,
                                   occupancy + standard_metadata.packet_length);
         }
-        if (congested && capable && meta.ecn != ECN_CE) {
+        if (congested && !full && capable && meta.ecn != ECN_CE) {
             // Of the two headers one is not there: writing to it is void.
             hdr.ipv4.ecn = ECN_CE;
             hdr.ipv6.ecn = ECN_CE;

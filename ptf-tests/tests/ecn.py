@@ -17,7 +17,7 @@ NOT_ECT, ECT_1, ECT_0, CE = 0, 1, 2, 3
 
 class MarkCe(Tidemark):
     def runTest(self):
-        self.limit(2, "mark_ce", 2 * FRAME)
+        self.mark_ce(2, 2 * FRAME)
         self.watch()
         self.report_to_collector()
         self.slow(2, SERVICE_S, FRAME)
@@ -51,7 +51,7 @@ class MarkCe(Tidemark):
 
 class ForeignProtocolsAreDroppedNotMarked(Tidemark):
     def runTest(self):
-        self.limit(2, "mark_ce", 0)
+        self.mark_ce(2, 0)
         self.send(1, Ether(src=packets.mac(1), dst=packets.mac(2), type=0x88B5) / (b"x" * 60))
         self.assert_silence()
         marked = packets.udp(1, 2, ecn=ECT_0)

@@ -122,7 +122,7 @@ class OptionsMarkCe(Watched):
     """The header's checksum covers its options."""
 
     def runTest(self):
-        self.limit(2, "mark_ce", 0)
+        self.mark_ce(2, 0)
         sent = ip(options=[IPOption_RR(routers=["10.9.9.9"])], tos=2) / TCP() / Raw(b"o" * 40)
         self.send(1, sent)
         frame = Ether(self.receive(2))

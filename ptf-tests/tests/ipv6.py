@@ -208,7 +208,7 @@ class MarkCe(Watched6):
 
     def runTest(self):
         not_ect, ect_1, ect_0, ce = 0, 1, 2, 3
-        self.limit(2, "mark_ce", FRAME)
+        self.mark_ce(2, FRAME)
         self.slow(2, SERVICE_S, FRAME)
         ecn = [ect_0, ect_0, ect_0, ect_1, ce, not_ect]
         dscp = 0xB8

@@ -3,6 +3,9 @@
 
 A port is slowed so that every frame takes longer than the burst. The first
 frame goes straight into transmission and is not counted; the others wait.
+
+Where a port marks, the threshold is what acts first and the limit what refuses
+all (`ecn.py` has what a mark looks like).
 """
 
 import time
@@ -172,3 +175,135 @@ class DropReport(Burst):
             self.assertEqual((r.sampling_shift, r.policy_flags, r.domain_status), (0, 0, 0))
             sent = packets.tcp(1, 2, FRAME, ident=102 + i)
             self.assertEqual(r.inner, raw(sent)[14 : 14 + 40])
+
+
+NOT_ECT, ECT_1, ECT_0, CE = 0, 1, 2, 3
+
+
+class Marking(Burst):
+    """Helpers; no test of its own."""
+
+    def send_ecn(self, ecn):
+        """Idents from 100 on, by their ECN bits. The first goes into transmission."""
+        self.slow(2, SERVICE_S, FRAME)
+        for i, bits in enumerate(ecn):
+            self.send(1, packets.tcp(1, 2, FRAME, ident=100 + i, ecn=bits))
+            if i == 0:
+                time.sleep(SETTLE_S)
+
+    def sent_on(self):
+        """Ident and ECN bits of what leaves, in order."""
+        frames = [Ether(f)[IP] for f in self.collect(2, 100, 3 * SERVICE_S)]
+        return [(f.id, f.tos & 3) for f in frames]
+
+    def reports_by_ident(self, count):
+        reports = [p[TelemetryReport] for p in self.collect_reports(count)]
+        return {IP(r.inner).id: r for r in reports}
+
+
+class ThresholdAndLimit(Marking):
+    """Marked from the threshold on, refused from the limit on: to the byte, and by
+    what the packet can."""
+
+    def runTest(self):
+        self.mark_ce(2, 2 * FRAME, 4 * FRAME)
+        self.watch()
+        self.report_to_collector()
+        # One in transmission; at occupancies of 0 and 1 frame nothing is done; at 2
+        # the threshold acts, on a packet that cannot be marked by refusing it; at 3
+        # it still does; at 4 the limit refuses whatever comes, marked or not.
+        sent = [ECT_0, NOT_ECT, ECT_1, NOT_ECT, ECT_0, NOT_ECT, ECT_1, ECT_0, CE, NOT_ECT]
+        self.send_ecn(sent)
+        self.assertEqual(
+            self.sent_on(), [(100, ECT_0), (101, NOT_ECT), (102, ECT_1), (104, CE), (106, CE)]
+        )
+        r = self.reports_by_ident(len(sent))
+        idents = range(100, 100 + len(sent))
+        dropped = {i: r[i].drop_reason for i in idents if r[i].dropped}
+        aqm, tail = report.AQM_DROP, report.TAIL_DROP
+        self.assertEqual(dropped, {103: aqm, 105: aqm, 107: tail, 108: tail, 109: tail})
+        met = [r[i].occupancy // FRAME for i in idents]
+        self.assertEqual(met, [0, 0, 1, 2, 2, 3, 3, 4, 4, 4])
+        self.assertEqual([r[i].congested for i in idents], [0, 0, 0, 1, 1, 1, 1, 1, 1, 1])
+        # What is refused is not marked.
+        self.assertEqual([r[i].policy_flags for i in idents], [0, 0, 0, 0, 1, 0, 1, 0, 0, 0])
+        for i in idents:
+            self.assertEqual(r[i].limit, 2 * FRAME, "reports carry the threshold")
+        self.assertEqual(IP(r[107].inner).tos & 3, ECT_0, "as it came")
+
+
+def marking_boundary(threshold_bytes, limit_bytes, marked, waiting):
+    """A test: of ECN-capable frames those from the `marked`th on are marked, and
+    `waiting` of them wait."""
+
+    class Boundary(Marking):
+        def runTest(self):
+            self.mark_ce(2, threshold_bytes, limit_bytes)
+            self.send_ecn([ECT_0] * (waiting + 3))
+            expected = [(100, ECT_0)]
+            expected += [(101 + i, CE if i >= marked else ECT_0) for i in range(waiting)]
+            self.assertEqual(self.sent_on(), expected)
+
+    return Boundary
+
+
+class MarkingBelowOneFrame(marking_boundary(1, 2 * FRAME, 1, 2)):
+    pass
+
+
+class MarkingAtTwoFrames(marking_boundary(2 * FRAME, 3 * FRAME, 2, 3)):
+    pass
+
+
+class MarkingAboveTwoFrames(marking_boundary(2 * FRAME + 1, 4 * FRAME - 1, 3, 4)):
+    pass
+
+
+class LimitIsTestedFirst(marking_boundary(3 * FRAME, FRAME, 9, 1)):
+    """A threshold above the limit has no effect (controllers refuse to set one)."""
+
+
+class LimitOfAllOnesIsNone(Marking):
+    def runTest(self):
+        self.mark_ce(2, FRAME, report.UNLIMITED)
+        self.send_ecn([ECT_0] * 10)
+        marked = [(102 + i, CE) for i in range(8)]
+        self.assertEqual(self.sent_on(), [(100, ECT_0), (101, ECT_0), *marked])
+
+
+class NotCapableAtTheLimitIsATailDrop(Marking):
+    """Both would refuse it: the limit is what says why."""
+
+    def runTest(self):
+        self.mark_ce(2, FRAME, FRAME)
+        self.watch()
+        self.report_to_collector()
+        self.send_ecn([NOT_ECT, NOT_ECT, NOT_ECT])
+        self.assertEqual(self.sent_on(), [(100, NOT_ECT), (101, NOT_ECT)])
+        r = self.reports_by_ident(3)
+        self.assertEqual((r[102].dropped, r[102].drop_reason), (1, report.TAIL_DROP))
+
+
+class RefusedFramesTakeNoRoom(Marking):
+    """Neither what the threshold nor what the limit refuses is counted as waiting."""
+
+    def runTest(self):
+        self.mark_ce(2, FRAME, 2 * FRAME)
+        self.watch()
+        self.report_to_collector()
+        for _ in range(2):
+            self.send_ecn([ECT_0, ECT_0, NOT_ECT, ECT_0, ECT_0, NOT_ECT])
+            self.assertEqual(self.sent_on(), [(100, ECT_0), (101, ECT_0), (103, CE)])
+            r = self.reports_by_ident(6)
+            self.assertEqual(max(x.occupancy for x in r.values()), 2 * FRAME)
+
+
+class BothValuesAreReadBack(Tidemark):
+    def runTest(self):
+        self.mark_ce(2, 1000, 3000)
+        self.mark_ce(2, 2000, 4000, MODIFY)
+        entity = self.client.entry("Ingress.queue_limit", {"egress_port": 2})
+        (read,) = self.client.read(entity)
+        params = read.table_entry.action.action.params
+        values = {p.param_id: int.from_bytes(p.value, "big") for p in params}
+        self.assertEqual(values, {1: 2000, 2: 4000})

@@ -68,7 +68,7 @@ class LimitInForce(Tidemark):
         limits = []
         for change in (None, 654321):
             if change:
-                self.limit(2, "mark_ce", change, MODIFY)
+                self.mark_ce(2, change, kind=MODIFY)
             self.send(1, packets.tcp(1, 2))
             # Awaited before the next change: a frame may still be on its way in.
             limits += [r[TelemetryReport].limit for r in self.collect_reports(1)]

@@ -76,7 +76,7 @@ class TagCountsInTheQueue(Tidemark):
 
 class TaggedMarkCe(Tidemark):
     def runTest(self):
-        self.limit(2, "mark_ce", 0)
+        self.mark_ce(2, 0)
         for make in (packets.tcp, packets.tcp6):
             self.send(1, packets.tagged(make(1, 2, 200, ecn=2)))
             self.assert_frame(2, packets.tagged(self.marked(make)))

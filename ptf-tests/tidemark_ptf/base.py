@@ -104,6 +104,13 @@ class Tidemark(BaseTest):
 
     def limit(self, port, action, limit_bytes=None, kind=INSERT):
         params = {} if limit_bytes is None else {"limit_bytes": limit_bytes}
+        self._limit(port, action, params, kind)
+
+    def mark_ce(self, port, threshold_bytes, limit_bytes=report.UNLIMITED, kind=INSERT):
+        params = {"threshold_bytes": threshold_bytes, "limit_bytes": limit_bytes}
+        self._limit(port, "mark_ce", params, kind)
+
+    def _limit(self, port, action, params, kind):
         match = {"egress_port": port}
         entity = self.client.entry("Ingress.queue_limit", match, f"Ingress.{action}", params)
         self.client.write(kind, entity)

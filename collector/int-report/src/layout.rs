@@ -39,7 +39,7 @@
 pub(crate) mod flag {
     /// D: the packet was dropped.
     pub(crate) const DROPPED: u8 = 0x80;
-    /// Q: the occupancy met was at or above the limit.
+    /// Q: the occupancy met was at or above the limit, or the threshold of a port that marks.
     pub(crate) const CONGESTED: u8 = 0x40;
     /// F: always set.
     pub(crate) const TRACKED: u8 = 0x20;
@@ -99,7 +99,7 @@ pub(crate) mod forwarded {
     pub(crate) const INGRESS_NS: usize = 28;
     /// Departure, by the same clock.
     pub(crate) const EGRESS_NS: usize = 36;
-    /// Limit in force, in the unit of the occupancy; `0xFFFFFFFF`: unlimited.
+    /// What acts first, in the unit of the occupancy: the limit in force or, of a port that marks, its threshold (also where the limit above it refused the packet); `0xFFFFFFFF`: unlimited.
     pub(crate) const LIMIT: usize = 44;
     /// The report stands for 2^shift packets.
     pub(crate) const SAMPLING_SHIFT: usize = 48;

@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 use tidemark_rules::{
-    Goal, Infeasibility, Limit, Prediction, Present, Regime, Rejected, RuleResult, Sensitivity,
-    Targets, WhatIfPoint,
+    Goal, Infeasibility, Limit, Marking, Prediction, Present, Regime, Rejected, RuleResult,
+    Sensitivity, Targets, WhatIfPoint,
 };
 
 /// The rules at one link.
@@ -26,13 +26,17 @@ pub struct Rules {
 pub struct Advice {
     /// Regime of the link.
     pub regime: Regime,
-    /// The limit to set, bytes; null when too little is known (`reasons` says
-    /// what).
+    /// The limit to set (of a port that marks, its threshold), bytes; null when too
+    /// little is known (`reasons` says what).
     pub limit_bytes: Option<u64>,
     /// The same in segments.
     pub limit_packets: Option<f64>,
     /// Delay of the full queue, ms.
     pub limit_ms: Option<f64>,
+    /// For a port that marks: `limit_bytes` is its threshold, and this the limit
+    /// above it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marking: Option<Marking>,
     /// Identifier of the rule that decided.
     pub rule: Option<String>,
     /// The target that decided; null for the smallest or the largest limit.

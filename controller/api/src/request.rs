@@ -108,7 +108,8 @@ pub struct CurveQuery {
 pub enum LimitAction {
     /// They are dropped.
     DropTail,
-    /// They are marked CE where they are ECN-capable, else dropped.
+    /// From a threshold on they are marked CE where they are ECN-capable, else
+    /// dropped; from the limit on all are dropped.
     MarkCe,
     /// There is no limit but the switch's own.
     Unlimited,
@@ -119,9 +120,14 @@ pub enum LimitAction {
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct LimitRequest {
-    /// Limit, bytes; not with `unlimited`.
+    /// Limit, bytes; not with `unlimited`. With `mark_ce` above the threshold, or
+    /// left out: only the switch's own queue depth holds then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
+    /// Occupancy from which on packets are marked, bytes; with `mark_ce`, and only
+    /// there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threshold_bytes: Option<u64>,
     /// `drop_tail` by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<LimitAction>,

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the operator changes through the controller.
 
+import { limit } from './api/adapt';
 import { ApiError, post, token } from './api/client';
 import type { Posts } from './api/generated';
+import { limitText } from './model/links';
 import type { AdviceState, Link } from './model/types';
 import type { NewTargets } from './views/panel';
 
@@ -35,7 +37,8 @@ async function change<R extends '/advice/apply' | '/targets'>(
 
 export async function applyAdvice(s: AdviceState, secret: string, poll: () => void): Promise<string> {
   const answer = await change('/advice/apply', { ...s.link, bytes: s.advice.advisedBytes }, secret, poll);
-  return answer.limit.action === 'unlimited' ? 'Set.' : `Set. The switch was read back: ${answer.limit.limit_bytes} B.`;
+  const set = limit(answer.limit);
+  return set === null ? 'Set.' : `Set. The switch was read back: ${limitText(set, (bytes) => `${bytes} B`)}.`;
 }
 
 export async function changeTargets(link: Link | null, t: NewTargets, secret: string, poll: () => void): Promise<void> {

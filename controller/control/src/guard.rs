@@ -6,6 +6,7 @@
 
 use crate::error::Refusal;
 use crate::settings::Settings;
+use tidemark_rules::Limit;
 
 fn refuse(field: &'static str, message: String) -> Result<(), Refusal> {
     Err(Refusal::new(field, message))
@@ -32,6 +33,27 @@ pub fn value(settings: &Settings, max_bytes: u64, bytes: u64) -> Result<(), Refu
         );
     }
     Ok(())
+}
+
+/// Whether a limit may be set at all: every value of it in the range, and the
+/// limit of `mark_ce` above its threshold.
+///
+/// # Errors
+/// As [`value`], or two values that make no sense together.
+pub fn limit(settings: &Settings, max_bytes: u64, limit: &Limit) -> Result<(), Refusal> {
+    limit.check().or_else(|m| refuse("bytes", m))?;
+    for bytes in values(limit) {
+        value(settings, max_bytes, bytes)?;
+    }
+    Ok(())
+}
+
+/// Every value of a limit, bytes.
+fn values(limit: &Limit) -> impl Iterator<Item = u64> {
+    let refuses = limit
+        .refuses_at_bytes()
+        .filter(|&b| Some(b) != limit.bytes());
+    limit.bytes().into_iter().chain(refuses)
 }
 
 /// How far the measurements that an advice rests on can be trusted.
@@ -101,6 +123,22 @@ pub fn step(settings: &Settings, before: u64, bytes: u64) -> Result<(), Refusal>
     )
 }
 
+/// Whether one change may go from one limit to another: what acts first, and
+/// what refuses all, where both have it.
+///
+/// # Errors
+/// As [`step`].
+pub fn limit_step(settings: &Settings, before: &Limit, to: &Limit) -> Result<(), Refusal> {
+    let pairs = [
+        before.bytes().zip(to.bytes()),
+        before.refuses_at_bytes().zip(to.refuses_at_bytes()),
+    ];
+    pairs
+        .into_iter()
+        .flatten()
+        .try_for_each(|(from, to)| step(settings, from, to))
+}
+
 /// The value nearest to `bytes` that one step allows.
 pub fn clamp_step(settings: &Settings, before: u64, bytes: u64) -> u64 {
     if before == 0 {
@@ -131,6 +169,38 @@ mod tests {
                 .message
                 .contains("min_limit")
         );
+    }
+
+    fn mark(threshold_bytes: u64, limit_bytes: u64) -> Limit {
+        Limit::MarkCe {
+            threshold_bytes,
+            limit_bytes: Some(limit_bytes),
+        }
+    }
+
+    #[test]
+    fn both_values_are_in_the_range() {
+        let c = Settings::default();
+        let refused = |l: Limit| limit(&c, 100_000, &l).unwrap_err().message;
+        assert!(limit(&c, 100_000, &mark(50_000, 100_000)).is_ok());
+        assert!(limit(&c, 100_000, &Limit::Unlimited).is_ok());
+        assert!(refused(mark(50_000, 100_001)).contains("100001 is above"));
+        assert!(refused(mark(10, 100_000)).contains("10 is below"));
+        assert!(refused(mark(60_000, 50_000)).contains("not above the threshold"));
+    }
+
+    #[test]
+    fn both_values_move_by_one_step() {
+        let c = Settings {
+            max_step_factor: 2.0,
+            ..Settings::default()
+        };
+        let before = mark(100, 150);
+        assert!(limit_step(&c, &before, &mark(200, 300)).is_ok());
+        assert!(limit_step(&c, &before, &mark(100, 301)).is_err());
+        assert!(limit_step(&c, &before, &mark(49, 150)).is_err());
+        let without = before.with_bytes(100, None);
+        assert!(limit_step(&c, &without, &mark(100, 9_000)).is_ok());
     }
 
     #[test]

@@ -21,6 +21,8 @@ use tidemark_rules::{Goal, Targets};
 enum Event {
     Pass(u64),
     Set(u64),
+    /// Threshold, and room above it.
+    SetMark(u64, Option<u64>),
     SetUnlimited,
     Confirm,
     Mode(Mode),
@@ -34,6 +36,7 @@ enum Event {
     Slow(bool),
     Answer,
     ForeignLimit(u64),
+    ForeignMark(u64),
     StateLost(bool),
     ClockRestarted,
     Restart,
@@ -48,6 +51,8 @@ fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         12 => (1_u64..25).prop_map(Event::Pass),
         1 => (1_u64..3_000_000).prop_map(Event::Set),
+        1 => (1_u64..2_000_000, proptest::option::of(1_u64..2_000_000))
+            .prop_map(|(t, room)| Event::SetMark(t, room)),
         1 => Just(Event::SetUnlimited),
         3 => Just(Event::Confirm),
         2 => mode.prop_map(Event::Mode),
@@ -61,6 +66,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => any::<bool>().prop_map(Event::Slow),
         2 => Just(Event::Answer),
         1 => (1_u64..100_000_000).prop_map(Event::ForeignLimit),
+        1 => (1_u64..100_000_000).prop_map(Event::ForeignMark),
         1 => any::<bool>().prop_map(Event::StateLost),
         1 => Just(Event::ClockRestarted),
         1 => Just(Event::Restart),
@@ -71,6 +77,10 @@ fn happen(world: &mut World, event: Event) {
     match event {
         Event::Pass(seconds) => world.pass(seconds),
         Event::Set(limit_bytes) => world.set(Limit::DropTail { limit_bytes }),
+        Event::SetMark(threshold_bytes, room) => world.set(Limit::MarkCe {
+            threshold_bytes,
+            limit_bytes: room.map(|r| threshold_bytes + r),
+        }),
         Event::SetUnlimited => world.set(Limit::Unlimited),
         Event::Confirm => world.confirm(),
         Event::Mode(mode) => world.drive(Input::Mode(mode)),
@@ -88,6 +98,12 @@ fn happen(world: &mut World, event: Event) {
         Event::Slow(on) => world.slow = on,
         Event::Answer => world.answer(),
         Event::ForeignLimit(limit_bytes) => world.link.limit = Limit::DropTail { limit_bytes },
+        Event::ForeignMark(threshold_bytes) => {
+            world.link.limit = Limit::MarkCe {
+                threshold_bytes,
+                limit_bytes: Some(2 * threshold_bytes),
+            };
+        }
         Event::StateLost(everything) => world.drive(Input::StateLost { everything }),
         Event::ClockRestarted => world.drive(Input::ClockRestarted),
         // A controller that ends has no write under way.

@@ -29,13 +29,15 @@ fn simulated() -> World {
     world.link.loss_factor = 1.0;
     world.pass(120);
     world.set(Limit::MarkCe {
-        limit_bytes: 300_000,
+        threshold_bytes: 300_000,
+        limit_bytes: Some(900_000),
     });
     world.pass(5);
     world.link.flows = 40.0;
     world.pass(12);
     world.set(Limit::MarkCe {
-        limit_bytes: 310_000,
+        threshold_bytes: 310_000,
+        limit_bytes: Some(900_000),
     });
     world.pass(28);
     world.broken = true;
@@ -73,6 +75,33 @@ fn the_same_inputs_give_the_same_log() {
     assert_eq!(log, stored);
 }
 
+/// Of a release whose `mark_ce` had one value: it was the threshold.
+#[test]
+fn a_log_of_one_value_is_read() {
+    let log = include_str!("fixtures/one-value-audit.jsonl");
+    let records: Vec<Change> = log
+        .lines()
+        .map(|l| serde_json::from_str(l).unwrap())
+        .collect();
+    let mark = |threshold_bytes| {
+        Some(Limit::MarkCe {
+            threshold_bytes,
+            limit_bytes: None,
+        })
+    };
+    let limits: Vec<_> = records.iter().map(|r| (r.before, r.limit)).collect();
+    let tail = |limit_bytes| Some(Limit::DropTail { limit_bytes });
+    assert_eq!(
+        limits,
+        [
+            (tail(148_650), mark(300_000)),
+            (mark(300_000), mark(535_260)),
+            (mark(300_000), mark(535_260)),
+            (mark(535_260), tail(483_228)),
+        ]
+    );
+}
+
 #[test]
 fn every_verdict_follows_from_its_record() {
     let mut world = World::new(Mode::Auto, |s, _| settings(s));
@@ -94,14 +123,10 @@ fn every_verdict_follows_from_its_record() {
                 assert_eq!((back.origin, back.limit), (Origin::Rollback, r.before));
             }
         }
-        if let (Origin::Auto, Some(from), Some(to)) = (
-            r.origin,
-            r.before.and_then(|l| l.bytes()),
-            r.limit.and_then(|l| l.bytes()),
-        ) {
+        if let (Origin::Auto, Some(from), Some(to)) = (r.origin, r.before, r.limit) {
             let s = &world.settings;
-            guard::value(s, s.max_limit_bytes, to).unwrap();
-            guard::step(s, from, to).unwrap();
+            guard::limit(s, s.max_limit_bytes, &to).unwrap();
+            guard::limit_step(s, &from, &to).unwrap();
         }
     }
     assert!(judged >= 3, "{judged}");

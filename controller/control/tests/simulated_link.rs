@@ -107,12 +107,117 @@ fn a_dry_run_decides_and_writes_nothing() {
     assert_eq!(told(&world)[0], (Origin::Auto, Outcome::DryRun));
 }
 
+fn both(limit: Limit) -> (u64, u64) {
+    (limit.bytes().unwrap(), limit.refuses_at_bytes().unwrap())
+}
+
+/// A port that marks, in auto mode.
+fn marking(threshold_bytes: u64, limit_bytes: u64) -> World {
+    let mut world = World::new(Mode::Auto, |_, _| {});
+    world.link.limit = Limit::MarkCe {
+        threshold_bytes,
+        limit_bytes: Some(limit_bytes),
+    };
+    world
+}
+
+#[test]
+fn auto_mode_sets_threshold_and_limit_by_one_write() {
+    let mut world = marking(250_000, 330_000);
+    world.pass(8);
+    assert_eq!(world.checks.writes, 1);
+    let (threshold, limit) = both(world.link.limit);
+    assert!(threshold < 250_000, "{}", world.link.limit);
+    let room = format!("has {} bytes above the threshold", limit - threshold);
+    assert!(
+        world.log[0].reason.contains(&room),
+        "{}",
+        world.log[0].reason
+    );
+}
+
+/// Nothing else is known to a program of a release with one value.
+#[test]
+fn marking_without_a_limit_stays_without() {
+    let mut world = World::new(Mode::Auto, |_, _| {});
+    world.link.limit = Limit::MarkCe {
+        threshold_bytes: 250_000,
+        limit_bytes: None,
+    };
+    world.pass(8);
+    assert_eq!(world.checks.writes, 1);
+    assert!(world.link.limit.bytes().unwrap() < 250_000);
+    assert_eq!(world.link.limit.refuses_at_bytes(), None);
+}
+
+#[test]
+fn a_rollback_puts_both_values_back() {
+    let mut world = marking(250_000, 600_000);
+    let before = world.link.limit;
+    world.pass(6);
+    assert_ne!(world.link.limit, before);
+    world.link.loss_factor = 100.0;
+    world.pass(20);
+    assert_eq!(world.link.limit, before);
+    let back = world.log.last().unwrap();
+    assert_eq!((back.origin, back.limit), (Origin::Rollback, Some(before)));
+}
+
+/// Somebody else set another limit above the same threshold: it stays.
+#[test]
+fn a_limit_that_drifted_is_not_rolled_back() {
+    let mut world = marking(250_000, 600_000);
+    world.pass(6);
+    let (threshold, limit) = both(world.link.limit);
+    let foreign = world.link.limit.with_bytes(threshold, Some(limit + 1));
+    world.link.limit = foreign;
+    world.link.loss_factor = 100.0;
+    world.pass(20);
+    assert!(told(&world).contains(&(Origin::Rollback, Outcome::Worse)));
+    assert!(!told(&world).contains(&(Origin::Rollback, Outcome::Set)));
+}
+
+/// One step of the limit is no larger than one of the threshold.
+#[test]
+fn the_limit_moves_by_steps_too() {
+    let mut world = World::new(Mode::Auto, |s, _| {
+        s.max_decrease_factor = 1.5;
+        s.max_step_factor = 1.5;
+    });
+    world.link.limit = Limit::MarkCe {
+        threshold_bytes: 250_000,
+        limit_bytes: Some(900_000),
+    };
+    world.pass(8);
+    assert_eq!(world.checks.writes, 1);
+    assert_eq!(both(world.link.limit).1, 600_000);
+}
+
+/// Where the largest limit leaves no room, the threshold gives way.
+#[test]
+fn the_largest_limit_holds_threshold_and_room() {
+    let mut world = World::new(Mode::Auto, |s, _| s.max_limit_bytes = 260_000);
+    world.link.limit = Limit::MarkCe {
+        threshold_bytes: 250_000,
+        limit_bytes: Some(260_000),
+    };
+    world.pass(8);
+    assert_eq!(world.checks.writes, 1);
+    let (threshold, limit) = both(world.link.limit);
+    assert!(
+        limit <= 260_000 && threshold < limit,
+        "{}",
+        world.link.limit
+    );
+}
+
 #[test]
 fn a_switch_that_lost_its_state_gets_the_limit_back() {
     let mut world = World::new(Mode::Recommend, |_, _| {});
     world.pass(2);
     let ours = Limit::MarkCe {
-        limit_bytes: 90_000,
+        threshold_bytes: 90_000,
+        limit_bytes: Some(180_000),
     };
     world.set(ours);
     for (left, everything, restored) in [

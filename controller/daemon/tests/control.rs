@@ -69,11 +69,13 @@ async fn an_operator_sets_a_limit() {
     let (_, link) = lab.get("/links/10/5").await;
     assert_eq!(link["limit"]["limit_bytes"], 90_000);
 
-    let body = json!({"bytes": 80_000, "action": "mark_ce"});
-    lab.post("/links/10/5/limit", body).await;
+    let body = json!({"threshold_bytes": 80_000, "bytes": 160_000, "action": "mark_ce"});
+    let (_, a) = lab.post("/links/10/5/limit", body).await;
     let marked = Limit::MarkCe {
-        limit_bytes: 80_000,
+        threshold_bytes: 80_000,
+        limit_bytes: Some(160_000),
     };
+    assert_eq!(a["limit"], json!(marked));
     assert_eq!(lab.switch.limits.lock().unwrap()[&PORT], marked);
     lab.post("/links/10/5/limit", json!({"action": "unlimited"}))
         .await;
@@ -88,6 +90,48 @@ async fn an_operator_sets_a_limit() {
     let (_, r) = lab.post("/links/10/5/reports", json!({"on": false})).await;
     assert_eq!(r["on"], false);
     assert!(!lab.switch.reports.lock().unwrap()[&PORT]);
+}
+
+#[tokio::test]
+async fn threshold_and_limit_are_told_apart() {
+    let mut lab = Lab::new(|_| {});
+    lab.pass(2).await;
+    let body = json!({"threshold_bytes": 80_000, "action": "mark_ce"});
+    let (status, a) = lab.post("/links/10/5/limit", body).await;
+    assert_eq!(status, 200, "{a}");
+    assert_eq!(
+        a["limit"],
+        json!({"action": "mark_ce", "threshold_bytes": 80_000, "limit_bytes": null})
+    );
+    for (body, field, says) in [
+        // What a client of the one value sends: not taken for the other.
+        (
+            json!({"bytes": 80_000, "action": "mark_ce"}),
+            "threshold_bytes",
+            "marks from it on",
+        ),
+        (
+            json!({"threshold_bytes": 80_000, "bytes": 80_000, "action": "mark_ce"}),
+            "bytes",
+            "not above the threshold",
+        ),
+        (
+            json!({"threshold_bytes": 80_000, "bytes": 90_000}),
+            "threshold_bytes",
+            "only action",
+        ),
+        (
+            json!({"threshold_bytes": 80_000, "bytes": 99_000_000_000_u64, "action": "mark_ce"}),
+            "bytes",
+            "max_limit_bytes",
+        ),
+    ] {
+        let (status, a) = lab.post("/links/10/5/limit", body).await;
+        assert_eq!(status, 400, "{a}");
+        assert_eq!(a["error"]["field"], field, "{a}");
+        let message = a["error"]["message"].as_str().unwrap();
+        assert!(message.contains(says), "{message}");
+    }
 }
 
 #[tokio::test]

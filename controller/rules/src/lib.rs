@@ -79,7 +79,7 @@ mod targets;
 pub mod traffic;
 pub mod utb;
 
-pub use advice::{Advice, Infeasibility, Nearest, Present, Rejected, Sensitivity, advise};
+pub use advice::{Advice, Infeasibility, Marking, Nearest, Present, Rejected, Sensitivity, advise};
 pub use dead_band::{Change, LEAST_CHANGE, worth_changing};
 pub use error::RuleError;
 pub use limit::Limit;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The limit of a queue, and what happens to packets beyond it.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 
 /// What happens to packets that meet a full queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 #[serde(tag = "action", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Limit {
@@ -14,49 +14,121 @@ pub enum Limit {
         /// Limit, bytes.
         limit_bytes: u64,
     },
-    /// Mark ECN-capable packets that meet at least this many bytes, refuse the
-    /// others (RFC 3168).
+    /// From the threshold on mark ECN-capable packets and refuse the others
+    /// (RFC 3168); from the limit on refuse all.
     MarkCe {
-        /// Limit, bytes.
-        limit_bytes: u64,
+        /// Occupancy from which on packets are marked, bytes: what senders react
+        /// to, B of the formulas.
+        threshold_bytes: u64,
+        /// Occupancy from which on all packets are refused, bytes; above the
+        /// threshold. `None`: only the target's own queue depth holds.
+        limit_bytes: Option<u64>,
     },
     /// Only the target's own queue depth holds.
     Unlimited,
 }
 
+/// A limit as it is written down: in configurations, state files, audit logs.
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case", deny_unknown_fields)]
+enum Written {
+    DropTail {
+        limit_bytes: u64,
+    },
+    MarkCe {
+        threshold_bytes: Option<u64>,
+        limit_bytes: Option<u64>,
+    },
+    Unlimited,
+}
+
+impl<'de> Deserialize<'de> for Limit {
+    /// `mark_ce` with `limit_bytes` alone is the form of releases that knew one
+    /// value: it is the threshold.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::Error as _;
+        let limit = match Written::deserialize(deserializer)? {
+            Written::DropTail { limit_bytes } => Limit::DropTail { limit_bytes },
+            Written::MarkCe {
+                threshold_bytes: Some(threshold_bytes),
+                limit_bytes,
+            } => Limit::MarkCe {
+                threshold_bytes,
+                limit_bytes,
+            },
+            Written::MarkCe {
+                threshold_bytes: None,
+                limit_bytes: Some(threshold_bytes),
+            } => Limit::MarkCe {
+                threshold_bytes,
+                limit_bytes: None,
+            },
+            Written::MarkCe { .. } => return Err(D::Error::missing_field("threshold_bytes")),
+            Written::Unlimited => Limit::Unlimited,
+        };
+        limit.check().map_err(D::Error::custom)?;
+        Ok(limit)
+    }
+}
+
 impl Limit {
-    /// The limit in bytes; `None` when unlimited.
+    /// The occupancy at which it acts first, bytes: B of the formulas, what
+    /// reports carry. The limit of `DropTail`, the threshold of `MarkCe`; `None`
+    /// when unlimited.
     pub fn bytes(&self) -> Option<u64> {
         match *self {
-            Limit::DropTail { limit_bytes } | Limit::MarkCe { limit_bytes } => Some(limit_bytes),
+            Limit::DropTail { limit_bytes } => Some(limit_bytes),
+            Limit::MarkCe {
+                threshold_bytes, ..
+            } => Some(threshold_bytes),
             Limit::Unlimited => None,
         }
     }
 
-    /// The same action at another size; `Unlimited` becomes drop-tail.
-    pub fn with_bytes(&self, limit_bytes: u64) -> Limit {
+    /// The occupancy from which on every packet is refused, bytes.
+    pub fn refuses_at_bytes(&self) -> Option<u64> {
+        match *self {
+            Limit::DropTail { limit_bytes } => Some(limit_bytes),
+            Limit::MarkCe { limit_bytes, .. } => limit_bytes,
+            Limit::Unlimited => None,
+        }
+    }
+
+    /// Whether the two values of `MarkCe` make sense together.
+    ///
+    /// # Errors
+    /// A limit that is not above the threshold: nothing would ever be marked.
+    pub fn check(&self) -> Result<(), String> {
+        match *self {
+            Limit::MarkCe {
+                threshold_bytes,
+                limit_bytes: Some(limit_bytes),
+            } if limit_bytes <= threshold_bytes => Err(format!(
+                "the limit, {limit_bytes} bytes, is not above the threshold, {threshold_bytes} bytes: nothing would be marked"
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// The same with other values: what acts first, and for `MarkCe` what refuses
+    /// all. `Unlimited` becomes drop-tail.
+    pub fn with_bytes(&self, bytes: u64, refuses_at_bytes: Option<u64>) -> Limit {
         match self {
-            Limit::MarkCe { .. } => Limit::MarkCe { limit_bytes },
-            _ => Limit::DropTail { limit_bytes },
+            Limit::MarkCe { .. } => Limit::MarkCe {
+                threshold_bytes: bytes,
+                limit_bytes: refuses_at_bytes,
+            },
+            _ => Limit::DropTail { limit_bytes: bytes },
         }
     }
 
     /// The limit as a target that counts in units of so many bytes can hold it.
     pub fn rounded(&self, unit_bytes: u32) -> Limit {
+        let unit = u64::from(unit_bytes.max(1));
+        let down = |b: u64| b - b % unit;
         match self.bytes() {
-            Some(b) => self.with_bytes(b - b % u64::from(unit_bytes.max(1))),
+            Some(b) => self.with_bytes(down(b), self.refuses_at_bytes().map(down)),
             None => *self,
-        }
-    }
-
-    /// The limit that an action of the P4 program with this argument is; `None`
-    /// for another action.
-    pub fn of_action(action: &str, limit_bytes: u64) -> Option<Limit> {
-        match action {
-            "drop_tail" => Some(Limit::DropTail { limit_bytes }),
-            "mark_ce" => Some(Limit::MarkCe { limit_bytes }),
-            "unlimited" => Some(Limit::Unlimited),
-            _ => None,
         }
     }
 
@@ -72,9 +144,19 @@ impl Limit {
 
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.bytes() {
-            Some(b) => write!(f, "{} {b} bytes", self.action()),
-            None => f.write_str("unlimited"),
+        match *self {
+            Limit::DropTail { limit_bytes } => write!(f, "drop_tail {limit_bytes} bytes"),
+            Limit::MarkCe {
+                threshold_bytes,
+                limit_bytes,
+            } => {
+                write!(f, "mark_ce from {threshold_bytes} bytes, ")?;
+                match limit_bytes {
+                    Some(b) => write!(f, "limit {b} bytes"),
+                    None => f.write_str("no limit"),
+                }
+            }
+            Limit::Unlimited => f.write_str("unlimited"),
         }
     }
 }
@@ -83,38 +165,86 @@ impl fmt::Display for Limit {
 mod tests {
     use super::*;
 
+    fn mark(threshold_bytes: u64, limit_bytes: Option<u64>) -> Limit {
+        Limit::MarkCe {
+            threshold_bytes,
+            limit_bytes,
+        }
+    }
+
+    fn read(json: &str) -> Result<Limit, String> {
+        serde_json::from_str(json).map_err(|e| e.to_string())
+    }
+
     #[test]
     fn limit_json_is_flat_and_strict() {
         let l = Limit::DropTail { limit_bytes: 9 };
         let s = r#"{"action":"drop_tail","limit_bytes":9}"#;
         assert_eq!(serde_json::to_string(&l).unwrap(), s);
-        assert_eq!(serde_json::from_str::<Limit>(s).unwrap(), l);
-        assert!(serde_json::from_str::<Limit>(r#"{"action":"drop_tail"}"#).is_err());
-        assert!(serde_json::from_str::<Limit>(r#"{"action":"drop"}"#).is_err());
-        let typo = r#"{"action":"mark_ce","limit_bytes":1,"limt":2}"#;
-        assert!(serde_json::from_str::<Limit>(typo).is_err());
+        assert_eq!(read(s), Ok(l));
+        assert!(read(r#"{"action":"drop_tail"}"#).is_err());
+        assert!(read(r#"{"action":"drop"}"#).is_err());
+        assert!(read(r#"{"action":"mark_ce","threshold_bytes":1,"limt":2}"#).is_err());
+        let e = read(r#"{"action":"mark_ce"}"#).unwrap_err();
+        assert!(e.contains("threshold_bytes"), "{e}");
     }
 
     #[test]
-    fn every_action_is_read_as_it_is_written() {
-        let all = [
-            Limit::DropTail { limit_bytes: 7 },
-            Limit::MarkCe { limit_bytes: 7 },
+    fn both_values_are_written_and_read() {
+        for l in [
+            mark(5, Some(9)),
+            mark(5, None),
+            Limit::DropTail { limit_bytes: 5 },
             Limit::Unlimited,
-        ];
-        for limit in all {
-            assert_eq!(Limit::of_action(limit.action(), 7), Some(limit));
+        ] {
+            assert_eq!(read(&serde_json::to_string(&l).unwrap()), Ok(l));
         }
-        assert_eq!(Limit::of_action("forward", 7), None);
+        let e = read(r#"{"action":"mark_ce","threshold_bytes":9,"limit_bytes":9}"#).unwrap_err();
+        assert!(e.contains("not above the threshold"), "{e}");
+    }
+
+    /// Releases before the second value wrote the threshold as `limit_bytes`.
+    #[test]
+    fn one_value_is_the_threshold() {
+        assert_eq!(
+            read(r#"{"action":"mark_ce","limit_bytes":7}"#),
+            Ok(mark(7, None))
+        );
+    }
+
+    #[test]
+    fn what_acts_first_and_what_refuses() {
+        assert_eq!(mark(5, Some(9)).bytes(), Some(5));
+        assert_eq!(mark(5, Some(9)).refuses_at_bytes(), Some(9));
+        assert_eq!(mark(5, None).refuses_at_bytes(), None);
+        let tail = Limit::DropTail { limit_bytes: 5 };
+        assert_eq!((tail.bytes(), tail.refuses_at_bytes()), (Some(5), Some(5)));
+        assert_eq!(Limit::Unlimited.bytes(), None);
+    }
+
+    #[test]
+    fn units_hold_both_values() {
+        assert_eq!(mark(100, Some(170)).rounded(80), mark(80, Some(160)));
+        // In one cell: the target could not tell them apart.
+        assert!(mark(81, Some(159)).rounded(80).check().is_err());
+        assert_eq!(mark(81, None).rounded(80), mark(80, None));
     }
 
     #[test]
     fn with_bytes_keeps_the_action() {
-        let m = Limit::MarkCe { limit_bytes: 1 };
-        assert_eq!(m.with_bytes(5), Limit::MarkCe { limit_bytes: 5 });
+        assert_eq!(mark(1, Some(2)).with_bytes(5, Some(8)), mark(5, Some(8)));
         assert_eq!(
-            Limit::Unlimited.with_bytes(5),
+            Limit::Unlimited.with_bytes(5, Some(8)),
             Limit::DropTail { limit_bytes: 5 }
         );
+    }
+
+    #[test]
+    fn words_name_both_values() {
+        assert_eq!(
+            mark(5, Some(9)).to_string(),
+            "mark_ce from 5 bytes, limit 9 bytes"
+        );
+        assert_eq!(mark(5, None).to_string(), "mark_ce from 5 bytes, no limit");
     }
 }

@@ -46,8 +46,20 @@ async fn limits_are_cells_in_the_program_s_table() {
         Some("Ingress.drop_tail(1000)".into())
     );
     assert_eq!(d.read_limit(5).await.unwrap(), tail(80_000));
-    let mark = Limit::MarkCe { limit_bytes: 800 };
-    assert_eq!(d.set_limit(5, mark).await.unwrap(), mark);
+    for (limit_bytes, entry) in [
+        (Some(1600), "Ingress.mark_ce(10, 20)"),
+        (None, "Ingress.mark_ce(10, 4294967295)"),
+    ] {
+        let mark = Limit::MarkCe {
+            threshold_bytes: 800,
+            limit_bytes,
+        };
+        assert_eq!(d.set_limit(5, mark).await.unwrap(), mark);
+        assert_eq!(
+            server.entry("pipe.Ingress.queue_limit", &[5]),
+            Some(entry.into())
+        );
+    }
     assert_eq!(
         d.set_limit(5, Limit::Unlimited).await.unwrap(),
         Limit::Unlimited
@@ -69,7 +81,15 @@ async fn limits_are_queue_buffers_of_one_pipe() {
         "shared_pool(2000, EG_APP_POOL_0, 0, DISABLE, true)"
     );
     assert_eq!(server.last_pipe(), 1);
-    let e = d.set_limit(5, Limit::MarkCe { limit_bytes: 1 }).await;
+    let e = d
+        .set_limit(
+            5,
+            Limit::MarkCe {
+                threshold_bytes: 80,
+                limit_bytes: None,
+            },
+        )
+        .await;
     let e = e.unwrap_err().to_string();
     assert!(e.contains("drop_tail only"), "{e}");
     // A limit that floats with the free memory is none.

@@ -161,12 +161,66 @@ async fn limits_are_set_read_back_and_rounded() {
     let found = d.set_limit(7, wanted).await.unwrap();
     assert_eq!(found, Limit::DropTail { limit_bytes: 960 });
     assert_eq!(d.read_limit(7).await.unwrap(), found);
-    for limit in [Limit::MarkCe { limit_bytes: 8_000 }, Limit::Unlimited] {
+    let mark = |threshold_bytes, limit_bytes| Limit::MarkCe {
+        threshold_bytes,
+        limit_bytes,
+    };
+    for limit in [
+        mark(8_000, Some(16_000)),
+        mark(8_000, None),
+        Limit::Unlimited,
+    ] {
         assert_eq!(d.set_limit(7, limit).await.unwrap(), limit);
         assert_eq!(d.read_limit(7).await.unwrap(), limit);
     }
+    let found = d.set_limit(7, mark(8_007, Some(16_007))).await.unwrap();
+    assert_eq!(found, mark(8_000, Some(16_000)));
+    // In one unit of the target.
+    let e = d.set_limit(7, mark(8_001, Some(8_007))).await.unwrap_err();
+    assert!(e.to_string().contains("not above the threshold"), "{e}");
     d.report_port(7, false).await.unwrap();
     d.report_port(7, true).await.unwrap();
+}
+
+/// P4Info and program of a release whose `mark_ce` had one value, of which the rest
+/// is as it is today.
+fn one_value_program() -> [std::path::PathBuf; 2] {
+    let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let text = std::fs::read_to_string(artifact("tidemark.p4info.txtpb")).unwrap();
+    let second = text.find("name: \"threshold_bytes\"").unwrap();
+    let (head, tail) = text.split_at(second);
+    let from = head.rfind("  params {").unwrap();
+    let to = second + tail.find("  }\n").unwrap() + 4;
+    let p4info = directory.join("one-value.p4info.txtpb");
+    std::fs::write(&p4info, format!("{}{}", &text[..from], &text[to..])).unwrap();
+
+    let text = std::fs::read_to_string(artifact("tidemark.json")).unwrap();
+    let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let mut actions = json["actions"].as_array_mut().unwrap().iter_mut();
+    let mark_ce = actions.find(|a| a["name"] == "Ingress.mark_ce").unwrap();
+    mark_ce["runtime_data"].as_array_mut().unwrap().remove(0);
+    let program = directory.join("one-value.json");
+    std::fs::write(&program, json.to_string()).unwrap();
+    [p4info, program]
+}
+
+#[tokio::test]
+async fn a_program_with_one_value_marks_without_a_limit() {
+    let running = start().await;
+    let d = driver(&running, 1, 1);
+    let mut plan = plan();
+    let [p4info, program] = one_value_program();
+    plan.p4info = Some(p4info);
+    plan.program = Some(program);
+    d.provision(&plan).await.unwrap();
+    let mark = |limit_bytes| Limit::MarkCe {
+        threshold_bytes: 8_000,
+        limit_bytes,
+    };
+    assert_eq!(d.set_limit(7, mark(None)).await.unwrap(), mark(None));
+    let e = d.set_limit(7, mark(Some(9_000))).await.unwrap_err();
+    assert!(e.to_string().contains("mark_ce has one parameter"), "{e}");
+    assert_eq!(d.read_limit(7).await.unwrap(), mark(None));
 }
 
 #[tokio::test]

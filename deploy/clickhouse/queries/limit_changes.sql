@@ -5,8 +5,13 @@ SELECT
     time,
     origin,
     outcome,
+    action_before,
     limit_before_bytes,
+    action,
     limit_bytes,
+    -- Of a port that marks: the limit above the threshold.
+    if(JSONHas(record, 'limit', 'threshold_bytes'),
+        JSONExtract(record, 'limit', 'limit_bytes', 'Nullable(UInt64)'), NULL) AS limit_above_bytes,
     before_utilisation,
     after_utilisation,
     before_loss_rate,

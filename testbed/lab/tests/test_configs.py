@@ -33,4 +33,6 @@ def test_every_host_is_forwarded_to_and_reports_are_not_flooded():
     assert scenario.report_port not in document["flood_ports"]
     assert document["limits"] == {"5": {"action": "drop_tail", "limit_bytes": 312_500}}
     marking = configs.provision(Scenario(ecn=True), Paths.find())
-    assert marking["limits"] == {"5": {"action": "mark_ce", "limit_bytes": 312_500}}
+    assert marking["limits"] == {
+        "5": {"action": "mark_ce", "threshold_bytes": 312_500, "limit_bytes": 937_500}
+    }

@@ -95,7 +95,5 @@ def provision(scenario: Scenario, paths: Paths) -> JsonObject:
             "dst_ip": COLLECTOR_ADDRESS,
             "udp_port": REPORT_UDP_PORT,
         },
-        "limits": {
-            str(port): {"action": scenario.limit_action, "limit_bytes": scenario.bdp_limit_bytes}
-        },
+        "limits": {str(port): scenario.limit},
     }

@@ -14,6 +14,7 @@ from . import __version__, checks, offline, preflight, signals, summary
 from .api import ApiError
 from .errors import LabError, PreflightError
 from .json_types import JsonObject
+from .limits import in_words
 from .machine import CpuTime
 from .outcome import (
     EXIT_FAILED,
@@ -219,7 +220,7 @@ def _apply_advice(session: Session, progress: Progress) -> JsonObject:
     answer = session.controller.post("/advice/apply", place)
     advice = answer["advice"]
     progress.say(
-        f"advice: limit {scenario.bdp_limit_bytes} -> {answer['limit']['limit_bytes']} bytes "
+        f"advice: limit {in_words(scenario.limit)} -> {in_words(answer['limit'])} "
         f"({advice['rule']}), read back from the switch"
     )
     return advice

@@ -167,6 +167,24 @@ class Scenario:
         """C·T̄, the textbook's buffer."""
         return round(self.capacity_bps / 8 * self.mean_rtt_ms / 1000)
 
+    def limit_of(self, acts_at_bytes: int) -> JsonObject:
+        """A limit of the bottleneck that acts at so many bytes, as the controller's
+        interface has it. Where it marks, that is the threshold, and the limit is above
+        it by what all flows would add if they doubled at once: so a run shows how far
+        marked flows overshoot by themselves."""
+        if self.ecn:
+            return {
+                "action": self.limit_action,
+                "threshold_bytes": acts_at_bytes,
+                "limit_bytes": 2 * acts_at_bytes + self.bdp_limit_bytes,
+            }
+        return {"action": self.limit_action, "limit_bytes": acts_at_bytes}
+
+    @property
+    def limit(self) -> JsonObject:
+        """The limit that a run starts with."""
+        return self.limit_of(self.bdp_limit_bytes)
+
     def lbp_sender(self, index: int) -> int:
         return index % len(self.base_rtts_ms)
 

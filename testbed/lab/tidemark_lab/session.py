@@ -15,6 +15,7 @@ from . import configs, tracing, traffic
 from .api import ApiError, Controller
 from .errors import LabError
 from .json_types import JsonObject
+from .limits import acts_at_bytes
 from .preflight import Paths, Ports
 from .processes import Supervisor
 from .progress import Progress
@@ -130,7 +131,8 @@ class Session:
         return self.controller.get(self.link_path)
 
     def limit_bytes(self) -> int | None:
-        """As the controller last read it from the switch; None while unknown."""
+        """What acts first (the limit, or the threshold where the port marks), as the
+        controller last read it from the switch; None while unknown."""
         try:
             switches = self.controller.get("/status")["switches"]
         except ApiError:
@@ -138,7 +140,7 @@ class Session:
         for switch in switches:
             if switch["node"] == self.scenario.node_id:
                 limit = switch["limits"].get(str(self.scenario.bottleneck_port)) or {}
-                return limit.get("limit_bytes")
+                return acts_at_bytes(limit)
         return None
 
     def let_pass(self, progress: Progress, what: str, seconds: float) -> None:

@@ -24,6 +24,7 @@ from .api import ApiError
 from .control_session import ControlSession, running
 from .errors import LabError, PreflightError
 from .json_types import JsonObject
+from .limits import acts_at_bytes
 from .outcome import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
@@ -203,7 +204,7 @@ def _sample(link: JsonObject) -> JsonObject:
     return {
         "unix_ns": time.time_ns(),
         "now_ns": link["now_ns"],
-        "limit_bytes": (link.get("limit") or {}).get("limit_bytes"),
+        "limit_bytes": acts_at_bytes(link.get("limit")),
         "advice_bytes": (link.get("advice") or {}).get("limit_bytes"),
         "latest_bytes": link["steadiness"]["latest_bytes"],
         "n_b": n_b.get("value"),

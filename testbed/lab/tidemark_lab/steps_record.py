@@ -10,6 +10,7 @@ import numpy as np
 
 from .errors import LabError
 from .json_types import JsonObject
+from .limits import acts_at_bytes
 from .preflight import Ports
 from .scenario import Scenario
 from .traffic import Truth
@@ -139,7 +140,7 @@ class Record:
         judged = self._part(start_s + SETTLING_S, end_s)
         settling = self._part(start_s, start_s + SETTLING_S)
         changed = [
-            c["limit"].get("limit_bytes", 0)
+            acts_at_bytes(c["limit"]) or 0
             for c, at in zip(self.changes, self.change_times_s(), strict=True)
             if start_s <= at < end_s
         ]

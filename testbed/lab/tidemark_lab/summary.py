@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .json_types import JsonObject
+from .limits import acts_at_bytes
 
 ESTIMATES = ("n_b", "alpha", "mean_loss_burst", "delta", "t_e_ms", "c_e_share")
 
@@ -31,7 +32,7 @@ def phase_summary(
         "loss_rate": estimate["loss_rate"],
         "delay_ms": _quantiles(estimate["delay_ms"]),
         "occupancy_bytes": _quantiles(estimate["occupancy_bytes"]),
-        "limit_bytes": estimate.get("limit_bytes") or limit.get("limit_bytes"),
+        "limit_bytes": estimate.get("limit_bytes") or acts_at_bytes(limit),
         "limit_action": limit_action,
         "drops": estimate["drops"],
         "ce_marked": estimate["ce_marked"],

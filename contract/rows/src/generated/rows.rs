@@ -28,7 +28,7 @@ pub struct PostcardRow {
     pub egress_ns: u64,
     /// Queue met on arrival.
     pub occupancy_bytes: u64,
-    /// Limit in force; 0 = not reported or unlimited.
+    /// Limit in force, or the threshold of a port that marks; 0 = not reported or unlimited.
     pub limit_bytes: u64,
     /// IP total length.
     pub ip_bytes: u32,

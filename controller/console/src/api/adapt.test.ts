@@ -3,7 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { adviceState, change, changes, curve, distribution, interval, link, links, packets, series, status } from './adapt';
+import { adviceState, change, changes, curve, distribution, interval, limit, link, links, packets, series, status } from './adapt';
 
 function fixture(name: string): unknown {
   return JSON.parse(readFileSync(new URL(`../../dev/fixtures/${name}.json`, import.meta.url), 'utf8'));
@@ -150,5 +150,23 @@ describe('answers that lack something', () => {
     expect(change({ outcome: 'worse' }).ok).toBe(false);
     expect(change({ outcome: 'kept' }).ok).toBe(true);
     expect(change({ limit: { action: 'unlimited' } }).what).toBe('? → unlimited');
+  });
+
+  it('tells threshold and limit of a port that marks apart', () => {
+    const both = { action: 'mark_ce', threshold_bytes: 1000, limit_bytes: 3000 };
+    expect(limit(both)).toEqual({ action: 'mark_ce', bytes: 1000, refusesAtBytes: 3000 });
+    expect(limit({ ...both, limit_bytes: null })).toEqual({ action: 'mark_ce', bytes: 1000, refusesAtBytes: null });
+    expect(limit({ action: 'drop_tail', limit_bytes: 3000 })).toEqual({ action: 'drop_tail', bytes: 3000, refusesAtBytes: 3000 });
+    expect(limit({ action: 'unlimited' })).toEqual({ action: 'unlimited', bytes: null, refusesAtBytes: null });
+    expect(limit(null)).toBeNull();
+    const what = change({ before: { ...both, limit_bytes: null }, limit: both }).what;
+    expect(what).toBe('CE marks from 1000 B on, no limit → CE marks from 1000 B on, limit 3000 B');
+  });
+
+  it('shows the limit that is advised above a threshold', () => {
+    const marking = { headroom_bytes: 500, limit_bytes: 1500, limit_ms: 1.2, reason: 'a guess' };
+    const state = { node: 1, port: 2, advice: { limit_bytes: 1000, marking } };
+    expect(adviceState(state)?.advice.marking).toEqual({ limitBytes: 1500, limitMs: 1.2, reason: 'a guess' });
+    expect(adviceState({ ...state, advice: { limit_bytes: 1000 } })?.advice.marking).toBeNull();
   });
 });

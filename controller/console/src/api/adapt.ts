@@ -15,7 +15,9 @@ import type {
   FlowClass,
   Interval,
   Link,
+  Limit,
   LinkEstimate,
+  Marking,
   Packets,
   Prediction,
   Quantiles,
@@ -26,10 +28,8 @@ import type {
   Targets,
 } from '../model/types';
 import type * as api from './generated';
+import { limitText } from '../model/links';
 import { boolean, fields, list, number, numbers, string, strings } from './json';
-
-/** The limits that have a size. */
-type SizedLimit = Extract<api.Limit, { limit_bytes: number }>;
 
 const NS = 1e9;
 const CLASSES: readonly FlowClass[] = ['LBP', 'RBP', 'WL', 'SHORT', 'OTHER'];
@@ -163,6 +163,20 @@ export function rule(v: unknown): Rule {
   };
 }
 
+export function limit(v: unknown): Limit | null {
+  const o = fields<Partial<Record<'action' | 'threshold_bytes' | 'limit_bytes', unknown>>>(v);
+  const action = string(o.action);
+  if (!action) return null;
+  const refusesAtBytes = number(o.limit_bytes);
+  return { action, bytes: action === 'mark_ce' ? number(o.threshold_bytes) : refusesAtBytes, refusesAtBytes };
+}
+
+function marking(v: unknown): Marking | null {
+  const o = fields<api.Marking>(v);
+  const limitBytes = number(o.limit_bytes);
+  return limitBytes === null ? null : { limitBytes, limitMs: number(o.limit_ms), reason: string(o.reason) };
+}
+
 export function advice(v: unknown): Advice | null {
   const o = fields<api.Advice>(v);
   if (Object.keys(o).length === 0) return null;
@@ -170,6 +184,7 @@ export function advice(v: unknown): Advice | null {
   const measured = fields<api.Observed>(present.measured);
   return {
     advisedBytes: number(o.limit_bytes),
+    marking: marking(o.marking),
     rule: string(o.rule),
     decidedBy: string(o.decided_by),
     feasible: o.feasible === true,
@@ -212,7 +227,6 @@ export function link(v: unknown): Link | null {
   const port = number(o.port);
   if (node === null || port === null) return null;
   const startNs = number(o.capture_start_ns) ?? 0;
-  const limit = fields<SizedLimit>(o.limit);
   const recent = fields<api.Recent>(o.recent);
   const age = number(o.age_s);
   return {
@@ -224,7 +238,7 @@ export function link(v: unknown): Link | null {
     now: ((number(o.now_ns) ?? startNs) - startNs) / NS,
     ageMs: age === null ? null : age * 1000,
     stale: o.stale === true,
-    limit: string(limit.action) ? { action: string(limit.action), bytes: number(limit.limit_bytes) } : null,
+    limit: limit(o.limit),
     reportedLimitBytes: number(o.reported_limit_bytes) || null,
     recent: {
       utilisation: number(recent.utilisation),
@@ -344,11 +358,8 @@ export function status(v: unknown): Status {
 }
 
 function limitWords(v: unknown): string {
-  const o = fields<SizedLimit>(v);
-  const action = string(o.action);
-  const b = number(o.limit_bytes);
-  if (b === null) return action === 'unlimited' ? 'unlimited' : '?';
-  return `${b} B${action === 'mark_ce' ? ' (mark CE)' : ''}`;
+  const l = limit(v);
+  return l ? limitText(l, (bytes) => `${bytes} B`) : '?';
 }
 
 const OUTCOMES: Record<api.Outcome, string> = {

@@ -9,12 +9,14 @@ export interface Advice {
   feasible: boolean;
   /** What was given up where they cannot. */
   infeasible: Infeasibility | null;
-  /** The limit to set, bytes; null when too little is known (`reasons` says what). */
+  /** The limit to set (of a port that marks, its threshold), bytes; null when too little is known (`reasons` says what). */
   limit_bytes: number | null;
   /** Delay of the full queue, ms. */
   limit_ms: number | null;
   /** The same in segments. */
   limit_packets: number | null;
+  /** For a port that marks: `limit_bytes` is its threshold, and this the limit above it. */
+  marking?: Marking | null;
   /** Expected outcome at the advised limit. */
   predicted: Prediction | null;
   /** The limit in force, for comparison. */
@@ -453,7 +455,7 @@ export interface Interval {
 }
 
 /** What happens to packets that meet a full queue. */
-export type Limit = { action: 'drop_tail'; limit_bytes: number } | { action: 'mark_ce'; limit_bytes: number } | { action: 'unlimited' };
+export type Limit = { action: 'drop_tail'; limit_bytes: number } | { action: 'mark_ce'; limit_bytes: number | null; threshold_bytes: number } | { action: 'unlimited' };
 
 /** What happens to packets that meet a full queue. */
 export type LimitAction = 'drop_tail' | 'mark_ce' | 'unlimited';
@@ -462,10 +464,12 @@ export type LimitAction = 'drop_tail' | 'mark_ce' | 'unlimited';
 export interface LimitRequest {
   /** `drop_tail` by default. */
   action?: LimitAction | null;
-  /** Limit, bytes; not with `unlimited`. */
+  /** Limit, bytes; not with `unlimited`. With `mark_ce` above the threshold, or left out: only the switch's own queue depth holds then. */
   bytes?: number | null;
   /** For the audit log. */
   reason?: string | null;
+  /** Occupancy from which on packets are marked, bytes; with `mark_ce`, and only there. */
+  threshold_bytes?: number | null;
 }
 
 /** A limit that was set. */
@@ -646,6 +650,24 @@ export interface LinkTargets {
 export interface Links {
   /** The links by node and port; their advice comes without rules. */
   links: Link[];
+}
+
+/** The limit above the marking threshold. */
+export interface Marking {
+  /** What the flows that wait here grow by before they answer a mark, bytes. */
+  growth_bytes: number;
+  /** Room above the threshold, bytes. */
+  headroom_bytes: number;
+  /** Occupancy from which on all packets are refused: threshold and room, bytes. */
+  limit_bytes: number;
+  /** Delay of a queue that full, ms. */
+  limit_ms: number;
+  /** What was measured above the threshold in force, carried over to the advised one, bytes; null where nothing was. */
+  overshoot_bytes: number | null;
+  /** How it comes about, and what it does not cover. */
+  reason: string;
+  /** What a flow in slow start adds meanwhile, bytes. */
+  slow_start_bytes: number;
 }
 
 /** What the controller may do with its advice. */

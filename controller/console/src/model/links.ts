@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { SizeContext } from '../format/units';
-import type { Link, LinkId } from './types';
+import type { Limit, Link, LinkId } from './types';
 
 export function linkKey(l: LinkId): string {
   return `${l.node}:${l.port}`;
@@ -21,8 +21,21 @@ export function sizeContext(l: Link | null): SizeContext {
   };
 }
 
-/** The limit in force: what the switch holds, else what its reports say. */
+export function marks(l: Limit | null): boolean {
+  return l?.action === 'mark_ce';
+}
+
+/** Both values where the port marks. */
+export function limitText(l: Limit, size: (bytes: number) => string): string {
+  if (l.bytes === null) return l.action === 'unlimited' ? 'unlimited' : '?';
+  if (!marks(l)) return size(l.bytes);
+  const limit = l.refusesAtBytes === null ? 'no limit' : `limit ${size(l.refusesAtBytes)}`;
+  return `CE marks from ${size(l.bytes)} on, ${limit}`;
+}
+
+/** The limit in force (of a port that marks, the threshold): what the switch holds,
+ * else what its reports say. */
 export function limitBytes(l: Link): number | null {
-  if (l.limit) return l.limit.action === 'unlimited' ? null : l.limit.bytes;
+  if (l.limit) return l.limit.bytes;
   return l.reportedLimitBytes;
 }

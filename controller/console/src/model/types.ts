@@ -14,7 +14,17 @@ export interface Quantiles {
 
 export interface Limit {
   action: string;
+  /** What acts first: the limit, or of a port that marks its threshold. */
   bytes: number | null;
+  /** From here on every packet is refused; null where only the switch's own queue depth holds. */
+  refusesAtBytes: number | null;
+}
+
+/** For a port that marks: the limit above the advised threshold. */
+export interface Marking {
+  limitBytes: number;
+  limitMs: number | null;
+  reason: string;
 }
 
 export interface Recent {
@@ -133,7 +143,9 @@ export interface Observed {
 }
 
 export interface Advice {
+  /** The limit, or of a port that marks its threshold. */
   advisedBytes: number | null;
+  marking: Marking | null;
   rule: string;
   decidedBy: string;
   feasible: boolean;

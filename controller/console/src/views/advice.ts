@@ -3,7 +3,8 @@
 
 import { attr, h, keyed, prose, text } from '../dom';
 import { formatSize, milliseconds, MISSING, percent, type SizeContext, type SizeUnit } from '../format/units';
-import type { AdviceState, Interval } from '../model/types';
+import { limitText, marks } from '../model/links';
+import type { AdviceState, Interval, Limit, Marking } from '../model/types';
 import { ConfirmDialog } from './confirm';
 import type { Actions, MakePanel, NewTargets } from './panel';
 import { TargetsForm } from './targets';
@@ -11,6 +12,8 @@ import { TargetsForm } from './targets';
 export interface AdviceViewState {
   state: AdviceState | null;
   limit: number | null;
+  /** As read from the switch. */
+  inForce: Limit | null;
   unit: SizeUnit;
   context: SizeContext;
   mode: string;
@@ -38,6 +41,7 @@ export class AdviceView {
   private readonly size = h('b', { class: 'advised-size' }, MISSING);
   private readonly other = h('span', { class: 'advised-other' });
   private readonly change = h('p', { class: 'advised-change' });
+  private readonly marking = h('p', { class: 'advised-change', hidden: true });
   private readonly cells = new Map<string, { value: Element; range: Element; cell: Element }>();
   private readonly reasons = h('ol', { class: 'reasons' });
   private readonly warning = h('p', { class: 'warning', hidden: true });
@@ -73,6 +77,7 @@ export class AdviceView {
       h('div', { class: 'bar' }, h('h2', { id: 'advice-title' }, 'Advice')),
       h('p', { class: 'advised-line' }, this.size, this.other),
       this.change,
+      this.marking,
       this.warning,
       h('div', { class: 'scroll' }, h('table', { class: 'outlook' }, h('thead', {}, head), body)),
       h('div', { class: 'apply-row' }, this.button, this.blocked),
@@ -95,6 +100,9 @@ export class AdviceView {
     const others: SizeUnit[] = (['bytes', 'packets', 'ms'] as const).filter((u) => u !== s.unit);
     text(this.other, advised === null ? 'no limit can be advised yet' : others.map((u) => formatSize(u, advised, s.context)).join(', '));
     text(this.change, this.changeWords(s, advised));
+    const room = this.room(s);
+    attr(this.marking, 'hidden', room === null);
+    text(this.marking, room === null ? '' : this.markingWords(s, room));
     const givenUp = a?.givenUp ?? [];
     attr(this.warning, 'hidden', givenUp.length === 0);
     text(this.warning, givenUp.length > 0 ? `The targets cannot hold together: ${givenUp.join(' and ')} given up, by your priority.` : '');
@@ -121,6 +129,18 @@ export class AdviceView {
     const now = formatSize(s.unit, s.limit, s.context);
     if (Math.abs(ratio - 1) < 0.01) return `The limit in force, ${now}, is already that.`;
     return `${percent(Math.abs(ratio - 1))} ${ratio < 1 ? 'less' : 'more'} than the limit in force, ${now}.`;
+  }
+
+  /** What is advised above the threshold, where the port marks. */
+  private room(s: AdviceViewState): Marking | null {
+    return marks(s.inForce) ? (s.state?.advice.marking ?? null) : null;
+  }
+
+  private markingWords(s: AdviceViewState, room: Marking): string {
+    const limit = formatSize(s.unit, room.limitBytes, s.context);
+    const now = s.inForce?.refusesAtBytes ?? null;
+    const inForce = now === null ? 'no limit is in force above the threshold, and none is set' : `in force: ${formatSize(s.unit, now, s.context)}`;
+    return `This port marks: the size above is its threshold, with a limit of ${limit} (${milliseconds(room.limitMs)}) above it (${inForce}). ${room.reason}.`;
   }
 
   private showOutlook(s: AdviceViewState): void {
@@ -160,10 +180,14 @@ export class AdviceView {
         offered = s?.state ?? null;
         const to = offered?.advice.advisedBytes ?? null;
         if (!s || !offered || to === null) return 'There is no advice at the moment.';
-        const from = s.limit === null ? 'unlimited' : formatSize('bytes', s.limit, s.context);
+        const bytes = (b: number) => formatSize('bytes', b, s.context);
+        const now = s.limit === null ? 'unlimited' : bytes(s.limit);
+        const from = s.inForce ? limitText(s.inForce, bytes) : now;
+        const room = s.inForce?.refusesAtBytes == null ? null : this.room(s);
+        const limit = room === null ? '' : `, with a limit of ${bytes(room.limitBytes)}`;
         return (
           `Node ${offered.link.node}, port ${offered.link.port}: from ${from} ` +
-          `to ${formatSize('bytes', to, s.context)} (${formatSize('packets', to, s.context)}, ${formatSize('ms', to, s.context)}).`
+          `to ${bytes(to)} (${formatSize('packets', to, s.context)}, ${formatSize('ms', to, s.context)})${limit}.`
         );
       },
       verb: 'Apply',
@@ -196,6 +220,6 @@ export const advicePanel: MakePanel = (actions) => {
   const view = new AdviceView(actions);
   return {
     element: view.element,
-    update: (s) => view.update({ ...s, state: s.advice, mode: s.status?.mode ?? '', watching: s.link?.watching ?? '' }),
+    update: (s) => view.update({ ...s, state: s.advice, inForce: s.link?.limit ?? null, mode: s.status?.mode ?? '', watching: s.link?.watching ?? '' }),
   };
 };

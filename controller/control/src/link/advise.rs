@@ -51,6 +51,7 @@ impl LinkControl {
         advice.limit_bytes = Some(held);
         advice.limit_packets = advice.limit_packets.map(|v| v * scale);
         advice.limit_ms = advice.limit_ms.map(|v| v * scale);
+        advice.marking = advice.marking.map(|m| m.above(held));
         advice.predicted = predict(measured, held as f64).ok();
         advice.reasons.push(match self.hysteresis.range() {
             Some((low, high, count)) => format!(

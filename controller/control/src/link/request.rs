@@ -20,11 +20,9 @@ impl LinkControl {
     /// Sets what an operator asks for. Only the range is checked: an operator may
     /// know better than the telemetry.
     pub(super) fn on_set(&mut self, limit: Limit, reason: String) -> Vec<Action> {
-        if let Some(bytes) = limit.bytes() {
-            let max = self.settings.max_limit_bytes;
-            if let Err(r) = guard::value(&self.settings.control, max, bytes) {
-                return vec![Action::Answer(Err(ControlError::Bad(r)))];
-            }
+        let max = self.settings.max_limit_bytes;
+        if let Err(r) = guard::limit(&self.settings.control, max, &limit) {
+            return vec![Action::Answer(Err(ControlError::Bad(r)))];
         }
         if !self.settings.has_switch {
             let node = self.settings.id.node_id;
@@ -52,12 +50,16 @@ impl LinkControl {
             let e = ControlError::Refused(Refusal::new("bytes", message));
             return vec![Action::Answer(Err(e))];
         }
-        if let Some(in_force) = self.readings.in_force.and_then(|l| l.bytes())
-            && let Err(r) = guard::step(&self.settings.control, in_force, bytes)
-        {
+        let wanted = self.wanted(&advice, bytes);
+        let (settings, max) = (&self.settings.control, self.settings.max_limit_bytes);
+        let mut allowed = guard::limit(settings, max, &wanted);
+        if let (Ok(()), Some(in_force)) = (&allowed, &self.readings.in_force) {
+            allowed = guard::limit_step(settings, in_force, &wanted);
+        }
+        if let Err(r) = allowed {
             return self.refused(ControlError::Refused(r), now);
         }
-        self.apply(advice, bytes, Origin::Confirmed)
+        self.apply(advice, wanted, Origin::Confirmed)
     }
 
     /// Auto mode: applies steady advice that is worth leaving the limit in force
@@ -81,10 +83,51 @@ impl LinkControl {
                 return Vec::new();
             }
         }
+        let wanted = self.within_step(self.wanted(shown, bytes));
+        if guard::limit(settings, self.settings.max_limit_bytes, &wanted).is_err() {
+            return Vec::new();
+        }
         match may_apply(self, &self.readings, now) {
-            Ok((advice, _)) => self.apply(advice, bytes, Origin::Auto),
+            Ok((advice, _)) => self.apply(advice, wanted, Origin::Auto),
             Err(_) => Vec::new(),
         }
+    }
+
+    /// The limit that advice of so many bytes is at this port: the action in
+    /// force, and where it marks below a limit, the advised room above the
+    /// threshold. Where the largest limit leaves less room, the threshold gives
+    /// way, but for no more than half of it. A port that marks without a limit
+    /// stays without: somebody chose that, or the program knows nothing else.
+    fn wanted(&self, advice: &Advice, bytes: u64) -> Limit {
+        let before = self.readings.in_force.unwrap_or(Limit::Unlimited);
+        let Limit::MarkCe {
+            limit_bytes: Some(_),
+            ..
+        } = before
+        else {
+            return before.with_bytes(bytes, None);
+        };
+        let headroom = advice.marking.as_ref().map_or(bytes, |m| m.headroom_bytes);
+        let headroom = headroom.max(1);
+        let limit = bytes.saturating_add(headroom);
+        let limit = limit.min(self.settings.max_limit_bytes);
+        let threshold = bytes.min(limit - headroom.min(limit / 2));
+        before.with_bytes(threshold, Some(limit))
+    }
+
+    /// The same with the limit above a threshold not further from the one in
+    /// force than one step of auto mode. (The threshold is already bounded, and by
+    /// the same factors, so that it stays below.)
+    fn within_step(&self, wanted: Limit) -> Limit {
+        let in_force = self.readings.in_force;
+        let before = in_force.and_then(|l| l.refuses_at_bytes());
+        let (Limit::MarkCe { .. }, Some(before), Some(to), Some(threshold)) =
+            (wanted, before, wanted.refuses_at_bytes(), wanted.bytes())
+        else {
+            return wanted;
+        };
+        let bounded = self.one_step(before, to);
+        wanted.with_bytes(threshold.min(bounded.saturating_sub(1)), Some(bounded))
     }
 
     /// Whether `bytes` is worth leaving the limit in force for. Every change can
@@ -99,24 +142,35 @@ impl LinkControl {
     /// advice, bytes. The range comes last: from outside of it, one step leads
     /// back into it.
     fn bounded_step(&self, in_force: u64, advised: u64, now: Timestamp) -> u64 {
-        let settings = &self.settings.control;
         let bounded = match &self.failed {
             Some(failed) => failed.bounded(in_force, advised, now),
             None => advised,
         };
-        let least = (in_force as f64 / settings.max_decrease_factor).ceil() as u64;
-        let step = guard::clamp_step(settings, in_force, bounded.max(least));
+        self.one_step(in_force, bounded)
+    }
+
+    /// The value nearest to `to` that one change of auto mode may go to, bytes.
+    fn one_step(&self, from: u64, to: u64) -> u64 {
+        let settings = &self.settings.control;
+        let least = (from as f64 / settings.max_decrease_factor).ceil() as u64;
+        let step = guard::clamp_step(settings, from, to.max(least));
         guard::clamp_range(settings, self.settings.max_limit_bytes, step)
     }
 
-    fn apply(&mut self, advice: Arc<Advice>, bytes: u64, origin: Origin) -> Vec<Action> {
-        let before = self.readings.in_force.unwrap_or(Limit::Unlimited);
+    fn apply(&mut self, advice: Arc<Advice>, limit: Limit, origin: Origin) -> Vec<Action> {
         let rule = advice.rule.as_ref().map_or("none", RuleId::as_str);
         let mut reason = format!("advice, rule {rule}: {}", advice.reasons.join("; "));
-        if advice.limit_bytes.is_some_and(|advised| advised != bytes) {
+        let marks = matches!(limit, Limit::MarkCe { .. }) && limit.refuses_at_bytes().is_some();
+        if let Some(marking) = advice.marking.as_ref().filter(|_| marks) {
+            reason += &format!("; {}", marking.reason);
+        }
+        if let Some(bytes) = limit
+            .bytes()
+            .filter(|_| advice.limit_bytes != limit.bytes())
+        {
             reason += &format!("; not further than {bytes} bytes in one step");
         }
-        let mut write = self.write(before.with_bytes(bytes), origin, reason);
+        let mut write = self.write(limit, origin, reason);
         let infeasible = advice.infeasible.as_ref();
         let given_up = infeasible.map_or_else(Vec::new, |i| i.given_up.clone());
         write.baseline = self.estimate.as_deref().and_then(|e| {
@@ -151,8 +205,9 @@ impl LinkControl {
     fn refused(&self, e: ControlError, now: Timestamp) -> Vec<Action> {
         let mut change = self.record(Origin::Confirmed, Outcome::Refused, "advice".into(), now);
         change.before = self.readings.in_force;
-        let bytes = self.advice.as_ref().and_then(|a| a.limit_bytes);
-        change.limit = bytes.map(|limit_bytes| Limit::DropTail { limit_bytes });
+        let advice = self.advice.as_ref();
+        let advised = advice.and_then(|a| Some(self.wanted(a, a.limit_bytes?)));
+        change.limit = advised;
         change.error = Some(e.to_string());
         vec![Action::Record(Box::new(change)), Action::Answer(Err(e))]
     }

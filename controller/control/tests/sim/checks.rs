@@ -59,6 +59,9 @@ impl Checks {
             _ => {
                 let bytes = limit.bytes().unwrap_or(u64::MAX);
                 assert!(range.contains(&bytes), "{bytes} outside of the rails");
+                let refuses = limit.refuses_at_bytes().unwrap_or(bytes);
+                assert!(range.contains(&refuses), "{limit} outside of the rails");
+                assert_eq!(limit.check(), Ok(()));
             }
         }
     }

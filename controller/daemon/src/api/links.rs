@@ -42,19 +42,38 @@ pub(super) async fn set_limit(app: App, call: Call<SetLimit>) -> Result<LimitSet
 }
 
 fn wanted(request: &LimitRequest) -> Result<Limit, ApiError> {
-    match (
-        request.action.unwrap_or(LimitAction::DropTail),
-        request.bytes,
-    ) {
-        (LimitAction::DropTail, Some(limit_bytes)) => Ok(Limit::DropTail { limit_bytes }),
-        (LimitAction::MarkCe, Some(limit_bytes)) => Ok(Limit::MarkCe { limit_bytes }),
-        (LimitAction::Unlimited, None) => Ok(Limit::Unlimited),
-        (LimitAction::Unlimited, Some(_)) => Err(ApiError::bad(
-            "bytes",
-            "action \"unlimited\" takes no bytes",
-        )),
-        (_, None) => Err(ApiError::bad("bytes", "missing field `bytes`")),
-    }
+    let action = request.action.unwrap_or(LimitAction::DropTail);
+    let limit = match (action, request.threshold_bytes, request.bytes) {
+        (LimitAction::DropTail, None, Some(limit_bytes)) => Limit::DropTail { limit_bytes },
+        (LimitAction::DropTail, None, None) => {
+            return Err(ApiError::bad("bytes", "missing field `bytes`"));
+        }
+        (LimitAction::MarkCe, Some(threshold_bytes), limit_bytes) => Limit::MarkCe {
+            threshold_bytes,
+            limit_bytes,
+        },
+        (LimitAction::MarkCe, None, _) => {
+            return Err(ApiError::bad(
+                "threshold_bytes",
+                "missing field `threshold_bytes`: action \"mark_ce\" marks from it on, and `bytes` is the limit above it",
+            ));
+        }
+        (LimitAction::Unlimited, None, None) => Limit::Unlimited,
+        (LimitAction::Unlimited, _, Some(_)) => {
+            return Err(ApiError::bad(
+                "bytes",
+                "action \"unlimited\" takes no bytes",
+            ));
+        }
+        (_, Some(_), _) => {
+            return Err(ApiError::bad(
+                "threshold_bytes",
+                "only action \"mark_ce\" takes a threshold",
+            ));
+        }
+    };
+    limit.check().map_err(|m| ApiError::bad("bytes", m))?;
+    Ok(limit)
 }
 
 pub(super) async fn set_reports(app: App, call: Call<SetReports>) -> Result<ReportsSet, ApiError> {

@@ -69,9 +69,13 @@ pub(super) struct SetArgs {
     /// Egress port.
     #[arg(long)]
     port: u32,
-    /// Limit, bytes (312500, 300kB).
-    #[arg(long, value_parser = super::units::bytes, required_unless_present = "advice")]
+    /// Limit, bytes (312500, 300kB). With mark_ce above the threshold, or left out:
+    /// the switch's own then.
+    #[arg(long, value_parser = super::units::bytes, required_unless_present_any = ["advice", "threshold"])]
     limit: Option<f64>,
+    /// With mark_ce: occupancy from which on packets are marked, bytes.
+    #[arg(long, value_parser = super::units::bytes, conflicts_with = "advice")]
+    threshold: Option<f64>,
     #[arg(long, value_enum, default_value = "drop_tail")]
     action: Action,
     /// Apply the controller's present advice instead of a limit of yours.
@@ -123,9 +127,11 @@ pub(super) fn set(args: &SetArgs) -> anyhow::Result<()> {
         (json!(done), done.before, done.limit)
     } else {
         let action = args.action.into();
-        let bytes = args.limit.map(|b| b.round() as u64);
+        let whole = |bytes: f64| bytes.round() as u64;
+        let bytes = args.limit.map(whole);
         let body = LimitRequest {
             bytes: bytes.filter(|_| action != LimitAction::Unlimited),
+            threshold_bytes: args.threshold.map(whole),
             action: Some(action),
             reason: args.reason.clone(),
         };
@@ -206,7 +212,12 @@ pub(super) fn status(args: &StatusArgs) -> anyhow::Result<()> {
 fn row(l: &Link) -> [String; 9] {
     let e = l.estimate.as_ref();
     let percent = |v: Option<f64>| v.map_or_else(|| "-".into(), table::percent);
-    let advised = l.advice.as_ref().and_then(|a| a.limit_bytes);
+    let marks = matches!(l.limit, Some(Limit::MarkCe { .. }));
+    let advised = l.advice.as_ref().and_then(|a| {
+        let limit = a.marking.as_ref().filter(|_| marks);
+        let limit = limit.map_or_else(String::new, |m| format!(", limit {}", m.limit_bytes));
+        Some(format!("{} bytes{limit}", a.limit_bytes?))
+    });
     [
         format!("{}:{}", l.node, l.port),
         l.name.clone(),
@@ -216,6 +227,6 @@ fn row(l: &Link) -> [String; 9] {
         table::or_dash(e.and_then(|e| e.delay_ms.p99)),
         table::or_dash(e.map(|e| e.estimates.n_b.value)),
         table::or_dash(e.and_then(|e| Some(e.estimates.t_e_ms?.value))),
-        advised.map_or_else(|| "-".into(), |b| format!("{b} bytes")),
+        advised.unwrap_or_else(|| "-".into()),
     ]
 }

@@ -96,6 +96,14 @@ pub(super) fn advice(a: &Advice) -> String {
         )),
         None => lines.push("advice: none".into()),
     }
+    if let Some(m) = &a.marking {
+        lines.push(format!(
+            "where the port marks (mark_ce): that is the threshold, and the limit {} bytes ({} ms); {}",
+            m.limit_bytes,
+            number(m.limit_ms),
+            m.reason
+        ));
+    }
     if let Some(p) = &a.predicted {
         lines.push(format!("expected: {}", prediction(p)));
     }

@@ -264,6 +264,24 @@ mod tests {
         assert_eq!(again, before);
     }
 
+    /// The same with a port that marks: its one value was the threshold.
+    #[test]
+    fn one_value_of_a_port_that_marks_is_its_threshold() {
+        let text = include_str!("../../tests/fixtures/control-63e1e1a/state.json");
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("state.json");
+        std::fs::write(&path, text.replace("drop_tail", "mark_ce")).unwrap();
+        let saved = StateFile::new(&path).load().unwrap();
+        let limit = saved.links.iter().find_map(|l| l.limit);
+        let threshold = Limit::MarkCe {
+            threshold_bytes: 140_061,
+            limit_bytes: None,
+        };
+        assert_eq!(limit, Some(threshold));
+        let trial = saved.links.iter().find_map(|l| l.watching.as_ref());
+        assert_eq!(trial.unwrap().limit, threshold);
+    }
+
     #[test]
     fn what_limits_did_survives() {
         let config = Arc::new(Config::default());

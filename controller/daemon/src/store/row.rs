@@ -17,6 +17,7 @@ struct Row<'a> {
     origin: Origin,
     outcome: Outcome,
     action_before: &'static str,
+    /// What acts first: of `mark_ce` the threshold.
     limit_before_bytes: Option<u64>,
     action: &'static str,
     limit_bytes: Option<u64>,

@@ -165,8 +165,9 @@ fn caveats(window: &LinkWindow<'_>, t: &Totals, parts: &Parts, used: Option<f64>
     if t.ce_marked > 0 {
         all.push(format!(
             "{} packets were marked CE here: marks are loss signals like drops, for classes, loss \
-             events, alpha, q, D and s. What is marked is admitted: the queue may exceed the limit, \
-             and the delay predicted for a limit is that of drop-tail",
+             events, alpha, q, D and s. The limit here is the marking threshold: what is marked \
+             is admitted, so that the queue exceeds it, and the delay predicted for it is that of \
+             drop-tail",
             t.ce_marked
         ));
     }

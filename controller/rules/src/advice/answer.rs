@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the advisor answers.
 
+use super::marking::Marking;
 use crate::prediction::Prediction;
 use crate::rule::{RuleId, RuleResult};
 use crate::targets::Goal;
@@ -80,13 +81,17 @@ pub struct Sensitivity {
 pub struct Advice {
     /// Regime of the link.
     pub regime: Regime,
-    /// The limit to set, bytes as the queue counts them; `None` when too little
-    /// is known, `reasons` says what.
+    /// The limit to set (of a port that marks, its threshold), bytes as the queue
+    /// counts them; `None` when too little is known, `reasons` says what.
     pub limit_bytes: Option<u64>,
     /// The same in segments of M bytes.
     pub limit_packets: Option<f64>,
     /// Delay of the full queue, ms.
     pub limit_ms: Option<f64>,
+    /// For a port that marks: `limit_bytes` is its threshold, and this the limit
+    /// above it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub marking: Option<Marking>,
     /// What decided.
     pub rule: Option<RuleId>,
     /// The target that decided; `None` for the smallest or largest limit.

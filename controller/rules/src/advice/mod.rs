@@ -10,6 +10,7 @@ mod bound;
 mod bounds;
 mod candidate;
 mod fit;
+mod marking;
 mod preconditions;
 mod priorities;
 mod rationale;
@@ -20,6 +21,7 @@ mod sensitivity;
 mod unobserved_loss;
 
 pub use answer::{Advice, Infeasibility, Nearest, Present, Rejected, Sensitivity};
+pub use marking::Marking;
 
 use crate::list::RULES;
 use crate::prediction::predict;
@@ -74,6 +76,7 @@ fn answer(
         limit_bytes: None,
         limit_packets: None,
         limit_ms: None,
+        marking: None,
         rule: None,
         decided_by: None,
         feasible: false,
@@ -111,6 +114,7 @@ fn decide(s: &Situation<'_>, evaluated: &[Evaluated], advice: &mut Advice, recor
     advice.limit_bytes = Some(limit.bytes as u64);
     advice.limit_packets = Some(limit.bytes / s.traffic.segment_bytes);
     advice.limit_ms = Some(limit.bytes / drain * 1e3);
+    advice.marking = marking::above(s, limit.bytes);
     record.extend(far_from_limit_in_force(s.traffic, limit.bytes));
     let predicted = match predict(s.traffic, limit.bytes) {
         Ok(predicted) => predicted,

@@ -2,6 +2,7 @@
 //! Tables, keys, actions and data fields by name, out of BFRT's JSON.
 
 use crate::Error;
+use crate::program_contract::without_unit;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use tidemark_proto::bfrt_proto as bf;
@@ -115,6 +116,7 @@ fn find<'a>(fields: &'a [Field], name: &str, of: &str) -> Result<&'a Field, Erro
     fields
         .iter()
         .find(|f| f.name == name || short(&f.name) == name)
+        .or_else(|| fields.iter().find(|f| without_unit(short(&f.name)) == name))
         .or_else(|| fields.first().filter(|_| only))
         .ok_or_else(|| Error::Name {
             kind: "field",
@@ -220,20 +222,30 @@ impl Table {
         self.key.iter().any(|f| f.name == "$MATCH_PRIORITY")
     }
 
-    /// An action with its arguments, by name; an action with one parameter
-    /// takes it whatever its name (`limit_bytes`, `limit_cells`).
+    fn named(&self, action: &str) -> Result<&Action, Error> {
+        let mut actions = self.action_specs.iter();
+        let found = actions.find(|a| a.name == action || short(&a.name) == action);
+        found.ok_or_else(|| Error::Name {
+            kind: "action",
+            name: format!("{action} of table {}", self.name),
+            known: list(self.action_specs.iter().map(|a| &a.name)),
+        })
+    }
+
+    /// How many parameters an action has.
+    pub(super) fn parameters(&self, action: &str) -> Result<usize, Error> {
+        Ok(self.named(action)?.data.len())
+    }
+
+    /// An action with its arguments, by name, which may leave out the unit
+    /// (`limit` for `limit_bytes` and `limit_cells`); an action with one
+    /// parameter takes it whatever its name.
     pub(super) fn action(
         &self,
         name: &str,
         args: &[(&str, Value)],
     ) -> Result<bf::TableData, Error> {
-        let mut actions = self.action_specs.iter();
-        let found = actions.find(|a| a.name == name || short(&a.name) == name);
-        let action = found.ok_or_else(|| Error::Name {
-            kind: "action",
-            name: format!("{name} of table {}", self.name),
-            known: list(self.action_specs.iter().map(|a| &a.name)),
-        })?;
+        let action = self.named(name)?;
         let fields = args
             .iter()
             .map(|(n, v)| find(&action.data, n, name)?.data(v));

@@ -2,7 +2,7 @@
 //! The entries of the Tidemark program, each with words for error messages.
 
 use super::program::{Program, Table};
-use crate::program_contract::{FLOOD_GROUP, destination};
+use crate::program_contract::{FLOOD_GROUP, destination, limit_arguments, limit_of};
 use crate::values::{address_prefix, mac, number};
 use crate::{Error, Forward, Limit, ReportDestination, Watch};
 use tidemark_proto::p4::v1 as p4;
@@ -54,8 +54,7 @@ pub(super) fn forward(program: &Program, f: &Forward, field: &str) -> Result<Ite
 pub(super) fn limit(program: &Program, port: u32, limit: Limit, unit: u32) -> Result<Item, Error> {
     let t = program.table("queue_limit")?;
     let key = vec![t.exact("egress_port", u64::from(port))?];
-    let units = limit.bytes().map(|b| b / u64::from(unit.max(1)));
-    let args: Vec<_> = units.map(|u| ("limit_bytes", u)).into_iter().collect();
+    let args = limit_arguments(limit, unit, t.parameters(limit.action())?)?;
     let action = t.call(limit.action(), &args)?;
     let what = format!("{}[port {port}] = {limit}", t.name());
     Ok(table_item(what, entry(&t, key, action)))
@@ -81,19 +80,12 @@ pub(super) fn read_limit(program: &Program, e: &p4::TableEntry, unit: u32) -> Re
     else {
         return Err(Error::value("queue_limit", "the entry has no action"));
     };
-    let bytes = match a.params.first() {
-        Some(p) => {
-            number(&p.value).map_err(|m| Error::value("queue_limit", m))? * u64::from(unit.max(1))
-        }
-        None => 0,
-    };
-    let action = t.action_name(a.action_id);
-    action
-        .and_then(|name| Limit::of_action(name, bytes))
-        .ok_or_else(|| {
-            let text = format!("unknown action {action:?} (id {})", a.action_id);
-            Error::value("queue_limit", text)
-        })
+    let mut arguments = Vec::with_capacity(a.params.len());
+    for p in &a.params {
+        let units = number(&p.value).map_err(|m| Error::value("queue_limit", m))?;
+        arguments.push((t.parameter_name(a.action_id, p.param_id), units));
+    }
+    limit_of(t.action_name(a.action_id), &arguments, unit)
 }
 
 /// Tables of watched traffic: IPv4, IPv6.

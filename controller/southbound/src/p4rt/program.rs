@@ -3,6 +3,7 @@
 
 use super::byte_string::{canonical_wide, fitted};
 use crate::Error;
+use crate::program_contract::without_unit;
 use crate::values::AddressPrefix;
 use tidemark_proto::p4::config::v1 as cfg;
 use tidemark_proto::p4::v1 as p4;
@@ -98,8 +99,21 @@ impl<'a> Table<'a> {
             })
     }
 
-    /// A call of an action with named arguments. An action with exactly one
-    /// parameter takes it whatever its name (`limit_bytes`, `limit_cells`).
+    /// Name of a parameter of an action; empty where it is not known.
+    pub(super) fn parameter_name(&self, action_id: u32, param_id: u32) -> &'a str {
+        let action = self.program.action_by_id(action_id);
+        let param = action.and_then(|a| a.params.iter().find(|p| p.id == param_id));
+        param.map_or("", |p| p.name.as_str())
+    }
+
+    /// How many parameters an action has.
+    pub(super) fn parameters(&self, action: &str) -> Result<usize, Error> {
+        Ok(self.action(action)?.params.len())
+    }
+
+    /// A call of an action with arguments by name, which may leave out the unit
+    /// (`limit` for `limit_bytes` and `limit_cells`). An action with exactly one
+    /// parameter takes it whatever its name.
     pub(super) fn call(
         &self,
         action: &str,
@@ -109,7 +123,8 @@ impl<'a> Table<'a> {
         let mut params = Vec::with_capacity(args.len());
         for &(name, value) in args {
             let only = a.params.len() == 1 && args.len() == 1;
-            let param = a.params.iter().find(|p| only || p.name == name);
+            let named = |p: &&cfg::action::Param| p.name == name || without_unit(&p.name) == name;
+            let param = a.params.iter().find(|p| only || named(p));
             let param = param.ok_or_else(|| Error::Name {
                 kind: "parameter",
                 name: format!("{name} of action {action}"),
@@ -122,7 +137,7 @@ impl<'a> Table<'a> {
             })?;
             params.push(p4::action::Param {
                 param_id: param.id,
-                value: fitted(value, param.bitwidth, name)?,
+                value: fitted(value, param.bitwidth, &param.name)?,
             });
         }
         if let Some(missing) = a

@@ -77,11 +77,16 @@ fn action(id: u32, name: &str, data: &[Json]) -> Json {
 /// The Tidemark program's tables, in the form that p4c writes.
 fn program() -> Json {
     let number = |id, name, width| field(id, name, "bytes", Some(width));
-    let limit = |id, name: &str| action(id, name, &[number(1, "limit_cells", 32)]);
+    let limit = number(1, "limit_cells", 32);
+    let both = [
+        number(1, "threshold_cells", 32),
+        number(2, "limit_cells", 32),
+    ];
     json!({"schema_version": "1.0.0", "tables": [
         {"name": "pipe.Ingress.queue_limit", "id": 100, "table_type": "MatchAction_Direct",
          "size": 512, "key": [key(1, "egress_port", "Exact", 9)],
-         "action_specs": [limit(11, "Ingress.drop_tail"), limit(12, "Ingress.mark_ce"),
+         "action_specs": [action(11, "Ingress.drop_tail", &[limit]),
+                          action(12, "Ingress.mark_ce", &both),
                           action(13, "Ingress.unlimited", &[])], "data": []},
         {"name": "pipe.Ingress.l2_forward", "id": 101, "size": 4096,
          "key": [key(1, "hdr.ethernet.dst_addr", "Exact", 48)],

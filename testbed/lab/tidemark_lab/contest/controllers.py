@@ -10,6 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
+from .. import limits
 from ..control_session import ControlSession
 from ..json_types import JsonObject
 from ..steps import AUTO_AFTER_S
@@ -49,7 +50,7 @@ def set_limit(session: ControlSession, limit_bytes: int, why: str) -> None:
     """Through the controller, so that it stands among the changes."""
     session.controller.post(
         f"{session.link_path}/limit",
-        {"bytes": limit_bytes, "action": session.scenario.limit_action, "reason": why},
+        {**limits.request(session.scenario.limit_of(limit_bytes)), "reason": why},
     )
 
 

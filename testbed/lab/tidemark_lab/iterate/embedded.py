@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pyroute2.netlink.exceptions import NetlinkError
 
-from .. import kernel, preflight, signals
+from .. import kernel, limits, preflight, signals
 from ..control_session import ControlSession, running
 from ..errors import LabError, PreflightError
 from ..json_types import JsonObject
@@ -48,8 +48,7 @@ class Embedded:
             session.controller.post(
                 f"{session.link_path}/limit",
                 {
-                    "bytes": limit_bytes,
-                    "action": session.scenario.limit_action,
+                    **limits.request(session.scenario.limit_of(limit_bytes)),
                     "reason": "the first round",
                 },
             )

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pyroute2.netlink.exceptions import NetlinkError
 
-from .. import kernel, preflight, signals
+from .. import kernel, limits, preflight, signals
 from ..control_session import ControlSession, running
 from ..errors import LabError, PreflightError
 from ..json_types import JsonObject
@@ -152,8 +152,7 @@ def _try(
     session.controller.post(
         f"{session.link_path}/limit",
         {
-            "bytes": candidate.limit_bytes,
-            "action": session.scenario.limit_action,
+            **limits.request(session.scenario.limit_of(candidate.limit_bytes)),
             "reason": "trial of " + ", ".join(candidate.rules),
         },
     )

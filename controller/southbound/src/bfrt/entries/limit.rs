@@ -5,6 +5,7 @@
 use super::put;
 use crate::bfrt::client::Item;
 use crate::bfrt::info::{Fields, Info, Value};
+use crate::program_contract::{limit_arguments, limit_of};
 use crate::{Error, Limit};
 use serde::{Deserialize, Serialize};
 use tidemark_proto::bfrt_proto as bf;
@@ -26,10 +27,10 @@ pub struct Queue {
 pub(crate) fn limit(info: &Info, port: u32, limit: Limit, cell_bytes: u32) -> Result<Item, Error> {
     let t = info.table("queue_limit")?;
     let key = t.key(&[("egress_port", u64::from(port), None)])?;
-    let cells = limit.bytes().map(|b| b / u64::from(cell_bytes.max(1)));
-    let args: Vec<_> = cells
-        .map(|c| ("limit_cells", Value::Number(c)))
+    let args = limit_arguments(limit, cell_bytes, t.parameters(limit.action())?)?;
+    let args: Vec<_> = args
         .into_iter()
+        .map(|(name, cells)| (name, Value::Number(cells)))
         .collect();
     let data = t.action(limit.action(), &args)?;
     Ok(put(
@@ -59,19 +60,13 @@ pub(crate) fn read_limit(
     let t = info.table("queue_limit")?;
     let data = entry.data.clone().unwrap_or_default();
     let (action, fields) = t.read(&data);
-    let cells = fields.values().find_map(|v| match v {
-        Value::Number(n) => Some(*n),
+    let number = |(name, value)| match value {
+        &Value::Number(cells) => Some((name, cells)),
         _ => None,
-    });
-    let limit_bytes = cells
-        .unwrap_or(0)
-        .saturating_mul(u64::from(cell_bytes.max(1)));
-    action
-        .and_then(|name| Limit::of_action(name, limit_bytes))
-        .ok_or_else(|| {
-            let text = format!("unknown action {action:?} (id {})", data.action_id);
-            Error::value("queue_limit", text)
-        })
+    };
+    let fields = fields.iter().map(|(name, value)| (name.as_str(), value));
+    let arguments: Vec<_> = fields.filter_map(number).collect();
+    limit_of(action, &arguments, cell_bytes)
 }
 
 fn queue_key(info: &Info, q: &Queue) -> Result<(u32, bf::TableKey), Error> {

@@ -69,10 +69,13 @@ def configure_tidemark(c: Client) -> None:
         c.write(INSERT, c.entry("Ingress.l2_forward", match, "Ingress.forward", {"port": host}))
     for table in ("Ingress.watch", "Ingress.watch6"):
         c.write(INSERT, c.entry(table, {}, "Ingress.report", {"sampling_shift": 1}, 1))
-    # Port 3 refuses everything: drop reports.
-    for port, action in ((3, "Ingress.drop_tail"), (1, "Ingress.mark_ce")):
+    # Port 3 refuses everything: drop reports. Port 1 marks everything.
+    for port, action, params in (
+        (3, "Ingress.drop_tail", {"limit_bytes": 0}),
+        (1, "Ingress.mark_ce", {"threshold_bytes": 0, "limit_bytes": 0xFFFFFFFF}),
+    ):
         match = {"egress_port": port}
-        c.write(INSERT, c.entry("Ingress.queue_limit", match, action, {"limit_bytes": 0}))
+        c.write(INSERT, c.entry("Ingress.queue_limit", match, action, params))
     params = {
         "src_mac": 0x020000000051,
         "dst_mac": 0x020000000052,
