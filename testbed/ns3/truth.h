@@ -163,17 +163,25 @@ class Truth
     // After the warm-up.
     void EachSecond(std::FILE* f) const
     {
-        std::fprintf(f, " \"each_s\": {\n  \"arrivals\": [");
-        for (size_t i = 0; i < m_eachS.size(); i++)
-        {
-            std::fprintf(f, "%s%" PRIu64, i ? ", " : "", m_eachS[i].arrivals);
-        }
-        std::fprintf(f, "],\n  \"lost_or_marked\": [");
-        for (size_t i = 0; i < m_eachS.size(); i++)
-        {
-            std::fprintf(f, "%s%" PRIu64, i ? ", " : "", m_eachS[i].drops + m_eachS[i].marks);
-        }
-        std::fprintf(f, "]\n },\n");
+        std::fprintf(f, " \"each_s\": {");
+        auto column = [&](const char* name, auto value) {
+            std::fprintf(f, "\n  \"%s\": [", name);
+            for (size_t i = 0; i < m_eachS.size(); i++)
+            {
+                std::fprintf(f, "%s%" PRIu64, i ? ", " : "", uint64_t{value(m_eachS[i])});
+            }
+            std::fprintf(f, "]");
+        };
+        column("arrivals", [](const Counts& c) { return c.arrivals; });
+        std::fprintf(f, ",");
+        column("drops", [](const Counts& c) { return c.drops; });
+        std::fprintf(f, ",");
+        column("ce_marks", [](const Counts& c) { return c.marks; });
+        std::fprintf(f, ",");
+        column("lost_or_marked", [](const Counts& c) { return c.drops + c.marks; });
+        std::fprintf(f, ",");
+        column("ip_bytes_out", [](const Counts& c) { return c.ipBytesOut; });
+        std::fprintf(f, "\n },\n");
     }
 
     void Kinds(std::FILE* f, double seconds) const

@@ -48,6 +48,8 @@ class Link:
         return {
             "measured": {
                 "utilisation": 0.99,
+                "utilisation_range": [0.985, 0.995],
+                "marked_rate": 0.0,
                 "loss_rate": loss,
                 "loss_range": [loss * 0.9, loss * 1.1],
                 "delay_mean_ms": 10.0,
@@ -99,11 +101,13 @@ def test_outside_the_bounds_is_right_only_where_it_was_said():
     assert rounds.verdict(done, strict)["verdict"] == rounds.WRONG
 
 
-def test_a_loss_rate_is_outside_when_all_of_its_range_is():
+def test_a_bound_is_missed_when_all_of_the_range_is_outside():
     measured = Link().measure(0, 100_000)["measured"]
     assert rounds.misses({**measured, "loss_range": [0.009, 0.02]}, TARGETS) == []
     assert rounds.misses({**measured, "loss_range": [0.011, 0.02]}, TARGETS) == ["loss"]
-    assert rounds.misses({**measured, "utilisation": 0.9}, {"utilisation": 0.98}) == ["utilisation"]
+    for ends, missed in (([0.9, 0.979], ["utilisation"]), ([0.9, 0.981], [])):
+        came = {**measured, "utilisation_range": ends}
+        assert rounds.misses(came, {"utilisation": 0.98}) == missed
 
 
 def test_the_table_says_what_ended_wrong():

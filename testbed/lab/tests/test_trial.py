@@ -4,6 +4,7 @@
 import json
 import math
 import random
+from itertools import pairwise
 
 import pytest
 
@@ -60,6 +61,19 @@ def test_the_range_of_the_loss_rate_holds_the_truth():
         loss = outcome.loss_rate(lost, [8000] * 40)
         held += loss.low <= 15 / 2 / 8000 <= loss.high
     assert 0.85 <= held / runs <= 0.97, held / runs
+
+
+def test_the_range_of_a_mean_holds_the_truth():
+    rng = random.Random(5)
+    inside = 0
+    for _ in range(400):
+        # Seconds depend on each other: a moving sum of two.
+        noise = [rng.gauss(0, 0.01) for _ in range(41)]
+        values = [0.97 + a + b for a, b in pairwise(noise)]
+        low, high = outcome.mean_range(values)
+        inside += low <= 0.97 <= high
+    assert 0.84 <= inside / 400 <= 0.95
+    assert outcome.mean_range([0.5] * 7) == (0.5, 0.5)
 
 
 def test_without_enough_batches_the_loss_rate_may_be_anything():

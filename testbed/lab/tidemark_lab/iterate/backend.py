@@ -14,8 +14,9 @@ class BackEnd(Protocol):
     def measure(self, number: int, limit_bytes: int) -> JsonObject:
         """Round `number` (from 0) at a limit.
 
-        `measured`: `utilisation`, `loss_rate` (drops and CE marks over arrivals),
-        `loss_range` (its 90 % range), `delay_mean_ms`, `delay_max_ms`. `advice`: the
+        `measured`: `utilisation`, `loss_rate` (drops over arrivals), the 90 % range of
+        each (`utilisation_range`, `loss_range`), `marked_rate` (CE marks over arrivals),
+        `delay_mean_ms`, `delay_max_ms`. `advice`: the
         controller's, with `change`. `n_b` and `n_b_true`.
         """
         ...

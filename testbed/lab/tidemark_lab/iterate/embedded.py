@@ -21,6 +21,7 @@ from ..preflight import Paths, Ports
 from ..progress import Progress
 from ..summary import mean_utilisation
 from ..trial.hold import Hold, hold
+from ..trial.outcome import loss_rate, mean_range
 from ..trial.traffics import TRAFFICS, Traffic
 from .record import document, finish, teller, write
 from .rounds import iterate
@@ -54,13 +55,16 @@ class Embedded:
             )
         label = f"{self.name}: round {number}"
         held = hold(session, f"round-{number}", self.hold, self.progress, label)
-        estimate, loss = held.link["estimate"], held.loss
+        estimate, seconds = held.link["estimate"], held.seconds
+        loss = loss_rate(seconds.drops, seconds.arrivals)
         n_b = estimate["estimates"]["n_b"]
         return {
             "measured": {
                 "utilisation": mean_utilisation(estimate),
+                "utilisation_range": list(mean_range(seconds.utilisation)),
                 "loss_rate": loss.value,
                 "loss_range": [loss.low, loss.high],
+                "marked_rate": estimate["ce_marked"] / max(estimate["arrivals"], 1),
                 "delay_mean_ms": estimate["delay_ms"]["mean"],
                 "delay_max_ms": estimate["delay_ms"]["max"],
             },

@@ -20,7 +20,7 @@ def teller(name: str, progress: Progress) -> Callable[[JsonObject], None]:
         m = one["measured"]
         progress.say(
             f"{name}: round {one['round']} at {one['limit_bytes']} bytes: "
-            f"utilisation {m['utilisation']:.2%}, lost or marked {m['loss_rate']:.3%}"
+            f"utilisation {m['utilisation']:.2%}, lost {m['loss_rate']:.3%}"
         )
 
     return told

@@ -61,9 +61,10 @@ def held(foretold: JsonObject | None, measured: JsonObject) -> JsonObject:
 
 
 def misses(measured: JsonObject, targets: JsonObject) -> list[str]:
-    """The bounds that a measurement is outside of; a loss rate by more than it may be off."""
+    """The bounds that a measurement is outside of: utilisation and loss when all of their
+    range is."""
     out = []
-    if measured["utilisation"] < targets["utilisation"]:
+    if measured["utilisation_range"][1] < targets["utilisation"]:
         out.append("utilisation")
     if targets.get("loss_rate") is not None and measured["loss_range"][0] > targets["loss_rate"]:
         out.append("loss")

@@ -19,7 +19,7 @@ import tomli_w
 from ..errors import LabError
 from ..json_types import JsonObject
 from ..preflight import Paths
-from ..trial.outcome import loss_rate
+from ..trial.outcome import loss_rate, mean_range
 from . import ns3
 from .network import PACKET_BYTES, scenario_text
 from .traffics import SimulatedTraffic
@@ -57,13 +57,16 @@ class Simulated:
                 (here / name).unlink()
             shutil.rmtree(here / "capture")
         each = truth["each_s"]
-        loss = loss_rate(each["lost_or_marked"], each["arrivals"])
+        loss = loss_rate(each["drops"], each["arrivals"])
+        used = [8 * b / network.capacity_bps for b in each["ip_bytes_out"]]
         estimated = link["estimates"]["n_b"]
         return {
             "measured": {
                 "utilisation": truth["utilisation"],
+                "utilisation_range": list(mean_range(used)),
                 "loss_rate": loss.value,
                 "loss_range": [loss.low, loss.high],
+                "marked_rate": truth["ce_marks"] / max(truth["arrivals"], 1),
                 "delay_mean_ms": truth["queue_delay_mean_s"] * 1e3,
                 "delay_max_ms": truth["queue_delay_max_s"] * 1e3,
             },

@@ -12,7 +12,7 @@ HEAD = (
     "round",
     "limit (kB)",
     "utilisation",
-    "lost or marked",
+    "lost",
     "delay mean / max (ms)",
     "foretold: utilisation, loss, mean delay",
     "N_b (true)",
@@ -94,7 +94,8 @@ def _cells(r: JsonObject) -> Sequence[str]:
 
 def _loss(m: JsonObject) -> str:
     low, high = m["loss_range"]
-    return f"{m['loss_rate']:.3%} ({low:.3%} to {high:.3%})"
+    marked = f", {m['marked_rate']:.1%} marked" if m["marked_rate"] else ""
+    return f"{m['loss_rate']:.3%} ({low:.3%} to {high:.3%}){marked}"
 
 
 def _foretold(r: JsonObject) -> str:

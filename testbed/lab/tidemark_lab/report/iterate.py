@@ -14,7 +14,7 @@ from .style import DROP, GREY, LIMIT, RC, SECOND, WATER, subplots
 # Key of the measurement, of the target, of what was foretold; label, factor, colour.
 QUANTITIES = (
     ("utilisation", "utilisation", "utilisation", "utilisation (%)", 100.0, WATER),
-    ("loss_rate", "loss_rate", "loss_rate", "lost or marked (%)", 100.0, DROP),
+    ("loss_rate", "loss_rate", "loss_rate", "lost (%)", 100.0, DROP),
     ("delay_max_ms", "delay_ms", "delay_ms", "largest delay (ms)", 1.0, SECOND),
 )
 

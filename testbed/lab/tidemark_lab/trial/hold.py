@@ -29,12 +29,30 @@ class Hold:
 
 
 @dataclass(frozen=True)
+class Seconds:
+    """What came, second by second."""
+
+    arrivals: list[float]
+    drops: list[float]
+    marks: list[float]
+    utilisation: list[float]
+
+    @property
+    def loss(self) -> LossRate:
+        """Drops and marks over arrivals."""
+        lost = [d + m for d, m in zip(self.drops, self.marks, strict=True)]
+        return loss_rate(lost, self.arrivals)
+
+
+@dataclass(frozen=True)
 class Held:
     """What came of it."""
 
     # The link of the completed phase: estimate and advice.
     link: JsonObject
+    # Drops and CE marks.
     loss: LossRate
+    seconds: Seconds
     start_unix_ns: int
     end_unix_ns: int
     stolen_cpu_fraction: float
@@ -47,41 +65,44 @@ def hold(session: ControlSession, name: str, hold: Hold, progress: Progress, lab
     start_unix_ns, cpu = time.time_ns(), CpuTime.now()
     session.controller.post("/phases", {"name": name, "action": "start"})
     from_ns = session.link()["now_ns"]
-    loss = _until_known(session, from_ns, hold, progress, label)
+    seconds = _until_known(session, from_ns, hold, progress, label)
     end_unix_ns, stolen = time.time_ns(), cpu.stolen_fraction_until(CpuTime.now())
     session.controller.post("/phases", {"name": name, "action": "end"})
     links = session.complete_phase(name)["links"]
     if not links or links[0]["estimate"] is None:
         raise LabError(f"{label}: the controller saw no traffic; see {session.run_dir}/logs")
-    return Held(links[0], loss, start_unix_ns, end_unix_ns, stolen)
+    return Held(links[0], seconds.loss, seconds, start_unix_ns, end_unix_ns, stolen)
 
 
 def _until_known(
     session: ControlSession, from_ns: int, hold: Hold, progress: Progress, label: str
-) -> LossRate:
+) -> Seconds:
     start = time.monotonic()
     while True:
         session.let_pass(progress, label, POLL_S)
-        loss = loss_since(session, from_ns)
+        seconds = seconds_since(session, from_ns)
         elapsed = time.monotonic() - start
-        narrow = loss.relative_half_width <= SETTLED_HALF_WIDTH
+        narrow = seconds.loss.relative_half_width <= SETTLED_HALF_WIDTH
         if elapsed >= hold.most_s or (elapsed >= hold.least_s and narrow):
-            return loss
+            return seconds
 
 
-def loss_since(session: ControlSession, from_ns: int) -> LossRate:
-    """Drops and marks over arrivals since a time of the switch's clock, second by second."""
+def seconds_since(session: ControlSession, from_ns: int) -> Seconds:
+    """Since a time of the switch's clock; the last second may be a part of one."""
     to_ns = session.link()["now_ns"]
     series = session.controller.get(
         f"{session.link_path}/series?from_ns={from_ns}&to_ns={to_ns}&max_points={SERIES_POINTS}"
     )
-    lost: dict[int, int] = {}
-    arrivals: dict[int, int] = {}
-    for time_ns, drops, marks, arrived in zip(
-        series["time_ns"], series["drops"], series["ce_marked"], series["arrivals"], strict=True
-    ):
+    columns = ("arrivals", "drops", "ce_marked", "utilisation")
+    of_second: dict[int, list[list[float]]] = {}
+    for time_ns, *values in zip(series["time_ns"], *(series[c] for c in columns), strict=True):
         second = (time_ns - from_ns) // 1_000_000_000
-        lost[second] = lost.get(second, 0) + drops + marks
-        arrivals[second] = arrivals.get(second, 0) + arrived
-    seconds = sorted(arrivals)
-    return loss_rate([lost[s] for s in seconds], [arrivals[s] for s in seconds])
+        of_second.setdefault(second, []).append([v or 0.0 for v in values])
+    rows = [[sum(column) for column in zip(*of_second[s], strict=True)] for s in sorted(of_second)]
+    parts = [len(of_second[s]) for s in sorted(of_second)]
+    return Seconds(
+        [r[0] for r in rows],
+        [r[1] for r in rows],
+        [r[2] for r in rows],
+        [r[3] / n for r, n in zip(rows, parts, strict=True)],
+    )

@@ -58,6 +58,19 @@ def loss_rate(lost: Sequence[float], arrivals: Sequence[float]) -> LossRate:
     return LossRate(value, max(0.0, value - half), min(1.0, value + half))
 
 
+def mean_range(values: Sequence[float]) -> tuple[float, float]:
+    """90 % range of the mean of seconds, by batch means; the mean twice with fewer than two
+    batches."""
+    batches = len(values) // BATCH_S
+    mean = float(np.mean(values)) if len(values) else 0.0
+    if batches < 2:
+        return mean, mean
+    means = np.asarray(values[: batches * BATCH_S], dtype=float).reshape(batches, BATCH_S)
+    spread = float(np.std(means.mean(axis=1), ddof=1)) / math.sqrt(batches)
+    half = student_90(batches - 1) * spread
+    return mean - half, mean + half
+
+
 def student_90(degrees: int) -> float:
     """What 90 % of Student's t lie within."""
     return _STUDENT_90[degrees - 1] if 1 <= degrees <= len(_STUDENT_90) else _NORMAL_90
