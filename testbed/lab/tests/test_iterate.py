@@ -81,6 +81,20 @@ def test_advice_that_knows_the_law_ends_in_one_step():
     assert rounds.verdict(done, TARGETS)["verdict"] == rounds.INSIDE
 
 
+def test_a_value_outside_whose_range_is_not_is_said_to_be_so():
+    done = rounds.iterate(Link(), 100_000)
+    targets = {"utilisation": 0.992}
+    assert rounds.verdict(done, targets)["verdict"] == rounds.WITHIN_ERROR
+    assert rounds.verdict(done, {"utilisation": 0.996})["verdict"] == rounds.WRONG
+
+
+def test_a_range_holds_up_to_a_few_packets():
+    foretold = {"utilisation": interval(0.9999, 1.0), "loss_rate": interval(0.01, 0.02)}
+    came = {"utilisation": 0.99985, "loss_rate": 0.02001}
+    assert rounds.held(foretold, came) == {"utilisation": True, "loss_rate": False}
+    assert rounds.held(foretold, {"utilisation": 0.9997})["utilisation"] is False
+
+
 def test_three_rounds_follow_the_advice_and_no_more():
     # It believes that loss hardly falls: it goes too far, and back.
     link = Link(exponent=0.8)
@@ -155,6 +169,8 @@ def test_with_ecn_the_limit_is_the_threshold():
     text = scenario_text(Network(lbp={"LinuxReno": 1}, ecn=True), 60, 10, 2, 1)
     assert f"limit_packets={network.MARKING_ROOM_PACKETS} mark_packets=60" in text
     assert " ecn=1 " in text
+    above = scenario_text(Network(lbp={"LinuxReno": 1}, ecn=True), 60, 10, 2, 1, 90)
+    assert "limit_packets=90 mark_packets=60" in above
     text = scenario_text(Network(lbp={"LinuxReno": 1}), 60, 10, 2, 1)
     assert "limit_packets=60 mark_packets=0" in text
 

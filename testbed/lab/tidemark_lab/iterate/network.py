@@ -163,12 +163,20 @@ def _tcp(
 
 
 def scenario_text(
-    network: Network, limit_packets: int, seconds: float, warmup_s: float, seed: int
+    network: Network,
+    limit_packets: int,
+    seconds: float,
+    warmup_s: float,
+    seed: int,
+    above_packets: int | None = None,
 ) -> str:
     """The scenario file. With ECN the limit is the threshold: packets are marked from there
-    on, and refused where they cannot be, as the P4 program's `mark_ce` does."""
+    on, and refused where they cannot be, as the P4 program's `mark_ce` does; all are refused
+    at `above_packets` (None: far above)."""
     mark = limit_packets if network.ecn else 0
-    drop = max(MARKING_ROOM_PACKETS, 2 * limit_packets) if network.ecn else limit_packets
+    drop = limit_packets
+    if network.ecn:
+        drop = above_packets or max(MARKING_ROOM_PACKETS, 2 * limit_packets)
     records = [
         {
             "record": "link",

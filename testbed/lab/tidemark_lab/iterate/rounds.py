@@ -10,12 +10,17 @@ from .backend import BackEnd
 
 ROUNDS = 3
 INSIDE, NONE_MEETS, WRONG = "inside the bounds", "says that none meets them", "WRONG"
+# The value is outside, its range is not.
+WITHIN_ERROR = "outside by less than it may be off"
 # What is foretold, and what of the measurement it is of.
 FORETOLD = (
     ("utilisation", "utilisation"),
     ("loss_rate", "loss_rate"),
     ("delay_mean_ms", "delay_mean_ms"),
 )
+
+# A range holds what differs from it by less: a few packets of a run.
+RESOLUTION = {"utilisation": 1e-4}
 
 
 def iterate(
@@ -56,7 +61,8 @@ def held(foretold: JsonObject | None, measured: JsonObject) -> JsonObject:
     for name, key in FORETOLD:
         expected, came = foretold.get(name), measured.get(key)
         if expected and came is not None:
-            out[name] = expected["low"] <= came <= expected["high"]
+            off = RESOLUTION.get(name, 0.0)
+            out[name] = expected["low"] - off <= came <= expected["high"] + off
     return out
 
 
@@ -73,6 +79,16 @@ def misses(measured: JsonObject, targets: JsonObject) -> list[str]:
     return out
 
 
+def inside(measured: JsonObject, targets: JsonObject) -> bool:
+    """Whether the values themselves are."""
+    loss, delay = targets.get("loss_rate"), targets.get("delay_ms")
+    return (
+        measured["utilisation"] >= targets["utilisation"]
+        and (loss is None or measured["loss_rate"] <= loss)
+        and (delay is None or measured["delay_max_ms"] <= delay)
+    )
+
+
 def verdict(done: list[JsonObject], targets: JsonObject) -> JsonObject:
     """Where the rounds ended, and why that is right or wrong.
 
@@ -85,7 +101,7 @@ def verdict(done: list[JsonObject], targets: JsonObject) -> JsonObject:
     for one in done[-2:]:
         said |= set((one["advice"].get("infeasible") or {}).get("given_up") or [])
     if not missed:
-        word = INSIDE
+        word = INSIDE if inside(last["measured"], targets) else WITHIN_ERROR
     elif set(missed) <= said:
         word = NONE_MEETS
     else:

@@ -41,6 +41,8 @@ class Simulated:
     # Without the senders' windows.
     passive: bool = False
     keep: bool = False
+    # The limit above a threshold, where advice has said one.
+    _above_packets: int | None = None
 
     def measure(self, number: int, limit_bytes: int) -> JsonObject:
         """A run with its own seed: the traffic is the same, its chances are not."""
@@ -48,7 +50,10 @@ class Simulated:
         network = self.traffic.network
         packets = round(limit_bytes / PACKET_BYTES)
         seed = 100 * self.seed + number
-        ns3.simulate(scenario_text(network, packets, self.seconds, self.warmup_s, seed), here)
+        scenario = scenario_text(
+            network, packets, self.seconds, self.warmup_s, seed, self._above_packets
+        )
+        ns3.simulate(scenario, here)
         truth = json.loads((here / "truth.json").read_text())
         self._import(here)
         link = self._advise(here / "capture")
@@ -62,7 +67,8 @@ class Simulated:
         estimated = link["estimates"]["n_b"]
         return {
             "measured": {
-                "utilisation": truth["utilisation"],
+                # A packet that is cut by the end of the time counts as a whole.
+                "utilisation": min(1.0, truth["utilisation"]),
                 "utilisation_range": list(mean_range(used)),
                 "loss_rate": loss.value,
                 "loss_range": [loss.low, loss.high],
@@ -77,7 +83,9 @@ class Simulated:
         }
 
     def apply(self, advice: JsonObject) -> int:
-        """The next run has this limit, in whole packets."""
+        """The next run has this limit, in whole packets; with marks, and the limit above it."""
+        if marking := advice.get("marking"):
+            self._above_packets = round(marking["limit_bytes"] / PACKET_BYTES)
         return max(1, round(advice["limit_bytes"] / PACKET_BYTES)) * PACKET_BYTES
 
     def _import(self, here: Path) -> None:
