@@ -45,8 +45,8 @@ def summary(traffics: Sequence[JsonObject]) -> str:
     asked = [h for t in traffics for r in t["rounds"] for h in r["held"].values()]
     lines += [
         "",
-        f"{len(traffics) - len(wrong)} of {len(traffics)} traffics end inside their bounds, as far as can be told, "
-        f"or are told that none meets them{'; not: ' + ', '.join(wrong) if wrong else ''}. "
+        f"{len(traffics) - len(wrong)} of {len(traffics)} traffics end inside their bounds, as far "
+        f"as can be told, or are told that none meets them{'; not: ' + ', '.join(wrong) if wrong else ''}. "
         f"{sum(asked)} of {len(asked)} foretold ranges held what came.",
     ]
     return "\n".join(lines) + "\n"
