@@ -46,7 +46,8 @@ def summary(traffics: Sequence[JsonObject]) -> str:
     lines += [
         "",
         f"{len(traffics) - len(wrong)} of {len(traffics)} traffics end inside their bounds, as far "
-        f"as can be told, or are told that none meets them{'; not: ' + ', '.join(wrong) if wrong else ''}. "
+        "as can be told, or are told that none meets them"
+        f"{'; not: ' + ', '.join(wrong) if wrong else ''}. "
         f"{sum(asked)} of {len(asked)} foretold ranges held what came.",
     ]
     return "\n".join(lines) + "\n"
