@@ -11,12 +11,13 @@
 //! compares with the definitions on the whole trace instead, `-- --sampled` adds
 //! a passive view of one packet in 8 to that, `-- --spans` has the worst of all
 //! spans of 20 s, `-- --advice` what is advised, and predicted for the limits
-//! (packets) that follow.
+//! (packets) that follow, `-- --measured` what the rules are given (JSON lines).
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
 
 #[path = "../tests/truth/mod.rs"]
 mod truth;
 
+use serde_json::Value;
 use tidemark_estimators::LinkEstimate;
 use truth::reference::{mean, reference};
 use truth::table::{CASES_HEADING, Coverage, HEADING, MODES, rows};
@@ -102,6 +103,35 @@ fn advice(name: &str, view: View, e: &LinkEstimate) {
     }
 }
 
+/// Digits that a number needs here.
+fn rounded(value: &mut Value) {
+    match value {
+        Value::Number(n) if n.is_f64() => {
+            let short = format!("{:.5e}", n.as_f64().unwrap());
+            *value = serde_json::json!(short.parse::<f64>().unwrap());
+        }
+        Value::Array(all) => all.iter_mut().for_each(rounded),
+        Value::Object(all) => all.values_mut().for_each(rounded),
+        _ => {}
+    }
+}
+
+/// What the rules are given of each run, a line of JSON for each view.
+fn measured() {
+    for recorded in wanted() {
+        for view in [View::PROBED, View::PASSIVE] {
+            let m = seen(&recorded, view).estimate().measured();
+            let (run, seen) = (&recorded.name, label(view));
+            let command = &recorded.truth["command"];
+            let mut line = serde_json::json!({
+                "run": run, "seen": seen, "command": command, "measured": m,
+            });
+            rounded(&mut line);
+            println!("{line}");
+        }
+    }
+}
+
 /// Runs asked for by name, or all.
 fn wanted() -> impl Iterator<Item = tidemark_golden::Run> {
     let mut arguments = std::env::args().skip_while(|a| a != "--run").skip(1);
@@ -140,6 +170,10 @@ fn verdicts() {
 }
 
 fn main() {
+    if asked("--measured") {
+        measured();
+        return;
+    }
     if !["--definitions", "--spans", "--advice", "--sampled"]
         .into_iter()
         .any(asked)

@@ -16,7 +16,7 @@ pub static RULE: Rule = Rule {
     name: "utilisation, measured scaling",
     paper: &PAPER,
     equation: "",
-    formula: "smallest B with u*mean(min(1, W*k)) + (1 - u)*synchronised(B) >= target, k = (C*T_e + B)/(C*T_e + B_now), u = k^(2*(1 + 4/events))",
+    formula: "smallest B with u*mean(min(1, W*k)) + (1 - u)*sawtooth(B) >= target, k = (C*T_e + B)/(C*T_e + B_now), u = k^(2*(1 + 4/events)), sawtooth(B): W between (1 - q'/2) and 1 of its peak, q' = q + 1.645*sqrt(q*(1 - q)/N_b), q by BSCL eq. 13",
     goals: &[Goal::Utilisation],
     basis: Basis::Measurement,
     combines: &[],

@@ -27,7 +27,7 @@ pub(crate) use model::lbp_present;
 use model_outcome::ModelOutcome;
 use uncertainty::{
     at_limit_in_force, floor_of_theorem_7, stay_with_bbr, widen_by_observation, widen_for_constant,
-    widen_for_synchrony, widen_for_unobserved_losses,
+    widen_for_description, widen_for_synchrony, widen_for_unobserved_losses,
 };
 
 /// Prediction at a limit of `buffer_bytes`, with the range that the uncertainty
@@ -89,6 +89,7 @@ pub fn predict(traffic: &Traffic, buffer_bytes: f64) -> Result<Prediction, RuleE
     if let Some(constant) = traffic.assumed_constant {
         widen_for_synchrony(traffic, buffer_bytes, &mut prediction)?;
         widen_for_constant(constant, &mut prediction);
+        widen_for_description(traffic, &mut prediction);
     }
     if let Some(there) = at_limit_in_force(traffic)? {
         widen_by_observation(traffic, &there, &central, &mut prediction);
