@@ -84,20 +84,26 @@ control Egress(inout egress_headers_t hdr,
     @name(".Ingress.drop_tail")
     action drop_tail(bit<32> limit_cells) {
         meta.limit_cells = limit_cells;
-        meta.policy = POLICY_DROP;
+        meta.refusal_cells = limit_cells;
+        meta.marking = 0;
     }
 
-    // RFC 3168: mark what can be marked, drop the rest.
+    // RFC 3168: from the threshold on, mark what can be marked and drop the rest.
+    // From the limit on, drop everything: the limit is tested first, so that a
+    // threshold above it has no effect. LIMIT_NONE is no limit. Reports carry the
+    // threshold, which is what senders react to.
     @name(".Ingress.mark_ce")
-    action mark_ce(bit<32> limit_cells) {
-        meta.limit_cells = limit_cells;
-        meta.policy = POLICY_MARK;
+    action mark_ce(bit<32> threshold_cells, bit<32> limit_cells) {
+        meta.limit_cells = threshold_cells;
+        meta.refusal_cells = limit_cells;
+        meta.marking = 1;
     }
 
     @name(".Ingress.unlimited")
     action unlimited() {
         meta.limit_cells = LIMIT_NONE;
-        meta.policy = POLICY_NONE;
+        meta.refusal_cells = LIMIT_NONE;
+        meta.marking = 0;
     }
 
     @name(".Ingress.queue_limit")
@@ -149,10 +155,11 @@ control Egress(inout egress_headers_t hdr,
         }
     }
 
-    // The saturating difference takes a stage of its own, ahead of the test.
+    // The saturating differences take a stage of their own, ahead of the test.
     @hidden
     action compare() {
         meta.room_cells = meta.limit_cells |-| meta.occupancy_cells;
+        meta.refusal_room_cells = meta.refusal_cells |-| meta.occupancy_cells;
     }
 
     @hidden
@@ -201,7 +208,8 @@ control Egress(inout egress_headers_t hdr,
     table verdict {
         key = {
             eg_intr_md.deflection_flag: ternary;
-            meta.policy: ternary;
+            meta.refusal_room_cells: ternary;
+            meta.marking: ternary;
             meta.room_cells: ternary;
             hdr.ipv4.isValid(): ternary;
             hdr.ipv4.ecn: ternary;
@@ -214,15 +222,15 @@ control Egress(inout egress_headers_t hdr,
         }
         const default_action = NoAction();
         const entries = {
-            (1, _, _, _, _, _, _): refuse();
-            (_, POLICY_DROP, 0, _, _, _, _): refuse();
-            (_, POLICY_MARK, 0, true, ECN_NOT_ECT, _, _): refuse_unmarkable();
-            (_, POLICY_MARK, 0, true, ECN_CE, _, _): congest();
-            (_, POLICY_MARK, 0, true, _, _, _): mark_ipv4();
-            (_, POLICY_MARK, 0, _, _, true, ECN_NOT_ECT): refuse_unmarkable();
-            (_, POLICY_MARK, 0, _, _, true, ECN_CE): congest();
-            (_, POLICY_MARK, 0, _, _, true, _): mark_ipv6();
-            (_, POLICY_MARK, 0, _, _, _, _): refuse_unmarkable();
+            (1, _, _, _, _, _, _, _): refuse();
+            (_, 0, _, _, _, _, _, _): refuse();
+            (_, _, 1, 0, true, ECN_NOT_ECT, _, _): refuse_unmarkable();
+            (_, _, 1, 0, true, ECN_CE, _, _): congest();
+            (_, _, 1, 0, true, _, _, _): mark_ipv4();
+            (_, _, 1, 0, _, _, true, ECN_NOT_ECT): refuse_unmarkable();
+            (_, _, 1, 0, _, _, true, ECN_CE): congest();
+            (_, _, 1, 0, _, _, true, _): mark_ipv6();
+            (_, _, 1, 0, _, _, _, _): refuse_unmarkable();
         }
     }
 

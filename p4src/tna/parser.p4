@@ -131,8 +131,10 @@ parser EgressParser(packet_in packet,
         meta.limit_cells = 0;
         meta.egress_time = 0;
         meta.session = 0;
-        meta.policy = POLICY_NONE;
+        meta.marking = 0;
+        meta.refusal_cells = 0;
         meta.room_cells = 0;
+        meta.refusal_room_cells = 0;
         meta.ecn = 0;
         meta.has_collector = 0;
         meta.collector_address_diff = 0;

@@ -36,12 +36,6 @@ const MirrorId_t SESSION_VLAN_IPV6_TCP = 12;
 // 22 bits.
 const bit<32> LAST_SEQUENCE = 0x3FFFFF;
 
-// What queue_limit wants done at the limit.
-typedef bit<2> policy_t;
-const policy_t POLICY_NONE = 0;
-const policy_t POLICY_DROP = 1;
-const policy_t POLICY_MARK = 2;
-
 // From ingress to egress, in front of every packet.
 header bridge_h {
     kind_t   kind;
@@ -145,13 +139,19 @@ struct egress_metadata_t {
     bit<1>      pad;
     bit<32>     group_word;
     bit<32>     occupancy_cells;
+    // Limit, or threshold of marking.
     bit<32>     limit_cells;
     bit<48>     egress_time;
     MirrorId_t  session;
 
-    policy_t    policy;
-    // limit - occupancy, 0 at and above the limit.
+    // At limit_cells packets are marked (limit_cells is a threshold then), not
+    // refused.
+    bit<1>      marking;
+    // Everything is refused from here on.
+    bit<32>     refusal_cells;
+    // Each minus the occupancy, 0 at and above it.
     bit<32>     room_cells;
+    bit<32>     refusal_room_cells;
     bit<2>      ecn;
     bit<1>      has_collector;
     // 0 where the packet goes to the collector.
