@@ -2,7 +2,7 @@
 //! Emit layer: puts rows into one order, hands them to the sink, and builds the
 //! interval records from them.
 
-use crate::aggregate::{AggregateConfig, Aggregator};
+use crate::aggregate::Aggregator;
 use crate::rows::{Event, EventRow, PostcardRow, ProbeRow, Sink};
 use crate::stats::Stats;
 use tidemark_proto::telemetry::Update;
@@ -16,10 +16,10 @@ pub(crate) struct Emitter<S> {
 }
 
 impl<S: Sink> Emitter<S> {
-    pub(crate) fn new(config: AggregateConfig, sink: S) -> Self {
+    pub(crate) fn new(aggregator: Aggregator, sink: S) -> Self {
         Self {
             sink,
-            aggregator: Aggregator::new(config),
+            aggregator,
             next_order: 0,
         }
     }
@@ -90,6 +90,7 @@ impl<S: Sink> Emitter<S> {
 mod tests {
     use super::*;
     use crate::VecSink;
+    use crate::aggregate::AggregateConfig;
 
     #[test]
     fn rows_of_all_kinds_share_one_order_and_replay_to_the_same_updates() {
@@ -98,7 +99,9 @@ mod tests {
             reorder_ns: 20,
             publish_ns: 30,
         };
-        let (mut emit, mut stats) = (Emitter::new(config, VecSink::default()), Stats::default());
+        let aggregator = Aggregator::new(config);
+        let mut emit = Emitter::new(aggregator, VecSink::default());
+        let mut stats = Stats::default();
         for i in 0..100u64 {
             let mut row = PostcardRow {
                 node_id: 1,

@@ -38,8 +38,12 @@ pub mod stats;
 mod tcp_flags;
 mod wire;
 
+pub use accounting::{RefusalReason, RefusedSource};
 pub use aggregate::{AggregateConfig, Aggregator};
-pub use config::{Config, ConfigError, DepthUnit, NodeConfig, PortConfig, TimeUnit, proto_nodes};
+pub use config::{
+    Config, ConfigError, DepthUnit, Exporters, NodeConfig, PortConfig, TimeUnit, UnknownNodes,
+    proto_nodes,
+};
 pub use pipeline::Pipeline;
 pub use rows::{Event, EventRow, FlowRow, Join, PostcardRow, ProbeRow, Sink, VecSink};
 pub use stats::Stats;

@@ -23,6 +23,8 @@ metrics! {
         counter reports_duplicate: u64,
         /// Report datagrams too old to be told late from duplicate.
         counter reports_stale: u64,
+        /// Jumps in numbering that the next datagram did not confirm; no loss.
+        counter reports_implausible_sequence: u64,
         /// Exporters that restarted their numbering.
         counter stream_restarts: u64,
         /// Datagrams of streams beyond the table's bound.
@@ -31,8 +33,10 @@ metrics! {
         counter reports_without_time: u64,
         /// Reports whose time contradicts their node's others.
         counter reports_implausible_time: u64,
-        /// Reports of nodes beyond the bound.
+        /// Reports of nodes that are not taken: unknown ones, or too many of them.
         counter nodes_refused: u64,
+        /// Reports from addresses that their node's configuration does not name.
+        counter reports_refused_exporter: u64,
         /// Reports of nodes that the configuration does not name.
         counter reports_unconfigured_node: u64,
         /// Reports with the egress before the ingress timestamp.

@@ -21,6 +21,9 @@ pub enum Outcome {
     Stale,
     /// The sender began again.
     Restart,
+    /// A jump that nothing confirms yet: the number is forged or damaged, or the
+    /// next datagram goes on from it.
+    Implausible,
 }
 
 /// Totals of a stream. `received` counts every datagram, so that
@@ -42,6 +45,8 @@ pub struct Counts {
     /// Silences so long, at the rate before them, that the number may have
     /// wrapped wholly: `lost` may be short by multiples of its range.
     pub ambiguous_gaps: u64,
+    /// Jumps not confirmed by the datagram after them: no evidence of loss.
+    pub implausible: u64,
 }
 
 impl Counts {
@@ -54,6 +59,7 @@ impl Counts {
         self.stale += other.stale;
         self.restarts += other.restarts;
         self.ambiguous_gaps += other.ambiguous_gaps;
+        self.implausible += other.implausible;
     }
 }
 
@@ -77,10 +83,24 @@ impl Default for StreamConfig {
     }
 }
 
-/// A jump of more than this onto a number below [`RESTART_FIRST`] is taken as a
-/// restart, not as loss, when no clock says better.
-const RESTART_JUMP: u32 = 65_536;
+/// A jump of more than this is believed once the next datagram goes on from it.
+const MAX_JUMP: u32 = 65_536;
+/// "Goes on from it": at most this far.
+const MAX_SUCCESSION: u32 = 64;
+/// A confirmed jump onto a number below this is a restart, not loss, when no
+/// clock says better.
 const RESTART_FIRST: u32 = 1_024;
+/// A confirmed jump that would need more than this many times the rate before it
+/// is a new numbering, not loss.
+const MAX_RATE_RATIO: f64 = 64.0;
+
+/// A jump that waits for its confirmation.
+#[derive(Clone, Copy, Debug)]
+struct Jump {
+    sequence: u32,
+    /// Datagrams received, with it.
+    received: u64,
+}
 
 /// Accounting of one stream.
 #[derive(Clone, Debug)]
@@ -105,6 +125,7 @@ pub struct Stream {
     /// Half the range of numbers.
     half_range: f64,
     restart_step_ns: u64,
+    jump: Option<Jump>,
 }
 
 impl Stream {
@@ -136,6 +157,7 @@ impl Stream {
             longest_ns: 0.0,
             half_range: f64::from(1u32 << (bits - 1)),
             restart_step_ns: config.restart_step_ns,
+            jump: None,
         }
     }
 
@@ -171,12 +193,15 @@ impl Stream {
             return self.restart(sequence, time_ns);
         }
         let behind = (self.mask.wrapping_sub(ahead).wrapping_add(1)) & self.mask;
-        if ahead != 0 && ahead < self.half {
-            self.ahead(sequence, ahead, time_ns)
+        if ahead != 0 && ahead <= MAX_JUMP.min(self.half - 1) {
+            self.ahead(ahead, sequence, time_ns)
         } else if behind < self.window() {
             self.within_window(sequence, behind)
+        } else if ahead < self.half || !self.is_old(sequence, time_ns) {
+            self.jump(sequence, ahead, time_ns)
         } else {
-            self.far_behind(sequence, ahead, time_ns)
+            self.counts.stale += 1;
+            Outcome::Stale
         }
     }
 
@@ -208,11 +233,7 @@ impl Stream {
         }
     }
 
-    fn ahead(&mut self, sequence: u32, ahead: u32, time_ns: Option<u64>) -> Outcome {
-        let clock_runs_on = matches!((time_ns, self.newest_ns), (Some(_), Some(_)));
-        if ahead > RESTART_JUMP && sequence < RESTART_FIRST && !clock_runs_on {
-            return self.restart(sequence, time_ns);
-        }
+    fn ahead(&mut self, ahead: u32, sequence: u32, time_ns: Option<u64>) -> Outcome {
         self.counts.lost += u64::from(ahead - 1);
         self.advance(sequence, ahead);
         self.note_time(time_ns, ahead);
@@ -221,6 +242,53 @@ impl Stream {
         } else {
             Outcome::Gap { lost: ahead - 1 }
         }
+    }
+
+    /// Far ahead, or more than half the range behind: loss, a restart, or a
+    /// number that says nothing.
+    fn jump(&mut self, sequence: u32, ahead: u32, time_ns: Option<u64>) -> Outcome {
+        let goes_on = |jump: &Jump| {
+            let step = sequence.wrapping_sub(jump.sequence) & self.mask;
+            jump.received + 1 == self.counts.received && (1..=MAX_SUCCESSION).contains(&step)
+        };
+        let Some(first) = self.jump.filter(goes_on) else {
+            self.jump = Some(Jump {
+                sequence,
+                received: self.counts.received,
+            });
+            self.counts.implausible += 1;
+            return Outcome::Implausible;
+        };
+        self.jump = None;
+        self.counts.implausible -= 1;
+        if self.begins_anew(first.sequence, ahead, time_ns) {
+            self.restart(first.sequence, time_ns);
+            let step = sequence.wrapping_sub(first.sequence) & self.mask;
+            self.ahead(step, sequence, time_ns);
+            return Outcome::Restart;
+        }
+        // The one before has come, so it is not lost.
+        let lost = ahead.saturating_sub(2);
+        self.counts.lost += u64::from(lost);
+        self.advance(sequence, ahead);
+        self.mark(first.sequence);
+        self.note_time(time_ns, ahead);
+        Outcome::Gap { lost }
+    }
+
+    /// Whether a confirmed jump is a new numbering.
+    fn begins_anew(&self, sequence: u32, ahead: u32, time_ns: Option<u64>) -> bool {
+        let elapsed_ns = match (time_ns, self.newest_ns) {
+            (Some(now), Some(newest)) => Some(now.saturating_sub(newest)),
+            _ => None,
+        };
+        let low = sequence < RESTART_FIRST && (elapsed_ns.is_none() || ahead >= self.half);
+        let too_many = elapsed_ns.is_some_and(|elapsed_ns| {
+            let passed = elapsed_ns as f64 / self.interval_ns;
+            self.interval_ns > 0.0
+                && f64::from(ahead) > f64::from(MAX_JUMP) + MAX_RATE_RATIO * passed
+        });
+        low || too_many
     }
 
     fn within_window(&mut self, sequence: u32, behind: u32) -> Outcome {
@@ -236,24 +304,13 @@ impl Stream {
         Outcome::Late
     }
 
-    /// More than the window behind: an old datagram, a restart, or the loss of
-    /// more than half the range of numbers. The clock decides if there is one.
-    fn far_behind(&mut self, sequence: u32, ahead: u32, time_ns: Option<u64>) -> Outcome {
-        let newer = match (time_ns, self.newest_ns) {
-            (Some(now), Some(newest)) => Some(now > newest),
-            _ => None,
-        };
-        if sequence < RESTART_FIRST && newer != Some(false) {
-            return self.restart(sequence, time_ns);
+    /// More than the window behind: whether the datagram is an old one. The clock
+    /// decides if there is one.
+    fn is_old(&self, sequence: u32, time_ns: Option<u64>) -> bool {
+        match (time_ns, self.newest_ns) {
+            (Some(now), Some(newest)) => now <= newest,
+            _ => sequence >= RESTART_FIRST,
         }
-        if newer == Some(true) {
-            self.counts.lost += u64::from(ahead - 1);
-            self.advance(sequence, ahead);
-            self.note_time(time_ns, ahead);
-            return Outcome::Gap { lost: ahead - 1 };
-        }
-        self.counts.stale += 1;
-        Outcome::Stale
     }
 
     /// Makes `sequence`, the next one, the highest: what leaves the window has

@@ -92,7 +92,38 @@ fn loss_of_more_than_half_the_range_needs_the_clock() {
     s.observe(1, Some(0));
     // 3 million numbers later: without a clock this looks like "behind".
     let outcome = s.observe(3_000_001, Some(300_000_000));
+    assert_eq!(outcome, Outcome::Implausible);
+    let outcome = s.observe(3_000_002, Some(300_000_100));
     assert_eq!(outcome, Outcome::Gap { lost: 2_999_999 });
+    assert_eq!((s.counts().lost, s.counts().implausible), (2_999_999, 0));
+}
+
+#[test]
+fn a_damaged_number_is_no_loss() {
+    let mut s = stream(32);
+    for n in 0..10_000u32 {
+        s.observe(n, Some(u64::from(n) * 1_000));
+        if n % 100 == 7 {
+            let damaged = n.wrapping_mul(2_654_435_761) | 0x1000_0000;
+            s.observe(damaged, Some(u64::from(n) * 1_000));
+        }
+    }
+    let counts = s.counts();
+    assert_eq!((counts.lost, counts.restarts), (0, 0));
+    assert_eq!(counts.implausible + counts.stale, 100);
+}
+
+#[test]
+fn a_new_numbering_at_an_impossible_rate_is_no_loss() {
+    let mut s = stream(32);
+    for n in 0..1_000u32 {
+        s.observe(n, Some(u64::from(n) * 1_000_000));
+    }
+    s.observe(1 << 30, Some(1_001_000_000));
+    let outcome = s.observe((1 << 30) + 1, Some(1_002_000_000));
+    assert_eq!(outcome, Outcome::Restart);
+    assert_eq!((s.counts().lost, s.counts().restarts), (0, 1));
+    assert_eq!(s.observe((1 << 30) + 2, None), Outcome::InOrder);
 }
 
 #[test]

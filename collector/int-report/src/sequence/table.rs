@@ -34,8 +34,9 @@ impl StreamKey {
     }
 }
 
-/// Streams by key. When full, unknown streams are refused and counted: an
-/// attacker that invents nodes cannot push out the real ones.
+/// Streams by key. When full, an unknown stream takes the place of one that has
+/// been silent while many others came; else it is refused and counted: whoever
+/// invents streams cannot push out those that speak.
 #[derive(Debug)]
 pub struct StreamTable {
     config: StreamConfig,
@@ -44,6 +45,19 @@ pub struct StreamTable {
     streams: Vec<(StreamKey, Stream)>,
     last: usize,
     refused: u64,
+    eviction: Eviction,
+}
+
+/// Second chance: a hand goes round, one place for each stream without one. What
+/// has received nothing since the hand came by is given up.
+#[derive(Debug, Default)]
+struct Eviction {
+    hand: usize,
+    /// Datagrams of each stream when the hand came by; shorter than the table
+    /// until it was full once.
+    received: Vec<u64>,
+    /// Totals of the streams given up.
+    gone: Counts,
 }
 
 impl StreamTable {
@@ -57,6 +71,7 @@ impl StreamTable {
             streams: Vec::new(),
             last: 0,
             refused: 0,
+            eviction: Eviction::default(),
         }
     }
 
@@ -94,28 +109,52 @@ impl StreamTable {
         if let Some(&position) = self.index.get(&key) {
             return Some(position);
         }
-        if self.streams.len() >= self.max_streams {
-            self.refused += 1;
-            return None;
-        }
-        let position = self.streams.len();
         let stream = Stream::new(key.sequence_bits, &self.config);
-        self.streams.push((key, stream));
+        let position = if self.streams.len() < self.max_streams {
+            self.streams.push((key, stream));
+            self.streams.len() - 1
+        } else {
+            let Some(position) = self.silent() else {
+                self.refused += 1;
+                return None;
+            };
+            let place = self.streams.get_mut(position)?;
+            let (old_key, old) = std::mem::replace(place, (key, stream));
+            self.index.remove(&old_key);
+            self.eviction.gone.add(old.counts());
+            position
+        };
         self.index.insert(key, position);
         Some(position)
     }
 
-    /// Every stream with its totals, in the order of first appearance.
+    /// Moves the hand by one place; that place if its stream is silent.
+    fn silent(&mut self) -> Option<usize> {
+        let hand = self.eviction.hand % self.streams.len().max(1);
+        self.eviction.hand = hand + 1;
+        let (_, stream) = self.streams.get(hand)?;
+        let received = stream.counts().received;
+        if self.eviction.received.len() < self.streams.len() {
+            self.eviction.received.resize(self.streams.len(), 0);
+        }
+        let seen = self.eviction.received.get_mut(hand)?;
+        let silent = *seen == received;
+        // Of its successor, nothing has been seen yet.
+        *seen = if silent { 0 } else { received };
+        silent.then_some(hand)
+    }
+
+    /// Every stream with its totals.
     pub fn iter(&self) -> impl Iterator<Item = (&StreamKey, &Counts)> {
         self.streams
             .iter()
             .map(|(key, stream)| (key, stream.counts()))
     }
 
-    /// Sum over all streams.
+    /// Sum over all streams, also those given up.
     #[must_use]
     pub fn total(&self) -> Counts {
-        let mut total = Counts::default();
+        let mut total = self.eviction.gone;
         for (_, counts) in self.iter() {
             total.add(counts);
         }
@@ -163,5 +202,29 @@ mod tests {
         assert_eq!(table.observe(key(1, 0), 2, None), Some(Outcome::InOrder));
         assert_eq!(table.refused(), 1);
         assert_eq!(table.iter().count(), 2);
+    }
+
+    #[test]
+    fn streams_that_speak_stay_and_silent_ones_give_way() {
+        let mut table = StreamTable::new(StreamConfig::default(), 16);
+        let mut received = 0;
+        for n in 0..1_000u32 {
+            let outcome = table.observe(key(1, 0), n, None);
+            if n > 0 {
+                assert_eq!(outcome, Some(Outcome::InOrder), "{n}");
+            }
+            received += 1;
+            // Ten invented streams for each datagram of the real one.
+            for invented in 0..10 {
+                let taken = table.observe(key(1_000 + n * 10 + invented, 0), 7, None);
+                received += u64::from(taken.is_some());
+            }
+        }
+        assert!(table.refused() > 0);
+        assert_eq!(table.iter().count(), 16);
+        assert_eq!(table.total().received, received);
+        // A second real one finds a place.
+        let found = (0..100).any(|n| table.observe(key(2, 0), n, None).is_some());
+        assert!(found);
     }
 }

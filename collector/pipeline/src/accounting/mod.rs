@@ -6,23 +6,28 @@
 //! this layer is a packet of a queue with unwrapped times, seen once.
 
 mod node;
+mod reception;
+mod refusals;
 mod time;
 
 pub(crate) use node::Node;
+pub use refusals::{RefusalReason, RefusedSource};
 pub(crate) use time::{MAX_TIME_NS, Times};
 
-use crate::config::Config;
+use crate::config::{Config, UnknownNodes};
 use crate::flow::FlowHint;
 use crate::stats::Stats;
 use crate::wire::Received;
 use int_report::drop_reason::{DropClass, DropTable, describe};
 use int_report::sequence::{Outcome, StreamConfig, StreamKey, StreamTable};
 use int_report::{InnerPacket, Report};
+use refusals::Refusals;
 use rustc_hash::FxHashMap;
 use time::TimeError;
 
-/// Nodes that reports may name.
-const MAX_NODES: usize = 1024;
+/// Nodes that reports may name without the configuration's naming them. Those
+/// that it names have a place in any case.
+const MAX_UNKNOWN_NODES: usize = 64;
 /// (exporter, node, hw_id) streams.
 const MAX_STREAMS: usize = 4096;
 
@@ -56,6 +61,8 @@ pub(crate) struct Accounting {
     streams: StreamTable,
     /// The datagram at hand was seen before.
     duplicate: bool,
+    unknown_nodes: usize,
+    refusals: Refusals,
 }
 
 impl Accounting {
@@ -66,7 +73,14 @@ impl Accounting {
             last: 0,
             streams: StreamTable::new(StreamConfig::default(), MAX_STREAMS),
             duplicate: false,
+            unknown_nodes: 0,
+            refusals: Refusals::default(),
         }
+    }
+
+    /// Where refused reports came from.
+    pub(crate) fn refused_sources(&self) -> &[RefusedSource] {
+        self.refusals.sources()
     }
 
     /// All nodes seen, in the order of their indexes.
@@ -90,6 +104,7 @@ impl Accounting {
         stats.reports_lost = streams.lost;
         stats.reports_late = streams.late;
         stats.reports_stale = streams.stale;
+        stats.reports_implausible_sequence = streams.implausible;
         stats.stream_restarts = streams.restarts;
         stats.streams_refused = self.streams.refused();
         stats.negative_delays = self.nodes.iter().map(|n| n.time.negative_delays).sum();
@@ -105,14 +120,21 @@ impl Accounting {
     ) -> Option<Accepted> {
         let report = received.report;
         let Some(index) = self.index(config, report.node_id, received.rx_ns) else {
+            stats.reports_unconfigured_node += 1;
             stats.nodes_refused += 1;
+            self.refusals.add(received, RefusalReason::UnknownNode);
             return None;
         };
         let node = self.nodes.get_mut(usize::from(index))?;
+        if !node.allows(received.exporter) {
+            stats.reports_refused_exporter += 1;
+            self.refusals.add(received, RefusalReason::UnknownExporter);
+            return None;
+        }
         if !node.configured {
             stats.reports_unconfigured_node += 1;
         }
-        let times = node.time.times(report);
+        let times = node.time.times(report, received.rx_ns);
         if report.first_in_datagram {
             self.duplicate = false;
             // A number with an impossible time is no evidence of anything.
@@ -168,16 +190,17 @@ impl Accounting {
         if let Some(&i) = self.by_id.get(&node_id) {
             return Some(i);
         }
-        if self.nodes.len() >= MAX_NODES {
-            return None;
+        let known = config.nodes.get(&node_id);
+        if known.is_none() {
+            let refuse = config.unknown_nodes == UnknownNodes::Refuse;
+            if refuse || self.unknown_nodes >= MAX_UNKNOWN_NODES {
+                return None;
+            }
+            self.unknown_nodes += 1;
         }
-        let i = self.nodes.len() as u16;
-        self.nodes.push(Node::new(
-            node_id,
-            config.nodes.get(&node_id),
-            config.max_clock_step_ms,
-            rx_ns,
-        ));
+        let i = u16::try_from(self.nodes.len()).ok()?;
+        self.nodes
+            .push(Node::new(node_id, known, config.max_clock_step_ms, rx_ns));
         self.by_id.insert(node_id, i);
         Some(i)
     }
@@ -240,6 +263,25 @@ mod tests {
         sequence: u32,
         first_in_datagram: bool,
     ) -> Option<Accepted> {
+        let config = Config::default();
+        accept_by(
+            &config,
+            accounting,
+            stats,
+            node_id,
+            sequence,
+            first_in_datagram,
+        )
+    }
+
+    fn accept_by(
+        config: &Config,
+        accounting: &mut Accounting,
+        stats: &mut Stats,
+        node_id: u32,
+        sequence: u32,
+        first_in_datagram: bool,
+    ) -> Option<Accepted> {
         let report = Report {
             node_id,
             sequence,
@@ -256,7 +298,7 @@ mod tests {
             inner: Err(&NO_INNER),
             hint: None,
         };
-        accounting.accept(&Config::default(), &received, stats)
+        accounting.accept(config, &received, stats)
     }
 
     #[test]
@@ -286,10 +328,63 @@ mod tests {
     #[test]
     fn nodes_are_bounded() {
         let (mut a, mut stats) = (Accounting::new(), Stats::default());
-        for id in 0..MAX_NODES as u32 + 3 {
+        for id in 0..MAX_UNKNOWN_NODES as u32 + 3 {
             accept(&mut a, &mut stats, id, 1, true);
         }
-        assert_eq!((a.nodes().len(), stats.nodes_refused), (MAX_NODES, 3));
+        assert_eq!(
+            (a.nodes().len(), stats.nodes_refused),
+            (MAX_UNKNOWN_NODES, 3)
+        );
         assert!(accept(&mut a, &mut stats, 0, 2, true).is_some());
+        // A node that is named has its place, however many are not.
+        let config = Config {
+            nodes: [(5_000, crate::NodeConfig::default())].into(),
+            ..Config::default()
+        };
+        assert!(accept_by(&config, &mut a, &mut stats, 5_000, 1, true).is_some());
+    }
+
+    #[test]
+    fn unknown_nodes_and_exporters_leave_no_trace() {
+        let named = |exporters: &str| -> crate::NodeConfig {
+            serde_json::from_str(&format!("{{\"exporters\": {exporters}}}")).unwrap()
+        };
+        let config = Config {
+            nodes: [
+                (1, named("[\"127.0.0.0/8\"]")),
+                (2, named("[\"192.0.2.1\"]")),
+            ]
+            .into(),
+            unknown_nodes: UnknownNodes::Refuse,
+            ..Config::default()
+        };
+        let (mut a, mut stats) = (Accounting::new(), Stats::default());
+        assert!(accept_by(&config, &mut a, &mut stats, 1, 1, true).is_some());
+        for node_id in [2, 3, 4] {
+            for sequence in 1..=5 {
+                let taken = accept_by(&config, &mut a, &mut stats, node_id, sequence, true);
+                assert_eq!(taken, None);
+            }
+        }
+        a.add_to(&mut stats);
+        assert_eq!(stats.reports_refused_exporter, 5);
+        assert_eq!(
+            (stats.nodes_refused, stats.reports_unconfigured_node),
+            (10, 10)
+        );
+        assert_eq!(a.streams.iter().count(), 1);
+        let refused: Vec<_> = a
+            .refused_sources()
+            .iter()
+            .map(|s| (s.node_id, s.reason, s.reports))
+            .collect();
+        assert_eq!(
+            refused,
+            [
+                (2, RefusalReason::UnknownExporter, 5),
+                (3, RefusalReason::UnknownNode, 5),
+                (4, RefusalReason::UnknownNode, 5),
+            ]
+        );
     }
 }

@@ -3,6 +3,7 @@
 
 use super::time::NodeTime;
 use crate::config::{DEFAULT_WIRE_OVERHEAD_BYTES, NodeConfig};
+use std::net::IpAddr;
 
 /// State of one node.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub(crate) struct Node {
     /// came late.
     pub(super) lost_before: i32,
     depth_unit_bytes: u64,
+    /// Exporter allowed last.
+    last_exporter: Option<IpAddr>,
     /// Port and wire overhead looked up last.
     last_overhead: Option<(u32, u32)>,
 }
@@ -45,8 +48,24 @@ impl Node {
             last_rx_ns: rx_ns,
             idle_mark_ns: 0,
             lost_before: 0,
+            last_exporter: None,
             last_overhead: None,
         }
+    }
+
+    /// Whether an address may send reports of this node.
+    #[inline]
+    pub(super) fn allows(&mut self, exporter: IpAddr) -> bool {
+        self.last_exporter == Some(exporter) || self.allows_new(exporter)
+    }
+
+    #[inline(never)]
+    fn allows_new(&mut self, exporter: IpAddr) -> bool {
+        let allowed = self.config.exporters.allow(exporter);
+        if allowed {
+            self.last_exporter = Some(exporter);
+        }
+        allowed
     }
 
     /// Reports missing before the row at hand. They are told once.

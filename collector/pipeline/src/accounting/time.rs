@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A node's clock: from the timestamps of reports to ns that do not wrap.
 
+use super::reception::Reception;
 use crate::config::NodeConfig;
 use int_report::Report;
 
@@ -8,8 +9,14 @@ use int_report::Report;
 const MAX_BACKWARD_NS: u64 = 2_000_000_000;
 /// No clock counts further (146 years): sums of times stay within 64 bits.
 pub(crate) const MAX_TIME_NS: u64 = 1 << 62;
-/// This many reports in a row that agree on another time make a restart.
+/// This many reports in a row that agree on another time make a restart, once
+/// nothing has been received on the old time axis for [`SILENCE_NS`].
 const RESTART_CONFIRMATIONS: u32 = 8;
+/// One datagram holds many reports, and may be forged: a clock is given up only
+/// when nobody speaks for it any more.
+const SILENCE_NS: u64 = 1_000_000_000;
+/// As many make a restart where reception times do not advance (some files).
+const RESTART_WITHOUT_RECEPTION: u32 = 10_000;
 
 /// Times of a report in ns, unwrapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +49,10 @@ pub(crate) struct NodeTime {
     suspects: u32,
     suspect_ns: u64,
     max_forward_ns: u64,
+    /// How early a report may come.
+    reception: Reception,
+    /// Reception of the last report that is on the time axis.
+    last_rx_ns: u64,
     /// Reports whose egress timestamp is before their ingress timestamp.
     pub negative_delays: u64,
 }
@@ -60,6 +71,8 @@ impl NodeTime {
             suspects: 0,
             suspect_ns: 0,
             max_forward_ns: u64::from(max_clock_step_ms) * 1_000_000,
+            reception: Reception::default(),
+            last_rx_ns: 0,
             negative_delays: 0,
         }
     }
@@ -70,14 +83,15 @@ impl NodeTime {
         self.max_ns
     }
 
-    /// Times of a report on the node's unwrapped time axis.
+    /// Times of a report on the node's unwrapped time axis, received at `rx_ns`
+    /// of the collector's clock.
     ///
     /// The fast path takes a packet that left after all others, on a clock of 64
     /// bits of ns: there is nothing to work out. Its plain form is
     /// [`NodeTime::times_slow`]; a property test below holds both equal.
     /// Justified by the benchmark row "decode, flow, join, intervals".
     #[inline]
-    pub(crate) fn times(&mut self, report: &Report<'_>) -> Result<Times, TimeError> {
+    pub(crate) fn times(&mut self, report: &Report<'_>, rx_ns: u64) -> Result<Times, TimeError> {
         if let (Some(ingress_ns), Some(egress_ns)) = (report.ingress_ts, report.egress_ts)
             && self.mask == u64::MAX
             && self.tick_ns == 1
@@ -87,8 +101,10 @@ impl NodeTime {
             && egress_ns - self.max_ns <= self.max_forward_ns
             && ingress_ns <= egress_ns
             && egress_ns > 0
+            && self.reception.is_known(egress_ns, rx_ns)
         {
             self.suspects = 0;
+            self.last_rx_ns = rx_ns;
             self.last_ticks = Some(egress_ns);
             self.max_ns = egress_ns;
             return Ok(Times {
@@ -97,17 +113,17 @@ impl NodeTime {
                 restarted: false,
             });
         }
-        self.times_slow(report)
+        self.times_slow(report, rx_ns)
     }
 
-    fn times_slow(&mut self, report: &Report<'_>) -> Result<Times, TimeError> {
+    fn times_slow(&mut self, report: &Report<'_>, rx_ns: u64) -> Result<Times, TimeError> {
         let latest = if report.dropped {
             report.ingress_ts.or(report.egress_ts)
         } else {
             report.egress_ts.or(report.ingress_ts)
         };
         let raw = latest.ok_or(TimeError::Missing)?;
-        let (time_ns, restarted) = self.follow(raw)?;
+        let (time_ns, restarted) = self.follow(raw, rx_ns)?;
         if report.dropped {
             return Ok(Times {
                 ingress_ns: time_ns,
@@ -129,7 +145,7 @@ impl NodeTime {
 
     /// Moves the time axis to a timestamp. Returns its time in ns, and whether
     /// the clock restarted.
-    fn follow(&mut self, raw: u64) -> Result<(u64, bool), TimeError> {
+    fn follow(&mut self, raw: u64, rx_ns: u64) -> Result<(u64, bool), TimeError> {
         let mut ticks = self.unwrap(raw);
         let mut time_ns = ticks.saturating_mul(self.tick_ns);
         if time_ns > MAX_TIME_NS {
@@ -139,26 +155,56 @@ impl NodeTime {
         if self.last_ticks.is_some() {
             let back = self.max_ns.saturating_sub(time_ns);
             let forward = time_ns.saturating_sub(self.max_ns);
-            if back > MAX_BACKWARD_NS || forward > self.max_forward_ns {
-                let agrees =
-                    self.suspects > 0 && time_ns.abs_diff(self.suspect_ns) < MAX_BACKWARD_NS;
-                self.suspects = if agrees { self.suspects + 1 } else { 1 };
-                self.suspect_ns = time_ns;
-                if self.suspects < RESTART_CONFIRMATIONS {
-                    return Err(TimeError::Implausible);
+            let early = self.reception.is_early(time_ns, rx_ns);
+            let far = match self.reception.is_settled() {
+                true => early,
+                false => forward > self.max_forward_ns,
+            };
+            if back > MAX_BACKWARD_NS || far {
+                self.suspect(time_ns, rx_ns)?;
+                // The same clock seen from a reception clock that was set back
+                // is no restart.
+                restarted = back > MAX_BACKWARD_NS || forward > self.max_forward_ns;
+                self.reception = Reception::default();
+                if !restarted {
+                    self.reception.give_up();
+                } else {
+                    self.max_ns = 0;
+                    ticks = raw & self.mask;
+                    time_ns = ticks.saturating_mul(self.tick_ns);
                 }
-                restarted = true;
-                self.max_ns = 0;
-                ticks = raw & self.mask;
-                time_ns = ticks.saturating_mul(self.tick_ns);
             }
         }
         self.suspects = 0;
+        self.last_rx_ns = rx_ns;
+        self.reception.observe(time_ns, rx_ns);
         if self.last_ticks.is_none_or(|last| ticks > last) || restarted {
             self.last_ticks = Some(ticks);
         }
         self.max_ns = self.max_ns.max(time_ns);
         Ok((time_ns, restarted))
+    }
+
+    /// Counts a report off the time axis; an error until enough agree and the
+    /// axis has been silent.
+    fn suspect(&mut self, time_ns: u64, rx_ns: u64) -> Result<(), TimeError> {
+        let agrees = self.suspects > 0 && time_ns.abs_diff(self.suspect_ns) < MAX_BACKWARD_NS;
+        self.suspects = if agrees {
+            self.suspects.saturating_add(1)
+        } else {
+            1
+        };
+        self.suspect_ns = time_ns;
+        let silent = rx_ns.saturating_sub(self.last_rx_ns) >= SILENCE_NS;
+        let enough = if silent {
+            RESTART_CONFIRMATIONS
+        } else {
+            RESTART_WITHOUT_RECEPTION
+        };
+        if self.suspects < enough {
+            return Err(TimeError::Implausible);
+        }
+        Ok(())
     }
 
     /// A timestamp without its wraps, nearest to the last one.
@@ -211,19 +257,22 @@ mod tests {
         }
     }
 
+    /// Received long after the reports before it: the node had been silent.
+    const LATER: u64 = 1 << 40;
+
     #[test]
     fn microseconds_of_32_bits_wrap() {
         let mut time = node_time(TimeUnit::Us, 32);
         let near_end = u64::from(u32::MAX) - 10;
         let before = time
-            .times(&report(Some(near_end), Some(near_end + 4), false))
+            .times(&report(Some(near_end), Some(near_end + 4), false), 0)
             .unwrap();
         assert_eq!(before.egress_ns - before.ingress_ns, 4_000);
-        let after = time.times(&report(Some(0), Some(9), false)).unwrap();
+        let after = time.times(&report(Some(0), Some(9), false), 0).unwrap();
         assert_eq!(after.egress_ns - after.ingress_ns, 9_000);
         assert_eq!(after.egress_ns - before.egress_ns, 16_000);
         let older = time
-            .times(&report(Some(near_end), Some(near_end + 1), false))
+            .times(&report(Some(near_end), Some(near_end + 1), false), 0)
             .unwrap();
         assert_eq!(before.egress_ns - older.egress_ns, 3_000);
     }
@@ -231,14 +280,69 @@ mod tests {
     #[test]
     fn a_restart_needs_several_reports_that_agree() {
         let mut time = node_time(TimeUnit::Ns, 64);
-        time.times(&report(Some(1 << 40), Some(1 << 40), false))
+        time.times(&report(Some(1 << 40), Some(1 << 40), false), 0)
             .unwrap();
         for i in 1..RESTART_CONFIRMATIONS as u64 {
             let early = report(Some(i), Some(i + 1), false);
-            assert_eq!(time.times(&early), Err(TimeError::Implausible));
+            assert_eq!(time.times(&early, LATER), Err(TimeError::Implausible));
         }
-        let times = time.times(&report(Some(50), Some(60), false)).unwrap();
+        let times = time
+            .times(&report(Some(50), Some(60), false), LATER)
+            .unwrap();
         assert_eq!((times.egress_ns, times.restarted), (60, true));
+    }
+
+    #[test]
+    fn no_datagram_restarts_a_clock_that_still_speaks() {
+        let mut time = node_time(TimeUnit::Ns, 64);
+        let honest = |ms: u64| report(Some(ms * 1_000_000 + 7), Some(ms * 1_000_000 + 9), false);
+        let step_ns = 59_000_000_000u64;
+        for ms in 100_000..110_000u64 {
+            let rx_ns = ms * 1_000_000;
+            let times = time.times(&honest(ms), rx_ns).unwrap();
+            assert!(!times.restarted);
+            assert_eq!(times.egress_ns, ms * 1_000_000 + 9);
+            if ms > 102_000 && ms % 1000 == 999 {
+                for k in 0..12 {
+                    for forged in [rx_ns + step_ns + k, rx_ns - step_ns + k] {
+                        let forged = report(Some(forged), Some(forged), false);
+                        let refused = time.times(&forged, rx_ns);
+                        assert_eq!(refused, Err(TimeError::Implausible), "{ms}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_silence_is_no_restart() {
+        let mut time = node_time(TimeUnit::Ns, 64);
+        for s in [1u64, 2, 3, 300, 301, 40_000] {
+            let ns = s * 1_000_000_000;
+            // 50 ppm fast.
+            let at = ns + ns / 20_000;
+            let times = time.times(&report(Some(at), Some(at), false), ns);
+            assert_eq!(times.map(|t| t.restarted), Ok(false), "{s} s");
+        }
+    }
+
+    #[test]
+    fn a_reception_clock_set_back_is_no_restart() {
+        let mut time = node_time(TimeUnit::Ns, 64);
+        let mut taken = 0;
+        for ms in 20_000..40_000u64 {
+            let rx_ms = if ms < 30_000 { ms } else { ms - 5_000 };
+            let at = ms * 1_000_000;
+            match time.times(&report(Some(at), Some(at), false), rx_ms * 1_000_000) {
+                Ok(times) => {
+                    assert!(!times.restarted);
+                    taken += 1;
+                }
+                Err(e) => assert_eq!(e, TimeError::Implausible),
+            }
+        }
+        // Until the old reception time has passed by a second.
+        assert!((12_000..20_000).contains(&taken), "{taken}");
     }
 
     proptest! {
@@ -259,10 +363,11 @@ mod tests {
             let mut now = 0u64;
             for (ingress, delay, dropped) in reports {
                 now += 1_000_000;
+                let rx_ns = now + delay.unwrap_or(0) % 3_000_000_000;
                 let ingress = ingress.map(|i| i.wrapping_add(now));
                 let egress = delay.map(|d| ingress.unwrap_or(now).wrapping_add(d));
                 let report = report(ingress, egress, dropped);
-                prop_assert_eq!(fast.times(&report), slow.times_slow(&report));
+                prop_assert_eq!(fast.times(&report, rx_ns), slow.times_slow(&report, rx_ns));
                 prop_assert_eq!(&fast, &slow);
             }
         }

@@ -27,6 +27,12 @@ impl Interval {
         self.links[link].get_or_insert_default()
     }
 
+    /// Whether it has packets of an egress queue.
+    pub(super) fn has(&self, link: LinkIndex) -> bool {
+        let totals = self.links.get(link).and_then(Option::as_deref);
+        totals.is_some_and(LinkTotals::has_packets)
+    }
+
     #[cold]
     fn enlarge(&mut self, link: LinkIndex) {
         self.links.resize_with(link + 1, || None);

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One egress queue over one interval.
 
+use super::allowance::DelayAllowance;
 use super::histogram::Buckets;
 use crate::rows::PostcardRow;
 use tidemark_proto::telemetry::LinkInterval;
+
+/// An egress queue that the configuration does not name is forgotten after as
+/// long without a packet.
+const FORGET_NS: u64 = 10_000_000_000;
 
 /// Running totals of a [`LinkInterval`].
 #[derive(Debug, Default)]
@@ -34,6 +39,11 @@ impl LinkTotals {
         r.occupancy_max_bytes = r.occupancy_max_bytes.max(row.occupancy_bytes);
         r.occupancy_sum_bytes += row.occupancy_bytes;
         self.limit_bytes = Some(row.limit_bytes);
+    }
+
+    /// Whether a packet came or left.
+    pub(super) fn has_packets(&self) -> bool {
+        self.record.arrivals > 0 || self.record.packets > 0
     }
 
     /// The packet left the queue in this interval.
@@ -78,6 +88,10 @@ pub(super) struct Span {
 /// What is carried from interval to interval.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LinkState {
+    /// How long its packets may be under way.
+    pub delay: DelayAllowance,
+    /// End of the last interval that had anything of it.
+    active_ns: u64,
     limit_bytes: u64,
     sampling_shift: u32,
     /// Start of the first record given.
@@ -88,6 +102,13 @@ impl LinkState {
     /// The node's clock restarted.
     pub(super) fn restart(&mut self) {
         self.first_start_ns = None;
+        self.active_ns = 0;
+        self.delay = DelayAllowance::default();
+    }
+
+    /// Whether nothing has come for long by the end of an interval.
+    pub(super) fn is_silent(&self, end_ns: u64) -> bool {
+        self.first_start_ns.is_some() && end_ns.saturating_sub(self.active_ns) > FORGET_NS
     }
 
     /// The finished record; `totals` is `None` when nothing came by, else it is
@@ -98,6 +119,9 @@ impl LinkState {
         key: LinkKey,
         span: Span,
     ) -> LinkInterval {
+        if totals.as_ref().is_some_and(|t| t.has_packets()) {
+            self.active_ns = span.start_ns + span.duration_ns;
+        }
         let mut nothing = LinkTotals::default();
         let totals = totals.unwrap_or(&mut nothing);
         let first_start_ns = *self.first_start_ns.get_or_insert(span.start_ns);

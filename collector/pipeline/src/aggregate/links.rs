@@ -1,29 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The egress queues of one node.
 
+use super::allowance::DelayAllowance;
 use super::interval::{Interval, LinkIndex};
 use super::link::{LinkKey, LinkState, Span};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use tidemark_proto::telemetry::LinkInterval;
 
-/// Egress queues per node.
-const MAX_LINKS: usize = 4096;
+/// Egress queues per node at ports that the configuration does not name.
+const MAX_UNNAMED: usize = 256;
 
 /// Port and queue of an egress queue.
 pub(super) type PortQueue = (u32, u8);
 
 /// What is carried from interval to interval for each egress queue.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Links {
-    states: Vec<(PortQueue, LinkState)>,
+    /// Ports that the configuration names.
+    named_ports: BTreeSet<u32>,
+    /// `None`: forgotten, free for another.
+    states: Vec<Option<(PortQueue, LinkState)>>,
     index: FxHashMap<PortQueue, LinkIndex>,
     /// In the order of ports and queues.
     sorted: Vec<LinkIndex>,
+    unnamed: usize,
     /// The queue looked up last: packets of a queue come in runs.
     last: Option<(PortQueue, LinkIndex)>,
 }
 
 impl Links {
+    pub(super) fn new(named_ports: BTreeSet<u32>) -> Self {
+        Self {
+            named_ports,
+            states: Vec::new(),
+            index: FxHashMap::default(),
+            sorted: Vec::new(),
+            unnamed: 0,
+            last: None,
+        }
+    }
+
     /// Index of an egress queue; `None` when there are too many.
     #[inline]
     pub(super) fn index(&mut self, key: PortQueue) -> Option<LinkIndex> {
@@ -39,26 +56,54 @@ impl Links {
     fn find(&mut self, key: PortQueue) -> Option<LinkIndex> {
         let i = match self.index.get(&key) {
             Some(&i) => i,
-            None if self.states.len() >= MAX_LINKS => return None,
-            None => self.add(key),
+            None => self.add(key)?,
         };
         self.last = Some((key, i));
         Some(i)
     }
 
-    fn add(&mut self, key: PortQueue) -> LinkIndex {
-        let i = self.states.len();
-        self.states.push((key, LinkState::default()));
+    fn add(&mut self, key: PortQueue) -> Option<LinkIndex> {
+        if !self.named_ports.contains(&key.0) {
+            if self.unnamed >= MAX_UNNAMED {
+                return None;
+            }
+            self.unnamed += 1;
+        }
+        let new = Some((key, LinkState::default()));
+        let i = match self.states.iter().position(Option::is_none) {
+            Some(free) => {
+                self.states[free] = new;
+                free
+            }
+            None => {
+                self.states.push(new);
+                self.states.len() - 1
+            }
+        };
         self.index.insert(key, i);
-        self.sorted.push(i);
         let states = &self.states;
-        self.sorted.sort_unstable_by_key(|&i| states[i].0);
-        i
+        let place = |&i: &LinkIndex| states[i].as_ref().map(|(key, _)| *key);
+        let at = self.sorted.partition_point(|i| place(i) < Some(key));
+        self.sorted.insert(at, i);
+        Some(i)
+    }
+
+    /// What is known of the delay of an egress queue's packets.
+    #[inline]
+    pub(super) fn delay_mut(&mut self, link: LinkIndex) -> Option<&mut DelayAllowance> {
+        let (_, state) = self.states.get_mut(link)?.as_mut()?;
+        Some(&mut state.delay)
+    }
+
+    /// The longest delay of any egress queue, ns.
+    pub(super) fn longest_delay_ns(&self) -> u64 {
+        let states = self.states.iter().flatten();
+        states.map(|(_, s)| s.delay.longest_ns()).max().unwrap_or(0)
     }
 
     /// The node's clock restarted.
     pub(super) fn restart(&mut self) {
-        for (_, state) in &mut self.states {
+        for (_, state) in self.states.iter_mut().flatten() {
             state.restart();
         }
     }
@@ -73,7 +118,7 @@ impl Links {
         to: &mut Vec<LinkInterval>,
     ) {
         for &i in &self.sorted {
-            let Some(((port, queue), state)) = self.states.get_mut(i) else {
+            let Some(Some(((port, queue), state))) = self.states.get_mut(i) else {
                 continue;
             };
             let totals = interval.links.get_mut(i).and_then(Option::as_deref_mut);
@@ -85,28 +130,85 @@ impl Links {
             to.push(state.record(totals, key, span));
         }
     }
+
+    /// Forgets what is long ago by `time_ns`: delays, and queues that the
+    /// configuration does not name. `open` tells whether an open interval has
+    /// packets of a queue.
+    pub(super) fn forget(&mut self, time_ns: u64, open: impl Fn(LinkIndex) -> bool) {
+        for i in 0..self.states.len() {
+            let Some(Some((key, state))) = self.states.get_mut(i) else {
+                continue;
+            };
+            state.delay.forget(time_ns);
+            let key = *key;
+            if self.named_ports.contains(&key.0) || !state.is_silent(time_ns) || open(i) {
+                continue;
+            }
+            self.states[i] = None;
+            self.index.remove(&key);
+            self.sorted.retain(|&link| link != i);
+            self.unnamed -= 1;
+            self.last = None;
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rows::PostcardRow;
+
+    const S: u64 = 1_000_000_000;
+
+    fn records(links: &mut Links, second: u64, interval: &mut Interval) -> Vec<LinkInterval> {
+        let mut records = Vec::new();
+        let span = Span {
+            start_ns: second * S,
+            duration_ns: S,
+        };
+        links.records(1, span, interval, &mut records);
+        records
+    }
 
     #[test]
-    fn links_are_bounded_and_reported_in_order() {
-        let mut links = Links::default();
-        let last = MAX_LINKS as u32 - 1;
-        for port in std::iter::once(last).chain(0..last) {
+    fn unnamed_links_are_bounded_and_named_ones_have_their_places() {
+        let mut links = Links::new([7].into());
+        let strangers = 10_000..10_000 + MAX_UNNAMED as u32;
+        for port in strangers.rev() {
             assert!(links.index((port, 0)).is_some());
         }
         assert_eq!(links.index((99_999, 0)), None);
-        assert_eq!(links.index((5, 0)), links.index((5, 0)));
-        let mut records = Vec::new();
-        let span = Span {
-            start_ns: 10,
-            duration_ns: 10,
-        };
-        links.records(1, span, &mut Interval::default(), &mut records);
-        assert_eq!(records.len(), MAX_LINKS);
-        assert!(records.is_sorted_by_key(|r| r.port));
+        assert!(links.index((7, 0)).is_some());
+        assert!(links.index((7, 3)).is_some());
+        assert_eq!(links.index((7, 3)), links.index((7, 3)));
+        let records = records(&mut links, 1, &mut Interval::default());
+        assert_eq!(records.len(), MAX_UNNAMED + 2);
+        assert!(records.is_sorted_by_key(|r| (r.port, r.queue)));
+    }
+
+    #[test]
+    fn silent_links_are_forgotten_unless_they_are_named() {
+        let mut links = Links::new([7].into());
+        let (named, stranger) = (links.index((7, 0)).unwrap(), links.index((8, 0)).unwrap());
+        let mut interval = Interval::default();
+        for i in [named, stranger] {
+            interval.link(i).arrival(&PostcardRow::default());
+        }
+        assert_eq!(records(&mut links, 1, &mut interval).len(), 2);
+        for second in 2..12 {
+            links.forget(second * S, |_| false);
+            assert_eq!(records(&mut links, second, &mut interval).len(), 2);
+        }
+        links.forget(13 * S, |i| i == stranger);
+        assert_eq!(records(&mut links, 13, &mut interval).len(), 2);
+        links.forget(14 * S, |_| false);
+        assert_eq!(records(&mut links, 14, &mut interval).len(), 1);
+        // Its place is used again, and it begins anew.
+        assert_eq!(links.index((9, 0)), Some(stranger));
+        let again = links.index((8, 0)).unwrap();
+        interval.link(again).arrival(&PostcardRow::default());
+        let records = records(&mut links, 20, &mut interval);
+        let first = records.iter().find(|r| r.port == 8).unwrap().first_start_ns;
+        assert_eq!(first, 20 * S);
     }
 }

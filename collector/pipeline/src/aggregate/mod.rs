@@ -2,6 +2,7 @@
 //! Interval records from rows. The result depends on the rows and their order
 //! alone, so that a replayed capture gives what was sent live.
 
+mod allowance;
 mod config;
 mod flow;
 mod flows;
@@ -13,9 +14,11 @@ mod node;
 mod open;
 mod out_of_window;
 
+use crate::config::{Config, NodeConfig};
 use crate::rows::{Event, EventRow, FlowRow, PostcardRow, ProbeRow};
 use node::NodeIntervals;
 use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use tidemark_proto::telemetry::{
     CongestionState, FlowEvent, FlowInfo, FlowKey, Retransmit, Update, flow_event,
@@ -31,6 +34,8 @@ const MAX_GATHERED: usize = 4096;
 #[derive(Debug)]
 pub struct Aggregator {
     config: AggregateConfig,
+    /// Ports that the configuration names, by node.
+    named_ports: BTreeMap<u32, BTreeSet<u32>>,
     nodes: Vec<NodeIntervals>,
     node_index: FxHashMap<u32, usize>,
     last_node: usize,
@@ -46,11 +51,24 @@ impl Aggregator {
                 interval_ns: config.interval_ns.max(1),
                 ..config
             },
+            named_ports: BTreeMap::new(),
             nodes: Vec::new(),
             node_index: FxHashMap::default(),
             last_node: 0,
             gathered: Update::default(),
             outside: OutOfWindow::default(),
+        }
+    }
+
+    /// The aggregator of a pipeline: egress queues of ports that the
+    /// configuration names have their places in any case, and a record of every
+    /// interval once they are known. Others are bounded in number and forgotten
+    /// when they fall silent.
+    pub fn of(config: &Config) -> Self {
+        let named = |(&id, node): (&u32, &NodeConfig)| (id, node.ports.keys().copied().collect());
+        Self {
+            named_ports: config.nodes.iter().map(named).collect(),
+            ..Self::new(AggregateConfig::from(config))
         }
     }
 
@@ -76,7 +94,9 @@ impl Aggregator {
         self.last_node = match self.node_index.get(&node_id) {
             Some(&i) => i,
             None => {
-                self.nodes.push(NodeIntervals::new(node_id, self.config));
+                let named = self.named_ports.get(&node_id).cloned().unwrap_or_default();
+                let node = NodeIntervals::new(node_id, self.config, named);
+                self.nodes.push(node);
                 self.node_index.insert(node_id, self.nodes.len() - 1);
                 self.nodes.len() - 1
             }

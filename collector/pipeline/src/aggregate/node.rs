@@ -7,10 +7,8 @@ use super::links::Links;
 use super::open::{CachedInterval, OpenIntervals};
 use super::out_of_window::OutOfWindow;
 use crate::rows::{PostcardRow, ProbeRow};
+use std::collections::BTreeSet;
 use tidemark_proto::telemetry::{Drop, Update, Watermark};
-
-/// Queueing delay that the wait for late arrivals follows.
-const MAX_DELAY_NS: u64 = 10_000_000_000;
 
 /// The open intervals of one node and what is carried from one to the next.
 ///
@@ -30,22 +28,24 @@ pub(super) struct NodeIntervals {
     /// Interval of the last sample.
     last_sample: CachedInterval,
     max_ns: u64,
-    max_delay_ns: u64,
+    /// The longest queueing delay lately, that late arrivals are waited for.
+    longest_delay_ns: u64,
     /// Intervals can be handed on once a packet is as young as this.
     due_ns: u64,
 }
 
 impl NodeIntervals {
-    pub(super) fn new(node_id: u32, config: AggregateConfig) -> Self {
+    /// `named_ports`: ports that the configuration names.
+    pub(super) fn new(node_id: u32, config: AggregateConfig, named_ports: BTreeSet<u32>) -> Self {
         Self {
             node_id,
             config,
             open: OpenIntervals::new(&config),
-            links: Links::default(),
+            links: Links::new(named_ports),
             last_packet: CachedInterval::default(),
             last_sample: CachedInterval::default(),
             max_ns: 0,
-            max_delay_ns: 0,
+            longest_delay_ns: 0,
             due_ns: u64::MAX,
         }
     }
@@ -59,13 +59,14 @@ impl NodeIntervals {
     pub(super) fn restart(&mut self) {
         self.open.clear();
         self.max_ns = 0;
-        self.window_moved();
         self.links.restart();
+        self.longest_delay_ns = 0;
+        self.window_moved();
     }
 
     /// How long after the end of an interval packets of it may come.
     fn wait_ns(&self) -> u64 {
-        self.config.reorder_ns + self.max_delay_ns + self.max_delay_ns / 4
+        self.config.reorder_ns + self.longest_delay_ns + self.longest_delay_ns / 4
     }
 
     /// The open intervals have moved, or have to wait longer.
@@ -113,16 +114,19 @@ impl NodeIntervals {
         }
         if !row.dropped {
             let delay_ns = row.egress_ns.saturating_sub(row.ingress_ns);
-            if delay_ns.min(MAX_DELAY_NS) > self.max_delay_ns {
-                self.longer_delay(delay_ns.min(MAX_DELAY_NS));
+            if let Some(delay) = self.links.delay_mut(link)
+                && delay.exceeded_by(delay_ns)
+                && delay.longer(delay_ns, time_ns / self.config.interval_ns)
+            {
+                self.delays_changed();
             }
         }
         self.max_ns = self.max_ns.max(time_ns);
     }
 
     #[cold]
-    fn longer_delay(&mut self, delay_ns: u64) {
-        self.max_delay_ns = delay_ns;
+    fn delays_changed(&mut self) {
+        self.longest_delay_ns = self.links.longest_delay_ns();
         self.window_moved();
     }
 
@@ -210,7 +214,9 @@ impl NodeIntervals {
             update.drops.append(&mut interval.drops);
         });
         let Some(time_ns) = closed else { return false };
-        self.window_moved();
+        let open = &self.open;
+        self.links.forget(time_ns, |link| open.has(link));
+        self.delays_changed();
         update.watermarks.push(Watermark { node_id, time_ns });
         true
     }

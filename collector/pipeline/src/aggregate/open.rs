@@ -3,7 +3,7 @@
 //! still change.
 
 use super::config::AggregateConfig;
-use super::interval::Interval;
+use super::interval::{Interval, LinkIndex};
 use super::link::Span;
 use super::out_of_window::OutOfWindow;
 use crate::accounting::MAX_TIME_NS;
@@ -83,6 +83,11 @@ impl OpenIntervals {
     pub(super) fn end_ns(&self) -> Option<u64> {
         let end = self.base? + self.intervals.len() as u64;
         Some(end.saturating_mul(self.interval_ns))
+    }
+
+    /// Whether an open interval has packets of an egress queue.
+    pub(super) fn has(&self, link: LinkIndex) -> bool {
+        self.intervals.iter().any(|i| i.has(link))
     }
 
     /// Number of the interval that a time falls into.

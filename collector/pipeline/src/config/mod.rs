@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Configuration of the pipeline: the nodes and their units, and its bounds.
 
+mod exporters;
 mod node;
 mod profile;
 
+pub use exporters::Exporters;
 pub use node::{
     DEFAULT_QUEUE_OVERHEAD_BYTES, DEFAULT_WIRE_OVERHEAD_BYTES, DepthUnit, NodeConfig, PortConfig,
     TimeUnit, proto_nodes,
@@ -17,9 +19,10 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Node id to semantics. A node that is not listed gets
-    /// [`NodeConfig::default`] and is counted as unconfigured.
+    /// Node id to semantics.
     pub nodes: BTreeMap<u32, NodeConfig>,
+    /// What becomes of the reports of a node that is not listed.
+    pub unknown_nodes: UnknownNodes,
     /// Length of the interval records, aligned to multiples of itself.
     pub interval_ms: u32,
     /// Time by which a report may be later than a younger one and still fall
@@ -50,6 +53,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             nodes: BTreeMap::new(),
+            unknown_nodes: UnknownNodes::default(),
             interval_ms: 10,
             reorder_ms: 200,
             publish_ms: 50,
@@ -98,6 +102,18 @@ impl Config {
         }
         Ok(())
     }
+}
+
+/// What becomes of the reports of a node that the configuration does not name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum UnknownNodes {
+    /// They are read as [`NodeConfig::default`] says, of a bounded number of
+    /// nodes: for files, which come from where their user took them.
+    #[default]
+    Accept,
+    /// They are counted and leave no trace.
+    Refuse,
 }
 
 /// A configuration value that cannot be used.

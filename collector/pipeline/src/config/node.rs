@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One node: its units and ports.
 
-use super::ConfigError;
+use super::{ConfigError, Exporters};
 use int_report::drop_reason::DropTable;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -49,6 +49,8 @@ pub enum DepthUnit {
 pub struct NodeConfig {
     /// Shown to people; empty = `node<id>`.
     pub name: String,
+    /// Where its reports come from.
+    pub exporters: Exporters,
     /// Unit of the timestamps.
     pub time_unit: TimeUnit,
     /// Width in bits of the clock that gives the timestamps; it wraps there.
@@ -69,6 +71,7 @@ impl Default for NodeConfig {
     fn default() -> Self {
         Self {
             name: String::new(),
+            exporters: Exporters::default(),
             time_unit: TimeUnit::Ns,
             time_bits: 64,
             depth_unit: DepthUnit::Bytes,

@@ -2,7 +2,7 @@
 //! What the reports of well-known programs mean: a node's configuration names
 //! one and may change single keys of it.
 
-use super::{DepthUnit, NodeConfig, PortConfig, TimeUnit};
+use super::{DepthUnit, Exporters, NodeConfig, PortConfig, TimeUnit};
 use int_report::drop_reason::DropTable;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -69,6 +69,7 @@ impl Profile {
 pub(super) struct NodeText {
     profile: Profile,
     name: String,
+    exporters: Exporters,
     time_unit: Option<TimeUnit>,
     time_bits: Option<u8>,
     depth_unit: Option<DepthUnit>,
@@ -83,6 +84,7 @@ impl From<NodeText> for NodeConfig {
         let base = text.profile.node();
         Self {
             name: text.name,
+            exporters: text.exporters,
             time_unit: text.time_unit.unwrap_or(base.time_unit),
             time_bits: text.time_bits.unwrap_or(base.time_bits),
             depth_unit: text.depth_unit.unwrap_or(base.depth_unit),

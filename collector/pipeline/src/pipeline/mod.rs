@@ -5,8 +5,8 @@ mod events;
 mod periodic;
 mod timers;
 
-use crate::accounting::{Accepted, Accounting, Packet};
-use crate::aggregate::AggregateConfig;
+use crate::accounting::{Accepted, Accounting, Packet, RefusedSource};
+use crate::aggregate::Aggregator;
 use crate::config::{Config, ConfigError};
 use crate::emit::Emitter;
 use crate::flow::FlowTable;
@@ -68,7 +68,7 @@ impl<S: Sink> Pipeline<S> {
             accounting: Accounting::new(),
             flows: FlowTable::new(config.max_flows),
             join: Joiner::new(&config),
-            emit: Emitter::new(AggregateConfig::from(&config), sink),
+            emit: Emitter::new(Aggregator::of(&config), sink),
             timers: Timers::default(),
             stats: Stats::default(),
             config,
@@ -116,6 +116,12 @@ impl<S: Sink> Pipeline<S> {
         stats.flows_evicted = self.flows.evicted();
         self.emit.add_to(&mut stats);
         stats
+    }
+
+    /// Where refused reports came from: the first sources, for whoever runs the
+    /// collector; the counters know of all.
+    pub fn refused_sources(&self) -> &[RefusedSource] {
+        self.accounting.refused_sources()
     }
 
     /// Flows remembered now.

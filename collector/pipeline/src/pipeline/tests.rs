@@ -347,7 +347,7 @@ fn a_restarted_switch_is_followed() {
             ..Packet::default()
         };
         lab.feeder
-            .push(&mut lab.pipeline, packet, 61_000 * MS + i * MS);
+            .push(&mut lab.pipeline, packet, 62_000 * MS + i * MS);
     }
     let p = lab.finish();
     let stats = p.stats();

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How early a report may be received: nothing is received before it was sent.
+//!
+//! Node time less reception time is greatest for the report with the least
+//! delay. A report far above all before it claims a time that has not come yet.
+//!
+//! That holds of clocks that run with real time. A capture replayed at another
+//! speed has one that does not: nothing is said of it.
+
+/// After this much reception time the least delay counts as seen.
+const SETTLING_NS: u64 = 1_000_000_000;
+/// A report may be this much earlier than any before it: the least delay is
+/// rare on a loaded path.
+const MAX_EARLY_NS: i64 = 100_000_000;
+/// Clocks run apart by less than one part in this.
+const DRIFT: u64 = 1_000;
+
+/// A clock that gains or loses more than one part in this while settling does
+/// not run with real time.
+const REAL_TIME: u64 = 5;
+
+/// What is known of how reception follows a node's clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Pace {
+    /// Not enough has been received.
+    #[default]
+    Settling,
+    /// With real time.
+    Real,
+    /// Otherwise: no report is too early.
+    Other,
+}
+
+/// Greatest node time less reception time so far.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Reception {
+    /// Node time and reception of the first report.
+    first_ns: Option<(u64, u64)>,
+    pace: Pace,
+    ahead_ns: i64,
+    /// Reception of the report that `ahead_ns` is of.
+    rx_ns: u64,
+}
+
+impl Reception {
+    /// Whether a report tells nothing new: it is no earlier than one before it.
+    #[inline(always)]
+    pub(super) fn is_known(&self, time_ns: u64, rx_ns: u64) -> bool {
+        match self.pace {
+            Pace::Real => time_ns.wrapping_sub(rx_ns) as i64 <= self.ahead_ns,
+            Pace::Settling => false,
+            Pace::Other => true,
+        }
+    }
+
+    /// Whether the clock runs with real time, and the least delay has been seen.
+    pub(super) fn is_settled(&self) -> bool {
+        self.pace == Pace::Real
+    }
+
+    /// The clock did not stay with real time.
+    pub(super) fn give_up(&mut self) {
+        self.pace = Pace::Other;
+    }
+
+    /// What drift allows by now, ns.
+    fn limit_ns(&self, rx_ns: u64) -> i64 {
+        let elapsed = rx_ns.saturating_sub(self.rx_ns) / DRIFT;
+        self.ahead_ns.saturating_add_unsigned(elapsed)
+    }
+
+    /// Whether a report claims a time that has not come yet.
+    pub(super) fn is_early(&self, time_ns: u64, rx_ns: u64) -> bool {
+        let ahead_ns = time_ns.wrapping_sub(rx_ns) as i64;
+        self.is_settled() && ahead_ns > self.limit_ns(rx_ns).saturating_add(MAX_EARLY_NS)
+    }
+
+    /// Takes a report that is on the node's time axis.
+    pub(super) fn observe(&mut self, time_ns: u64, rx_ns: u64) {
+        if self.pace == Pace::Other {
+            return;
+        }
+        let ahead_ns = time_ns.wrapping_sub(rx_ns) as i64;
+        let Some((first_ns, first_rx_ns)) = self.first_ns else {
+            *self = Self {
+                first_ns: Some((time_ns, rx_ns)),
+                pace: self.pace,
+                ahead_ns,
+                rx_ns,
+            };
+            return;
+        };
+        if ahead_ns > self.ahead_ns {
+            // Once settled, one report cannot move what is believed by more than
+            // drift does.
+            self.ahead_ns = match self.is_settled() {
+                true => ahead_ns.min(self.limit_ns(rx_ns)),
+                false => ahead_ns,
+            };
+            self.rx_ns = rx_ns;
+        }
+        let received_ns = rx_ns.saturating_sub(first_rx_ns);
+        if self.pace == Pace::Settling && received_ns >= SETTLING_NS {
+            let off_ns = time_ns.saturating_sub(first_ns).abs_diff(received_ns);
+            self.pace = if off_ns <= received_ns / REAL_TIME {
+                Pace::Real
+            } else {
+                Pace::Other
+            };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn the_least_delay_is_learnt_while_settling() {
+        let mut r = Reception::default();
+        r.observe(10 * S, 3 * S);
+        assert!(!r.is_early(20 * S, 3 * S), "nothing is known yet");
+        r.observe(10 * S + 600 * MS, 3 * S + 500 * MS);
+        r.observe(11 * S + 100 * MS, 4 * S);
+        assert!(r.is_settled());
+        assert!(r.is_known(11 * S + 50 * MS, 4 * S));
+        assert!(!r.is_early(11 * S + 199 * MS, 4 * S));
+        assert!(r.is_early(11 * S + 201 * MS, 4 * S));
+    }
+
+    #[test]
+    fn a_replay_at_another_speed_is_never_early() {
+        for speed in [2, 10] {
+            let mut r = Reception::default();
+            for ms in 0..5_000 {
+                let (time_ns, rx_ns) = (S + ms * speed * MS, S + ms * MS);
+                assert!(!r.is_early(time_ns, rx_ns), "{speed} {ms}");
+                r.observe(time_ns, rx_ns);
+            }
+            assert!(!r.is_settled() && r.is_known(100 * S, S));
+        }
+    }
+
+    #[test]
+    fn early_reports_cannot_walk_away_with_the_clock() {
+        let mut r = Reception::default();
+        r.observe(S, S);
+        r.observe(2 * S, 2 * S);
+        for i in 0..100 {
+            let rx_ns = 2 * S + i * 10 * MS;
+            let forged = rx_ns + 90 * MS;
+            assert!(!r.is_early(forged, rx_ns));
+            r.observe(forged, rx_ns);
+        }
+        // Two seconds have passed, so drift allows two milliseconds.
+        assert!(r.is_early(3 * S + 103 * MS, 3 * S));
+    }
+}
