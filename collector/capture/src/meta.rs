@@ -2,6 +2,7 @@
 //! `capture.json`: what the rows were made with.
 
 use crate::error::CaptureError;
+use crate::file::sync_directory;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Write;
@@ -35,8 +36,11 @@ pub struct CaptureMeta {
     pub clocks: Vec<ClockMeta>,
     /// Counters of the pipeline at its end; absent while it is being written.
     pub stats: Option<Stats>,
-    /// Rows that the writer could not take in time.
+    /// Rows that the writer could not take in time, or not write.
     pub rows_lost: u64,
+    /// Rows of other nodes than those of `config` were left out.
+    #[serde(default)]
+    pub known_nodes_only: bool,
 }
 
 /// A [`ClockMapping`]: `host = node + offset + (node - reference) * drift`.
@@ -127,6 +131,7 @@ impl CaptureMeta {
         let mut file = File::create(&temporary).map_err(io())?;
         file.write_all(&text).map_err(io())?;
         file.sync_data().map_err(io())?;
-        std::fs::rename(&temporary, &path).map_err(CaptureError::io(path))
+        std::fs::rename(&temporary, &path).map_err(CaptureError::io(path))?;
+        sync_directory(dir)
     }
 }

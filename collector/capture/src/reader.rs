@@ -181,6 +181,17 @@ pub enum AnyRow {
     Event(Box<EventRow>),
 }
 
+impl AnyRow {
+    /// Position among all rows of the capture.
+    pub fn order(&self) -> u64 {
+        match self {
+            Self::Postcard(r) => r.order,
+            Self::Probe(r) => r.row.order,
+            Self::Event(r) => r.order,
+        }
+    }
+}
+
 /// The rows of all tables in the order in which the pipeline gave them.
 pub struct Merged {
     postcards: Rows<PostcardRow>,

@@ -5,7 +5,7 @@ use crate::error::CaptureError;
 use crate::meta::CaptureMeta;
 use crate::reader::{AnyRow, Merged};
 use std::path::{Path, PathBuf};
-use tidemark_pipeline::{AggregateConfig, Aggregator};
+use tidemark_pipeline::Aggregator;
 use tidemark_proto::telemetry::{CollectorInfo, CollectorStatus, Update};
 
 /// An iterator over the updates of a capture: the same interval records,
@@ -18,6 +18,9 @@ pub struct Replay {
     aggregator: Aggregator,
     seen: CollectorStatus,
     stage: Stage,
+    /// `order` of the row that should come next.
+    next_order: u64,
+    rows_missing: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,11 +38,13 @@ impl Replay {
         let meta = CaptureMeta::read(dir)?;
         Ok(Self {
             rows: Merged::open(dir)?,
-            aggregator: Aggregator::new(AggregateConfig::from(&meta.config)),
+            aggregator: Aggregator::of(&meta.config),
             dir: dir.to_path_buf(),
             meta,
             seen: CollectorStatus::default(),
             stage: Stage::Rows,
+            next_order: 0,
+            rows_missing: 0,
         })
     }
 
@@ -53,7 +58,18 @@ impl Replay {
         &self.meta
     }
 
+    /// Rows that the capture should hold before the last one read, and does not:
+    /// lost when it was written, or files that are gone. What came after the last
+    /// row cannot be known; see [`CaptureMeta::ended_unix_ns`].
+    /// `None` where rows were left out on purpose.
+    pub fn rows_missing(&self) -> Option<u64> {
+        (!self.meta.known_nodes_only).then_some(self.rows_missing)
+    }
+
     fn row(&mut self, row: AnyRow) -> Option<Update> {
+        let order = row.order();
+        self.rows_missing += order.saturating_sub(self.next_order);
+        self.next_order = order.saturating_add(1);
         match row {
             AnyRow::Postcard(r) => {
                 self.seen.reports_received += 1;

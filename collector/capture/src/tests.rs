@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What was sent live and what a replay gives.
 
-use crate::{CaptureMeta, CaptureWriter, FORMAT, Merged, NamedProbe, Replay, Rows, WriterOptions};
+use crate::{CaptureError, CaptureMeta, CaptureWriter, FORMAT, Merged, NamedProbe, Replay, Rows, WriterOptions};
 use int_report::{FlowKey, Inner, InnerKind, Report};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -329,6 +329,69 @@ fn a_full_queue_loses_rows_and_counts_them() {
     }
     let replay = Replay::open(dir.path()).unwrap();
     assert_eq!(replay.meta().rows_lost, stats.lost());
+}
+
+#[test]
+fn a_disk_that_fails_is_tried_again_and_what_fell_out_is_counted() {
+    let root = tempfile::tempdir().unwrap();
+    let (dir, away) = (root.path().join("capture"), root.path().join("away"));
+    let options = WriterOptions {
+        rotate_after: Duration::from_millis(20),
+        ..WriterOptions::default()
+    };
+    let mut w = CaptureWriter::create_next(&dir, meta(), options).unwrap();
+    let stats = w.stats();
+    let mut pushed = 0u64;
+    let mut push_until = |w: &mut CaptureWriter, done: &dyn Fn() -> bool| {
+        let end = std::time::Instant::now() + Duration::from_secs(60);
+        while !done() {
+            assert!(std::time::Instant::now() < end, "{stats:?}");
+            w.postcard(&PostcardRow {
+                order: pushed,
+                ..PostcardRow::default()
+            });
+            w.flush();
+            pushed += 1;
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    };
+    push_until(&mut w, &|| stats.written() > 0);
+    std::fs::rename(&dir, &away).unwrap();
+    push_until(&mut w, &|| stats.failure().is_some());
+    std::fs::rename(&away, &dir).unwrap();
+    let written = stats.written();
+    push_until(&mut w, &|| stats.written() > written);
+    assert_eq!(stats.failure(), None);
+    w.finish(0).unwrap();
+    assert!(stats.lost() > 0);
+    assert_eq!(stats.written() + stats.lost(), pushed);
+    // What was said to be written is there, and what is not is known.
+    let mut rows = Rows::<PostcardRow>::open(&dir).unwrap();
+    let mut found = 0;
+    while rows.peek().unwrap().is_some() {
+        rows.take();
+        found += 1;
+    }
+    assert_eq!(stats.written(), found);
+    let mut replay = Replay::open(&dir).unwrap();
+    while let Some(update) = replay.next() {
+        update.unwrap();
+    }
+    assert_eq!(replay.rows_missing(), Some(stats.lost()));
+    assert_eq!(replay.meta().rows_lost, stats.lost());
+}
+
+#[test]
+fn a_program_started_again_writes_beside_what_is_there() {
+    let root = tempfile::tempdir().unwrap();
+    let dir = root.path().join("capture");
+    for expected in ["capture", "capture-2", "capture-3"] {
+        let w = CaptureWriter::create_next(&dir, meta(), WriterOptions::default()).unwrap();
+        assert_eq!(w.dir(), root.path().join(expected));
+        w.finish(0).unwrap();
+    }
+    let again = CaptureWriter::create(&dir, meta(), WriterOptions::default());
+    assert!(matches!(again, Err(CaptureError::Exists(_))));
 }
 
 /// A row of a later version, with a column that the capture was written without.

@@ -57,11 +57,7 @@ impl<R: Stored> TableWriter<R> {
             .set_created_by(format!("tidemark {}", env!("CARGO_PKG_VERSION")))
             .build();
         let columns = R::columns();
-        let chunks = columns
-            .iter()
-            .zip(schema.columns())
-            .map(|(c, descr)| Chunk::new(descr.clone(), c.layout, c.nullable))
-            .collect();
+        let chunks = chunks(&columns, &schema);
         Ok(Self {
             dir: dir.to_path_buf(),
             columns,
@@ -148,22 +144,56 @@ impl<R: Stored> TableWriter<R> {
         Ok(())
     }
 
-    /// Completes the open file and gives it its name.
-    pub(crate) fn close(&mut self) -> Result<(), CaptureError> {
+    /// Completes the open file and gives it its name. Only then are its rows
+    /// written: how many they are.
+    ///
+    /// On an error, call [`TableWriter::abandon`].
+    pub(crate) fn close(&mut self) -> Result<usize, CaptureError> {
         if self.page_rows + self.group_rows > 0 {
             self.end_group()?;
         }
-        let Some(open) = self.open.take() else {
-            return Ok(());
+        let Some(open) = &mut self.open else {
+            return Ok(0);
         };
-        let file = open
-            .writer
-            .into_inner()
+        open.writer
+            .finish()
             .map_err(CaptureError::parquet(&open.temporary))?;
+        let file = open.writer.inner();
         file.sync_data()
             .map_err(CaptureError::io(&open.temporary))?;
-        std::fs::rename(&open.temporary, &open.path).map_err(CaptureError::io(&open.path))
+        std::fs::rename(&open.temporary, &open.path).map_err(CaptureError::io(&open.path))?;
+        sync_directory(&self.dir)?;
+        Ok(self.open.take().map_or(0, |open| open.rows))
     }
+
+    /// Gives the open file up, with its rows: how many they are. The next rows
+    /// begin a new file.
+    pub(crate) fn abandon(&mut self) -> usize {
+        self.chunks = chunks(&self.columns, &self.schema);
+        (self.page_rows, self.group_rows) = (0, 0);
+        let Some(open) = self.open.take() else {
+            return 0;
+        };
+        // It may be gone, or its place out of reach: its rows count as lost.
+        let _ = std::fs::remove_file(&open.temporary);
+        open.rows
+    }
+}
+
+/// Empty chunks, one for each column.
+fn chunks<R>(columns: &[Column<R>], schema: &SchemaDescriptor) -> Vec<Chunk> {
+    columns
+        .iter()
+        .zip(schema.columns())
+        .map(|(c, descr)| Chunk::new(descr.clone(), c.layout, c.nullable))
+        .collect()
+}
+
+/// Makes the names of files last over a loss of power.
+pub(crate) fn sync_directory(dir: &Path) -> Result<(), CaptureError> {
+    File::open(dir)
+        .and_then(|d| d.sync_data())
+        .map_err(CaptureError::io(dir))
 }
 
 #[cfg(test)]

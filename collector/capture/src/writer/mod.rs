@@ -85,6 +85,31 @@ impl CaptureWriter {
             spare,
         })
     }
+
+    /// Starts a capture in `dir`, or, where that holds one, in the first of
+    /// `dir-2`, `dir-3` and so on that does not: a program that is started again
+    /// goes on beside what it has written.
+    ///
+    /// # Errors
+    /// When the directory cannot be written.
+    pub fn create_next(
+        dir: &Path,
+        meta: CaptureMeta,
+        options: WriterOptions,
+    ) -> Result<Self, CaptureError> {
+        let mut place = dir.to_path_buf();
+        let mut number = 1u32;
+        loop {
+            match Self::create(&place, meta.clone(), options) {
+                Err(CaptureError::Exists(_)) => {
+                    number += 1;
+                    place = numbered(dir, number);
+                }
+                result => return result,
+            }
+        }
+    }
+
     /// Directory of the capture.
     pub fn dir(&self) -> &Path {
         &self.dir
@@ -206,6 +231,13 @@ impl CaptureWriter {
         self.meta.write(&self.dir)?;
         Ok(self.stats.clone())
     }
+}
+
+/// `capture-2` for `capture`.
+fn numbered(dir: &Path, number: u32) -> PathBuf {
+    let mut name = dir.file_name().unwrap_or_default().to_owned();
+    name.push(format!("-{number}"));
+    dir.with_file_name(name)
 }
 
 impl Drop for CaptureWriter {

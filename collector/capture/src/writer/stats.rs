@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 struct Shared {
     written: AtomicU64,
     lost: AtomicU64,
+    /// Why rows are being lost now.
     failure: Mutex<Option<String>>,
 }
 
@@ -17,17 +18,17 @@ struct Shared {
 pub struct WriterStats(Arc<Shared>);
 
 impl WriterStats {
-    /// Rows given to Parquet.
+    /// Rows in complete files on disk.
     pub fn written(&self) -> u64 {
         self.0.written.load(Ordering::Relaxed)
     }
 
-    /// Rows that found the queue full or the writer stopped.
+    /// Rows that found the queue full, or could not be written.
     pub fn lost(&self) -> u64 {
         self.0.lost.load(Ordering::Relaxed)
     }
 
-    /// Why the writer stopped, if it did.
+    /// Why nothing can be written at present; none when all is well again.
     pub fn failure(&self) -> Option<String> {
         self.0.failure.lock().ok().and_then(|f| f.clone())
     }
@@ -41,9 +42,23 @@ impl WriterStats {
     }
 
     pub(super) fn fail(&self, error: &CaptureError) {
-        tracing::error!("capture stopped: {error}");
-        if let Ok(mut f) = self.0.failure.lock() {
-            f.get_or_insert_with(|| error.to_string());
+        let Ok(mut failure) = self.0.failure.lock() else {
+            return;
+        };
+        if failure.is_none() {
+            tracing::error!("the capture cannot be written: {error}");
+        }
+        *failure = Some(error.to_string());
+    }
+
+    /// A file was completed.
+    pub(super) fn works(&self) {
+        let Ok(mut failure) = self.0.failure.lock() else {
+            return;
+        };
+        if failure.take().is_some() {
+            let lost = self.lost();
+            tracing::warn!(lost, "the capture is written again; rows are missing in it");
         }
     }
 }

@@ -6,11 +6,15 @@ use super::options::WriterOptions;
 use super::stats::WriterStats;
 use crate::error::CaptureError;
 use crate::file::TableWriter;
+use crate::table::Stored;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tidemark_rows::{FlatEvent, NamedProbe, PostcardRow, ProbeRow};
+
+/// After an error, the disk is tried again in as much.
+const RETRY: Duration = Duration::from_secs(1);
 
 /// The state of that thread: one open file per table.
 pub(super) struct WriterThread {
@@ -25,6 +29,8 @@ pub(super) struct WriterThread {
     options: WriterOptions,
     stats: WriterStats,
     opened: Instant,
+    /// Nothing is tried before.
+    pause: Option<Instant>,
 }
 
 impl WriterThread {
@@ -44,6 +50,7 @@ impl WriterThread {
             options,
             stats: WriterStats::default(),
             opened: Instant::now(),
+            pause: None,
         })
     }
 
@@ -59,30 +66,7 @@ impl WriterThread {
                 .rotate_after
                 .saturating_sub(self.opened.elapsed());
             match receiver.recv_timeout(left) {
-                Ok(message) => {
-                    let rows = message.rows();
-                    let result = match message {
-                        Message::Postcards(mut rows) => {
-                            let result = self.postcards.write(&rows);
-                            rows.clear();
-                            // Nobody may be left to use it.
-                            let _ = self.give_back.try_send(rows);
-                            result
-                        }
-                        Message::Probes(rows) => self.write_probes(&rows),
-                        Message::Hosts(names) => {
-                            self.hosts = names;
-                            Ok(())
-                        }
-                        Message::Events(rows) => self.events.write(&rows),
-                        Message::Meta(meta) => meta.write(&self.dir),
-                    };
-                    if let Err(e) = result {
-                        self.stats.add_lost(rows);
-                        return Err(e);
-                    }
-                    self.stats.add_written(rows);
-                }
+                Ok(message) => self.take(message)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -94,10 +78,62 @@ impl WriterThread {
             if open >= self.options.rotate_rows
                 || self.opened.elapsed() >= self.options.rotate_after
             {
-                self.rotate()?;
+                let rotated = self.rotate();
+                self.judge(rotated)?;
             }
         }
         self.rotate()
+    }
+
+    /// Writes a message, or counts its rows as lost.
+    fn take(&mut self, message: Message) -> Result<(), CaptureError> {
+        let rows = message.rows();
+        if self.pause.is_some_and(|until| Instant::now() < until) {
+            if let Message::Hosts(names) = message {
+                self.hosts = names;
+            }
+            self.stats.add_lost(rows);
+            return Ok(());
+        }
+        self.pause = None;
+        let result = match message {
+            Message::Postcards(mut rows) => {
+                let result = self.postcards.write(&rows);
+                rows.clear();
+                // Nobody may be left to use it.
+                let _ = self.give_back.try_send(rows);
+                given_up(result, &mut self.postcards, &self.stats)
+            }
+            Message::Probes(rows) => {
+                let result = self.write_probes(&rows);
+                given_up(result, &mut self.probes, &self.stats)
+            }
+            Message::Hosts(names) => {
+                self.hosts = names;
+                Ok(())
+            }
+            Message::Events(rows) => {
+                let result = self.events.write(&rows);
+                given_up(result, &mut self.events, &self.stats)
+            }
+            Message::Meta(meta) => meta.write(&self.dir),
+        };
+        if result.is_err() {
+            self.stats.add_lost(rows);
+        }
+        self.judge(result)
+    }
+
+    /// An error ends an import; a collector goes on, and tries again in a while:
+    /// somebody may make room on the disk.
+    fn judge(&mut self, result: Result<(), CaptureError>) -> Result<(), CaptureError> {
+        let Err(error) = result else { return Ok(()) };
+        self.stats.fail(&error);
+        if self.options.wait_when_full {
+            return Err(error);
+        }
+        self.pause = Some(Instant::now() + RETRY);
+        Ok(())
     }
 
     fn write_probes(&mut self, rows: &[ProbeRow]) -> Result<(), CaptureError> {
@@ -114,11 +150,44 @@ impl WriterThread {
         self.probes.write(&self.named)
     }
 
-    /// All tables at once, so that a kill loses the same time of each.
+    /// Completes the files of all tables at once, so that a kill loses the same
+    /// time of each.
     fn rotate(&mut self) -> Result<(), CaptureError> {
         self.opened = Instant::now();
-        self.postcards.close()?;
-        self.probes.close()?;
-        self.events.close()
+        let closed = [
+            complete(&mut self.postcards, &self.stats),
+            complete(&mut self.probes, &self.stats),
+            complete(&mut self.events, &self.stats),
+        ];
+        let mut written = false;
+        for rows in closed {
+            written |= rows? > 0;
+        }
+        if written {
+            self.stats.works();
+        }
+        Ok(())
     }
+}
+
+/// Completes a table's file: how many rows it has.
+fn complete<R: Stored>(
+    table: &mut TableWriter<R>,
+    stats: &WriterStats,
+) -> Result<usize, CaptureError> {
+    let rows = given_up(table.close(), table, stats)?;
+    stats.add_written(rows as u64);
+    Ok(rows)
+}
+
+/// After an error the open file is worth nothing: its rows are lost.
+fn given_up<T, R: Stored>(
+    result: Result<T, CaptureError>,
+    table: &mut TableWriter<R>,
+    stats: &WriterStats,
+) -> Result<T, CaptureError> {
+    if result.is_err() {
+        stats.add_lost(table.abandon() as u64);
+    }
+    result
 }

@@ -123,17 +123,23 @@ pub(super) fn estimated(
     asked: Asked,
     (node, port): (Option<u32>, Option<u32>),
 ) -> anyhow::Result<Vec<Estimated>> {
-    let (estimator, spans) = load(capture)?;
+    let Loaded {
+        estimator,
+        spans,
+        notes,
+    } = load(capture)?;
     let mut all = Vec::new();
     for (&id, span) in &spans {
         if node.is_some_and(|n| n != id.node_id) || port.is_some_and(|p| p != id.port) {
             continue;
         }
         for part in span_of(asked, span)? {
+            let mut estimate = estimator.estimate(id, part.from_ns, part.to_ns);
+            estimate.caveats.extend(notes.iter().cloned());
             all.push(Estimated {
                 id,
                 first_ns: span.first_ns,
-                estimate: estimator.estimate(id, part.from_ns, part.to_ns),
+                estimate,
                 limits: part.limits,
             });
         }
@@ -168,10 +174,35 @@ impl AnalyzeArgs {
     }
 }
 
+/// A capture, given to an estimator.
+struct Loaded {
+    estimator: Estimator,
+    spans: Spans,
+    /// What is missing in the capture, in words.
+    notes: Vec<String>,
+}
+
+/// What is missing in a capture that was read to its end, in words.
+fn missing(replay: &Replay) -> Vec<String> {
+    let mut notes = Vec::new();
+    if replay.meta().ended_unix_ns.is_none() {
+        notes.push(
+            "the capture was not closed: its collector still runs, or was killed; its last seconds may be missing"
+                .to_owned(),
+        );
+    }
+    if let Some(rows @ 1..) = replay.rows_missing() {
+        notes.push(format!(
+            "{rows} rows of the capture are missing: lost when it was written, or files are gone"
+        ));
+    }
+    notes
+}
+
 /// Feeds a whole capture to an estimator, as the collector would have live.
-fn load(path: &Path) -> anyhow::Result<(Estimator, Spans)> {
+fn load(path: &Path) -> anyhow::Result<Loaded> {
     let context = || format!("{}", path.display());
-    let replay = Replay::open(path).with_context(context)?;
+    let mut replay = Replay::open(path).with_context(context)?;
     // Everything is kept: the span asked for may be anywhere.
     let mut estimator = Estimator::new(EstimatorConfig {
         retention_s: 1e9,
@@ -184,7 +215,7 @@ fn load(path: &Path) -> anyhow::Result<(Estimator, Spans)> {
     });
     estimator.set_nodes(&replay.info().nodes);
     let mut spans = Spans::new();
-    for update in replay {
+    for update in replay.by_ref() {
         let update = update.with_context(context)?;
         for interval in &update.link_intervals {
             let id = LinkId {
@@ -195,7 +226,11 @@ fn load(path: &Path) -> anyhow::Result<(Estimator, Spans)> {
         }
         estimator.push(&update);
     }
-    Ok((estimator, spans))
+    Ok(Loaded {
+        estimator,
+        spans,
+        notes: missing(&replay),
+    })
 }
 
 impl Link {
