@@ -95,7 +95,7 @@ fn https_serves_those_who_trust_it_and_nobody_in_the_clear() {
         .set_read_timeout(Some(Duration::from_secs(20)))
         .unwrap();
     clear
-        .write_all(b"GET /api/v1/status HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        .write_all(b"GET /api/v1/status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         .unwrap();
     let mut answer = Vec::new();
     let _ = clear.read_to_end(&mut answer);

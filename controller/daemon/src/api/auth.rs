@@ -8,6 +8,10 @@ use axum::http::{HeaderMap, StatusCode};
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
+use std::time::Duration;
+
+/// Pause before the answer to a wrong token.
+const AFTER_WRONG_TOKEN: Duration = Duration::from_millis(500);
 
 /// The token.
 #[derive(Clone)]
@@ -60,6 +64,19 @@ impl Token {
     /// A given token.
     pub fn new(token: &str) -> Self {
         Self(token.into())
+    }
+
+    /// The same, with a pause after a wrong token, so that guessing takes long.
+    ///
+    /// # Errors
+    /// 401 with the remedy.
+    pub(super) async fn check_slowly(&self, headers: &HeaderMap) -> Result<(), ApiError> {
+        let checked = self.check(headers);
+        if checked.is_err() && headers.contains_key(AUTHORIZATION) {
+            tracing::warn!("http: a request with a wrong token");
+            tokio::time::sleep(AFTER_WRONG_TOKEN).await;
+        }
+        checked
     }
 
     /// Whether a request carries the token.

@@ -12,12 +12,14 @@ mod console;
 pub mod convert;
 mod error;
 mod events;
+mod hosts;
 mod last_update;
 mod links;
 mod metrics;
 mod phases;
 mod route;
 mod select;
+pub mod server;
 mod status;
 mod targets;
 mod telemetry;
@@ -25,10 +27,12 @@ pub mod tls;
 
 pub use app::App;
 pub use auth::{Token, TokenSource};
+pub use hosts::Hosts;
 
 use crate::core::Core;
 use axum::Router;
 use axum::http::header::CONTENT_TYPE;
+use axum::middleware;
 use axum::routing::get;
 use route::Serve as _;
 use std::sync::Arc;
@@ -38,6 +42,7 @@ pub const OPENAPI: &str = include_str!("../../../../contract/openapi/tidemark-1.
 
 /// All routes.
 pub fn router(core: Arc<Core>, token: Token) -> Router {
+    let hosts = Hosts::new(&core.config.http.hosts);
     let app = App::new(core, token);
     let api = Router::new()
         .serve(status::status)
@@ -70,5 +75,6 @@ pub fn router(core: Arc<Core>, token: Token) -> Router {
         .nest("/api/v1", api)
         .route("/metrics", get(metrics::metrics))
         .fallback(console::serve)
+        .layer(middleware::from_fn_with_state(hosts, hosts::guard))
         .with_state(app)
 }

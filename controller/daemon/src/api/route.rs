@@ -12,7 +12,11 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, on};
 use axum::{Json, Router};
+use std::time::Duration;
 use tidemark_api::{Method, Operation};
+
+/// A body that has not come by then is not waited for.
+const BODY_WITHIN: Duration = Duration::from_secs(10);
 
 /// What a request carries.
 pub(super) struct Call<O: Operation> {
@@ -87,7 +91,7 @@ impl Serve for Router<App> {
 async fn read<O: Operation>(app: &App, request: Request) -> Result<Call<O>, ApiError> {
     let (mut parts, content) = request.into_parts();
     if O::METHOD == Method::Post {
-        app.token.check(&parts.headers)?;
+        app.token.check_slowly(&parts.headers).await?;
     }
     let Path(path) = Path::<O::Path>::from_request_parts(&mut parts, app)
         .await
@@ -95,10 +99,16 @@ async fn read<O: Operation>(app: &App, request: Request) -> Result<Call<O>, ApiE
     let query = body::query(parts.uri.query().unwrap_or_default())?;
     let content = match O::METHOD {
         Method::Get => Bytes::from_static(b"{}"),
-        Method::Post => Bytes::from_request(Request::from_parts(parts, content), app)
-            .await
-            .map_err(|e| ApiError::new(e.status(), e.body_text()))?,
+        Method::Post => whole(Request::from_parts(parts, content), app).await?,
     };
     let body = body::json(&content)?;
     Ok(Call { path, query, body })
+}
+
+/// The body, which has to come in time.
+async fn whole(request: Request, app: &App) -> Result<Bytes, ApiError> {
+    tokio::time::timeout(BODY_WITHIN, Bytes::from_request(request, app))
+        .await
+        .map_err(|_| ApiError::new(StatusCode::REQUEST_TIMEOUT, "the body did not come in time"))?
+        .map_err(|e| ApiError::new(e.status(), e.body_text()))
 }

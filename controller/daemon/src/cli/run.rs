@@ -112,16 +112,15 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let served = match acceptor {
         Some(acceptor) => {
             let listener = TlsListener::new(listener, acceptor)?;
-            tokio::spawn(async move { axum::serve(listener, app).await })
+            tokio::spawn(api::server::serve(listener, app))
         }
-        None => tokio::spawn(async move { axum::serve(listener, app).await }),
+        None => tokio::spawn(api::server::serve(listener, app)),
     };
     let ended = tokio::select! {
         _ = int.recv() => Ok(()),
         _ = term.recv() => Ok(()),
         e = served => match e {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(e)) => Err(anyhow::Error::from(e).context("HTTP")),
+            Ok(()) => Ok(()),
             Err(e) => Err(anyhow::Error::from(e).context("HTTP")),
         },
     };

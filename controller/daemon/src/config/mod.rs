@@ -63,6 +63,8 @@ impl Default for Config {
 #[serde(deny_unknown_fields, default)]
 pub struct Http {
     pub listen: SocketAddr,
+    /// Names that the server is called by, beside its address and `localhost`.
+    pub hosts: Vec<String>,
     /// Bearer token of everything that writes; one is made when absent.
     #[serde(skip_serializing)]
     pub token: Option<String>,
@@ -85,6 +87,7 @@ impl Default for Http {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            hosts: Vec::new(),
             token: None,
             token_file: None,
             tls: None,
