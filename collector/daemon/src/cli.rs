@@ -68,6 +68,10 @@ struct Settings {
     /// Take samples of agents on the telemetry address (true, false).
     #[arg(long, env = "TIDEMARK_AGENTS")]
     agents: Option<bool>,
+    /// Show, without storing, what nodes send that the configuration does not
+    /// name (true, false).
+    #[arg(long, env = "TIDEMARK_ACCEPT_UNKNOWN_NODES")]
+    accept_unknown_nodes: Option<bool>,
 }
 
 impl Settings {
@@ -93,6 +97,9 @@ impl Settings {
         }
         if let Some(accept) = self.agents {
             c.agents.accept = accept;
+        }
+        if let Some(accept) = self.accept_unknown_nodes {
+            c.accept_unknown_nodes = accept;
         }
         let path = self.config.as_deref().unwrap_or(Path::new("flags"));
         c.validate(path)?;

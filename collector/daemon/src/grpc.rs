@@ -10,7 +10,6 @@ use tidemark_proto::telemetry::telemetry_server::Telemetry;
 use tidemark_proto::telemetry::{
     CollectorInfo, GetInfoRequest, PacketBatch, ReadPacketsRequest, SubscribeRequest, Update,
 };
-use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 
 /// Answers subscribers and requests for packets.
@@ -41,8 +40,11 @@ impl Telemetry for TelemetryService {
             name = peer.map_or_else(|| "unnamed".to_owned(), |p| p.to_string());
         }
         tracing::info!(subscriber = name, "subscribed");
-        let receiver = self.hub.subscribe(&name);
-        Ok(Response::new(ReceiverStream::new(receiver).map(Ok).boxed()))
+        let subscription = self
+            .hub
+            .subscribe(&name)
+            .map_err(|e| Status::resource_exhausted(e.to_string()))?;
+        Ok(Response::new(subscription.map(Ok).boxed()))
     }
 
     async fn read_packets(

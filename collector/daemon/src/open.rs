@@ -83,7 +83,7 @@ pub(crate) fn open(config: &Config, meta: CaptureMeta) -> Result<Opened> {
     // Last: the only step that leaves something on disk.
     let capture = match &config.capture.dir {
         Some(dir) => Some(
-            CaptureWriter::create(
+            CaptureWriter::create_next(
                 dir,
                 meta,
                 WriterOptions {

@@ -13,7 +13,7 @@ use crate::open::{Opened, open};
 use crate::packets::PacketMemory;
 use crate::receive;
 use crate::source::{Gatherer, SourceCounters};
-use crate::store::CaptureSink;
+use crate::store::{CaptureSink, KnownNodes};
 use anyhow::{Context, Result, anyhow};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -81,6 +81,7 @@ pub(crate) fn run(config: &Config) -> Result<()> {
         kernel: host::kernel(),
         started_unix_ns: crate::time::unix_ns(),
         config: config.pipeline(),
+        known_nodes_only: config.accept_unknown_nodes,
         ..CaptureMeta::default()
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -89,6 +90,11 @@ pub(crate) fn run(config: &Config) -> Result<()> {
         .build()
         .context("cannot start the runtime")?;
     let opened = open(config, meta)?;
+    for node in config.nodes_open_to_anybody() {
+        tracing::warn!(
+            "anybody can send reports of node {node}: name its addresses in nodes.{node}.exporters"
+        );
+    }
     runtime.block_on(serve(config, instance, opened))
 }
 
@@ -107,6 +113,9 @@ async fn serve(config: &Config, instance: String, opened: Opened) -> Result<()> 
         .capture
         .as_ref()
         .map(|c| (c.dir().display().to_string(), c.stats()));
+    if let Some((dir, _)) = &capture {
+        tracing::info!(dir, "capture");
+    }
     let info = CollectorInfo {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         instance: instance.clone(),
@@ -125,12 +134,20 @@ async fn serve(config: &Config, instance: String, opened: Opened) -> Result<()> 
             .with_context(|| format!("cannot start thread {name}"))
     };
     let clickhouse = opened.clickhouse.as_ref().map(|c| c.stats());
-    let sinks: Vec<Option<Box<dyn RowSink>>> = vec![
-        Some(Box::new(packets.clone())),
+    let stores: [Option<Box<dyn RowSink>>; 2] = [
         opened.capture.map(|c| Box::new(CaptureSink(c)) as _),
         opened.clickhouse.map(|c| Box::new(c) as _),
     ];
-    let sinks = sinks.into_iter().flatten().collect();
+    let stores = stores.into_iter().flatten().map(|store| {
+        if config.accept_unknown_nodes {
+            let known = config.nodes.keys().copied().collect();
+            Box::new(KnownNodes::new(store, known)) as Box<dyn RowSink>
+        } else {
+            store
+        }
+    });
+    let shown: Box<dyn RowSink> = Box::new(packets.clone());
+    let sinks = std::iter::once(shown).chain(stores).collect();
     let sink = EngineSink::new(sinks, hub.clone(), counters.clone());
     let pipeline = Pipeline::new(config.pipeline(), sink)?;
     let engine = Engine::new(

@@ -22,6 +22,8 @@ pub struct ReportStatus {
     pub duplicate: u64,
     /// Datagrams that could not be decoded to their end.
     pub malformed: u64,
+    /// Reports of unknown nodes and from unknown exporters.
+    pub refused: u64,
     /// Datagrams that found the socket's buffer full.
     pub kernel_drops: u64,
 }
@@ -36,6 +38,7 @@ impl ReportStatus {
             late: s.stats.reports_late,
             duplicate: s.stats.reports_duplicate,
             malformed: s.malformed_total(),
+            refused: s.stats.nodes_refused + s.stats.reports_refused_exporter,
             kernel_drops,
         }
     }

@@ -7,14 +7,18 @@ use futures::StreamExt;
 use futures::stream::BoxStream;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tidemark_proto::telemetry::agent_server::Agent;
 use tidemark_proto::telemetry::{AgentAck, AgentBatch};
 use tonic::{Request, Response, Status, Streaming};
 
-/// Agents remembered, also those that are gone.
+/// Agents remembered, also those that are gone: the place of the one that has
+/// been gone longest is used again.
 const MAX_AGENTS: usize = 1024;
+/// Agents that one address may have connected at once.
+const MAX_AGENTS_OF_ADDRESS: usize = 32;
 const MAX_NAME: usize = 64;
 
 /// An agent as the status shows it.
@@ -42,17 +46,69 @@ pub struct Agents(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    agents: BTreeMap<String, AgentStatus>,
+    agents: BTreeMap<String, Remembered>,
+    connected: BTreeMap<IpAddr, usize>,
+    /// Counts disconnections: the smallest is that of the one gone longest.
+    disconnections: u64,
     /// Gone when the collector ends.
     sender: Option<SyncSender<Input>>,
+}
+
+#[derive(Default)]
+struct Remembered {
+    status: AgentStatus,
+    streams: usize,
+    gone: u64,
+}
+
+impl State {
+    /// A place for an agent; `None` while all places are of connected ones.
+    fn place(&mut self, instance: &str) -> Option<&mut Remembered> {
+        if !self.agents.contains_key(instance) && self.agents.len() >= MAX_AGENTS {
+            let gone = self.agents.iter().filter(|(_, a)| a.streams == 0);
+            let longest = gone.min_by_key(|(_, a)| a.gone)?.0.clone();
+            self.agents.remove(&longest);
+        }
+        Some(self.agents.entry(instance.to_owned()).or_default())
+    }
+}
+
+/// One connection of an agent: all its batches are of one instance and host.
+struct Connection {
+    agents: Agents,
+    peer: Option<IpAddr>,
+    agent: Mutex<Option<(String, String)>>,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        let mut state = self.agents.state();
+        let agent = self.agent.get_mut().unwrap_or_else(PoisonError::into_inner);
+        state.disconnections += 1;
+        let now = state.disconnections;
+        if let Some((instance, _)) = agent
+            && let Some(agent) = state.agents.get_mut(instance)
+        {
+            agent.streams -= 1;
+            agent.gone = now;
+        }
+        if let Some(peer) = self.peer
+            && let Some(count) = state.connected.get_mut(&peer)
+        {
+            *count -= 1;
+            if *count == 0 {
+                state.connected.remove(&peer);
+            }
+        }
+    }
 }
 
 impl Agents {
     /// Agents whose events go to `sender`.
     pub fn new(sender: SyncSender<Input>) -> Self {
         Self(Arc::new(Mutex::new(State {
-            agents: BTreeMap::new(),
             sender: Some(sender),
+            ..State::default()
         })))
     }
 
@@ -66,7 +122,49 @@ impl Agents {
     }
 
     pub fn status(&self) -> Vec<AgentStatus> {
-        self.state().agents.values().cloned().collect()
+        let state = self.state();
+        state.agents.values().map(|a| a.status.clone()).collect()
+    }
+
+    /// A new connection from an address.
+    fn connect(&self, peer: Option<IpAddr>) -> Result<Connection, Status> {
+        let mut state = self.state();
+        if let Some(peer) = peer {
+            let count = state.connected.entry(peer).or_default();
+            if *count >= MAX_AGENTS_OF_ADDRESS {
+                return Err(Status::resource_exhausted(format!(
+                    "{MAX_AGENTS_OF_ADDRESS} agents of {peer} are connected already"
+                )));
+            }
+            *count += 1;
+        }
+        drop(state);
+        Ok(Connection {
+            agents: self.clone(),
+            peer,
+            agent: Mutex::default(),
+        })
+    }
+}
+
+impl Connection {
+    /// Takes the first batch as that of the agent; others must be of the same.
+    fn identify(&self, batch: &AgentBatch, state: &mut State) -> Result<(), Status> {
+        let mut agent = self.agent.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*agent {
+            Some((instance, host)) if *instance == batch.instance && *host == batch.host => Ok(()),
+            Some((_, host)) => Err(Status::invalid_argument(format!(
+                "this connection is of the agent of {host}; another agent needs its own"
+            ))),
+            None => {
+                let place = state.place(&batch.instance).ok_or_else(|| {
+                    Status::resource_exhausted(format!("{MAX_AGENTS} agents are connected already"))
+                })?;
+                place.streams += 1;
+                *agent = Some((batch.instance.clone(), batch.host.clone()));
+                Ok(())
+            }
+        }
     }
 
     /// Takes a batch; waits while the engine is busy. The lock is not held
@@ -78,17 +176,16 @@ impl Agents {
             )));
         }
         let sender = {
-            let mut state = self.state();
+            let mut state = self.agents.state();
             let sender = state
                 .sender
                 .clone()
                 .ok_or_else(|| Status::unavailable("the collector is ending"))?;
-            if !state.agents.contains_key(&batch.instance) && state.agents.len() >= MAX_AGENTS {
-                return Err(Status::resource_exhausted(format!(
-                    "{MAX_AGENTS} agents are known already"
-                )));
-            }
-            let agent = state.agents.entry(batch.instance.clone()).or_default();
+            self.identify(batch, &mut state)?;
+            let Some(agent) = state.agents.get_mut(&batch.instance) else {
+                return Err(Status::internal("the agent's place is gone"));
+            };
+            let agent = &mut agent.status;
             agent.host.clone_from(&batch.host);
             agent.ring_lost = agent.ring_lost.max(batch.ring_lost);
             agent.buffer_lost = agent.buffer_lost.max(batch.buffer_lost);
@@ -105,10 +202,10 @@ impl Agents {
         };
         let events: Vec<tcp_probe::Event> = batch.events.iter().filter_map(event_of).collect();
         {
-            let mut state = self.state();
+            let mut state = self.agents.state();
             if let Some(agent) = state.agents.get_mut(&batch.instance) {
-                agent.events += events.len() as u64;
-                agent.malformed += (batch.events.len() - events.len()) as u64;
+                agent.status.events += events.len() as u64;
+                agent.status.malformed += (batch.events.len() - events.len()) as u64;
             }
         }
         sender
@@ -133,13 +230,13 @@ impl Agent for AgentService {
     ) -> Result<Response<Self::PushStream>, Status> {
         let peer = request.remote_addr();
         tracing::info!(?peer, "agent connected");
-        let agents = self.0.clone();
+        let connection = Arc::new(self.0.connect(peer.map(|p| p.ip()))?);
         let acks = request.into_inner().then(move |batch| {
-            let agents = agents.clone();
+            let connection = Arc::clone(&connection);
             async move {
                 let batch = batch?;
                 let sequence = batch.sequence;
-                tokio::task::spawn_blocking(move || agents.take(&batch))
+                tokio::task::spawn_blocking(move || connection.take(&batch))
                     .await
                     .map_err(|e| Status::internal(e.to_string()))??;
                 Ok(AgentAck { sequence })
@@ -154,28 +251,64 @@ mod tests {
     use super::*;
     use std::sync::mpsc::sync_channel;
 
+    fn batch(instance: &str, sequence: u64) -> AgentBatch {
+        AgentBatch {
+            host: "a".into(),
+            instance: instance.into(),
+            sequence,
+            buffer_lost: sequence,
+            ..AgentBatch::default()
+        }
+    }
+
     #[test]
     fn every_number_is_taken_once() {
         let (sender, inputs) = sync_channel(16);
         let agents = Agents::new(sender);
-        let batch = |sequence| AgentBatch {
-            host: "a".into(),
-            instance: "i".into(),
-            sequence,
-            buffer_lost: sequence,
-            ..AgentBatch::default()
-        };
+        let connection = agents.connect(None).unwrap();
         // 7 and 8 were never sent.
         for sequence in [5, 6, 6, 5, 9] {
-            agents.take(&batch(sequence)).unwrap();
+            connection.take(&batch("i", sequence)).unwrap();
         }
         assert_eq!(inputs.try_iter().count(), 3);
         let status = &agents.status()[0];
         assert_eq!((status.repeated, status.missing), (2, 2));
         assert_eq!((status.batches, status.buffer_lost), (9, 9));
-        assert!(agents.take(&AgentBatch::default()).is_err());
+        assert!(connection.take(&AgentBatch::default()).is_err());
+        assert!(connection.take(&batch("other", 1)).is_err());
         agents.close();
-        assert!(agents.take(&batch(10)).is_err());
+        assert!(connection.take(&batch("i", 10)).is_err());
         assert!(inputs.recv().is_err(), "the engine would never end");
+    }
+
+    #[test]
+    fn places_of_agents_that_are_gone_are_used_again() {
+        let (sender, inputs) = sync_channel(10_000);
+        let agents = Agents::new(sender);
+        let honest = agents.connect(None).unwrap();
+        honest.take(&batch("honest", 1)).unwrap();
+        for n in 0..3 * MAX_AGENTS {
+            let stranger = agents.connect(None).unwrap();
+            stranger.take(&batch(&n.to_string(), 1)).unwrap();
+        }
+        assert_eq!(agents.status().len(), MAX_AGENTS);
+        honest.take(&batch("honest", 1)).unwrap();
+        let repeated: u64 = agents.status().iter().map(|a| a.repeated).sum();
+        assert_eq!(repeated, 1, "the honest one is still known");
+        drop(inputs);
+    }
+
+    #[test]
+    fn an_address_has_a_bounded_number_of_connections() {
+        let (sender, _inputs) = sync_channel(16);
+        let agents = Agents::new(sender);
+        let peer = Some(IpAddr::from([192, 0, 2, 1]));
+        let mut all: Vec<_> = (0..MAX_AGENTS_OF_ADDRESS)
+            .map(|_| agents.connect(peer).unwrap())
+            .collect();
+        assert!(agents.connect(peer).is_err());
+        assert!(agents.connect(Some([192, 0, 2, 2].into())).is_ok());
+        all.pop();
+        assert!(agents.connect(peer).is_ok());
     }
 }

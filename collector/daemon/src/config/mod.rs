@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
-use tidemark_pipeline::NodeConfig;
+use tidemark_pipeline::{NodeConfig, UnknownNodes};
 
 /// `collector.toml`. Every key is optional; unknown keys are errors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,6 +30,9 @@ pub struct Config {
     pub agents: AgentsConfig,
     pub pipeline: PipelineConfig,
     pub packets: PacketsConfig,
+    /// Take reports of nodes that are not listed below, to see who sends: they
+    /// are shown and not stored.
+    pub accept_unknown_nodes: bool,
     /// Node id to what its reports mean.
     #[serde(with = "node_table")]
     pub nodes: BTreeMap<u32, NodeConfig>,
@@ -52,6 +55,7 @@ impl Default for Config {
             agents: AgentsConfig::default(),
             pipeline: PipelineConfig::default(),
             packets: PacketsConfig::default(),
+            accept_unknown_nodes: false,
             nodes: BTreeMap::new(),
         }
     }
@@ -135,6 +139,11 @@ impl Config {
         let p = &self.pipeline;
         tidemark_pipeline::Config {
             nodes: self.nodes.clone(),
+            unknown_nodes: if self.accept_unknown_nodes {
+                UnknownNodes::Accept
+            } else {
+                UnknownNodes::Refuse
+            },
             interval_ms: p.interval_ms,
             reorder_ms: p.reorder_ms,
             publish_ms: p.publish_ms,
@@ -146,6 +155,16 @@ impl Config {
             max_pending: p.max_pending,
             max_clock_step_ms: p.max_clock_step_ms,
         }
+    }
+
+    /// Nodes whose reports anybody who reaches the address may send, where more
+    /// than this machine reaches it.
+    pub fn nodes_open_to_anybody(&self) -> Vec<u32> {
+        if self.listen.iter().all(|a| a.ip().is_loopback()) {
+            return Vec::new();
+        }
+        let open = self.nodes.iter().filter(|(_, n)| n.exporters.is_any());
+        open.map(|(&id, _)| id).collect()
     }
 
     /// Checks all values.
@@ -209,6 +228,21 @@ mod tests {
         .unwrap();
         assert_eq!(c.nodes[&10].ports[&1].wire_overhead_bytes, 38);
         assert_eq!(c.pipeline().local_host.as_deref(), Some("local"));
+    }
+
+    #[test]
+    fn nodes_without_exporters_are_open_where_others_can_send() {
+        let open = |listen: &str| {
+            parse_config(&format!(
+                "listen = [\"{listen}\"]\n[nodes.1]\n[nodes.2]\nexporters = [\"192.0.2.1\"]\n"
+            ))
+            .unwrap()
+            .nodes_open_to_anybody()
+        };
+        assert!(open("127.0.0.1:32766").is_empty());
+        assert_eq!(open("0.0.0.0:32766"), [1]);
+        let e = parse_config("[nodes.1]\nexporters = [\"lab\"]\n").unwrap_err();
+        assert!(e.to_string().contains("\"lab\""), "{e}");
     }
 
     #[test]

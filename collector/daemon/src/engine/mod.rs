@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tcp_probe::perf::Clock;
-use tidemark_pipeline::{Pipeline, Stats};
+use tidemark_pipeline::{Pipeline, RefusalReason, RefusedSource, Stats};
 
 /// How often time is told to the pipeline when nothing comes.
 const TICK: Duration = Duration::from_millis(20);
@@ -44,6 +44,8 @@ pub struct Snapshot {
     pub flows_active: u64,
     pub packets_waiting: u64,
     pub samples_held: u64,
+    /// Where refused reports came from, the first ones.
+    pub refused_sources: Vec<RefusedSource>,
 }
 
 impl Snapshot {
@@ -80,6 +82,8 @@ pub struct Engine {
     next_snapshot: Instant,
     next_flush: Instant,
     next_meta: Instant,
+    /// Refused sources that the log has.
+    refused_told: usize,
 }
 
 impl Engine {
@@ -99,6 +103,7 @@ impl Engine {
             next_snapshot: now,
             next_flush: now,
             next_meta: now + META,
+            refused_told: 0,
         }
     }
 
@@ -163,11 +168,33 @@ impl Engine {
         if now >= self.next_snapshot {
             self.next_snapshot = now + SNAPSHOT;
             self.publish_snapshot();
+            self.tell_refused();
         }
         if now >= self.next_meta {
             self.next_meta = now + META;
             self.tell_standing();
         }
+    }
+
+    /// Says once of each source that its reports are refused.
+    fn tell_refused(&mut self) {
+        let sources = self.pipeline.refused_sources();
+        for s in sources.iter().skip(self.refused_told) {
+            let (exporter, node_id) = (s.exporter, s.node_id);
+            match s.reason {
+                RefusalReason::UnknownNode => tracing::warn!(
+                    %exporter,
+                    node_id,
+                    "reports are refused: the configuration has no [nodes.{node_id}]"
+                ),
+                RefusalReason::UnknownExporter => tracing::warn!(
+                    %exporter,
+                    node_id,
+                    "reports are refused: nodes.{node_id}.exporters does not name {exporter}"
+                ),
+            }
+        }
+        self.refused_told = sources.len();
     }
 
     fn publish_snapshot(&self) {
@@ -180,6 +207,7 @@ impl Engine {
             flows_active: self.pipeline.flows_active() as u64,
             packets_waiting: packets_waiting as u64,
             samples_held: samples_held as u64,
+            refused_sources: self.pipeline.refused_sources().to_vec(),
         });
     }
 

@@ -114,7 +114,7 @@ impl Sink for EngineSink {
     }
 
     fn update(&mut self, update: Update) {
-        self.hub.publish(&update);
+        self.hub.publish(update);
     }
 
     fn status(&mut self, status: &mut CollectorStatus) {

@@ -7,6 +7,7 @@ mod metrics;
 mod status;
 
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use axum::routing::get;
@@ -35,11 +36,39 @@ pub fn router(shown: Shown) -> Router {
             "/status",
             get(|State(a): State<App>| async move { Json(a.shown.status()) }),
         )
-        .route("/healthz", get(|| async { "ok\n" }))
+        .route(
+            "/healthz",
+            get(|State(a): State<App>| async move { health(&a.shown) }),
+        )
         .with_state(App {
             shown,
             registry: Arc::new(registry),
         })
+}
+
+/// 200 while everything that is received can be stored, else 503; what was lost
+/// so far is told in either case.
+fn health(shown: &Shown) -> (StatusCode, String) {
+    let mut code = StatusCode::OK;
+    let mut told = Vec::new();
+    if let Some((dir, capture)) = &shown.capture {
+        if let Some(failure) = capture.failure() {
+            code = StatusCode::SERVICE_UNAVAILABLE;
+            told.push(format!("capture {dir}: cannot be written: {failure}"));
+        }
+        if capture.lost() > 0 {
+            told.push(format!("capture {dir}: {} rows lost", capture.lost()));
+        }
+    }
+    if let Some(failure) = shown.clickhouse.as_ref().and_then(|c| c.failure()) {
+        told.push(format!("clickhouse: {failure}; rows wait in the spool"));
+    }
+    let word = match code {
+        StatusCode::OK => "ok",
+        _ => "failing",
+    };
+    told.insert(0, word.to_owned());
+    (code, told.join("\n") + "\n")
 }
 
 async fn metrics(State(app): State<App>) -> impl IntoResponse {
@@ -53,6 +82,6 @@ async fn metrics(State(app): State<App>) -> impl IntoResponse {
             text,
         )
             .into_response(),
-        Err(e) => (axum::http::StatusCode::INTERNAL_SERVER_ERROR, e.to_string()).into_response(),
+        Err(e) => (StatusCode::INTERNAL_SERVER_ERROR, e.to_string()).into_response(),
     }
 }

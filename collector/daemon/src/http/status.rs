@@ -32,6 +32,8 @@ pub struct Status {
     pub version: String,
     pub instance: String,
     pub reports: ReportStatus,
+    /// Where refused reports come from, the first sources.
+    pub refused_sources: Vec<tidemark_pipeline::RefusedSource>,
     pub join: JoinStatus,
     pub tcp_probe: ProbeStatus,
     /// Hosts whose agents have sent.
@@ -78,6 +80,7 @@ impl Shown {
             version: self.version.to_owned(),
             instance: self.instance.clone(),
             reports: ReportStatus::new(&s, self.counters.kernel_drops()),
+            refused_sources: s.refused_sources,
             join: JoinStatus::new(&s.stats, s.packets_waiting),
             tcp_probe: ProbeStatus {
                 events,

@@ -35,6 +35,9 @@ const DENSE: Duration = Duration::from_millis(1);
 /// waking of two threads, for each would cost more than all else. It is no more
 /// than the kernel's own tolerance of timers, twice at most.
 const GATHER: Duration = Duration::from_micros(50);
+/// After a request to stop, what the sockets hold is delivered for this long at
+/// most: senders may go on.
+const STOP_WITHIN: Duration = Duration::from_millis(500);
 /// How often the kernel's drop counter is read while datagrams flow.
 const DROP_CHECK: Duration = Duration::from_millis(20);
 
@@ -151,9 +154,22 @@ fn run(
     // The call before has filled all buffers: more is probably there.
     let mut more = false;
     let mut last = Instant::now();
+    let mut stopping_since = None;
     loop {
         // Before the call: what had arrived by then is still delivered.
         let stopping = stop.load(Ordering::Relaxed);
+        if stopping {
+            let since = *stopping_since.get_or_insert_with(Instant::now);
+            if since.elapsed() > STOP_WITHIN {
+                count.set_kernel_drops(socket.kernel_drops());
+                tracing::warn!(
+                    address = %socket.address,
+                    "reports still came in at the end; those in the socket's buffer are left"
+                );
+                handler(&Received::nothing());
+                return;
+            }
+        }
         let received = messages.receive(&socket.socket, !stopping && !more, |batch| {
             count.add(batch);
             handler(batch);

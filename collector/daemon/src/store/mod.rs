@@ -3,6 +3,8 @@
 
 mod capture;
 mod clickhouse;
+mod known_nodes;
 mod packets;
 
 pub use capture::CaptureSink;
+pub use known_nodes::KnownNodes;

@@ -1,15 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Updates from the pipeline to every subscriber, each through a bounded queue.
+//! Updates from the pipeline to every subscriber, each through a queue that is
+//! bounded in messages and in bytes. Subscribers share the updates that wait:
+//! one that does not read costs no more than the slowest.
 
+mod queue;
+
+use prost::Message;
+use queue::{Receiver, Sender};
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use thiserror::Error;
 use tidemark_proto::telemetry::{ClockMapping, FlowInfo, Update};
-use tokio::sync::mpsc;
 
-/// Updates that may wait for one subscriber.
-const QUEUE: usize = 1024;
+pub use queue::Receiver as Subscription;
+
+/// Subscribers at once: controllers, and somebody who looks.
+const MAX_SUBSCRIBERS: usize = 64;
 /// Flows per message of the first list: keeps messages below gRPC's 4 MiB.
 const FLOWS_PER_MESSAGE: usize = 8192;
+
+/// Why a subscriber is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("{MAX_SUBSCRIBERS} subscribers are there already; end one, or ask another collector")]
+pub struct TooManySubscribers;
 
 #[derive(Default)]
 struct State {
@@ -18,33 +31,12 @@ struct State {
     subscribers: Vec<Subscriber>,
     closed: bool,
     lost: u64,
+    refused: u64,
 }
 
 struct Subscriber {
     name: String,
-    sender: mpsc::Sender<Update>,
-    sequence: u64,
-    lost: u64,
-}
-
-impl Subscriber {
-    /// False when it is gone.
-    fn send(&mut self, update: &Update) -> bool {
-        let numbered = Update {
-            sequence: self.sequence,
-            updates_lost: self.lost,
-            ..update.clone()
-        };
-        self.sequence += 1;
-        match self.sender.try_send(numbered) {
-            Ok(()) => true,
-            Err(mpsc::error::TrySendError::Full(_)) => {
-                self.lost += 1;
-                true
-            }
-            Err(mpsc::error::TrySendError::Closed(_)) => false,
-        }
-    }
+    sender: Sender,
 }
 
 /// A subscriber as the status shows it.
@@ -75,7 +67,7 @@ impl Hub {
     }
 
     /// Sends an update to everybody.
-    pub fn publish(&self, update: &Update) {
+    pub fn publish(&self, update: Update) {
         let mut guard = self.state();
         let state = &mut *guard;
         for flow in &update.flows {
@@ -94,43 +86,53 @@ impl Hub {
                 None => state.clocks.push(clock.clone()),
             }
         }
+        if state.subscribers.is_empty() {
+            return;
+        }
+        let bytes = update.encoded_len();
+        let update = Arc::new(update);
         let lost = &mut state.lost;
         state.subscribers.retain_mut(|s| {
-            let before = s.lost;
-            let stays = s.send(update);
-            *lost += s.lost - before;
+            let before = s.sender.lost();
+            let stays = s.sender.send(&update, bytes);
+            *lost += s.sender.lost() - before;
             stays
         });
     }
 
     /// A new subscriber; its first messages carry all flows known.
-    pub fn subscribe(&self, name: &str) -> mpsc::Receiver<Update> {
+    ///
+    /// # Errors
+    /// When there are too many.
+    pub fn subscribe(&self, name: &str) -> Result<Receiver, TooManySubscribers> {
         let mut state = self.state();
-        let first = state.flows.len().div_ceil(FLOWS_PER_MESSAGE);
-        let (sender, receiver) = mpsc::channel(QUEUE + first);
-        let mut subscriber = Subscriber {
-            name: name.chars().take(64).collect(),
-            sender,
-            sequence: 0,
-            lost: 0,
-        };
+        state.subscribers.retain(|s| !s.sender.is_closed());
+        if state.subscribers.len() >= MAX_SUBSCRIBERS {
+            state.refused += 1;
+            return Err(TooManySubscribers);
+        }
         let flows: Vec<FlowInfo> = state.flows.values().cloned().collect();
-        let mut chunks = flows.chunks(FLOWS_PER_MESSAGE);
-        subscriber.send(&Update {
-            flows: chunks.next().unwrap_or_default().to_vec(),
-            clocks: state.clocks.clone(),
-            ..Update::default()
-        });
-        for chunk in chunks {
-            subscriber.send(&Update {
+        let mut first: Vec<Update> = flows
+            .chunks(FLOWS_PER_MESSAGE)
+            .map(|chunk| Update {
                 flows: chunk.to_vec(),
                 ..Update::default()
+            })
+            .collect();
+        if first.is_empty() {
+            first.push(Update::default());
+        }
+        if let Some(first) = first.first_mut() {
+            first.clocks.clone_from(&state.clocks);
+        }
+        let (sender, receiver) = queue::channel(first);
+        if !state.closed {
+            state.subscribers.push(Subscriber {
+                name: name.chars().take(64).collect(),
+                sender,
             });
         }
-        if !state.closed {
-            state.subscribers.push(subscriber);
-        }
-        receiver
+        Ok(receiver)
     }
 
     /// Ends every stream once its queue is read.
@@ -145,6 +147,11 @@ impl Hub {
         self.state().lost
     }
 
+    /// Subscribers refused because too many were there.
+    pub fn refused(&self) -> u64 {
+        self.state().refused
+    }
+
     pub fn clocks(&self) -> Vec<ClockMapping> {
         self.state().clocks.clone()
     }
@@ -155,8 +162,8 @@ impl Hub {
             .iter()
             .map(|s| SubscriberStatus {
                 name: s.name.clone(),
-                updates: s.sequence,
-                lost: s.lost,
+                updates: s.sender.sequence(),
+                lost: s.sender.lost(),
             })
             .collect()
     }
@@ -165,6 +172,7 @@ impl Hub {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use futures::StreamExt;
 
     fn flow(flow_id: u64) -> Update {
         Update {
@@ -176,40 +184,29 @@ mod tests {
         }
     }
 
-    #[test]
-    fn late_subscribers_learn_the_flows() {
+    #[tokio::test]
+    async fn late_subscribers_learn_the_flows() {
         let hub = Hub::new(100);
-        hub.publish(&flow(1));
-        hub.publish(&flow(2));
-        let mut r = hub.subscribe("a");
-        hub.publish(&flow(3));
-        assert_eq!(r.try_recv().unwrap().flows.len(), 2);
-        let next = r.try_recv().unwrap();
+        hub.publish(flow(1));
+        hub.publish(flow(2));
+        let mut r = hub.subscribe("a").unwrap();
+        hub.publish(flow(3));
+        assert_eq!(r.next().await.unwrap().flows.len(), 2);
+        let next = r.next().await.unwrap();
         assert_eq!((next.sequence, next.flows[0].flow_id), (1, 3));
         hub.close();
-        assert!(matches!(
-            r.try_recv(),
-            Err(mpsc::error::TryRecvError::Disconnected)
-        ));
+        assert!(r.next().await.is_none());
     }
 
     #[test]
-    fn a_slow_subscriber_sees_a_gap() {
+    fn subscribers_are_bounded_and_places_are_free_again() {
         let hub = Hub::new(100);
-        let mut r = hub.subscribe("slow");
-        for i in 0..QUEUE as u64 + 5 {
-            hub.publish(&flow(i));
-        }
-        assert!(hub.lost() > 0);
-        let mut n = 0;
-        while r.try_recv().is_ok() {
-            n += 1;
-        }
-        hub.publish(&flow(0));
-        let u = r.try_recv().unwrap();
-        assert_eq!(u.sequence, n + u.updates_lost);
-        drop(r);
-        hub.publish(&flow(0));
-        assert!(hub.subscribers().is_empty());
+        let mut all: Vec<_> = (0..MAX_SUBSCRIBERS)
+            .map(|_| hub.subscribe("s").unwrap())
+            .collect();
+        assert!(hub.subscribe("one more").is_err());
+        assert_eq!(hub.refused(), 1);
+        all.pop();
+        assert!(hub.subscribe("one more").is_ok());
     }
 }

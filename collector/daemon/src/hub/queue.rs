@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The queue of one subscriber: numbered updates, bounded in number and bytes.
+
+use futures::Stream;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use tidemark_proto::telemetry::Update;
+use tokio::sync::mpsc;
+
+/// Updates that may wait.
+const MAX_UPDATES: usize = 1024;
+/// Bytes on the wire of the updates that may wait.
+const MAX_BYTES: usize = 32 << 20;
+
+/// An update as it waits: shared with the other subscribers.
+struct Waiting {
+    update: Arc<Update>,
+    bytes: usize,
+    sequence: u64,
+    updates_lost: u64,
+}
+
+/// Where updates go in.
+pub(super) struct Sender {
+    sender: mpsc::Sender<Waiting>,
+    waiting_bytes: Arc<AtomicUsize>,
+    sequence: u64,
+    lost: u64,
+}
+
+/// Where they come out, each with its number in this queue.
+pub struct Receiver {
+    first: std::vec::IntoIter<Update>,
+    sequence: u64,
+    receiver: mpsc::Receiver<Waiting>,
+    waiting_bytes: Arc<AtomicUsize>,
+}
+
+/// A queue whose first updates, whatever their size, are `first`.
+pub(super) fn channel(first: Vec<Update>) -> (Sender, Receiver) {
+    let (sender, receiver) = mpsc::channel(MAX_UPDATES);
+    let waiting_bytes = Arc::new(AtomicUsize::new(0));
+    let sender = Sender {
+        sender,
+        waiting_bytes: Arc::clone(&waiting_bytes),
+        sequence: first.len() as u64,
+        lost: 0,
+    };
+    let receiver = Receiver {
+        first: first.into_iter(),
+        sequence: 0,
+        receiver,
+        waiting_bytes,
+    };
+    (sender, receiver)
+}
+
+impl Sender {
+    /// Puts an update of `bytes` into the queue, or counts it as lost; false when
+    /// the subscriber is gone.
+    pub(super) fn send(&mut self, update: &Arc<Update>, bytes: usize) -> bool {
+        let waiting = self.waiting_bytes.load(Ordering::Relaxed);
+        let sequence = self.sequence;
+        self.sequence += 1;
+        // One that is larger than the whole queue can pass an empty one.
+        if waiting > 0 && waiting.saturating_add(bytes) > MAX_BYTES {
+            self.lost += 1;
+            return !self.is_closed();
+        }
+        let item = Waiting {
+            update: Arc::clone(update),
+            bytes,
+            sequence,
+            updates_lost: self.lost,
+        };
+        self.waiting_bytes.fetch_add(bytes, Ordering::Relaxed);
+        match self.sender.try_send(item) {
+            Ok(()) => true,
+            Err(error) => {
+                self.waiting_bytes.fetch_sub(bytes, Ordering::Relaxed);
+                self.lost += 1;
+                matches!(error, mpsc::error::TrySendError::Full(_))
+            }
+        }
+    }
+
+    /// Whether nobody reads any more.
+    pub(super) fn is_closed(&self) -> bool {
+        self.sender.is_closed()
+    }
+
+    /// Updates so far, with those lost.
+    pub(super) fn sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// Updates that found no room.
+    pub(super) fn lost(&self) -> u64 {
+        self.lost
+    }
+}
+
+impl Stream for Receiver {
+    type Item = Update;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Update>> {
+        if let Some(update) = self.first.next() {
+            let sequence = self.sequence;
+            self.sequence += 1;
+            return Poll::Ready(Some(Update { sequence, ..update }));
+        }
+        let waiting = std::task::ready!(self.receiver.poll_recv(context));
+        Poll::Ready(waiting.map(|w| {
+            self.waiting_bytes.fetch_sub(w.bytes, Ordering::Relaxed);
+            Update {
+                sequence: w.sequence,
+                updates_lost: w.updates_lost,
+                // The last to read it takes it.
+                ..Arc::unwrap_or_clone(w.update)
+            }
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::StreamExt;
+
+    fn update() -> Arc<Update> {
+        Arc::new(Update::default())
+    }
+
+    #[tokio::test]
+    async fn a_slow_subscriber_sees_a_gap() {
+        let (mut sender, mut receiver) = channel(vec![Update::default()]);
+        for _ in 0..MAX_UPDATES + 5 {
+            assert!(sender.send(&update(), 1));
+        }
+        assert_eq!(sender.lost(), 5);
+        for expected in 0..=MAX_UPDATES as u64 {
+            assert_eq!(receiver.next().await.unwrap().sequence, expected);
+        }
+        assert!(sender.send(&update(), 1));
+        let next = receiver.next().await.unwrap();
+        assert_eq!(
+            (next.sequence, next.updates_lost),
+            (MAX_UPDATES as u64 + 6, 5)
+        );
+        drop(receiver);
+        assert!(!sender.send(&update(), 1));
+    }
+
+    #[tokio::test]
+    async fn bytes_are_bounded_and_given_back() {
+        let (mut sender, mut receiver) = channel(Vec::new());
+        assert!(sender.send(&update(), 2 * MAX_BYTES), "alone it may pass");
+        assert!(sender.send(&update(), 1));
+        assert_eq!(sender.lost(), 1);
+        receiver.next().await.unwrap();
+        for _ in 0..10 {
+            sender.send(&update(), MAX_BYTES / 4);
+        }
+        assert_eq!(sender.lost(), 1 + 6);
+    }
+}
