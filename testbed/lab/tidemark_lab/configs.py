@@ -30,6 +30,7 @@ def collector(scenario: Scenario, ports: Ports, capture_dir: Path) -> JsonObject
         "nodes": {
             str(scenario.node_id): {
                 "name": "lab",
+                "exporters": [SWITCH_REPORT_ADDRESS],
                 "time_unit": "ns",
                 "depth_unit": "bytes",
                 "ports": {
