@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What was sent live and what a replay gives.
 
-use crate::{CaptureError, CaptureMeta, CaptureWriter, FORMAT, Merged, NamedProbe, Replay, Rows, WriterOptions};
+use crate::{
+    CaptureError, CaptureMeta, CaptureWriter, FORMAT, Merged, NamedProbe, Replay, Rows,
+    WriterOptions,
+};
 use int_report::{FlowKey, Inner, InnerKind, Report};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;

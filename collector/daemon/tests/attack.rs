@@ -3,6 +3,7 @@
 //! tells of the honest switch, and nothing to its memory.
 //!
 //! Each test is an attack that once worked.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 

@@ -224,7 +224,11 @@ fn events_packets_and_command_line() {
     stream
         .set_read_timeout(Some(Duration::from_secs(30)))
         .unwrap();
-    write!(stream, "GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    write!(
+        stream,
+        "GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    )
+    .unwrap();
     let mut seen = Vec::new();
     let mut buffer = [0u8; 65536];
     while !text(&seen).contains("event: update") || !text(&seen).contains("\"n_b\"") {

@@ -45,7 +45,9 @@ impl Hosts {
         };
         Err(ApiError::new(
             StatusCode::MISDIRECTED_REQUEST,
-            format!("this server is not called {refused}; add the name to http.hosts, or use its address"),
+            format!(
+                "this server is not called {refused}; add the name to http.hosts, or use its address"
+            ),
         ))
     }
 }
@@ -61,8 +63,14 @@ const FORBIDDEN: [(HeaderName, HeaderValue); 4] = [
         ),
     ),
     (header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
-    (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
-    (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    (
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    ),
+    (
+        header::REFERRER_POLICY,
+        HeaderValue::from_static("no-referrer"),
+    ),
 ];
 
 /// Refuses requests to other names, and says with each answer what it forbids.
