@@ -17,6 +17,11 @@ import { SimulatedLink } from './link.mjs';
 
 export const TOKEN = 'mock-token';
 const DIST = join(fileURLToPath(new URL('..', import.meta.url)), 'dist');
+// As the controller sends it (controller/daemon/src/api/hosts.rs).
+const CONTENT_SECURITY_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; " +
+  "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
 const TYPES = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml', '.woff2': 'font/woff2', '.txt': 'text/plain' };
 
 function demoFlows() {
@@ -180,7 +185,10 @@ export async function startMock({ port = 0, speed = 1, warmSeconds = 40 } = {}) 
     const file = normalize(url.pathname === '/' ? '/index.html' : url.pathname);
     try {
       const data = await readFile(join(DIST, file));
-      response.writeHead(200, { 'content-type': TYPES[extname(file)] ?? 'application/octet-stream' });
+      response.writeHead(200, {
+        'content-type': TYPES[extname(file)] ?? 'application/octet-stream',
+        'content-security-policy': CONTENT_SECURITY_POLICY,
+      });
       response.end(data);
     } catch {
       response.writeHead(404);

@@ -41,7 +41,7 @@ export class AdviceView {
   private readonly size = h('b', { class: 'advised-size' }, MISSING);
   private readonly other = h('span', { class: 'advised-other' });
   private readonly change = h('p', { class: 'advised-change' });
-  private readonly marking = h('p', { class: 'advised-change', hidden: true });
+  private readonly marking = h('p', { class: 'advised-marking', hidden: true });
   private readonly cells = new Map<string, { value: Element; range: Element; cell: Element }>();
   private readonly reasons = h('ol', { class: 'reasons' });
   private readonly warning = h('p', { class: 'warning', hidden: true });
