@@ -377,7 +377,7 @@ fn a_disk_that_fails_is_tried_again_and_what_fell_out_is_counted() {
     }
     assert_eq!(stats.written(), found);
     let mut replay = Replay::open(&dir).unwrap();
-    while let Some(update) = replay.next() {
+    for update in replay.by_ref() {
         update.unwrap();
     }
     assert_eq!(replay.rows_missing(), Some(stats.lost()));

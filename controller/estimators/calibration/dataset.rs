@@ -2,7 +2,7 @@
 //! The flows that the weights are judged by: what was observed of each, and
 //! whether it was bottlenecked here.
 
-use super::training::TRAINING;
+use crate::training::TRAINING;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use tidemark_estimators::calibration::Observation;

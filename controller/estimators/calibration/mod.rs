@@ -10,4 +10,3 @@
 pub(crate) mod dataset;
 pub(crate) mod fit;
 pub(crate) mod report;
-pub(crate) mod training;

@@ -8,6 +8,8 @@
 
 #[path = "../calibration/mod.rs"]
 mod calibration;
+#[path = "../calibration/training.rs"]
+mod training;
 #[path = "../tests/truth/mod.rs"]
 mod truth;
 

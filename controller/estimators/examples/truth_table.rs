@@ -14,6 +14,8 @@
 //! (packets) that follow, `-- --measured` what the rules are given (JSON lines).
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr)]
 
+#[path = "../calibration/training.rs"]
+mod training;
 #[path = "../tests/truth/mod.rs"]
 mod truth;
 

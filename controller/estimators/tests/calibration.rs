@@ -5,6 +5,8 @@
 
 #[path = "../calibration/mod.rs"]
 mod calibration;
+#[path = "../calibration/training.rs"]
+mod training;
 
 use calibration::dataset::{Flow, from_csv, to_csv};
 use calibration::fit::{fit, score, values};

@@ -5,6 +5,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests
 
+#[path = "../calibration/training.rs"]
+mod training;
 mod truth;
 
 use tidemark_estimators::{CongestionControl, FlowClass, LinkEstimate, LinkInfo};

@@ -2,6 +2,8 @@
 //! Every run in every way in which it can be seen: the bounds of `make truth`.
 #![allow(clippy::unwrap_used, clippy::panic)] // helpers of tests
 
+#[path = "../calibration/training.rs"]
+mod training;
 mod truth;
 
 use tidemark_golden::Run;

@@ -4,14 +4,11 @@
 
 use super::reference::{Basis, Reference, by_definition, mean};
 use super::{Judged, LINK, Run, View, judge, seen, true_n_b_and_t_e};
+use crate::training::TRAINING;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use tidemark_estimators::{Estimate, LinkEstimate};
 use tidemark_golden::Run as Recorded;
-use training::TRAINING;
-
-#[path = "../../calibration/training.rs"]
-mod training;
 
 /// A way in which a run is seen.
 #[derive(Clone, Copy, Debug)]
