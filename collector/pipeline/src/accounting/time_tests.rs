@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+use super::*;
+use crate::config::TimeUnit;
+use proptest::prelude::*;
+
+fn node_time(time_unit: TimeUnit, time_bits: u8) -> NodeTime {
+    let config = NodeConfig {
+        time_unit,
+        time_bits,
+        ..NodeConfig::default()
+    };
+    NodeTime::new(&config, 60_000)
+}
+
+fn report(ingress_ts: Option<u64>, egress_ts: Option<u64>, dropped: bool) -> Report<'static> {
+    Report {
+        ingress_ts,
+        egress_ts,
+        dropped,
+        ..Report::default()
+    }
+}
+
+/// Received long after the reports before it: the node had been silent.
+const LATER: u64 = 1 << 40;
+
+#[test]
+fn microseconds_of_32_bits_wrap() {
+    let mut time = node_time(TimeUnit::Us, 32);
+    let near_end = u64::from(u32::MAX) - 10;
+    let before = time
+        .times(&report(Some(near_end), Some(near_end + 4), false), 0)
+        .unwrap();
+    assert_eq!(before.egress_ns - before.ingress_ns, 4_000);
+    let after = time.times(&report(Some(0), Some(9), false), 0).unwrap();
+    assert_eq!(after.egress_ns - after.ingress_ns, 9_000);
+    assert_eq!(after.egress_ns - before.egress_ns, 16_000);
+    let older = time
+        .times(&report(Some(near_end), Some(near_end + 1), false), 0)
+        .unwrap();
+    assert_eq!(before.egress_ns - older.egress_ns, 3_000);
+}
+
+#[test]
+fn a_restart_needs_several_reports_that_agree() {
+    let mut time = node_time(TimeUnit::Ns, 64);
+    time.times(&report(Some(1 << 40), Some(1 << 40), false), 0)
+        .unwrap();
+    for i in 1..RESTART_CONFIRMATIONS as u64 {
+        let early = report(Some(i), Some(i + 1), false);
+        assert_eq!(time.times(&early, LATER), Err(TimeError::Implausible));
+    }
+    let times = time
+        .times(&report(Some(50), Some(60), false), LATER)
+        .unwrap();
+    assert_eq!((times.egress_ns, times.restarted), (60, true));
+}
+
+#[test]
+fn no_datagram_restarts_a_clock_that_still_speaks() {
+    let mut time = node_time(TimeUnit::Ns, 64);
+    let honest = |ms: u64| report(Some(ms * 1_000_000 + 7), Some(ms * 1_000_000 + 9), false);
+    let step_ns = 59_000_000_000u64;
+    for ms in 100_000..110_000u64 {
+        let rx_ns = ms * 1_000_000;
+        let times = time.times(&honest(ms), rx_ns).unwrap();
+        assert!(!times.restarted);
+        assert_eq!(times.egress_ns, ms * 1_000_000 + 9);
+        if ms > 102_000 && ms % 1000 == 999 {
+            for k in 0..12 {
+                for forged in [rx_ns + step_ns + k, rx_ns - step_ns + k] {
+                    let forged = report(Some(forged), Some(forged), false);
+                    let refused = time.times(&forged, rx_ns);
+                    assert_eq!(refused, Err(TimeError::Implausible), "{ms}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_long_silence_is_no_restart() {
+    let mut time = node_time(TimeUnit::Ns, 64);
+    for s in [1u64, 2, 3, 300, 301, 40_000] {
+        let ns = s * 1_000_000_000;
+        // 50 ppm fast.
+        let at = ns + ns / 20_000;
+        let times = time.times(&report(Some(at), Some(at), false), ns);
+        assert_eq!(times.map(|t| t.restarted), Ok(false), "{s} s");
+    }
+}
+
+#[test]
+fn a_reception_clock_set_back_is_no_restart() {
+    let mut time = node_time(TimeUnit::Ns, 64);
+    let mut taken = 0;
+    for ms in 20_000..40_000u64 {
+        let rx_ms = if ms < 30_000 { ms } else { ms - 5_000 };
+        let at = ms * 1_000_000;
+        match time.times(&report(Some(at), Some(at), false), rx_ms * 1_000_000) {
+            Ok(times) => {
+                assert!(!times.restarted);
+                taken += 1;
+            }
+            Err(e) => assert_eq!(e, TimeError::Implausible),
+        }
+    }
+    // Until the old reception time has passed by a second.
+    assert!((12_000..20_000).contains(&taken), "{taken}");
+}
+
+proptest! {
+    #[test]
+    fn the_fast_path_agrees_with_the_slow_path(
+        reports in prop::collection::vec(
+            (
+                prop::option::weighted(0.95, prop_oneof![8 => 0u64..5_000_000_000, 1 => any::<u64>()]),
+                prop::option::weighted(0.95, prop_oneof![8 => 0u64..1_000_000, 1 => any::<u64>()]),
+                prop::bool::weighted(0.1),
+            ),
+            1..100,
+        ),
+        micro in any::<bool>(),
+    ) {
+        let unit = if micro { TimeUnit::Us } else { TimeUnit::Ns };
+        let (mut fast, mut slow) = (node_time(unit, 64), node_time(unit, 64));
+        let mut now = 0u64;
+        for (ingress, delay, dropped) in reports {
+            now += 1_000_000;
+            let rx_ns = now + delay.unwrap_or(0) % 3_000_000_000;
+            let ingress = ingress.map(|i| i.wrapping_add(now));
+            let egress = delay.map(|d| ingress.unwrap_or(now).wrapping_add(d));
+            let report = report(ingress, egress, dropped);
+            prop_assert_eq!(fast.times(&report, rx_ns), slow.times_slow(&report, rx_ns));
+            prop_assert_eq!(&fast, &slow);
+        }
+    }
+}
