@@ -22,6 +22,8 @@ pub(crate) struct Node {
     /// came late.
     pub(super) lost_before: i32,
     depth_unit_bytes: u64,
+    /// Any exporter is allowed.
+    open_to_anybody: bool,
     /// Exporter allowed last.
     last_exporter: Option<IpAddr>,
     /// Port and wire overhead looked up last.
@@ -42,6 +44,7 @@ impl Node {
             id,
             time: NodeTime::new(&config, max_clock_step_ms),
             depth_unit_bytes: config.depth_unit_bytes().into(),
+            open_to_anybody: config.exporters.is_any(),
             config,
             configured,
             first_rx_ns: rx_ns,
@@ -56,7 +59,7 @@ impl Node {
     /// Whether an address may send reports of this node.
     #[inline]
     pub(super) fn allows(&mut self, exporter: IpAddr) -> bool {
-        self.last_exporter == Some(exporter) || self.allows_new(exporter)
+        self.open_to_anybody || self.last_exporter == Some(exporter) || self.allows_new(exporter)
     }
 
     #[inline(never)]

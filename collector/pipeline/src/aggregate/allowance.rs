@@ -35,15 +35,18 @@ impl DelayAllowance {
         self.current_ns.max(self.before_ns)
     }
 
+    /// The longest delay believed in this period, ns.
+    pub(super) fn current_ns(&self) -> u64 {
+        self.current_ns
+    }
+
     /// Whether a delay needs [`DelayAllowance::longer`].
-    #[inline(always)]
     pub(super) fn exceeded_by(&self, delay_ns: u64) -> bool {
         delay_ns > self.current_ns
     }
 
     /// Takes a delay beyond that of this period, of a packet that left in the
     /// interval of that number; true when more is believed than before.
-    #[cold]
     pub(super) fn longer(&mut self, delay_ns: u64, interval: u64) -> bool {
         let delay_ns = delay_ns.min(MAX_DELAY_NS);
         if delay_ns <= self.current_ns {

@@ -28,6 +28,9 @@ pub(super) struct NodeIntervals {
     /// Interval of the last sample.
     last_sample: CachedInterval,
     max_ns: u64,
+    /// An egress queue, and up to which delay nothing is to be learnt from its
+    /// packets.
+    learnt: (LinkIndex, u64),
     /// The longest queueing delay lately, that late arrivals are waited for.
     longest_delay_ns: u64,
     /// Intervals can be handed on once a packet is as young as this.
@@ -45,6 +48,7 @@ impl NodeIntervals {
             last_packet: CachedInterval::default(),
             last_sample: CachedInterval::default(),
             max_ns: 0,
+            learnt: (0, 0),
             longest_delay_ns: 0,
             due_ns: u64::MAX,
         }
@@ -60,6 +64,7 @@ impl NodeIntervals {
         self.open.clear();
         self.max_ns = 0;
         self.links.restart();
+        self.learnt = (0, 0);
         self.longest_delay_ns = 0;
         self.window_moved();
     }
@@ -114,17 +119,27 @@ impl NodeIntervals {
         }
         if !row.dropped {
             let delay_ns = row.egress_ns.saturating_sub(row.ingress_ns);
-            if let Some(delay) = self.links.delay_mut(link)
-                && delay.exceeded_by(delay_ns)
-                && delay.longer(delay_ns, time_ns / self.config.interval_ns)
-            {
-                self.delays_changed();
+            if self.learnt.0 != link || delay_ns > self.learnt.1 {
+                self.learn_delay(link, delay_ns, time_ns);
             }
         }
         self.max_ns = self.max_ns.max(time_ns);
     }
 
-    #[cold]
+    /// Takes a delay of an egress queue that may be longer than is believed.
+    #[inline(never)]
+    fn learn_delay(&mut self, link: LinkIndex, delay_ns: u64, time_ns: u64) {
+        let Some(delay) = self.links.delay_mut(link) else {
+            return;
+        };
+        let longer = delay.exceeded_by(delay_ns)
+            && delay.longer(delay_ns, time_ns / self.config.interval_ns);
+        self.learnt = (link, delay.current_ns());
+        if longer {
+            self.delays_changed();
+        }
+    }
+
     fn delays_changed(&mut self) {
         self.longest_delay_ns = self.links.longest_delay_ns();
         self.window_moved();
@@ -216,6 +231,7 @@ impl NodeIntervals {
         let Some(time_ns) = closed else { return false };
         let open = &self.open;
         self.links.forget(time_ns, |link| open.has(link));
+        self.learnt = (0, 0);
         self.delays_changed();
         update.watermarks.push(Watermark { node_id, time_ns });
         true
