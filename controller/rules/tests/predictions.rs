@@ -4,7 +4,7 @@
 //!
 //! `pairs/measured.jsonl` has what the estimators say of simulated runs (ns-3) of
 //! several traffics, each at several limits; its heading lines tell how it is made.
-//! Every limit of a traffic foretells every other: no number of these predictions
+//! Every limit of a traffic predicts every other: no number of these predictions
 //! was fitted to these runs. What is said without a measurement has three that were
 //! (`DESCRIBED_…` in `prediction/uncertainty.rs`).
 #![allow(clippy::unwrap_used)] // helpers of tests
@@ -101,7 +101,7 @@ impl Case {
 
 type Cases = BTreeMap<&'static str, Vec<Case>>;
 
-/// Median of what was foretold less what was measured.
+/// Median of what was predicted less what was measured.
 fn bias(cases: &[Case]) -> f64 {
     let mut off: Vec<f64> = cases.iter().map(|c| c.range.value - c.truth).collect();
     off.sort_by(f64::total_cmp);
@@ -187,7 +187,7 @@ fn predictions_at_another_limit_hold() {
             "{quantity}: {part}"
         );
     }
-    // Where the link idles as much is foretold: 0.86 for 0.99 made the first step
+    // Where the link idles, too: 0.86 predicted for 0.99 made the first step
     // of advice 2.6 times too large.
     let mut idle = cases.remove("utilisation").unwrap();
     idle.retain(|c| c.truth < 0.999);

@@ -39,7 +39,7 @@ class Link:
         loss = 0.04 * (100_000 / limit_bytes) ** 2
         wanted = round(limit_bytes * (loss / 0.005) ** (1 / self.exponent))
         worth = abs(wanted / limit_bytes - 1) > 0.05
-        foretold = {
+        predicted = {
             "utilisation": interval(0.97, 1.0),
             "loss_rate": interval(0.004, 0.006),
             "delay_ms": interval(10, 40),
@@ -59,7 +59,7 @@ class Link:
             "n_b_true": 10,
             "advice": {
                 "limit_bytes": wanted,
-                "predicted": foretold,
+                "predicted": predicted,
                 "infeasible": {"given_up": self.given_up} if self.given_up else None,
                 "reasons": ["because"],
                 "change": {"worth": worth, "why": ""},
@@ -89,10 +89,10 @@ def test_a_value_outside_whose_range_is_not_is_said_to_be_so():
 
 
 def test_a_range_holds_up_to_a_few_packets():
-    foretold = {"utilisation": interval(0.9999, 1.0), "loss_rate": interval(0.01, 0.02)}
+    predicted = {"utilisation": interval(0.9999, 1.0), "loss_rate": interval(0.01, 0.02)}
     came = {"utilisation": 0.99985, "loss_rate": 0.02001}
-    assert rounds.held(foretold, came) == {"utilisation": True, "loss_rate": False}
-    assert rounds.held(foretold, {"utilisation": 0.9997})["utilisation"] is False
+    assert rounds.held(predicted, came) == {"utilisation": True, "loss_rate": False}
+    assert rounds.held(predicted, {"utilisation": 0.9997})["utilisation"] is False
 
 
 def test_three_rounds_follow_the_advice_and_no_more():

@@ -3,7 +3,7 @@
 
 | module | what it holds |
 |---|---|
-| `rounds` | the loop over a back end, what was foretold against what came, the verdict; pure |
+| `rounds` | the loop over a back end, what was predicted against what came, the verdict; pure |
 | `backend` | what a back end is |
 | `simulated` | ns-3: a run at each limit, imported and advised on offline |
 | `embedded` | real TCP through `tidemark-switch`, the controller live, advice applied by its API |

@@ -12,8 +12,8 @@ ROUNDS = 3
 INSIDE, NONE_MEETS, WRONG = "inside the bounds", "says that none meets them", "WRONG"
 # The value is outside, its range is not.
 WITHIN_ERROR = "outside by less than it may be off"
-# What is foretold, and what of the measurement it is of.
-FORETOLD = (
+# What is predicted, and what of the measurement it is of.
+PREDICTED = (
     ("utilisation", "utilisation"),
     ("loss_rate", "loss_rate"),
     ("delay_mean_ms", "delay_mean_ms"),
@@ -34,32 +34,32 @@ def iterate(
     Ends early where the advice is not worth a change: nothing would be applied.
     """
     done: list[JsonObject] = []
-    limit_bytes, foretold = first_limit_bytes, None
+    limit_bytes, predicted = first_limit_bytes, None
     for number in range(rounds + 1):
         one = {
             "round": number,
             "limit_bytes": limit_bytes,
-            "foretold": foretold,
+            "predicted": predicted,
             **back_end.measure(number, limit_bytes),
         }
-        one["held"] = held(foretold, one["measured"])
+        one["held"] = held(predicted, one["measured"])
         done.append(one)
         told(one)
         advice = one["advice"]
         if number == rounds or advice["limit_bytes"] is None or not advice["change"]["worth"]:
             break
-        foretold = advice["predicted"]
+        predicted = advice["predicted"]
         limit_bytes = back_end.apply(advice)
     return done
 
 
-def held(foretold: JsonObject | None, measured: JsonObject) -> JsonObject:
-    """Of each quantity whether its range held what came; empty where nothing was foretold."""
-    if not foretold:
+def held(predicted: JsonObject | None, measured: JsonObject) -> JsonObject:
+    """Of each quantity whether its range held what came; empty where nothing was predicted."""
+    if not predicted:
         return {}
     out = {}
-    for name, key in FORETOLD:
-        expected, came = foretold.get(name), measured.get(key)
+    for name, key in PREDICTED:
+        expected, came = predicted.get(name), measured.get(key)
         if expected and came is not None:
             off = RESOLUTION.get(name, 0.0)
             out[name] = expected["low"] - off <= came <= expected["high"] + off

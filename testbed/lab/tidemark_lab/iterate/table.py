@@ -14,12 +14,12 @@ HEAD = (
     "utilisation",
     "lost",
     "delay mean / max (ms)",
-    "foretold: utilisation, loss, mean delay",
+    "predicted: utilisation, loss, mean delay",
     "N_b (true)",
     "the advice then",
 )
 
-# Of what is foretold: key, factor, digits, unit.
+# Of what is predicted: key, factor, digits, unit.
 PARTS = (
     ("utilisation", 100, 2, "%"),
     ("loss_rate", 100, 3, "%"),
@@ -48,7 +48,7 @@ def summary(traffics: Sequence[JsonObject]) -> str:
         f"{len(traffics) - len(wrong)} of {len(traffics)} traffics end inside their bounds, as far "
         "as can be told, or are told that none meets them"
         f"{'; not: ' + ', '.join(wrong) if wrong else ''}. "
-        f"{sum(asked)} of {len(asked)} foretold ranges held what came.",
+        f"{sum(asked)} of {len(asked)} predicted ranges held what came.",
     ]
     return "\n".join(lines) + "\n"
 
@@ -87,7 +87,7 @@ def _cells(r: JsonObject) -> Sequence[str]:
         f"{m['utilisation']:.2%}",
         _loss(m),
         f"{m['delay_mean_ms']:.1f} / {m['delay_max_ms']:.1f}",
-        _foretold(r),
+        _predicted(r),
         f"{n_b['value']:.1f} ({r['n_b_true']})",
         _words(r["advice"]),
     )
@@ -99,10 +99,10 @@ def _loss(m: JsonObject) -> str:
     return f"{m['loss_rate']:.3%} ({low:.3%} to {high:.3%}){marked}"
 
 
-def _foretold(r: JsonObject) -> str:
-    if not r["foretold"]:
+def _predicted(r: JsonObject) -> str:
+    if not r["predicted"]:
         return "-"
-    f, held = r["foretold"], r["held"]
+    f, held = r["predicted"], r["held"]
     return ", ".join(
         f"{f[name]['low'] * factor:.{digits}f} to {f[name]['high'] * factor:.{digits}f} {unit}"
         f"{'' if held[name] else ' **no**'}"

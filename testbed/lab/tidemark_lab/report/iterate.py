@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from ..json_types import JsonObject
 from .style import DROP, GREY, LIMIT, RC, SECOND, WATER, subplots
 
-# Key of the measurement, of the target, of what was foretold; label, factor, colour.
+# Key of the measurement, of the target, of what was predicted; label, factor, colour.
 QUANTITIES = (
     ("utilisation", "utilisation", "utilisation", "utilisation (%)", 100.0, WATER),
     ("loss_rate", "loss_rate", "loss_rate", "lost (%)", 100.0, DROP),
@@ -21,7 +21,7 @@ QUANTITIES = (
 
 def draw(traffics: list[JsonObject]) -> str:
     """A row for each traffic: limit, utilisation, loss, delay over the rounds; what was
-    foretold as bars, targets dashed; an SVG document."""
+    predicted as bars, targets dashed; an SVG document."""
     with plt.rc_context(RC):
         rows = len(traffics)
         figure, axes = subplots(rows, 1 + len(QUANTITIES), height_in=1.9 * rows, squeeze=False)
@@ -50,7 +50,7 @@ def _quantity(
     x: list[int],
     key: str,
     target_key: str,
-    foretold_key: str,
+    predicted_key: str,
     label: str,
     factor: float,
     colour: str,
@@ -59,7 +59,7 @@ def _quantity(
     values = [r["measured"][key] * factor for r in done]
     axes.plot(x, values, color=colour, marker=".", linewidth=0.8)
     for r in done:
-        expected = (r["foretold"] or {}).get(foretold_key)
+        expected = (r["predicted"] or {}).get(predicted_key)
         if expected:
             ends = [expected["low"] * factor, expected["high"] * factor]
             axes.plot([r["round"]] * 2, ends, color=GREY, linewidth=3, alpha=0.5)
