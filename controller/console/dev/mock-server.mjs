@@ -17,10 +17,9 @@ import { SimulatedLink } from './link.mjs';
 
 export const TOKEN = 'mock-token';
 const DIST = join(fileURLToPath(new URL('..', import.meta.url)), 'dist');
-// As the controller sends it (controller/daemon/src/api/hosts.rs).
+// As the controller sends it: controller/daemon/src/api/hosts.rs, whose test compares them.
 const CONTENT_SECURITY_POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; " +
-  "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const TYPES = { '.html': 'text/html; charset=utf-8', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml', '.woff2': 'font/woff2', '.txt': 'text/plain' };
 

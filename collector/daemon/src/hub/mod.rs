@@ -6,13 +6,13 @@
 mod queue;
 
 use prost::Message;
-use queue::{Receiver, Sender};
+use queue::Sender;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thiserror::Error;
 use tidemark_proto::telemetry::{ClockMapping, FlowInfo, Update};
 
-pub use queue::Receiver as Subscription;
+pub use queue::Receiver;
 
 /// Subscribers at once: controllers, and somebody who looks.
 const MAX_SUBSCRIBERS: usize = 64;

@@ -91,6 +91,19 @@ mod tests {
     use super::*;
     use axum::body::Body;
 
+    /// So that the console's browser tests run under what browsers are told here.
+    #[test]
+    fn the_mock_of_the_console_forbids_the_same() {
+        let mock = include_str!("../../../console/dev/mock-server.mjs");
+        let forbidden = FORBIDDEN;
+        let policy = forbidden
+            .iter()
+            .find(|(name, _)| name == header::CONTENT_SECURITY_POLICY)
+            .and_then(|(_, value)| value.to_str().ok())
+            .unwrap();
+        assert!(mock.contains(policy), "{policy}");
+    }
+
     #[test]
     fn only_numbers_localhost_and_configured_names_are_this_server() {
         let hosts = Hosts::new(&["Buffers.lab".into()]);
