@@ -18,6 +18,10 @@ const DRIFT: u64 = 1_000;
 /// A clock that gains or loses more than one part in this while settling does
 /// not run with real time.
 const REAL_TIME: u64 = 5;
+/// Nor does one that has left the least delay behind: this many reports in a row,
+/// received over this long, were all earlier than drift allows.
+const GAINING_REPORTS: u32 = 8;
+const GAINING_NS: u64 = 20_000_000;
 
 /// What is known of how reception follows a node's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -40,6 +44,18 @@ pub(super) struct Reception {
     ahead_ns: i64,
     /// Reception of the report that `ahead_ns` is of.
     rx_ns: u64,
+    gaining: Gaining,
+}
+
+/// Reports in a row that are earlier than drift allows, but not too early.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Gaining {
+    reports: u32,
+    /// Reception of the first.
+    since_ns: u64,
+    /// Node time of the last: another one stands on the time axis once a report
+    /// in between was not early.
+    time_ns: u64,
 }
 
 impl Reception {
@@ -58,25 +74,50 @@ impl Reception {
         self.pace == Pace::Real
     }
 
-    /// The clock did not stay with real time.
-    pub(super) fn give_up(&mut self) {
-        self.pace = Pace::Other;
-    }
-
     /// What drift allows by now, ns.
     fn limit_ns(&self, rx_ns: u64) -> i64 {
         let elapsed = rx_ns.saturating_sub(self.rx_ns) / DRIFT;
         self.ahead_ns.saturating_add_unsigned(elapsed)
     }
 
-    /// Whether a report claims a time that has not come yet.
-    pub(super) fn is_early(&self, time_ns: u64, rx_ns: u64) -> bool {
+    /// Whether a report claims a time that has not come yet. `axis_ns` is the
+    /// latest time on the node's time axis.
+    ///
+    /// A clock that gains steadily passes through what is still allowed before it
+    /// is too early: it is known by that, and none of its reports is refused.
+    pub(super) fn is_early(&mut self, time_ns: u64, rx_ns: u64, axis_ns: u64) -> bool {
         let ahead_ns = time_ns.wrapping_sub(rx_ns) as i64;
-        self.is_settled() && ahead_ns > self.limit_ns(rx_ns).saturating_add(MAX_EARLY_NS)
+        if !self.is_settled() || ahead_ns <= self.limit_ns(rx_ns).saturating_add(MAX_EARLY_NS) {
+            return false;
+        }
+        let gaining = &self.gaining;
+        if gaining.reports >= GAINING_REPORTS
+            && gaining.time_ns == axis_ns
+            && rx_ns.saturating_sub(gaining.since_ns) >= GAINING_NS
+            && time_ns.saturating_sub(axis_ns) < GAINING_NS
+        {
+            self.pace = Pace::Other;
+            return false;
+        }
+        true
     }
 
-    /// Takes a report that is on the node's time axis.
-    pub(super) fn observe(&mut self, time_ns: u64, rx_ns: u64) {
+    /// Counts a report that is earlier than drift allows. `axis_ns` as for
+    /// [`Reception::is_early`], before the report.
+    fn gain(&mut self, time_ns: u64, rx_ns: u64, axis_ns: u64) {
+        if self.gaining.reports == 0 || self.gaining.time_ns != axis_ns {
+            self.gaining = Gaining {
+                since_ns: rx_ns,
+                ..Gaining::default()
+            };
+        }
+        self.gaining.reports = self.gaining.reports.saturating_add(1);
+        self.gaining.time_ns = time_ns.max(axis_ns);
+    }
+
+    /// Takes a report that is on the node's time axis. `axis_ns` as for
+    /// [`Reception::is_early`], before the report.
+    pub(super) fn observe(&mut self, time_ns: u64, rx_ns: u64, axis_ns: u64) {
         if self.pace == Pace::Other {
             return;
         }
@@ -87,9 +128,14 @@ impl Reception {
                 pace: self.pace,
                 ahead_ns,
                 rx_ns,
+                gaining: Gaining::default(),
             };
             return;
         };
+        match self.is_settled() && ahead_ns > self.limit_ns(rx_ns) {
+            true => self.gain(time_ns, rx_ns, axis_ns),
+            false => self.gaining.reports = 0,
+        }
         if ahead_ns > self.ahead_ns {
             // Once settled, one report cannot move what is believed by more than
             // drift does.
@@ -121,14 +167,14 @@ mod tests {
     #[test]
     fn the_least_delay_is_learnt_while_settling() {
         let mut r = Reception::default();
-        r.observe(10 * S, 3 * S);
-        assert!(!r.is_early(20 * S, 3 * S), "nothing is known yet");
-        r.observe(10 * S + 600 * MS, 3 * S + 500 * MS);
-        r.observe(11 * S + 100 * MS, 4 * S);
+        r.observe(10 * S, 3 * S, 0);
+        assert!(!r.is_early(20 * S, 3 * S, 0), "nothing is known yet");
+        r.observe(10 * S + 600 * MS, 3 * S + 500 * MS, 0);
+        r.observe(11 * S + 100 * MS, 4 * S, 0);
         assert!(r.is_settled());
         assert!(r.is_known(11 * S + 50 * MS, 4 * S));
-        assert!(!r.is_early(11 * S + 199 * MS, 4 * S));
-        assert!(r.is_early(11 * S + 201 * MS, 4 * S));
+        assert!(!r.is_early(11 * S + 199 * MS, 4 * S, 0));
+        assert!(r.is_early(11 * S + 201 * MS, 4 * S, 0));
     }
 
     #[test]
@@ -137,8 +183,8 @@ mod tests {
             let mut r = Reception::default();
             for ms in 0..5_000 {
                 let (time_ns, rx_ns) = (S + ms * speed * MS, S + ms * MS);
-                assert!(!r.is_early(time_ns, rx_ns), "{speed} {ms}");
-                r.observe(time_ns, rx_ns);
+                assert!(!r.is_early(time_ns, rx_ns, 0), "{speed} {ms}");
+                r.observe(time_ns, rx_ns, 0);
             }
             assert!(!r.is_settled() && r.is_known(100 * S, S));
         }
@@ -147,15 +193,15 @@ mod tests {
     #[test]
     fn early_reports_cannot_walk_away_with_the_clock() {
         let mut r = Reception::default();
-        r.observe(S, S);
-        r.observe(2 * S, 2 * S);
+        r.observe(S, S, 0);
+        r.observe(2 * S, 2 * S, 0);
         for i in 0..100 {
             let rx_ns = 2 * S + i * 10 * MS;
             let forged = rx_ns + 90 * MS;
-            assert!(!r.is_early(forged, rx_ns));
-            r.observe(forged, rx_ns);
+            assert!(!r.is_early(forged, rx_ns, 0));
+            r.observe(forged, rx_ns, 0);
         }
         // Two seconds have passed, so drift allows two milliseconds.
-        assert!(r.is_early(3 * S + 103 * MS, 3 * S));
+        assert!(r.is_early(3 * S + 103 * MS, 3 * S, 0));
     }
 }

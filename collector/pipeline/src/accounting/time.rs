@@ -48,6 +48,8 @@ pub(crate) struct NodeTime {
     /// Reports in a row that agree on an implausible time.
     suspects: u32,
     suspect_ns: u64,
+    /// Reception of the first of them.
+    suspects_since_ns: u64,
     max_forward_ns: u64,
     /// How early a report may come.
     reception: Reception,
@@ -70,6 +72,7 @@ impl NodeTime {
             max_ns: 0,
             suspects: 0,
             suspect_ns: 0,
+            suspects_since_ns: 0,
             max_forward_ns: u64::from(max_clock_step_ms) * 1_000_000,
             reception: Reception::default(),
             last_rx_ns: 0,
@@ -155,7 +158,7 @@ impl NodeTime {
         if self.last_ticks.is_some() {
             let back = self.max_ns.saturating_sub(time_ns);
             let forward = time_ns.saturating_sub(self.max_ns);
-            let early = self.reception.is_early(time_ns, rx_ns);
+            let early = self.reception.is_early(time_ns, rx_ns, self.max_ns);
             let far = match self.reception.is_settled() {
                 true => early,
                 false => forward > self.max_forward_ns,
@@ -166,9 +169,7 @@ impl NodeTime {
                 // is no restart.
                 restarted = back > MAX_BACKWARD_NS || forward > self.max_forward_ns;
                 self.reception = Reception::default();
-                if !restarted {
-                    self.reception.give_up();
-                } else {
+                if restarted {
                     self.max_ns = 0;
                     ticks = raw & self.mask;
                     time_ns = ticks.saturating_mul(self.tick_ns);
@@ -177,7 +178,7 @@ impl NodeTime {
         }
         self.suspects = 0;
         self.last_rx_ns = rx_ns;
-        self.reception.observe(time_ns, rx_ns);
+        self.reception.observe(time_ns, rx_ns, self.max_ns);
         if self.last_ticks.is_none_or(|last| ticks > last) || restarted {
             self.last_ticks = Some(ticks);
         }
@@ -189,13 +190,17 @@ impl NodeTime {
     /// axis has been silent.
     fn suspect(&mut self, time_ns: u64, rx_ns: u64) -> Result<(), TimeError> {
         let agrees = self.suspects > 0 && time_ns.abs_diff(self.suspect_ns) < MAX_BACKWARD_NS;
-        self.suspects = if agrees {
-            self.suspects.saturating_add(1)
+        if agrees {
+            self.suspects = self.suspects.saturating_add(1);
         } else {
-            1
-        };
+            self.suspects = 1;
+            self.suspects_since_ns = rx_ns;
+        }
         self.suspect_ns = time_ns;
-        let silent = rx_ns.saturating_sub(self.last_rx_ns) >= SILENCE_NS;
+        // By the suspects' own reception too: the reception clock may have been
+        // set back.
+        let since_ns = self.last_rx_ns.min(self.suspects_since_ns);
+        let silent = rx_ns.saturating_sub(since_ns) >= SILENCE_NS;
         let enough = if silent {
             RESTART_CONFIRMATIONS
         } else {

@@ -105,11 +105,71 @@ fn a_reception_clock_set_back_is_no_restart() {
             Err(e) => assert_eq!(e, TimeError::Implausible),
         }
     }
-    // Until the old reception time has passed by a second.
-    assert!((12_000..20_000).contains(&taken), "{taken}");
+    // But for the second in which nothing speaks for the old time.
+    assert!((18_900..20_000).contains(&taken), "{taken}");
+}
+
+#[test]
+fn a_clock_that_leaves_real_time_once_believed_loses_nothing() {
+    for (ns_each_ms, every) in [
+        (1_476_000u64, 1),
+        (1_476_000, 5),
+        (1_150_000, 10),
+        (3_000_000, 1),
+    ] {
+        let mut time = node_time(TimeUnit::Ns, 64);
+        let mut at = 5_000_000_000u64;
+        for ms in 0..20_000u64 {
+            at += if ms < 1_500 { 1_000_000 } else { ns_each_ms };
+            if ms % every == 0 {
+                let dropped = ms % 100 == 50;
+                let left = (!dropped).then_some(at);
+                let times = time.times(&report(Some(at - 900_000), left, dropped), ms * 1_000_000);
+                assert_eq!(times.map(|t| t.restarted), Ok(false), "{ns_each_ms} {ms}");
+            }
+        }
+    }
+}
+
+#[test]
+fn reports_between_those_of_a_live_clock_do_not_make_it_gain() {
+    let mut time = node_time(TimeUnit::Ns, 64);
+    let mut refused = 0;
+    for ms in 1_000..20_000u64 {
+        let at = ms * 1_000_000;
+        time.times(&report(Some(at), Some(at), false), at).unwrap();
+        if ms > 3_000 {
+            // Forged, ever earlier.
+            let forged = at + (ms - 3_000) * 1_000_000 / 10;
+            let times = time.times(&report(Some(forged), Some(forged), false), at);
+            refused += u32::from(times.is_err());
+        }
+    }
+    assert!(refused > 15_000, "{refused}");
 }
 
 proptest! {
+    /// A sender of its own time, up to five times as fast as real, that pauses and
+    /// goes on: whatever is believed of its clock, no report is refused.
+    #[test]
+    fn no_report_of_a_paced_sender_is_refused(
+        bursts in prop::collection::vec((1u32..4_000, 0u64..1_500_000_000), 1..6),
+        apart_ns in 40_000u64..400_000,
+        percent in 20u64..500,
+    ) {
+        let mut time = node_time(TimeUnit::Ns, 64);
+        let (mut at, mut rx_ns) = (5_000_000_000u64, 77_000_000_000u64);
+        for (reports, pause_ns) in bursts {
+            for _ in 0..reports {
+                at += apart_ns * percent / 100;
+                rx_ns += apart_ns;
+                let times = time.times(&report(Some(at), Some(at), false), rx_ns);
+                prop_assert!(times.is_ok(), "{at} {rx_ns}");
+            }
+            rx_ns += pause_ns;
+        }
+    }
+
     #[test]
     fn the_fast_path_agrees_with_the_slow_path(
         reports in prop::collection::vec(
