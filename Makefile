@@ -64,7 +64,8 @@ build: console ## Every binary, with the console inside
 
 .PHONY: clickhouse
 clickhouse: venv-clickhouse ## ClickHouse's engine (chDB) with Tidemark's tables on http://127.0.0.1:8123
-	@$(VENV_PYTHON) -m tidemark_clickhouse --path runs/clickhouse --schema deploy/clickhouse/schema.sql $(CLICKHOUSE_FLAGS)
+	@$(VENV_PYTHON) -m tidemark_clickhouse --path runs/clickhouse --schema deploy/clickhouse/schema.sql \
+	  $(if $(filter 0,$(shell id -u)),--user nobody) $(CLICKHOUSE_FLAGS)
 
 .PHONY: p4
 p4: ## Compile p4src into p4src/build (needs p4c; the result is committed)

@@ -9,6 +9,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.error
@@ -58,6 +59,8 @@ class Front:
     def start(self) -> Front:
         command = [sys.executable, "-m", "tidemark_clickhouse", "--path", str(self.path)]
         command += ["--listen", f"127.0.0.1:{self.port}", "--schema", str(DEPLOY / "schema.sql")]
+        if os.geteuid() == 0:
+            command += ["--user", "nobody"]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         assert line.startswith("ready: "), line
@@ -138,7 +141,7 @@ class Container(Front):
 
 
 @pytest.fixture
-def front(tmp_path: Path) -> Iterator[Front]:
+def front() -> Iterator[Front]:
     if image := os.environ.get("TIDEMARK_CLICKHOUSE_IMAGE"):
         container = Container(image, free_port())
         try:
@@ -146,9 +149,12 @@ def front(tmp_path: Path) -> Iterator[Front]:
         finally:
             container.remove()
         return
-    f = Front(tmp_path / "tables", free_port()).start()
-    yield f
-    f.stop()
+    # Not below tmp_path, which nobody but its owner may enter.
+    with tempfile.TemporaryDirectory(prefix="tidemark-front-") as directory:
+        Path(directory).chmod(0o755)
+        f = Front(Path(directory) / "tables", free_port()).start()
+        yield f
+        f.stop()
 
 
 class Switch:

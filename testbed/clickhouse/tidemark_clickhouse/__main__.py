@@ -10,7 +10,8 @@ import sys
 import threading
 from pathlib import Path
 
-from .engine import Engine, EngineError
+from .engine import Engine, EngineError, identifier
+from .privileges import PrivilegeError, drop
 from .server import Server
 
 
@@ -36,16 +37,27 @@ def main() -> int:
     )
     parser.add_argument("--database", default="tidemark", help="made if missing")
     parser.add_argument("--schema", type=Path, help="SQL file applied at the start")
+    parser.add_argument("--user", help="become this user; needed when started as root")
+    parser.add_argument(
+        "--host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a name of this machine that requests may use, beside the address and localhost",
+    )
     parser.add_argument("--verbose", action="store_true", help="log every request")
     args = parser.parse_args()
     logging.basicConfig(level=logging.DEBUG if args.verbose else logging.INFO)
     try:
+        schema = args.schema.read_text() if args.schema else ""
+        # Before privileges go, so that a low port can be had.
+        server = Server(args.listen, args.host)
+        drop(args.user, args.path)
         engine = Engine(args.path)
-        engine.query(f"CREATE DATABASE IF NOT EXISTS {args.database}")
-        if args.schema:
-            engine.script(args.schema.read_text(), args.database)
-        server = Server(args.listen, engine)
-    except (EngineError, OSError) as e:
+        engine.query(f"CREATE DATABASE IF NOT EXISTS {identifier(args.database)}")
+        engine.script(schema, args.database)
+        server.engine = engine
+    except (EngineError, PrivilegeError, OSError) as e:
         print(f"tidemark-clickhouse: {e}", file=sys.stderr)
         return 1
     for number in (signal.SIGINT, signal.SIGTERM):

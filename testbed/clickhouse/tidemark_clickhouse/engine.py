@@ -11,6 +11,7 @@ from pathlib import Path
 
 from chdb import session
 
+from .access import write_config
 from .statements import Insert, split
 
 _CODE = re.compile(r"Code: (\d+)\.")
@@ -40,6 +41,11 @@ def quote(value: str) -> str:
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
+def identifier(name: str) -> str:
+    """A quoted name."""
+    return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
+
+
 def settings_clause(settings: dict[str, str]) -> str:
     """` SETTINGS a='b'`, or nothing."""
     for name in settings:
@@ -54,8 +60,14 @@ class Engine:
 
     def __init__(self, path: Path):
         path.mkdir(parents=True, exist_ok=True)
+        if set("?&%") & set(str(path)):
+            raise EngineError(f"{path}: the engine takes no path with ?, & or %")
+        config = write_config(path)
         self._lock = threading.Lock()
-        self._session = session.Session(str(path))
+        try:
+            self._session = session.Session(f"file:{path}?config-file={config}")
+        except RuntimeError as e:
+            raise EngineError(f"{path}: {e}") from None
         self._incoming = path / "incoming"
         self._incoming.mkdir(exist_ok=True)
         for left in self._incoming.iterdir():
@@ -126,6 +138,7 @@ class Engine:
             "TabSeparatedRaw",
         ).decode()
         types = dict(line.split("\t", 1) for line in described.splitlines())
+        where = ".".join(identifier(name) for name in (database, table) if name)
         if not types:
             raise EngineError(f"Code: 60. DB::Exception: Table {insert.table} does not exist")
         columns = insert.columns or tuple(types)
@@ -134,8 +147,7 @@ class Engine:
                 raise EngineError(
                     f"Code: 16. DB::Exception: No such column {name} in table {insert.table}"
                 )
-        names = ", ".join(f"`{c}`" for c in columns)
-        structure = ", ".join(f"`{c}` {types[c]}" for c in columns)
+        names = ", ".join(identifier(c) for c in columns)
         # One block of the data is one block of the insert: deduplication and
         # atomicity are those of a server.
         whole = {
@@ -143,12 +155,13 @@ class Engine:
             "max_insert_threads": "1",
             "input_format_parallel_parsing": "0",
             "max_block_size": "100000000",
+            "max_insert_block_size": "100000000",
             "min_insert_block_size_rows": "100000000",
             "min_insert_block_size_bytes": "0",
         }
         self._run(
-            f"INSERT INTO {insert.table} ({names}) SELECT {names} FROM file("
-            f"{quote(str(path))}, {quote(insert.format)}, {quote(structure)}, {quote(coding)})"
-            + settings_clause(whole | settings),
+            f"INSERT INTO {where} ({names}) FROM INFILE {quote(str(path))} "
+            f"COMPRESSION {quote(coding)}{settings_clause(whole | settings)} "
+            f"FORMAT {insert.format}",
             "Null",
         )

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import TCPServer
 from urllib.parse import parse_qsl, urlsplit
 
 from .engine import CODINGS, Engine, EngineError
-from .statements import parse_insert
+from .origin import LOOPBACK, foreign
+from .statements import ACCESS_DENIED, Refused, check, parse_insert
 
 log = logging.getLogger("tidemark_clickhouse")
 
@@ -21,6 +24,9 @@ NO_SETTINGS = {
     "http_headers_progress_interval_ms", "role", "stacktrace", "client_protocol_version",
 }  # fmt: skip
 MAX_BODY_BYTES = 4 << 30
+
+
+FORBIDDEN = 403
 
 
 class BadRequest(Exception):
@@ -65,7 +71,7 @@ class Handler(BaseHTTPRequestHandler):
             raise ConnectionError("the body ended early")
         return body
 
-    def _serve(self, body: bytes) -> bytes:
+    def _serve(self, body: bytes, read_only: bool) -> bytes:
         pairs = dict(parse_qsl(urlsplit(self.path).query, keep_blank_values=True))
         coding = self.headers.get("Content-Encoding", "").lower()
         if coding not in CODINGS:
@@ -77,13 +83,15 @@ class Handler(BaseHTTPRequestHandler):
             k: v for k, v in pairs.items() if k not in NO_SETTINGS and not k.startswith("param_")
         }
         sql = pairs.get("query", "")
-        if found := parse_insert(sql):
+        if read_only:
+            body = b""
+        elif found := parse_insert(sql):
             insert, inline = found
             data = inline.encode() + body if inline else body
             self.server.engine.insert(insert, data, coding, database, settings)
             return b""
         text = body.decode()
-        if not sql and (found := parse_insert(text)):
+        if not sql and not read_only and (found := parse_insert(text)):
             insert, inline = found
             self.server.engine.insert(insert, inline.encode(), "", database, settings)
             return b""
@@ -92,39 +100,54 @@ class Handler(BaseHTTPRequestHandler):
         params = {k.removeprefix("param_"): v for k, v in pairs.items() if k.startswith("param_")}
         fmt = pairs.get("default_format") or self.headers.get("X-ClickHouse-Format")
         statement = f"{sql}\n{text}".strip() if sql else text
-        if not statement:
-            raise BadRequest("no query")
+        check(statement, read_only)
         return self.server.engine.query(
             statement, database, fmt or "TabSeparated", params, settings
         )
 
-    def do_POST(self) -> None:
+    def _handle(self, read_only: bool) -> None:
         try:
-            self._answer(200, self._serve(self._body()))
+            body = self._body()
+            if reason := foreign(self.headers, self.server.hosts):
+                self._answer(FORBIDDEN, f"{reason}\n".encode(), ACCESS_DENIED)
+                return
+            self._answer(200, self._serve(body, read_only))
         except EngineError as e:
             self._answer(e.status, f"{e}\n".encode(), e.code)
+        except Refused as e:
+            status = FORBIDDEN if e.code == ACCESS_DENIED else 400
+            self._answer(status, f"{e}\n".encode(), e.code)
         except (BadRequest, ValueError) as e:
             self._answer(400, f"{e}\n".encode(), 0)
         except ConnectionError:
             self.close_connection = True
+
+    def do_POST(self) -> None:
+        self._handle(read_only=False)
 
     def do_GET(self) -> None:
         path = urlsplit(self.path)
         if path.path == "/ping" or (path.path == "/" and not path.query):
             self._answer(200, b"Ok.\n")
         else:
-            self.do_POST()
+            self._handle(read_only=True)
 
 
 class Server(ThreadingHTTPServer):
-    """Serves one engine."""
+    """Serves one engine, once it has it."""
 
+    engine: Engine
     daemon_threads = True
     request_queue_size = 64
 
-    def __init__(self, address: tuple[str, int], engine: Engine):
-        self.engine = engine
+    def __init__(self, address: tuple[str, int], hosts: Iterable[str] = ()):
+        self.hosts = frozenset({address[0].lower(), *LOOPBACK, *(h.lower() for h in hosts)})
         super().__init__(address, Handler)
+
+    def server_bind(self) -> None:
+        """Without the look-up of a name that the parent does."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = self.server_address[:2]
 
     def handle_error(self, request: object, client_address: object) -> None:
         if not isinstance(sys.exc_info()[1], ConnectionError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""SQL text: splitting it into statements, and taking INSERTs with data apart."""
+"""SQL text: what is refused, splitting it into statements, taking INSERTs with data apart."""
 
 from __future__ import annotations
 
@@ -58,3 +58,68 @@ def parse_insert(sql: str) -> tuple[Insert, str] | None:
     columns = tuple(c.strip().strip('`"') for c in (match["columns"] or "").split(",") if c.strip())
     insert = Insert(match["table"], columns, match["settings"] or "", match["format"])
     return insert, sql[match.end() :]
+
+
+SYNTAX_ERROR = 62
+ACCESS_DENIED = 497
+
+
+class Refused(Exception):
+    """A statement that this front does not run, with ClickHouse's code."""
+
+    def __init__(self, text: str, code: int = ACCESS_DENIED):
+        super().__init__(text)
+        self.code = code
+
+
+_LEXEME = re.compile(
+    r"""(?P<space> \s+ | --[^\n]* | /\*(?:(?!/\*).)*?\*/ )
+    | (?P<string> '(?:\\.|''|[^'\\])*' )
+    | (?P<quoted> `(?:``|[^`\\])*` | "(?:""|[^"\\])*" )
+    | (?P<word> [A-Za-z_]\w* )
+    | (?P<number> \d+ )
+    | (?P<sign> [-+*%=<>!(),.;:?@^|&~{}\[\]] | /(?!\*) )""",
+    re.VERBOSE | re.DOTALL | re.ASCII,
+)
+READS = frozenset({"SELECT", "WITH", "SHOW", "DESCRIBE", "DESC", "EXISTS", "EXPLAIN"})
+WRITES = frozenset({"CREATE", "ALTER", "DROP", "INSERT", "OPTIMIZE", "TRUNCATE"})
+# The engine runs these for everybody: words, and functions by name.
+_WORDS = frozenset({"OUTFILE", "INFILE"})
+_FUNCTIONS = frozenset({"FILE", "PYTHON"})
+
+
+def check(sql: str, read_only: bool) -> None:
+    """Refuses what could reach beyond the tables, and writes where `read_only`.
+
+    Every character outside of strings and comments must be understood here as the
+    engine understands it; what could be read in two ways (heredocs, `#` comments,
+    nested comments, escapes in names) is refused.
+
+    :raises Refused: with the reason.
+    """
+    at, first, before = 0, "", ""
+    while at < len(sql):
+        found = _LEXEME.match(sql, at)
+        if not found:
+            raise Refused(f"this front does not take {sql[at : at + 12]!r} at character {at}")
+        at = found.end()
+        kind, text = found.lastgroup, found.group()
+        if kind == "space":
+            continue
+        if text == "(" and before in _FUNCTIONS:
+            raise Refused(f"this front does not run {before.lower()}(): it reaches beyond tables")
+        if first and before == ";":
+            raise Refused("one statement at a time", SYNTAX_ERROR)
+        word = text.upper() if kind == "word" else ""
+        if not first and text != "(":
+            first = word or text
+            if first not in READS | WRITES:
+                raise Refused(f"{text} is no statement that this front runs", SYNTAX_ERROR)
+        if word in _WORDS:
+            raise Refused(f"this front does not run {word}: it reaches beyond tables")
+        # WITH may begin an INSERT.
+        if read_only and (first in WRITES or word == "INSERT"):
+            raise Refused(f"{word or first} needs POST: GET only reads")
+        before = word or (text[1:-1].upper() if kind == "quoted" else text)
+    if not first:
+        raise Refused("no query", SYNTAX_ERROR)
