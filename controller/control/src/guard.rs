@@ -1,59 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Guard rails: when a limit may not be changed, and to what.
+//! Guard rails: when a limit may not be changed, and how far. What it may be at
+//! all is [`crate::Range`].
 //!
-//! Range and step hold for values; frequency, staleness and report loss for the
+//! The step holds for values; frequency, staleness and report loss for the
 //! evidence of an advice.
 
 use crate::error::Refusal;
+use crate::range::Range;
 use crate::settings::Settings;
 use tidemark_rules::Limit;
 
 fn refuse(field: &'static str, message: String) -> Result<(), Refusal> {
     Err(Refusal::new(field, message))
-}
-
-/// Whether a value may be set at all; holds for operators too. Sizes in bytes.
-///
-/// # Errors
-/// Outside of the configured range.
-pub fn value(settings: &Settings, max_bytes: u64, bytes: u64) -> Result<(), Refusal> {
-    if bytes < settings.min_limit_bytes {
-        return refuse(
-            "bytes",
-            format!(
-                "{bytes} is below control.min_limit_bytes, {}",
-                settings.min_limit_bytes
-            ),
-        );
-    }
-    if bytes > max_bytes {
-        return refuse(
-            "bytes",
-            format!("{bytes} is above max_limit_bytes, {max_bytes}"),
-        );
-    }
-    Ok(())
-}
-
-/// Whether a limit may be set at all: every value of it in the range, and the
-/// limit of `mark_ce` above its threshold.
-///
-/// # Errors
-/// As [`value`], or two values that make no sense together.
-pub fn limit(settings: &Settings, max_bytes: u64, limit: &Limit) -> Result<(), Refusal> {
-    limit.check().or_else(|m| refuse("bytes", m))?;
-    for bytes in values(limit) {
-        value(settings, max_bytes, bytes)?;
-    }
-    Ok(())
-}
-
-/// Every value of a limit, bytes.
-fn values(limit: &Limit) -> impl Iterator<Item = u64> {
-    let refuses = limit
-        .refuses_at_bytes()
-        .filter(|&b| Some(b) != limit.bytes());
-    limit.bytes().into_iter().chain(refuses)
 }
 
 /// How far the measurements that an advice rests on can be trusted.
@@ -124,11 +82,17 @@ pub fn step(settings: &Settings, before: u64, bytes: u64) -> Result<(), Refusal>
 }
 
 /// Whether one change may go from one limit to another: what acts first, and
-/// what refuses all, where both have it.
+/// what refuses all, where both have it. From outside of the range the step is
+/// measured from its nearest end: the way into it is never too far.
 ///
 /// # Errors
 /// As [`step`].
-pub fn limit_step(settings: &Settings, before: &Limit, to: &Limit) -> Result<(), Refusal> {
+pub fn limit_step(
+    settings: &Settings,
+    range: &Range,
+    before: &Limit,
+    to: &Limit,
+) -> Result<(), Refusal> {
     let pairs = [
         before.bytes().zip(to.bytes()),
         before.refuses_at_bytes().zip(to.refuses_at_bytes()),
@@ -136,7 +100,7 @@ pub fn limit_step(settings: &Settings, before: &Limit, to: &Limit) -> Result<(),
     pairs
         .into_iter()
         .flatten()
-        .try_for_each(|(from, to)| step(settings, from, to))
+        .try_for_each(|(from, to)| step(settings, range.nearest(from), to))
 }
 
 /// The value nearest to `bytes` that one step allows.
@@ -149,27 +113,9 @@ pub fn clamp_step(settings: &Settings, before: u64, bytes: u64) -> u64 {
     bytes.clamp(low.min(high), high)
 }
 
-/// The value nearest to `bytes` in the configured range.
-pub fn clamp_range(settings: &Settings, max_bytes: u64, bytes: u64) -> u64 {
-    bytes.max(settings.min_limit_bytes).min(max_bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn value_range() {
-        let c = Settings::default();
-        assert!(value(&c, 100_000, 100_000).is_ok());
-        assert_eq!(value(&c, 100_000, 100_001).unwrap_err().field, "bytes");
-        assert!(
-            value(&c, 100_000, 10)
-                .unwrap_err()
-                .message
-                .contains("min_limit")
-        );
-    }
 
     fn mark(threshold_bytes: u64, limit_bytes: u64) -> Limit {
         Limit::MarkCe {
@@ -179,28 +125,26 @@ mod tests {
     }
 
     #[test]
-    fn both_values_are_in_the_range() {
-        let c = Settings::default();
-        let refused = |l: Limit| limit(&c, 100_000, &l).unwrap_err().message;
-        assert!(limit(&c, 100_000, &mark(50_000, 100_000)).is_ok());
-        assert!(limit(&c, 100_000, &Limit::Unlimited).is_ok());
-        assert!(refused(mark(50_000, 100_001)).contains("100001 is above"));
-        assert!(refused(mark(10, 100_000)).contains("10 is below"));
-        assert!(refused(mark(60_000, 50_000)).contains("not above the threshold"));
-    }
-
-    #[test]
     fn both_values_move_by_one_step() {
         let c = Settings {
             max_step_factor: 2.0,
             ..Settings::default()
         };
+        let range = Range {
+            min_bytes: 10,
+            max_bytes: 10_000,
+            unit_bytes: 1,
+        };
+        let step = |before: Limit, to| limit_step(&c, &range, &before, &to);
         let before = mark(100, 150);
-        assert!(limit_step(&c, &before, &mark(200, 300)).is_ok());
-        assert!(limit_step(&c, &before, &mark(100, 301)).is_err());
-        assert!(limit_step(&c, &before, &mark(49, 150)).is_err());
-        let without = before.with_bytes(100, None);
-        assert!(limit_step(&c, &without, &mark(100, 9_000)).is_ok());
+        assert!(step(before, mark(200, 300)).is_ok());
+        assert!(step(before, mark(100, 301)).is_err());
+        assert!(step(before, mark(49, 150)).is_err());
+        assert!(step(before.with_bytes(100, None), mark(100, 9_000)).is_ok());
+        // Found outside of the range.
+        assert!(step(mark(1, 900_000), mark(20, 5_000)).is_ok());
+        assert!(step(mark(1, 900_000), mark(21, 5_000)).is_err());
+        assert!(step(mark(1, 900_000), mark(20, 4_999)).is_err());
     }
 
     #[test]

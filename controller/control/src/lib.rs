@@ -10,7 +10,8 @@
 //! | concept | module |
 //! |---|---|
 //! | states and transitions | [`link`] |
-//! | guard rails: range, step, frequency, staleness, report loss | [`guard`] |
+//! | range of every value that is written | [`Range`] |
+//! | guard rails: step, frequency, staleness, report loss | [`guard`] |
 //! | hysteresis filter of the advice | [`hysteresis`] |
 //! | stationarity window: since when limit and traffic are the same | [`stationarity`] |
 //! | trial: a limit whose outcome is being measured | [`trial`] |
@@ -32,6 +33,7 @@ mod hysteresis;
 mod io;
 pub mod judge;
 mod link;
+mod range;
 mod record;
 mod settings;
 mod stationarity;
@@ -44,6 +46,7 @@ pub use io::{Action, Changed, Input, Readings, TelemetryReading};
 pub use link::{
     Hold, HoldReason, LinkControl, LinkSettings, SavedControl, State, Steadiness, Write,
 };
+pub use range::Range;
 pub use record::{Change, Origin, Outcome};
 pub use settings::{Mode, Settings};
 pub use stationarity::{Telemetry, WindowEstimate};

@@ -5,7 +5,8 @@
 //! * there are never two trials at once;
 //! * every write ends in one record, every trial in one verdict;
 //! * a rollback goes back to the limit before, and auto mode rests after it;
-//! * a limit that advice or an operator sets is within the rails;
+//! * no threshold and no limit is written outside of the range, whoever wants it:
+//!   also not back to one found outside, nor to one of a wider range before;
 //! * nothing is decided on stale or lossy telemetry;
 //! * a dry run writes nothing.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
@@ -40,6 +41,8 @@ enum Event {
     StateLost(bool),
     ClockRestarted,
     Restart,
+    /// Starts again with another range.
+    Range(u64, u64),
 }
 
 fn event() -> impl Strategy<Value = Event> {
@@ -70,6 +73,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => any::<bool>().prop_map(Event::StateLost),
         1 => Just(Event::ClockRestarted),
         1 => Just(Event::Restart),
+        1 => (1_u64..300_000, 0_u64..2_000_000).prop_map(|(min, more)| Event::Range(min, min + more)),
     ]
 }
 
@@ -106,12 +110,10 @@ fn happen(world: &mut World, event: Event) {
         }
         Event::StateLost(everything) => world.drive(Input::StateLost { everything }),
         Event::ClockRestarted => world.drive(Input::ClockRestarted),
-        // A controller that ends has no write under way.
-        Event::Restart => {
-            world.settle();
-            let saved = world.control.saved(world.now);
-            world.control.restore(saved, world.now);
-        }
+        Event::Restart => world.restart(|_| {}),
+        Event::Range(min, max) => world.restart(|s| {
+            (s.min_limit_bytes, s.max_limit_bytes) = (min, max);
+        }),
     }
 }
 

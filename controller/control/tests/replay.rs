@@ -125,8 +125,9 @@ fn every_verdict_follows_from_its_record() {
         }
         if let (Origin::Auto, Some(from), Some(to)) = (r.origin, r.before, r.limit) {
             let s = &world.settings;
-            guard::limit(s, s.max_limit_bytes, &to).unwrap();
-            guard::limit_step(s, &from, &to).unwrap();
+            let range = sim::range(s);
+            range.limit(&to).unwrap();
+            guard::limit_step(s, &range, &from, &to).unwrap();
         }
     }
     assert!(judged >= 3, "{judged}");

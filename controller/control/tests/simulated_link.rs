@@ -211,6 +211,62 @@ fn the_largest_limit_holds_threshold_and_room() {
     );
 }
 
+/// A limit written by someone else, far above or below the range: auto mode goes
+/// to its nearest end, and a rollback does not lead out again.
+#[test]
+fn a_limit_found_outside_of_the_range_is_left_for_its_nearest_end_only() {
+    for (found, end) in [(60_000_000, 1_000_000), (1_000, 6_000)] {
+        let mut world = World::new(Mode::Auto, |_, _| {});
+        world.link.limit = Limit::DropTail { limit_bytes: found };
+        while world.log.is_empty() {
+            world.pass(1);
+        }
+        assert_eq!(in_force(&world), end);
+        let reason = &world.log[0].reason;
+        assert!(reason.contains("outside of the range"), "{reason}");
+        world.link.loss_factor = 300.0;
+        world.pass(30);
+        let worse = world.log.iter().find(|c| c.outcome == Outcome::Worse);
+        if let Some(worse) = worse {
+            assert!(worse.reason.contains("so this limit stays"), "{worse:?}");
+        }
+        for c in world.log.iter().filter(|c| c.outcome == Outcome::Set) {
+            let bytes = c.limit.unwrap().bytes().unwrap();
+            assert!((6_000..=1_000_000).contains(&bytes), "{c:?}");
+        }
+    }
+}
+
+/// What is confirmed leads into the range from as far as it may be.
+#[test]
+fn confirmed_advice_leads_into_the_range() {
+    let mut world = World::new(Mode::Confirm, |_, _| {});
+    world.link.limit = Limit::DropTail {
+        limit_bytes: 60_000_000,
+    };
+    world.pass(15);
+    world.confirm();
+    let range = 6_000..=1_000_000;
+    assert!(range.contains(&in_force(&world)), "{:?}", world.answers);
+}
+
+/// A limit of a time when the range was wider is restored within it.
+#[test]
+fn a_restored_limit_is_within_the_range_of_today() {
+    let mut world = World::new(Mode::Recommend, |_, _| {});
+    world.pass(2);
+    world.set(Limit::DropTail {
+        limit_bytes: 900_000,
+    });
+    world.restart(|s| s.max_limit_bytes = 400_000);
+    world.link.limit = Limit::Unlimited;
+    world.drive(tidemark_control::Input::StateLost { everything: true });
+    assert_eq!(in_force(&world), 400_000);
+    let restored = world.log.last().unwrap();
+    assert_eq!(restored.origin, Origin::Restore);
+    assert!(restored.reason.contains("900000"), "{}", restored.reason);
+}
+
 #[test]
 fn a_switch_that_lost_its_state_gets_the_limit_back() {
     let mut world = World::new(Mode::Recommend, |_, _| {});

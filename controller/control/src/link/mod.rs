@@ -23,6 +23,7 @@ use crate::evidence::Evidence;
 use crate::failed_limit::FailedLimit;
 use crate::hysteresis::HysteresisFilter;
 use crate::io::{Action, Input, Readings};
+use crate::range::Range;
 use crate::record::{Change, Origin, Outcome};
 use crate::settings::{Mode, Settings};
 use crate::stationarity::{StationarityWindow, Telemetry, WindowEstimate, WindowLengths};
@@ -39,8 +40,8 @@ pub struct LinkSettings {
     pub id: LinkId,
     /// Guard rails and times.
     pub control: Arc<Settings>,
-    /// Largest limit allowed at this link, bytes.
-    pub max_limit_bytes: u64,
+    /// What may be written at this link.
+    pub range: Range,
     /// A switch is configured for it.
     pub has_switch: bool,
     /// Sliding window of the estimates, s.
@@ -137,7 +138,7 @@ impl LinkControl {
                 self.readings = readings;
                 self.on_confirm(seen_bytes, now)
             }
-            Input::StateLost { everything } => self.on_state_lost(everything),
+            Input::StateLost { everything } => self.on_state_lost(everything, now),
             Input::ClockRestarted => self.on_clock_restarted(now),
             Input::Mode(mode) => {
                 self.mode = mode;

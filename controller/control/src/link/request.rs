@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What starts a write: an operator, or auto mode.
 
-use super::LinkControl;
+use super::{LinkControl, LinkSettings};
 use super::state::{Baseline, Stage, State, Write};
 use crate::error::{ControlError, Refusal};
 use crate::guard::{self, Evidence};
@@ -20,8 +20,7 @@ impl LinkControl {
     /// Sets what an operator asks for. Only the range is checked: an operator may
     /// know better than the telemetry.
     pub(super) fn on_set(&mut self, limit: Limit, reason: String) -> Vec<Action> {
-        let max = self.settings.max_limit_bytes;
-        if let Err(r) = guard::limit(&self.settings.control, max, &limit) {
+        if let Err(r) = self.settings.range.limit(&limit) {
             return vec![Action::Answer(Err(ControlError::Bad(r)))];
         }
         if !self.settings.has_switch {
@@ -51,10 +50,10 @@ impl LinkControl {
             return vec![Action::Answer(Err(e))];
         }
         let wanted = self.wanted(&advice, bytes);
-        let (settings, max) = (&self.settings.control, self.settings.max_limit_bytes);
-        let mut allowed = guard::limit(settings, max, &wanted);
+        let LinkSettings { control, range, .. } = &self.settings;
+        let mut allowed = range.limit(&wanted);
         if let (Ok(()), Some(in_force)) = (&allowed, &self.readings.in_force) {
-            allowed = guard::limit_step(settings, in_force, &wanted);
+            allowed = guard::limit_step(control, range, in_force, &wanted);
         }
         if let Err(r) = allowed {
             return self.refused(ControlError::Refused(r), now);
@@ -84,9 +83,10 @@ impl LinkControl {
             }
         }
         let wanted = self.within_step(self.wanted(shown, bytes));
-        if guard::limit(settings, self.settings.max_limit_bytes, &wanted).is_err() {
+        // The range comes last, after whatever cut the step.
+        let Some(wanted) = self.settings.range.nearest_limit(&wanted) else {
             return Vec::new();
-        }
+        };
         match may_apply(self, &self.readings, now) {
             Ok((advice, _)) => self.apply(advice, wanted, Origin::Auto),
             Err(_) => Vec::new(),
@@ -110,7 +110,7 @@ impl LinkControl {
         let headroom = advice.marking.as_ref().map_or(bytes, |m| m.headroom_bytes);
         let headroom = headroom.max(1);
         let limit = bytes.saturating_add(headroom);
-        let limit = limit.min(self.settings.max_limit_bytes);
+        let limit = limit.min(self.settings.range.max_bytes);
         let threshold = bytes.min(limit - headroom.min(limit / 2));
         before.with_bytes(threshold, Some(limit))
     }
@@ -139,8 +139,7 @@ impl LinkControl {
     }
 
     /// How far one change of auto mode goes from the limit in force towards the
-    /// advice, bytes. The range comes last: from outside of it, one step leads
-    /// back into it.
+    /// advice, bytes.
     fn bounded_step(&self, in_force: u64, advised: u64, now: Timestamp) -> u64 {
         let bounded = match &self.failed {
             Some(failed) => failed.bounded(in_force, advised, now),
@@ -150,11 +149,14 @@ impl LinkControl {
     }
 
     /// The value nearest to `to` that one change of auto mode may go to, bytes.
+    /// From outside of the range that is its nearest end, however far it is.
     fn one_step(&self, from: u64, to: u64) -> u64 {
-        let settings = &self.settings.control;
-        let least = (from as f64 / settings.max_decrease_factor).ceil() as u64;
-        let step = guard::clamp_step(settings, from, to.max(least));
-        guard::clamp_range(settings, self.settings.max_limit_bytes, step)
+        let LinkSettings { control, range, .. } = &self.settings;
+        if range.value(from).is_err() {
+            return range.nearest(from);
+        }
+        let least = (from as f64 / control.max_decrease_factor).ceil() as u64;
+        range.nearest(guard::clamp_step(control, from, to.max(least)))
     }
 
     fn apply(&mut self, advice: Arc<Advice>, limit: Limit, origin: Origin) -> Vec<Action> {
@@ -169,6 +171,10 @@ impl LinkControl {
             .filter(|_| advice.limit_bytes != limit.bytes())
         {
             reason += &format!("; not further than {bytes} bytes in one step");
+        }
+        let found = self.readings.in_force.filter(|_| origin == Origin::Auto);
+        if let Some(found) = found.filter(|l| self.settings.range.limit(l).is_err()) {
+            reason += &format!("; {found} is outside of the range, and this is its nearest end");
         }
         let mut write = self.write(limit, origin, reason);
         let infeasible = advice.infeasible.as_ref();
@@ -245,8 +251,8 @@ pub(super) fn may_apply(
     };
     let settings = &link.settings.control;
     guard::evidence(settings, &evidence).map_err(ControlError::Refused)?;
-    let max = link.settings.max_limit_bytes;
-    guard::value(settings, max, bytes).map_err(ControlError::Refused)?;
+    let range = &link.settings.range;
+    range.value(bytes).map_err(ControlError::Refused)?;
     Ok((advice, bytes))
 }
 

@@ -11,6 +11,7 @@ use crate::stationarity::differs;
 use crate::time::Timestamp;
 use crate::trial::{Trial, TrialChange};
 use tidemark_estimators::LinkEstimate;
+use tidemark_rules::Limit;
 
 impl LinkControl {
     /// Asks for the measurement of a trial whose time has passed and whose
@@ -79,24 +80,41 @@ impl LinkControl {
         };
         let mut change = self.verdict(&c, outcome, reason, now);
         change.measured_after = Some(after);
-        let mut actions = vec![Action::Record(Box::new(change)), Action::Save];
         // Somebody else may have set another limit meanwhile: that one stays.
-        if bad && self.readings.in_force == Some(c.limit) {
-            actions.extend(self.roll_back(&c, &worse, now));
+        let back = c.before.filter(|_| bad && self.readings.in_force == Some(c.limit));
+        let nearest = back.and_then(|b| self.settings.range.nearest_limit(&b));
+        let stays = nearest.is_none_or(|n| n == c.limit);
+        if let Some(before) = back.filter(|_| stays) {
+            let but = "is outside of the range, so this limit stays";
+            change.reason += &format!("; the limit before, {before}, {but}");
+        }
+        let mut actions = vec![Action::Record(Box::new(change)), Action::Save];
+        if let Some(before) = back {
+            let to = nearest.filter(|_| !stays);
+            actions.extend(self.roll_back(&c, before, to, &worse, now));
         }
         actions
     }
 
-    fn roll_back(&mut self, c: &TrialChange, why: &str, now: Timestamp) -> Vec<Action> {
-        let Some(before) = c.before else {
-            return Vec::new();
-        };
-        if !self.settings.has_switch {
+    /// Goes back from a limit that failed to the one before, or to what the range
+    /// leaves of it; where that is nothing, auto mode rests all the same.
+    fn roll_back(
+        &mut self,
+        c: &TrialChange,
+        before: Limit,
+        to: Option<Limit>,
+        why: &str,
+        now: Timestamp,
+    ) -> Vec<Action> {
+        let Some(to) = to.filter(|_| self.settings.has_switch) else {
             self.rest(Some(c.limit), now);
             return Vec::new();
+        };
+        let mut reason = format!("rolled back: {why}");
+        if to != before {
+            reason += &format!("; {before} is outside of the range, and this is its nearest end");
         }
-        let reason = format!("rolled back: {why}");
-        let mut write = self.write(before, Origin::Rollback, reason);
+        let mut write = self.write(to, Origin::Rollback, reason);
         write.limit_taken_back = Some(c.limit);
         self.start(write)
     }

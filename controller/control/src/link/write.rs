@@ -18,18 +18,22 @@ const MEMORY_OVER_HOLD: f64 = 10.0;
 
 impl LinkControl {
     /// Gives the switch back the limit that we set.
-    pub(super) fn on_state_lost(&mut self, everything: bool) -> Vec<Action> {
+    pub(super) fn on_state_lost(&mut self, everything: bool, now: Timestamp) -> Vec<Action> {
         let Some(limit) = self.set.filter(|_| !self.state.is_writing()) else {
             return Vec::new();
         };
-        let reason = "the switch had lost its state".into();
-        let mut write = self.write(limit, Origin::Restore, reason);
-        if everything && !self.settings.control.dry_run {
-            write.stage = Stage::Writing { before: None };
-            self.state.start_write(write);
-            return vec![Action::Write(limit)];
+        let mut reason = "the switch had lost its state".to_string();
+        // The range may have been another one when it was set.
+        let nearest = self.settings.range.nearest_limit(&limit).unwrap_or(limit);
+        if nearest != limit {
+            reason += &format!("; {limit} is outside of the range, and this is its nearest end");
         }
-        self.start(write)
+        let write = self.write(nearest, Origin::Restore, reason);
+        if !everything {
+            return self.start(write);
+        }
+        self.state.start_write(write);
+        self.order(None, now)
     }
 
     pub(super) fn on_limit_read(
@@ -49,12 +53,24 @@ impl LinkControl {
             self.state.end_write();
             return Vec::new();
         }
+        match read {
+            Err(e) if !self.settings.control.dry_run => self.finish(None, Err(e), None, now),
+            _ => self.order(before, now),
+        }
+    }
+
+    /// Orders the write. The last rail stands here, whoever wants it: no value
+    /// outside of the range.
+    fn order(&mut self, before: Option<Limit>, now: Timestamp) -> Vec<Action> {
+        let State::Writing { write, .. } = &mut self.state else {
+            return Vec::new();
+        };
         let limit = write.limit;
+        if let Err(refusal) = self.settings.range.limit(&limit) {
+            return self.finish(before, Err(refusal.message), None, now);
+        }
         if self.settings.control.dry_run {
             return self.finish(before, Ok(limit), None, now);
-        }
-        if let Err(e) = read {
-            return self.finish(None, Err(e), None, now);
         }
         write.stage = Stage::Writing { before };
         vec![Action::Write(limit)]

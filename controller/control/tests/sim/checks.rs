@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The properties of the loop, followed along the way.
 
-use tidemark_control::{Change, Limit, Origin, Outcome, Settings, Timestamp};
+use tidemark_control::{Change, Limit, Origin, Outcome, Range, Timestamp};
 
 /// A change that was decided, and what was known then.
 pub(crate) struct Decision {
@@ -49,20 +49,21 @@ impl Checks {
         }
     }
 
-    pub(crate) fn written(&mut self, origin: Origin, limit: Limit, settings: &Settings) {
+    /// Whoever wants it: no value outside of the range is written.
+    pub(crate) fn written(&mut self, origin: Origin, limit: Limit, range: Range) {
         self.writes += 1;
-        let range = settings.min_limit_bytes..=settings.max_limit_bytes;
+        for bytes in limit.bytes().into_iter().chain(limit.refuses_at_bytes()) {
+            let allowed = range.min_bytes..=range.max_bytes;
+            assert!(allowed.contains(&bytes), "{origin:?}: {limit} is outside of {range:?}");
+        }
+        assert_eq!(limit.check(), Ok(()));
         match origin {
-            Origin::Rollback => assert_eq!(Some(limit), self.back_to, "back to something else"),
-            Origin::Restore => {}
-            Origin::Operator if limit == Limit::Unlimited => {}
-            _ => {
-                let bytes = limit.bytes().unwrap_or(u64::MAX);
-                assert!(range.contains(&bytes), "{bytes} outside of the rails");
-                let refuses = limit.refuses_at_bytes().unwrap_or(bytes);
-                assert!(range.contains(&refuses), "{limit} outside of the rails");
-                assert_eq!(limit.check(), Ok(()));
+            Origin::Rollback => {
+                let back = self.back_to.and_then(|b| range.nearest_limit(&b));
+                assert_eq!(Some(limit), back, "back to something else");
             }
+            Origin::Restore | Origin::Operator => {}
+            _ => assert_ne!(limit, Limit::Unlimited, "advice without a value"),
         }
     }
 

@@ -11,14 +11,35 @@ pub(crate) use link::{LINK, START_BYTES, SimulatedLink};
 use std::sync::Arc;
 use tidemark_control::{
     Action, Change, Changed, ControlError, Input, Limit, LinkControl, LinkSettings, Mode, Origin,
-    Readings, Settings, State, Telemetry as _, TelemetryReading, Timestamp,
+    Range, Readings, Settings, State, Telemetry as _, TelemetryReading, Timestamp,
 };
 use tidemark_rules::{Goal, Options, Targets, advise};
+
+/// What may be written at the link.
+pub(crate) fn range(settings: &Settings) -> Range {
+    Range {
+        min_bytes: settings.min_limit_bytes,
+        max_bytes: settings.max_limit_bytes,
+        unit_bytes: 1,
+    }
+}
+
+fn link_settings(settings: &Settings) -> LinkSettings {
+    LinkSettings {
+        id: LINK,
+        control: Arc::new(settings.clone()),
+        range: range(settings),
+        has_switch: true,
+        window_s: 10.0,
+        retention_s: 120.0,
+    }
+}
 
 /// The loop over the link, as the daemon closes it: it carries out the actions.
 pub(crate) struct World {
     pub link: SimulatedLink,
     pub control: LinkControl,
+    mode: Mode,
     pub settings: Settings,
     pub now: Timestamp,
     pub log: Vec<Change>,
@@ -48,17 +69,10 @@ impl World {
             ..Targets::default()
         };
         change(&mut settings, &mut targets);
-        let link = LinkSettings {
-            id: LINK,
-            control: Arc::new(settings.clone()),
-            max_limit_bytes: settings.max_limit_bytes,
-            has_switch: true,
-            window_s: 10.0,
-            retention_s: 120.0,
-        };
         Self {
             link: SimulatedLink::new(),
-            control: LinkControl::new(link, mode, targets),
+            control: LinkControl::new(link_settings(&settings), mode, targets),
+            mode,
             settings,
             now: Timestamp {
                 monotonic_ns: 0,
@@ -116,6 +130,17 @@ impl World {
         }
     }
 
+    /// The controller ends and starts again, with other settings.
+    pub(crate) fn restart(&mut self, change: impl FnOnce(&mut Settings)) {
+        // One that ends has no write under way.
+        self.settle();
+        let saved = self.control.saved(self.now);
+        change(&mut self.settings);
+        let targets = self.control.targets().clone();
+        self.control = LinkControl::new(link_settings(&self.settings), self.mode, targets);
+        self.control.restore(saved, self.now);
+    }
+
     pub(crate) fn confirm(&mut self) {
         let readings = self.readings();
         self.drive(Input::Confirm {
@@ -136,8 +161,10 @@ impl World {
     /// Gives an input, carries out the actions and gives their answers, until
     /// nothing is left to do.
     pub(crate) fn drive(&mut self, input: Input) {
-        if matches!(input, Input::Targets(_)) {
-            self.checks.released();
+        match &input {
+            Input::Targets(_) => self.checks.released(),
+            Input::Mode(mode) => self.mode = *mode,
+            _ => {}
         }
         let mut inputs = std::collections::VecDeque::from([input]);
         while let Some(input) = inputs.pop_front() {
@@ -212,7 +239,8 @@ impl World {
                         panic!("a write without its state");
                     };
                     assert!(!self.settings.dry_run, "a write in a dry run");
-                    self.checks.written(write.origin(), *limit, &self.settings);
+                    let range = range(&self.settings);
+                    self.checks.written(write.origin(), *limit, range);
                 }
                 Action::Record(change) => {
                     let hold_s = self.settings.rollback_hold_s;

@@ -63,6 +63,19 @@ impl Config {
                 c.max_limit_bytes
             );
         }
+        for l in &self.links {
+            let range = self.range(l.node, l.port);
+            if range.is_empty() {
+                bail!(
+                    "links: node {} port {}: no limit lies between control.min_limit_bytes, {}, and max_limit_bytes, {}, in units of {} bytes",
+                    l.node,
+                    l.port,
+                    range.min_bytes,
+                    range.max_bytes,
+                    range.unit_bytes
+                );
+            }
+        }
         self.check_clickhouse()?;
         for (i, l) in self.links.iter().enumerate() {
             if let Some(t) = &l.targets {
@@ -83,10 +96,16 @@ impl Config {
             if let Err(e) = s.driver.check(&s.reached_at()) {
                 bail!("switches[{i}].{e}");
             }
-            if let Some(p) = &s.provision
-                && let Err(e) = p.limit_ports()
-            {
-                bail!("switches[{i}].provision.{e}");
+            let Some(plan) = &s.provision else { continue };
+            let limits = match plan.limit_ports() {
+                Ok(limits) => limits,
+                Err(e) => bail!("switches[{i}].provision.{e}"),
+            };
+            for (port, limit) in limits {
+                // The plan is a way of writing limits, too.
+                if let Err(r) = self.range(s.node, port).limit(&limit) {
+                    bail!("switches[{i}].provision.limits.{port}: {}", r.message);
+                }
             }
         }
         Ok(())

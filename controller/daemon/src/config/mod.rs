@@ -13,6 +13,7 @@ use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use tidemark_control::Range;
 use tidemark_rules::Targets;
 use tidemark_southbound::{DriverSection, Provision, SwitchAddress};
 
@@ -213,6 +214,16 @@ impl Config {
         self.link(node, port)
             .and_then(|l| l.max_limit_bytes)
             .unwrap_or(self.control.max_limit_bytes)
+    }
+
+    /// What may be written at a link.
+    pub fn range(&self, node: u32, port: u32) -> Range {
+        let switch = self.switches.iter().find(|s| s.node == node);
+        Range {
+            min_bytes: self.control.min_limit_bytes,
+            max_bytes: self.max_limit_bytes(node, port),
+            unit_bytes: switch.map_or(1, |s| s.limit_unit_bytes),
+        }
     }
 }
 

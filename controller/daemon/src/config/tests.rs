@@ -55,6 +55,14 @@ fn values_are_checked() {
             "[[switches]]\nnode = 1\naddress = \"x\"\n[switches.provision.limits]\nfive = { action = \"unlimited\" }",
             "limits.five",
         ),
+        (
+            "[[switches]]\nnode = 1\naddress = \"x\"\n[switches.provision.limits]\n5 = { action = \"drop_tail\", limit_bytes = 9 }",
+            "limits.5: 9 is below control.min_limit_bytes",
+        ),
+        (
+            "[[links]]\nnode = 1\nport = 5\nmax_limit_bytes = 15150\n[[switches]]\nnode = 1\naddress = \"x\"\nlimit_unit_bytes = 80",
+            "no limit lies between",
+        ),
     ] {
         let e = parse(text).unwrap_err();
         assert!(e.contains(key), "{text}: {e}");

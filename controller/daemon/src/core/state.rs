@@ -65,7 +65,7 @@ impl State {
             let settings = LinkSettings {
                 id,
                 control: Arc::clone(&self.settings),
-                max_limit_bytes: self.config.max_limit_bytes(id.node_id, id.port),
+                range: self.config.range(id.node_id, id.port),
                 has_switch: self.switches.contains_key(&id.node_id),
                 window_s: self.config.window_s,
                 retention_s: self.config.retention_s,
