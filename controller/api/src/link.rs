@@ -124,9 +124,16 @@ pub struct Link {
     pub capture_start_ns: Option<u64>,
     /// Everything up to here has arrived.
     pub now_ns: u64,
-    /// Time since the last update of the collector, s.
+    /// Age of the newest report of the link, s; null before the first.
     pub age_s: Option<f64>,
-    /// The telemetry is too old for advice to be applied.
+    /// Age of the newest report of any link of the node, s: where it is small and
+    /// `age_s` is not, the link is idle; where both are large, the switch is silent.
+    pub node_age_s: Option<f64>,
+    /// How far what has arrived of the node lies behind its clock, s: what the
+    /// collector and the way to it hold back.
+    pub lag_s: Option<f64>,
+    /// The newest report is too old for advice to be applied
+    /// (`control.max_telemetry_age_s`).
     pub stale: bool,
     /// Limit that its reports state, bytes; null when unlimited or not reported.
     pub reported_limit_bytes: Option<u64>,
@@ -164,8 +171,10 @@ pub struct LimitSet {
     pub port: u32,
     /// Limit before the change; null when not known.
     pub before: Option<Limit>,
-    /// Limit as read back from the switch.
+    /// Limit as read back from the switch; in a dry run what would be written.
     pub limit: Limit,
+    /// Nothing was written (`control.dry_run`).
+    pub dry_run: bool,
 }
 
 /// An advice that was applied.
@@ -178,10 +187,12 @@ pub struct AdviceApplied {
     pub port: u32,
     /// Limit before the change; null when not known.
     pub before: Option<Limit>,
-    /// Limit as read back from the switch.
+    /// Limit as read back from the switch; in a dry run what would be written.
     pub limit: Limit,
     /// The advice that was applied.
     pub advice: Option<Advice>,
+    /// Nothing was written (`control.dry_run`).
+    pub dry_run: bool,
 }
 
 /// Whether a port reports.
@@ -192,6 +203,8 @@ pub struct ReportsSet {
     pub node: u32,
     /// Egress port.
     pub port: u32,
-    /// Packets leaving by the port are reported.
+    /// Packets leaving by the port are reported; in a dry run what was asked for.
     pub on: bool,
+    /// Nothing was written (`control.dry_run`).
+    pub dry_run: bool,
 }

@@ -193,6 +193,8 @@ export function link(l, full, ageS) {
     capture_start_ns: 0,
     now_ns: l.now * 1e6,
     age_s: ageS,
+    node_age_s: ageS,
+    lag_s: 0.02,
     stale: ageS > 3,
     limit: { action: 'drop_tail', limit_bytes: l.limitBytes },
     reported_limit_bytes: l.limitBytes,

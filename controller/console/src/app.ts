@@ -121,6 +121,8 @@ export class App {
       silenceMs: this.events.silence(),
       haveLink: link !== null,
       telemetryAgeMs: link?.ageMs ?? null,
+      nodeAgeMs: link?.nodeAgeMs ?? null,
+      lagMs: link?.lagMs ?? null,
       stale: link?.stale ?? false,
       collectorProblem: away ? `Collector ${away.address}: ${away.problem || 'not connected'}. The controller tries again.` : '',
     });

@@ -17,7 +17,7 @@ fn refuse(field: &'static str, message: String) -> Result<(), Refusal> {
 /// How far the measurements that an advice rests on can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Evidence {
-    /// Age of the newest telemetry, s; `None` when there is none.
+    /// Age of the newest report of the link, s; `None` when there is none.
     pub age_s: Option<f64>,
     /// Fraction of the reports of the window that were lost.
     pub report_loss: f64,
@@ -31,11 +31,11 @@ pub struct Evidence {
 /// Stale telemetry, lost reports, or too soon after the last change.
 pub fn evidence(settings: &Settings, e: &Evidence) -> Result<(), Refusal> {
     match e.age_s {
-        None => refuse("telemetry", "no telemetry of this link yet".into())?,
+        None => refuse("telemetry", "no report of this link yet".into())?,
         Some(age) if age > settings.max_telemetry_age_s => refuse(
             "telemetry",
             format!(
-                "the newest telemetry is {age:.1} s old, more than control.max_telemetry_age_s, {}",
+                "the newest report of this link is {age:.1} s old, more than control.max_telemetry_age_s, {}",
                 settings.max_telemetry_age_s
             ),
         )?,

@@ -5,7 +5,6 @@ use crate::error::ControlError;
 use crate::record::Change;
 use crate::settings::Mode;
 use crate::stationarity::WindowEstimate;
-use crate::time::Timestamp;
 use std::sync::Arc;
 use tidemark_estimators::LinkEstimate;
 use tidemark_rules::{Advice, Limit, Targets, Traffic};
@@ -20,10 +19,12 @@ pub struct Readings {
 }
 
 /// Where the telemetry of a link stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TelemetryReading {
-    /// When the newest update came; `None` before the first.
-    pub updated: Option<Timestamp>,
+    /// Age of the newest report of this link, s; `None` before the first. Neither
+    /// that of the connection nor of what else comes over it: a switch that fell
+    /// silent and a collector that lags behind are old.
+    pub age_s: Option<f64>,
     /// Now, on the switch's clock, ns.
     pub clock_ns: u64,
     /// Everything before this has arrived, on the switch's clock, ns.
@@ -117,4 +118,6 @@ pub struct Changed {
     pub limit: Limit,
     /// The advice applied, if any.
     pub advice: Option<Arc<Advice>>,
+    /// Nothing was written: `limit` is what would have been.
+    pub dry_run: bool,
 }

@@ -50,7 +50,7 @@ pub struct Settings {
     pub max_decrease_factor: f64,
     /// Time between two changes of a link by advice, s.
     pub min_change_interval_s: f64,
-    /// Advice is not applied when the newest telemetry is older, s.
+    /// Advice is not applied when the newest report of the link is older, s.
     pub max_telemetry_age_s: f64,
     /// Advice is not applied when more than this fraction of the window's
     /// reports was lost.

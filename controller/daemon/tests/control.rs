@@ -304,6 +304,8 @@ async fn auto_does_not_go_back_to_a_limit_that_failed() {
         c.control.deadband = 0.02;
         c.control.min_change_interval_s = 0.0;
         c.control.rollback_hold_s = f64::from(hold_s);
+        // The host's clock leaps and the switch's does not.
+        c.control.max_telemetry_age_s = 2.0 * f64::from(hold_s);
         // 160 kB.
         c.targets.delay_ms = Some(12.8);
         c.targets.priority = vec![Goal::Delay];
@@ -332,6 +334,28 @@ async fn auto_does_not_go_back_to_a_limit_that_failed() {
     assert_eq!(in_force(&lab), between, "{failed}");
 }
 
+/// Reports that come, but late: the connection is as good as ever.
+#[tokio::test]
+async fn a_backlog_is_stale() {
+    let mut lab = Lab::new(|c| c.control.mode = Mode::Confirm);
+    lab.pass(16).await;
+    assert_eq!(lab.get("/links/10/5").await.1["stale"], false);
+    lab.skip(30);
+    lab.pass(2).await;
+    let (_, link) = lab.get("/links/10/5").await;
+    assert_eq!(link["stale"], true);
+    for age in ["age_s", "node_age_s", "lag_s"] {
+        assert!(link[age].as_f64().unwrap() > 20.0, "{age}: {}", link[age]);
+    }
+    let (_, s) = lab.get("/status").await;
+    assert!(s["collectors"][0]["age_s"].as_f64().unwrap() < 20.0);
+    let (status, a) = lab.post("/advice/apply", json!({})).await;
+    assert_eq!((status, &a["error"]["field"]), (409, &json!("telemetry")));
+    // It catches up.
+    lab.pass(30).await;
+    assert_eq!(lab.get("/links/10/5").await.1["stale"], false);
+}
+
 #[tokio::test]
 async fn auto_follows_once_and_then_rests() {
     let mut lab = Lab::new(|c| c.control.mode = Mode::Auto);
@@ -355,6 +379,45 @@ async fn dry_run_writes_nothing() {
     lab.pass(20).await;
     assert_eq!(in_force(&lab), 250_000);
     assert_eq!(outcomes(&lab).await[0], ("auto".into(), "dry_run".into()));
+}
+
+/// Neither the plan, nor a limit, nor reports, nor what a switch lost.
+#[tokio::test]
+async fn a_dry_run_cannot_write_in_any_way() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("state.json");
+    let mut lab = Lab::new(|c| c.state_file = Some(file.clone()));
+    lab.pass(2).await;
+    let body = json!({"bytes": 90_000});
+    assert_eq!(
+        lab.post("/links/10/5/limit", body).await.1["dry_run"],
+        false
+    );
+    drop(lab);
+
+    let mut lab = Lab::new(|c| {
+        c.state_file = Some(file);
+        c.control.dry_run = true;
+    });
+    lab.pass(2).await;
+    // A switch that lost program, entries and limits.
+    lab.switch.empty.store(true, Ordering::Relaxed);
+    lab.switch.limits.lock().unwrap().clear();
+    tidemark_controller::core::switches::once(&lab.core, 10).await;
+    tidemark_controller::core::switches::once(&lab.core, 10).await;
+    assert_eq!(outcomes(&lab).await, [("restore".into(), "dry_run".into())]);
+    let (status, a) = lab
+        .post("/links/10/5/limit", json!({"bytes": 80_000}))
+        .await;
+    assert_eq!((status, &a["dry_run"]), (200, &json!(true)), "{a}");
+    let (status, a) = lab.post("/links/10/5/reports", json!({"on": false})).await;
+    assert_eq!((status, &a["dry_run"]), (200, &json!(true)), "{a}");
+    let (_, s) = lab.get("/status").await;
+    let told = s["switches"][0]["provision_problem"].as_str().unwrap();
+    assert!(told.contains("nothing was written"), "{told}");
+    assert_eq!(s["switches"][0]["ready"], false);
+    assert_eq!(lab.switch.writes.load(Ordering::Relaxed), 0);
+    assert!(outcomes(&lab).await.iter().all(|o| o.1 == "dry_run"));
 }
 
 #[tokio::test]

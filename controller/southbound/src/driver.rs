@@ -1,23 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The driver trait: all that the controller knows of a switch.
+//! The driver traits: all that the controller knows of a switch.
 
 use crate::{Description, Error, Health, Limit, Provision, Provisioned};
 use async_trait::async_trait;
 
-/// One switch whose queue limits can be read and set.
+/// What can be asked of a switch. Nothing here changes it, nor who may write to
+/// it.
 #[async_trait]
-pub trait Southbound: Send + Sync {
+pub trait SwitchReader: Send + Sync {
     /// What kind of switch this is and where; no I/O.
     fn describe(&self) -> Description;
 
+    /// The limit in force at an egress port.
+    async fn read_limit(&self, port: u32) -> Result<Limit, Error>;
+
+    /// Whether the switch answers and has a program loaded. It is not asked
+    /// whether it takes our writes.
+    async fn observe(&self) -> Health;
+}
+
+/// One switch whose queue limits can be read and set.
+#[async_trait]
+pub trait Southbound: SwitchReader {
     /// Loads the program (unless it is loaded already) and writes every entry
     /// of `plan`. Repeating it changes nothing. Initial limits are written only
     /// where the port has no limit entry yet, so that a restarted controller
     /// does not undo what was set since.
     async fn provision(&self, plan: &Provision) -> Result<Provisioned, Error>;
-
-    /// The limit in force at an egress port.
-    async fn read_limit(&self, port: u32) -> Result<Limit, Error>;
 
     /// Writes a limit, reads it back and returns what is in force: the wanted
     /// limit rounded down to the target's unit. Fails with

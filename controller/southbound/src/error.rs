@@ -91,6 +91,14 @@ pub enum Error {
         /// The server's words.
         message: String,
     },
+    /// The driver cannot write ([`crate::DryRun`]).
+    #[error("switch {address}: dry run: nothing was written; it would be {what}")]
+    DryRun {
+        /// Address of the switch.
+        address: String,
+        /// What would be written.
+        what: String,
+    },
     /// The limit read back is not the one written.
     #[error("switch {address} port {port}: wrote {wanted}, but the switch holds {found}")]
     ReadBack {

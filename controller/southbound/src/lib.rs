@@ -3,7 +3,8 @@
 //!
 //! | module | has |
 //! |---|---|
-//! | [`driver`] | the trait [`Southbound`]: what the controller knows of a switch |
+//! | [`driver`] | the traits [`Southbound`] and [`SwitchReader`]: what the controller knows of a switch |
+//! | [`DryRun`] | a driver that cannot write |
 //! | [`registry`] | [`DRIVERS`], the list of drivers, and how a configuration names one |
 //! | [`p4rt`] | the driver for everything that serves P4Runtime with the Tidemark program (BMv2, the embedded switch, Stratum) |
 //! | [`bfrt`] | the driver for Tofino |
@@ -24,6 +25,7 @@
 pub mod bfrt;
 pub mod driver;
 mod driver_kind;
+mod dry_run;
 pub mod error;
 pub mod p4rt;
 pub mod plan;
@@ -32,7 +34,8 @@ pub mod registry;
 mod rpc;
 mod values;
 
-pub use driver::Southbound;
+pub use driver::{Southbound, SwitchReader};
+pub use dry_run::DryRun;
 pub use error::{Error, UpdateFailure};
 pub use plan::{
     Description, Forward, Health, Limit, Provision, Provisioned, PushMode, ReportDestination, Watch,

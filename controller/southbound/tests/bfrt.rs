@@ -9,7 +9,9 @@ use bfrt_server::{Fault, P4_NAME, Server};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tidemark_southbound::bfrt::{Bfrt, Options, Queue};
-use tidemark_southbound::{Error, Forward, Limit, Provision, ReportDestination, Southbound, Watch};
+use tidemark_southbound::{
+    Error, Forward, Limit, Provision, ReportDestination, Southbound, SwitchReader, Watch,
+};
 
 fn driver(server: &Server, queues: BTreeMap<u32, Queue>) -> Bfrt {
     let options = Options {

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tidemark_southbound::p4rt::{Options, P4Runtime};
 use tidemark_southbound::{
-    Error, Forward, Limit, Provision, PushMode, ReportDestination, Southbound, Watch,
+    Error, Forward, Limit, Provision, PushMode, ReportDestination, Southbound, SwitchReader, Watch,
 };
 
 fn driver(running: &Running, election_id: u64, unit: u32) -> P4Runtime {

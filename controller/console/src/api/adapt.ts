@@ -221,6 +221,11 @@ function watching(v: unknown, startNs: number): string {
   return `The effect of the last change is measured until ${((to - startNs) / NS).toFixed(0)} s.`;
 }
 
+function milliseconds(seconds: unknown): number | null {
+  const s = number(seconds);
+  return s === null ? null : s * 1000;
+}
+
 export function link(v: unknown): Link | null {
   const o = fields<api.Link>(v);
   const node = number(o.node);
@@ -228,7 +233,6 @@ export function link(v: unknown): Link | null {
   if (node === null || port === null) return null;
   const startNs = number(o.capture_start_ns) ?? 0;
   const recent = fields<api.Recent>(o.recent);
-  const age = number(o.age_s);
   return {
     node,
     port,
@@ -236,7 +240,9 @@ export function link(v: unknown): Link | null {
     capacityBps: number(o.capacity_bps) || null,
     startNs,
     now: ((number(o.now_ns) ?? startNs) - startNs) / NS,
-    ageMs: age === null ? null : age * 1000,
+    ageMs: milliseconds(o.age_s),
+    nodeAgeMs: milliseconds(o.node_age_s),
+    lagMs: milliseconds(o.lag_s),
     stale: o.stale === true,
     limit: limit(o.limit),
     reportedLimitBytes: number(o.reported_limit_bytes) || null,

@@ -41,7 +41,9 @@ export interface AdviceApplied {
   advice: Advice | null;
   /** Limit before the change; null when not known. */
   before: Limit | null;
-  /** Limit as read back from the switch. */
+  /** Nothing was written (`control.dry_run`). */
+  dry_run: boolean;
+  /** Limit as read back from the switch; in a dry run what would be written. */
   limit: Limit;
   /** Node id of the switch. */
   node: number;
@@ -476,7 +478,9 @@ export interface LimitRequest {
 export interface LimitSet {
   /** Limit before the change; null when not known. */
   before: Limit | null;
-  /** Limit as read back from the switch. */
+  /** Nothing was written (`control.dry_run`). */
+  dry_run: boolean;
+  /** Limit as read back from the switch; in a dry run what would be written. */
   limit: Limit;
   /** Node id of the switch. */
   node: number;
@@ -488,7 +492,7 @@ export interface LimitSet {
 export interface Link {
   /** Advice held steady; null before the first estimate. */
   advice: Advice | null;
-  /** Time since the last update of the collector, s. */
+  /** Age of the newest report of the link, s; null before the first. */
   age_s: number | null;
   /** Capacity on the wire, bits/s; 0 when not configured. */
   capacity_bps: number;
@@ -500,12 +504,16 @@ export interface Link {
   depth_unit_bytes: number;
   /** Estimate over the window; null before the first. */
   estimate: LinkEstimate | null;
+  /** How far what has arrived of the node lies behind its clock, s: what the collector and the way to it hold back. */
+  lag_s: number | null;
   /** Limit as last read from the switch; null without a switch. */
   limit: Limit | null;
   /** Name of the port; empty when it has none. */
   name: string;
   /** Node id of the switch. */
   node: number;
+  /** Age of the newest report of any link of the node, s: where it is small and `age_s` is not, the link is idle; where both are large, the switch is silent. */
+  node_age_s: number | null;
   /** Name of the node; empty when it has none. */
   node_name: string;
   /** Everything up to here has arrived. */
@@ -518,7 +526,7 @@ export interface Link {
   recent: Recent | null;
   /** Limit that its reports state, bytes; null when unlimited or not reported. */
   reported_limit_bytes: number | null;
-  /** The telemetry is too old for advice to be applied. */
+  /** The newest report is too old for advice to be applied (`control.max_telemetry_age_s`). */
   stale: boolean;
   /** How steady the advice was. */
   steadiness: Steadiness;
@@ -984,9 +992,11 @@ export interface ReportsRequest {
 
 /** Whether a port reports. */
 export interface ReportsSet {
+  /** Nothing was written (`control.dry_run`). */
+  dry_run: boolean;
   /** Node id of the switch. */
   node: number;
-  /** Packets leaving by the port are reported. */
+  /** Packets leaving by the port are reported; in a dry run what was asked for. */
   on: boolean;
   /** Egress port. */
   port: number;

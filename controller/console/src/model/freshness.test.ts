@@ -7,6 +7,8 @@ const good: FreshnessInput = {
   silenceMs: 200,
   haveLink: true,
   telemetryAgeMs: 300,
+  nodeAgeMs: 300,
+  lagMs: 20,
   stale: false,
   collectorProblem: '',
 };
@@ -19,9 +21,17 @@ describe('freshness', () => {
   });
 
   it('says so when the telemetry is old', () => {
-    const f = freshness({ ...good, stale: true, telemetryAgeMs: 30_000 });
+    const f = freshness({ ...good, stale: true, telemetryAgeMs: 30_000, nodeAgeMs: 30_000 });
     expect(f.level).toBe('stale');
     expect(f.detail).toContain('30 s old');
+  });
+
+  it('tells an idle port, a silent switch and a backlog apart', () => {
+    const old = { ...good, stale: true, telemetryAgeMs: 30_000 };
+    expect(freshness(old).headline).toBe('Idle');
+    expect(freshness({ ...old, nodeAgeMs: 30_000 }).headline).toBe('Stale');
+    expect(freshness({ ...old, nodeAgeMs: 30_000, lagMs: 29_900 }).headline).toBe('Behind');
+    expect(freshness({ ...old, telemetryAgeMs: null, nodeAgeMs: null, lagMs: null }).headline).toBe('Stale');
   });
 
   it('puts the lost controller before everything else', () => {

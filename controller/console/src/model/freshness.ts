@@ -17,11 +17,36 @@ export interface FreshnessInput {
   /** Since the last word of the controller, ms; null before the first. */
   silenceMs: number | null;
   haveLink: boolean;
-  /** Age of the newest telemetry when the controller last spoke, ms. */
+  /** Age of the newest report of the link when the controller last spoke, ms. */
   telemetryAgeMs: number | null;
+  /** Of the newest report of any link of its node, ms. */
+  nodeAgeMs: number | null;
+  /** How late what arrives of the node is, ms. */
+  lagMs: number | null;
   stale: boolean;
   /** Address and problem of a collector that is not connected. */
   collectorProblem: string;
+}
+
+/** Why the newest report of the link is old. */
+function oldBecause(i: FreshnessInput, total: number | null): { headline: string; detail: string } {
+  const most = (i.telemetryAgeMs ?? Infinity) / 2;
+  if (i.lagMs !== null && i.lagMs > most) {
+    return {
+      headline: 'Behind',
+      detail: `What arrives is ${age(i.lagMs)} old: the collector or the way from it does not keep up.`,
+    };
+  }
+  if (i.telemetryAgeMs !== null && i.nodeAgeMs !== null && i.nodeAgeMs < most) {
+    return {
+      headline: 'Idle',
+      detail: `No packet of this port was reported for ${age(total)}; other ports of the switch report.`,
+    };
+  }
+  return {
+    headline: 'Stale',
+    detail: `The newest report is ${age(total)} old. Does traffic pass, is it watched, and is the collector receiving?`,
+  };
 }
 
 export function freshness(i: FreshnessInput): Freshness {
@@ -41,11 +66,7 @@ export function freshness(i: FreshnessInput): Freshness {
   if (!i.haveLink) return { level: 'waiting', headline: 'No reports yet', detail: 'The controller runs, but no switch has reported a packet.' };
   const total = i.telemetryAgeMs === null ? null : i.telemetryAgeMs + (i.silenceMs ?? 0);
   if (i.stale) {
-    return {
-      level: 'stale',
-      headline: 'Stale',
-      detail: `The newest report is ${age(total)} old. Is traffic watched, and is the collector receiving?`,
-    };
+    return { level: 'stale', ...oldBecause(i, total) };
   }
   return { level: 'live', headline: 'Live', detail: total === null ? '' : `telemetry ${age(total)} old` };
 }

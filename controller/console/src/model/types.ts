@@ -52,7 +52,12 @@ export interface Link extends LinkId {
   startNs: number;
   /** Newest telemetry, seconds since start. */
   now: number;
+  /** Age of the newest report of the link. */
   ageMs: number | null;
+  /** Of any link of its node. */
+  nodeAgeMs: number | null;
+  /** How late what arrives is. */
+  lagMs: number | null;
   stale: boolean;
   /** As read from the switch; null without a switch. */
   limit: Limit | null;

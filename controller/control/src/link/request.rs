@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What starts a write: an operator, or auto mode.
 
-use super::{LinkControl, LinkSettings};
 use super::state::{Baseline, Stage, State, Write};
+use super::{LinkControl, LinkSettings};
 use crate::error::{ControlError, Refusal};
 use crate::guard::{self, Evidence};
 use crate::io::{Action, Readings};
@@ -243,9 +243,8 @@ pub(super) fn may_apply(
     };
     let reports = link.estimate.as_ref().map_or(0, |e| e.arrivals);
     let lost = link.estimate.as_ref().map_or(0, |e| e.reports_lost);
-    let updated = readings.telemetry.and_then(|t| t.updated);
     let evidence = Evidence {
-        age_s: updated.map(|at| now.since_s(at)),
+        age_s: readings.telemetry.and_then(|t| t.age_s),
         report_loss: lost as f64 / (reports + lost).max(1) as f64,
         since_change_s: link.changed.map(|at| now.since_s(at)),
     };

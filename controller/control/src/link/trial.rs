@@ -81,7 +81,9 @@ impl LinkControl {
         let mut change = self.verdict(&c, outcome, reason, now);
         change.measured_after = Some(after);
         // Somebody else may have set another limit meanwhile: that one stays.
-        let back = c.before.filter(|_| bad && self.readings.in_force == Some(c.limit));
+        let back = c
+            .before
+            .filter(|_| bad && self.readings.in_force == Some(c.limit));
         let nearest = back.and_then(|b| self.settings.range.nearest_limit(&b));
         let stays = nearest.is_none_or(|n| n == c.limit);
         if let Some(before) = back.filter(|_| stays) {

@@ -130,6 +130,7 @@ impl LinkControl {
                     before,
                     limit: found,
                     advice,
+                    dry_run,
                 })
             }
             Err(e) => {

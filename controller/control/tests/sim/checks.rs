@@ -54,7 +54,10 @@ impl Checks {
         self.writes += 1;
         for bytes in limit.bytes().into_iter().chain(limit.refuses_at_bytes()) {
             let allowed = range.min_bytes..=range.max_bytes;
-            assert!(allowed.contains(&bytes), "{origin:?}: {limit} is outside of {range:?}");
+            assert!(
+                allowed.contains(&bytes),
+                "{origin:?}: {limit} is outside of {range:?}"
+            );
         }
         assert_eq!(limit.check(), Ok(()));
         match origin {

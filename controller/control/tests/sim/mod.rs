@@ -94,7 +94,7 @@ impl World {
         Readings {
             in_force: Some(self.link.limit),
             telemetry: self.updated.map(|updated| TelemetryReading {
-                updated: Some(updated),
+                age_s: Some(self.now.since_s(updated)),
                 clock_ns: self.link.clock_ns(),
                 complete_ns: self.link.complete_ns(),
             }),

@@ -49,6 +49,7 @@ pub(super) async fn apply(app: App, call: Call<ApplyAdvice>) -> Result<AdviceApp
         before: done.before,
         limit: done.limit,
         advice: done.advice.map(|a| convert::advice(&a, true)),
+        dry_run: done.dry_run,
     })
 }
 

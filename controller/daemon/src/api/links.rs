@@ -38,6 +38,7 @@ pub(super) async fn set_limit(app: App, call: Call<SetLimit>) -> Result<LimitSet
         port: id.port,
         before: done.before,
         limit: done.limit,
+        dry_run: done.dry_run,
     })
 }
 
@@ -78,6 +79,11 @@ fn wanted(request: &LimitRequest) -> Result<Limit, ApiError> {
 
 pub(super) async fn set_reports(app: App, call: Call<SetReports>) -> Result<ReportsSet, ApiError> {
     let (node, port, on) = (call.path.node, call.path.port, call.body.on);
-    app.core.report_port(node, port, on).await?;
-    Ok(ReportsSet { node, port, on })
+    let written = app.core.report_port(node, port, on).await?;
+    Ok(ReportsSet {
+        node,
+        port,
+        on,
+        dry_run: !written,
+    })
 }

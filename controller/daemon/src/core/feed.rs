@@ -116,7 +116,7 @@ impl Feed {
             self.series
                 .entry(id)
                 .or_insert_with(|| LinkSeries::new(interval_ms))
-                .push(i);
+                .push(i, at);
         }
         for m in &update.clocks {
             self.clocks.entry(m.node_id).or_default().mapping(m);
@@ -219,6 +219,34 @@ impl Feed {
         end - end % self.interval_ns()
     }
 
+    /// Age of the newest report of a link, s; `None` before the first. By the
+    /// switch's clock, so that what comes late is as old as it is; by its arrival
+    /// where that clock is not known.
+    pub fn report_age_s(&self, link: LinkId, at: Timestamp) -> Option<f64> {
+        let series = self.series.get(&link)?;
+        let since_heard_s = at.since_s(series.heard?);
+        let clock = self.clocks.get(&link.node_id);
+        let by_clock_s = clock.and_then(|c| c.age_s(series.reported_ns, at));
+        Some(by_clock_s.map_or(since_heard_s, |s| s.max(since_heard_s)))
+    }
+
+    /// Age of the newest report of any link of a node, s.
+    pub fn node_age_s(&self, node: u32, at: Timestamp) -> Option<f64> {
+        let port = |port| LinkId {
+            node_id: node,
+            port,
+        };
+        let of_node = self.series.range(port(0)..=port(u32::MAX));
+        let ages = of_node.filter_map(|(&id, _)| self.report_age_s(id, at));
+        ages.reduce(f64::min)
+    }
+
+    /// How far what has arrived of a node lies behind its clock, s.
+    pub fn lag_s(&self, node: u32, at: Timestamp) -> Option<f64> {
+        let clock = self.clocks.get(&node)?;
+        clock.age_s(clock.watermark_ns(), at)
+    }
+
     /// Seconds since the last update; `None` before the first.
     pub fn age_s(&self, at: Timestamp) -> Option<f64> {
         let last = self.last_update?;
@@ -229,7 +257,7 @@ impl Feed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tidemark_proto::telemetry::LinkInterval;
+    use tidemark_proto::telemetry::{LinkInterval, Watermark};
 
     fn update(start_ms: u64, first_ms: u64) -> Update {
         Update {
@@ -265,6 +293,69 @@ mod tests {
         };
         assert_eq!(feed.span(id), Some((100_000_000, 101_000_000)));
         assert_eq!(feed.series[&id].last_ns, 101_000_000);
+    }
+
+    fn at(monotonic_s: i64) -> Timestamp {
+        Timestamp {
+            monotonic_ns: monotonic_s * 1_000_000_000,
+            unix_ms: 0,
+        }
+    }
+
+    /// An update of the interval and its watermark, and of a status.
+    fn second(s: u64, port: u32, packets: u32) -> Update {
+        let mut u = update(s * 1000 - 1, 1);
+        u.link_intervals[0].packets = packets;
+        u.link_intervals[0].port = port;
+        u.watermarks.push(Watermark {
+            node_id: 10,
+            time_ns: s * 1_000_000_000,
+        });
+        u.status = Some(CollectorStatus::default());
+        u
+    }
+
+    const LINK: LinkId = LinkId {
+        node_id: 10,
+        port: 5,
+    };
+
+    #[test]
+    fn a_silent_switch_ages_while_the_collector_goes_on() {
+        let mut feed = Feed::new("x", 60.0);
+        assert_eq!(feed.report_age_s(LINK, at(0)), None);
+        feed.push(&second(1, 5, 0), at(1));
+        assert_eq!(feed.report_age_s(LINK, at(1)), None, "no packet yet");
+        feed.push(&second(2, 5, 7), at(2));
+        assert_eq!(feed.report_age_s(LINK, at(2)), Some(0.0));
+        // Records of nothing, watermarks and status go on.
+        for s in 3..15 {
+            feed.push(&second(s, 5, 0), at(s as i64));
+        }
+        assert_eq!(feed.age_s(at(14)), Some(0.0));
+        assert_eq!(feed.report_age_s(LINK, at(14)), Some(12.0));
+        assert_eq!(feed.node_age_s(10, at(14)), Some(12.0));
+        assert_eq!(feed.lag_s(10, at(14)), Some(0.0));
+        // Another port of the switch has packets: this link is idle.
+        feed.push(&second(15, 6, 7), at(15));
+        assert_eq!(feed.report_age_s(LINK, at(15)), Some(13.0));
+        assert_eq!(feed.node_age_s(10, at(15)), Some(0.0));
+    }
+
+    #[test]
+    fn a_backlog_is_as_old_as_what_it_tells_of() {
+        let mut feed = Feed::new("x", 60.0);
+        feed.push(&second(1, 5, 7), at(1));
+        // From now on everything comes, in order, 37 s late.
+        for s in 2..100 {
+            feed.push(&second(s, 5, 7), at(s as i64 + 37));
+        }
+        let now = at(99 + 37);
+        assert_eq!(feed.age_s(now), Some(0.0));
+        for age_s in [feed.report_age_s(LINK, now), feed.lag_s(10, now)] {
+            let age_s = age_s.unwrap();
+            assert!((36.0..=37.0).contains(&age_s), "{age_s}");
+        }
     }
 
     #[test]

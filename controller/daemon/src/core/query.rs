@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tidemark_control::{Changed, ControlError, Input, Limit, LinkControl};
 use tidemark_estimators::{LinkEstimate, LinkId};
 use tidemark_rules::Targets;
+use tidemark_southbound::Error;
 
 impl Core {
     /// Runs `f` on the feed that knows a link best: the one that heard of it
@@ -127,16 +128,23 @@ impl Core {
         self.command(link, input).await
     }
 
-    /// Turns the reports of packets that leave through a port on or off.
+    /// Turns the reports of packets that leave through a port on or off. Returns
+    /// whether that was written: not in a dry run.
     ///
     /// # Errors
     /// No switch, or what the switch says.
-    pub async fn report_port(&self, node: u32, port: u32, on: bool) -> Result<(), ControlError> {
+    pub async fn report_port(&self, node: u32, port: u32, on: bool) -> Result<bool, ControlError> {
         let Some(switch) = self.switches.get(&node) else {
             return Err(ControlError::NoSwitch(node));
         };
-        let done = switch.driver.report_port(port, on).await;
-        done.map_err(|e| ControlError::Switch(e.to_string()))
+        match switch.driver.report_port(port, on).await {
+            Ok(()) => Ok(true),
+            Err(e @ Error::DryRun { .. }) => {
+                tracing::info!(node, port, "{e}");
+                Ok(false)
+            }
+            Err(e) => Err(ControlError::Switch(e.to_string())),
+        }
     }
 
     /// Sets the targets of a link, or with `None` the default ones. The advice of

@@ -13,6 +13,9 @@ use tidemark_control::{
 use tidemark_estimators::LinkId;
 use tidemark_rules::{Options, Targets};
 
+/// A collector that said nothing for so much longer than another is silent, ns.
+const SILENT_NS: i64 = 3_000_000_000;
+
 /// The state of the controller.
 pub struct State {
     config: Arc<Config>,
@@ -79,13 +82,16 @@ impl State {
         self.config.retention_s
     }
 
-    /// The feed that knows a link best: the one that heard of it last.
+    /// The feed that knows a link best: of those that are not silent, the one that
+    /// heard of the link last.
     pub fn feed_of(&self, link: LinkId) -> Option<&Feed> {
-        let knowing = self.feeds.iter().filter(|f| f.series.contains_key(&link));
-        knowing
-            .filter_map(|f| Some((f.last_update?.monotonic_ns, f)))
-            .max_by_key(|(at, _)| *at)
-            .map(|(_, f)| f)
+        let knowing = || self.feeds.iter().filter(|f| f.series.contains_key(&link));
+        let updated_ns = |f: &Feed| f.last_update.map(|at| at.monotonic_ns);
+        let newest_ns = knowing().filter_map(updated_ns).max()?;
+        let heard_ns = |f: &Feed| f.series.get(&link)?.heard.map(|at| at.monotonic_ns);
+        knowing()
+            .filter(|f| updated_ns(f).is_some_and(|ns| newest_ns - ns <= SILENT_NS))
+            .max_by_key(|f| (heard_ns(f), updated_ns(f)))
     }
 
     /// All links with data, in order.
@@ -120,7 +126,7 @@ impl State {
         Readings {
             in_force: self.limit_in_force(link),
             telemetry: self.feed_of(link).map(|f| TelemetryReading {
-                updated: f.last_update,
+                age_s: f.report_age_s(link, now),
                 clock_ns: f.now_ns(link, now),
                 complete_ns: f.complete_ns(link),
             }),

@@ -5,7 +5,7 @@ use crate::config::{Config, SwitchConfig};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tidemark_control::Limit;
-use tidemark_southbound::{Error, Health, Provisioned, Southbound};
+use tidemark_southbound::{DryRun, Error, Health, Provisioned, Southbound};
 
 /// One switch.
 pub struct Switch {
@@ -35,14 +35,19 @@ pub struct SwitchState {
 pub fn connect(config: &Config) -> Result<BTreeMap<u32, Switch>, Error> {
     let all = config.switches.iter().map(|s| {
         let driver = s.driver.connect(&s.reached_at())?;
-        Ok((s.node, Switch::new(s.clone(), driver)))
+        let dry_run = config.control.dry_run;
+        Ok((s.node, Switch::new(s.clone(), driver, dry_run)))
     });
     all.collect()
 }
 
 impl Switch {
-    /// A switch with its driver.
-    pub fn new(config: SwitchConfig, driver: Arc<dyn Southbound>) -> Self {
+    /// A switch with its driver; in a dry run with one that cannot write.
+    pub fn new(config: SwitchConfig, driver: Arc<dyn Southbound>, dry_run: bool) -> Self {
+        let driver: Arc<dyn Southbound> = match dry_run {
+            true => Arc::new(DryRun::new(driver)),
+            false => driver,
+        };
         Self {
             config,
             driver,

@@ -7,6 +7,9 @@ use tidemark_proto::telemetry::ClockMapping;
 
 /// Watermarks count for so long, s.
 const KEEP_S: f64 = 10.0;
+/// How much slower than the host's a clock may run without what it dates being
+/// taken for late: two crystals, and the host's clock being corrected.
+const DRIFT: f64 = 1e-3;
 
 /// The clock of one node, seen from here.
 ///
@@ -17,6 +20,9 @@ const KEEP_S: f64 = 10.0;
 pub struct SwitchClock {
     /// Arrival and (switch time - monotonic time) of the last watermarks, ns.
     offsets: VecDeque<(Timestamp, i128)>,
+    /// The least late watermark ever, allowing for drift. What lags behind for
+    /// good is late by this one, not by those of the last seconds.
+    prompt: Option<(Timestamp, i128)>,
     watermark_ns: u64,
     unix_offset_ns: Option<i128>,
 }
@@ -28,9 +34,13 @@ impl SwitchClock {
         if time_ns < self.watermark_ns {
             // The node's clock restarted.
             self.offsets.clear();
+            self.prompt = None;
             self.unix_offset_ns = None;
         }
         self.watermark_ns = time_ns;
+        if self.prompt_offset(at).is_none_or(|o| offset >= o) {
+            self.prompt = Some((at, offset));
+        }
         while self.offsets.back().is_some_and(|(_, o)| *o <= offset) {
             self.offsets.pop_back();
         }
@@ -50,6 +60,22 @@ impl SwitchClock {
             let offset = i128::from(m.reference_ns) - i128::from(m.unix_ns_at_reference);
             self.unix_offset_ns = Some(offset);
         }
+    }
+
+    /// Offset of the least late watermark ever, as slow as the clock may have been
+    /// since then, ns.
+    fn prompt_offset(&self, at: Timestamp) -> Option<i128> {
+        let (then, offset) = self.prompt?;
+        Some(offset - (at.since_s(then) * DRIFT * 1e9) as i128)
+    }
+
+    /// Time since the clock showed `time_ns`, s, told by the least late watermark
+    /// ever; `None` before the first. What lagged behind from the start looks
+    /// prompt.
+    pub fn age_s(&self, time_ns: u64, at: Timestamp) -> Option<f64> {
+        let now_ns = self.prompt_offset(at)? + i128::from(at.monotonic_ns);
+        let age_ns = now_ns - i128::from(time_ns);
+        Some(age_ns.max(0) as f64 / 1e9)
     }
 
     /// Everything up to this time has arrived.
@@ -118,10 +144,41 @@ mod tests {
     }
 
     #[test]
+    fn a_backlog_stays_late_for_as_long_as_it_lasts() {
+        let mut c = SwitchClock::default();
+        assert_eq!(c.age_s(0, at(0, 0)), None);
+        c.watermark(1_000_000_000, at(1_000, 0));
+        let age_s = c.age_s(1_000_000_000, at(1_500, 0)).unwrap();
+        assert!((0.49..=0.5).contains(&age_s), "{age_s}");
+        // From then on 37 s behind.
+        for s in 40..=400_i64 {
+            c.watermark((s as u64 - 37) * 1_000_000_000, at(s * 1000, 0));
+        }
+        let age_s = c.age_s(363_000_000_000, at(400_000, 0)).unwrap();
+        assert!((36.0..=37.0).contains(&age_s), "{age_s}");
+        // It has caught up.
+        c.watermark(401_000_000_000, at(401_000, 0));
+        let age_s = c.age_s(401_000_000_000, at(401_000, 0)).unwrap();
+        assert!(age_s < 0.5, "{age_s}");
+    }
+
+    /// A clock slower than the host's by 100 ppm is not late after an hour.
+    #[test]
+    fn drift_is_not_lateness() {
+        let mut c = SwitchClock::default();
+        for s in 0..7200_i64 {
+            c.watermark(s as u64 * 999_900_000, at(s * 1000, 0));
+        }
+        let age_s = c.age_s(7199 * 999_900_000, at(7_199_000, 0)).unwrap();
+        assert!(age_s < 0.1, "{age_s}");
+    }
+
+    #[test]
     fn restarted_clock() {
         let mut c = SwitchClock::default();
         c.watermark(5_000_000_000, at(0, 0));
         c.watermark(1_000, at(1_000, 0));
+        assert_eq!(c.age_s(1_000, at(1_000, 0)), Some(0.0));
         assert_eq!(c.watermark_ns(), 1_000);
         assert_eq!(c.now_ns(at(1_000, 0)), 1_000);
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tidemark_control::Input;
 use tidemark_estimators::LinkId;
+use tidemark_southbound::Error;
 
 const POLL: Duration = Duration::from_secs(2);
 
@@ -21,6 +22,13 @@ pub async fn run(core: Arc<Core>, node: u32) {
     loop {
         ticks.tick().await;
         poll(&core, switch).await;
+    }
+}
+
+/// Looks at a switch once, as [`run`] does again and again.
+pub async fn once(core: &Core, node: u32) {
+    if let Some(switch) = core.switches.get(&node) {
+        poll(core, switch).await;
     }
 }
 
@@ -39,7 +47,9 @@ async fn poll(core: &Core, switch: &Switch) {
     if lost {
         core.update_switch(node, |s| s.provisioned = false);
     }
-    if health.connected && health.primary && (lost || !was.provisioned) {
+    // A driver that cannot write does not ask to be primary.
+    let may_write = health.primary || core.config.control.dry_run;
+    if health.connected && may_write && (lost || !was.provisioned) {
         match switch.provision().await {
             Ok(done) => {
                 let done = done.unwrap_or_default();
@@ -59,6 +69,16 @@ async fn poll(core: &Core, switch: &Switch) {
                     restore(core, node, done.pushed).await;
                 }
                 health = switch.driver.health().await;
+            }
+            Err(e @ Error::DryRun { .. }) => {
+                let text = e.to_string();
+                let lost_now = lost && was.health.program_loaded;
+                if lost_now || was.provision_problem.as_ref() != Some(&text) {
+                    tracing::info!(node, "switch: {text}");
+                    // It records what would be restored.
+                    restore(core, node, lost).await;
+                }
+                core.update_switch(node, |s| s.provision_problem = Some(text));
             }
             Err(e) => {
                 let text = e.to_string();

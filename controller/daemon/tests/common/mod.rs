@@ -19,7 +19,9 @@ use tidemark_proto::telemetry::{
     CollectorInfo, CollectorStatus, Drop, FlowInfo, FlowInterval, FlowKey, LinkInterval, Node,
     Port, ProbeInterval, Update, Watermark,
 };
-use tidemark_southbound::{Description, Error, Health, Limit, Provision, Provisioned, Southbound};
+use tidemark_southbound::{
+    Description, Error, Health, Limit, Provision, Provisioned, Southbound, SwitchReader,
+};
 use tower::ServiceExt as _;
 
 pub(crate) const TOKEN: &str = "a-token-for-tests";
@@ -39,10 +41,14 @@ pub(crate) struct FakeSwitch {
     /// Holds something else than was written.
     pub liar: AtomicBool,
     pub reports: Mutex<BTreeMap<u32, bool>>,
+    /// It has no program until it is provisioned.
+    pub empty: AtomicBool,
+    /// Calls that change it.
+    pub writes: AtomicU64,
 }
 
 #[async_trait]
-impl Southbound for FakeSwitch {
+impl SwitchReader for FakeSwitch {
     fn describe(&self) -> Description {
         Description {
             driver: "fake",
@@ -51,14 +57,31 @@ impl Southbound for FakeSwitch {
             limit_unit_bytes: 1,
         }
     }
-    async fn provision(&self, _: &Provision) -> Result<Provisioned, Error> {
-        Ok(Provisioned::default())
-    }
     async fn read_limit(&self, port: u32) -> Result<Limit, Error> {
         let limits = self.limits.lock().unwrap();
         Ok(limits.get(&port).copied().unwrap_or(Limit::Unlimited))
     }
+    async fn observe(&self) -> Health {
+        Health {
+            connected: true,
+            program_loaded: !self.empty.load(Ordering::Relaxed),
+            ..Health::default()
+        }
+    }
+}
+
+#[async_trait]
+impl Southbound for FakeSwitch {
+    async fn provision(&self, _: &Provision) -> Result<Provisioned, Error> {
+        self.writes.fetch_add(1, Ordering::Relaxed);
+        let pushed = self.empty.swap(false, Ordering::Relaxed);
+        Ok(Provisioned {
+            pushed,
+            ..Provisioned::default()
+        })
+    }
     async fn set_limit(&self, port: u32, limit: Limit) -> Result<Limit, Error> {
+        self.writes.fetch_add(1, Ordering::Relaxed);
         if self.broken.load(Ordering::Relaxed) {
             return Err(Error::Connect {
                 address: "memory".into(),
@@ -77,15 +100,14 @@ impl Southbound for FakeSwitch {
         Ok(limit)
     }
     async fn report_port(&self, port: u32, on: bool) -> Result<(), Error> {
+        self.writes.fetch_add(1, Ordering::Relaxed);
         self.reports.lock().unwrap().insert(port, on);
         Ok(())
     }
     async fn health(&self) -> Health {
         Health {
-            connected: true,
             primary: true,
-            program_loaded: true,
-            ..Health::default()
+            ..self.observe().await
         }
     }
 }
@@ -297,9 +319,10 @@ impl Lab {
         let limit_bytes = 250_000;
         let limit = Limit::DropTail { limit_bytes };
         switch.limits.lock().unwrap().insert(PORT, limit);
-        let described = SwitchConfig::new(NODE, "memory:1");
+        let mut described = SwitchConfig::new(NODE, "memory:1");
+        described.provision = Some(Provision::default());
         let driver: Arc<dyn Southbound> = switch.clone();
-        let switches = [(NODE, Switch::new(described, driver))].into();
+        let switches = [(NODE, Switch::new(described, driver, config.control.dry_run))].into();
         let ahead_s = Arc::new(AtomicU64::new(0));
         let ahead = Arc::clone(&ahead_s);
         let clock = Arc::new(move || time::now().plus_s(ahead.load(Ordering::Relaxed) as f64));

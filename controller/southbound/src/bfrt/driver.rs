@@ -5,7 +5,9 @@ use super::client::{ALL_PIPES, Client, Options};
 use super::entries::{self, Queue};
 use super::info::Info;
 use crate::rpc::read_back;
-use crate::{Description, Error, Health, Limit, Provision, Provisioned, PushMode, Southbound};
+use crate::{
+    Description, Error, Health, Limit, Provision, Provisioned, PushMode, Southbound, SwitchReader,
+};
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -80,7 +82,7 @@ impl Bfrt {
 }
 
 #[async_trait]
-impl Southbound for Bfrt {
+impl SwitchReader for Bfrt {
     fn describe(&self) -> Description {
         let o = self.client.options();
         Description {
@@ -91,6 +93,35 @@ impl Southbound for Bfrt {
         }
     }
 
+    async fn read_limit(&self, port: u32) -> Result<Limit, Error> {
+        let info = self.client.bound().await?;
+        let stored = self.stored_limit(&info, port).await?;
+        // The program's default action.
+        Ok(stored.unwrap_or(Limit::Unlimited))
+    }
+
+    /// Nothing of BFRT can be asked without subscribing and binding to the program;
+    /// neither changes the switch.
+    async fn observe(&self) -> Health {
+        match self.client.bound().await {
+            Ok(_) => Health {
+                connected: true,
+                primary: true,
+                program_loaded: true,
+                ..Health::default()
+            },
+            Err(e) => Health {
+                connected: !matches!(e, Error::Connect { .. }),
+                primary: !matches!(e, Error::Connect { .. } | Error::NotPrimary { .. }),
+                problem: Some(e.to_string()),
+                ..Health::default()
+            },
+        }
+    }
+}
+
+#[async_trait]
+impl Southbound for Bfrt {
     async fn provision(&self, plan: &Provision) -> Result<Provisioned, Error> {
         if plan.push == PushMode::Always || plan.program.is_some() || plan.p4info.is_some() {
             return Err(Error::value(
@@ -141,13 +172,6 @@ impl Southbound for Bfrt {
         Ok(done)
     }
 
-    async fn read_limit(&self, port: u32) -> Result<Limit, Error> {
-        let info = self.client.bound().await?;
-        let stored = self.stored_limit(&info, port).await?;
-        // The program's default action.
-        Ok(stored.unwrap_or(Limit::Unlimited))
-    }
-
     async fn set_limit(&self, port: u32, limit: Limit) -> Result<Limit, Error> {
         let info = self.client.bound().await?;
         self.write_limit(&info, port, limit).await?;
@@ -163,19 +187,6 @@ impl Southbound for Bfrt {
     }
 
     async fn health(&self) -> Health {
-        match self.client.bound().await {
-            Ok(_) => Health {
-                connected: true,
-                primary: true,
-                program_loaded: true,
-                ..Health::default()
-            },
-            Err(e) => Health {
-                connected: !matches!(e, Error::Connect { .. }),
-                primary: !matches!(e, Error::Connect { .. } | Error::NotPrimary { .. }),
-                problem: Some(e.to_string()),
-                ..Health::default()
-            },
-        }
+        self.observe().await
     }
 }

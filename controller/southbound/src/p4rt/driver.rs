@@ -5,7 +5,9 @@ use super::client::{Client, Options};
 use super::entries::{self, Item};
 use super::program::{Program, Table};
 use crate::rpc::read_back;
-use crate::{Description, Error, Health, Limit, Provision, Provisioned, Southbound, Watch};
+use crate::{
+    Description, Error, Health, Limit, Provision, Provisioned, Southbound, SwitchReader, Watch,
+};
 use async_trait::async_trait;
 use std::sync::Arc;
 use tidemark_proto::p4::v1 as p4;
@@ -123,7 +125,7 @@ fn watch_items(program: &Program, watches: &[Watch]) -> Result<Vec<Item>, Error>
 }
 
 #[async_trait]
-impl Southbound for P4Runtime {
+impl SwitchReader for P4Runtime {
     fn describe(&self) -> Description {
         let o = self.client.options();
         Description {
@@ -134,6 +136,51 @@ impl Southbound for P4Runtime {
         }
     }
 
+    async fn read_limit(&self, port: u32) -> Result<Limit, Error> {
+        let program = self.program().await?;
+        let stored = match self.stored_limit(&program, port).await {
+            // The program may have been replaced under us: look again.
+            Err(Error::Rpc { .. } | Error::Value { .. }) => {
+                self.forget_program().await;
+                let program = self.program().await?;
+                self.stored_limit(&program, port).await?
+            }
+            other => other?,
+        };
+        // The program's default action.
+        Ok(stored.unwrap_or(Limit::Unlimited))
+    }
+
+    async fn observe(&self) -> Health {
+        let mut health = Health::default();
+        match self.client.capabilities().await {
+            Ok(version) => {
+                health.connected = true;
+                health.api_version = Some(version);
+            }
+            Err(Error::Rpc {
+                code: tonic::Code::Unimplemented,
+                ..
+            }) => health.connected = true,
+            Err(e) => {
+                health.problem = Some(e.to_string());
+                return health;
+            }
+        }
+        match self.client.pipeline().await {
+            Ok(Some(_)) => health.program_loaded = true,
+            Ok(None) => {
+                self.forget_program().await;
+                health.problem = Some("no program is loaded".into());
+            }
+            Err(e) => health.problem = Some(e.to_string()),
+        }
+        health
+    }
+}
+
+#[async_trait]
+impl Southbound for P4Runtime {
     async fn provision(&self, plan: &Provision) -> Result<Provisioned, Error> {
         let limits = plan
             .limit_ports()
@@ -178,21 +225,6 @@ impl Southbound for P4Runtime {
         Ok(done)
     }
 
-    async fn read_limit(&self, port: u32) -> Result<Limit, Error> {
-        let program = self.program().await?;
-        let stored = match self.stored_limit(&program, port).await {
-            // The program may have been replaced under us: look again.
-            Err(Error::Rpc { .. } | Error::Value { .. }) => {
-                self.forget_program().await;
-                let program = self.program().await?;
-                self.stored_limit(&program, port).await?
-            }
-            other => other?,
-        };
-        // The program's default action.
-        Ok(stored.unwrap_or(Limit::Unlimited))
-    }
-
     async fn set_limit(&self, port: u32, limit: Limit) -> Result<Limit, Error> {
         let program = self.program().await?;
         let item = entries::limit(&program, port, limit, self.unit())?;
@@ -209,38 +241,15 @@ impl Southbound for P4Runtime {
     }
 
     async fn health(&self) -> Health {
-        let mut health = Health::default();
         // Asking first starts a new stream where the old one ended.
         let primary = self.client.become_primary().await;
-        match self.client.capabilities().await {
-            Ok(version) => {
-                health.connected = true;
-                health.api_version = Some(version);
-            }
-            Err(Error::Rpc {
-                code: tonic::Code::Unimplemented,
-                ..
-            }) => health.connected = true,
-            Err(e) => {
-                health.problem = Some(e.to_string());
-                return health;
-            }
+        let mut health = self.observe().await;
+        if !health.connected {
+            return health;
         }
         match primary {
             Ok(()) => health.primary = true,
             Err(e) => health.problem = Some(e.to_string()),
-        }
-        match self.client.pipeline().await {
-            Ok(Some(_)) => health.program_loaded = true,
-            Ok(None) => {
-                self.forget_program().await;
-                health
-                    .problem
-                    .get_or_insert_with(|| "no program is loaded".into());
-            }
-            Err(e) => {
-                health.problem.get_or_insert_with(|| e.to_string());
-            }
         }
         health
     }

@@ -58,6 +58,35 @@ pub struct Provision {
 }
 
 impl Provision {
+    /// What the plan writes, for people.
+    pub fn in_words(&self) -> String {
+        let mut parts = Vec::new();
+        if let (Some(program), true) = (&self.program, self.push != PushMode::Never) {
+            let when = match self.push {
+                PushMode::Always => "",
+                _ => " where the switch runs another one",
+            };
+            parts.push(format!("the program {}{when}", program.display()));
+        }
+        let mut count = |n: usize, what: &str| {
+            if n > 0 {
+                parts.push(format!("{n} {what}"));
+            }
+        };
+        count(self.forward.len(), "forwarding entries");
+        count(self.flood_ports.len(), "ports of the flood group");
+        count(self.watch.len(), "watch entries");
+        count(self.reports_off_ports.len(), "ports without reports");
+        count(
+            usize::from(self.reports.is_some()),
+            "destination of reports",
+        );
+        for (port, limit) in &self.limits {
+            parts.push(format!("where port {port} has no limit, {limit}"));
+        }
+        format!("the plan: {}", parts.join(", "))
+    }
+
     /// The limits with their ports as numbers.
     ///
     /// # Errors

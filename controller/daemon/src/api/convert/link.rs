@@ -52,6 +52,8 @@ fn blank(state: &State, id: LinkId) -> tidemark_api::Link {
         capture_start_ns: None,
         now_ns: 0,
         age_s: None,
+        node_age_s: None,
+        lag_s: None,
         stale: true,
         reported_limit_bytes: None,
         recent: None,
@@ -82,7 +84,7 @@ fn telemetry(
     let port = feed.port(id).cloned().unwrap_or_default();
     let node = feed.info.nodes.iter().find(|n| n.node_id == id.node_id);
     let series = feed.series.get(&id);
-    let age_s = feed.age_s(now);
+    let age_s = feed.report_age_s(id, now);
     tidemark_api::Link {
         name: port.name,
         node_name: feed.node_name(id.node_id).into(),
@@ -94,6 +96,8 @@ fn telemetry(
         capture_start_ns: series.map(|s| s.first_ns),
         now_ns: feed.complete_ns(id),
         age_s,
+        node_age_s: feed.node_age_s(id.node_id, now),
+        lag_s: feed.lag_s(id.node_id, now),
         stale: age_s.is_none_or(|a| a > max_age_s),
         reported_limit_bytes: series.map(|s| s.limit_bytes).filter(|&b| b > 0),
         recent: series

@@ -8,6 +8,7 @@ pub use point::Point;
 
 use point::{Step, merge};
 use std::collections::VecDeque;
+use tidemark_control::Timestamp;
 use tidemark_proto::telemetry::LinkInterval;
 
 const MID_NS: u64 = 100_000_000;
@@ -66,6 +67,10 @@ pub struct LinkSeries {
     pub first_ns: u64,
     /// End of the last interval seen.
     pub last_ns: u64,
+    /// End of the last interval that a packet was reported in; 0 before it.
+    pub reported_ns: u64,
+    /// When that interval came.
+    pub heard: Option<Timestamp>,
     /// Limit as last reported, bytes; 0 when unlimited or not reported.
     pub limit_bytes: u64,
 }
@@ -82,19 +87,27 @@ impl LinkSeries {
             ],
             first_ns: u64::MAX,
             last_ns: 0,
+            reported_ns: 0,
+            heard: None,
             limit_bytes: 0,
         }
     }
 
-    /// Adds an interval. When the node's clock restarts, the series is replaced as
+    /// Adds an interval that came at `at`. When the node's clock restarts, the series is replaced as
     /// a whole ([`super::feed::Feed::push`]).
-    pub fn push(&mut self, i: &LinkInterval) {
+    pub fn push(&mut self, i: &LinkInterval, at: Timestamp) {
         // The collector may have seen more of the link than we have.
         self.first_ns = match i.first_start_ns {
             0 => self.first_ns.min(i.start_ns),
             first => first,
         };
-        self.last_ns = self.last_ns.max(i.start_ns + i.duration_ns);
+        let end_ns = i.start_ns.saturating_add(i.duration_ns);
+        self.last_ns = self.last_ns.max(end_ns);
+        // Every interval of a known link comes, also when nothing was reported.
+        if i.packets > 0 || i.arrivals > 0 || i.drops > 0 {
+            self.reported_ns = self.reported_ns.max(end_ns);
+            self.heard = Some(at);
+        }
         if i.packets > 0 || i.limit_bytes != 0 {
             self.limit_bytes = i.limit_bytes;
         }
@@ -154,7 +167,10 @@ mod tests {
     fn steps_hold_what_went_into_them() {
         let mut s = LinkSeries::new(1);
         for ms in 0..2500 {
-            s.push(&interval(ms, ms, u32::from(ms == 1700)));
+            s.push(
+                &interval(ms, ms, u32::from(ms == 1700)),
+                Timestamp::default(),
+            );
         }
         let (step, fine) = s.query(1_000_000_000, 1_100_000_000, 1000);
         assert_eq!((step, fine.len()), (1_000_000, 100));
@@ -176,7 +192,8 @@ mod tests {
     fn merging_keeps_sums_and_maxima() {
         let mut s = LinkSeries::new(1);
         for ms in 0..1001 {
-            s.push(&interval(ms, if ms == 333 { 9000 } else { 10 }, 1));
+            let occupancy = if ms == 333 { 9000 } else { 10 };
+            s.push(&interval(ms, occupancy, 1), Timestamp::default());
         }
         let (step, points) = s.query(0, 1_000_000_000, 10);
         assert!(points.len() <= 10, "{}", points.len());
@@ -193,7 +210,7 @@ mod tests {
     fn memory_is_bounded() {
         let mut s = LinkSeries::new(1);
         for ms in 0..(FINE_POINTS as u64 + 5000) {
-            s.push(&interval(ms, 1, 0));
+            s.push(&interval(ms, 1, 0), Timestamp::default());
         }
         assert_eq!(s.levels[0].points.len(), FINE_POINTS);
         // Too far back for the finest level.
