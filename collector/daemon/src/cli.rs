@@ -56,6 +56,12 @@ struct Settings {
     /// Address of the telemetry service.
     #[arg(long, env = "TIDEMARK_GRPC")]
     grpc: Option<SocketAddr>,
+    /// File with the token that callers of the telemetry service show.
+    #[arg(long, env = "TIDEMARK_GRPC_TOKEN_FILE")]
+    grpc_token_file: Option<PathBuf>,
+    /// Serve telemetry to everybody who reaches its address (true, false).
+    #[arg(long, env = "TIDEMARK_GRPC_INSECURE")]
+    grpc_insecure: Option<bool>,
     /// Address of /metrics and /status.
     #[arg(long, env = "TIDEMARK_HTTP")]
     http: Option<SocketAddr>,
@@ -85,6 +91,12 @@ impl Settings {
         }
         if let Some(a) = self.grpc {
             c.grpc.listen = a;
+        }
+        if let Some(file) = &self.grpc_token_file {
+            c.grpc.token_file = Some(file.clone());
+        }
+        if let Some(insecure) = self.grpc_insecure {
+            c.grpc.insecure = insecure;
         }
         if let Some(a) = self.http {
             c.http.listen = a;
@@ -149,11 +161,13 @@ pub fn main() -> Result<()> {
         Command::Run(settings) => crate::run::run(&settings.load()?),
         Command::Validate(settings) => {
             let c = settings.load()?;
+            let credentials = c.grpc.credentials(crate::time::unix_s())?;
             println!(
-                "ok: {} node(s), reports on {:?}, telemetry on {}, metrics on {}",
+                "ok: {} node(s), reports on {:?}, telemetry on {} ({}), metrics on {}",
                 c.nodes.len(),
                 c.listen,
                 c.grpc.listen,
+                credentials.summary(),
                 c.http.listen
             );
             Ok(())

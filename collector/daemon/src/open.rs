@@ -9,6 +9,7 @@ use std::time::Duration;
 use tcp_probe::perf::{Options, PerfReader};
 use tidemark_capture::{CaptureMeta, CaptureWriter, WriterOptions};
 use tidemark_clickhouse::ClickHouseSink;
+use tidemark_credentials::ServerCredentials;
 
 fn in_use(what: &str, address: SocketAddr, key: &str, e: &std::io::Error) -> anyhow::Error {
     match e.kind() {
@@ -36,6 +37,7 @@ fn tcp(what: &str, key: &str, address: SocketAddr) -> Result<TcpListener> {
 
 /// All that was opened.
 pub(crate) struct Opened {
+    pub credentials: ServerCredentials,
     pub grpc: TcpListener,
     pub http: TcpListener,
     pub reports: ReportReceiver,
@@ -49,6 +51,7 @@ pub(crate) struct Opened {
 /// # Errors
 /// The first thing that cannot be opened, and what to do about it.
 pub(crate) fn open(config: &Config, meta: CaptureMeta) -> Result<Opened> {
+    let credentials = config.grpc.credentials(crate::time::unix_s())?;
     let grpc = tcp("telemetry (gRPC)", "grpc.listen", config.grpc.listen)?;
     let http = tcp("metrics (HTTP)", "http.listen", config.http.listen)?;
     let reports = ReportReceiver::bind(&receive::Options {
@@ -98,6 +101,7 @@ pub(crate) fn open(config: &Config, meta: CaptureMeta) -> Result<Opened> {
         None => None,
     };
     Ok(Opened {
+        credentials,
         grpc,
         http,
         reports,

@@ -95,6 +95,9 @@ pub(crate) fn run(config: &Config) -> Result<()> {
             "anybody can send reports of node {node}: name its addresses in nodes.{node}.exporters"
         );
     }
+    if let Some(warning) = config.grpc.warning() {
+        tracing::warn!("grpc: {warning}");
+    }
     runtime.block_on(serve(config, instance, opened))
 }
 
@@ -196,7 +199,9 @@ async fn serve(config: &Config, instance: String, opened: Opened) -> Result<()> 
     let agent_service = agents
         .clone()
         .map(|a| AgentServer::new(AgentService(a)).max_decoding_message_size(MAX_BATCH_BYTES));
-    let grpc = tonic::transport::Server::builder()
+    let grpc = opened
+        .credentials
+        .server()?
         .add_optional_service(agent_service)
         .add_service(TelemetryServer::new(TelemetryService {
             info,
@@ -213,6 +218,7 @@ async fn serve(config: &Config, instance: String, opened: Opened) -> Result<()> 
         instance,
         snapshot: snapshot.clone(),
         counters,
+        refusals: opened.credentials.refusals().clone(),
         hub: hub.clone(),
         packets,
         capture,
@@ -226,7 +232,7 @@ async fn serve(config: &Config, instance: String, opened: Opened) -> Result<()> 
     .with_graceful_shutdown(closing(shutting));
     let http = tokio::spawn(async move { http.await });
     eprintln!(
-        "ready: reports on {}, telemetry on {}, metrics on http://{}/metrics",
+        "ready: reports on {}, telemetry on {} ({}), metrics on http://{}/metrics",
         config
             .listen
             .iter()
@@ -234,6 +240,7 @@ async fn serve(config: &Config, instance: String, opened: Opened) -> Result<()> 
             .collect::<Vec<_>>()
             .join(", "),
         config.grpc.listen,
+        opened.credentials.summary(),
         config.http.listen
     );
 

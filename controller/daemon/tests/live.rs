@@ -9,12 +9,15 @@ use common::{TOKEN, Traffic, info};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use tidemark_credentials::{Keys, Protection, ServerCredentials, ServerTls};
 use tidemark_proto::telemetry::telemetry_server::{Telemetry, TelemetryServer};
 use tidemark_proto::telemetry::{
     CollectorInfo, GetInfoRequest, PacketBatch, ReadPacketsRequest, SubscribeRequest, Update,
 };
+use tidemark_test_certificates::{Authority, Purpose};
 use tokio::runtime::Runtime;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
@@ -72,6 +75,26 @@ impl Telemetry for Collector {
 
 /// A collector in a runtime of its own; dropping the runtime is killing it.
 fn collector(address: SocketAddr, instance: &str) -> (Runtime, SocketAddr) {
+    guarded(address, instance, None, None)
+}
+
+/// The same with TLS and a token.
+fn guarded(
+    address: SocketAddr,
+    instance: &str,
+    tls: Option<&ServerTls>,
+    token_file: Option<&Path>,
+) -> (Runtime, SocketAddr) {
+    let protection = Protection {
+        listen: address,
+        listen_key: "grpc.listen",
+        tls,
+        token_file,
+        insecure: false,
+    };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let keys = Keys::under("grpc");
+    let credentials = ServerCredentials::load(&protection, &keys, "test", now.as_secs()).unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
@@ -92,7 +115,9 @@ fn collector(address: SocketAddr, instance: &str) -> (Runtime, SocketAddr) {
     let address = bound.local_addr().unwrap();
     runtime.spawn(async move {
         let incoming = tokio_stream::wrappers::TcpListenerStream::new(bound);
-        tonic::transport::Server::builder()
+        credentials
+            .server()
+            .unwrap()
             .add_service(service)
             .serve_with_incoming(incoming)
             .await
@@ -108,9 +133,13 @@ struct Controller {
 
 impl Controller {
     fn start(collector: SocketAddr) -> Self {
+        Self::start_with(&["--collector", &collector.to_string()])
+    }
+
+    fn start_with(flags: &[&str]) -> Self {
         let mut child = program()
             .args(["run", "--listen", "127.0.0.1:0", "--token", TOKEN])
-            .args(["--collector", &collector.to_string()])
+            .args(flags)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -373,4 +402,73 @@ fn size_answers_without_a_switch() {
     assert!(all["advice"]["reasons"].as_array().unwrap().len() > 2);
     let out = run(&common);
     assert!(text(&out.stdout).contains("advice: "));
+}
+
+#[test]
+fn a_collector_is_reached_with_the_credentials_that_it_asks_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let ca = Authority::new(dir.path(), "ca");
+    let strange = Authority::new(dir.path(), "strange");
+    let server = ca.sign("server", Purpose::Server);
+    ca.sign("own", Purpose::Client);
+    std::fs::write(dir.path().join("token"), "a-token-for-tests\n").unwrap();
+    std::fs::write(dir.path().join("wrong"), "another-token\n").unwrap();
+    let tls = ServerTls {
+        certificate: server.certificate,
+        key: server.key,
+        client_ca: Some(ca.file),
+    };
+    let free: SocketAddr = "127.0.0.1:0".parse().unwrap();
+    let (_mutual, mutual) = guarded(free, "mutual", Some(&tls), None);
+    let token = dir.path().join("token");
+    let (_either, either) = guarded(free, "either", Some(&tls), Some(&token));
+    // Relative paths are those beside the configuration.
+    let start = |collector: String| {
+        let file = dir.path().join("controller.toml");
+        std::fs::write(&file, format!("collectors = [{collector}]\n")).unwrap();
+        Controller::start_with(&["--config", file.to_str().unwrap()])
+    };
+    let connects = |collector: String| {
+        let c = start(collector);
+        c.wait_for("connected", |s| s["collectors"][0]["connected"] == true);
+    };
+    let problem = |collector: String, words: &str| {
+        let c = start(collector);
+        let s = c.wait_for("a problem", |s| s["collectors"][0]["problem"].is_string());
+        let said = s["collectors"][0]["problem"].as_str().unwrap();
+        assert!(said.contains(words), "{words}: {said}");
+        assert_eq!(s["collectors"][0]["connected"], false);
+    };
+    let own = "certificate = 'own.pem', key = 'own.key'";
+    let with = |tls: &str, token: &str| {
+        format!("{{ address = 'https://{either}', tls = {{ ca = 'ca.pem'{tls} }}{token} }}")
+    };
+    connects(format!(
+        "{{ address = '{mutual}', tls = {{ ca = 'ca.pem', {own} }} }}"
+    ));
+    connects(with("", ", token_file = 'token'"));
+    connects(with(&format!(", {own}"), ""));
+    problem(with("", ""), "asks for a token");
+    problem(with("", ", token_file = 'wrong'"), "wrong token");
+    problem(
+        format!("{{ address = '{mutual}', tls = {{ ca = 'ca.pem' }} }}"),
+        "asks for a certificate",
+    );
+    problem(
+        format!("{{ address = '{mutual}', tls = {{ ca = 'strange.pem', {own} }} }}"),
+        "another authority",
+    );
+    problem(format!("'{mutual}'"), "write https");
+    drop(strange);
+    // What cannot be read is said at the start.
+    let file = dir.path().join("bad.toml");
+    let bad = "collectors = [{ address = 'https://h:1', tls = { ca = 'none.pem' } }]\n";
+    std::fs::write(&file, bad).unwrap();
+    let out = run(&["validate", "--config", file.to_str().unwrap()]);
+    let said = text(&out.stderr);
+    assert!(
+        !out.status.success() && said.contains("collectors[0].tls.ca"),
+        "{said}"
+    );
+    assert!(said.contains("none.pem"), "{said}");
 }

@@ -4,6 +4,7 @@
 use crate::{Error, Southbound};
 use std::fmt;
 use std::sync::Arc;
+use tidemark_credentials::Access;
 
 /// The keys of a driver's own section.
 pub type Section = serde_json::Map<String, serde_json::Value>;
@@ -30,9 +31,9 @@ impl fmt::Debug for DriverKind {
 }
 
 /// How a switch is reached, whatever the driver.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct SwitchAddress {
-    /// `host:port` of the switch's server.
+    /// `host:port` of the switch's server, or a URL.
     pub address: String,
     /// Device id within that server.
     pub device_id: u64,
@@ -40,6 +41,8 @@ pub struct SwitchAddress {
     pub election_id: u64,
     /// Bytes per unit of the target's limit (v1model 1, Tofino 80, Tofino 2 176).
     pub limit_unit_bytes: u32,
+    /// What the server is shown, and whom we trust.
+    pub access: Access,
 }
 
 /// For drivers that need nothing beside the address.

@@ -126,6 +126,15 @@ fn failures_text(failures: &[UpdateFailure]) -> String {
 }
 
 impl Error {
+    /// The server cannot be reached, or lets us do nothing at all.
+    pub(crate) fn is_shut_out(&self) -> bool {
+        match self {
+            Error::Connect { .. } => true,
+            Error::Rpc { code, .. } => *code == tonic::Code::Unauthenticated,
+            _ => false,
+        }
+    }
+
     pub(crate) fn value(field: impl Into<String>, problem: impl Into<String>) -> Self {
         Error::Value {
             field: field.into(),

@@ -118,6 +118,7 @@ impl Serialize for DriverSection {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
+    use tidemark_credentials::Access;
 
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     struct Switch {
@@ -136,6 +137,7 @@ mod tests {
             device_id: 1,
             election_id: 1,
             limit_unit_bytes: 80,
+            access: Access::default(),
         }
     }
 

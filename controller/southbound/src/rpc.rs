@@ -3,27 +3,31 @@
 //! words, the check of what was written.
 
 use crate::{Error, Limit};
+use std::error::Error as _;
 use std::future::Future;
 use std::time::Duration;
+use tidemark_credentials::Access;
+use tidemark_credentials::explain::{self, Shown};
 use tonic::transport::Endpoint;
 use tonic::{Code, Status};
 
 /// An endpoint of `host:port` or a URL; the address gets its scheme. No I/O.
 ///
 /// # Errors
-/// An address that is neither; `example` is shown.
+/// An address that is neither, or whose scheme does not go with the credentials;
+/// `example` is shown.
 pub(crate) fn endpoint(
     address: &mut String,
+    access: &Access,
     example: &str,
     timeout: Duration,
 ) -> Result<Endpoint, Error> {
-    if !address.contains("://") {
-        *address = format!("http://{address}");
-    }
-    let endpoint = Endpoint::from_shared(address.clone()).map_err(|e| {
+    let wrong = |e: String| {
         let text = format!("\"{address}\" is not like {example}: {e}");
         Error::value("address", text)
-    })?;
+    };
+    let endpoint = access.endpoint(address).map_err(wrong)?;
+    *address = access.url(address).map_err(wrong)?;
     Ok(endpoint.connect_timeout(timeout))
 }
 
@@ -50,18 +54,22 @@ pub(crate) fn call_error(address: &str, operation: &str, code: Code, message: &s
 /// The call's own, or `DEADLINE_EXCEEDED`.
 pub(crate) async fn in_time<T>(
     address: &str,
+    shown: Shown,
     operation: &str,
     limit: Duration,
     call: impl Future<Output = Result<T, Status>>,
 ) -> Result<T, Error> {
     match tokio::time::timeout(limit, call).await {
         Ok(Ok(v)) => Ok(v),
-        Ok(Err(status)) => Err(call_error(
-            address,
-            operation,
-            status.code(),
-            status.message(),
-        )),
+        Ok(Err(status)) => {
+            // With a cause, the connection failed and not the server's answer.
+            let code = match (status.code(), status.source()) {
+                (Code::Unknown, Some(_)) => Code::Unavailable,
+                (code, _) => code,
+            };
+            let words = explain::status(&status, shown);
+            Err(call_error(address, operation, code, &words))
+        }
         Err(_) => Err(call_error(
             address,
             operation,

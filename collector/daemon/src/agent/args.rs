@@ -6,12 +6,15 @@ use super::options::AgentOptions;
 use anyhow::Result;
 use clap::Args;
 use tcp_probe::perf::{AddressRange, Clock, Filter, Options};
+use tidemark_credentials::AccessArgs;
 
 #[derive(Debug, Args)]
 pub struct AgentArgs {
-    /// HOST:PORT of the collector's telemetry address.
+    /// HOST:PORT of the collector's telemetry address, or https://HOST:PORT.
     #[arg(long, env = "TIDEMARK_TO")]
     to: String,
+    #[command(flatten)]
+    access: AccessArgs,
     /// Name of this host; default its own.
     #[arg(long, env = "TIDEMARK_HOST")]
     host: Option<String>,
@@ -50,6 +53,7 @@ pub fn run_args(args: &AgentArgs) -> Result<()> {
     };
     let report = run(&AgentOptions {
         to: args.to.clone(),
+        access: args.access.load(crate::time::unix_s())?,
         host: args.host.clone().unwrap_or_else(own_name),
         buffer_events: args.buffer_events,
         probe: Options {

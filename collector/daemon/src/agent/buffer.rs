@@ -86,6 +86,7 @@ mod tests {
     fn the_buffer_is_bounded_and_counts() {
         let options = AgentOptions {
             to: "localhost:1".into(),
+            access: Default::default(),
             host: "h".into(),
             buffer_events: 100,
             probe: Options::default(),

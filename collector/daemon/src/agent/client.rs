@@ -3,11 +3,12 @@
 
 use super::buffer::{AgentReport, Buffer};
 use super::options::AgentOptions;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tcp_probe::perf::PerfReader;
+use tidemark_credentials::{Access, explain};
 use tidemark_proto::telemetry::agent_client::AgentClient;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, mpsc};
@@ -68,8 +69,11 @@ fn read(
 }
 
 /// One connection: sends until it breaks or everything has been delivered.
-async fn connection(endpoint: &Endpoint, shared: &Arc<Shared>) -> Result<()> {
-    let channel = endpoint.connect().await.context("no answer")?;
+async fn connection(endpoint: &Endpoint, access: &Access, shared: &Arc<Shared>) -> Result<()> {
+    let channel = endpoint
+        .connect()
+        .await
+        .map_err(|e| anyhow!("no answer: {}", explain::connection(&e, access.shown())))?;
     let (sender, batches) = mpsc::channel(WINDOW);
     // The first answer may come only after the first batch: send meanwhile.
     let sending = {
@@ -96,7 +100,7 @@ async fn connection(endpoint: &Endpoint, shared: &Arc<Shared>) -> Result<()> {
         })
     };
     let result = async {
-        let mut acks = AgentClient::new(channel)
+        let mut acks = AgentClient::new(access.channel(channel))
             .push(ReceiverStream::new(batches))
             .await?
             .into_inner();
@@ -108,15 +112,14 @@ async fn connection(endpoint: &Endpoint, shared: &Arc<Shared>) -> Result<()> {
     }
     .await;
     sending.abort();
-    result?;
-    Ok(())
+    result.map_err(|s| anyhow!("{:?}: {}", s.code(), explain::status(&s, access.shown())))
 }
 
-async fn deliver(endpoint: Endpoint, shared: Arc<Shared>, to: String) {
+async fn deliver(endpoint: Endpoint, access: Access, shared: Arc<Shared>, to: String) {
     let mut wait = RETRY_LEAST;
     loop {
         let before = shared.buffer().report.delivered;
-        let result = connection(&endpoint, &shared).await;
+        let result = connection(&endpoint, &access, &shared).await;
         {
             let buffer = shared.buffer();
             if buffer.ended && buffer.batches.is_empty() {
@@ -151,8 +154,10 @@ pub fn run(options: &AgentOptions) -> Result<AgentReport> {
             options.to
         );
     }
-    let endpoint = Endpoint::from_shared(format!("http://{}", options.to))
-        .with_context(|| format!("--to {}", options.to))?
+    let endpoint = options
+        .access
+        .endpoint(&options.to)
+        .map_err(|e| anyhow!("--to {}: {e}", options.to))?
         .connect_timeout(CONNECT)
         .tcp_nodelay(true)
         .http2_keep_alive_interval(Duration::from_secs(10))
@@ -176,7 +181,12 @@ pub fn run(options: &AgentOptions) -> Result<AgentReport> {
     runtime.block_on(async {
         let mut terminate = signal(SignalKind::terminate()).context("SIGTERM")?;
         let mut interrupt = signal(SignalKind::interrupt()).context("SIGINT")?;
-        let mut delivering = tokio::spawn(deliver(endpoint, shared.clone(), options.to.clone()));
+        let mut delivering = tokio::spawn(deliver(
+            endpoint,
+            options.access.clone(),
+            shared.clone(),
+            options.to.clone(),
+        ));
         eprintln!("ready: tcp_probe of {} to {}", options.host, options.to);
         tokio::select! {
             _ = terminate.recv() => {}

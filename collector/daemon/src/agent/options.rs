@@ -2,12 +2,15 @@
 //! Options of an agent.
 
 use tcp_probe::perf::Options;
+use tidemark_credentials::Access;
 
 /// What an agent reads, where it sends, and how much it keeps.
 #[derive(Clone, Debug)]
 pub struct AgentOptions {
-    /// `HOST:PORT` of a collector's gRPC address.
+    /// `HOST:PORT` or URL of a collector's gRPC address.
     pub to: String,
+    /// What the agent shows there.
+    pub access: Access,
     /// Name of this host, as the collector shows it.
     pub host: String,
     /// Events kept while the collector does not answer.

@@ -3,19 +3,21 @@
 
 use super::client::{CONNECT, WINDOW};
 use super::convert::message_of;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use tcp_probe::Event;
+use tidemark_credentials::Access;
+use tidemark_credentials::explain::{self, Shown};
 use tidemark_proto::telemetry::AgentBatch;
 use tidemark_proto::telemetry::agent_client::AgentClient;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::transport::Endpoint;
 
 /// Sends events of any origin as an agent does, and waits for the collector.
 pub struct Pusher {
     runtime: tokio::runtime::Runtime,
     sender: mpsc::Sender<AgentBatch>,
     acks: tokio::task::JoinHandle<Result<u64, tonic::Status>>,
+    shown: Shown,
     host: String,
     instance: String,
     sequence: u64,
@@ -24,21 +26,24 @@ pub struct Pusher {
 impl Pusher {
     /// # Errors
     /// When no collector answers, or it takes nothing of agents.
-    pub fn connect(to: &str, host: &str) -> Result<Self> {
+    pub fn connect(to: &str, host: &str, access: &Access) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
             .build()
             .context("cannot start the runtime")?;
-        let endpoint = Endpoint::from_shared(format!("http://{to}"))
-            .with_context(|| format!("{to}: HOST:PORT is needed"))?
+        let endpoint = access
+            .endpoint(to)
+            .map_err(|e| anyhow!("{to}: HOST:PORT or a URL is needed: {e}"))?
             .connect_timeout(CONNECT);
-        let channel = runtime
-            .block_on(endpoint.connect())
-            .with_context(|| format!("no collector answers on {to}; is it its grpc.listen?"))?;
+        let channel = runtime.block_on(endpoint.connect()).map_err(|e| {
+            let why = explain::connection(&e, access.shown());
+            anyhow!("no collector answers on {to}; is it its grpc.listen? {why}")
+        })?;
+        let (access, shown) = (access.clone(), access.shown());
         let (sender, batches) = mpsc::channel(WINDOW);
         let acks = runtime.spawn(async move {
-            let mut stream = AgentClient::new(channel)
+            let mut stream = AgentClient::new(access.channel(channel))
                 .push(ReceiverStream::new(batches))
                 .await?
                 .into_inner();
@@ -52,6 +57,7 @@ impl Pusher {
             runtime,
             sender,
             acks,
+            shown,
             host: host.to_owned(),
             instance: crate::host::instance(),
             sequence: 0,
@@ -76,9 +82,10 @@ impl Pusher {
     }
 
     fn why(&mut self) -> anyhow::Error {
+        let shown = self.shown;
         match self.runtime.block_on(&mut self.acks) {
-            Ok(Err(status)) => refused(&status),
-            _ => anyhow::anyhow!("the collector ended the stream"),
+            Ok(Err(status)) => refused(&status, shown),
+            _ => anyhow!("the collector ended the stream"),
         }
     }
 
@@ -91,6 +98,7 @@ impl Pusher {
             runtime,
             sender,
             acks,
+            shown,
             sequence,
             ..
         } = self;
@@ -98,7 +106,7 @@ impl Pusher {
         let last = runtime
             .block_on(acks)
             .context("the sender panicked")?
-            .map_err(|status| refused(&status))?;
+            .map_err(|status| refused(&status, shown))?;
         if last != sequence {
             bail!("the collector took {last} of {sequence} batches of samples");
         }
@@ -106,11 +114,15 @@ impl Pusher {
     }
 }
 
-fn refused(status: &tonic::Status) -> anyhow::Error {
+fn refused(status: &tonic::Status, shown: Shown) -> anyhow::Error {
     if status.code() == tonic::Code::Unimplemented {
-        return anyhow::anyhow!(
+        return anyhow!(
             "the collector takes no samples of agents; start it with agents.accept = true"
         );
     }
-    anyhow::anyhow!("the collector refused samples: {status}")
+    anyhow!(
+        "the collector refused samples: {:?}: {}",
+        status.code(),
+        explain::status(status, shown)
+    )
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The collector's configuration file.
 
+mod grpc;
 mod parts;
 
+pub use grpc::GrpcConfig;
 pub use parts::{
     AgentsConfig, CaptureConfig, ListenConfig, PacketsConfig, PipelineConfig, ProbeConfig,
     ReceiveConfig,
@@ -22,7 +24,7 @@ pub struct Config {
     /// UDP addresses on which reports are received.
     pub listen: Vec<SocketAddr>,
     pub receive: ReceiveConfig,
-    pub grpc: ListenConfig,
+    pub grpc: GrpcConfig,
     pub http: ListenConfig,
     pub capture: CaptureConfig,
     pub clickhouse: tidemark_clickhouse::ClickHouseConfig,
@@ -43,9 +45,7 @@ impl Default for Config {
         Self {
             listen: vec![SocketAddr::from(([127, 0, 0, 1], int_report::DEFAULT_PORT))],
             receive: ReceiveConfig::default(),
-            grpc: ListenConfig {
-                listen: SocketAddr::from(([127, 0, 0, 1], 9560)),
-            },
+            grpc: GrpcConfig::default(),
             http: ListenConfig {
                 listen: SocketAddr::from(([127, 0, 0, 1], 9561)),
             },
@@ -181,6 +181,7 @@ impl Config {
                 "listen: name at least one address, such as \"127.0.0.1:32766\"".into(),
             ));
         }
+        self.grpc.check().map_err(|e| error(e.to_string()))?;
         if !(1..=256).contains(&self.receive.shards) {
             return Err(error("receive.shards: must be 1..=256".into()));
         }
@@ -258,6 +259,8 @@ mod tests {
             assert!(!e.contains('\n'), "{e}");
             let _ = line;
         }
+        let e = parse_config("[grpc]\nlisten = \"0.0.0.0:9560\"\n").unwrap_err();
+        assert!(e.to_string().contains("grpc.token_file"), "{e}");
         let e = parse_config("[pipeline]\ninterval_ms = 0\n").unwrap_err();
         assert!(e.to_string().contains("pipeline.interval_ms"), "{e}");
         let e = parse_config("[nodes.3]\ndepth_unit = \"cells\"\n").unwrap_err();

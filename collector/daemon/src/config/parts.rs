@@ -92,7 +92,7 @@ impl Default for ProbeConfig {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AgentsConfig {
-    /// Take events of agents on the gRPC address: whoever reaches it can send.
+    /// Take events of agents on the gRPC address: whoever may call there can send.
     pub accept: bool,
 }
 

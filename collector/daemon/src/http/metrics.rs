@@ -68,6 +68,8 @@ metrics! {
         counter capture_rows_lost: Option<u64>,
         /// 1 after the capture stopped on an error.
         gauge capture_failed: Option<bool>,
+        /// Calls of the gRPC server that showed no token, or a wrong one.
+        counter grpc_calls_refused: [u64; 2] => "reason" in ["no_token", "wrong_token"],
         /// Updates that found a subscriber's queue full.
         counter updates_lost: u64,
         /// Subscribers of the telemetry stream.
@@ -137,6 +139,7 @@ impl Shown {
             capture_rows: capture.map(|c| c.written()),
             capture_rows_lost: capture.map(|c| c.lost()),
             capture_failed: capture.map(|c| c.failure().is_some()),
+            grpc_calls_refused: self.refusals.counts(),
             updates_lost: self.hub.lost(),
             subscribers: self.hub.subscribers().len(),
             flows_active: s.flows_active,

@@ -11,6 +11,7 @@ use crate::status::{ClockReport, JoinStatus, ReportStatus};
 use serde::Serialize;
 use std::sync::Arc;
 use tidemark_capture::WriterStats;
+use tidemark_credentials::Refusals;
 
 /// Everything the HTTP server shows.
 #[derive(Clone)]
@@ -19,6 +20,8 @@ pub struct Shown {
     pub instance: String,
     pub snapshot: SharedSnapshot,
     pub counters: Arc<SourceCounters>,
+    /// Calls of the gRPC server that showed no token, or a wrong one.
+    pub refusals: Arc<Refusals>,
     pub hub: Arc<Hub>,
     pub packets: Arc<PacketMemory>,
     pub capture: Option<(String, WriterStats)>,

@@ -17,6 +17,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tcp_probe::Event;
+use tidemark_credentials::AccessArgs;
 
 /// Samples sent together.
 const BATCH_EVENTS: usize = 1024;
@@ -38,9 +39,12 @@ pub(crate) struct ReplayArgs {
     /// Where reports go (UDP).
     #[arg(long, default_value = "127.0.0.1:32766")]
     to: SocketAddr,
-    /// Where samples go: HOST:PORT of a collector's telemetry address.
+    /// Where samples go: HOST:PORT of a collector's telemetry address, or
+    /// https://HOST:PORT.
     #[arg(long)]
     agent: Option<String>,
+    #[command(flatten)]
+    access: AccessArgs,
     /// 1 = as recorded, 2 = twice as fast; 0 = as fast as it goes.
     #[arg(long, default_value_t = 1.0)]
     speed: f64,
@@ -160,7 +164,10 @@ fn replay(args: &ReplayArgs) -> Result<ReplayReport> {
         .connect(args.to)
         .with_context(|| format!("cannot send to {}", args.to))?;
     let mut pusher = match &args.agent {
-        Some(to) => Some(Pusher::connect(to, "replay")?),
+        Some(to) => {
+            let access = args.access.load(crate::time::unix_s())?;
+            Some(Pusher::connect(to, "replay", &access)?)
+        }
         None => None,
     };
     let mut report = ReplayReport::default();

@@ -46,14 +46,24 @@ impl Collector {
     }
 
     /// The same on given ports: gRPC, HTTP, UDP.
-    pub(crate) fn start_on(dir: &Path, (grpc, http, udp): (u16, u16, u16), settings: &str) -> Self {
+    pub(crate) fn start_on(dir: &Path, ports: (u16, u16, u16), settings: &str) -> Self {
+        Self::start_with_grpc(dir, ports, &format!("{settings}\n[grpc]\n"))
+    }
+
+    /// The same with settings whose last table is `[grpc]`, without its address.
+    pub(crate) fn start_with_grpc(
+        dir: &Path,
+        (grpc, http, udp): (u16, u16, u16),
+        settings: &str,
+    ) -> Self {
+        let listen = format!("[grpc]\nlisten = \"127.0.0.1:{grpc}\"\n");
+        let settings = settings.replacen("[grpc]\n", &listen, 1);
         let config = dir.join("collector.toml");
         let capture = dir.join("capture");
         std::fs::write(
             &config,
             format!(
                 "listen = [\"127.0.0.1:{udp}\"]\n\
-                 grpc = {{ listen = \"127.0.0.1:{grpc}\" }}\n\
                  http = {{ listen = \"127.0.0.1:{http}\" }}\n\
                  capture = {{ dir = {capture:?}, rotate_s = 1 }}\n\
                  {settings}"

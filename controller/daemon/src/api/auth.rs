@@ -4,18 +4,20 @@
 use super::error::ApiError;
 use anyhow::Context as _;
 use axum::http::header::AUTHORIZATION;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
-use std::time::Duration;
+use std::sync::Arc;
+use tidemark_credentials::Refusals;
+use tidemark_credentials::token::Refusal;
 
-/// Pause before the answer to a wrong token.
-const AFTER_WRONG_TOKEN: Duration = Duration::from_millis(500);
-
-/// The token.
+/// The token, and those who did not show it.
 #[derive(Clone)]
-pub struct Token(String);
+pub struct Token {
+    token: tidemark_credentials::Token,
+    refusals: Arc<Refusals>,
+}
 
 /// Where the token came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +36,7 @@ impl Token {
     /// No randomness, or a file that cannot be written.
     pub fn obtain(given: Option<&str>, file: Option<&Path>) -> anyhow::Result<(Self, TokenSource)> {
         if let Some(t) = given {
-            return Ok((Self(t.into()), TokenSource::Given));
+            return Ok((Self::new(t), TokenSource::Given));
         }
         let mut bytes = [0u8; 16];
         std::fs::File::open("/dev/urandom")
@@ -58,52 +60,37 @@ impl Token {
                 .with_context(problem)?;
             writeln!(f, "{token}").with_context(problem)?;
         }
-        Ok((Self(token.clone()), TokenSource::Made(token)))
+        Ok((Self::new(&token), TokenSource::Made(token)))
     }
 
     /// A given token.
     pub fn new(token: &str) -> Self {
-        Self(token.into())
-    }
-
-    /// The same, with a pause after a wrong token, so that guessing takes long.
-    ///
-    /// # Errors
-    /// 401 with the remedy.
-    pub(super) async fn check_slowly(&self, headers: &HeaderMap) -> Result<(), ApiError> {
-        let checked = self.check(headers);
-        if checked.is_err() && headers.contains_key(AUTHORIZATION) {
-            tracing::warn!("http: a request with a wrong token");
-            tokio::time::sleep(AFTER_WRONG_TOKEN).await;
+        Self {
+            token: tidemark_credentials::Token::new(token),
+            refusals: Refusals::new("http"),
         }
-        checked
     }
 
-    /// Whether a request carries the token.
+    /// Whether a request carries the token; a wrong one waits for its answer, so
+    /// that guessing takes long.
     ///
     /// # Errors
     /// 401 with the remedy.
-    pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), ApiError> {
-        let unauthorised = |m: &str| ApiError::new(StatusCode::UNAUTHORIZED, m);
-        let Some(given) = headers.get(AUTHORIZATION) else {
-            return Err(unauthorised(
-                "this needs the header \"Authorization: Bearer TOKEN\"; the token is in the config, or was printed at start",
-            ));
+    pub(super) async fn check(&self, headers: &HeaderMap) -> Result<(), ApiError> {
+        let header = headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
+        let Err(why) = self.token.check(header) else {
+            return Ok(());
         };
-        let given = given.as_bytes().strip_prefix(b"Bearer ");
-        match given {
-            Some(t) if same(t, self.0.as_bytes()) => Ok(()),
-            Some(_) => Err(unauthorised("wrong token")),
-            None => Err(unauthorised(
-                "the Authorization header must be \"Bearer TOKEN\"",
-            )),
-        }
+        self.refusals.refused(why, None).await;
+        let message = match why {
+            Refusal::Missing => {
+                "this needs the header \"Authorization: Bearer TOKEN\"; the token is in the config, or was printed at start"
+            }
+            Refusal::NotBearer => "the Authorization header must be \"Bearer TOKEN\"",
+            Refusal::Wrong => "wrong token",
+        };
+        Err(ApiError::new(StatusCode::UNAUTHORIZED, message))
     }
-}
-
-/// Compares in time that does not depend on where they differ.
-fn same(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0, |d, (x, y)| d | (x ^ y)) == 0
 }
 
 #[cfg(test)]
@@ -124,22 +111,5 @@ mod tests {
         let mode = std::fs::metadata(&file).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         assert_eq!(token.len(), 32);
-    }
-
-    #[test]
-    fn header_is_checked() {
-        let token = Token::new("secret-token");
-        let check = |v: Option<&str>| {
-            let mut h = HeaderMap::new();
-            if let Some(v) = v {
-                h.insert(AUTHORIZATION, v.parse().unwrap());
-            }
-            token.check(&h).is_ok()
-        };
-        assert!(check(Some("Bearer secret-token")));
-        assert!(!check(Some("Bearer secret-tokem")));
-        assert!(!check(Some("Bearer secret-token2")));
-        assert!(!check(Some("Basic secret-token")));
-        assert!(!check(None));
     }
 }

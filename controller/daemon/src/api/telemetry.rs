@@ -101,7 +101,7 @@ pub(super) async fn packets(app: App, call: Call<GetPackets>) -> Result<Packets,
         to_ns,
         max_packets,
     };
-    let b = subscribe::read_packets(&address, request)
+    let b = subscribe::read_packets(&app.core, &address, request)
         .await
         .map_err(|m| ApiError::new(StatusCode::BAD_GATEWAY, m))?;
     Ok(Packets {

@@ -6,39 +6,29 @@ use anyhow::Context as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use tidemark_credentials::server::HANDSHAKE;
+use tidemark_credentials::{Keys, pem};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::pem::PemObject as _;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::sign::SingleCertAndKey;
 use tokio_rustls::server::TlsStream;
 
-/// A client that does not shake hands by then is let go.
-const HANDSHAKE: Duration = Duration::from_secs(10);
-
-/// The acceptor of a certificate and its key.
+/// The acceptor of a certificate and its key; `now_unix_s` is the time now, s.
 ///
 /// # Errors
-/// Files that cannot be read or do not belong together, by their key in the
-/// configuration.
-pub fn acceptor(tls: &Tls) -> anyhow::Result<TlsAcceptor> {
-    let cert = || format!("http.tls.cert: {}", tls.cert.display());
-    let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(&tls.cert)
-        .with_context(cert)?
-        .collect::<Result<_, _>>()
-        .with_context(cert)?;
-    anyhow::ensure!(!chain.is_empty(), "{}: no certificate in it", cert());
-    let key = PrivateKeyDer::from_pem_file(&tls.key)
-        .with_context(|| format!("http.tls.key: {}", tls.key.display()))?;
-    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+/// Files that cannot be read, do not belong together or have expired, by their
+/// key in the configuration.
+pub fn acceptor(tls: &Tls, now_unix_s: u64) -> anyhow::Result<TlsAcceptor> {
+    let keys = Keys::under("http");
+    let identity = pem::identity(&tls.certificate, &tls.key, &keys, now_unix_s)?;
+    let config = ServerConfig::builder_with_provider(pem::provider())
         .with_safe_default_protocol_versions()
         .context("http.tls")?
         .with_no_client_auth()
-        .with_single_cert(chain, key)
-        .with_context(|| format!("{}: does not fit http.tls.key", cert()))?;
+        .with_cert_resolver(Arc::new(SingleCertAndKey::from(identity.certified)));
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 

@@ -89,7 +89,7 @@ async fn exchange(
     if secure {
         let ca = at
             .ca
-            .context("--ca: give the certificate to trust (the one of http.tls.cert)")?;
+            .context("--ca: give the certificate to trust (the one of http.tls.certificate)")?;
         let stream = encrypted(host, stream, ca).await?;
         return send(host, stream, path, token, body).await;
     }

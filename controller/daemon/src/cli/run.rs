@@ -4,7 +4,7 @@
 use super::{RunArgs, print};
 use crate::api::tls::TlsListener;
 use crate::api::{self, Token, TokenSource};
-use crate::config::Config;
+use crate::config::{CollectorConfig, Config};
 use crate::core::{Core, subscribe, switch, switches, tick, time};
 use crate::store::Store;
 use anyhow::Context as _;
@@ -33,7 +33,7 @@ fn configured(args: &RunArgs) -> anyhow::Result<Config> {
         config.http.listen = listen;
     }
     if !args.collectors.is_empty() {
-        config.collectors.clone_from(&args.collectors);
+        config.collectors = named(&args.collectors, &config.collectors);
     }
     if let Some(mode) = args.mode {
         config.control.mode = mode;
@@ -43,14 +43,30 @@ fn configured(args: &RunArgs) -> anyhow::Result<Config> {
     }
     config.control.dry_run |= args.dry_run;
     config.check()?;
-    for c in &config.collectors {
-        // Needs a runtime only to connect; here for the address alone.
-        anyhow::ensure!(
-            c.contains(':'),
-            "collectors: \"{c}\" is not like 127.0.0.1:9560"
-        );
-    }
+    collectors_can_be_reached(&config)?;
     Ok(config)
+}
+
+/// Collectors by address; one that the file names keeps its credentials.
+fn named(addresses: &[String], of_file: &[CollectorConfig]) -> Vec<CollectorConfig> {
+    let named = addresses.iter().map(|a| {
+        let known = of_file.iter().find(|c| c.address == *a);
+        known.cloned().unwrap_or_else(|| CollectorConfig::new(a))
+    });
+    named.collect()
+}
+
+/// Addresses make sense, and credentials can be read.
+fn collectors_can_be_reached(config: &Config) -> anyhow::Result<()> {
+    for (i, c) in config.collectors.iter().enumerate() {
+        anyhow::ensure!(
+            c.address.contains(':'),
+            "collectors[{i}]: \"{}\" is not like 127.0.0.1:9560",
+            c.address
+        );
+        c.access(i, time::unix_s())?;
+    }
+    Ok(())
 }
 
 pub(super) fn run(args: RunArgs) -> anyhow::Result<()> {
@@ -75,7 +91,11 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let address = listener.local_addr()?;
     let http = config.http.clone();
     let (token, source) = Token::obtain(http.token.as_deref(), http.token_file.as_deref())?;
-    let acceptor = http.tls.as_ref().map(api::tls::acceptor).transpose()?;
+    let acceptor = http
+        .tls
+        .as_ref()
+        .map(|tls| api::tls::acceptor(tls, time::unix_s()))
+        .transpose()?;
     let connected = switch::connect(&config)?;
     let core = Arc::new(Core::new(config, connected, Arc::new(time::now))?);
     let store = Store::start(&core.config)?;
@@ -140,8 +160,9 @@ pub(super) fn validate(path: &Path, as_json: bool) -> anyhow::Result<()> {
     let rt = runtime()?;
     let _in_runtime = rt.enter();
     switch::connect(&config)?;
+    collectors_can_be_reached(&config)?;
     if let Some(tls) = &config.http.tls {
-        api::tls::acceptor(tls)?;
+        api::tls::acceptor(tls, time::unix_s())?;
     }
     for (i, s) in config.switches.iter().enumerate() {
         let Some(plan) = &s.provision else { continue };

@@ -3,6 +3,7 @@
 
 use super::{Config, LinkConfig};
 use anyhow::bail;
+use tidemark_credentials::Access;
 use tidemark_rules::{Goal, Targets};
 
 impl Config {
@@ -93,7 +94,7 @@ impl Config {
             if s.limit_unit_bytes == 0 {
                 bail!("switches[{i}].limit_unit_bytes: must be at least 1");
             }
-            if let Err(e) = s.driver.check(&s.reached_at()) {
+            if let Err(e) = s.driver.check(&s.reached_at(Access::default())) {
                 bail!("switches[{i}].{e}");
             }
             let Some(plan) = &s.provision else { continue };

@@ -4,9 +4,11 @@
 
 mod check;
 mod clickhouse;
+mod collector;
 
 pub use check::check_targets;
 pub use clickhouse::ClickHouse;
+pub use collector::CollectorConfig;
 pub use tidemark_control::{Mode, Settings as Control};
 
 use anyhow::Context as _;
@@ -14,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use tidemark_control::Range;
+use tidemark_credentials::{Access, ClientCredentials, ClientTls, Error as CredentialsError, Keys};
 use tidemark_rules::Targets;
 use tidemark_southbound::{DriverSection, Provision, SwitchAddress};
 
@@ -22,7 +25,7 @@ use tidemark_southbound::{DriverSection, Provision, SwitchAddress};
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// gRPC addresses of the collectors.
-    pub collectors: Vec<String>,
+    pub collectors: Vec<CollectorConfig>,
     /// Sliding window of the estimates, s.
     pub window_s: f64,
     /// How far back phases and series reach, s.
@@ -44,7 +47,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            collectors: vec!["127.0.0.1:9560".into()],
+            collectors: vec![CollectorConfig::new("127.0.0.1:9560")],
             window_s: 10.0,
             retention_s: 120.0,
             state_file: None,
@@ -80,7 +83,8 @@ pub struct Http {
 #[serde(deny_unknown_fields)]
 pub struct Tls {
     /// The certificate, followed by those that lead to its root.
-    pub cert: PathBuf,
+    #[serde(alias = "cert")]
+    pub certificate: PathBuf,
     pub key: PathBuf,
 }
 
@@ -115,8 +119,14 @@ pub struct LinkConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SwitchConfig {
     pub node: u32,
-    /// Address of the server that its driver speaks to, `host:port`.
+    /// Address of the server that its driver speaks to, `host:port` or a URL.
     pub address: String,
+    /// TLS to it; without, the connection is in the clear.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<ClientTls>,
+    /// File with the token that it asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_file: Option<PathBuf>,
     #[serde(default = "one")]
     pub device_id: u64,
     #[serde(default = "one")]
@@ -137,6 +147,8 @@ impl SwitchConfig {
         Self {
             node,
             address: address.into(),
+            tls: None,
+            token_file: None,
             device_id: one(),
             election_id: one(),
             limit_unit_bytes: one_u32(),
@@ -145,13 +157,28 @@ impl SwitchConfig {
         }
     }
 
-    /// How its driver reaches it.
-    pub fn reached_at(&self) -> SwitchAddress {
+    /// What it is shown; its files are read. `index` is its place in the list, and
+    /// `now_unix_s` the time now, s.
+    ///
+    /// # Errors
+    /// A file that cannot be used.
+    pub fn access(&self, index: usize, now_unix_s: u64) -> Result<Access, CredentialsError> {
+        let credentials = ClientCredentials {
+            tls: self.tls.clone(),
+            token_file: self.token_file.clone(),
+        };
+        let keys = Keys::under(format!("switches[{index}]"));
+        Access::load(&credentials, &keys, now_unix_s)
+    }
+
+    /// How its driver reaches it, with these credentials.
+    pub fn reached_at(&self, access: Access) -> SwitchAddress {
         SwitchAddress {
             address: self.address.clone(),
             device_id: self.device_id,
             election_id: self.election_id,
             limit_unit_bytes: self.limit_unit_bytes,
+            access,
         }
     }
 }
@@ -192,11 +219,20 @@ impl Config {
         fix(&mut self.control.audit_log);
         fix(&mut self.state_file);
         fix(&mut self.clickhouse.password_file);
+        for c in &mut self.collectors {
+            c.credentials.resolve(base);
+        }
         if let Some(tls) = &mut self.http.tls {
-            tls.cert = base.join(&tls.cert);
+            tls.certificate = base.join(&tls.certificate);
             tls.key = base.join(&tls.key);
         }
         for s in &mut self.switches {
+            let mut credentials = ClientCredentials {
+                tls: s.tls.take(),
+                token_file: s.token_file.take(),
+            };
+            credentials.resolve(base);
+            (s.tls, s.token_file) = (credentials.tls, credentials.token_file);
             if let Some(p) = &mut s.provision {
                 fix(&mut p.p4info);
                 fix(&mut p.program);

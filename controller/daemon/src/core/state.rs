@@ -4,7 +4,7 @@
 use super::feed::Feed;
 use super::phases::Phases;
 use super::switch::SwitchState;
-use crate::config::Config;
+use crate::config::{CollectorConfig, Config};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tidemark_control::{
@@ -39,7 +39,7 @@ pub struct State {
 impl State {
     /// The state at the start, as configured.
     pub fn new(config: &Arc<Config>) -> Self {
-        let feed = |a: &String| Feed::new(a, config.retention_s);
+        let feed = |c: &CollectorConfig| Feed::new(&c.address, config.retention_s);
         let own_targets = config.links.iter().filter_map(|l| {
             let id = LinkId {
                 node_id: l.node,

@@ -2,14 +2,16 @@
 //! Keeps the subscription to one collector alive.
 
 use super::{Core, Event};
+use crate::config::CollectorConfig;
 use std::sync::Arc;
 use std::time::Duration;
+use tidemark_credentials::CallerChannel;
+use tidemark_credentials::explain::{self as credentials, Shown};
 use tidemark_proto::telemetry::telemetry_client::TelemetryClient;
 use tidemark_proto::telemetry::{
     GetInfoRequest, PacketBatch, ReadPacketsRequest, SubscribeRequest,
 };
 use tonic::Status;
-use tonic::transport::{Channel, Endpoint};
 
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
 const FIRST_BACKOFF: Duration = Duration::from_millis(250);
@@ -17,37 +19,44 @@ const MAX_BACKOFF: Duration = Duration::from_secs(5);
 /// Live collectors send something every second; silence is a dead connection.
 const SILENCE: Duration = Duration::from_secs(15);
 
-/// A client for the collector at `address` (`host:port` or a URL); connects
-/// when used.
+type Client = TelemetryClient<CallerChannel>;
+
+/// A client for the collector of this place in the list; connects when used. Its
+/// credentials are read anew, so that renewed ones need no restart.
 ///
 /// # Errors
-/// An address that makes no sense.
-pub fn client(address: &str) -> Result<TelemetryClient<Channel>, String> {
-    let url = if address.contains("://") {
-        address.to_string()
-    } else {
-        format!("http://{address}")
-    };
-    let endpoint = Endpoint::from_shared(url)
-        .map_err(|e| format!("collectors: \"{address}\" is not like 127.0.0.1:9560: {e}"))?
+/// Credentials that cannot be read any more, an address that makes no sense.
+fn client(
+    core: &Core,
+    index: usize,
+    collector: &CollectorConfig,
+) -> Result<(Client, Shown), String> {
+    let access = collector
+        .access(index, core.now().unix_ms / 1000)
+        .map_err(|e| e.to_string())?;
+    let endpoint = access
+        .endpoint(&collector.address)?
         .connect_timeout(Duration::from_secs(5))
         .http2_keep_alive_interval(Duration::from_secs(10))
         .initial_stream_window_size(4 << 20)
         .initial_connection_window_size(8 << 20);
-    Ok(TelemetryClient::new(endpoint.connect_lazy()).max_decoding_message_size(MAX_MESSAGE_BYTES))
+    let channel = access.channel(endpoint.connect_lazy());
+    let client = TelemetryClient::new(channel).max_decoding_message_size(MAX_MESSAGE_BYTES);
+    Ok((client, access.shown()))
 }
 
 /// Subscribes, and again after every failure, until the task is aborted.
 pub async fn run(core: Arc<Core>, index: usize) {
-    let Some(address) = core.config.collectors.get(index).cloned() else {
+    let Some(collector) = core.config.collectors.get(index).cloned() else {
         return;
     };
+    let address = &collector.address;
     let mut backoff = FIRST_BACKOFF;
     loop {
         let started = core.now();
-        let problem = match once(&core, index, &address).await {
+        let problem = match once(&core, index, &collector).await {
             Ok(()) => "the collector ended the stream".to_string(),
-            Err(status) => explain(&status),
+            Err(problem) => problem,
         };
         let news = core.disconnected(index, problem.clone());
         if news {
@@ -66,37 +75,41 @@ pub async fn run(core: Arc<Core>, index: usize) {
     }
 }
 
-fn explain(status: &Status) -> String {
+fn explain(status: &Status, shown: Shown) -> String {
+    let words = credentials::status(status, shown);
     match status.code() {
-        tonic::Code::Unavailable => format!("cannot be reached ({})", status.message()),
-        code => format!("{code:?}: {}", status.message()),
+        tonic::Code::Unavailable => format!("cannot be reached ({words})"),
+        code => format!("{code:?}: {words}"),
     }
 }
 
-async fn once(core: &Core, index: usize, address: &str) -> Result<(), Status> {
-    let mut rpc = client(address).map_err(Status::invalid_argument)?;
-    let info = rpc.get_info(GetInfoRequest {}).await?.into_inner();
+async fn once(core: &Core, index: usize, collector: &CollectorConfig) -> Result<(), String> {
+    let address = &collector.address;
+    let (mut rpc, shown) = client(core, index, collector)?;
+    let refused = |status: Status| explain(&status, shown);
+    let info = rpc.get_info(GetInfoRequest {}).await.map_err(refused)?;
+    let info = info.into_inner();
     let request = SubscribeRequest {
         subscriber: "tidemark-controller".into(),
     };
-    let mut stream = rpc.subscribe(request).await?.into_inner();
+    let stream = rpc.subscribe(request).await.map_err(refused)?;
+    let mut stream = stream.into_inner();
     let instance = info.instance.clone();
     let restarted = core.connected(index, info);
     tracing::info!(%address, %instance, restarted, "collector: connected");
     core.emit(Event::Collector {
-        address: address.into(),
+        address: address.clone(),
         connected: true,
         problem: None,
     });
     loop {
         let next = tokio::time::timeout(SILENCE, stream.message()).await;
         let Ok(next) = next else {
-            return Err(Status::deadline_exceeded(format!(
-                "nothing came for {} s",
-                SILENCE.as_secs()
-            )));
+            return Err(format!("nothing came for {} s", SILENCE.as_secs()));
         };
-        let Some(update) = next? else {
+        // It had let us in: no credentials to explain.
+        let next = next.map_err(|s| format!("{:?}: {}", s.code(), s.message()))?;
+        let Some(update) = next else {
             return Ok(());
         };
         core.take(index, &update);
@@ -108,14 +121,19 @@ async fn once(core: &Core, index: usize, address: &str) -> Result<(), Status> {
 /// # Errors
 /// What the collector said, or that it did not answer.
 pub async fn read_packets(
+    core: &Core,
     address: &str,
     request: ReadPacketsRequest,
 ) -> Result<PacketBatch, String> {
-    let mut rpc = client(address)?;
+    let mut all = core.config.collectors.iter().enumerate();
+    let (index, collector) = all
+        .find(|(_, c)| c.address == address)
+        .ok_or_else(|| format!("collector {address}: is not configured"))?;
+    let (mut rpc, shown) = client(core, index, collector)?;
     let call = rpc.read_packets(request);
     match tokio::time::timeout(Duration::from_secs(10), call).await {
         Ok(Ok(r)) => Ok(r.into_inner()),
-        Ok(Err(s)) => Err(format!("collector {address}: {}", explain(&s))),
+        Ok(Err(s)) => Err(format!("collector {address}: {}", explain(&s, shown))),
         Err(_) => Err(format!("collector {address}: no answer within 10 s")),
     }
 }

@@ -31,10 +31,16 @@ pub struct SwitchState {
 /// Drivers for the configured switches; they connect when first used.
 ///
 /// # Errors
-/// An address or a key of a driver's section that makes no sense.
+/// An address or a key of a driver's section that makes no sense, credentials
+/// that cannot be read.
 pub fn connect(config: &Config) -> Result<BTreeMap<u32, Switch>, Error> {
-    let all = config.switches.iter().map(|s| {
-        let driver = s.driver.connect(&s.reached_at())?;
+    let now_unix_s = super::time::unix_s();
+    let all = config.switches.iter().enumerate().map(|(i, s)| {
+        let access = s.access(i, now_unix_s).map_err(|e| Error::Value {
+            field: e.key,
+            problem: e.problem,
+        })?;
+        let driver = s.driver.connect(&s.reached_at(access))?;
         let dry_run = config.control.dry_run;
         Ok((s.node, Switch::new(s.clone(), driver, dry_run)))
     });

@@ -10,6 +10,11 @@ pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 static EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);
 
+/// Unix time, s.
+pub fn unix_s() -> u64 {
+    now().unix_ms / 1000
+}
+
 /// Now.
 pub fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);

@@ -66,6 +66,7 @@ impl Config {
             client_id: self.client_id,
             p4_name: self.p4_name.clone(),
             cell_bytes: address.limit_unit_bytes,
+            access: address.access.clone(),
             ..Options::default()
         })
     }

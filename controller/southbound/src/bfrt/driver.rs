@@ -110,12 +110,15 @@ impl SwitchReader for Bfrt {
                 program_loaded: true,
                 ..Health::default()
             },
-            Err(e) => Health {
-                connected: !matches!(e, Error::Connect { .. }),
-                primary: !matches!(e, Error::Connect { .. } | Error::NotPrimary { .. }),
-                problem: Some(e.to_string()),
-                ..Health::default()
-            },
+            Err(e) => {
+                let shut_out = e.is_shut_out();
+                Health {
+                    connected: !shut_out,
+                    primary: !shut_out && !matches!(e, Error::NotPrimary { .. }),
+                    problem: Some(e.to_string()),
+                    ..Health::default()
+                }
+            }
         }
     }
 }

@@ -34,6 +34,7 @@ pub static DRIVER: DriverKind = DriverKind {
             device_id: address.device_id,
             election_id: address.election_id,
             limit_unit_bytes: address.limit_unit_bytes,
+            access: address.access.clone(),
             ..Options::default()
         })?))
     },

@@ -6,6 +6,7 @@ use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
+use tidemark_credentials::ServerCredentials;
 use tidemark_proto::bfrt_proto as bf;
 use tidemark_proto::bfrt_proto::bf_runtime_server::{BfRuntime, BfRuntimeServer};
 use tokio::net::TcpListener;
@@ -177,6 +178,11 @@ impl Server {
     }
 
     pub(crate) async fn start_at(address: &str) -> Self {
+        Self::start_with(address, ServerCredentials::open("test")).await
+    }
+
+    /// For callers with these credentials.
+    pub(crate) async fn start_with(address: &str, credentials: ServerCredentials) -> Self {
         let address = address.trim_start_matches("http://");
         let mut bound = TcpListener::bind(address).await;
         for _ in 0..100 {
@@ -211,7 +217,9 @@ impl Server {
         let listener = listener.into_std().unwrap();
         runtime.spawn(async move {
             let listener = TcpListener::from_std(listener).unwrap();
-            tonic::transport::Server::builder()
+            credentials
+                .server()
+                .unwrap()
                 .add_service(BfRuntimeServer::new(service))
                 .serve_with_incoming(TcpListenerStream::new(listener))
                 .await

@@ -12,6 +12,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use tidemark_credentials::ServerCredentials;
 use tokio::runtime::Runtime;
 use tokio::sync::broadcast;
 
@@ -139,6 +140,11 @@ pub(crate) struct Running {
 
 /// A server at `address` (port 0: a free one); its state is its own.
 pub(crate) async fn serve(address: SocketAddr) -> Running {
+    serve_with(address, ServerCredentials::open("test")).await
+}
+
+/// The same for callers with these credentials.
+pub(crate) async fn serve_with(address: SocketAddr, credentials: ServerCredentials) -> Running {
     let switch = Arc::new(Switch {
         seen: Mutex::default(),
         refuse: AtomicBool::new(false),
@@ -170,7 +176,9 @@ pub(crate) async fn serve(address: SocketAddr) -> Running {
     runtime.spawn(async move {
         let listener = tokio::net::TcpListener::from_std(listener).unwrap();
         let incoming = tokio_stream::wrappers::TcpListenerStream::new(listener);
-        tonic::transport::Server::builder()
+        credentials
+            .server()
+            .unwrap()
             .add_service(server.into_service())
             .serve_with_incoming(incoming)
             .await

@@ -11,10 +11,10 @@ use crate::rpc::endpoint;
 use crate::{Error, UpdateFailure};
 use session::Session;
 use std::sync::Arc;
+use tidemark_credentials::CallerChannel;
 use tidemark_proto::bfrt_proto as bf;
 use tidemark_proto::bfrt_proto::bf_runtime_client::BfRuntimeClient;
 use tokio::sync::Mutex;
-use tonic::transport::Channel;
 use tonic::{Code, Status};
 
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
@@ -36,7 +36,7 @@ pub(super) struct Item {
 /// One server. Connects when used, and again after failures.
 pub(super) struct Client {
     options: Options,
-    rpc: BfRuntimeClient<Channel>,
+    rpc: BfRuntimeClient<CallerChannel>,
     session: Mutex<Option<Session>>,
 }
 
@@ -46,10 +46,15 @@ impl Client {
     /// # Errors
     /// An address that is not `host:port` or a URL.
     pub(super) fn new(mut options: Options) -> Result<Self, Error> {
-        let endpoint = endpoint(&mut options.address, "127.0.0.1:50052", options.timeout)?
-            // Errors of every update of a batch come in the trailers.
-            .http2_max_header_list_size(16 << 20);
-        let rpc = BfRuntimeClient::new(endpoint.connect_lazy())
+        let endpoint = endpoint(
+            &mut options.address,
+            &options.access,
+            "127.0.0.1:50052",
+            options.timeout,
+        )?
+        // Errors of every update of a batch come in the trailers.
+        .http2_max_header_list_size(16 << 20);
+        let rpc = BfRuntimeClient::new(options.access.channel(endpoint.connect_lazy()))
             .max_decoding_message_size(MAX_MESSAGE_BYTES);
         Ok(Self {
             options,

@@ -4,12 +4,13 @@
 use crate::Error;
 use crate::rpc::in_time;
 use std::time::Duration;
+use tidemark_credentials::Access;
 use tonic::Status;
 
 /// How to reach a switch.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// `http://host:port`; the scheme may be left out. The daemon listens on port 50052 by default.
+    /// `http://host:port`; the scheme may be left out (`https` with TLS). The daemon listens on port 50052 by default.
     pub address: String,
     /// Device id within that server.
     pub device_id: u32,
@@ -19,6 +20,8 @@ pub struct Options {
     pub p4_name: String,
     /// Bytes per cell (Tofino 80, Tofino 2 176).
     pub cell_bytes: u32,
+    /// What the server is shown, and whom we trust.
+    pub access: Access,
     /// How long one call may take.
     pub timeout: Duration,
 }
@@ -31,6 +34,7 @@ impl Default for Options {
             client_id: 1,
             p4_name: "tidemark".into(),
             cell_bytes: 80,
+            access: Access::default(),
             timeout: Duration::from_secs(10),
         }
     }
@@ -42,6 +46,13 @@ impl Options {
         operation: &str,
         call: impl Future<Output = Result<T, Status>>,
     ) -> Result<T, Error> {
-        in_time(&self.address, operation, self.timeout, call).await
+        in_time(
+            &self.address,
+            self.access.shown(),
+            operation,
+            self.timeout,
+            call,
+        )
+        .await
     }
 }

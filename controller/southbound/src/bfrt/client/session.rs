@@ -5,14 +5,14 @@ use super::options::Options;
 use crate::Error;
 use crate::bfrt::info::Info;
 use std::sync::Arc;
+use tidemark_credentials::CallerChannel;
 use tidemark_proto::bfrt_proto as bf;
 use tidemark_proto::bfrt_proto::bf_runtime_client::BfRuntimeClient;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::transport::Channel;
 
-type Rpc = BfRuntimeClient<Channel>;
+type Rpc = BfRuntimeClient<CallerChannel>;
 
 pub(super) struct Session {
     // Dropping the sender ends the subscription, and with it the binding.

@@ -11,18 +11,18 @@ use crate::Error;
 use crate::rpc::endpoint;
 use session::{Role, Session};
 use std::time::Duration;
+use tidemark_credentials::CallerChannel;
 use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::p4_runtime_client::P4RuntimeClient;
 use tokio::sync::Mutex;
 use tonic::Code;
-use tonic::transport::Channel;
 
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
 
 /// One server. Cheap to keep; connects when used and again after failures.
 pub(super) struct Client {
     options: Options,
-    rpc: P4RuntimeClient<Channel>,
+    rpc: P4RuntimeClient<CallerChannel>,
     session: Mutex<Option<Session>>,
 }
 
@@ -32,10 +32,15 @@ impl Client {
     /// # Errors
     /// An address that is not `host:port` or a URL.
     pub(super) fn new(mut options: Options) -> Result<Self, Error> {
-        let endpoint = endpoint(&mut options.address, "127.0.0.1:9559", options.timeout)?
-            .http2_keep_alive_interval(Duration::from_secs(10))
-            .keep_alive_while_idle(true);
-        let rpc = P4RuntimeClient::new(endpoint.connect_lazy())
+        let endpoint = endpoint(
+            &mut options.address,
+            &options.access,
+            "127.0.0.1:9559",
+            options.timeout,
+        )?
+        .http2_keep_alive_interval(Duration::from_secs(10))
+        .keep_alive_while_idle(true);
+        let rpc = P4RuntimeClient::new(options.access.channel(endpoint.connect_lazy()))
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(MAX_MESSAGE_BYTES);
         Ok(Self {

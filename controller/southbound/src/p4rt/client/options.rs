@@ -4,13 +4,14 @@
 use crate::Error;
 use crate::rpc::{call_error, in_time};
 use std::time::Duration;
+use tidemark_credentials::Access;
 use tidemark_proto::p4::v1 as p4;
 use tonic::{Code, Status};
 
 /// How to reach a switch.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// `http://host:port`; the scheme may be left out.
+    /// `http://host:port`; the scheme may be left out (`https` with TLS).
     pub address: String,
     /// Device id within that server.
     pub device_id: u64,
@@ -18,6 +19,8 @@ pub struct Options {
     pub election_id: u64,
     /// Bytes per unit of the target's limit (1 where it counts bytes).
     pub limit_unit_bytes: u32,
+    /// What the server is shown, and whom we trust.
+    pub access: Access,
     /// How long one call may take.
     pub timeout: Duration,
 }
@@ -29,6 +32,7 @@ impl Default for Options {
             device_id: 1,
             election_id: 1,
             limit_unit_bytes: 1,
+            access: Access::default(),
             timeout: Duration::from_secs(10),
         }
     }
@@ -59,6 +63,13 @@ impl Options {
         operation: &str,
         call: impl Future<Output = Result<T, Status>>,
     ) -> Result<T, Error> {
-        in_time(&self.address, operation, self.timeout, call).await
+        in_time(
+            &self.address,
+            self.access.shown(),
+            operation,
+            self.timeout,
+            call,
+        )
+        .await
     }
 }

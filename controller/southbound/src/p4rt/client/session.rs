@@ -4,15 +4,15 @@
 use super::options::Options;
 use crate::Error;
 use std::time::Duration;
+use tidemark_credentials::{CallerChannel, explain};
 use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::p4_runtime_client::P4RuntimeClient;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::Code;
-use tonic::transport::Channel;
 
-type Rpc = P4RuntimeClient<Channel>;
+type Rpc = P4RuntimeClient<CallerChannel>;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Role {
@@ -86,7 +86,7 @@ impl Session {
         let call = rpc.stream_channel(ReceiverStream::new(rx));
         let mut answers = options.in_time("arbitration", call).await?.into_inner();
         let (set, role) = watch::channel(Role::Waiting);
-        let address = options.address.clone();
+        let (address, shown) = (options.address.clone(), options.access.shown());
         let task = tokio::spawn(async move {
             loop {
                 let closed = match answers.message().await {
@@ -103,7 +103,7 @@ impl Session {
                     },
                     Err(s) => StreamEnd {
                         code: s.code(),
-                        message: s.message().into(),
+                        message: explain::status(&s, shown),
                     },
                 };
                 let _ = set.send(Role::Closed(closed));

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `[grpc]`: the telemetry stream, and who may use it.
+
+use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use tidemark_credentials::{Error, Keys, Protection, ServerCredentials, ServerTls};
+
+/// Address of the gRPC server, and the credentials of its callers: subscribers
+/// and agents.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GrpcConfig {
+    pub listen: SocketAddr,
+    /// TLS; mutual with `client_ca`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tls: Option<ServerTls>,
+    /// Its content is the token that callers without a certificate show.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_file: Option<PathBuf>,
+    /// Serve everybody who reaches an address beyond this machine.
+    pub insecure: bool,
+}
+
+impl Default for GrpcConfig {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 9560)),
+            tls: None,
+            token_file: None,
+            insecure: false,
+        }
+    }
+}
+
+impl GrpcConfig {
+    fn protection(&self) -> Protection<'_> {
+        Protection {
+            listen: self.listen,
+            listen_key: "grpc.listen",
+            tls: self.tls.as_ref(),
+            token_file: self.token_file.as_deref(),
+            insecure: self.insecure,
+        }
+    }
+
+    /// Whether the settings fit each other. No I/O.
+    ///
+    /// # Errors
+    /// An address that others reach without anything that keeps them out.
+    pub fn check(&self) -> Result<(), Error> {
+        self.protection().check(&Keys::under("grpc"))
+    }
+
+    /// Reads the files; `now_unix_s` is the time now, s.
+    ///
+    /// # Errors
+    /// As [`Self::check`]; a file that cannot be used.
+    pub fn credentials(&self, now_unix_s: u64) -> Result<ServerCredentials, Error> {
+        let keys = Keys::under("grpc");
+        ServerCredentials::load(&self.protection(), &keys, "telemetry", now_unix_s)
+    }
+
+    /// What is left open to others, in words for the log.
+    pub fn warning(&self) -> Option<String> {
+        self.protection().warning(&Keys::under("grpc"))
+    }
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A collector, and what it is shown: `"host:port"` where it needs nothing, else
+//! `{ address = "…", tls = { … }, token_file = "…" }`.
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::path::PathBuf;
+use tidemark_credentials::{Access, ClientCredentials, ClientTls, Error, Keys};
+
+/// One collector.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CollectorConfig {
+    /// `host:port` of its gRPC address, or a URL.
+    pub address: String,
+    /// What it is shown, and whom we trust.
+    pub credentials: ClientCredentials,
+}
+
+/// As a table of the configuration.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    address: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tls: Option<ClientTls>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    token_file: Option<PathBuf>,
+}
+
+impl CollectorConfig {
+    /// One that needs no credentials.
+    pub fn new(address: impl Into<String>) -> Self {
+        Self {
+            address: address.into(),
+            credentials: ClientCredentials::default(),
+        }
+    }
+
+    /// Reads the credentials; `index` is the collector's in the list, and
+    /// `now_unix_s` the time now, s.
+    ///
+    /// # Errors
+    /// A file that cannot be used, or an address that makes no sense.
+    pub fn access(&self, index: usize, now_unix_s: u64) -> Result<Access, Error> {
+        let key = format!("collectors[{index}]");
+        let access = Access::load(&self.credentials, &Keys::under(&key), now_unix_s)?;
+        match access.endpoint(&self.address) {
+            Ok(_) => Ok(access),
+            Err(e) => Err(Error::new(key, format!("\"{}\": {e}", self.address))),
+        }
+    }
+}
+
+impl Serialize for CollectorConfig {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        if self.credentials == ClientCredentials::default() {
+            return s.serialize_str(&self.address);
+        }
+        let Self {
+            address,
+            credentials,
+        } = self.clone();
+        let ClientCredentials { tls, token_file } = credentials;
+        Table {
+            address,
+            tls,
+            token_file,
+        }
+        .serialize(s)
+    }
+}
+
+impl<'de> Deserialize<'de> for CollectorConfig {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        d.deserialize_any(TextOrTable)
+    }
+}
+
+struct TextOrTable;
+
+impl<'de> Visitor<'de> for TextOrTable {
+    type Value = CollectorConfig;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("\"host:port\" or a table with `address`")
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<CollectorConfig, E> {
+        Ok(CollectorConfig::new(text))
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, map: M) -> Result<CollectorConfig, M::Error> {
+        let t = Table::deserialize(MapAccessDeserializer::new(map))?;
+        if t.address.is_empty() {
+            return Err(M::Error::custom("address: must not be empty"));
+        }
+        Ok(CollectorConfig {
+            address: t.address,
+            credentials: ClientCredentials {
+                tls: t.tls,
+                token_file: t.token_file,
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::Config;
+
+    fn parse(text: &str) -> Result<Config, String> {
+        toml::from_str(text).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn text_and_table_name_a_collector() {
+        let text = "collectors = [\"a:1\", { address = \"https://b:2\", token_file = \"t\", tls = { ca = \"ca.pem\" } }]";
+        let c = parse(text).unwrap();
+        assert_eq!(c.collectors[0].address, "a:1");
+        assert_eq!(c.collectors[1].credentials.token_file, Some("t".into()));
+        let shown = serde_json::to_value(&c.collectors).unwrap();
+        assert_eq!(
+            shown,
+            serde_json::json!(["a:1", {"address": "https://b:2", "token_file": "t", "tls": {"ca": "ca.pem"}}])
+        );
+        assert_eq!(
+            parse(&toml::to_string(&c).unwrap()).unwrap().collectors,
+            c.collectors
+        );
+    }
+
+    #[test]
+    fn what_a_table_cannot_have_is_named() {
+        for (table, word) in [
+            ("{ address = \"a:1\", tsl = 1 }", "tsl"),
+            (
+                "{ address = \"a:1\", tls = { certificate = \"c\" } }",
+                "`ca`",
+            ),
+            ("{ token_file = \"t\" }", "address"),
+            ("7", "host:port"),
+        ] {
+            let e = parse(&format!("collectors = [{table}]")).unwrap_err();
+            assert!(e.contains(word), "{e}");
+        }
+    }
+}
