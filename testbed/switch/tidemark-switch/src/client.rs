@@ -3,11 +3,13 @@
 
 use anyhow::{Context, Result, anyhow};
 use serde::Serialize;
+use std::time::{SystemTime, UNIX_EPOCH};
+use tidemark_credentials::CallerChannel;
+use tidemark_credentials::explain::{self, Shown};
 use tidemark_proto::switch::switch_control_client::SwitchControlClient;
 use tidemark_proto::switch::{GetPortsRequest, PortState, SetPortRequest};
-use tonic::transport::Channel;
 
-use crate::cli::args::{PortCommand, Setting};
+use crate::cli::args::{ClientArgs, PortCommand, Setting};
 
 #[derive(Serialize)]
 struct Row<'a> {
@@ -56,21 +58,21 @@ async fn dispatch(command: PortCommand) -> Result<()> {
                     Setting::Queue(v) => request.queue_depth_packets = Some(v),
                 }
             }
-            let reply = connect(&client.grpc)
-                .await?
+            let (mut switch, shown) = connect(&client).await?;
+            let reply = switch
                 .set_port(request)
                 .await
-                .map_err(|s| anyhow!("switch refused: {}", s.message()))?;
+                .map_err(|s| anyhow!("switch refused: {}", explain::status(&s, shown)))?;
             if let Some(p) = reply.into_inner().port {
                 table(&[p]);
             }
         }
         PortCommand::List { json, client } => {
-            let ports = connect(&client.grpc)
-                .await?
+            let (mut switch, shown) = connect(&client).await?;
+            let ports = switch
                 .get_ports(GetPortsRequest {})
                 .await
-                .map_err(|s| anyhow!("switch refused: {}", s.message()))?
+                .map_err(|s| anyhow!("switch refused: {}", explain::status(&s, shown)))?
                 .into_inner()
                 .ports;
             if json {
@@ -84,12 +86,19 @@ async fn dispatch(command: PortCommand) -> Result<()> {
     Ok(())
 }
 
-async fn connect(address: &str) -> Result<SwitchControlClient<Channel>> {
-    SwitchControlClient::connect(format!("http://{address}"))
-        .await
-        .map_err(|_| {
-            anyhow!("no switch answers at {address}; start one with `tidemark-switch run` or give --grpc")
-        })
+async fn connect(client: &ClientArgs) -> Result<(SwitchControlClient<CallerChannel>, Shown)> {
+    let address = &client.grpc;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let access = client.access.load(now.map_or(0, |d| d.as_secs()))?;
+    let endpoint = access
+        .endpoint(address)
+        .map_err(|e| anyhow!("--grpc {address}: {e}"))?;
+    let channel = endpoint.connect().await.map_err(|e| {
+        let why = explain::connection(&e, access.shown());
+        anyhow!("no switch answers at {address}; start one with `tidemark-switch run` or give --grpc: {why}")
+    })?;
+    let client = SwitchControlClient::new(access.channel(channel));
+    Ok((client, access.shown()))
 }
 
 fn row(p: &PortState) -> Row<'_> {

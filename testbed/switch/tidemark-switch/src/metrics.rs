@@ -2,7 +2,9 @@
 //! Prometheus text over HTTP.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
+use tidemark_credentials::Refusals;
 use tidemark_metrics::{MetricDoc, table};
 use tidemark_proto::switch::PortState;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -13,13 +15,13 @@ use crate::data_plane::Handle;
 use traffic_manager::Stats;
 
 /// Answers every request with the metrics.
-pub async fn serve(listener: TcpListener, plane: Handle) {
+pub async fn serve(listener: TcpListener, plane: Handle, refusals: Arc<Refusals>) {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                let plane = plane.clone();
+                let (plane, refusals) = (plane.clone(), refusals.clone());
                 tokio::spawn(async move {
-                    if let Err(e) = answer(stream, &plane).await {
+                    if let Err(e) = answer(stream, &plane, &refusals).await {
                         tracing::debug!("metrics client: {e}");
                     }
                 });
@@ -32,18 +34,20 @@ pub async fn serve(listener: TcpListener, plane: Handle) {
     }
 }
 
-async fn answer(mut stream: TcpStream, plane: &Handle) -> anyhow::Result<()> {
+async fn answer(mut stream: TcpStream, plane: &Handle, refusals: &Refusals) -> anyhow::Result<()> {
     // One request per connection; what it asks for does not matter.
     let mut request = [0u8; 2048];
     let n = stream.read(&mut request).await?;
     if n == 0 {
         return Ok(());
     }
+    let refused = refusals.counts().iter().sum();
     let (ports, totals) = plane
-        .call(|p| {
+        .call(move |p| {
             let totals = Totals {
                 traffic: *p.switch.stats(),
                 no_interface: p.io.no_interface,
+                refused,
             };
             (port_states(p), totals)
         })
@@ -68,6 +72,7 @@ type OfSwitch = fn(&Totals) -> u64;
 struct Totals {
     traffic: Stats,
     no_interface: u64,
+    refused: u64,
 }
 
 const PORT: &[(MetricDoc, OfPort)] = table! {
@@ -100,6 +105,8 @@ const SWITCH: &[(MetricDoc, OfSwitch)] = table! {
         |t| t.traffic.dropped_reinject;
     counter dropped_digests "Digests that nobody fetched": |t| t.traffic.dropped_digests;
     counter no_interface_packets "Packets for a port without an interface": |t| t.no_interface;
+    counter grpc_calls_refused "Calls of the gRPC server that showed no token, or a wrong one":
+        |t| t.refused;
 };
 
 /// Every metric, for the documents.
@@ -155,6 +162,7 @@ mod tests {
                 ..Stats::default()
             },
             no_interface: 1,
+            refused: 2,
         };
         let text = text(&[port], &totals);
         for lines in [
@@ -164,6 +172,7 @@ mod tests {
             "# TYPE tidemark_switch_queue_packets gauge\n\
              tidemark_switch_queue_packets{port=\"3\",interface=\"eth3\"} 2\n",
             "tidemark_switch_clones_total 5\n",
+            "tidemark_switch_grpc_calls_refused_total 2\n",
             "tidemark_switch_no_interface_packets_total 1\n",
         ] {
             assert!(text.contains(lines), "{lines} is not in {text}");

@@ -3,9 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 use p4runtime_server::{Options, Server};
+use tidemark_credentials::ServerCredentials;
 use tidemark_proto::p4::v1::ForwardingPipelineConfig;
 use tidemark_proto::switch::switch_control_server::SwitchControlServer;
 use tokio::net::TcpListener;
@@ -27,6 +29,13 @@ use traffic_manager::Switch;
 /// # Errors
 /// Bad program, interface, namespace or address: nothing stays configured.
 pub(crate) fn run(args: RunArgs) -> Result<()> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let (credentials, open) = args
+        .credentials
+        .load(args.grpc, now.map_or(0, |d| d.as_secs()))?;
+    if let Some(warning) = open {
+        tracing::warn!("--grpc: {warning}");
+    }
     let mut switch = Switch::new();
     if let Some(path) = &args.program {
         switch.load(Image::new(program::read(path)?));
@@ -55,11 +64,12 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
         .enable_all()
         .build()
         .context("tokio runtime")?;
-    runtime.block_on(serve(args, switch, config, interfaces))
+    runtime.block_on(serve(args, credentials, switch, config, interfaces))
 }
 
 async fn serve(
     args: RunArgs,
+    credentials: ServerCredentials,
     switch: Switch,
     config: Option<ForwardingPipelineConfig>,
     interfaces: BTreeMap<u32, Interface>,
@@ -96,13 +106,19 @@ async fn serve(
     }
     let address = listener.local_addr().context("gRPC address")?;
     if let Some(l) = metrics_listener {
-        tokio::spawn(metrics::serve(l, handle.clone()));
+        tokio::spawn(metrics::serve(
+            l,
+            handle.clone(),
+            credentials.refusals().clone(),
+        ));
     }
     eprintln!(
-        "ready: P4Runtime and SwitchControl on {address}, device {}, {count} ports",
-        args.device_id
+        "ready: P4Runtime and SwitchControl on {address}, device {}, {count} ports, {}",
+        args.device_id,
+        credentials.summary()
     );
-    let served = tonic::transport::Server::builder()
+    let served = credentials
+        .server()?
         .add_service(server.into_service())
         .add_service(SwitchControlServer::new(Control::new(handle.clone())))
         .serve_with_incoming(TcpListenerStream::new(listener));

@@ -7,7 +7,9 @@ use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand};
 
+use super::credentials::CredentialArgs;
 use crate::units;
+use tidemark_credentials::AccessArgs;
 use traffic_manager::PortConfig;
 
 /// Embedded switch: runs a compiled v1model program (p4c's BMv2 JSON) on Linux
@@ -56,6 +58,8 @@ pub(crate) struct RunArgs {
     /// P4Runtime and SwitchControl.
     #[arg(long, default_value = "127.0.0.1:9559", env = "TIDEMARK_SWITCH_GRPC")]
     pub grpc: SocketAddr,
+    #[command(flatten)]
+    pub credentials: CredentialArgs,
     #[arg(long, default_value_t = 1, env = "TIDEMARK_SWITCH_DEVICE_ID")]
     pub device_id: u64,
     /// N=IFACE[@NETNS][,rate=100mbit][,delay=5ms][,queue=4096p]; NETNS is a name
@@ -168,9 +172,11 @@ pub(crate) enum PortCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct ClientArgs {
-    /// gRPC address of the switch.
+    /// gRPC address of the switch, or https://HOST:PORT.
     #[arg(long, default_value = "127.0.0.1:9559", env = "TIDEMARK_SWITCH_GRPC")]
     pub grpc: String,
+    #[command(flatten)]
+    pub access: AccessArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

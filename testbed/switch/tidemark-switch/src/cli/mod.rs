@@ -2,6 +2,7 @@
 //! The program `tidemark-switch`.
 
 pub(crate) mod args;
+pub(crate) mod credentials;
 
 use crate::{client, offline, program, run, stf};
 use anyhow::{Context, Result};

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Who may call the switch: the programs themselves on real sockets.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::io::{BufRead, BufReader, Read as _};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use tidemark_test_certificates::{Authority, Purpose};
+
+const BIN: &str = env!("CARGO_BIN_EXE_tidemark-switch");
+
+struct Running {
+    child: Child,
+    address: String,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn start(flags: &[&str]) -> Running {
+    let mut child = Command::new(BIN)
+        .args(["run", "--grpc", "127.0.0.1:0"])
+        .args(flags)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    lines.read_line(&mut line).unwrap();
+    assert!(line.starts_with("ready: "), "{line}");
+    // Its pipe must not fill up.
+    std::thread::spawn(move || {
+        let mut rest = String::new();
+        let _ = lines.read_to_string(&mut rest);
+    });
+    let mut words = line.split_whitespace();
+    let address = words.find(|w| w.starts_with("127.0.0.1:")).unwrap();
+    Running {
+        child,
+        address: address.trim_end_matches(',').to_owned(),
+    }
+}
+
+fn list(s: &Running, scheme: &str, flags: &[&str]) -> Output {
+    Command::new(BIN)
+        .args(["port", "list", "--grpc"])
+        .arg(format!("{scheme}{}", s.address))
+        .args(flags)
+        .output()
+        .unwrap()
+}
+
+fn said(out: &Output) -> String {
+    String::from_utf8_lossy(&out.stderr).into_owned()
+}
+
+fn let_in(out: &Output) {
+    assert!(out.status.success(), "{}", said(out));
+}
+
+fn refused(out: &Output, words: &[&str]) {
+    let said = said(out);
+    assert!(!out.status.success(), "was let in");
+    assert!(words.iter().all(|w| said.contains(w)), "{words:?}: {said}");
+    assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+}
+
+fn flag(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[test]
+fn mutual_tls_and_tokens_let_in_whom_they_should() {
+    let dir = tempfile::tempdir().unwrap();
+    let ca = Authority::new(dir.path(), "ca");
+    let strange = Authority::new(dir.path(), "strange");
+    let server = ca.sign("server", Purpose::Server);
+    let own = ca.sign("client", Purpose::Client);
+    let (right, wrong) = (dir.path().join("right"), dir.path().join("wrong"));
+    std::fs::write(&right, "a-token-for-tests").unwrap();
+    std::fs::write(&wrong, "another-token").unwrap();
+    let tls = [
+        "--tls-certificate",
+        flag(&server.certificate),
+        "--tls-key",
+        flag(&server.key),
+    ];
+    let trust = ["--ca", flag(&ca.file)];
+    let certificate = [
+        "--certificate",
+        flag(&own.certificate),
+        "--key",
+        flag(&own.key),
+    ];
+
+    let s = start(&tls);
+    let_in(&list(&s, "https://", &trust));
+    let_in(&list(&s, "", &trust));
+    refused(
+        &list(&s, "https://", &["--ca", flag(&strange.file)]),
+        &["another authority"],
+    );
+    refused(&list(&s, "", &[]), &["write https"]);
+    refused(&list(&s, "https://", &[]), &["--ca"]);
+
+    let s = start(&[&tls[..], &["--tls-client-ca", flag(&ca.file)]].concat());
+    let_in(&list(&s, "", &[&trust[..], &certificate].concat()));
+    refused(&list(&s, "", &trust), &["asks for a certificate"]);
+
+    let s = start(&["--token-file", flag(&right)]);
+    let_in(&list(&s, "", &["--token-file", flag(&right)]));
+    refused(
+        &list(&s, "", &["--token-file", flag(&wrong)]),
+        &["wrong token"],
+    );
+    refused(&list(&s, "", &[]), &["asks for a token"]);
+    refused(&list(&s, "", &trust), &["no TLS"]);
+}
+
+#[test]
+fn what_would_be_open_is_refused_at_start() {
+    let run = |flags: &[&str]| {
+        let mut run = Command::new(BIN);
+        run.args(["run", "--grpc", "0.0.0.0:0"])
+            .args(flags)
+            .output()
+            .unwrap()
+    };
+    refused(
+        &run(&[]),
+        &[
+            "--grpc: ",
+            "--tls-certificate",
+            "--token-file",
+            "--insecure",
+        ],
+    );
+    refused(
+        &run(&["--token-file", "/nowhere/token"]),
+        &["--token-file: /nowhere/token"],
+    );
+    refused(
+        &run(&["--insecure", "--token-file", "t"]),
+        &["--insecure: contradicts"],
+    );
+}
