@@ -112,6 +112,12 @@ test-shell: build .venv-shell/.installed ## p4runtime-shell against the embedded
 test-differential: build venv require-root ## Embedded switch against BMv2, frame by frame (needs simple_switch_grpc; DIFFERENTIAL_FLAGS="--packets 5000")
 	$(VENV_PYTHON) testbed/switch/tidemark-switch/tests/differential/run.py $(DIFFERENTIAL_FLAGS)
 
+.PHONY: attack
+attack: build venv venv-clickhouse ## Every finding of the review of security, tried again (10 minutes; ATTACK_FLAGS="--only A5 --scale 0.2")
+	$(VENV_PYTHON) testbed/attack/run.py $(ATTACK_FLAGS)
+	cargo test $(CARGO_FLAGS) -p tidemark-collector --test attack
+	$(VENV_PYTHON) -m pytest -q testbed/clickhouse/tests/test_trust.py
+
 .PHONY: test-ns3
 test-ns3: build venv-ns3 ## The simulated bottleneck against queueing and TCP theory (needs g++; not part of `make test`)
 	$(VENV_PYTHON) -m pytest -q testbed/lab/tests/test_ns3.py

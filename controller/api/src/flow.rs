@@ -21,6 +21,9 @@ pub struct LinkFlow {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Flows {
-    /// The flows, the largest rates of each link first.
+    /// The flows, the largest rates of each link first; of more than were asked
+    /// for, the bottlenecked before the others and short ones last.
     pub flows: Vec<LinkFlow>,
+    /// Flows there are, listed or not.
+    pub total: u64,
 }

@@ -48,7 +48,7 @@ operations! {
     /// Single packets from the collector's memory, as columns
     GetPackets: Get "/links/{node}/{port}/packets" (LinkPath, PacketsQuery, Nothing) -> Packets
     /// Flows of the window with class, rate, window, RTT
-    GetFlows: Get "/flows" (Nothing, LinkQuery, Nothing) -> Flows
+    GetFlows: Get "/flows" (Nothing, FlowsQuery, Nothing) -> Flows
     /// Every sizing rule with buffer, inputs and assumptions
     GetRules: Get "/rules" (Nothing, LinkQuery, Nothing) -> Rules
     /// The advice, and whether it could be applied now

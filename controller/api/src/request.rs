@@ -39,6 +39,19 @@ pub struct LinkQuery {
     pub port: Option<u32>,
 }
 
+/// Flows of one egress port, or of all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct FlowsQuery {
+    /// Node id of the switch.
+    pub node: Option<u32>,
+    /// Egress port.
+    pub port: Option<u32>,
+    /// At most so many of each link; 1000 by default, at most 10000.
+    pub max_flows: Option<usize>,
+}
+
 /// A span of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]

@@ -19,8 +19,11 @@ pub struct EstimatorConfig {
     pub max_flow_intervals: usize,
     /// Drops kept per link.
     pub max_drops: usize,
-    /// Flows whose description is kept.
+    /// Flows kept, over all links: of more, the short ones that sent last longest
+    /// ago go first.
     pub max_flows: usize,
+    /// Flows listed in an estimate; the counts are of all.
+    pub max_listed_flows: usize,
     /// Events (retransmissions, state changes) kept over all flows.
     pub max_events: usize,
     /// A flow of at most this many packets in its life is SHORT.
@@ -41,7 +44,8 @@ impl Default for EstimatorConfig {
             max_link_intervals: 200_000,
             max_flow_intervals: 500_000,
             max_drops: 500_000,
-            max_flows: 200_000,
+            max_flows: 65_536,
+            max_listed_flows: 10_000,
             max_events: 500_000,
             short_packets: 100,
             reduction_ratio: 0.8,

@@ -73,6 +73,11 @@ impl Estimator {
         self.last_expiry_ns = self.latest_ns();
     }
 
+    /// Forgets what was seen at a link; its configuration stays.
+    pub fn forget_link(&mut self, link: LinkId) {
+        self.store.forget_link(link);
+    }
+
     /// Takes one update of the collector's stream.
     pub fn push(&mut self, update: &Update) {
         let c = &self.config;
@@ -95,7 +100,9 @@ impl Estimator {
         let latest = self.latest_ns();
         // Expiry walks all flows: once per percent of the retention is enough.
         let retention_ns = (c.retention_s.max(0.0) * 1e9) as u64;
-        if latest >= self.last_expiry_ns + retention_ns / 100 {
+        let due = latest >= self.last_expiry_ns.saturating_add(retention_ns / 100);
+        if due || self.store.is_crowded(c.max_flows) {
+            self.store.evict_flows(c.max_flows, c.short_packets);
             self.store
                 .expire(retention_ns, c.max_flow_intervals, c.max_flows);
             self.last_expiry_ns = latest;
@@ -168,6 +175,11 @@ impl Estimator {
     /// What the bounds of memory cost so far.
     pub fn evicted(&self) -> Evicted {
         self.store.evicted
+    }
+
+    /// Flows with interval records at present, over all links.
+    pub fn flows_kept(&self) -> usize {
+        self.store.flow_count()
     }
 
     /// Flows described at present.

@@ -42,7 +42,7 @@ impl LinkEstimate {
             segment_bytes: self.segment_bytes,
             limit_bytes: self.limit_bytes.map(|b| b as f64),
             n_b: e.n_b.into(),
-            n_active: self.flows.len() as f64,
+            n_active: self.classes.total() as f64,
             alpha: if e.alpha.evidence != Evidence::Assumed {
                 drawn_alpha(e.alpha, self.loss_events)
             } else {

@@ -30,6 +30,14 @@ pub(crate) struct FlowStore {
     pub intervals: VecDeque<FlowInterval>,
 }
 
+impl FlowStore {
+    /// Packets that left or were dropped.
+    fn packets(&self) -> u64 {
+        let records = self.intervals.iter();
+        records.map(|r| u64::from(r.packets + r.drops)).sum()
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct LinkStore {
     pub intervals: VecDeque<LinkInterval>,
@@ -37,6 +45,8 @@ pub(crate) struct LinkStore {
     pub drops: VecDeque<Drop>,
     flow_intervals: usize,
     pub latest_ns: u64,
+    /// Start of the newest record of a flow that had to go; 0 when none had.
+    pub flows_evicted_ns: u64,
 }
 
 #[derive(Debug, Default)]
@@ -45,6 +55,8 @@ pub(crate) struct Store {
     pub info: FxHashMap<u64, FlowInfo>,
     pub events: FxHashMap<u64, VecDeque<FlowEvent>>,
     event_count: usize,
+    /// Flows with interval records, over all links.
+    flow_count: usize,
     pub evicted: Evicted,
 }
 
@@ -91,6 +103,11 @@ impl Store {
         let link = self.links.entry(id).or_default();
         link.flow_intervals += 1;
         let flow = link.flows.entry(record.flow_id).or_default();
+        if flow.intervals.is_empty() {
+            // Most flows of a flood never have a second one.
+            flow.intervals.reserve_exact(1);
+            self.flow_count += 1;
+        }
         insert(&mut flow.intervals, record, |r| r.start_ns);
     }
 
@@ -137,6 +154,7 @@ impl Store {
     /// known of flows stays: their numbers are the collector's, not the node's.
     pub fn forget_node(&mut self, node_id: u32) {
         self.links.retain(|id, _| id.node_id != node_id);
+        self.flow_count = self.links.values().map(|l| l.flows.len()).sum();
         // Events name no node; those of a flow elsewhere are dated by that clock.
         let links = &self.links;
         let count = &mut self.event_count;
@@ -147,6 +165,13 @@ impl Store {
             }
             elsewhere
         });
+    }
+
+    /// Forgets the records of a link; its flows may cross others.
+    pub fn forget_link(&mut self, link: LinkId) {
+        if let Some(gone) = self.links.remove(&link) {
+            self.flow_count -= gone.flows.len();
+        }
     }
 
     /// Drops what is older than `retention_ns` before each link's newest
@@ -172,6 +197,7 @@ impl Store {
             }
             link.flows.retain(|_, f| !f.intervals.is_empty());
         }
+        self.flow_count = self.links.values().map(|l| l.flows.len()).sum();
         for events in self.events.values_mut() {
             self.event_count -= expire(events, oldest, |e| e.time_ns);
         }
@@ -190,6 +216,55 @@ impl Store {
             for &(_, id) in by_age.iter().take(self.info.len() - max_flows) {
                 self.info.remove(&id);
                 self.evicted.flows += 1;
+            }
+        }
+    }
+
+    /// Flows with interval records, over all links.
+    pub fn flow_count(&self) -> usize {
+        self.flow_count
+    }
+
+    /// Whether there are more flows than may wait for the next expiry.
+    pub fn is_crowded(&self, max_flows: usize) -> bool {
+        let limit = max_flows.saturating_add(max_flows / 4);
+        self.flow_count > limit || self.info.len() > limit
+    }
+
+    /// Leaves at most `max_flows` with records: those of at most `short_packets`
+    /// that sent last longest ago go first, then others by the same order. A flood
+    /// of short flows so leaves the long ones, and those that have just begun.
+    pub fn evict_flows(&mut self, max_flows: usize, short_packets: u64) {
+        if self.flow_count <= max_flows {
+            return;
+        }
+        let mut order: Vec<(bool, u64, LinkId, u64)> = Vec::with_capacity(self.flow_count);
+        for (&link, store) in &self.links {
+            order.extend(store.flows.iter().map(|(&id, flow)| {
+                let last_ns = flow.intervals.back().map_or(0, |r| r.start_ns);
+                (flow.packets() > short_packets, last_ns, link, id)
+            }));
+        }
+        let surplus = order.len().saturating_sub(max_flows);
+        if surplus == 0 {
+            return;
+        }
+        order.select_nth_unstable(surplus - 1);
+        for &(_, last_ns, link, id) in order.iter().take(surplus) {
+            let Some(store) = self.links.get_mut(&link) else {
+                continue;
+            };
+            if let Some(flow) = store.flows.remove(&id) {
+                store.flow_intervals -= flow.intervals.len();
+                store.flows_evicted_ns = store.flows_evicted_ns.max(last_ns);
+                self.evicted.flow_intervals += flow.intervals.len() as u64;
+                self.evicted.flows += 1;
+                self.flow_count -= 1;
+            }
+            self.info.remove(&id);
+            if let Some(events) = self.events.remove(&id) {
+                self.event_count -= events.len();
+                self.evicted.events += events.len() as u64;
             }
         }
     }

@@ -298,6 +298,13 @@ pub struct ClassCounts {
     pub other: u64,
 }
 
+impl ClassCounts {
+    /// Flows of all classes.
+    pub fn total(&self) -> u64 {
+        self.lbp + self.rbp + self.wl + self.short + self.other
+    }
+}
+
 /// One link over one window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -355,8 +362,29 @@ pub struct LinkEstimate {
     pub estimates: Estimates,
     /// Flows per class.
     pub classes: ClassCounts,
-    /// Flows of the window, the largest rates first.
+    /// Flows of the window, the largest rates first. Of very many, those with a
+    /// class other than short; `classes` counts all.
     pub flows: Vec<FlowEstimate>,
     /// What limits the answer: missing capacity, lost reports, sampling, …
     pub caveats: Vec<String>,
+}
+
+/// At most `most` of the flows, the largest rates first. Where not all fit, the
+/// bottlenecked come before the others, and short ones last.
+pub fn foremost(mut flows: Vec<FlowEstimate>, most: usize) -> Vec<FlowEstimate> {
+    let by_rate = |a: &FlowEstimate, b: &FlowEstimate| {
+        b.rate_bps.total_cmp(&a.rate_bps).then(a.flow.cmp(&b.flow))
+    };
+    let rank = |f: &FlowEstimate| match f.class {
+        FlowClass::Lbp => 0,
+        FlowClass::Rbp | FlowClass::Wl => 1,
+        FlowClass::Other => 2,
+        FlowClass::Short => 3,
+    };
+    if flows.len() > most {
+        flows.sort_by(|a, b| rank(a).cmp(&rank(b)).then(by_rate(a, b)));
+        flows.truncate(most);
+    }
+    flows.sort_by(by_rate);
+    flows
 }

@@ -100,6 +100,8 @@ pub(crate) struct LinkWindow<'a> {
     pub sampling: f64,
     /// The capacity is not configured but measured while packets waited.
     pub capacity_measured: bool,
+    /// Memory had no room for all flows that sent within it.
+    pub flows_evicted: bool,
 }
 
 /// Intervals with packets waiting throughout, needed to measure the capacity.
@@ -147,6 +149,7 @@ impl<'a> LinkWindow<'a> {
             marks: Vec::new(),
             sampling: 1.0,
             capacity_measured: false,
+            flows_evicted: false,
         };
         let Some(link) = store.links.get(&id) else {
             return window;
@@ -163,6 +166,7 @@ impl<'a> LinkWindow<'a> {
             window.to_ns = last.start_ns + last.duration_ns;
         }
         let (from_ns, to_ns) = (window.from_ns, window.to_ns);
+        window.flows_evicted = link.flows_evicted_ns >= from_ns && link.flows_evicted_ns > 0;
         window.drops = link
             .drops
             .iter()

@@ -581,3 +581,57 @@ fn slow_start_rounds_give_the_round_trip() {
     let rtt_ms = got.flows[0].base_rtt_ms.unwrap();
     assert!((rtt_ms - 75.0).abs() < 1.0, "{rtt_ms}");
 }
+
+#[test]
+fn a_flood_of_short_flows_leaves_the_long_ones() {
+    let r = run(&demo(true));
+    let config = EstimatorConfig {
+        max_flows: 200,
+        max_listed_flows: 50,
+        ..EstimatorConfig::default()
+    };
+    let mut e = Estimator::new(config);
+    e.set_nodes(&r.nodes);
+    let mut flood = 1u64 << 40;
+    for u in &r.updates {
+        e.push(u);
+        let Some(now_ns) = u.link_intervals.last().map(|i| i.start_ns) else {
+            continue;
+        };
+        let flow_intervals = (0..40).map(|k| tidemark_proto::telemetry::FlowInterval {
+            node_id: LINK.node_id,
+            port: LINK.port,
+            flow_id: flood + k,
+            start_ns: now_ns,
+            duration_ns: 10_000_000,
+            packets: 1,
+            wire_bytes: 100,
+            ..Default::default()
+        });
+        e.push(&tidemark_proto::telemetry::Update {
+            flow_intervals: flow_intervals.collect(),
+            ..Default::default()
+        });
+        flood += 40;
+        assert!(e.flows_kept() <= 250 + 40, "{}", e.flows_kept());
+    }
+    let (start, end) = e.span(LINK).unwrap();
+    let mut quiet = Estimator::new(EstimatorConfig::default());
+    quiet.set_nodes(&r.nodes);
+    for u in &r.updates {
+        quiet.push(u);
+    }
+    let alone = quiet.estimate(LINK, start, end);
+    let flooded = e.estimate(LINK, start, end);
+    assert!(e.evicted().flows > 1000);
+    assert_eq!(flooded.classes.lbp, alone.classes.lbp, "{flooded:?}");
+    assert_eq!(flooded.estimates.n_b.value, alone.estimates.n_b.value);
+    assert!(flooded.flows.len() <= 50);
+    assert!(flooded.classes.total() > 50);
+    assert!(
+        flooded
+            .caveats
+            .iter()
+            .any(|c| c.contains("more flows than memory"))
+    );
+}

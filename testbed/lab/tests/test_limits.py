@@ -36,3 +36,8 @@ def test_a_scenario_that_marks_has_room_above_the_threshold():
     assert Scenario(ecn=True).limit == MARK
     # Room for a round trip with a queue at the threshold.
     assert Scenario(ecn=True).limit_of(100_000)["limit_bytes"] == 100_000 + 100_000 + 312_500
+    # Never more than the controller would set.
+    most = Scenario().max_limit_bytes
+    for acts_at_bytes in (most // 2, most - 1, most):
+        limit = Scenario(ecn=True).limit_of(acts_at_bytes)
+        assert acts_at_bytes <= limit["limit_bytes"] <= most

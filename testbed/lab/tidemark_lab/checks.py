@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from .json_types import JsonObject
 from .machine import MOST_STOLEN_FRACTION
-
-FRAME_BYTES = 1514
+from .scenario import FRAME_BYTES
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from .json_types import JsonObject
 from .preflight import Paths, Ports
 from .scenario import (
     COLLECTOR_ADDRESS,
+    FRAME_BYTES,
     REPORT_UDP_PORT,
     SWITCH_REPORT_ADDRESS,
     Scenario,
@@ -17,7 +18,6 @@ from .topology import REPORT_COLLECTOR_MAC, REPORT_SWITCH_MAC
 
 # A lab changes limits on purpose; what protects a network is wider here.
 _MIN_LIMIT_PACKETS = 4
-_FRAME_BYTES = 1514
 
 
 def collector(scenario: Scenario, ports: Ports, capture_dir: Path) -> JsonObject:
@@ -61,9 +61,9 @@ def controller(
         "control": {
             "mode": "confirm",
             "audit_log": str(run_dir / "audit.jsonl"),
-            "min_limit_bytes": _MIN_LIMIT_PACKETS * _FRAME_BYTES,
+            "min_limit_bytes": _MIN_LIMIT_PACKETS * FRAME_BYTES,
             # The switch's own queue must never be the one that drops.
-            "max_limit_bytes": scenario.queue_depth_packets * _FRAME_BYTES // 2,
+            "max_limit_bytes": scenario.max_limit_bytes,
             "max_step_factor": 32.0,
             "min_change_interval_s": 5.0,
             "observe_s": observe_s,

@@ -21,6 +21,8 @@ COLLECTOR_ADDRESS = "198.18.255.1"
 SWITCH_REPORT_ADDRESS = "198.18.255.2"
 REPORT_PREFIX_LENGTH = 30
 REPORT_UDP_PORT = 32766
+# Of a full segment, with its Ethernet header.
+FRAME_BYTES = 1514
 
 BULK_TCP_PORT = 5001
 SHORT_TCP_PORT = 5002
@@ -167,16 +169,22 @@ class Scenario:
         """C·T̄, the textbook's buffer."""
         return round(self.capacity_bps / 8 * self.mean_rtt_ms / 1000)
 
+    @property
+    def max_limit_bytes(self) -> int:
+        """The controller's: half of what the queue of the switch has room for."""
+        return self.queue_depth_packets * FRAME_BYTES // 2
+
     def limit_of(self, acts_at_bytes: int) -> JsonObject:
         """A limit of the bottleneck that acts at so many bytes, as the controller's
         interface has it. Where it marks, that is the threshold, and the limit is above
         it by what all flows would add if they doubled at once: so a run shows how far
-        marked flows overshoot by themselves."""
+        marked flows overshoot by themselves; as far as the queue allows."""
         if self.ecn:
+            wanted_bytes = 2 * acts_at_bytes + self.bdp_limit_bytes
             return {
                 "action": self.limit_action,
                 "threshold_bytes": acts_at_bytes,
-                "limit_bytes": 2 * acts_at_bytes + self.bdp_limit_bytes,
+                "limit_bytes": max(acts_at_bytes, min(wanted_bytes, self.max_limit_bytes)),
             }
         return {"action": self.limit_action, "limit_bytes": acts_at_bytes}
 

@@ -45,7 +45,6 @@ from .traffic import Truth
 AUTO_AFTER_S = 8.0
 # Flows of a step start within this time.
 SPREAD_S = 0.5
-FRAME_BYTES = 1514
 
 
 def flows_of(options: Options, namespace_of: dict[str, str]) -> list[JsonObject]:

@@ -33,11 +33,11 @@ from .outcome import (
 )
 from .preflight import Paths, Ports
 from .progress import Progress
-from .scenario import Scenario
+from .scenario import FRAME_BYTES, Scenario
 from .traffic import Truth
 
 # A queue's own room: a limit beyond it would not be the one that drops.
-LEAST_LIMIT_BYTES = 8 * 1514
+LEAST_LIMIT_BYTES = 8 * FRAME_BYTES
 # How often a lab that somebody else runs is waited for, and how long.
 BUSY_RETRY_S = 5.0
 

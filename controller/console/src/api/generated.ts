@@ -397,8 +397,10 @@ export interface FlowKey {
 
 /** The flows of one link or of all. */
 export interface Flows {
-  /** The flows, the largest rates of each link first. */
+  /** The flows, the largest rates of each link first; of more than were asked for, the bottlenecked before the others and short ones last. */
   flows: LinkFlow[];
+  /** Flows there are, listed or not. */
+  total: number;
 }
 
 /** The papers' formulas at one limit (BSCL eq. 14 and 18; NGI §IV-A). */
@@ -556,7 +558,7 @@ export interface LinkEstimate {
   drops: number;
   /** What decides the buffer. */
   estimates: Estimates;
-  /** Flows of the window, the largest rates first. */
+  /** Flows of the window, the largest rates first. Of very many, those with a class other than short; `classes` counts all. */
   flows: Flow[];
   /** Start of the first interval within the window asked for, node's clock. */
   from_ns: number;
@@ -1248,7 +1250,7 @@ export interface Gets {
   };
   '/flows': {
     path: Record<string, never>;
-    query: { node?: number; port?: number };
+    query: { max_flows?: number; node?: number; port?: number };
     answer: Flows;
   };
   '/links': {

@@ -7,12 +7,15 @@ use super::{App, convert, select};
 use crate::core::subscribe;
 use axum::http::StatusCode;
 use tidemark_api::operations::{GetDistribution, GetFlows, GetPackets, GetSeries};
-use tidemark_api::{Distribution, Flows, LinkFlow, Packets, Series, SpanQuery};
-use tidemark_estimators::OccupancyDistribution;
+use tidemark_api::{
+    Distribution, Flows, FlowsQuery, LinkFlow, LinkQuery, Packets, Series, SpanQuery,
+};
+use tidemark_estimators::{OccupancyDistribution, foremost};
 use tidemark_proto::telemetry::ReadPacketsRequest;
 
 const MAX_POINTS: usize = 20_000;
 const MAX_PACKETS: u32 = 200_000;
+const MAX_FLOWS: usize = 10_000;
 
 /// The span asked for, `[from_ns, to_ns)`; the last `default_s` before `end_ns`
 /// where it is not said.
@@ -121,21 +124,34 @@ pub(super) async fn packets(app: App, call: Call<GetPackets>) -> Result<Packets,
 }
 
 pub(super) async fn flows(app: App, call: Call<GetFlows>) -> Result<Flows, ApiError> {
-    let q = call.query;
-    if q.node.is_some() && q.port.is_some() {
-        select::one(&app.core, q)?;
+    let FlowsQuery {
+        node,
+        port,
+        max_flows,
+    } = call.query;
+    if node.is_some() && port.is_some() {
+        select::one(&app.core, LinkQuery { node, port })?;
     }
-    let mut flows = Vec::new();
+    let most = max_flows.unwrap_or(1000);
+    if !(1..=MAX_FLOWS).contains(&most) {
+        let message = format!("must be 1 to {MAX_FLOWS}");
+        return Err(ApiError::bad("max_flows", message));
+    }
+    let mut all = Flows {
+        flows: Vec::new(),
+        total: 0,
+    };
     for (id, e) in app.core.estimates() {
-        let asked = q.node.is_none_or(|n| n == id.node_id) && q.port.is_none_or(|p| p == id.port);
-        if !asked {
+        if node.is_some_and(|n| n != id.node_id) || port.is_some_and(|p| p != id.port) {
             continue;
         }
-        flows.extend(e.flows.iter().map(|f| LinkFlow {
+        all.total += e.classes.total();
+        let flows = foremost(e.flows.clone(), most).into_iter();
+        all.flows.extend(flows.map(|flow| LinkFlow {
             node: id.node_id,
             port: id.port,
-            flow: f.clone(),
+            flow,
         }));
     }
-    Ok(Flows { flows })
+    Ok(all)
 }

@@ -210,6 +210,7 @@ fn load(path: &Path) -> anyhow::Result<Loaded> {
         max_flow_intervals: usize::MAX,
         max_drops: usize::MAX,
         max_flows: usize::MAX,
+        max_listed_flows: usize::MAX,
         max_events: usize::MAX,
         ..EstimatorConfig::default()
     });

@@ -14,6 +14,10 @@ use tidemark_proto::telemetry::{CollectorInfo, CollectorStatus, Port, Update};
 /// A record this much older than the last one is of a clock that restarted.
 const BACK_IN_TIME_NS: u64 = 1_000_000_000;
 
+/// A link that is not configured is forgotten after this much silence, by its
+/// node's clock.
+const FORGET_UNNAMED_NS: u64 = 60_000_000_000;
+
 /// One collector's telemetry.
 #[derive(Debug)]
 pub struct Feed {
@@ -156,6 +160,25 @@ impl Feed {
         nodes.sort_unstable();
         nodes.dedup();
         nodes
+    }
+
+    /// Forgets links that are not configured and have been silent: whoever can
+    /// make up egress ports would else fill the memory with them.
+    pub fn forget_silent(&mut self, now: Timestamp) {
+        let silent: Vec<LinkId> = self
+            .series
+            .iter()
+            .filter(|(id, s)| {
+                self.port(**id).is_none()
+                    && self.now_ns(**id, now).saturating_sub(s.last_ns) > FORGET_UNNAMED_NS
+            })
+            .map(|(&id, _)| id)
+            .collect();
+        for id in silent {
+            self.series.remove(&id);
+            self.firsts.remove(&id);
+            self.estimator.forget_link(id);
+        }
     }
 
     /// Links with data.
@@ -356,6 +379,42 @@ mod tests {
             let age_s = age_s.unwrap();
             assert!((36.0..=37.0).contains(&age_s), "{age_s}");
         }
+    }
+
+    #[test]
+    fn only_links_that_are_not_configured_are_forgotten() {
+        let mut feed = Feed::new("x", 60.0);
+        let port = |port| Port {
+            port,
+            ..Port::default()
+        };
+        feed.connected(CollectorInfo {
+            nodes: vec![tidemark_proto::telemetry::Node {
+                node_id: 10,
+                ports: vec![port(5)],
+                ..Default::default()
+            }],
+            ..CollectorInfo::default()
+        });
+        let mut both = update(1000, 1000);
+        let mut other = both.link_intervals.clone();
+        other[0].port = 6;
+        both.link_intervals.extend(other);
+        feed.push(&both, Timestamp::default());
+        let mut later = update(62_000, 1000);
+        later.link_intervals[0].port = 7;
+        feed.push(&later, Timestamp::default());
+        feed.forget_silent(Timestamp::default());
+        let ports: Vec<u32> = feed.series.keys().map(|id| id.port).collect();
+        assert_eq!((ports, feed.links().len()), (vec![5, 6, 7], 3));
+        later.watermarks.push(tidemark_proto::telemetry::Watermark {
+            node_id: 10,
+            time_ns: 62_000_000_000,
+        });
+        feed.push(&later, Timestamp::default());
+        feed.forget_silent(Timestamp::default());
+        let ports: Vec<u32> = feed.series.keys().map(|id| id.port).collect();
+        assert_eq!((ports, feed.links().len()), (vec![5, 7], 2));
     }
 
     #[test]

@@ -103,6 +103,21 @@ impl State {
         all
     }
 
+    /// Forgets links that nobody configured and that are silent.
+    pub fn forget_silent(&mut self, now: Timestamp) {
+        for feed in &mut self.feeds {
+            feed.forget_silent(now);
+        }
+        let (feeds, switches, targets) = (&self.feeds, &self.switches, &self.link_targets);
+        self.links.retain(|id, _| {
+            feeds
+                .iter()
+                .any(|f| f.series.contains_key(id) || f.port(*id).is_some())
+                || switches.contains_key(&id.node_id)
+                || targets.contains_key(id)
+        });
+    }
+
     /// Targets in force at a link.
     pub fn targets_of(&self, link: LinkId) -> Targets {
         let own = self.link_targets.get(&link);

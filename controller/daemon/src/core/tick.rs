@@ -32,6 +32,7 @@ pub async fn once(core: &Arc<Core>) {
             estimate(&working, id, now);
         }
         complete_phases(&working, now);
+        working.write(|s| s.forget_silent(now));
     });
     if let Err(e) = work.await {
         tracing::error!("estimates: {e}");

@@ -14,7 +14,7 @@ use crate::classify::{Classified, LinkContext};
 use crate::config::EstimatorConfig;
 use crate::reductions::rtt_ns;
 use crate::signals::marked_rounds;
-use crate::types::{ClassCounts, FlowClass, FlowKeyText, LinkEstimate};
+use crate::types::{ClassCounts, FlowClass, FlowKeyText, LinkEstimate, foremost};
 use crate::utilisation::{self, Totals};
 use crate::window::LinkWindow;
 use estimates::Parts;
@@ -26,8 +26,9 @@ pub(crate) fn link(window: &LinkWindow<'_>, config: &EstimatorConfig) -> LinkEst
     let classed = flows::all(window, &context, config);
     let parts = estimates::estimates(window, &t, &classed, config);
     let rtt_s = parts.estimates.t_e_ms.map(|t| t.value / 1e3);
-    let mut flows: Vec<_> = classed.into_iter().map(|f| f.estimate).collect();
-    flows.sort_by(|a, b| b.rate_bps.total_cmp(&a.rate_bps).then(a.flow.cmp(&b.flow)));
+    let flows: Vec<_> = classed.into_iter().map(|f| f.estimate).collect();
+    let classes = counts(flows.iter().map(|f| f.class));
+    let flows = foremost(flows, config.max_listed_flows);
     LinkEstimate {
         node: window.id.node_id,
         port: window.id.port,
@@ -54,7 +55,7 @@ pub(crate) fn link(window: &LinkWindow<'_>, config: &EstimatorConfig) -> LinkEst
         reports_lost: t.reports_lost,
         loss_events: parts.loss_events,
         overshoot_drops: parts.overshoot_drops,
-        classes: counts(flows.iter().map(|f| f.class)),
+        classes,
         caveats: caveats(window, &t, &parts, context.utilisation),
         estimates: parts.estimates,
         flows,
@@ -161,6 +162,13 @@ fn caveats(window: &LinkWindow<'_>, t: &Totals, parts: &Parts, used: Option<f64>
              them as packets like the others",
             t.reports_lost
         ));
+    }
+    if window.flows_evicted {
+        all.push(
+            "more flows than memory has room for: records of short flows are missing, so that \
+             their number and their load are too small"
+                .to_owned(),
+        );
     }
     if t.ce_marked > 0 {
         all.push(format!(

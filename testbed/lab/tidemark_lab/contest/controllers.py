@@ -13,11 +13,11 @@ import numpy as np
 from .. import limits
 from ..control_session import ControlSession
 from ..json_types import JsonObject
+from ..scenario import FRAME_BYTES
 from ..steps import AUTO_AFTER_S
 from ..steps_record import Options
 from .search import Search
 
-FRAME_BYTES = 1514
 LEAST_LIMIT_BYTES = 4 * FRAME_BYTES
 # Of the search: a limit is held so long, and judged without what the one before left behind.
 WINDOW_S = 6.0

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..json_types import JsonObject
+from ..scenario import FRAME_BYTES
 
 # Limits that differ by less are one trial.
 SAME_WITHIN = 0.03
-FRAME_BYTES = 1514
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from ..outcome import (
 )
 from ..preflight import Paths, Ports
 from ..progress import Progress
+from ..scenario import FRAME_BYTES
 from ..summary import matched, mean_utilisation
 from ..traffic import Truth
 from . import candidates, outcome, ranking, table
@@ -36,7 +37,7 @@ from .candidates import Candidate
 from .hold import SETTLED_HALF_WIDTH, Hold, hold
 from .traffics import TRAFFICS, Traffic
 
-LEAST_LIMIT_BYTES = 4 * 1514
+LEAST_LIMIT_BYTES = 4 * FRAME_BYTES
 
 
 @dataclass
@@ -134,8 +135,7 @@ def _candidates(session: ControlSession) -> list[Candidate]:
     place = f"node={scenario.node_id}&port={scenario.bottleneck_port}"
     rules = session.controller.get(f"/rules?{place}")["rules"]
     advice = session.controller.get(f"/advice?{place}").get("advice")
-    most_bytes = scenario.queue_depth_packets * 1514 // 2
-    found = candidates.of_rules(rules, advice, LEAST_LIMIT_BYTES, most_bytes)
+    found = candidates.of_rules(rules, advice, LEAST_LIMIT_BYTES, scenario.max_limit_bytes)
     if not found:
         raise LabError("no rule gives a buffer: the controller has no estimates of this link")
     return found

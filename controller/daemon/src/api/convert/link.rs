@@ -7,7 +7,10 @@ use crate::core::series::Point;
 use crate::core::{Core, State};
 use tidemark_api::{Recent, RecentDelay, RecentOccupancy, Steadiness, Watching};
 use tidemark_control::Timestamp;
-use tidemark_estimators::LinkId;
+use tidemark_estimators::{LinkEstimate, LinkId, foremost};
+
+/// Flows of a link in an answer; `/flows` has more.
+const MAX_FLOWS: usize = 500;
 
 /// A link; with the rules of its advice when `with_rules`.
 pub fn link(core: &Core, id: LinkId, with_rules: bool) -> tidemark_api::Link {
@@ -24,7 +27,10 @@ pub fn link(core: &Core, id: LinkId, with_rules: bool) -> tidemark_api::Link {
     });
     // A large estimate is copied while the state is free.
     if let Some(status) = status {
-        link.estimate = status.estimate.as_deref().cloned();
+        link.estimate = status.estimate.as_deref().map(|e| LinkEstimate {
+            flows: foremost(e.flows.clone(), MAX_FLOWS),
+            ..e.clone()
+        });
         link.advice = status.advice.as_deref().map(|a| advice(a, with_rules));
         link.steadiness = steadiness(status.steadiness);
         link.watching = status.trial.map(|t| Watching {
