@@ -138,7 +138,8 @@ impl Controller {
 
     fn start_with(flags: &[&str]) -> Self {
         let mut child = program()
-            .args(["run", "--listen", "127.0.0.1:0", "--token", TOKEN])
+            .args(["run", "--listen", "127.0.0.1:0"])
+            .env("TIDEMARK_TOKEN", TOKEN)
             .args(flags)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -297,20 +298,29 @@ fn events_packets_and_command_line() {
         "--controller",
     ];
     let mut args: Vec<&str> = set.to_vec();
-    args.extend([controller.url.as_str(), "--token", TOKEN]);
-    let out = run(&args);
+    args.push(controller.url.as_str());
+    let out = program().args(&args).env("TIDEMARK_TOKEN", TOKEN).output();
+    let out = out.unwrap();
     assert!(!out.status.success());
     let error = text(&out.stderr);
     assert!(
         error.contains("no switch is configured for node 10"),
         "{error}"
     );
-    let out = run(&args[..args.len() - 2]);
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("token");
+    std::fs::write(&file, format!("{TOKEN}\n")).unwrap();
+    let by_file = [&args[..], &["--token-file", file.to_str().unwrap()]].concat();
+    let error = run(&by_file).stderr;
+    assert!(text(&error).contains("no switch is configured"));
+    let out = run(&args);
     assert!(
         text(&out.stderr).contains("Bearer"),
         "{}",
         text(&out.stderr)
     );
+    let out = run(&[&args[..], &["--token", TOKEN]].concat());
+    assert_eq!(out.status.code(), Some(2), "a token is no argument");
 }
 
 #[test]

@@ -120,7 +120,10 @@ export class Flows {
     keyed(this.body, shown, (f) => f.id, createRow, (tr, f) => this.showRow(tr, f));
     const c = e?.classes;
     text(this.counts, c ? `${c.LBP} LBP, ${c.RBP} RBP, ${c.WL} WL, ${c.SHORT} short${c.OTHER ? `, ${c.OTHER} other` : ''}` : '');
-    text(this.more, flows.length === 0 ? (e && e.flows.length > 0 ? 'Only short flows crossed this port in the window.' : 'No flow crossed this port in the window.') : flows.length > MOST ? `${flows.length - MOST} more flows are not listed.` : '');
+    // Of very many flows not all are in the answer; the classes count all.
+    const total = c ? c.LBP + c.RBP + c.WL + c.OTHER + (this.shortBox.checked ? c.SHORT : 0) : flows.length;
+    const missing = Math.max(flows.length, total) - shown.length;
+    text(this.more, flows.length === 0 ? (e && e.flows.length > 0 ? 'Only short flows crossed this port in the window.' : 'No flow crossed this port in the window.') : missing > 0 ? `${missing} more flows are not listed.` : '');
   }
 
   private showRow(tr: Element, f: Flow): void {

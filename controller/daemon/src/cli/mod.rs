@@ -72,12 +72,17 @@ pub struct RunArgs {
     /// What may be done with advice.
     #[arg(long, env = "TIDEMARK_MODE", value_parser = mode())]
     pub mode: Option<crate::config::Mode>,
-    /// Bearer token of everything that writes.
-    #[arg(long, env = "TIDEMARK_TOKEN", hide_env_values = true)]
-    pub token: Option<String>,
     /// Write to no switch; log what would have been written.
     #[arg(long)]
     pub dry_run: bool,
+}
+
+/// The token in TIDEMARK_TOKEN. No argument takes one: every user of a machine sees
+/// the arguments of its programs.
+fn token_of_environment() -> Option<String> {
+    std::env::var("TIDEMARK_TOKEN")
+        .ok()
+        .filter(|t| !t.is_empty())
 }
 
 #[derive(Debug, Args)]

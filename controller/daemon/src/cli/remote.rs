@@ -57,11 +57,8 @@ impl From<Action> for LimitAction {
 pub(super) struct SetArgs {
     #[command(flatten)]
     controller: Controller,
-    /// Bearer token of the controller.
-    #[arg(long, env = "TIDEMARK_TOKEN", hide_env_values = true)]
-    token: Option<String>,
-    /// File that holds the token.
-    #[arg(long, env = "TIDEMARK_TOKEN_FILE", conflicts_with = "token")]
+    /// File that holds the controller's token (or the token itself in TIDEMARK_TOKEN).
+    #[arg(long, env = "TIDEMARK_TOKEN_FILE")]
     token_file: Option<PathBuf>,
     /// Node id of the switch; may be left out where there is one.
     #[arg(long)]
@@ -95,7 +92,7 @@ impl SetArgs {
                     .with_context(|| format!("--token-file: {}: cannot be read", f.display()))?;
                 Ok(Some(text.trim().to_string()))
             }
-            None => Ok(self.token.clone()),
+            None => Ok(super::token_of_environment()),
         }
     }
 

@@ -38,8 +38,8 @@ fn configured(args: &RunArgs) -> anyhow::Result<Config> {
     if let Some(mode) = args.mode {
         config.control.mode = mode;
     }
-    if args.token.is_some() {
-        config.http.token.clone_from(&args.token);
+    if let Some(token) = super::token_of_environment() {
+        config.http.token = Some(token);
     }
     config.control.dry_run |= args.dry_run;
     config.check()?;
