@@ -175,6 +175,8 @@ pub struct LimitSet {
     pub limit: Limit,
     /// Nothing was written (`control.dry_run`).
     pub dry_run: bool,
+    /// Every record of it is in the audit log; true without one.
+    pub recorded: bool,
 }
 
 /// An advice that was applied.
@@ -193,6 +195,8 @@ pub struct AdviceApplied {
     pub advice: Option<Advice>,
     /// Nothing was written (`control.dry_run`).
     pub dry_run: bool,
+    /// Every record of it is in the audit log; true without one.
+    pub recorded: bool,
 }
 
 /// Whether a port reports.

@@ -4,7 +4,7 @@
 use crate::LinkId;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use tidemark_control::Mode;
+use tidemark_control::{AuditPolicy, Mode, OnDrift};
 use tidemark_rules::{Limit, Targets};
 
 /// Counters of a collector since its start.
@@ -115,6 +115,38 @@ pub struct Switch {
     pub limits: BTreeMap<u32, Limit>,
 }
 
+/// The audit log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct AuditLog {
+    /// There is a file (`control.audit_log`).
+    pub file: bool,
+    /// What becomes of a change whose record cannot be written.
+    pub policy: AuditPolicy,
+    /// Records that the file has not taken since the start.
+    pub not_written: u64,
+    /// Why it has not taken the last one; null when it has.
+    pub problem: Option<String>,
+}
+
+/// A limit that someone else wrote, while none of ours took its place.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Drift {
+    /// Node id of the switch.
+    pub node: u32,
+    /// Egress port.
+    pub port: u32,
+    /// Limit that was expected: ours, else the one that was read before.
+    pub expected: Limit,
+    /// Limit that was found.
+    pub found: Limit,
+    /// When it was found, Unix time.
+    pub unix_ms: u64,
+    /// What was done about it (`control.on_drift`).
+    pub answer: OnDrift,
+}
+
 /// The controller as a whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -137,6 +169,10 @@ pub struct Status {
     pub switches: Vec<Switch>,
     /// Targets of every link without its own.
     pub targets: Targets,
+    /// The audit log.
+    pub audit: AuditLog,
+    /// Limits that someone else wrote.
+    pub drift: Vec<Drift>,
     /// Links that have reported.
     pub links: Vec<LinkId>,
 }

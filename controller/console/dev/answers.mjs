@@ -236,6 +236,8 @@ export function status(links, reports, ageS) {
     version: '0.1.0',
     mode: 'confirm',
     dry_run: false,
+    audit: { file: true, policy: 'best_effort', not_written: 0, problem: null },
+    drift: [],
     uptime_s: 12,
     window_s: 10,
     retention_s: 120,

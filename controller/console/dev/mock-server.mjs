@@ -144,7 +144,7 @@ export async function startMock({ port = 0, speed = 1, warmSeconds = 40 } = {}) 
     const before = l.limitBytes;
     l.limitBytes = a.limit_bytes;
     changed(l, before, 'set');
-    return [200, { node: l.node, port: l.port, before: { action: 'drop_tail', limit_bytes: before }, limit: { action: 'drop_tail', limit_bytes: l.limitBytes }, advice: a, dry_run: false }];
+    return [200, { node: l.node, port: l.port, before: { action: 'drop_tail', limit_bytes: before }, limit: { action: 'drop_tail', limit_bytes: l.limitBytes }, advice: a, dry_run: false, recorded: true }];
   }
 
   const server = createServer(async (request, response) => {

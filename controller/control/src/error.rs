@@ -32,6 +32,11 @@ pub enum ControlError {
     /// No switch is configured for the node.
     #[error("no switch is configured for node {0}; add [[switches]] node = {0}")]
     NoSwitch(u32),
+    /// The audit log cannot be written, and `control.audit` asks for it.
+    #[error(
+        "nothing was written: {0}; control.audit = \"required\" allows no change without its record"
+    )]
+    NotRecorded(String),
     /// The switch refuses or cannot be reached.
     #[error("{0}")]
     Switch(String),

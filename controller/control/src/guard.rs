@@ -15,8 +15,19 @@ fn refuse(field: &'static str, message: String) -> Result<(), Refusal> {
 }
 
 /// How far the measurements that an advice rests on can be trusted.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evidence {
+    /// Packets of the window.
+    pub arrivals: u64,
+    /// Loss events of the window.
+    pub loss_events: u64,
+    /// The advice is above the limit in force.
+    pub raises: bool,
+    /// All of the window lies after the last change of limit or traffic, and there
+    /// is enough advice since then.
+    pub settled: bool,
+    /// Delay and occupancy contradict each other: how.
+    pub contradiction: Option<String>,
     /// Age of the newest report of the link, s; `None` when there is none.
     pub age_s: Option<f64>,
     /// Fraction of the reports of the window that were lost.
@@ -28,7 +39,9 @@ pub struct Evidence {
 /// Whether advice may be acted on now.
 ///
 /// # Errors
-/// Stale telemetry, lost reports, or too soon after the last change.
+/// Stale telemetry, lost reports, too few packets or losses, traffic that has just
+/// changed, measurements that contradict each other, or too soon after the last
+/// change.
 pub fn evidence(settings: &Settings, e: &Evidence) -> Result<(), Refusal> {
     match e.age_s {
         None => refuse("telemetry", "no report of this link yet".into())?,
@@ -51,16 +64,52 @@ pub fn evidence(settings: &Settings, e: &Evidence) -> Result<(), Refusal> {
             ),
         )?;
     }
-    match e.since_change_s {
-        Some(s) if s < settings.min_change_interval_s => refuse(
+    if let Some(s) = e
+        .since_change_s
+        .filter(|&s| s < settings.min_change_interval_s)
+    {
+        refuse(
             "interval",
             format!(
                 "the limit was changed {s:.1} s ago; control.min_change_interval_s is {}",
                 settings.min_change_interval_s
             ),
-        ),
-        _ => Ok(()),
+        )?;
     }
+    sample(settings, e)
+}
+
+/// Whether the window holds enough, of one traffic, that makes sense.
+fn sample(settings: &Settings, e: &Evidence) -> Result<(), Refusal> {
+    if let Some(why) = &e.contradiction {
+        refuse("telemetry", why.clone())?;
+    }
+    if e.arrivals < settings.min_arrivals {
+        refuse(
+            "telemetry",
+            format!(
+                "{} packets in the window are fewer than control.min_arrivals, {}",
+                e.arrivals, settings.min_arrivals
+            ),
+        )?;
+    }
+    // A limit that hardly a packet met is not too small.
+    if e.raises && e.loss_events < settings.min_loss_events {
+        refuse(
+            "telemetry",
+            format!(
+                "{} loss events in the window are fewer than control.min_loss_events, {}, which a larger limit needs",
+                e.loss_events, settings.min_loss_events
+            ),
+        )?;
+    }
+    if !e.settled {
+        refuse(
+            "advice",
+            "limit or traffic changed a moment ago: there is not enough of it as it is now".into(),
+        )?;
+    }
+    Ok(())
 }
 
 /// Whether one change may go from `before` to `bytes`.
@@ -152,37 +201,61 @@ mod tests {
         let c = Settings::default();
         let good = Evidence {
             age_s: Some(0.1),
-            report_loss: 0.0,
-            since_change_s: None,
+            arrivals: 1_000,
+            settled: true,
+            ..Evidence::default()
         };
         assert!(evidence(&c, &good).is_ok());
         let field = |e: Evidence| evidence(&c, &e).unwrap_err().field;
         assert_eq!(
             field(Evidence {
                 age_s: None,
-                ..good
+                ..good.clone()
             }),
             "telemetry"
         );
         assert_eq!(
             field(Evidence {
                 age_s: Some(9.0),
-                ..good
+                ..good.clone()
             }),
             "telemetry"
         );
         assert_eq!(
             field(Evidence {
                 report_loss: 0.02,
-                ..good
+                ..good.clone()
             }),
             "telemetry"
         );
         let soon = Evidence {
             since_change_s: Some(1.0),
-            ..good
+            ..good.clone()
         };
         assert_eq!(field(soon), "interval");
+        let says = |e: Evidence| evidence(&c, &e).unwrap_err().message;
+        let few = Evidence {
+            arrivals: 435,
+            ..good.clone()
+        };
+        assert!(says(few).contains("min_arrivals"));
+        let mut raises = Evidence {
+            raises: true,
+            ..good.clone()
+        };
+        assert!(says(raises.clone()).contains("min_loss_events"));
+        raises.loss_events = 1;
+        assert!(evidence(&c, &raises).is_ok());
+        let changed = Evidence {
+            settled: false,
+            ..good.clone()
+        };
+        assert!(says(changed).contains("a moment ago"));
+        let starved = Evidence {
+            contradiction: Some("delay_above_limit".into()),
+            ..good
+        };
+        assert_eq!(says(starved), "delay_above_limit");
     }
 
     #[test]

@@ -49,6 +49,11 @@ pub enum Input {
     Outcome(Arc<LinkEstimate>),
     /// Answer to [`Action::Read`]: the limit in force, or why it is not known.
     LimitRead(Result<Limit, String>),
+    /// Answer to [`Action::Write`]: nothing was written, since its intent could not
+    /// be recorded, and why.
+    NotRecorded(String),
+    /// The limit that a look at the switch found, while nobody here changes it.
+    Found(Limit),
     /// Answer to [`Action::Write`].
     Written {
         /// The limit read back, or what the switch says.
@@ -91,8 +96,14 @@ pub enum Input {
 pub enum Action {
     /// Read the limit in force; answer with [`Input::LimitRead`].
     Read,
-    /// Write a limit and read it back; answer with [`Input::Written`].
-    Write(Limit),
+    /// Append `intent` to the audit log, then write the limit and read it back;
+    /// answer with [`Input::Written`], or with [`Input::NotRecorded`].
+    Write {
+        /// The limit.
+        limit: Limit,
+        /// What is about to be done.
+        intent: Box<Change>,
+    },
     /// Estimate `[from_ns, to_ns)` of the switch's clock; answer with
     /// [`Input::Outcome`].
     Measure {

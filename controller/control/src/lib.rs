@@ -12,12 +12,14 @@
 //! | states and transitions | [`link`] |
 //! | range of every value that is written | [`Range`] |
 //! | guard rails: step, frequency, staleness, report loss | [`guard`] |
+//! | delay and occupancy that contradict each other | [`contradiction()`] |
 //! | hysteresis filter of the advice | [`hysteresis`] |
 //! | stationarity window: since when limit and traffic are the same | [`stationarity`] |
 //! | trial: a limit whose outcome is being measured | [`trial`] |
 //! | verdict on a trial | [`judge`] |
 //! | memory of a limit that failed | [`failed_limit`] |
 //! | what limits did under this traffic | [`evidence`] |
+//! | a limit that someone else wrote, a write that was cut short | [`Drift`] |
 //! | audit records | [`record`] |
 //!
 //! Sizes are bytes as the queue counts them. Times of telemetry (`_ns` without
@@ -25,6 +27,7 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod contradiction;
 mod error;
 mod evidence;
 mod failed_limit;
@@ -40,15 +43,17 @@ mod stationarity;
 mod time;
 pub mod trial;
 
+pub use contradiction::contradiction;
 pub use error::{ControlError, Refusal};
 pub use evidence::Evidence;
 pub use io::{Action, Changed, Input, Readings, TelemetryReading};
 pub use link::{
-    Hold, HoldReason, LinkControl, LinkSettings, SavedControl, State, Steadiness, Write,
+    Drift, Hold, HoldReason, LinkControl, LinkSettings, LoggedWrites, SavedControl, State,
+    Steadiness, Write,
 };
 pub use range::Range;
 pub use record::{Change, Origin, Outcome};
-pub use settings::{Mode, Settings};
+pub use settings::{AuditPolicy, Mode, OnDrift, Settings};
 pub use stationarity::{Telemetry, WindowEstimate};
 pub use tidemark_rules::Limit;
 pub use time::Timestamp;

@@ -15,10 +15,15 @@ pub enum Origin {
     Confirmed,
     /// Auto mode.
     Auto,
-    /// The verdict on a trial.
+    /// The way back after the verdict on a trial. (Logs of older releases have it
+    /// for the verdict, too.)
     Rollback,
+    /// The verdict on a trial.
+    Trial,
     /// A switch that lost its state gets it back.
     Restore,
+    /// Someone who is not this controller.
+    Foreign,
 }
 
 /// What became of it.
@@ -34,6 +39,11 @@ pub enum Outcome {
     Failed,
     /// Not written: `control.dry_run`.
     DryRun,
+    /// About to be written; the record of the outcome follows. Without one, the
+    /// controller ended in between. Only in the log's file.
+    Intended,
+    /// Found on the switch where another limit was expected; `before` is that one.
+    Found,
     /// Verdict: the limit serves.
     Kept,
     /// Verdict: worse than the bound and than before.
@@ -50,10 +60,17 @@ impl Outcome {
             Outcome::Refused => "refused",
             Outcome::Failed => "failed",
             Outcome::DryRun => "dry_run",
+            Outcome::Intended => "intended",
+            Outcome::Found => "found",
             Outcome::Kept => "kept",
             Outcome::Worse => "worse",
             Outcome::Unclear => "unclear",
         }
+    }
+
+    /// Ends a write.
+    pub fn ends_write(self) -> bool {
+        matches!(self, Outcome::Set | Outcome::Failed)
     }
 
     /// Ends a trial.

@@ -31,6 +31,30 @@ impl std::str::FromStr for Mode {
     }
 }
 
+/// What becomes of a change whose record cannot be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum AuditPolicy {
+    /// No change without its record.
+    Required,
+    /// It is made, and its answer, the status and the page say that its record is
+    /// missing.
+    BestEffort,
+}
+
+/// What is done about a limit that someone else wrote.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum OnDrift {
+    /// It stays, and takes the place of ours.
+    #[default]
+    Keep,
+    /// Ours is written again, at most once in `min_change_interval_s`.
+    Restore,
+}
+
 /// Guard rails and times of limit changes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -39,6 +63,11 @@ pub struct Settings {
     pub mode: Mode,
     /// The daemon appends every change to this file, one line of JSON each.
     pub audit_log: Option<PathBuf>,
+    /// What becomes of a change whose record cannot be written; absent: required
+    /// in auto mode, else best effort.
+    pub audit: Option<AuditPolicy>,
+    /// What is done about a limit that someone else wrote.
+    pub on_drift: OnDrift,
     /// No limit below this is ever set, bytes.
     pub min_limit_bytes: u64,
     /// Nor above this, bytes.
@@ -55,6 +84,11 @@ pub struct Settings {
     /// Advice is not applied when more than this fraction of the window's
     /// reports was lost.
     pub max_report_loss: f64,
+    /// Advice is not applied when it rests on fewer packets.
+    pub min_arrivals: u64,
+    /// Advice above the limit in force is not applied when it rests on fewer loss
+    /// events.
+    pub min_loss_events: u64,
     /// What happens during this time after a change is not judged, s.
     pub settle_s: f64,
     /// Then the outcome is measured over this time, s.
@@ -83,11 +117,23 @@ pub struct Settings {
     pub dry_run: bool,
 }
 
+impl Settings {
+    /// What becomes of a change whose record cannot be written.
+    pub fn audit_policy(&self, mode: Mode) -> AuditPolicy {
+        self.audit.unwrap_or(match mode {
+            Mode::Auto => AuditPolicy::Required,
+            Mode::Recommend | Mode::Confirm => AuditPolicy::BestEffort,
+        })
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
             mode: Mode::Recommend,
             audit_log: None,
+            audit: None,
+            on_drift: OnDrift::Keep,
             min_limit_bytes: 15_140,
             max_limit_bytes: 16 << 20,
             max_step_factor: 8.0,
@@ -95,6 +141,8 @@ impl Default for Settings {
             min_change_interval_s: 10.0,
             max_telemetry_age_s: 3.0,
             max_report_loss: 0.01,
+            min_arrivals: 1_000,
+            min_loss_events: 1,
             settle_s: 3.0,
             observe_s: 10.0,
             advice_memory_s: 5,

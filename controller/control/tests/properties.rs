@@ -15,7 +15,7 @@ mod sim;
 
 use proptest::prelude::*;
 use sim::World;
-use tidemark_control::{Input, Limit, Mode};
+use tidemark_control::{Input, Limit, Mode, OnDrift};
 use tidemark_rules::{Goal, Targets};
 
 #[derive(Clone, Debug)]
@@ -34,6 +34,10 @@ enum Event {
     Silent(bool),
     Broken(bool),
     Unreachable(bool),
+    /// The audit log takes no intent.
+    Unrecordable(bool),
+    /// The controller looks at the switch.
+    Look,
     Slow(bool),
     Answer,
     ForeignLimit(u64),
@@ -66,6 +70,8 @@ fn event() -> impl Strategy<Value = Event> {
         1 => any::<bool>().prop_map(Event::Silent),
         1 => any::<bool>().prop_map(Event::Broken),
         1 => any::<bool>().prop_map(Event::Unreachable),
+        1 => any::<bool>().prop_map(Event::Unrecordable),
+        2 => Just(Event::Look),
         1 => any::<bool>().prop_map(Event::Slow),
         2 => Just(Event::Answer),
         1 => (1_u64..100_000_000).prop_map(Event::ForeignLimit),
@@ -99,6 +105,8 @@ fn happen(world: &mut World, event: Event) {
         Event::Silent(on) => world.link.silent = on,
         Event::Broken(on) => world.broken = on,
         Event::Unreachable(on) => world.unreachable = on,
+        Event::Unrecordable(on) => world.unrecordable = on,
+        Event::Look => world.drive(Input::Found(world.link.limit)),
         Event::Slow(on) => world.slow = on,
         Event::Answer => world.answer(),
         Event::ForeignLimit(limit_bytes) => world.link.limit = Limit::DropTail { limit_bytes },
@@ -154,6 +162,7 @@ proptest! {
             s.observe_s = 1.0;
             s.rollback_hold_s = 7.0;
             s.deadband = 0.0;
+            s.on_drift = OnDrift::Restore;
         }, events);
     }
 

@@ -45,7 +45,7 @@ fn a_limit_that_loses_too_much_is_taken_back_and_approached_by_halves() {
         told(&world),
         [
             (Origin::Auto, Outcome::Set),
-            (Origin::Rollback, Outcome::Worse),
+            (Origin::Trial, Outcome::Worse),
             (Origin::Rollback, Outcome::Set)
         ]
     );
@@ -77,7 +77,7 @@ fn other_traffic_ends_a_trial_without_a_verdict_on_the_limit() {
         told(&world),
         [
             (Origin::Confirmed, Outcome::Set),
-            (Origin::Rollback, Outcome::Unclear)
+            (Origin::Trial, Outcome::Unclear)
         ]
     );
 }
@@ -173,7 +173,7 @@ fn a_limit_that_drifted_is_not_rolled_back() {
     world.link.limit = foreign;
     world.link.loss_factor = 100.0;
     world.pass(20);
-    assert!(told(&world).contains(&(Origin::Rollback, Outcome::Worse)));
+    assert!(told(&world).contains(&(Origin::Trial, Outcome::Worse)));
     assert!(!told(&world).contains(&(Origin::Rollback, Outcome::Set)));
 }
 
@@ -235,6 +235,54 @@ fn a_limit_found_outside_of_the_range_is_left_for_its_nearest_end_only() {
             assert!((6_000..=1_000_000).contains(&bytes), "{c:?}");
         }
     }
+}
+
+/// Packets wait in a switch that is starved: nothing follows from the limit.
+#[test]
+fn no_advice_is_applied_while_delay_and_occupancy_contradict_each_other() {
+    let mut world = World::new(Mode::Auto, |_, _| {});
+    world.link.elsewhere_ms = 80.0;
+    world.pass(30);
+    world.confirm();
+    assert_eq!(world.checks.writes, 0, "{:?}", told(&world));
+    let advice = world.control.advice().unwrap();
+    let caveat = advice
+        .reasons
+        .iter()
+        .find(|r| r.contains("delay_above_occupancy"));
+    assert!(caveat.is_some(), "{:?}", advice.reasons);
+    let refused = world.answers[0].as_ref().unwrap_err().to_string();
+    assert!(refused.contains("delay_above_occupancy"), "{refused}");
+    world.link.elsewhere_ms = 0.0;
+    world.pass(30);
+    assert!(world.checks.writes > 0, "{:?}", told(&world));
+}
+
+/// Confirmed in the second in which the traffic is known to be another one.
+#[test]
+fn advice_is_not_applied_right_after_the_traffic_changed() {
+    let mut world = World::new(Mode::Confirm, |_, _| {});
+    world.pass(20);
+    world.link.flows = 40.0;
+    let mut changed = false;
+    for _ in 0..12 {
+        world.pass(1);
+        let steady = world.control.steadiness().steady;
+        if !steady {
+            changed = true;
+            world.confirm();
+            let refused = world.answers.last().unwrap().as_ref().unwrap_err();
+            assert!(refused.to_string().contains("a moment ago"), "{refused}");
+        }
+    }
+    assert!(changed);
+    world.pass(5);
+    world.confirm();
+    assert!(
+        world.answers.last().unwrap().is_ok(),
+        "{:?}",
+        world.answers.last()
+    );
 }
 
 /// What is confirmed leads into the range from as far as it may be.
@@ -313,7 +361,7 @@ fn what_is_saved_goes_on_after_a_restart() {
     assert_eq!(
         told(&after),
         [
-            (Origin::Rollback, Outcome::Worse),
+            (Origin::Trial, Outcome::Worse),
             (Origin::Rollback, Outcome::Set)
         ]
     );

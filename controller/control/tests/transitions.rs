@@ -24,7 +24,7 @@ fn state(control: &LinkControl) -> String {
 fn actions(actions: &[Action]) -> String {
     let name = |a: &Action| match a {
         Action::Read => "read".to_string(),
-        Action::Write(_) => "write".into(),
+        Action::Write { .. } => "write".into(),
         Action::Measure { .. } => "measure".into(),
         Action::Record(c) => c.outcome.label().into(),
         Action::Save => "save".into(),
@@ -139,6 +139,11 @@ fn input(name: &str, world: &World) -> Input {
             result: Err("unplugged".into()),
             clock_ns,
         },
+        "not recorded" => Input::NotRecorded("no space left".into()),
+        "found, as expected" => Input::Found(world.link.limit),
+        "found, another" => Input::Found(Limit::DropTail {
+            limit_bytes: 77_000,
+        }),
         "outcome" => {
             let end_ns = world.link.clock_ns();
             let from_ns = end_ns.saturating_sub(10_000_000_000);
@@ -193,6 +198,21 @@ const TABLE: &[(&str, &str, &str, &str)] = &[
     ("operator writes", "set", "writing<observing>", "error"),
     ("operator writes", "confirm", "writing<observing>", "error"),
     ("operator writes", "state lost", "writing<observing>", ""),
+    ("auto writes", "not recorded", "holding", "failed save"),
+    (
+        "operator writes",
+        "not recorded",
+        "observing",
+        "failed save error",
+    ),
+    // A look at the switch.
+    ("observing", "found, another", "observing", ""),
+    ("holding", "found, as expected", "holding", ""),
+    ("holding", "found, another", "holding", "found save"),
+    ("trial", "found, as expected", "trial", ""),
+    ("trial", "found, another", "observing", "unclear found save"),
+    ("auto writes", "found, another", "writing<observing>", ""),
+    ("observing", "not recorded", "observing", ""),
     // A trial.
     ("trial", "tick", "trial", ""),
     ("trial", "set", "writing<trial>", "read"),

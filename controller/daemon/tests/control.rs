@@ -37,7 +37,7 @@ async fn assert_rolled_back(lab: &Lab) {
     let seen: Vec<_> = seen.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
     let expected = [
         ("confirmed", "set"),
-        ("rollback", "worse"),
+        ("trial", "worse"),
         ("rollback", "set"),
     ];
     assert_eq!(seen, expected);
@@ -82,10 +82,18 @@ async fn an_operator_sets_a_limit() {
     assert_eq!(lab.switch.limits.lock().unwrap()[&PORT], Limit::Unlimited);
 
     let text = std::fs::read_to_string(&log).unwrap();
-    let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
-    assert_eq!(first["reason"], "trying");
-    assert_eq!(first["outcome"], "set");
-    assert_eq!(text.lines().count(), 3);
+    // Every write is announced before it is made.
+    let lines: Vec<Value> = text
+        .lines()
+        .map(|l| serde_json::from_str(l).unwrap())
+        .collect();
+    assert_eq!(lines[0]["reason"], "trying");
+    let outcomes: Vec<_> = lines
+        .iter()
+        .map(|l| l["outcome"].as_str().unwrap())
+        .collect();
+    assert_eq!(outcomes, ["intended", "set"].repeat(3));
+    assert_eq!(a["recorded"], true);
 
     let (_, r) = lab.post("/links/10/5/reports", json!({"on": false})).await;
     assert_eq!(r["on"], false);
@@ -188,7 +196,7 @@ async fn advice_is_applied_watched_and_kept() {
     assert_eq!(in_force(&lab), advised);
     let seen = outcomes(&lab).await;
     assert_eq!(seen[0], ("confirmed".into(), "set".into()));
-    assert_eq!(seen.last().unwrap(), &("rollback".into(), "kept".into()));
+    assert_eq!(seen.last().unwrap(), &("trial".into(), "kept".into()));
     assert!(lab.get("/links/10/5").await.1["watching"].is_null());
 }
 
@@ -420,6 +428,167 @@ async fn a_dry_run_cannot_write_in_any_way() {
     assert!(outcomes(&lab).await.iter().all(|o| o.1 == "dry_run"));
 }
 
+/// The disk of the audit log is full.
+#[tokio::test]
+async fn no_change_without_its_record() {
+    let mut lab = Lab::new(|c| {
+        c.control.mode = Mode::Auto;
+        c.control.audit_log = Some("/dev/full".into());
+    });
+    lab.pass(16).await;
+    assert_eq!(outcomes(&lab).await[0], ("auto".into(), "failed".into()));
+    let (status, a) = lab
+        .post("/links/10/5/limit", json!({"bytes": 90_000}))
+        .await;
+    assert_eq!(status, 503, "{a}");
+    let says = a["error"]["message"].as_str().unwrap();
+    assert!(
+        says.contains("nothing was written") && says.contains("No space left"),
+        "{says}"
+    );
+    assert_eq!(in_force(&lab), 250_000);
+    assert_eq!(lab.switch.writes.load(Ordering::Relaxed), 0);
+    let (_, s) = lab.get("/status").await;
+    assert_eq!(s["audit"]["policy"], "required");
+    assert!(
+        s["audit"]["not_written"].as_u64().unwrap() >= 4,
+        "{}",
+        s["audit"]
+    );
+}
+
+#[tokio::test]
+async fn a_missing_record_is_told() {
+    let mut lab = Lab::new(|c| c.control.audit_log = Some("/dev/full".into()));
+    lab.pass(2).await;
+    let (status, a) = lab
+        .post("/links/10/5/limit", json!({"bytes": 90_000}))
+        .await;
+    assert_eq!((status, &a["recorded"]), (200, &json!(false)), "{a}");
+    assert_eq!(in_force(&lab), 90_000);
+    let (_, s) = lab.get("/status").await;
+    assert_eq!(s["audit"]["policy"], "best_effort");
+    assert_eq!(s["audit"]["not_written"], 2);
+    assert!(
+        s["audit"]["problem"]
+            .as_str()
+            .unwrap()
+            .contains("No space left")
+    );
+}
+
+async fn look(lab: &Lab) {
+    tidemark_controller::core::switches::once(&lab.core, 10).await;
+}
+
+/// The controller was killed between the record of its intent and that of the
+/// outcome; the switch tells what became of it.
+#[tokio::test]
+async fn a_write_that_was_cut_short_is_resolved() {
+    for (held, outcome, ours) in [(80_000, "set", 80_000), (90_000, "failed", 90_000)] {
+        let dir = tempfile::tempdir().unwrap();
+        let log = dir.path().join("audit.jsonl");
+        let configure = |c: &mut tidemark_controller::config::Config| {
+            c.state_file = Some(dir.path().join("state.json"));
+            c.control.audit_log = Some(log.clone());
+        };
+        let mut lab = Lab::new(configure);
+        lab.pass(2).await;
+        lab.post("/links/10/5/limit", json!({"bytes": 90_000}))
+            .await;
+        drop(lab);
+        let text = std::fs::read_to_string(&log).unwrap();
+        let intent = text.lines().next().unwrap().replace("90000", "80000");
+        assert!(intent.contains("intended"), "{intent}");
+        std::fs::write(&log, format!("{text}{intent}\n")).unwrap();
+
+        let lab = Lab::new(configure);
+        let limit_bytes = held;
+        let limit = Limit::DropTail { limit_bytes };
+        lab.switch.limits.lock().unwrap().insert(PORT, limit);
+        look(&lab).await;
+        look(&lab).await;
+        let seen = outcomes(&lab).await;
+        assert_eq!(seen[1..], [("operator".into(), outcome.into())]);
+        let set = lab.core.read(|s| s.links[&LINK].set_limit());
+        assert_eq!(set, Some(Limit::DropTail { limit_bytes: ours }));
+        drop(lab);
+        // And only once.
+        let lab = Lab::new(configure);
+        lab.switch.limits.lock().unwrap().insert(PORT, limit);
+        look(&lab).await;
+        assert_eq!(outcomes(&lab).await.len(), 2);
+    }
+}
+
+/// Killed after the record of the outcome, before the state file: the log holds.
+#[tokio::test]
+async fn the_log_is_ahead_of_the_state_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let (log, state) = (
+        dir.path().join("audit.jsonl"),
+        dir.path().join("state.json"),
+    );
+    let configure = |c: &mut tidemark_controller::config::Config| {
+        c.state_file = Some(state.clone());
+        c.control.audit_log = Some(log.clone());
+    };
+    let mut lab = Lab::new(configure);
+    lab.pass(2).await;
+    lab.post("/links/10/5/limit", json!({"bytes": 90_000}))
+        .await;
+    let before = std::fs::read(&state).unwrap();
+    lab.post("/links/10/5/limit", json!({"bytes": 70_000}))
+        .await;
+    drop(lab);
+    std::fs::write(&state, before).unwrap();
+    let lab = Lab::new(configure);
+    let limit = Limit::DropTail {
+        limit_bytes: 70_000,
+    };
+    lab.switch.limits.lock().unwrap().insert(PORT, limit);
+    look(&lab).await;
+    assert_eq!(outcomes(&lab).await.len(), 2, "no drift");
+    assert_eq!(lab.core.read(|s| s.links[&LINK].set_limit()), Some(limit));
+}
+
+#[tokio::test]
+async fn a_limit_that_someone_else_wrote_is_told_and_answered() {
+    use tidemark_control::OnDrift;
+    for (on_drift, in_the_end) in [(OnDrift::Keep, 60_000_000), (OnDrift::Restore, 90_000)] {
+        let mut lab = Lab::new(|c| c.control.on_drift = on_drift);
+        lab.pass(2).await;
+        lab.post("/links/10/5/limit", json!({"bytes": 90_000}))
+            .await;
+        look(&lab).await;
+        assert_eq!(lab.get("/status").await.1["drift"], json!([]));
+        let limit_bytes = 60_000_000;
+        let foreign = Limit::DropTail { limit_bytes };
+        lab.switch.limits.lock().unwrap().insert(PORT, foreign);
+        let mut events = lab.core.events.subscribe();
+        look(&lab).await;
+        assert!(matches!(
+            events.try_recv(),
+            Ok(tidemark_controller::core::Event::Changed(_))
+        ));
+        let (_, s) = lab.get("/status").await;
+        let drift = &s["drift"][0];
+        assert_eq!(drift["found"]["limit_bytes"], 60_000_000);
+        assert_eq!(drift["expected"]["limit_bytes"], 90_000);
+        assert_eq!(drift["answer"], json!(on_drift));
+        assert_eq!(outcomes(&lab).await[1], ("foreign".into(), "found".into()));
+        look(&lab).await;
+        assert_eq!(in_force(&lab), in_the_end);
+        let restored = usize::from(on_drift == OnDrift::Restore);
+        assert_eq!(outcomes(&lab).await.len(), 2 + restored, "told once");
+        // A limit of ours ends it.
+        lab.post("/links/10/5/limit", json!({"bytes": 80_000}))
+            .await;
+        look(&lab).await;
+        assert_eq!(lab.get("/status").await.1["drift"], json!([]));
+    }
+}
+
 #[tokio::test]
 async fn targets_change_the_advice() {
     let mut lab = Lab::new(|_| {});
@@ -466,7 +635,7 @@ async fn a_restarted_switch_clock_starts_everything_anew() {
     assert!((0.45..0.55).contains(&utilisation), "{utilisation}");
     assert_eq!(
         outcomes(&lab).await.last().unwrap(),
-        &("rollback".into(), "unclear".into())
+        &("trial".into(), "unclear".into())
     );
     // Its phase cannot be told any more, and says so.
     lab.post("/phases", json!({"name": "cut", "action": "end"}))
@@ -624,5 +793,5 @@ async fn a_change_is_not_judged_by_another_traffic() {
     lab.pass(14).await;
     assert_eq!(in_force(&lab), applied);
     let last = outcomes(&lab).await;
-    assert_eq!(last.last().unwrap(), &("rollback".into(), "unclear".into()));
+    assert_eq!(last.last().unwrap(), &("trial".into(), "unclear".into()));
 }

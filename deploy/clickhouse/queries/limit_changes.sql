@@ -23,5 +23,7 @@ SELECT
     error
 FROM changes
 WHERE node_id = {node:UInt32} AND egress_port = {port:UInt32}
+    -- The announcement of a write; its outcome has a row of its own.
+    AND outcome != 'intended'
     AND unix_ms >= {from_ms:UInt64} AND unix_ms < {to_ms:UInt64}
 ORDER BY unix_ms, outcome

@@ -89,6 +89,17 @@ describe('recorded answers', () => {
     expect([...p.time].sort((a, b) => a - b)).toEqual(p.time);
   });
 
+  it('warns of missing records and of a limit that someone else wrote', () => {
+    expect(status(fixture('status')).warnings).toEqual([]);
+    const audit = { file: true, policy: 'required', not_written: 3, problem: 'No space left on device' };
+    const drop = (bytes: number) => ({ action: 'drop_tail', limit_bytes: bytes });
+    const drift = [{ node: 10, port: 5, expected: drop(90_000), found: drop(7), unix_ms: 1, answer: 'keep' }];
+    const { warnings } = status({ audit, drift });
+    expect(warnings[0]).toContain('No space left on device. Nothing is changed');
+    expect(warnings[1]).toMatch(/^Port 10:5: .*7 B instead of .*90000 B; it stays\.$/);
+    expect(status({ audit: { ...audit, problem: null } }).warnings[0]).toContain('written again');
+  });
+
   it('gives the counters of the collectors', () => {
     const s = status(fixture('status'));
     expect(s.mode).toBe('confirm');

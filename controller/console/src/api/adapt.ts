@@ -360,7 +360,23 @@ export function status(v: unknown): Status {
     probeLost: sum('probe_lost'),
     joinCandidates: sum('join_candidates'),
     joinMatched: sum('join_matched'),
+    warnings: [...auditWarnings(o.audit), ...list(o.drift).map(driftWarning)],
   };
+}
+
+function auditWarnings(v: unknown): string[] {
+  const a = fields<api.AuditLog>(v);
+  const missing = number(a.not_written) ?? 0;
+  if (missing === 0) return [];
+  const why = string(a.problem);
+  const what = a.policy === 'required' ? 'Nothing is changed without its record.' : 'Changes are made all the same.';
+  return [`${missing} records of changes are missing in the audit log${why ? `: ${why}. ${what}` : '; it is written again.'}`];
+}
+
+function driftWarning(v: unknown): string {
+  const d = fields<api.Drift>(v);
+  const answer = d.answer === 'restore' ? 'the one expected was written again' : 'it stays';
+  return `Port ${number(d.node) ?? '?'}:${number(d.port) ?? '?'}: someone else wrote the limit, ${limitWords(d.found)} instead of ${limitWords(d.expected)}; ${answer}.`;
 }
 
 function limitWords(v: unknown): string {
@@ -373,6 +389,8 @@ const OUTCOMES: Record<api.Outcome, string> = {
   refused: 'refused',
   failed: 'failed',
   dry_run: 'dry run',
+  intended: 'about to be written',
+  found: 'found on the switch',
   kept: 'kept after observation',
   worse: 'worse than before',
   unclear: 'not judged',
@@ -381,8 +399,10 @@ const ORIGINS: Record<api.Origin, string> = {
   operator: 'operator',
   confirmed: 'advice, confirmed',
   auto: 'advice, automatic',
-  rollback: 'observation',
-  restore: 'restored after loss of state',
+  rollback: 'taken back',
+  trial: 'observation',
+  restore: 'written again',
+  foreign: 'someone else',
 };
 
 export function change(v: unknown): AuditEntry {

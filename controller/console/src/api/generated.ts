@@ -49,6 +49,8 @@ export interface AdviceApplied {
   node: number;
   /** Egress port. */
   port: number;
+  /** Every record of it is in the audit log; true without one. */
+  recorded: boolean;
 }
 
 /** The advice of a link, and whether it could be applied now. */
@@ -94,6 +96,21 @@ export interface Assumption {
   /** The assumption in words, with the measured value. */
   text: string;
 }
+
+/** The audit log. */
+export interface AuditLog {
+  /** There is a file (`control.audit_log`). */
+  file: boolean;
+  /** Records that the file has not taken since the start. */
+  not_written: number;
+  /** What becomes of a change whose record cannot be written. */
+  policy: AuditPolicy;
+  /** Why it has not taken the last one; null when it has. */
+  problem: string | null;
+}
+
+/** What becomes of a change whose record cannot be written. */
+export type AuditPolicy = 'required' | 'best_effort';
 
 /** One record of the audit log. */
 export interface Change {
@@ -264,6 +281,22 @@ export interface Distribution {
   port: number;
   /** End of the last interval. */
   to_ns: number;
+}
+
+/** A limit that someone else wrote, while none of ours took its place. */
+export interface Drift {
+  /** What was done about it (`control.on_drift`). */
+  answer: OnDrift;
+  /** Limit that was expected: ours, else the one that was read before. */
+  expected: Limit;
+  /** Limit that was found. */
+  found: Limit;
+  /** Node id of the switch. */
+  node: number;
+  /** Egress port. */
+  port: number;
+  /** When it was found, Unix time. */
+  unix_ms: number;
 }
 
 /** Body of an answer with status 4xx or 5xx. */
@@ -488,6 +521,8 @@ export interface LimitSet {
   node: number;
   /** Egress port. */
   port: number;
+  /** Every record of it is in the audit log; true without one. */
+  recorded: boolean;
 }
 
 /** One egress port. */
@@ -733,11 +768,14 @@ export interface Occupancy {
   met_empty: number;
 }
 
+/** What is done about a limit that someone else wrote. */
+export type OnDrift = 'keep' | 'restore';
+
 /** Who wants a change. */
-export type Origin = 'operator' | 'confirmed' | 'auto' | 'rollback' | 'restore';
+export type Origin = 'operator' | 'confirmed' | 'auto' | 'rollback' | 'trial' | 'restore' | 'foreign';
 
 /** What became of it. */
-export type Outcome = 'set' | 'refused' | 'failed' | 'dry_run' | 'kept' | 'worse' | 'unclear';
+export type Outcome = 'set' | 'refused' | 'failed' | 'dry_run' | 'intended' | 'found' | 'kept' | 'worse' | 'unclear';
 
 /** Single packets from the collector's memory. */
 export interface Packets {
@@ -1104,8 +1142,12 @@ export interface Series {
 
 /** The controller as a whole. */
 export interface Status {
+  /** The audit log. */
+  audit: AuditLog;
   /** Collectors in the order of the configuration. */
   collectors: Collector[];
+  /** Limits that someone else wrote. */
+  drift: Drift[];
   /** Nothing is written to any switch. */
   dry_run: boolean;
   /** Links that have reported. */

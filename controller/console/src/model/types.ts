@@ -251,4 +251,6 @@ export interface Status {
   probeLost: number | null;
   joinCandidates: number | null;
   joinMatched: number | null;
+  /** What the operator should know of the limits, in words. */
+  warnings: string[];
 }

@@ -11,6 +11,7 @@ const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-dig
 export class Audit {
   readonly element: HTMLElement;
   private readonly body = h('tbody');
+  private readonly warnings = h('div', { class: 'warnings', role: 'alert' });
   private readonly empty = h('p', { class: 'empty' }, 'No limit has been changed since the controller started.');
   private readonly table: HTMLElement;
 
@@ -21,12 +22,20 @@ export class Audit {
       'section',
       { class: 'audit', 'aria-labelledby': 'audit-title' },
       h('div', { class: 'bar' }, h('h2', { id: 'audit-title' }, 'Changes')),
+      this.warnings,
       this.empty,
       this.table,
     );
   }
 
-  update(entries: readonly AuditEntry[]): void {
+  update(entries: readonly AuditEntry[], warnings: readonly string[]): void {
+    keyed(
+      this.warnings,
+      warnings,
+      (w) => w,
+      () => h('p', { class: 'warning' }),
+      (p, w) => prose(p, w),
+    );
     attr(this.empty, 'hidden', entries.length > 0);
     attr(this.table, 'hidden', entries.length === 0);
     keyed(
@@ -49,5 +58,5 @@ export class Audit {
 
 export const auditPanel: MakePanel = () => {
   const view = new Audit();
-  return { element: view.element, update: (s) => view.update(s.changes) };
+  return { element: view.element, update: (s) => view.update(s.changes, s.status?.warnings ?? []) };
 };

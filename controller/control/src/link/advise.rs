@@ -2,6 +2,7 @@
 //! Estimates and advice: evidence into the hysteresis filter.
 
 use super::LinkControl;
+use crate::contradiction::contradiction;
 use crate::io::Action;
 use crate::stationarity::WindowEstimate;
 use crate::time::Timestamp;
@@ -20,17 +21,26 @@ impl LinkControl {
             return Vec::new();
         };
         self.hysteresis.restart();
+        self.other_traffic = true;
         self.forget_rollback();
         self.evidence.forget();
         self.abandon_trial(&format!("the traffic changed meanwhile: {why}"), now)
     }
 
     pub(super) fn on_advice(&mut self, advice: Advice, measured: &Traffic, now: Timestamp) {
+        let caveat = self.estimate.as_deref().and_then(contradiction);
+        self.pure &= caveat.is_none();
         if self.pure {
             self.evidence.note(measured, now);
         }
         self.latest_bytes = advice.limit_bytes;
-        self.advice = Some(Arc::new(self.filtered(advice, measured)));
+        let mut shown = self.filtered(advice, measured);
+        self.other_traffic &= !self.hysteresis.is_steady(&self.settings.control);
+        if let Some(caveat) = caveat {
+            let caveat = format!("caveat: {caveat}; it is not applied");
+            shown.reasons.push(caveat);
+        }
+        self.advice = Some(Arc::new(shown));
     }
 
     /// The advice to show: at the limit that the hysteresis filter holds, with

@@ -5,16 +5,19 @@
 //! * `advise`: estimates and advice;
 //! * `request`: what starts a write: an operator, or auto mode;
 //! * `write`: the write itself and its answer;
+//! * `drift`: what a look at the switch finds;
 //! * `trial`: verdicts and rollback;
 //! * `saved`: what survives a restart.
 
 mod advise;
+mod drift;
 mod request;
 mod saved;
 mod state;
 mod trial;
 mod write;
 
+pub use drift::{Drift, LoggedWrites};
 pub use saved::SavedControl;
 pub use state::{Hold, HoldReason, State, Write};
 
@@ -74,6 +77,8 @@ pub struct LinkControl {
     estimate: Option<Arc<LinkEstimate>>,
     /// The window of the estimate is fit to base advice on.
     pure: bool,
+    /// The traffic changed, and there is not enough advice yet that knows it.
+    other_traffic: bool,
     advice: Option<Arc<Advice>>,
     latest_bytes: Option<u64>,
     hysteresis: HysteresisFilter,
@@ -84,6 +89,11 @@ pub struct LinkControl {
     changed: Option<Timestamp>,
     /// The limit that we set, for a switch that loses it.
     set: Option<Limit>,
+    /// The limit that the last look at the switch found.
+    seen: Option<Limit>,
+    drift: Option<Drift>,
+    /// A write of a former run whose outcome is not known yet.
+    cut_short: Option<Box<Change>>,
 }
 
 impl LinkControl {
@@ -97,6 +107,7 @@ impl LinkControl {
             readings: Readings::default(),
             estimate: None,
             pure: false,
+            other_traffic: false,
             advice: None,
             latest_bytes: None,
             hysteresis: HysteresisFilter::default(),
@@ -105,6 +116,9 @@ impl LinkControl {
             evidence: Evidence::default(),
             changed: None,
             set: None,
+            seen: None,
+            drift: None,
+            cut_short: None,
         }
     }
 
@@ -122,6 +136,8 @@ impl LinkControl {
             Input::Tick(readings) => self.on_tick(readings, now),
             Input::Outcome(estimate) => self.on_outcome(&estimate, now),
             Input::LimitRead(read) => self.on_limit_read(read, now),
+            Input::NotRecorded(why) => self.on_not_recorded(why, now),
+            Input::Found(limit) => self.on_found(limit, now),
             Input::Written { result, clock_ns } => self.on_written(result, clock_ns, now),
             Input::Set {
                 limit,
@@ -245,6 +261,11 @@ impl LinkControl {
     /// The limit that we set last.
     pub fn set_limit(&self) -> Option<Limit> {
         self.set
+    }
+
+    /// The limit that someone else wrote last, until one of ours is in force.
+    pub fn drift(&self) -> Option<Drift> {
+        self.drift
     }
 
     /// The limit that failed last, while it is remembered.

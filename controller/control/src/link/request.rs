@@ -3,6 +3,7 @@
 
 use super::state::{Baseline, Stage, State, Write};
 use super::{LinkControl, LinkSettings};
+use crate::contradiction::contradiction;
 use crate::error::{ControlError, Refusal};
 use crate::guard::{self, Evidence};
 use crate::io::{Action, Readings};
@@ -243,7 +244,14 @@ pub(super) fn may_apply(
     };
     let reports = link.estimate.as_ref().map_or(0, |e| e.arrivals);
     let lost = link.estimate.as_ref().map_or(0, |e| e.reports_lost);
+    let in_force = readings.in_force.and_then(|l| l.bytes());
+    let contradiction = link.estimate.as_deref().and_then(contradiction);
     let evidence = Evidence {
+        arrivals: reports,
+        loss_events: link.estimate.as_ref().map_or(0, |e| e.loss_events),
+        raises: in_force.is_some_and(|b| bytes > b),
+        settled: link.pure && !link.other_traffic,
+        contradiction,
         age_s: readings.telemetry.and_then(|t| t.age_s),
         report_loss: lost as f64 / (reports + lost).max(1) as f64,
         since_change_s: link.changed.map(|at| now.since_s(at)),

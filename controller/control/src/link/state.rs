@@ -30,6 +30,8 @@ use tidemark_rules::{Advice, Goal, Limit, Observed};
 /// write fails: an operator may set a limit or confirm advice during a trial or
 /// a rest. A limit that is set during a trial ends that trial as unclear. A
 /// rest outlasts a trial that an operator starts during it.
+/// A look at the switch that finds a limit of someone else ends a trial as
+/// unclear, and with `on_drift = "restore"` starts a write.
 #[derive(Clone, Debug, Default)]
 pub enum State {
     /// Nothing is under way: auto mode may act.

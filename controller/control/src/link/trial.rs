@@ -3,6 +3,7 @@
 //! one verdict.
 
 use super::LinkControl;
+use crate::contradiction::contradiction;
 use crate::io::Action;
 use crate::judge;
 use crate::observed;
@@ -57,6 +58,9 @@ impl LinkControl {
                 "the traffic changed meanwhile: N_b was {:.0} and is {:.0}",
                 before.value, n_b.value
             );
+            return self.abandon_trial(&why, now);
+        }
+        if let Some(why) = contradiction(estimate) {
             return self.abandon_trial(&why, now);
         }
         let Some(after) = observed(estimate) else {
@@ -132,7 +136,7 @@ impl LinkControl {
     }
 
     fn verdict(&self, c: &TrialChange, outcome: Outcome, reason: String, now: Timestamp) -> Change {
-        let mut change = self.record(Origin::Rollback, outcome, reason, now);
+        let mut change = self.record(Origin::Trial, outcome, reason, now);
         change.before = c.before;
         change.limit = Some(c.limit);
         change.measured_before = Some(c.measured_before);

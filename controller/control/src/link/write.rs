@@ -19,21 +19,44 @@ const MEMORY_OVER_HOLD: f64 = 10.0;
 impl LinkControl {
     /// Gives the switch back the limit that we set.
     pub(super) fn on_state_lost(&mut self, everything: bool, now: Timestamp) -> Vec<Action> {
-        let Some(limit) = self.set.filter(|_| !self.state.is_writing()) else {
+        if self.state.is_writing() {
+            return Vec::new();
+        }
+        // What is found there next is nobody's doing.
+        self.seen = None;
+        let Some(limit) = self.set else {
             return Vec::new();
         };
-        let mut reason = "the switch had lost its state".to_string();
-        // The range may have been another one when it was set.
+        let why = "the switch had lost its state";
+        if everything {
+            return self.restore_limit(limit, None, why, now);
+        }
+        let write = self.restoring(limit, why);
+        self.start(write)
+    }
+
+    /// Writes a limit of ours again, without a look at the one before.
+    pub(super) fn restore_limit(
+        &mut self,
+        limit: Limit,
+        before: Option<Limit>,
+        why: &str,
+        now: Timestamp,
+    ) -> Vec<Action> {
+        let write = self.restoring(limit, why);
+        self.state.start_write(write);
+        self.order(before, now)
+    }
+
+    /// The write that puts a limit of ours back. The range may have been another
+    /// one when it was set.
+    fn restoring(&self, limit: Limit, why: &str) -> Write {
+        let mut reason = why.to_string();
         let nearest = self.settings.range.nearest_limit(&limit).unwrap_or(limit);
         if nearest != limit {
             reason += &format!("; {limit} is outside of the range, and this is its nearest end");
         }
-        let write = self.write(nearest, Origin::Restore, reason);
-        if !everything {
-            return self.start(write);
-        }
-        self.state.start_write(write);
-        self.order(None, now)
+        self.write(nearest, Origin::Restore, reason)
     }
 
     pub(super) fn on_limit_read(
@@ -54,7 +77,9 @@ impl LinkControl {
             return Vec::new();
         }
         match read {
-            Err(e) if !self.settings.control.dry_run => self.finish(None, Err(e), None, now),
+            Err(e) if !self.settings.control.dry_run => {
+                self.finish(None, Err(ControlError::Switch(e)), None, now)
+            }
             _ => self.order(before, now),
         }
     }
@@ -67,18 +92,37 @@ impl LinkControl {
         };
         let limit = write.limit;
         if let Err(refusal) = self.settings.range.limit(&limit) {
-            return self.finish(before, Err(refusal.message), None, now);
+            return self.finish(before, Err(ControlError::Bad(refusal)), None, now);
         }
         if self.settings.control.dry_run {
             return self.finish(before, Ok(limit), None, now);
         }
         write.stage = Stage::Writing { before };
-        vec![Action::Write(limit)]
+        let (origin, reason) = (write.origin, write.reason.clone());
+        let expected = write.advice.as_ref().and_then(|a| a.predicted);
+        let mut intent = self.record(origin, Outcome::Intended, reason, now);
+        (intent.before, intent.limit, intent.expected) = (before, Some(limit), expected);
+        let intent = Box::new(intent);
+        vec![Action::Write { limit, intent }]
+    }
+
+    pub(super) fn on_not_recorded(&mut self, why: String, now: Timestamp) -> Vec<Action> {
+        self.end(Err(ControlError::NotRecorded(why)), None, now)
     }
 
     pub(super) fn on_written(
         &mut self,
         result: Result<Limit, String>,
+        clock_ns: Option<u64>,
+        now: Timestamp,
+    ) -> Vec<Action> {
+        self.end(result.map_err(ControlError::Switch), clock_ns, now)
+    }
+
+    /// Ends the write that was ordered, if there is one.
+    fn end(
+        &mut self,
+        result: Result<Limit, ControlError>,
         clock_ns: Option<u64>,
         now: Timestamp,
     ) -> Vec<Action> {
@@ -94,7 +138,7 @@ impl LinkControl {
     fn finish(
         &mut self,
         before: Option<Limit>,
-        result: Result<Limit, String>,
+        result: Result<Limit, ControlError>,
         clock_ns: Option<u64>,
         now: Timestamp,
     ) -> Vec<Action> {
@@ -109,7 +153,7 @@ impl LinkControl {
         };
         let mut change = self.record(write.origin, outcome, write.reason.clone(), now);
         change.limit = Some(write.limit);
-        change.error = result.as_ref().err().cloned();
+        change.error = result.as_ref().err().map(ToString::to_string);
         if write.origin != Origin::Restore {
             change.before = before;
             change.expected = write.advice.as_ref().and_then(|a| a.predicted);
@@ -135,7 +179,7 @@ impl LinkControl {
             }
             Err(e) => {
                 self.failed(&write, now);
-                Err(ControlError::Switch(e))
+                Err(e)
             }
         };
         actions.push(Action::Record(Box::new(change)));
@@ -159,6 +203,7 @@ impl LinkControl {
         self.changed = Some(now);
         if !settings.dry_run {
             self.set = Some(write.limit);
+            self.drift = None;
             if before != Some(found) {
                 // What was measured under the old limit says nothing of this one.
                 let settle_ns = nanoseconds(settings.settle_s);

@@ -94,7 +94,7 @@ impl Checks {
                 self.verdicts += 1;
                 self.back_to = change.before;
             }
-            Outcome::Refused | Outcome::DryRun => {}
+            Outcome::Refused | Outcome::DryRun | Outcome::Found | Outcome::Intended => {}
         }
     }
 }

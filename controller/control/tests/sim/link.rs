@@ -38,6 +38,8 @@ pub(crate) struct SimulatedLink {
     pub loss_factor: f64,
     /// Fraction of the reports that are lost.
     pub report_loss: f64,
+    /// Packets wait so long where the queue does not count them, ms.
+    pub elsewhere_ms: f64,
     /// No telemetry arrives.
     pub silent: bool,
     seconds: Vec<Second>,
@@ -53,6 +55,7 @@ impl SimulatedLink {
             flows: 6.0,
             loss_factor: 1.0,
             report_loss: 0.0,
+            elsewhere_ms: 0.0,
             silent: false,
             seconds: Vec::new(),
             complete: 0,
@@ -129,8 +132,11 @@ impl Telemetry for SimulatedLink {
         e.loss_rate = mean(|s| model(s).1);
         e.arrivals = 8000 * seen.len() as u64;
         e.drops = (e.arrivals as f64 * e.loss_rate) as u64;
+        e.loss_events = seen.iter().filter(|s| 8000.0 * model(s).1 >= 1.0).count() as u64;
         e.reports_lost = seen.iter().map(|s| s.reports_lost).sum();
-        let delay_ms = mean(|s| model(s).2);
+        let in_queue_ms = mean(|s| model(s).2);
+        e.occupancy_bytes.mean = Some(0.75 * in_queue_ms * CAPACITY_BPS / 8e3);
+        let delay_ms = in_queue_ms + self.elsewhere_ms;
         e.delay_ms.mean = Some(0.75 * delay_ms);
         e.delay_ms.p50 = Some(0.75 * delay_ms);
         e.delay_ms.p99 = Some(delay_ms);

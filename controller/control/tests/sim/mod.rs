@@ -11,7 +11,7 @@ pub(crate) use link::{LINK, START_BYTES, SimulatedLink};
 use std::sync::Arc;
 use tidemark_control::{
     Action, Change, Changed, ControlError, Input, Limit, LinkControl, LinkSettings, Mode, Origin,
-    Range, Readings, Settings, State, Telemetry as _, TelemetryReading, Timestamp,
+    Outcome, Range, Readings, Settings, State, Telemetry as _, TelemetryReading, Timestamp,
 };
 use tidemark_rules::{Goal, Options, Targets, advise};
 
@@ -49,6 +49,8 @@ pub(crate) struct World {
     pub broken: bool,
     /// The switch does not even tell its limit.
     pub unreachable: bool,
+    /// The audit log takes no intent.
+    pub unrecordable: bool,
     /// Answers of the switch wait for [`World::answer`].
     pub slow: bool,
     waiting: Vec<Action>,
@@ -83,6 +85,7 @@ impl World {
             saves: 0,
             broken: false,
             unreachable: false,
+            unrecordable: false,
             slow: false,
             waiting: Vec::new(),
             updated: None,
@@ -201,7 +204,8 @@ impl World {
     fn carry_out(&mut self, action: &Action) -> Input {
         let broken = || "unplugged".to_string();
         match action {
-            Action::Write(limit) => {
+            Action::Write { .. } if self.unrecordable => Input::NotRecorded("no space left".into()),
+            Action::Write { limit, .. } => {
                 let result = if self.broken {
                     Err(broken())
                 } else {
@@ -234,7 +238,9 @@ impl World {
         for action in actions {
             match action {
                 Action::Read => self.checks.decided(self.decision()),
-                Action::Write(limit) => {
+                Action::Write { limit, intent } => {
+                    assert_eq!(intent.limit, Some(*limit));
+                    assert_eq!(intent.outcome, Outcome::Intended);
                     let State::Writing { write, .. } = self.control.state() else {
                         panic!("a write without its state");
                     };

@@ -46,10 +46,11 @@ pub(super) async fn apply(app: App, call: Call<ApplyAdvice>) -> Result<AdviceApp
     Ok(AdviceApplied {
         node: id.node_id,
         port: id.port,
-        before: done.before,
-        limit: done.limit,
-        advice: done.advice.map(|a| convert::advice(&a, true)),
-        dry_run: done.dry_run,
+        before: done.changed.before,
+        limit: done.changed.limit,
+        advice: done.changed.advice.map(|a| convert::advice(&a, true)),
+        dry_run: done.changed.dry_run,
+        recorded: done.recorded,
     })
 }
 

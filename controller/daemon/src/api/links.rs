@@ -36,9 +36,10 @@ pub(super) async fn set_limit(app: App, call: Call<SetLimit>) -> Result<LimitSet
     Ok(LimitSet {
         node: id.node_id,
         port: id.port,
-        before: done.before,
-        limit: done.limit,
-        dry_run: done.dry_run,
+        before: done.changed.before,
+        limit: done.changed.limit,
+        dry_run: done.changed.dry_run,
+        recorded: done.recorded,
     })
 }
 

@@ -3,6 +3,7 @@
 
 use super::{Config, LinkConfig};
 use anyhow::bail;
+use tidemark_control::AuditPolicy;
 use tidemark_credentials::Access;
 use tidemark_rules::{Goal, Targets};
 
@@ -76,6 +77,9 @@ impl Config {
                     range.unit_bytes
                 );
             }
+        }
+        if c.audit == Some(AuditPolicy::Required) && c.audit_log.is_none() {
+            bail!("control.audit: \"required\" needs control.audit_log");
         }
         self.check_clickhouse()?;
         for (i, l) in self.links.iter().enumerate() {

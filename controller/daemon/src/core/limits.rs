@@ -5,11 +5,21 @@
 use super::switch::Switch;
 use super::{Core, Event};
 use std::collections::VecDeque;
-use tidemark_control::{Action, Change, Changed, ControlError, Input, Limit, Readings};
+use tidemark_control::{
+    Action, AuditPolicy, Change, Changed, ControlError, Input, Limit, Readings,
+};
 use tidemark_estimators::LinkId;
 use tokio::sync::MutexGuard;
 
 type Answer = Result<Changed, ControlError>;
+
+/// A change that was made.
+#[derive(Clone, Debug)]
+pub struct Done {
+    pub changed: Changed,
+    /// Everything about it is in the audit log, where there is one.
+    pub recorded: bool,
+}
 
 impl Core {
     /// Gives the loop of a link an operator's request and waits for its answer.
@@ -18,7 +28,7 @@ impl Core {
         &self,
         link: LinkId,
         request: impl FnOnce(Readings) -> Input,
-    ) -> Answer {
+    ) -> Result<Done, ControlError> {
         let switch = self.switches.get(&link.node_id);
         let changing = match switch {
             Some(s) => Some(s.changing.lock().await),
@@ -38,15 +48,16 @@ impl Core {
         link: LinkId,
         input: Input,
         mut changing: Option<MutexGuard<'a, ()>>,
-    ) -> Option<Answer> {
+    ) -> Option<Result<Done, ControlError>> {
         let switch = self.switches.get(&link.node_id);
         let mut inputs = VecDeque::from([input]);
-        let mut answer = None;
+        let mut answer: Option<Answer> = None;
+        let mut recorded = true;
         while let Some(input) = inputs.pop_front() {
             let now = self.now();
             for action in self.write(|s| s.link_mut(link).on(input, now)) {
                 match (action, switch) {
-                    (Action::Record(change), _) => self.record(*change),
+                    (Action::Record(change), _) => recorded &= self.record(*change),
                     (Action::Save, _) => self.save(),
                     (Action::Answer(a), _) => answer = Some(a),
                     (Action::Measure { from_ns, to_ns }, _) => {
@@ -59,18 +70,32 @@ impl Core {
                         }
                         inputs.push_back(self.read_limit(s, link).await);
                     }
-                    (Action::Write(limit), Some(s)) => {
+                    (Action::Write { limit, intent }, Some(s)) => {
                         if changing.is_none() {
                             changing = Some(s.changing.lock().await);
                         }
-                        inputs.push_back(self.write_limit(s, link, limit).await);
+                        let next = match self.audit.record(*intent) {
+                            Err(why) if self.audit_policy() == AuditPolicy::Required => {
+                                Input::NotRecorded(why)
+                            }
+                            intended => {
+                                recorded &= intended.is_ok();
+                                self.write_limit(s, link, limit).await
+                            }
+                        };
+                        inputs.push_back(next);
                     }
                     // The loop knows that there is no switch and asks nothing of it.
-                    (Action::Read | Action::Write(_), None) => {}
+                    (Action::Read | Action::Write { .. }, None) => {}
                 }
             }
         }
-        answer
+        Some(answer?.map(|changed| Done { changed, recorded }))
+    }
+
+    /// What becomes of a change whose record cannot be written.
+    pub fn audit_policy(&self) -> AuditPolicy {
+        self.config.control.audit_policy(self.mode())
     }
 
     async fn read_limit(&self, switch: &Switch, link: LinkId) -> Input {
@@ -100,16 +125,19 @@ impl Core {
     pub(super) fn record_all(&self, actions: Vec<Action>) {
         for action in actions {
             match action {
-                Action::Record(change) => self.record(*change),
+                Action::Record(change) => {
+                    self.record(*change);
+                }
                 Action::Save => self.save(),
                 _ => {}
             }
         }
     }
 
-    fn record(&self, change: Change) {
+    /// Whether the audit log has it, where there is one.
+    fn record(&self, change: Change) -> bool {
         self.metrics.change(change.outcome);
         self.emit(Event::Changed(Box::new(change.clone())));
-        self.audit.record(change);
+        self.audit.record(change).is_ok()
     }
 }

@@ -20,6 +20,7 @@ pub mod limits;
 mod link_status;
 mod link_telemetry;
 pub mod phases;
+pub(crate) mod private_file;
 mod query;
 pub mod series;
 pub mod state;
@@ -93,6 +94,14 @@ impl Core {
         }
         if let Some(saved) = saved {
             state_file::restore(&mut state, &config, &saved, started);
+        }
+        for (&id, logged) in audit.logged() {
+            let mut logged = logged.clone();
+            if config.state_file.is_none() {
+                // Without it, nothing of a former run counts.
+                logged.last_set = None;
+            }
+            state.link_mut(id).resume(logged, started);
         }
         Ok(Self {
             config,

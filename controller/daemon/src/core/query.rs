@@ -2,6 +2,7 @@
 //! What requests ask of the core: questions answered by snapshots, and commands.
 
 use super::feed::Feed;
+use super::limits::Done;
 use super::phases::{Phase, PhaseError, lifecycle};
 use super::switch::SwitchState;
 use super::{Core, Event, LinkStatus, State, tick};
@@ -11,7 +12,7 @@ use crate::store::Stats;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tidemark_control::{Changed, ControlError, Input, Limit, LinkControl};
+use tidemark_control::{ControlError, Input, Limit, LinkControl};
 use tidemark_estimators::{LinkEstimate, LinkId};
 use tidemark_rules::Targets;
 use tidemark_southbound::Error;
@@ -102,7 +103,7 @@ impl Core {
         link: LinkId,
         limit: Limit,
         reason: String,
-    ) -> Result<Changed, ControlError> {
+    ) -> Result<Done, ControlError> {
         let input = |readings| Input::Set {
             limit,
             reason,
@@ -120,7 +121,7 @@ impl Core {
         &self,
         link: LinkId,
         seen_bytes: Option<u64>,
-    ) -> Result<Changed, ControlError> {
+    ) -> Result<Done, ControlError> {
         let input = |readings| Input::Confirm {
             seen_bytes,
             readings,
@@ -207,7 +208,7 @@ impl Core {
             stats.map_or(0, |s| f(s).load(Ordering::Relaxed))
         };
         let audit = AuditSample {
-            not_written: self.audit.not_written(),
+            not_written: self.audit.health().not_written,
             stored: stored(|s| &s.stored),
             rejected: stored(|s| &s.rejected),
             retries: stored(|s| &s.retries),

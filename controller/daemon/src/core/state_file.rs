@@ -7,13 +7,13 @@
 //! replaces. When the configuration says something else at the next start, the
 //! configuration wins.
 
+use super::private_file;
 use super::state::State;
 use super::sync::lock;
 use crate::config::{Config, Mode};
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use tidemark_control::{Limit, SavedControl, Timestamp, trial::TrialChange};
@@ -130,12 +130,7 @@ impl StateFile {
         if written.as_ref() == Some(&text) {
             return Ok(());
         }
-        let mut partial = self.path.clone().into_os_string();
-        partial.push(".part");
-        let mut file = std::fs::File::create(&partial)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        std::fs::rename(&partial, &self.path)?;
+        private_file::replace(&self.path, text.as_bytes())?;
         *written = Some(text);
         Ok(())
     }

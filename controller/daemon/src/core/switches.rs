@@ -107,11 +107,17 @@ async fn read_limits(core: &Core, switch: &Switch) {
     let of_node = |l: &LinkId| (l.node_id == node).then_some(l.port);
     let mut ports: Vec<u32> = core.known_links().iter().filter_map(of_node).collect();
     ports.extend(core.switch_state(node).unwrap_or_default().limits.keys());
+    // Of these a former run knew: is the switch as it was left?
+    let known = core.read(|s| s.links.keys().copied().collect::<Vec<_>>());
+    ports.extend(known.iter().filter_map(of_node));
     ports.sort_unstable();
     ports.dedup();
+    let ours =
+        core.config.control.dry_run || core.switch_state(node).is_some_and(|s| s.provisioned);
     for port in ports {
-        let _changing = switch.changing.lock().await;
+        let changing = switch.changing.lock().await;
         let read = switch.driver.read_limit(port).await;
+        let found = read.as_ref().ok().copied();
         core.update_switch(node, |s| match read {
             Ok(limit) => {
                 s.limits.insert(port, limit);
@@ -121,20 +127,27 @@ async fn read_limits(core: &Core, switch: &Switch) {
                 s.limits.remove(&port);
             }
         });
+        // What a switch holds that is not provisioned is not what it was told.
+        if let Some(limit) = found.filter(|_| ours) {
+            let link = LinkId {
+                node_id: node,
+                port,
+            };
+            core.drive(link, Input::Found(limit), Some(changing)).await;
+        }
     }
 }
 
 /// Gives the switch back the limits that we set: all of them when it has lost
 /// everything, else those of which nothing is left.
+///
+/// Links without a limit of ours are told as well.
 async fn restore(core: &Core, node: u32, everything: bool) {
-    let ours: Vec<LinkId> = core.read(|s| {
-        let of_node = s.links.iter().filter(|(id, _)| id.node_id == node);
-        of_node
-            .filter(|(_, l)| l.set_limit().is_some())
-            .map(|(id, _)| *id)
-            .collect()
+    let links: Vec<LinkId> = core.read(|s| {
+        let of_node = s.links.keys().filter(|id| id.node_id == node);
+        of_node.copied().collect()
     });
-    for link in ours {
+    for link in links {
         core.drive(link, Input::StateLost { everything }, None)
             .await;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How much of the audit log the server has: a small file beside it.
 
+use crate::core::private_file;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -34,10 +35,7 @@ impl ProgressFile {
     /// # Errors
     /// A directory that cannot be written to.
     pub(super) fn save(&self, position: Position) -> std::io::Result<()> {
-        let mut partial = self.0.clone().into_os_string();
-        partial.push(".part");
-        std::fs::write(&partial, serde_json::to_string(&position)?)?;
-        std::fs::rename(&partial, &self.0)
+        private_file::replace(&self.0, serde_json::to_string(&position)?.as_bytes())
     }
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The controller as a whole.
 
-use crate::core::Core;
 use crate::core::feed::Feed;
 use crate::core::switch::{Switch, SwitchState};
-use tidemark_api::{Collector, CollectorCounters, Health, LinkId, Status};
-use tidemark_control::Timestamp;
+use crate::core::{Core, State};
+use tidemark_api::{AuditLog, Collector, CollectorCounters, Drift, Health, LinkId, Status};
+use tidemark_control::{LinkControl, Timestamp};
 use tidemark_proto::telemetry::CollectorStatus;
 
 /// The state of the controller as a whole.
@@ -27,6 +27,8 @@ pub fn status(core: &Core) -> Status {
             .map(|(n, s)| switch(*n, s, &known(s)))
             .collect(),
         targets: core.all_targets().0,
+        audit: audit(core),
+        drift: core.read(drift),
         links: links
             .iter()
             .map(|l| LinkId {
@@ -35,6 +37,31 @@ pub fn status(core: &Core) -> Status {
             })
             .collect(),
     }
+}
+
+fn audit(core: &Core) -> AuditLog {
+    let health = core.audit.health();
+    AuditLog {
+        file: core.audit.has_file(),
+        policy: core.audit_policy(),
+        not_written: health.not_written,
+        problem: health.problem,
+    }
+}
+
+fn drift(state: &State) -> Vec<Drift> {
+    let of = |(id, l): (&tidemark_estimators::LinkId, &LinkControl)| {
+        let d = l.drift()?;
+        Some(Drift {
+            node: id.node_id,
+            port: id.port,
+            expected: d.expected,
+            found: d.found,
+            unix_ms: d.at.unix_ms,
+            answer: d.answer,
+        })
+    };
+    state.links.iter().filter_map(of).collect()
 }
 
 fn collector(feed: &Feed, now: Timestamp) -> Collector {

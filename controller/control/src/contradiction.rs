@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Delay and occupancy that contradict each other.
+//!
+//! A packet that meets an occupancy waits for it to drain. Where packets wait
+//! much longer, they wait where the queue does not count them: in the input
+//! buffer of a software switch that gets too little of its processor, or behind a
+//! capacity that the port does not have. Neither loss nor delay follows from the
+//! limit then, and no advice is worth applying.
+
+use tidemark_estimators::LinkEstimate;
+
+/// A delay of so many times what the occupancy explains...
+const FACTOR: f64 = 2.0;
+/// ...and so much more is a contradiction, ms: a software switch takes its time.
+const SLACK_MS: f64 = 5.0;
+/// Of a port where no data packet was seen, bytes.
+const SEGMENT_BYTES: f64 = 1514.0;
+
+/// The name of the contradiction in an estimate, and what it shows; `None` where
+/// there is none, or where it cannot be told.
+pub fn contradiction(e: &LinkEstimate) -> Option<String> {
+    if e.queue_drain_bps <= 0.0 {
+        return None;
+    }
+    let segment = if e.segment_bytes > 0.0 {
+        e.segment_bytes
+    } else {
+        SEGMENT_BYTES
+    };
+    let drains_in_ms = |bytes: f64| (bytes + segment) * 8e3 / e.queue_drain_bps;
+    let too_long = |delay_ms: f64, bytes: f64| delay_ms > FACTOR * drains_in_ms(bytes) + SLACK_MS;
+    if let (Some(delay_ms), Some(bytes)) = (e.delay_ms.mean, e.occupancy_bytes.mean)
+        && too_long(delay_ms, bytes)
+    {
+        return Some(format!(
+            "delay_above_occupancy: the mean delay is {delay_ms:.1} ms, and the mean occupancy drains in {:.1} ms: packets wait where the queue does not count them",
+            drains_in_ms(bytes)
+        ));
+    }
+    // The queue of a port that marks goes beyond its threshold.
+    let limit = e.limit_bytes.filter(|_| e.ce_marked == 0);
+    if let (Some(delay_ms), Some(limit)) = (e.delay_ms.p99, limit)
+        && too_long(delay_ms, limit as f64)
+    {
+        return Some(format!(
+            "delay_above_limit: the 99th percentile of delay is {delay_ms:.1} ms, and the limit drains in {:.1} ms: more packets are in the switch than its limit lets wait",
+            drains_in_ms(limit as f64)
+        ));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tidemark_estimators::{Estimator, EstimatorConfig, LinkId};
+
+    /// 100 Mb/s, an occupancy of 125 kB: 10 ms.
+    fn estimate(mean_ms: f64, p99_ms: f64) -> LinkEstimate {
+        let id = LinkId {
+            node_id: 10,
+            port: 5,
+        };
+        let mut e = Estimator::new(EstimatorConfig::default()).estimate(id, 0, 1);
+        e.queue_drain_bps = 100e6;
+        e.segment_bytes = 1514.0;
+        e.limit_bytes = Some(250_000);
+        e.occupancy_bytes.mean = Some(125_000.0);
+        (e.delay_ms.mean, e.delay_ms.p99) = (Some(mean_ms), Some(p99_ms));
+        e
+    }
+
+    #[test]
+    fn a_queue_that_drains_as_it_should() {
+        assert_eq!(contradiction(&estimate(10.0, 20.0)), None);
+        assert_eq!(contradiction(&estimate(14.0, 30.0)), None);
+        let mut unknown = estimate(500.0, 500.0);
+        unknown.queue_drain_bps = 0.0;
+        assert_eq!(contradiction(&unknown), None);
+    }
+
+    #[test]
+    fn packets_that_wait_elsewhere() {
+        let said = |e| contradiction(&e).unwrap();
+        assert!(said(estimate(90.0, 100.0)).starts_with("delay_above_occupancy"));
+        assert!(said(estimate(12.0, 100.0)).starts_with("delay_above_limit"));
+        let mut marks = estimate(12.0, 100.0);
+        marks.ce_marked = 1;
+        assert_eq!(contradiction(&marks), None);
+        // A nearly empty queue in a switch that is starved.
+        let mut starved = estimate(40.0, 60.0);
+        starved.occupancy_bytes.mean = Some(0.0);
+        assert!(said(starved).contains("40.0 ms"));
+    }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a look at the switch finds: the limit that is expected, another one, or
+//! the outcome of a write that a former run of the controller did not live to see.
+
+use super::LinkControl;
+use crate::io::Action;
+use crate::record::{Change, Origin, Outcome};
+use crate::settings::OnDrift;
+use crate::time::Timestamp;
+use tidemark_rules::Limit;
+
+/// A limit that someone else wrote.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drift {
+    /// The limit that was expected.
+    pub expected: Limit,
+    /// The limit that was found.
+    pub found: Limit,
+    /// When it was found.
+    pub at: Timestamp,
+    /// What was done about it.
+    pub answer: OnDrift,
+}
+
+/// What the audit log of a former run says of a link's limit.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LoggedWrites {
+    /// The last write that the switch took.
+    pub last_set: Option<Change>,
+    /// A later one that has no outcome.
+    pub cut_short: Option<Change>,
+}
+
+/// The state file dates a change to the second.
+const STATE_FILE_MS: u64 = 1_000;
+
+impl LinkControl {
+    /// Takes what the audit log of a former run says, after
+    /// [`restore`](Self::restore). The log is written before the state file: where
+    /// it is newer, it holds. A write without outcome is resolved by the next
+    /// look at the switch.
+    pub fn resume(&mut self, logged: LoggedWrites, now: Timestamp) {
+        let saved_ms = self.changed.map_or(0, |at| at.unix_ms);
+        if let Some(last) = logged.last_set
+            && last.unix_ms.saturating_add(STATE_FILE_MS) >= saved_ms
+            && self.set.is_none_or(|set| Some(set) != last.limit)
+        {
+            self.set = last.limit;
+            self.changed = Some(now.at_unix_ms(last.unix_ms.min(now.unix_ms), 0.0));
+        }
+        self.cut_short = logged.cut_short.map(Box::new);
+    }
+
+    pub(super) fn on_found(&mut self, found: Limit, now: Timestamp) -> Vec<Action> {
+        if self.state.is_writing() {
+            return Vec::new();
+        }
+        if let Some(intent) = self.cut_short.take() {
+            return self.resolve(*intent, found, now);
+        }
+        let unit = self.settings.range.unit_bytes;
+        let ours = self.set.map(|l| l.rounded(unit));
+        let expected = ours.or(self.seen).unwrap_or(found);
+        self.seen = Some(found);
+        if self.drift.is_some_and(|d| d.expected == found) {
+            self.drift = None;
+        }
+        if expected == found {
+            return Vec::new();
+        }
+        self.drifted(expected, found, now)
+    }
+
+    fn drifted(&mut self, expected: Limit, found: Limit, now: Timestamp) -> Vec<Action> {
+        let control = &self.settings.control;
+        let answer = match self.set {
+            Some(_) => control.on_drift,
+            None => OnDrift::Keep,
+        };
+        let soon = self
+            .changed
+            .is_some_and(|at| now.since_s(at) < control.min_change_interval_s);
+        let same = self.drift.is_some_and(|d| d.found == found);
+        if answer == OnDrift::Restore && self.drift.is_some() && (soon || control.dry_run && same) {
+            return Vec::new();
+        }
+        self.drift = Some(Drift {
+            expected,
+            found,
+            at: now,
+            answer,
+        });
+        let told = match answer {
+            OnDrift::Keep => "it stays, and takes the place of the one expected",
+            OnDrift::Restore => "the one expected is written again",
+        };
+        let reason = format!("someone else wrote the limit; {told} (control.on_drift)");
+        let mut change = self.record(Origin::Foreign, Outcome::Found, reason, now);
+        change.before = Some(expected);
+        change.limit = Some(found);
+        let mut actions = self.abandon_trial("someone else wrote another limit", now);
+        actions.push(Action::Record(Box::new(change)));
+        self.hysteresis.restart();
+        match (answer, self.set) {
+            (OnDrift::Restore, Some(ours)) => {
+                self.changed = Some(now);
+                let why = "someone else had written another limit";
+                actions.extend(self.restore_limit(ours, Some(found), why, now));
+            }
+            (_, set) => {
+                self.set = set.map(|_| found);
+                actions.push(Action::Save);
+            }
+        }
+        actions
+    }
+
+    /// The outcome of a write that was cut short, by what the switch holds.
+    fn resolve(&mut self, mut change: Change, found: Limit, now: Timestamp) -> Vec<Action> {
+        let wanted = change.limit;
+        let unit = self.settings.range.unit_bytes;
+        change.unix_ms = now.unix_ms;
+        change.reason += "; the controller ended during this write, and read its outcome later";
+        self.seen = Some(found);
+        if wanted.map(|l| l.rounded(unit)) == Some(found) {
+            change.outcome = Outcome::Set;
+            self.set = wanted;
+            self.changed = Some(now);
+        } else {
+            change.outcome = Outcome::Failed;
+            change.error = Some(format!("the switch holds {found}"));
+        }
+        vec![Action::Record(Box::new(change)), Action::Save]
+    }
+}
