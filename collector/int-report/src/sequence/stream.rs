@@ -83,7 +83,7 @@ impl Default for StreamConfig {
     }
 }
 
-/// A jump of more than this is believed once the next datagram goes on from it.
+/// Numbers that a stream may be ahead whatever its rate was.
 const MAX_JUMP: u32 = 65_536;
 /// "Goes on from it": at most this far.
 const MAX_SUCCESSION: u32 = 64;
@@ -193,7 +193,10 @@ impl Stream {
             return self.restart(sequence, time_ns);
         }
         let behind = (self.mask.wrapping_sub(ahead).wrapping_add(1)) & self.mask;
-        if ahead != 0 && ahead <= MAX_JUMP.min(self.half - 1) {
+        // A longer jump is believed once the next datagram goes on from it. A shorter
+        // one that was forged or damaged is taken back: the numbers it skipped still
+        // come, and lie within the window.
+        if ahead != 0 && ahead <= self.window() / 2 {
             self.ahead(ahead, sequence, time_ns)
         } else if behind < self.window() {
             self.within_window(sequence, behind)

@@ -58,7 +58,7 @@ fn beyond_the_window_nothing_is_corrected() {
             ..StreamConfig::default()
         },
     );
-    feed(&mut s, [5_000, 5_002, 5_100]);
+    feed(&mut s, [5_000, 5_002, 5_100, 5_101]);
     assert_eq!(s.counts().lost, 98);
     assert_eq!(s.observe(5_001, None), Outcome::Stale);
     assert_eq!(s.counts().lost, 98);
