@@ -142,9 +142,10 @@ impl Engine {
         match input {
             Input::Reports(batch) => {
                 let offset = self.clock_minus_unix_ns;
+                let now_ns = self.clock.now_ns();
                 self.pipeline.sink_mut().datagrams += batch.len() as u64;
                 self.pipeline
-                    .push_datagrams(batch.datagrams(offset), |sink, e| {
+                    .push_datagrams(batch.datagrams(offset, now_ns), |sink, e| {
                         if let Some(n) = sink.malformed.get_mut(e.index()) {
                             *n += 1;
                         }
