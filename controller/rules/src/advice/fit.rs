@@ -14,8 +14,8 @@ pub(super) struct Limit {
     pub decided_by: Option<Goal>,
 }
 
-/// Not below the smallest limit, unless the delay bound says so; not above the
-/// largest; a multiple of the target's unit.
+/// Not below the smallest limit, or what the delay bound allows of it; not above
+/// the largest; a multiple of the target's unit.
 pub(super) fn fit(
     s: &Situation<'_>,
     bounds: &Bounds,
@@ -28,13 +28,28 @@ pub(super) fn fit(
         rule: kept.rule.clone(),
         decided_by: kept.decided_by,
     };
-    let capped = bounds.delay.as_ref().is_some_and(|d| d.bytes < smallest);
-    if limit.bytes < smallest && !(capped && kept.delay_kept) {
-        record.note(Finding::RaisedToSmallest);
-        limit = Limit {
-            bytes: smallest,
-            rule: Some(RuleId::Smallest),
-            decided_by: None,
+    let capped = bounds.delay.as_ref();
+    let capped = capped.filter(|d| kept.delay_kept && d.bytes < smallest);
+    if limit.bytes < capped.map_or(smallest, |d| d.bytes) {
+        limit = match capped {
+            // As much of it as the delay bound allows.
+            Some(delay) => {
+                let bytes = delay.bytes;
+                record.note(Finding::RaisedToDelayBound { bytes });
+                Limit {
+                    bytes,
+                    rule: Some(delay.rule.clone()),
+                    decided_by: Some(Goal::Delay),
+                }
+            }
+            None => {
+                record.note(Finding::RaisedToSmallest);
+                Limit {
+                    bytes: smallest,
+                    rule: Some(RuleId::Smallest),
+                    decided_by: None,
+                }
+            }
         };
     }
     let bytes = s.largest_limit_bytes();

@@ -132,6 +132,10 @@ fn sentence(finding: &Finding, s: &Situation<'_>) -> String {
             "raised to the smallest limit, {:.0} packets: below it bursts are lost whatever the load",
             s.options.min_packets
         ),
+        Finding::RaisedToDelayBound { bytes } => format!(
+            "raised to what the delay bound allows, {bytes:.0} bytes: fewer than {:.0} packets, below which bursts are lost whatever the load",
+            s.options.min_packets
+        ),
         Finding::CutToLargest { bytes } if s.options.max_bytes.is_some() => {
             format!("cut to the largest limit of the target, {bytes:.0} bytes")
         }

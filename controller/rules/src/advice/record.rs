@@ -114,6 +114,11 @@ pub(super) enum Finding {
         bytes: f64,
     },
     RaisedToSmallest,
+    /// The delay bound allows less than the smallest limit, and nothing asks for
+    /// as much as it allows.
+    RaisedToDelayBound {
+        bytes: f64,
+    },
     CutToLargest {
         bytes: f64,
     },

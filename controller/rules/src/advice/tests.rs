@@ -75,6 +75,28 @@ fn priority_decides_what_is_given_up() {
     assert!(a.reasons.iter().any(|r| r.contains("cannot hold together")));
 }
 
+/// Where nothing asks for a buffer, and the delay bound allows fewer packets than
+/// the smallest limit has, the advice is what it allows, not none.
+#[test]
+fn a_delay_bound_below_the_smallest_limit_is_used_up() {
+    let wanted = Targets {
+        utilisation: 0.0,
+        loss_rate: None,
+        delay_ms: Some(2.0),
+        priority: vec![D],
+    };
+    let a = advise(&demo(), &wanted, &Options::default());
+    let allowed = demo().queue_drain_bps / 8.0 * 2e-3;
+    let bytes = a.limit_bytes.unwrap() as f64;
+    assert!(allowed < 20.0 * 1514.0);
+    assert!(
+        (bytes - allowed).abs() < 1600.0,
+        "{bytes} {allowed} {:#?}",
+        a.reasons
+    );
+    assert_eq!(a.decided_by, Some(D));
+}
+
 #[test]
 fn rejected_rules_have_reasons() {
     let a = advise(&demo(), &targets(0.01, 30.0, &[]), &Options::default());
