@@ -163,7 +163,7 @@ impl Core {
 
     /// The connection to the collector with this index ended. Returns whether
     /// that is news.
-    fn disconnected(&self, index: usize, problem: String) -> bool {
+    pub fn disconnected(&self, index: usize, problem: String) -> bool {
         self.write(|s| {
             let Some(feed) = s.feeds.get_mut(index) else {
                 return false;

@@ -38,7 +38,8 @@ impl Core {
     }
 }
 
-async fn poll(core: &Core, switch: &Switch) {
+/// Looks at a switch once.
+pub async fn poll(core: &Core, switch: &Switch) {
     let node = switch.config.node;
     let mut health = switch.driver.health().await;
     let was = core.switch_state(node).unwrap_or_default();

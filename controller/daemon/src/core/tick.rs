@@ -26,17 +26,26 @@ pub async fn run(core: Arc<Core>) {
 pub async fn once(core: &Arc<Core>) {
     let working = Arc::clone(core);
     // Estimates may take longer than an async task should.
-    let work = tokio::task::spawn_blocking(move || {
-        let now = working.now();
-        for id in working.known_links() {
-            estimate(&working, id, now);
-        }
-        complete_phases(&working, now);
-        working.write(|s| s.forget_silent(now));
-    });
+    let work = tokio::task::spawn_blocking(move || estimates(&working));
     if let Err(e) = work.await {
         tracing::error!("estimates: {e}");
     }
+    loops(core).await;
+}
+
+/// The first half of a tick: every link is estimated and advised, and phases
+/// are completed. It takes its time and waits for nothing.
+pub fn estimates(core: &Core) {
+    let now = core.now();
+    for id in core.known_links() {
+        estimate(core, id, now);
+    }
+    complete_phases(core, now);
+    core.write(|s| s.forget_silent(now));
+}
+
+/// The second half: the loops of the links, which may wait for switches.
+pub async fn loops(core: &Core) {
     let links: Vec<LinkId> = core.read(|s| s.links.keys().copied().collect());
     for id in links {
         let now = core.now();
