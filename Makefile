@@ -85,6 +85,7 @@ test: test-rust test-p4 test-lab test-console test-clickhouse test-shell ptf tes
 test-rust: console require-root tracefs ## Unit, property and integration tests of the Rust crates
 	cargo test $(CARGO_FLAGS) --lib --bins --tests
 	cargo test $(CARGO_FLAGS) --doc
+	cargo test $(CARGO_FLAGS) -p tidemark-simulate
 
 .PHONY: test-p4
 test-p4: venv ## P4 artifacts and report layout; Scapy layer; Wireshark dissector (where tshark is)
@@ -137,6 +138,12 @@ ptf: build venv require-root ## Data-plane tests (SWITCH=embedded or bmv2)
 .PHONY: ptf-bmv2
 ptf-bmv2: venv require-root ## The same on BMv2, without building anything of ours
 	$(VENV_PYTHON) ptf-tests/run.py --switch bmv2
+
+SEEDS ?= 200
+SEED ?= 1
+.PHONY: simulate
+simulate: ## The whole chain on a simulated clock under faults from seeds (SEEDS=200 SEED=1; SIMULATE_FLAGS=--verbose)
+	@cargo run $(CARGO_FLAGS) -q -p tidemark-simulate -- --seeds $(SEEDS) --seed $(SEED) $(SIMULATE_FLAGS)
 
 .PHONY: codegen
 codegen: ## Write every generated file (from contract/)

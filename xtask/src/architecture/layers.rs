@@ -92,6 +92,10 @@ pub(super) const CLOCKS: &[(&str, &str)] = &[
         "the thread waits for rows and closes batches by real time",
     ),
     (
+        "testbed/simulate/src/cli.rs",
+        "the program says how many seeds an hour it runs; the simulation reads none",
+    ),
+    (
         "testbed/switch/p4runtime-server/src/forwarding.rs",
         "the task waits for digests until a deadline and stamps their lists",
     ),

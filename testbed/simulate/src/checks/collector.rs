@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Reports: each is joined, or counted by a name.
+
+use super::Checks;
+use crate::collector::{Collector, MAX_FLOWS};
+use crate::fault::Kind;
+use crate::parts::reports::Reports;
+use crate::plan::Plan;
+use tidemark_pipeline::Stats;
+
+/// Packets that may wait for their sample: those of the longest wait.
+const MAX_WAITING: usize = 20_000;
+
+/// Reports that went no further, by the counters.
+fn refused(s: &Stats) -> u64 {
+    s.nodes_refused
+        + s.reports_refused_exporter
+        + s.reports_duplicate
+        + s.reports_without_time
+        + s.reports_implausible_time
+        + s.inner_errors.iter().sum::<u64>()
+        + s.drop_summaries
+        + s.drops_not_of_queue
+}
+
+impl Checks {
+    /// While it runs.
+    pub(crate) fn collector(&mut self, c: &Collector, reports: &Reports) {
+        let s = c.pipeline.stats();
+        let (waiting, samples) = c.pipeline.waiting();
+        let seen = c.seen();
+        let explained = s.postcard_rows + waiting as u64 + refused(&s);
+        self.require(s.reports == explained, "nothing unexplained", || {
+            format!(
+                "{} reports came, {explained} are explained: {} rows, {waiting} waiting, {} refused ({s:?})",
+                s.reports,
+                s.postcard_rows,
+                refused(&s)
+            )
+        });
+        self.require(
+            seen.datagrams == reports.given,
+            "nothing unexplained",
+            || format!("{} datagrams given, {} seen", reports.given, seen.datagrams),
+        );
+        // Our program puts one report into a datagram.
+        self.require(
+            s.reports + seen.malformed >= seen.datagrams,
+            "nothing unexplained",
+            || {
+                format!(
+                    "{} datagrams, {} reports, {} malformed",
+                    seen.datagrams, s.reports, seen.malformed
+                )
+            },
+        );
+        // Who can send from the switch's own address can do this.
+        let doubled = seen.doubled.is_some() && !self.forged;
+        self.require(!doubled, "no row doubled", || format!("{:?}", seen.doubled));
+        self.require(!seen.out_of_order, "rows in one order", || {
+            "`order` has a gap or goes back".into()
+        });
+        self.require(
+            seen.postcards == s.postcard_rows,
+            "nothing unexplained",
+            || format!("{} rows counted, {} given", s.postcard_rows, seen.postcards),
+        );
+        let flows = c.pipeline.flows_active();
+        self.require(
+            flows <= MAX_FLOWS && waiting <= MAX_WAITING && samples <= MAX_WAITING,
+            "memory bounded",
+            || format!("{flows} flows, {waiting} packets and {samples} samples wait"),
+        );
+    }
+
+    /// One start of it has ended; `properly` when it could finish.
+    pub(crate) fn collector_ended(
+        &mut self,
+        c: &Collector,
+        reports: &Reports,
+        plan: &Plan,
+        properly: bool,
+    ) {
+        self.collector(c, reports);
+        let s = c.pipeline.stats();
+        let seen = c.seen();
+        self.tally.reports += s.reports;
+        self.tally.lost += s.reports_lost;
+        self.tally.refused += refused(&s);
+        if !properly {
+            return;
+        }
+        let counted = seen.arrivals + s.links_refused;
+        self.require(
+            counted == s.postcard_rows,
+            "intervals hold every row",
+            || format!("{} rows, {counted} in interval records", s.postcard_rows),
+        );
+        self.require(
+            seen.drops == seen.postcards_dropped
+                && seen.packets == s.postcard_rows - seen.postcards_dropped,
+            "intervals hold every row",
+            || {
+                format!(
+                    "{} packets and {} drops in interval records, {} rows of which {} are drops",
+                    seen.packets, seen.drops, s.postcard_rows, seen.postcards_dropped
+                )
+            },
+        );
+        let restarted = |k: &Kind| matches!(k, Kind::SwitchRestart);
+        if self.forged || plan.has(restarted) {
+            return;
+        }
+        self.tally.exact += 1;
+        let missing: u64 = reports
+            .numbers
+            .values()
+            .map(|n| {
+                let first = n.first.unwrap_or(0);
+                u64::from(n.highest + 1 - first) - n.delivered.len() as u64
+            })
+            .sum();
+        // The number of a refused report is no evidence: it is missing as well.
+        let most = missing + s.reports_implausible_time;
+        self.require(
+            (missing..=most).contains(&s.reports_lost),
+            "losses are counted",
+            || {
+                format!(
+                    "{missing} reports are missing, {} are counted: {s:?}",
+                    s.reports_lost
+                )
+            },
+        );
+        let distinct: u64 = reports
+            .numbers
+            .values()
+            .map(|n| n.delivered.len() as u64)
+            .sum();
+        self.require(
+            s.postcard_rows >= distinct,
+            "no honest report refused",
+            || {
+                format!(
+                    "{distinct} reports came, {} became rows: {s:?}",
+                    s.postcard_rows
+                )
+            },
+        );
+        self.require(
+            // A late one is taken back from its own interval alone.
+            s.reports_late > 0 || seen.lost_before == seen.lost as i64,
+            "losses are told once",
+            || {
+                format!(
+                    "{} lost by the rows, {} by the interval records",
+                    seen.lost_before, seen.lost
+                )
+            },
+        );
+    }
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Limits: written within their range, tried one at a time, taken back when
+//! worse, and never without a record.
+
+use super::Checks;
+use crate::controller::{Controller, LINK};
+use tidemark_control::{Change, Limit, Origin, Outcome};
+use tidemark_rules::{Observed, Targets};
+
+/// So much beyond both its bound and the value before is worse without doubt.
+const CLEARLY: f64 = 1.3;
+/// Links that a controller may know: there is one switch with few ports.
+const MAX_LINKS: usize = 64;
+/// Points of a link's series: those of the retention.
+const MAX_EVENTS: usize = 100_000;
+
+impl Checks {
+    pub(crate) fn others_wrote(&mut self) {
+        self.control.ours = false;
+        // The limit on trial is not in force any more: it need not be taken back.
+        self.control.owed = None;
+    }
+
+    pub(crate) fn switch_restarted(&mut self) {
+        self.control.ours = false;
+        self.control.owed = None;
+    }
+
+    /// A write of the controller's has reached the switch.
+    pub(crate) fn written(&mut self, limit: Limit, now_ns: u64) {
+        self.now_ns = now_ns;
+        self.tally.writes += 1;
+        self.control.ours = true;
+        let (low, high) = self.control.range;
+        let within = limit.bytes().is_some_and(|b| (low..=high).contains(&b));
+        self.require(within, "limit inside its range", || {
+            format!("{limit} is written; the range is {low} to {high} bytes")
+        });
+    }
+
+    pub(crate) fn controller_started(&mut self, c: &Controller) {
+        // A trial that was saved goes on; one that was not is gone.
+        let trial = c.core.link(LINK).and_then(|l| l.trial);
+        self.control.open_trials = usize::from(trial.is_some());
+        self.control.set_records = 0;
+        self.control.failed_records = 0;
+        self.control.owed = None;
+    }
+
+    pub(crate) fn controller_ended(&mut self, c: &Controller) {
+        self.audited(c);
+    }
+
+    /// Every write that ended has its record.
+    fn audited(&mut self, c: &Controller) {
+        let (set, failed) = {
+            let channel = c.channel.lock();
+            (channel.set, channel.failed)
+        };
+        let (sets, fails) = (self.control.set_records, self.control.failed_records);
+        self.require(
+            sets == set && fails >= failed,
+            "every write in the log",
+            || {
+                format!(
+                    "{set} writes succeeded and {failed} failed; the log has {sets} and {fails}"
+                )
+            },
+        );
+    }
+
+    pub(crate) fn controller(&mut self, c: &Controller) {
+        self.audited(c);
+        let trial = usize::from(c.core.link(LINK).is_some_and(|l| l.trial.is_some()));
+        let open = self.control.open_trials;
+        self.require(trial == open, "never two trials", || {
+            format!("{open} trials without a verdict in the log, {trial} under way")
+        });
+        let links = c.core.known_links().len();
+        let (series, events) = c.core.read(|s| {
+            let all = s.feeds.iter().flat_map(|f| f.series.values());
+            all.fold((0usize, 0usize), |(n, _), _| (n + 1, 0))
+        });
+        self.require(
+            links <= MAX_LINKS && series <= MAX_LINKS && events <= MAX_EVENTS,
+            "memory bounded",
+            || format!("{links} links, {series} series"),
+        );
+    }
+
+    /// A record of the log.
+    pub(crate) fn recorded(&mut self, change: &Change, now_ns: u64) {
+        self.now_ns = now_ns;
+        let advised = matches!(change.origin, Origin::Auto | Origin::Confirmed);
+        match change.outcome {
+            Outcome::Set => {
+                self.control.set_records += 1;
+                self.settle_debt(change);
+                if advised && change.measured_before.is_some() {
+                    let open = self.control.open_trials;
+                    self.require(open == 0, "never two trials", || {
+                        format!("a limit is set by advice while another is on trial: {change:?}")
+                    });
+                    self.control.open_trials += 1;
+                    self.tally.trials += 1;
+                }
+            }
+            Outcome::Failed => {
+                self.control.failed_records += 1;
+                self.settle_debt(change);
+            }
+            Outcome::Kept | Outcome::Worse | Outcome::Unclear => self.verdict(change),
+            _ => {}
+        }
+    }
+
+    /// After a worse trial the limit before comes first.
+    fn settle_debt(&mut self, change: &Change) {
+        let Some(owed) = self.control.owed.take() else {
+            return;
+        };
+        let paid = change.origin != Origin::Auto
+            && (change.origin != Origin::Rollback || change.limit == Some(owed));
+        self.tally.rollbacks += u64::from(change.origin == Origin::Rollback);
+        self.require(paid, "a rollback when worse", || {
+            format!("{owed} should be written again, and there is {change:?}")
+        });
+    }
+
+    fn verdict(&mut self, change: &Change) {
+        let open = self.control.open_trials;
+        self.require(open == 1, "never two trials", || {
+            format!("a verdict while {open} trials are under way: {change:?}")
+        });
+        self.control.open_trials = open.saturating_sub(1);
+        let clearly = match (&change.measured_before, &change.measured_after) {
+            (Some(before), Some(after)) => clearly_worse(&self.control.targets, before, after),
+            _ => false,
+        };
+        match change.outcome {
+            Outcome::Kept => {
+                self.tally.kept += 1;
+                self.require(!clearly, "a rollback when worse", || {
+                    format!("kept although it is clearly worse: {change:?}")
+                });
+            }
+            Outcome::Worse => {
+                self.tally.worse += 1;
+                self.misjudged |= !self.control.ours;
+                // The limit of somebody else stays.
+                self.control.owed = change.before.filter(|_| self.control.ours);
+            }
+            _ => self.tally.unclear += 1,
+        }
+    }
+}
+
+/// Whether the delay, which comes first, is beyond doubt worse than its bound
+/// and than before.
+fn clearly_worse(t: &Targets, before: &Observed, after: &Observed) -> bool {
+    t.delay_ms.is_some_and(|bound| {
+        after.delay_p99_ms > CLEARLY * bound && after.delay_p99_ms > CLEARLY * before.delay_p99_ms
+    })
+}

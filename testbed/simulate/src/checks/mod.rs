@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What must hold, checked as a run goes on. The first violation ends it.
+
+mod books;
+mod collector;
+mod control;
+
+use crate::fault::{Hostile, Kind};
+use crate::plan::Plan;
+use books::ControlChecks;
+use std::fmt;
+
+/// A broken invariant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    pub invariant: &'static str,
+    pub at_ms: u64,
+    pub detail: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at_s = self.at_ms as f64 / 1e3;
+        write!(f, "{} at {at_s:.3} s: {}", self.invariant, self.detail)
+    }
+}
+
+/// What is remembered for the checks.
+pub(crate) struct Checks {
+    pub violation: Option<Violation>,
+    pub now_ns: u64,
+    /// Somebody sends from the switch's own address.
+    forged: bool,
+    control: ControlChecks,
+    /// A trial was judged while the limit of somebody else was in force. The limit
+    /// on trial is taken for a failure then, and not tried again for a minute.
+    pub misjudged: bool,
+    /// Most bytes that waited since the bounds have to hold.
+    pub peak_bytes: u64,
+    /// What happened, for the sums over all seeds.
+    pub tally: Tally,
+}
+
+/// What a run went through: a simulation in which nothing happens proves
+/// nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    pub reports: u64,
+    pub writes: u64,
+    pub trials: u64,
+    pub kept: u64,
+    pub worse: u64,
+    pub unclear: u64,
+    pub rollbacks: u64,
+    pub lost: u64,
+    pub refused: u64,
+    pub exact: u64,
+}
+
+impl Tally {
+    /// Adds another run's.
+    pub fn add(&mut self, o: &Self) {
+        self.reports += o.reports;
+        self.writes += o.writes;
+        self.trials += o.trials;
+        self.kept += o.kept;
+        self.worse += o.worse;
+        self.unclear += o.unclear;
+        self.rollbacks += o.rollbacks;
+        self.lost += o.lost;
+        self.refused += o.refused;
+        self.exact += o.exact;
+    }
+}
+
+/// Datagrams from the switch's own address that the switch did not send, or not
+/// like this. Without authentication no collector can tell.
+fn forged(kind: &Kind) -> bool {
+    use Hostile::{Ahead, Future, Mutated};
+    matches!(kind, Kind::Hostile(Mutated | Future | Ahead, _))
+}
+
+impl Checks {
+    pub(crate) fn new(plan: &Plan) -> Self {
+        Self {
+            violation: None,
+            now_ns: 0,
+            forged: plan.has(forged),
+            control: ControlChecks::new(plan),
+            misjudged: false,
+            peak_bytes: 0,
+            tally: Tally::default(),
+        }
+    }
+
+    /// Notes a violation; the first one stays.
+    pub(crate) fn fail(&mut self, invariant: &'static str, detail: impl Into<String>) {
+        if self.violation.is_none() {
+            self.violation = Some(Violation {
+                invariant,
+                at_ms: self.now_ns / 1_000_000,
+                detail: detail.into(),
+            });
+        }
+    }
+
+    /// Notes a violation where something does not hold.
+    pub(crate) fn require(
+        &mut self,
+        holds: bool,
+        invariant: &'static str,
+        detail: impl FnOnce() -> String,
+    ) {
+        if !holds {
+            self.fail(invariant, detail());
+        }
+    }
+}

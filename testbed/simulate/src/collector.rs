@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The collector: the real pipeline and hub, one start of it.
+
+use crate::digest::Digest;
+use crate::frame::{BOTTLENECK, EXPORTER, NODE};
+use anyhow::Result;
+use int_report::DecodeError;
+use std::collections::HashSet;
+use std::sync::Arc;
+use tidemark_collector::hub::Hub;
+use tidemark_collector::source::Batch;
+use tidemark_pipeline::{
+    Config, EventRow, Pipeline, PostcardRow, ProbeRow, Sink, UnknownNodes, proto_nodes,
+};
+use tidemark_proto::telemetry::{CollectorInfo, CollectorStatus, Update};
+
+/// Flows that it remembers; more than any run has.
+pub(crate) const MAX_FLOWS: usize = 64;
+/// Length of an interval record, ms.
+pub(crate) const INTERVAL_MS: u32 = 20;
+
+/// What the sink has seen of one start.
+#[derive(Default)]
+pub(crate) struct Seen {
+    pub(crate) postcards: u64,
+    pub(crate) postcards_dropped: u64,
+    pub(crate) probes: u64,
+    /// Rows since the store looked last.
+    pub(crate) rows: Vec<PostcardRow>,
+    /// Rows by stream, number and time: none comes twice.
+    known: HashSet<(u8, u32, u64)>,
+    pub(crate) doubled: Option<PostcardRow>,
+    /// `order` that has to come next.
+    next_order: u64,
+    pub(crate) out_of_order: bool,
+    /// Sums over the interval records of the bottleneck.
+    pub(crate) arrivals: u64,
+    pub(crate) drops: u64,
+    pub(crate) packets: u64,
+    pub(crate) lost: u64,
+    /// Sum of `lost_before` over the rows.
+    pub(crate) lost_before: i64,
+    pub(crate) updates: u64,
+    pub(crate) malformed: u64,
+    pub(crate) datagrams: u64,
+}
+
+/// Takes what the pipeline gives.
+pub(crate) struct SimSink {
+    hub: Arc<Hub>,
+    pub(crate) seen: Seen,
+    pub(crate) digest: Digest,
+}
+
+impl SimSink {
+    fn order(&mut self, order: u64) {
+        self.seen.out_of_order |= order != self.seen.next_order;
+        self.seen.next_order = order + 1;
+    }
+}
+
+impl Sink for SimSink {
+    fn postcard(&mut self, row: &PostcardRow) {
+        self.order(row.order);
+        let s = &mut self.seen;
+        s.postcards += 1;
+        s.postcards_dropped += u64::from(row.dropped);
+        s.lost_before += i64::from(row.lost_before);
+        if !s.known.insert((row.hw_id, row.sequence, row.ingress_ns)) {
+            s.doubled = Some(*row);
+        }
+        s.rows.push(*row);
+        self.digest.add(row.ingress_ns ^ u64::from(row.sequence));
+        self.digest
+            .add(row.egress_ns ^ row.flow_id ^ (u64::from(row.cwnd) << 32));
+    }
+
+    fn probe(&mut self, row: &ProbeRow) {
+        self.order(row.order);
+        self.seen.probes += 1;
+    }
+
+    fn event(&mut self, row: &EventRow) {
+        self.order(row.order);
+    }
+
+    fn update(&mut self, update: Update) {
+        self.seen.updates += 1;
+        for i in &update.link_intervals {
+            if (i.node_id, i.port) == (NODE, BOTTLENECK) {
+                self.seen.arrivals += u64::from(i.arrivals);
+                self.seen.drops += u64::from(i.drops);
+                self.seen.packets += u64::from(i.packets);
+                self.seen.lost += u64::from(i.reports_lost);
+                self.digest.add(i.start_ns ^ u64::from(i.arrivals));
+            }
+        }
+        self.hub.publish(update);
+    }
+
+    fn status(&mut self, status: &mut CollectorStatus) {
+        status.datagrams_received = self.seen.datagrams;
+        status.datagrams_malformed = self.seen.malformed;
+    }
+}
+
+/// One start of the collector.
+pub(crate) struct Collector {
+    pub(crate) pipeline: Pipeline<SimSink>,
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) instance: u64,
+}
+
+impl Collector {
+    /// # Errors
+    /// A configuration that the pipeline does not take.
+    pub(crate) fn start(instance: u64, rate_bps: u64) -> Result<Self> {
+        let node = serde_json::from_value(serde_json::json!({
+            "name": "simulated",
+            "exporters": [EXPORTER],
+            "ports": { BOTTLENECK.to_string(): { "capacity_bps": rate_bps } },
+        }))?;
+        let config = Config {
+            nodes: [(NODE, node)].into(),
+            unknown_nodes: UnknownNodes::Refuse,
+            interval_ms: INTERVAL_MS,
+            join_wait_ms: 300,
+            local_host: Some("sender".into()),
+            max_flows: MAX_FLOWS,
+            ..Config::default()
+        };
+        let hub = Arc::new(Hub::new(MAX_FLOWS));
+        let sink = SimSink {
+            hub: Arc::clone(&hub),
+            seen: Seen::default(),
+            digest: Digest::default(),
+        };
+        Ok(Self {
+            pipeline: Pipeline::new(config, sink)?,
+            hub,
+            instance,
+        })
+    }
+
+    /// What it tells a new subscriber.
+    pub(crate) fn info(&self) -> CollectorInfo {
+        let config = self.pipeline.config();
+        CollectorInfo {
+            version: "simulated".into(),
+            instance: self.instance.to_string(),
+            interval_ms: config.interval_ms,
+            nodes: proto_nodes(&config.nodes),
+            capture_dir: String::new(),
+        }
+    }
+
+    /// Takes a batch of its socket.
+    pub(crate) fn receive(&mut self, batch: &Batch, clock_minus_unix_ns: i64, now_ns: u64) {
+        self.pipeline.sink_mut().seen.datagrams += batch.len() as u64;
+        let datagrams = batch.datagrams(clock_minus_unix_ns, now_ns);
+        self.pipeline
+            .push_datagrams(datagrams, |sink: &mut SimSink, _: DecodeError| {
+                sink.seen.malformed += 1;
+            });
+    }
+
+    /// What its sink has seen.
+    pub(crate) fn seen(&self) -> &Seen {
+        &self.pipeline.sink().seen
+    }
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The controller's driver over the simulated network: requests go out as
+//! messages, and their futures wait until the answer has come.
+
+use async_trait::async_trait;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
+use tidemark_control::Limit;
+use tidemark_southbound::{
+    Description, Error, Health, Provision, Provisioned, Southbound, SwitchReader,
+};
+
+/// What is asked of the switch.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Request {
+    Health,
+    Provision(Limit),
+    Read,
+    Write(Limit),
+}
+
+/// What it answers. `Lost`: nothing in time.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Answer {
+    Lost,
+    Health { program: bool },
+    Provisioned { pushed: bool, limit: Limit },
+    Limit(Limit),
+    Written,
+    Refused(String),
+}
+
+/// Requests under way.
+#[derive(Debug, Default)]
+pub(crate) struct Channel {
+    next: u64,
+    pub(crate) outbox: Vec<(u64, Request)>,
+    pub(crate) answers: BTreeMap<u64, Answer>,
+    /// Calls of `set_limit` that have ended, by whether they succeeded.
+    pub(crate) set: u64,
+    pub(crate) failed: u64,
+}
+
+/// A [`Channel`] that driver and simulation share.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Shared(Arc<Mutex<Channel>>);
+
+impl Shared {
+    /// The channel, for as long as the guard lives.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Channel> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn ask(&self, request: Request) -> Answer {
+        let id = {
+            let mut c = self.lock();
+            c.next += 1;
+            let id = c.next;
+            c.outbox.push((id, request));
+            id
+        };
+        std::future::poll_fn(|_| match self.lock().answers.remove(&id) {
+            Some(answer) => Poll::Ready(answer),
+            None => Poll::Pending,
+        })
+        .await
+    }
+}
+
+/// The driver.
+pub(crate) struct Driver {
+    pub(crate) channel: Shared,
+    pub(crate) start_limit: Limit,
+}
+
+fn failure(operation: &str, answer: Answer) -> Error {
+    let (code, message) = match answer {
+        Answer::Lost => (tonic::Code::DeadlineExceeded, "no answer in time".into()),
+        Answer::Refused(why) => (tonic::Code::FailedPrecondition, why),
+        other => (tonic::Code::Internal, format!("{other:?}")),
+    };
+    Error::Rpc {
+        address: "simulated".into(),
+        operation: operation.into(),
+        code,
+        message,
+    }
+}
+
+impl Driver {
+    async fn ask_health(&self) -> Health {
+        match self.channel.ask(Request::Health).await {
+            Answer::Health { program } => Health {
+                connected: true,
+                primary: true,
+                program_loaded: program,
+                api_version: None,
+                problem: (!program).then(|| "no program is loaded".into()),
+            },
+            other => Health {
+                problem: Some(format!("{other:?}")),
+                ..Health::default()
+            },
+        }
+    }
+
+    async fn write(&self, port: u32, limit: Limit) -> Result<Limit, Error> {
+        match self.channel.ask(Request::Write(limit)).await {
+            Answer::Written => {}
+            other => return Err(failure("writing", other)),
+        }
+        let found = self.read_limit(port).await?;
+        if found != limit {
+            return Err(Error::ReadBack {
+                address: "simulated".into(),
+                port,
+                wanted: limit,
+                found,
+            });
+        }
+        Ok(found)
+    }
+}
+
+#[async_trait]
+impl SwitchReader for Driver {
+    fn describe(&self) -> Description {
+        Description {
+            driver: "p4runtime",
+            address: "simulated".into(),
+            device_id: 1,
+            limit_unit_bytes: 1,
+        }
+    }
+
+    async fn read_limit(&self, _port: u32) -> Result<Limit, Error> {
+        match self.channel.ask(Request::Read).await {
+            Answer::Limit(limit) => Ok(limit),
+            other => Err(failure("reading", other)),
+        }
+    }
+
+    async fn observe(&self) -> Health {
+        self.ask_health().await
+    }
+}
+
+#[async_trait]
+impl Southbound for Driver {
+    async fn provision(&self, _plan: &Provision) -> Result<Provisioned, Error> {
+        match self.channel.ask(Request::Provision(self.start_limit)).await {
+            Answer::Provisioned { pushed, limit } => Ok(Provisioned {
+                pushed,
+                entries: 5,
+                limits: [(crate::frame::BOTTLENECK, limit)].into(),
+            }),
+            other => Err(failure("provisioning", other)),
+        }
+    }
+
+    async fn set_limit(&self, port: u32, limit: Limit) -> Result<Limit, Error> {
+        let result = self.write(port, limit).await;
+        let mut c = self.channel.lock();
+        match &result {
+            Ok(_) => c.set += 1,
+            Err(_) => c.failed += 1,
+        }
+        drop(c);
+        result
+    }
+
+    async fn report_port(&self, _port: u32, _on: bool) -> Result<(), Error> {
+        Err(failure("reports", Answer::Refused("not simulated".into())))
+    }
+
+    async fn health(&self) -> Health {
+        self.ask_health().await
+    }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What goes wrong.
+
+use crate::rng::Rng;
+use std::fmt;
+
+/// Something that goes wrong for a while, or at once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    pub at_ms: u64,
+    pub for_ms: u64,
+    pub kind: Kind,
+}
+
+/// Datagrams that nobody honest sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hostile {
+    /// Of nodes that the configuration does not name.
+    UnknownNode,
+    /// Of the configured node, from another address.
+    WrongExporter,
+    /// Earlier ones again, from the right address.
+    Replay,
+    /// Bits changed, from the right address.
+    Mutated,
+    /// A time of the future, from the right address.
+    Future,
+    /// A number far ahead, from the right address.
+    Ahead,
+}
+
+/// What goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// Reports are lost with a probability.
+    ReportLoss(f64),
+    /// Some come later by up to so much, ns.
+    ReportReorder(f64, u64),
+    /// Some come twice.
+    ReportDuplicate(f64),
+    /// None comes.
+    ReportPartition,
+    /// Nothing passes between collector and controller.
+    TelemetryPartition,
+    /// Nothing passes between controller and switch.
+    ControlPartition,
+    /// Requests or their answers are lost with a probability, or take long.
+    ControlLoss(f64),
+    /// The collector is killed, and starts again at the end.
+    CollectorKill,
+    /// It is stopped properly, and starts again at the end.
+    CollectorStop,
+    /// The controller is killed, and starts again at the end.
+    ControllerKill,
+    /// The switch loses its power for a moment.
+    SwitchRestart,
+    /// The Unix time of collector and controller is set, ms.
+    UnixStep(i64),
+    /// The collector's clock stands still, then jumps.
+    CollectorStall,
+    /// Somebody sends so many datagrams a second.
+    Hostile(Hostile, u32),
+    /// Somebody else writes a limit, as a part of our largest one.
+    SecondWriter(f64),
+    /// The port is slower for a while, by this factor.
+    SlowPort(f64),
+    /// So many more flows come, and go at the end.
+    MoreFlows(usize),
+    /// The store's disk is full.
+    DiskFull,
+    /// The collector's machine loses its power: what was not synced is gone.
+    PowerCut,
+    /// The database does not answer, or only loses its answers.
+    DatabaseDown(bool),
+}
+
+impl Kind {
+    /// One of them.
+    pub(crate) fn draw(r: &mut Rng) -> Self {
+        match r.index(20) {
+            0 => Self::ReportLoss(0.3 * r.fraction() * r.fraction() + 0.001),
+            1 => Self::ReportReorder(r.fraction() * 0.3, r.between(1, 30) * 1_000_000),
+            2 => Self::ReportDuplicate(r.fraction() * 0.5),
+            3 => Self::ReportPartition,
+            4 => Self::TelemetryPartition,
+            5 => Self::ControlPartition,
+            6 => Self::ControlLoss(r.fraction() * 0.7),
+            7 => Self::CollectorKill,
+            8 => Self::CollectorStop,
+            9 => Self::ControllerKill,
+            10 => Self::SwitchRestart,
+            11 => Self::UnixStep(r.between(0, 7_200_000) as i64 - 3_600_000),
+            12 => Self::CollectorStall,
+            13 => {
+                let all = [
+                    Hostile::UnknownNode,
+                    Hostile::WrongExporter,
+                    Hostile::Replay,
+                    Hostile::Mutated,
+                    Hostile::Future,
+                    Hostile::Ahead,
+                ];
+                Self::Hostile(all[r.index(all.len())], r.between(1, 400) as u32)
+            }
+            14 => Self::SecondWriter(0.05 + 1.5 * r.fraction()),
+            15 => Self::SlowPort(0.4 + 0.5 * r.fraction()),
+            16 => Self::MoreFlows(r.between(2, 20) as usize),
+            17 => Self::DiskFull,
+            18 => Self::PowerCut,
+            _ => Self::DatabaseDown(r.chance(0.5)),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{:.1} s to {:.1} s: {:?}",
+            self.at_ms as f64 / 1e3,
+            (self.at_ms + self.for_ms) as f64 / 1e3,
+            self.kind
+        )
+    }
+}

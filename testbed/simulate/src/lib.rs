@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The whole chain in one thread on a simulated clock and network: the real
+//! program on the real switch engine in virtual time, model TCP senders, the
+//! real pipeline and hub of the collector, the real core of the controller with
+//! its closed loop. A seed gives the link, its traffic, the targets and the
+//! faults; the same seed replays exactly.
+//!
+//! `docs/explanation/simulation.md` says what is real, what is modelled, and
+//! what must hold.
+
+mod checks;
+pub mod cli;
+mod collector;
+mod control_link;
+mod controller;
+mod digest;
+mod fault;
+mod frame;
+mod parts;
+pub mod plan;
+mod rng;
+pub mod run;
+pub mod shrink;
+mod switch;
+mod tcp;
+mod world;
+
+pub use checks::{Tally, Violation};
+pub use fault::{Fault, Kind};

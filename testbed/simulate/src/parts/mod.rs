@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the world is made of beside the programs: data, and the truth about it.
+
+pub(crate) mod reports;
+pub(crate) mod telemetry;
+pub(crate) mod traffic;

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The least plan that still breaks the same invariant: faults are left out one
+//! by one, what is left is shortened, and what is not needed in the end is cut.
+
+use crate::plan::{Plan, SETTLE_MS, WATCH_MS};
+use crate::run::run;
+use anyhow::Result;
+
+/// Runs spent on one finding.
+const MOST_RUNS: usize = 60;
+
+/// Shrinks a plan that breaks an invariant; returns it with the runs it took.
+///
+/// # Errors
+/// As [`run`].
+pub fn shrink(plan: &Plan, invariant: &str) -> Result<(Plan, usize)> {
+    let mut best = plan.clone();
+    let mut runs = 0;
+    let mut try_plan = |candidate: Plan, best: &mut Plan| -> Result<bool> {
+        if runs >= MOST_RUNS {
+            return Ok(false);
+        }
+        runs += 1;
+        let fails = run(&candidate)?
+            .violation
+            .is_some_and(|v| v.invariant == invariant);
+        if fails {
+            *best = candidate;
+        }
+        Ok(fails)
+    };
+    let mut i = 0;
+    while i < best.faults.len() {
+        let mut without = best.clone();
+        without.faults.remove(i);
+        settle(&mut without);
+        if !try_plan(without, &mut best)? {
+            i += 1;
+        }
+    }
+    for i in 0..best.faults.len() {
+        while best.faults[i].for_ms > 50 {
+            let mut shorter = best.clone();
+            shorter.faults[i].for_ms /= 2;
+            settle(&mut shorter);
+            if !try_plan(shorter, &mut best)? {
+                break;
+            }
+        }
+    }
+    while best.flows > 1 {
+        let mut fewer = best.clone();
+        fewer.flows /= 2;
+        if !try_plan(fewer, &mut best)? {
+            break;
+        }
+    }
+    Ok((best, runs))
+}
+
+/// The end follows the last fault.
+fn settle(plan: &mut Plan) {
+    let last = plan.faults.iter().map(|f| f.at_ms + f.for_ms).max();
+    plan.end_ms = last.unwrap_or(6_000).max(6_000) + SETTLE_MS + WATCH_MS;
+}

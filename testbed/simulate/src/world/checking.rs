@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The checks that are made several times a second, and those of the time after
+//! the faults: telemetry is live again, and the bounds hold again.
+
+use super::state::{CHECK_NS, Event, World};
+use crate::controller::LINK;
+use crate::plan::SETTLE_MS;
+use crate::tcp::MSS;
+
+/// Telemetry is live within so long after the faults, ms: the longest silence of
+/// a connection, and what the collector holds back.
+const LIVE_MS: u64 = 6_000;
+/// Then it is never older than this, ms.
+const MAX_AGE_MS: u64 = 2_000;
+/// Bounds are kept within the noise that a trial allows.
+const SLACK: f64 = 1.1;
+
+impl World {
+    /// The checks that are made several times a second.
+    pub(super) fn check(&mut self) {
+        self.schedule(CHECK_NS, Event::Check);
+        self.checks.now_ns = self.now_ns;
+        if let Some(c) = &self.collector {
+            self.checks.collector(c, &self.reports);
+        }
+        if let Some(c) = &self.controller {
+            self.checks.controller(c);
+        }
+        self.check_recovery();
+    }
+
+    /// The checks at the end of a run.
+    pub(super) fn finish(&mut self) {
+        self.checks.now_ns = self.now_ns;
+        self.end_collector(true);
+        self.end_controller();
+    }
+
+    fn check_recovery(&mut self) {
+        let now_ms = self.now_ns / 1_000_000;
+        let quiet_ms = self.plan.quiet_ms();
+        let peak = std::mem::take(&mut self.traffic.queue_peak_bytes);
+        if now_ms > quiet_ms + LIVE_MS {
+            self.check_live();
+        }
+        if now_ms <= quiet_ms + SETTLE_MS || self.checks.misjudged {
+            return;
+        }
+        let peak = self.checks.peak_bytes.max(peak);
+        self.checks.peak_bytes = peak;
+        let peak = peak.saturating_sub(u64::from(MSS) + 54);
+        let delay_ms = peak as f64 * 8e3 / self.plan.rate_bps as f64;
+        let bound_ms = self.plan.delay_ms;
+        let limit = self.switch.limit();
+        let log = self.last_words();
+        self.checks.require(
+            delay_ms <= bound_ms * SLACK,
+            "bounds hold again",
+            || {
+                format!(
+                    "the queue reached {delay_ms:.1} ms, the bound is {bound_ms:.1} ms; limit {limit:?}; {log}"
+                )
+            },
+        );
+    }
+
+    /// What the controller says for itself.
+    fn last_words(&self) -> String {
+        let Some(c) = &self.controller else {
+            return "no controller".into();
+        };
+        let may = c.core.may_apply(LINK).map_err(|e| e.to_string());
+        let link = c.core.link(LINK);
+        let advice = link
+            .as_ref()
+            .and_then(|l| l.advice.as_ref()?.limit_bytes)
+            .map_or_else(|| "none".into(), |b| b.to_string());
+        let reasons = link
+            .as_ref()
+            .and_then(|l| Some(l.advice.as_ref()?.reasons.join("; ")));
+        let records: Vec<String> = c
+            .core
+            .audit
+            .recent()
+            .iter()
+            .rev()
+            .take(3)
+            .map(|r| format!("{:?} {:?} {:?} {}", r.origin, r.outcome, r.limit, r.reason))
+            .collect();
+        format!("advice {advice} ({reasons:?}), may apply: {may:?}; last records: {records:?}")
+    }
+
+    fn check_live(&mut self) {
+        let now_ms = self.now_ns / 1_000_000;
+        let clock_ms = self.switch.clock_ns(self.now_ns) / 1_000_000;
+        let Some(controller) = &self.controller else {
+            self.checks
+                .fail("telemetry live again", "there is no controller");
+            return;
+        };
+        let complete = controller.core.with_feed(LINK, |f| f.complete_ns(LINK));
+        let complete_ms = complete.unwrap_or(0) / 1_000_000;
+        let now_of = controller.core.with_feed(LINK, |f| f.connected);
+        self.checks.require(
+            complete_ms + MAX_AGE_MS >= clock_ms,
+            "telemetry live again",
+            || {
+                format!(
+                    "at {now_ms} ms the switch's clock is {clock_ms} ms and telemetry ends at {complete_ms} ms (connected: {now_of:?})"
+                )
+            },
+        );
+        self.checks
+            .require(complete_ms <= clock_ms + 10, "telemetry live again", || {
+                format!(
+                    "telemetry ends at {complete_ms} ms, ahead of the switch's clock, {clock_ms} ms"
+                )
+            });
+    }
+}

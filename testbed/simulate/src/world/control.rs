@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Controller and switch, and the messages between them.
+
+use super::state::{Event, MS, World};
+use crate::control_link::{Answer, Request};
+use crate::controller::Controller;
+use crate::fault::Kind;
+use anyhow::Result;
+use tidemark_control::Limit;
+use tidemark_controller::core::Event as CoreEvent;
+
+const DELAY_NS: u64 = MS;
+const TICK_NS: u64 = 1_000 * MS;
+const POLL_NS: u64 = 2_000 * MS;
+/// A request without an answer fails after so long.
+const PATIENCE_NS: u64 = 1_500 * MS;
+
+impl World {
+    pub(super) fn start_controller(&mut self) -> Result<()> {
+        self.set_clock();
+        self.controller_starts += 1;
+        let controller = Controller::start(&self.plan, &self.dir, &self.clock)?;
+        self.checks.controller_started(&controller);
+        self.controller = Some(controller);
+        Ok(())
+    }
+
+    pub(crate) fn end_controller(&mut self) {
+        self.drain_records();
+        if let Some(c) = self.controller.take() {
+            self.checks.controller_ended(&c);
+        }
+        self.disconnect("the controller is gone");
+    }
+
+    pub(super) fn tick(&mut self) {
+        self.schedule(TICK_NS, Event::Tick);
+        self.set_clock();
+        if let Some(c) = &mut self.controller {
+            c.tick();
+        }
+        self.after_work();
+    }
+
+    pub(super) fn poll_switch(&mut self) {
+        self.schedule(POLL_NS, Event::PollSwitch);
+        self.set_clock();
+        if let Some(c) = &mut self.controller {
+            c.poll_switch();
+        }
+        self.after_work();
+    }
+
+    /// Requests that the controller has made go on their way.
+    fn after_work(&mut self) {
+        self.drain_records();
+        let Some(c) = &mut self.controller else {
+            return;
+        };
+        let requests = std::mem::take(&mut c.channel.lock().outbox);
+        let start = self.controller_starts;
+        for (id, request) in requests {
+            self.schedule(PATIENCE_NS, Event::Answer(start, id, Answer::Lost));
+            if let Some(delay) = self.control_delay() {
+                self.schedule(delay, Event::Request(start, id, request));
+            }
+        }
+    }
+
+    /// How long a message takes; `None` when it is lost.
+    fn control_delay(&mut self) -> Option<u64> {
+        let mut delay = DELAY_NS;
+        for i in 0..self.active.len() {
+            if !self.active[i] {
+                continue;
+            }
+            let r = &mut self.fault_rngs[i];
+            match self.plan.faults[i].kind {
+                Kind::ControlPartition => return None,
+                Kind::ControlLoss(p) => {
+                    if r.chance(p) {
+                        return None;
+                    }
+                    delay += r.next_u64() % (1_000 * MS);
+                }
+                _ => {}
+            }
+        }
+        Some(delay)
+    }
+
+    /// A request has reached the switch.
+    pub(super) fn request(&mut self, start: u64, id: u64, request: Request) {
+        self.switch.run(self.now_ns);
+        self.take_left();
+        let answer = match request {
+            Request::Health => Answer::Health {
+                program: self.switch.has_program(),
+            },
+            Request::Provision(limit) => self.provision(limit),
+            Request::Read => match (self.switch.has_program(), self.switch.limit()) {
+                (true, limit) => Answer::Limit(limit.unwrap_or(Limit::Unlimited)),
+                (false, _) => Answer::Refused("no program is loaded".into()),
+            },
+            Request::Write(limit) => {
+                self.checks.written(limit, self.now_ns);
+                self.digest.add(limit.bytes().unwrap_or(0));
+                match self.switch.write_limit(limit) {
+                    Ok(()) => Answer::Written,
+                    Err(why) => Answer::Refused(why),
+                }
+            }
+        };
+        if let Some(delay) = self.control_delay() {
+            self.schedule(delay, Event::Answer(start, id, answer));
+        }
+    }
+
+    fn provision(&mut self, start: Limit) -> Answer {
+        let pushed = match self.switch.provision() {
+            Ok(pushed) => pushed,
+            Err(e) => return Answer::Refused(e.to_string()),
+        };
+        if self.switch.limit().is_none()
+            && let Err(why) = self.switch.write_limit(start)
+        {
+            return Answer::Refused(why);
+        }
+        Answer::Provisioned {
+            pushed,
+            limit: self.switch.limit().unwrap_or(Limit::Unlimited),
+        }
+    }
+
+    pub(super) fn answer(&mut self, start: u64, id: u64, answer: Answer) {
+        self.set_clock();
+        let Some(c) = &mut self.controller else {
+            return;
+        };
+        if start != self.controller_starts {
+            return;
+        }
+        // One that is not waited for any more stays unread: it is dropped here.
+        c.channel.lock().answers.insert(id, answer);
+        c.work();
+        c.channel.lock().answers.clear();
+        self.after_work();
+    }
+
+    /// What the controller recorded since.
+    pub(super) fn drain_records(&mut self) {
+        let Some(c) = &mut self.controller else {
+            return;
+        };
+        let now = self.now_ns;
+        let mut changes = Vec::new();
+        while let Ok(event) = c.events.try_recv() {
+            if let CoreEvent::Changed(change) = event {
+                changes.push(*change);
+            }
+        }
+        for change in changes {
+            self.digest.add(change.unix_ms);
+            self.checks.recorded(&change, now);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Faults begin and end.
+
+use super::state::{Event, MS, World};
+use crate::fault::Kind;
+use anyhow::Result;
+use tidemark_control::Limit;
+
+/// The collector is busy for so long after a step of the Unix time: what came
+/// shortly after it was stamped before.
+const BUSY_NS: u64 = 20 * MS;
+
+impl World {
+    /// Whether a fault of a kind is in force.
+    pub(crate) fn any_active(&self, is: impl Fn(&Kind) -> bool) -> bool {
+        let pairs = self.active.iter().zip(&self.plan.faults);
+        pairs.into_iter().any(|(on, f)| *on && is(&f.kind))
+    }
+
+    fn duration_ns(&self, i: usize) -> u64 {
+        self.plan.faults[i].for_ms * MS
+    }
+
+    pub(super) fn fault_begins(&mut self, i: usize) -> Result<()> {
+        self.active[i] = true;
+        self.digest.add(i as u64);
+        match self.plan.faults[i].kind {
+            Kind::CollectorKill | Kind::PowerCut => self.end_collector(false),
+            Kind::CollectorStop => self.end_collector(true),
+            Kind::ControllerKill => self.end_controller(),
+            Kind::SwitchRestart => {
+                self.switch.restart(self.now_ns);
+                self.reports.kept.clear();
+                self.checks.switch_restarted();
+            }
+            Kind::UnixStep(ms) => {
+                // What waits has its stamps, and more will wait.
+                self.unix_offset_ms += ms;
+                let until = self.now_ns + BUSY_NS;
+                self.reports.stalled_until_ns = self.reports.stalled_until_ns.max(until);
+            }
+            Kind::CollectorStall => {
+                let until = self.now_ns + self.duration_ns(i);
+                self.reports.stalled_until_ns = self.reports.stalled_until_ns.max(until);
+            }
+            Kind::Hostile(..) => self.schedule(0, Event::Hostile(i)),
+            Kind::SecondWriter(part) => {
+                let bytes = (self.plan.max_limit_bytes as f64 * part) as u64;
+                self.switch.run(self.now_ns);
+                self.take_left();
+                let limit = Limit::DropTail { limit_bytes: bytes };
+                // A switch without a program refuses.
+                if self.switch.write_limit(limit).is_ok() {
+                    self.checks.others_wrote();
+                }
+            }
+            Kind::SlowPort(factor) => {
+                let rate = (self.plan.rate_bps as f64 * factor) as u64;
+                self.switch.set_rate(rate);
+            }
+            Kind::MoreFlows(count) => {
+                for n in 0..count {
+                    let flow = self.extra_flow(i, n);
+                    self.schedule(n as u64 * 5 * MS, Event::FlowStart(flow));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Numbers of flows that come with a fault: each has its own.
+    fn extra_flow(&self, i: usize, n: usize) -> usize {
+        let earlier: usize = self.plan.faults[..i]
+            .iter()
+            .map(|f| match f.kind {
+                Kind::MoreFlows(count) => count,
+                _ => 0,
+            })
+            .sum();
+        self.plan.flows + earlier + n
+    }
+
+    pub(super) fn fault_ends(&mut self, i: usize) -> Result<()> {
+        self.active[i] = false;
+        let kind = self.plan.faults[i].kind;
+        match kind {
+            Kind::CollectorKill | Kind::CollectorStop | Kind::PowerCut => {
+                let down = |k: &Kind| {
+                    matches!(
+                        k,
+                        Kind::CollectorKill | Kind::CollectorStop | Kind::PowerCut
+                    )
+                };
+                if self.collector.is_none() && !self.any_active(down) {
+                    self.start_collector()?;
+                }
+            }
+            Kind::ControllerKill => {
+                let down = |k: &Kind| matches!(k, Kind::ControllerKill);
+                if self.controller.is_none() && !self.any_active(down) {
+                    self.start_controller()?;
+                }
+            }
+            Kind::SlowPort(_) => self.switch.set_rate(self.plan.rate_bps),
+            Kind::MoreFlows(count) => {
+                for n in 0..count {
+                    let flow = self.extra_flow(i, n);
+                    self.flow_stop(flow);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The simulation. [`state`] holds all parts and the events; each other module
+//! is what one of them does.
+
+mod checking;
+mod control;
+mod faults;
+mod hostile;
+mod reports;
+mod state;
+mod telemetry;
+mod traffic;
+
+pub(crate) use state::World;
