@@ -193,10 +193,10 @@ impl Stream {
             return self.restart(sequence, time_ns);
         }
         let behind = (self.mask.wrapping_sub(ahead).wrapping_add(1)) & self.mask;
-        // A longer jump is believed once the next datagram goes on from it. A shorter
-        // one that was forged or damaged is taken back: the numbers it skipped still
-        // come, and lie within the window.
-        if ahead != 0 && ahead <= self.window() / 2 {
+        // A longer jump, or one that the rate cannot explain, is believed once the next
+        // datagram goes on from it. One that was forged or damaged all the same is
+        // taken back: the numbers it skipped still come, and lie within the window.
+        if ahead != 0 && ahead <= self.window() / 2 && self.is_possible(ahead, time_ns) {
             self.ahead(ahead, sequence, time_ns)
         } else if behind < self.window() {
             self.within_window(sequence, behind)
@@ -277,6 +277,17 @@ impl Stream {
         self.mark(first.sequence);
         self.note_time(time_ns, ahead);
         Outcome::Gap { lost }
+    }
+
+    /// Whether so many numbers can have passed since the newest datagram.
+    fn is_possible(&self, ahead: u32, time_ns: Option<u64>) -> bool {
+        let (Some(now), Some(newest)) = (time_ns, self.newest_ns) else {
+            return true;
+        };
+        let passed = 1.0 + now.saturating_sub(newest) as f64 / self.interval_ns;
+        ahead <= MAX_SUCCESSION
+            || self.interval_ns == 0.0
+            || f64::from(ahead) <= MAX_RATE_RATIO * passed
     }
 
     /// Whether a confirmed jump is a new numbering.

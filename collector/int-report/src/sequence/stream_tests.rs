@@ -65,6 +65,34 @@ fn beyond_the_window_nothing_is_corrected() {
 }
 
 #[test]
+fn damaged_numbers_are_no_loss_but_a_burst_is() {
+    let mut s = stream(22);
+    let mut at_ns = 10_000_000_000u64;
+    let mut number = 100_000u32;
+    for k in 0..10_000u32 {
+        at_ns += 100_000;
+        number += 1;
+        s.observe(number, Some(at_ns));
+        // Bits of the low bytes flipped.
+        if k % 5 == 4 {
+            s.observe(number ^ (0x1900 + k % 7), Some(at_ns + 1_000));
+        }
+    }
+    let lost = s.counts().lost;
+    assert!(lost < 100, "{lost}");
+    // 5000 reports of a line-rate burst that were lost within 20 ms.
+    for _ in 0..10 {
+        at_ns += 20_000_000;
+        number += 5_001;
+        s.observe(number, Some(at_ns));
+        number += 1;
+        s.observe(number, Some(at_ns + 4_000));
+    }
+    assert_eq!(s.counts().lost - lost, 50_000);
+    assert_eq!(s.counts().restarts, 0);
+}
+
+#[test]
 fn clock_going_back_is_a_restart_even_within_the_window() {
     let mut s = stream(22);
     for n in 1..=50u32 {
