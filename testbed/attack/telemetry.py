@@ -21,6 +21,8 @@ def _warm(lab: Lab, switch, seconds: float = 6.0) -> None:
 
 
 def _live(lab: Lab) -> str:
+    assert lab.controller
+    claim("clock restarted" not in lab.controller.log_text(), "the controller started anew")
     link = lab.link()
     claim(not link["stale"], "the honest port is stale")
     claim(link["age_s"] < 1.0, f"telemetry is {link['age_s']:.2f} s old")
@@ -74,8 +76,6 @@ def wipe(scale: float) -> str:
             switch.for_s(1.5)
         stranger.close()
         eventually("all is counted", lambda: lab.status()["reports"]["received"] >= switch.reports)
-        assert lab.controller
-        claim("clock restarted" not in lab.controller.log_text(), "the controller started anew")
         claim(lab.link()["capture_start_ns"] == begun, "the series began again")
         rows = lab.counter("postcard_rows")
         claim(rows >= switch.reports, f"{switch.reports - rows} honest reports were refused")
@@ -166,10 +166,10 @@ def mutated(scale: float) -> str:
                 switch.for_s(0.004)
         stranger.close()
         switch.for_s(5.0)
-        status = lab.status()
-        lost = status["reports"]["lost"]
+        live = _live(lab)
+        lost = lab.status()["reports"]["lost"]
         claim(lost < 10 * (mutations + switch.reports), f"{lost} reports are said to be lost")
-        return f"{mutations} mutations: alive, lost {lost}; {lab.memory()}; {_live(lab)}"
+        return f"{mutations} mutations: alive, lost {lost}; {lab.memory()}; {live}"
 
 
 def end_under_flood(scale: float) -> str:

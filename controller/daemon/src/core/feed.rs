@@ -146,10 +146,13 @@ impl Feed {
             };
             let last_ns = self.series.get(&id)?.last_ns;
             let back = i.start_ns.saturating_add(BACK_IN_TIME_NS) < last_ns;
-            let again = self
+            let anew = self
                 .firsts
                 .get(&id)
                 .is_some_and(|&f| i.first_start_ns > 0 && f != i.first_start_ns);
+            // The collector forgets a silent port that is not configured. When that
+            // port comes again, no clock has restarted.
+            let again = anew && (self.port(id).is_some() || i.first_start_ns < last_ns);
             (back || again).then_some(i.node_id)
         });
         let watermarks = update.watermarks.iter().filter_map(|w| {
@@ -379,6 +382,16 @@ mod tests {
             let age_s = age_s.unwrap();
             assert!((36.0..=37.0).contains(&age_s), "{age_s}");
         }
+    }
+
+    #[test]
+    fn a_forgotten_port_that_comes_again_is_no_restart() {
+        let mut feed = Feed::new("x", 60.0);
+        let mut push =
+            |start_ms, first_ms| feed.push(&update(start_ms, first_ms), Timestamp::default());
+        assert!(push(5000, 5000).is_empty());
+        assert!(push(20_000, 20_000).is_empty());
+        assert_eq!(push(19_500, 19_500), [10]);
     }
 
     #[test]
