@@ -38,8 +38,8 @@ pub struct Feed {
     pub last_status: Option<Timestamp>,
     pub series: BTreeMap<LinkId, LinkSeries>,
     pub clocks: BTreeMap<u32, SwitchClock>,
-    /// Where the collector says that the records of a link begin.
-    firsts: BTreeMap<LinkId, u64>,
+    /// Where the collector says that the records of a queue of a link begin.
+    firsts: BTreeMap<(LinkId, u32), u64>,
     estimator: Estimator,
     config: EstimatorConfig,
 }
@@ -105,7 +105,7 @@ impl Feed {
             self.estimator.forget_node(node);
             self.series.retain(|id, _| id.node_id != node);
             self.clocks.remove(&node);
-            self.firsts.retain(|id, _| id.node_id != node);
+            self.firsts.retain(|(id, _), _| id.node_id != node);
         }
         self.estimator.push(update);
         let interval_ms = self.info.interval_ms;
@@ -115,7 +115,7 @@ impl Feed {
                 port: i.port,
             };
             if i.first_start_ns > 0 {
-                self.firsts.insert(id, i.first_start_ns);
+                self.firsts.insert((id, i.queue), i.first_start_ns);
             }
             self.series
                 .entry(id)
@@ -148,7 +148,7 @@ impl Feed {
             let back = i.start_ns.saturating_add(BACK_IN_TIME_NS) < last_ns;
             let anew = self
                 .firsts
-                .get(&id)
+                .get(&(id, i.queue))
                 .is_some_and(|&f| i.first_start_ns > 0 && f != i.first_start_ns);
             // The collector forgets a silent port that is not configured. When that
             // port comes again, no clock has restarted.
@@ -179,7 +179,7 @@ impl Feed {
             .collect();
         for id in silent {
             self.series.remove(&id);
-            self.firsts.remove(&id);
+            self.firsts.retain(|(of, _), _| *of != id);
             self.estimator.forget_link(id);
         }
     }
@@ -381,6 +381,21 @@ mod tests {
         for age_s in [feed.report_age_s(LINK, now), feed.lag_s(10, now)] {
             let age_s = age_s.unwrap();
             assert!((36.0..=37.0).contains(&age_s), "{age_s}");
+        }
+    }
+
+    #[test]
+    fn queues_of_a_port_begin_each_for_itself() {
+        let mut feed = Feed::new("x", 60.0);
+        for ms in 5000..5100 {
+            let mut both = update(ms, 5000);
+            if ms >= 5050 {
+                let mut other = both.link_intervals.clone();
+                other[0].queue = 3;
+                other[0].first_start_ns = 5_050_000_000;
+                both.link_intervals.extend(other);
+            }
+            assert!(feed.push(&both, Timestamp::default()).is_empty(), "{ms}");
         }
     }
 
