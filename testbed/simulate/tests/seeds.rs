@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Seeds break nothing, and replay exactly. `make simulate` runs more of them.
+#![allow(clippy::unwrap_used)] // helpers of tests
 
 use tidemark_simulate::plan::Plan;
 use tidemark_simulate::run::run;

@@ -56,15 +56,11 @@ impl World {
             match self.plan.faults[i].kind {
                 Kind::ReportLoss(p) => lost |= r.chance(p),
                 Kind::ReportPartition => lost = true,
-                Kind::ReportReorder(p, most_ns) => {
-                    if r.chance(p) {
-                        delays[0] += r.next_u64() % most_ns;
-                    }
+                Kind::ReportReorder(p, most_ns) if r.chance(p) => {
+                    delays[0] += r.next_u64() % most_ns;
                 }
-                Kind::ReportDuplicate(p) => {
-                    if r.chance(p) {
-                        delays.push(DELAY_NS + r.next_u64() % (20 * MS));
-                    }
+                Kind::ReportDuplicate(p) if r.chance(p) => {
+                    delays.push(DELAY_NS + r.next_u64() % (20 * MS));
                 }
                 _ => {}
             }
