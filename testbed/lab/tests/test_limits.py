@@ -40,4 +40,4 @@ def test_a_scenario_that_marks_has_room_above_the_threshold():
     most = Scenario().max_limit_bytes
     for acts_at_bytes in (most // 2, most - 1, most):
         limit = Scenario(ecn=True).limit_of(acts_at_bytes)
-        assert acts_at_bytes <= limit["limit_bytes"] <= most
+        assert limit["threshold_bytes"] < limit["limit_bytes"] <= most

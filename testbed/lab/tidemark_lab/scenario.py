@@ -183,8 +183,8 @@ class Scenario:
             wanted_bytes = 2 * acts_at_bytes + self.bdp_limit_bytes
             return {
                 "action": self.limit_action,
-                "threshold_bytes": acts_at_bytes,
-                "limit_bytes": max(acts_at_bytes, min(wanted_bytes, self.max_limit_bytes)),
+                "threshold_bytes": min(acts_at_bytes, self.max_limit_bytes - FRAME_BYTES),
+                "limit_bytes": min(wanted_bytes, self.max_limit_bytes),
             }
         return {"action": self.limit_action, "limit_bytes": acts_at_bytes}
 
