@@ -33,6 +33,16 @@ fn the_next_seeds_break_nothing() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
+/// Auto mode stood still where the advice was below the range.
+#[test]
+fn advice_below_the_range_is_followed_to_its_end() {
+    let found: Vec<String> = [699, 746]
+        .into_iter()
+        .flat_map(|s| broken(s..s + 1))
+        .collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
 #[test]
 fn a_seed_replays_exactly() {
     let mut digests = std::collections::BTreeSet::new();

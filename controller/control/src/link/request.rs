@@ -88,7 +88,11 @@ impl LinkControl {
         let Some(wanted) = self.settings.range.nearest_limit(&wanted) else {
             return Vec::new();
         };
-        match may_apply(self, &self.readings, now) {
+        // Advice beyond the range asks for its end, once.
+        if self.readings.in_force == Some(wanted) {
+            return Vec::new();
+        }
+        match trusted(self, &self.readings, now) {
             Ok((advice, _)) => self.apply(advice, wanted, Origin::Auto),
             Err(_) => Vec::new(),
         }
@@ -220,7 +224,27 @@ impl LinkControl {
     }
 }
 
+/// The advice, if it may be applied as it is.
+///
+/// # Errors
+/// As [`trusted`], and advice outside of the range.
 pub(super) fn may_apply(
+    link: &LinkControl,
+    readings: &Readings,
+    now: Timestamp,
+) -> Result<(Arc<Advice>, u64), ControlError> {
+    let (advice, bytes) = trusted(link, readings, now)?;
+    let range = &link.settings.range;
+    range.value(bytes).map_err(ControlError::Refused)?;
+    Ok((advice, bytes))
+}
+
+/// The advice, if the mode and its evidence let it be followed, wherever the range
+/// ends.
+///
+/// # Errors
+/// The mode, no switch, no advice, or what [`guard::evidence`] refuses.
+fn trusted(
     link: &LinkControl,
     readings: &Readings,
     now: Timestamp,
@@ -258,8 +282,6 @@ pub(super) fn may_apply(
     };
     let settings = &link.settings.control;
     guard::evidence(settings, &evidence).map_err(ControlError::Refused)?;
-    let range = &link.settings.range;
-    range.value(bytes).map_err(ControlError::Refused)?;
     Ok((advice, bytes))
 }
 
