@@ -72,7 +72,11 @@ class Program:
             stderr=subprocess.STDOUT,
         )
         text = Path(self.log.name)
-        eventually(f"{name} is ready: {text}", lambda: ready in text.read_text(), 20)
+        try:
+            eventually(f"{name} is ready: {text}", lambda: ready in text.read_text(), 20)
+        except Survived:
+            self.kill()
+            raise
 
     def get(self, path: str) -> Any:
         return json.loads(self.raw(path))
@@ -122,14 +126,18 @@ class Lab:
             "ready:",
         )
         self.controller: Program | None = None
-        if controller:
-            self.controller = Program(
-                "controller",
-                f'collectors = ["127.0.0.1:{self.grpc}"]\n[http]\nlisten = "HTTP"\n'
-                f'token_file = "{self.directory / "token"}"\n',
-                self.directory,
-                "console: ",
-            )
+        try:
+            if controller:
+                self.controller = Program(
+                    "controller",
+                    f'collectors = ["127.0.0.1:{self.grpc}"]\n[http]\nlisten = "HTTP"\n'
+                    f'token_file = "{self.directory / "token"}"\n',
+                    self.directory,
+                    "console: ",
+                )
+        except Survived:
+            self.collector.kill()
+            raise
         self._watching = threading.Event()
         self._watch = threading.Thread(target=self._sample, daemon=True)
 
