@@ -7,13 +7,13 @@ import time
 
 from programs import Lab, claim
 from reports import honest
-from telemetry import _warm
+from telemetry import warm
 
 
 def silent_switch(scale: float) -> str:
     """C3: the switch, or its mirror session, is dead while the collector lives."""
     with Lab() as lab, honest(lab.udp) as switch:
-        _warm(lab, switch)
+        warm(lab, switch)
         time.sleep(12.0)
         link = lab.link()
         claim(link["stale"], f"silent for 12 s, and not stale: age {link['age_s']:.2f} s")

@@ -34,14 +34,14 @@ capacity_bps = 100000000
 """
 
 
-class Survived(AssertionError):
+class Succeeded(AssertionError):
     """An attack that did what it should not."""
 
 
 def claim(holds: bool, what: str) -> None:
     """Ends the attack as one that succeeded unless `holds`."""
     if not holds:
-        raise Survived(what)
+        raise Succeeded(what)
 
 
 def free_port(kind: socket.SocketKind = socket.SOCK_STREAM) -> int:
@@ -74,7 +74,7 @@ class Program:
         text = Path(self.log.name)
         try:
             eventually(f"{name} is ready: {text}", lambda: ready in text.read_text(), 20)
-        except Survived:
+        except Succeeded:
             self.kill()
             raise
 
@@ -135,7 +135,7 @@ class Lab:
                     self.directory,
                     "console: ",
                 )
-        except Survived:
+        except Succeeded:
             self.collector.kill()
             raise
         self._watching = threading.Event()
@@ -147,7 +147,7 @@ class Lab:
                 for program in (self.collector, self.controller):
                     if program:
                         program.rss_mib()
-            except (OSError, Survived):
+            except (OSError, Succeeded):
                 return
 
     def __enter__(self) -> Self:

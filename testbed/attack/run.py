@@ -18,7 +18,7 @@ import control
 import grpc_strangers
 import http_strangers
 import telemetry
-from programs import BIN_DIR, Survived
+from programs import BIN_DIR, Succeeded
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def main() -> int:
         begin = time.monotonic()
         try:
             told, held = finding.attack(args.scale), True
-        except Survived as e:
+        except Succeeded as e:
             told, held = str(e), False
         except Exception as e:  # an attack that cannot be carried out proves nothing
             traceback.print_exc()

@@ -14,7 +14,7 @@ S = 1_000_000_000
 STRANGER = "127.0.0.2"
 
 
-def _warm(lab: Lab, switch, seconds: float = 6.0) -> None:
+def warm(lab: Lab, switch, seconds: float = 6.0) -> None:
     """Until the controller knows the honest port."""
     switch.for_s(seconds)
     eventually("the controller knows the port", lambda: lab.links(), 20)
@@ -35,7 +35,7 @@ def _live(lab: Lab) -> str:
 def link_spray(scale: float) -> str:
     """A1: one datagram for each egress port, of an unknown node and of a known one."""
     with Lab() as lab, honest(lab.udp) as switch:
-        _warm(lab, switch)
+        warm(lab, switch)
         for node, source in ((99, STRANGER), (NODE, STRANGER)):
             stranger = Exporter(lab.udp, source, node, hw_id=1)
             for port in range(1, 4096):
@@ -53,7 +53,7 @@ def link_spray(scale: float) -> str:
 def one_long_delay(scale: float) -> str:
     """A2: one report whose packet waited 10 s."""
     with Lab() as lab, honest(lab.udp) as switch:
-        _warm(lab, switch)
+        warm(lab, switch)
         before_s = lab.lag_s()
         stranger = Exporter(lab.udp, STRANGER, hw_id=1)
         stranger.send(individual(PORT, time.time_ns() - 10 * S, 10 * S - 1_000_000, packet(1, 0)))
@@ -67,7 +67,7 @@ def one_long_delay(scale: float) -> str:
 def wipe(scale: float) -> str:
     """A3: datagrams of twelve reports, the clock 1000 s back or 59 s ahead."""
     with Lab() as lab, honest(lab.udp) as switch:
-        _warm(lab, switch)
+        warm(lab, switch)
         begun = lab.link()["capture_start_ns"]
         stranger = Exporter(lab.udp, STRANGER, hw_id=1)
         for offset_s in (-1000, 59, -1000, 59, 3600):
@@ -101,7 +101,7 @@ def full_tables(scale: float) -> str:
         stranger.close()
         before = lab.status()
         lost_before = before["reports"]["lost"]
-        _warm(lab, switch, 3.0)
+        warm(lab, switch, 3.0)
         switch.sequence += 500
         switch.for_s(2.0)
         eventually("the gap is counted", lambda: lab.status()["reports"]["lost"] >= 500, 10)
@@ -116,7 +116,7 @@ def random_flows(scale: float) -> str:
     """A5: 2 M five-tuples at 50 k/s through the honest port."""
     flows = int(2_000_000 * scale)
     with Lab() as lab, honest(lab.udp) as switch:
-        _warm(lab, switch)
+        warm(lab, switch)
         stranger = Exporter(lab.udp, STRANGER, hw_id=1)
         begin, sent = time.monotonic(), 0
         while sent < flows:
@@ -150,7 +150,7 @@ def mutated(scale: float) -> str:
     """A6: reports with flipped bits, and cut at every byte."""
     pick = random.Random(6)
     with Lab() as lab, honest(lab.udp) as switch:
-        _warm(lab, switch)
+        warm(lab, switch)
         stranger = Exporter(lab.udp, STRANGER, hw_id=1)
         mutations = int(200_000 * scale)
         for k in range(mutations):

@@ -261,6 +261,10 @@ impl Store {
                 self.evicted.flows += 1;
                 self.flow_count -= 1;
             }
+            // It may cross another link, too.
+            if self.links.values().any(|l| l.flows.contains_key(&id)) {
+                continue;
+            }
             self.info.remove(&id);
             if let Some(events) = self.events.remove(&id) {
                 self.event_count -= events.len();
@@ -284,4 +288,36 @@ fn drop_oldest_tenth(link: &mut LinkStore) -> usize {
         .values_mut()
         .map(|f| expire(&mut f.intervals, before, |r| r.start_ns))
         .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_that_is_evicted_at_one_link_is_known_at_the_other() {
+        let mut store = Store::default();
+        let record = |port, flow_id, start_ns| FlowInterval {
+            node_id: 10,
+            port,
+            flow_id,
+            start_ns,
+            packets: 1,
+            ..FlowInterval::default()
+        };
+        for (port, flow_id, start_ns) in [(1, 7, 1), (2, 7, 5), (1, 8, 2), (1, 9, 6)] {
+            store.push_flow_interval(record(port, flow_id, start_ns));
+        }
+        for flow_id in [7, 8, 9] {
+            store.push_info(FlowInfo {
+                flow_id,
+                ..FlowInfo::default()
+            });
+        }
+        store.evict_flows(2, 100);
+        assert_eq!((store.flow_count(), store.evicted.flows), (2, 2));
+        let mut known: Vec<u64> = store.info.keys().copied().collect();
+        known.sort_unstable();
+        assert_eq!(known, [7, 9], "8 is gone, 7 still crosses port 2");
+    }
 }

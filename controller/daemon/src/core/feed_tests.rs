@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+use super::*;
+use tidemark_proto::telemetry::{LinkInterval, Watermark};
+
+fn update(start_ms: u64, first_ms: u64) -> Update {
+    Update {
+        link_intervals: vec![LinkInterval {
+            node_id: 10,
+            port: 5,
+            start_ns: start_ms * 1_000_000,
+            duration_ns: 1_000_000,
+            first_start_ns: first_ms * 1_000_000,
+            packets: 1,
+            ..LinkInterval::default()
+        }],
+        ..Update::default()
+    }
+}
+
+#[test]
+fn a_clock_that_restarts_is_noticed() {
+    let mut feed = Feed::new("x", 60.0);
+    let mut push =
+        |start_ms, first_ms| feed.push(&update(start_ms, first_ms), Timestamp::default());
+    assert!(push(5000, 5000).is_empty());
+    // A little late is not another clock.
+    assert!(push(5600, 5000).is_empty());
+    assert!(push(4900, 5000).is_empty());
+    // Back by less than reports may be late, but begun again.
+    assert_eq!(push(4800, 4800), [10]);
+    assert!(push(7000, 4800).is_empty());
+    assert_eq!(push(100, 100), [10]);
+    let id = LinkId {
+        node_id: 10,
+        port: 5,
+    };
+    assert_eq!(feed.span(id), Some((100_000_000, 101_000_000)));
+    assert_eq!(feed.series[&id].last_ns, 101_000_000);
+}
+
+fn at(monotonic_s: i64) -> Timestamp {
+    Timestamp {
+        monotonic_ns: monotonic_s * 1_000_000_000,
+        unix_ms: 0,
+    }
+}
+
+/// An update of the interval and its watermark, and of a status.
+fn second(s: u64, port: u32, packets: u32) -> Update {
+    let mut u = update(s * 1000 - 1, 1);
+    u.link_intervals[0].packets = packets;
+    u.link_intervals[0].port = port;
+    u.watermarks.push(Watermark {
+        node_id: 10,
+        time_ns: s * 1_000_000_000,
+    });
+    u.status = Some(CollectorStatus::default());
+    u
+}
+
+const LINK: LinkId = LinkId {
+    node_id: 10,
+    port: 5,
+};
+
+#[test]
+fn a_silent_switch_ages_while_the_collector_goes_on() {
+    let mut feed = Feed::new("x", 60.0);
+    assert_eq!(feed.report_age_s(LINK, at(0)), None);
+    feed.push(&second(1, 5, 0), at(1));
+    assert_eq!(feed.report_age_s(LINK, at(1)), None, "no packet yet");
+    feed.push(&second(2, 5, 7), at(2));
+    assert_eq!(feed.report_age_s(LINK, at(2)), Some(0.0));
+    // Records of nothing, watermarks and status go on.
+    for s in 3..15 {
+        feed.push(&second(s, 5, 0), at(s as i64));
+    }
+    assert_eq!(feed.age_s(at(14)), Some(0.0));
+    assert_eq!(feed.report_age_s(LINK, at(14)), Some(12.0));
+    assert_eq!(feed.node_age_s(10, at(14)), Some(12.0));
+    assert_eq!(feed.lag_s(10, at(14)), Some(0.0));
+    // Another port of the switch has packets: this link is idle.
+    feed.push(&second(15, 6, 7), at(15));
+    assert_eq!(feed.report_age_s(LINK, at(15)), Some(13.0));
+    assert_eq!(feed.node_age_s(10, at(15)), Some(0.0));
+}
+
+#[test]
+fn a_backlog_is_as_old_as_what_it_tells_of() {
+    let mut feed = Feed::new("x", 60.0);
+    feed.push(&second(1, 5, 7), at(1));
+    // From now on everything comes, in order, 37 s late.
+    for s in 2..100 {
+        feed.push(&second(s, 5, 7), at(s as i64 + 37));
+    }
+    let now = at(99 + 37);
+    assert_eq!(feed.age_s(now), Some(0.0));
+    for age_s in [feed.report_age_s(LINK, now), feed.lag_s(10, now)] {
+        let age_s = age_s.unwrap();
+        assert!((36.0..=37.0).contains(&age_s), "{age_s}");
+    }
+}
+
+#[test]
+fn queues_of_a_port_begin_each_for_itself() {
+    let mut feed = Feed::new("x", 60.0);
+    for ms in 5000..5100 {
+        let mut both = update(ms, 5000);
+        if ms >= 5050 {
+            let mut other = both.link_intervals.clone();
+            other[0].queue = 3;
+            other[0].first_start_ns = 5_050_000_000;
+            both.link_intervals.extend(other);
+        }
+        assert!(feed.push(&both, Timestamp::default()).is_empty(), "{ms}");
+    }
+}
+
+#[test]
+fn a_forgotten_port_that_comes_again_is_no_restart() {
+    let mut feed = Feed::new("x", 60.0);
+    let mut push =
+        |start_ms, first_ms| feed.push(&update(start_ms, first_ms), Timestamp::default());
+    assert!(push(5000, 5000).is_empty());
+    assert!(push(20_000, 20_000).is_empty());
+    assert_eq!(push(19_500, 19_500), [10]);
+}
+
+#[test]
+fn only_links_that_are_not_configured_are_forgotten() {
+    let mut feed = Feed::new("x", 60.0);
+    let port = |port| Port {
+        port,
+        ..Port::default()
+    };
+    feed.connected(CollectorInfo {
+        nodes: vec![tidemark_proto::telemetry::Node {
+            node_id: 10,
+            ports: vec![port(5)],
+            ..Default::default()
+        }],
+        ..CollectorInfo::default()
+    });
+    let mut both = update(1000, 1000);
+    let mut other = both.link_intervals.clone();
+    other[0].port = 6;
+    both.link_intervals.extend(other);
+    feed.push(&both, Timestamp::default());
+    let mut later = update(62_000, 1000);
+    later.link_intervals[0].port = 7;
+    feed.push(&later, Timestamp::default());
+    feed.forget_silent(Timestamp::default());
+    let ports: Vec<u32> = feed.series.keys().map(|id| id.port).collect();
+    assert_eq!((ports, feed.links().len()), (vec![5, 6, 7], 3));
+    later.watermarks.push(tidemark_proto::telemetry::Watermark {
+        node_id: 10,
+        time_ns: 62_000_000_000,
+    });
+    feed.push(&later, Timestamp::default());
+    feed.forget_silent(Timestamp::default());
+    let ports: Vec<u32> = feed.series.keys().map(|id| id.port).collect();
+    assert_eq!((ports, feed.links().len()), (vec![5, 7], 2));
+}
+
+#[test]
+fn another_collector_is_not_another_clock() {
+    let mut feed = Feed::new("x", 60.0);
+    let info = |instance: &str| CollectorInfo {
+        instance: instance.into(),
+        ..CollectorInfo::default()
+    };
+    assert!(!feed.connected(info("one")));
+    feed.push(&update(5000, 5000), Timestamp::default());
+    assert!(feed.connected(info("two")));
+    assert!(
+        feed.push(&update(6000, 6000), Timestamp::default())
+            .is_empty()
+    );
+}
