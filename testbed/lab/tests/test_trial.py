@@ -9,11 +9,12 @@ from itertools import pairwise
 import pytest
 
 from tidemark_lab import netns
+from tidemark_lab.api import ApiError
 from tidemark_lab.preflight import Ports
 from tidemark_lab.progress import Progress
 from tidemark_lab.report.trial import draw
 from tidemark_lab.trial import candidates, outcome, ranking, run, table
-from tidemark_lab.trial.hold import Hold
+from tidemark_lab.trial.hold import Hold, Seconds
 from tidemark_lab.trial.traffics import TRAFFICS
 
 PORTS = Ports(console=18580, switch=19559, collector=19560, collector_metrics=19561)
@@ -120,6 +121,9 @@ def trial(limit, utilisation, loss, delay, rules=("bdp",)):
         "utilisation": utilisation,
         "loss_rate": loss,
         "loss_range": [loss * 0.9, loss * 1.1],
+        "refused": None,
+        "marked_rate": 0.0,
+        "marked_range": [0.0, 0.0],
         "loss_settled": True,
         "delay_p99_ms": delay * 0.9,
         "delay_max_ms": delay,
@@ -143,6 +147,54 @@ def test_targets_come_before_the_size_of_the_buffer():
     assert ranking.shortfall(trials[3], TARGETS) == pytest.approx(1.4)
     # A target that is not given judges nobody.
     assert ranking.shortfall(trials[3], {"utilisation": 0.98, "loss_rate": None}) == 0
+
+
+def test_marks_are_no_losses():
+    """They have a column of their own, and how long a limit is held goes by both."""
+    seconds = Seconds(
+        arrivals=[8000.0] * 12, drops=[0.0] * 12, marks=[200.0] * 12, utilisation=[1.0] * 12
+    )
+    assert (seconds.loss.value, seconds.marked.value, seconds.known) == (0.0, 0.025, True)
+    unmarked = Seconds(seconds.arrivals, [0.0] * 12, [0.0] * 12, seconds.utilisation)
+    assert not unmarked.known
+    marked = {**trial(100_000, 0.99, 0.0, 8.0), "marked_rate": 0.05, "marked_range": [0.04, 0.06]}
+    assert ranking.shortfall(marked, TARGETS) == 0
+    document = {
+        "name": "ecn12",
+        "about": "with ECN",
+        "targets": TARGETS,
+        "trials": ranking.ranked([marked], TARGETS),
+    }
+    assert "| none | 5.000% (4.000% to 6.000%) |" in table.markdown(document)
+
+
+def test_a_refused_limit_is_a_row():
+    class Refuses:
+        def __init__(self, status):
+            self.status = status
+
+        def post(self, _path, _body):
+            raise ApiError("beyond the largest limit", self.status)
+
+    class Session:
+        link_path = "/links/10/5"
+        scenario = TRAFFICS[0].scenario
+
+        def __init__(self, status):
+            self.controller = Refuses(status)
+
+    candidate = candidates.Candidate(7_000_000, ("advice", "fpq"), True)
+    row = run._try(Session(422), candidate, run.Options(), Progress(), "reno1")
+    trials = ranking.ranked([row, trial(300_000, 1.0, 0.004, 24.0)], TARGETS)
+    assert [t["rank"] for t in trials] == [1, None]
+    document = {"name": "reno1", "about": "one", "targets": TARGETS, "trials": trials}
+    text = table.markdown(document)
+    assert "| - | 7000.0 | advice, fpq |" in text and "refused: beyond the largest" in text
+    assert "Tidemark's advice was refused." in text
+    assert draw([document]).count("largest delay") == 1
+    # A controller that does not answer is no result.
+    with pytest.raises(ApiError):
+        run._try(Session(0), candidate, run.Options(), Progress(), "reno1")
 
 
 def test_the_table_says_where_the_advice_lost():
@@ -178,6 +230,7 @@ def test_a_trial_on_real_tcp(tmp_path):
     assert of_the_bdp["utilisation"] >= 0.95
     sizes = [t["limit_bytes"] for t in sorted(trials, key=lambda t: t["limit_bytes"])]
     assert len(sizes) >= 4 and sizes[-1] > 4 * sizes[0]
+    assert not any(t["refused"] for t in trials)
     for t in trials:
         assert t["delay_max_ms"] <= t["limit_bytes"] * 8 / 100e6 * 1e3 + 3, t
         assert 0.1 < t["utilisation"] <= 1.01

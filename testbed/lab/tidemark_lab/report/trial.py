@@ -12,19 +12,21 @@ from .style import DROP, GREY, LIMIT, RC, SECOND, WATER, subplots
 
 QUANTITIES = (
     ("utilisation", "utilisation (%)", 100.0, WATER),
-    ("loss_rate", "lost or marked (%)", 100.0, DROP),
+    ("loss_rate", "lost (%)", 100.0, DROP),
+    ("marked_rate", "marked (%)", 100.0, GREY),
     ("delay_max_ms", "largest delay (ms)", 1.0, SECOND),
 )
 
 
 def draw(traffics: list[JsonObject]) -> str:
     """A row for each traffic, a column for each quantity over the limit, targets dashed,
-    Tidemark's advice ringed; an SVG document."""
+    Tidemark's advice ringed; an SVG document. What was refused has no outcome to draw."""
     with plt.rc_context(RC):
         rows, columns = len(traffics), len(QUANTITIES)
         figure, axes = subplots(rows, columns, height_in=1.9 * rows, squeeze=False)
         for row, traffic in enumerate(traffics):
-            trials = sorted(traffic["trials"], key=lambda t: t["limit_bytes"])
+            tried = [t for t in traffic["trials"] if not t.get("refused")]
+            trials = sorted(tried, key=lambda t: t["limit_bytes"])
             sizes = [t["limit_bytes"] / 1e3 for t in trials]
             for column, (key, label, factor, colour) in enumerate(QUANTITIES):
                 here = axes[row][column]

@@ -39,9 +39,19 @@ class Seconds:
 
     @property
     def loss(self) -> LossRate:
-        """Drops and marks over arrivals."""
-        lost = [d + m for d, m in zip(self.drops, self.marks, strict=True)]
-        return loss_rate(lost, self.arrivals)
+        """Drops over arrivals."""
+        return loss_rate(self.drops, self.arrivals)
+
+    @property
+    def marked(self) -> LossRate:
+        """CE marks over arrivals."""
+        return loss_rate(self.marks, self.arrivals)
+
+    @property
+    def known(self) -> bool:
+        """Whether what flows react to, drops and marks, is known within ±15 %."""
+        signals = [d + m for d, m in zip(self.drops, self.marks, strict=True)]
+        return loss_rate(signals, self.arrivals).relative_half_width <= SETTLED_HALF_WIDTH
 
 
 @dataclass(frozen=True)
@@ -50,8 +60,6 @@ class Held:
 
     # The link of the completed phase: estimate and advice.
     link: JsonObject
-    # Drops and CE marks.
-    loss: LossRate
     seconds: Seconds
     start_unix_ns: int
     end_unix_ns: int
@@ -59,8 +67,8 @@ class Held:
 
 
 def hold(session: ControlSession, name: str, hold: Hold, progress: Progress, label: str) -> Held:
-    """Measures the limit in force as a phase of this name, until the range of the loss rate is
-    within ±15 % of it, or the time limit."""
+    """Measures the limit in force as a phase of this name, until the range of the loss rate
+    (where packets are marked, of drops and marks) is within ±15 % of it, or the time limit."""
     session.let_pass(progress, f"{label}: settling", hold.settle_s)
     start_unix_ns, cpu = time.time_ns(), CpuTime.now()
     session.controller.post("/phases", {"name": name, "action": "start"})
@@ -71,7 +79,7 @@ def hold(session: ControlSession, name: str, hold: Hold, progress: Progress, lab
     links = session.complete_phase(name)["links"]
     if not links or links[0]["estimate"] is None:
         raise LabError(f"{label}: the controller saw no traffic; see {session.run_dir}/logs")
-    return Held(links[0], seconds.loss, seconds, start_unix_ns, end_unix_ns, stolen)
+    return Held(links[0], seconds, start_unix_ns, end_unix_ns, stolen)
 
 
 def _until_known(
@@ -82,8 +90,7 @@ def _until_known(
         session.let_pass(progress, label, POLL_S)
         seconds = seconds_since(session, from_ns)
         elapsed = time.monotonic() - start
-        narrow = seconds.loss.relative_half_width <= SETTLED_HALF_WIDTH
-        if elapsed >= hold.most_s or (elapsed >= hold.least_s and narrow):
+        if elapsed >= hold.most_s or (elapsed >= hold.least_s and seconds.known):
             return seconds
 
 

@@ -27,7 +27,7 @@ BATCH_S = 4
 
 @dataclass(frozen=True)
 class LossRate:
-    """Drops and CE marks over arrivals, with its 90 % range by batch means."""
+    """Drops (or CE marks) over arrivals, with its 90 % range by batch means."""
 
     value: float
     low: float

@@ -25,7 +25,10 @@ def shortfall(trial: JsonObject, targets: JsonObject) -> float:
 
 def ranked(trials: Sequence[JsonObject], targets: JsonObject) -> list[JsonObject]:
     """Those that meet the targets by the size of the buffer; then the others by how far
-    they are from them. Each gets `rank` and `shortfall`."""
-    judged = [{**t, "shortfall": shortfall(t, targets)} for t in trials]
+    they are from them. Each gets `rank` and `shortfall`; those that were refused come last
+    and have neither."""
+    tried = [t for t in trials if not t.get("refused")]
+    judged = [{**t, "shortfall": shortfall(t, targets)} for t in tried]
     judged.sort(key=lambda t: (t["shortfall"], t["limit_bytes"]))
-    return [{**t, "rank": i + 1} for i, t in enumerate(judged)]
+    refused = [{**t, "rank": None, "shortfall": None} for t in trials if t.get("refused")]
+    return [{**t, "rank": i + 1} for i, t in enumerate(judged)] + refused

@@ -15,6 +15,7 @@ from pathlib import Path
 from pyroute2.netlink.exceptions import NetlinkError
 
 from .. import kernel, limits, preflight, signals
+from ..api import ApiError
 from ..control_session import ControlSession, running
 from ..errors import LabError, PreflightError
 from ..json_types import JsonObject
@@ -34,7 +35,7 @@ from ..summary import matched, mean_utilisation
 from ..traffic import Truth
 from . import candidates, outcome, ranking, table
 from .candidates import Candidate
-from .hold import SETTLED_HALF_WIDTH, Hold, hold
+from .hold import Hold, hold
 from .traffics import TRAFFICS, Traffic
 
 LEAST_LIMIT_BYTES = 4 * FRAME_BYTES
@@ -148,25 +149,38 @@ def _try(
     progress: Progress,
     label: str,
 ) -> JsonObject:
-    """One limit: set, settled, measured."""
-    session.controller.post(
-        f"{session.link_path}/limit",
-        {
-            **limits.request(session.scenario.limit_of(candidate.limit_bytes)),
-            "reason": "trial of " + ", ".join(candidate.rules),
-        },
-    )
-    name = f"limit-{candidate.limit_bytes}"
-    held = hold(session, name, options.hold, progress, label)
-    estimate, loss = held.link["estimate"], held.loss
-    return {
+    """One limit: set, settled, measured; or why it was refused."""
+    about = {
         "limit_bytes": candidate.limit_bytes,
         "rules": list(candidate.rules),
         "applies": candidate.applies,
+    }
+    try:
+        session.controller.post(
+            f"{session.link_path}/limit",
+            {
+                **limits.request(session.scenario.limit_of(candidate.limit_bytes)),
+                "reason": "trial of " + ", ".join(candidate.rules),
+            },
+        )
+    except ApiError as error:
+        # What the controller does not set is a result; one that does not answer is none.
+        if not 400 <= error.status < 500:
+            raise
+        progress.say(f"{label}: {error}")
+        return {**about, "refused": str(error)}
+    name = f"limit-{candidate.limit_bytes}"
+    held = hold(session, name, options.hold, progress, label)
+    estimate, loss, marked = held.link["estimate"], held.seconds.loss, held.seconds.marked
+    return {
+        **about,
+        "refused": None,
         "utilisation": mean_utilisation(estimate),
         "loss_rate": loss.value,
         "loss_range": [loss.low, loss.high],
-        "loss_settled": loss.relative_half_width <= SETTLED_HALF_WIDTH,
+        "marked_rate": marked.value,
+        "marked_range": [marked.low, marked.high],
+        "loss_settled": held.seconds.known,
         "delay_p99_ms": estimate["delay_ms"]["p99"],
         "delay_max_ms": estimate["delay_ms"]["max"],
         "flows": estimate.get("flows") or [],
@@ -179,6 +193,8 @@ def _try(
 
 def _add_truth(trial: JsonObject, truth: Truth) -> None:
     """What only the hosts know: fairness among the LBP flows, and completion times."""
+    if trial["refused"]:
+        return
     span = trial["start_unix_ns"], trial["end_unix_ns"]
     lbp = matched(trial.pop("flows"), truth.during("lbp", *span))
     trial["jain"] = outcome.jain([seen["rate_bps"] if seen else 0.0 for _, seen in lbp])

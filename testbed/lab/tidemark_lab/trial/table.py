@@ -12,7 +12,8 @@ HEAD = (
     "limit (kB)",
     "rules",
     "utilisation",
-    "lost or marked",
+    "lost",
+    "marked",
     "delay p99 / max (ms)",
     "short flows p50 / p95 (ms)",
     "fairness",
@@ -34,31 +35,41 @@ def markdown(traffic: JsonObject) -> str:
         *(_row(_cells(trial)) for trial in traffic["trials"]),
     ]
     advised = [t for t in traffic["trials"] if "advice" in t["rules"]]
-    if advised and advised[0]["rank"] > 1:
+    if advised and advised[0]["rank"] is None:
+        lines += ["", "Tidemark's advice was refused."]
+    elif advised and advised[0]["rank"] > 1:
         best = traffic["trials"][0]
+        ranked = sum(t["rank"] is not None for t in traffic["trials"])
         lines += [
             "",
-            f"Tidemark's advice came {advised[0]['rank']} of {len(traffic['trials'])}; "
-            f"{_names(best)} did better.",
+            f"Tidemark's advice came {advised[0]['rank']} of {ranked}; {_names(best)} did better.",
         ]
     return "\n".join(lines) + "\n"
 
 
 def _cells(t: JsonObject) -> Sequence[str]:
-    loss = t["loss_range"]
+    limit = f"{t['limit_bytes'] / 1e3:.1f}"
+    rules = _names(t) + ("" if t["applies"] else " (conditions do not hold)")
+    if t.get("refused"):
+        return ("-", limit, rules, *["-"] * (len(HEAD) - 4), f"refused: {t['refused']}")
     stolen = " (CPU stolen)" if t["cpu_was_stolen"] else ""
     wide = "" if t["loss_settled"] else " (time limit)"
     return (
         str(t["rank"]),
-        f"{t['limit_bytes'] / 1e3:.1f}",
-        _names(t) + ("" if t["applies"] else " (conditions do not hold)"),
+        limit,
+        rules,
         f"{t['utilisation']:.2%}{stolen}",
-        f"{t['loss_rate']:.3%} ({loss[0]:.3%} to {loss[1]:.3%}){wide}",
+        _rate(t["loss_rate"], t["loss_range"]) + wide,
+        _rate(t["marked_rate"], t["marked_range"]),
         f"{t['delay_p99_ms']:.1f} / {t['delay_max_ms']:.1f}",
         f"{_ms(t['completion_p50_ms'])} / {_ms(t['completion_p95_ms'])}",
         "-" if t["jain"] is None else f"{t['jain']:.3f}",
         "met" if t["shortfall"] == 0 else f"missed by {t['shortfall']:.1%}",
     )
+
+
+def _rate(value: float, ends: Sequence[float]) -> str:
+    return f"{value:.3%} ({ends[0]:.3%} to {ends[1]:.3%})" if value > 0 else "none"
 
 
 def _names(trial: JsonObject) -> str:
