@@ -49,6 +49,10 @@ contest: build venv require-root tracefs ## Controllers of the limit under the s
 iterate: build venv-ns3 ## Advise, run again at the advised limit, three rounds, on ten simulated traffics (ITERATE_FLAGS="--only reno60")
 	@$(VENV_PYTHON) -m tidemark_lab iterate $(ITERATE_FLAGS)
 
+.PHONY: experiment
+experiment: build venv ## An experiment described in a file (FILE=first; EXPERIMENT_FLAGS="--back-end ns3"; docs/how-to/experiments.md)
+	@$(VENV_PYTHON) -m tidemark_lab sweep $(or $(FILE),first) $(EXPERIMENT_FLAGS)
+
 .PHONY: truth
 truth: ## Estimates beside the truth of every simulated run, and how often their ranges hold it (TRUTH_FLAGS=--wrong)
 	@cargo run $(CARGO_FLAGS) -q -p tidemark-estimators --example truth_table -- $(TRUTH_FLAGS)
@@ -149,6 +153,10 @@ simulate: ## The whole chain on a simulated clock under faults from seeds (SEEDS
 codegen: ## Write every generated file (from contract/)
 	cargo xtask codegen
 
+.PHONY: experiment-reference
+experiment-reference: venv ## Write what follows from the model of experiments: JSON Schema, reference page
+	$(VENV_PYTHON) -m tidemark_lab.experiment.reference
+
 .PHONY: lint
 lint: venv console ## Generated files, architecture, formatting, clippy, ruff, mypy, TypeScript
 	cargo xtask codegen --check
@@ -160,6 +168,7 @@ lint: venv console ## Generated files, architecture, formatting, clippy, ruff, m
 	$(VENV_PYTHON) -m ruff check .
 	$(VENV_PYTHON) -m ruff format --check .
 	cd testbed/lab && $(VENV_PYTHON) -m mypy
+	$(VENV_PYTHON) -m tidemark_lab.experiment.reference --check
 	cd $(CONSOLE) && npm run typecheck && npm run lint
 
 .PHONY: bench

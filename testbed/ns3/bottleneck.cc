@@ -17,6 +17,7 @@
 #include "ns3/core-module.h"
 
 #include <cstdio>
+#include <map>
 #include <memory>
 
 using namespace tidemark;
@@ -34,7 +35,7 @@ Simulate(const Scenario& scenario, const std::string& out)
     set("ns3::TcpSocket::DelAckTimeout", ns3::TimeValue(ns3::MilliSeconds(40)));
     set("ns3::TcpSocket::DelAckCount", ns3::UintegerValue(2));
 
-    ReportWriter reports(out + "/reports.pcap", scenario.link);
+    ReportWriter reports(out + "/reports.pcap");
     ProbeWriter probe(out + "/tcp_probe.txt");
     Truth truth(scenario);
     Network network(scenario, [&](const Seen& seen) {
@@ -42,8 +43,9 @@ Simulate(const Scenario& scenario, const std::string& out)
         truth.Add(seen);
     });
     std::vector<std::unique_ptr<TcpFlow>> tcp;
+    std::map<uint32_t, TcpFlow*> byId;
     std::vector<std::unique_ptr<UdpFlow>> udp;
-    double queueS = (scenario.link.limitPackets + 1) * 12000 / scenario.link.capacityBps;
+    double queueS = (scenario.LargestLimitPackets() + 1) * 12000 / scenario.link.capacityBps;
     for (const auto& flow : scenario.flows)
     {
         auto sender = network.SenderOf(flow);
@@ -57,6 +59,15 @@ Simulate(const Scenario& scenario, const std::string& out)
         double ownS = flow.accessBps > 0 ? (flow.accessPackets + 1) * 12000 / flow.accessBps : 0;
         tcp.push_back(std::make_unique<TcpFlow>(
             flow, sender.node, sender.address, receiver, to, queueS + ownS, probe));
+        byId[flow.id] = tcp.back().get();
+        if (flow.afterId >= 0)
+        {
+            // Those before it have been made.
+            auto* next = tcp.back().get();
+            byId.at(static_cast<uint32_t>(flow.afterId))->WhenDone([next, s = flow.thinkS] {
+                next->StartIn(s);
+            });
+        }
     }
     network.Route();
     ns3::Simulator::Stop(ns3::Seconds(scenario.run.seconds));

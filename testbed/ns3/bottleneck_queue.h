@@ -30,6 +30,8 @@ struct Seen
     Fate fate;
     bool marked;
     uint32_t depth;
+    // What acts first: the threshold where the port marks, else the limit.
+    uint32_t actsAt;
     int64_t arrivalNs;
     int64_t departureNs;
     uint8_t headers[40];
@@ -48,13 +50,19 @@ class BottleneckQueue : public ns3::Queue<ns3::Packet>
         return tid;
     }
 
-    void Configure(uint32_t limit, uint32_t mark, std::function<void(const Seen&)> observer)
+    // `most` of all limits to come.
+    void Configure(uint32_t most, std::function<void(const Seen&)> observer)
+    {
+        m_observer = std::move(observer);
+        // The limit is ours: the base class must not be the one that drops.
+        SetMaxSize(ns3::QueueSize(ns3::QueueSizeUnit::PACKETS, most + 1));
+    }
+
+    // What waits beyond a lower limit leaves in its time.
+    void SetLimit(uint32_t limit, uint32_t mark)
     {
         m_limit = limit;
         m_mark = mark;
-        m_observer = std::move(observer);
-        // The limit is ours: the base class must not be the one that drops.
-        SetMaxSize(ns3::QueueSize(ns3::QueueSizeUnit::PACKETS, limit + 1));
     }
 
     bool Enqueue(ns3::Ptr<ns3::Packet> packet) override
@@ -115,7 +123,8 @@ class BottleneckQueue : public ns3::Queue<ns3::Packet>
         uint8_t bytes[42] = {};
         uint32_t n = packet->CopyData(bytes, sizeof(bytes));
         int64_t now = ns3::Simulator::Now().GetNanoSeconds();
-        Seen seen{fate, w.marked, w.depth, w.arrivalNs, now, {}, n > 2 ? n - 2 : 0};
+        uint32_t actsAt = m_mark ? m_mark : m_limit;
+        Seen seen{fate, w.marked, w.depth, actsAt, w.arrivalNs, now, {}, n > 2 ? n - 2 : 0};
         std::copy(bytes + 2, bytes + 42, seen.headers);
         m_observer(seen);
     }

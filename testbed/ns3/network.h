@@ -43,7 +43,16 @@ class Network
         m_internet.Install(m_receiver);
         const auto& link = scenario.link;
         m_queue = ns3::CreateObject<BottleneckQueue>();
-        m_queue->Configure(link.limitPackets, link.markPackets, std::move(observer));
+        m_queue->Configure(scenario.LargestLimitPackets(), std::move(observer));
+        m_queue->SetLimit(link.limitPackets, link.markPackets);
+        for (const auto& change : scenario.changes)
+        {
+            ns3::Simulator::Schedule(ns3::Seconds(change.atS),
+                                     &BottleneckQueue::SetLimit,
+                                     m_queue,
+                                     change.limitPackets,
+                                     change.markPackets);
+        }
         auto channel = ns3::CreateObject<ns3::PointToPointChannel>();
         channel->SetAttribute("Delay", ns3::TimeValue(ns3::Seconds(BOTTLENECK_DELAY_S)));
         auto out = Device(m_router, link.capacityBps * PPP, m_queue, channel);

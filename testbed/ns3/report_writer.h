@@ -3,7 +3,6 @@
 #pragma once
 
 #include "bottleneck_queue.h"
-#include "scenario.h"
 
 #include <cstdio>
 #include <stdexcept>
@@ -20,9 +19,8 @@ class ReportWriter
     static constexpr uint16_t INGRESS_PORT = 2;
     static constexpr uint16_t EGRESS_PORT = 1;
 
-    ReportWriter(const std::string& path, const Link& link)
-        : m_file(std::fopen(path.c_str(), "wb")),
-          m_limit(link.markPackets ? link.markPackets : link.limitPackets)
+    explicit ReportWriter(const std::string& path)
+        : m_file(std::fopen(path.c_str(), "wb"))
     {
         if (!m_file)
         {
@@ -49,7 +47,7 @@ class ReportWriter
         uint32_t kind = left ? 0 : 1;
         Put32(2u << 28 | kind << 22 | (m_sequence[kind]++ & 0x3fffff));
         Put32(NODE);
-        bool congested = seen.depth >= m_limit;
+        bool congested = seen.depth >= seen.actsAt;
         Put32(0x14u << 24 | (2 + metadataWords + 10) << 16 | metadataWords << 8 |
               (left ? 0 : 0x80) | (congested ? 0x40 : 0) | 0x20);
         Put32((left ? 0x5c00u : 0x5801u) << 16 | 0x544d);
@@ -66,7 +64,7 @@ class ReportWriter
             // Tail drop, or refused where it could not be marked.
             Put32((seen.fate == Fate::Dropped ? 71u : 73u) << 16);
         }
-        Put32(m_limit);
+        Put32(seen.actsAt);
         // Every packet is reported.
         Put32(seen.marked ? 1u << 16 : 0);
         m_bytes.insert(m_bytes.end(), seen.headers, seen.headers + 40);
@@ -159,7 +157,6 @@ class ReportWriter
     }
 
     std::FILE* m_file;
-    uint32_t m_limit;
     uint32_t m_sequence[2] = {};
     std::vector<uint8_t> m_bytes;
 };

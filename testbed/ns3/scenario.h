@@ -2,6 +2,7 @@
 // What is simulated: a text file of one record per line, `NAME key=value ...`.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <fstream>
 #include <map>
@@ -18,6 +19,14 @@ struct Link
     double capacityBps = 0;
     uint32_t limitPackets = 0;
     // From this depth on packets are marked CE, and refused where they cannot be; 0: never.
+    uint32_t markPackets = 0;
+};
+
+// From a time on the port has another limit.
+struct Change
+{
+    double atS = 0;
+    uint32_t limitPackets = 0;
     uint32_t markPackets = 0;
 };
 
@@ -48,6 +57,9 @@ struct Flow
     // An own link before the bottleneck; 0: none.
     double accessBps = 0;
     uint32_t accessPackets = 0;
+    // Starts so long after that flow has ended, and not at `startS`; -1: after none.
+    int64_t afterId = -1;
+    double thinkS = 0;
     // UDP: Poisson arrivals.
     double rateBps = 0;
     uint32_t ipBytes = 1500;
@@ -58,8 +70,20 @@ struct Flow
 struct Scenario
 {
     Link link;
+    // In the order of their times.
+    std::vector<Change> changes;
     Run run;
     std::vector<Flow> flows;
+
+    uint32_t LargestLimitPackets() const
+    {
+        uint32_t most = link.limitPackets;
+        for (const auto& change : changes)
+        {
+            most = std::max(most, change.limitPackets);
+        }
+        return most;
+    }
 };
 
 // The fields of one line; each must be asked for.
@@ -200,9 +224,33 @@ ReadScenario(const std::string& path)
                     r.Fail("ids must be 0, 1, 2, ...");
                 }
             }
+            else if (r.Name() == "change")
+            {
+                Change c;
+                c.atS = r.Number("at_s");
+                c.limitPackets = static_cast<uint32_t>(r.Number("limit_packets"));
+                c.markPackets = static_cast<uint32_t>(r.Number("mark_packets"));
+                if (c.limitPackets == 0 || (!s.changes.empty() && c.atS < s.changes.back().atS))
+                {
+                    r.Fail("needs a limit, and times in order");
+                }
+                s.changes.push_back(c);
+            }
+            else if (r.Name() == "after")
+            {
+                // Of flows that have been read: a chain has no circle.
+                auto id = static_cast<size_t>(r.Number("id"));
+                auto flow = static_cast<size_t>(r.Number("flow"));
+                if (id >= s.flows.size() || flow >= id || s.flows[flow].bytes == 0)
+                {
+                    r.Fail("needs a flow with an end, and a later one that follows it");
+                }
+                s.flows[id].afterId = static_cast<int64_t>(flow);
+                s.flows[id].thinkS = r.Number("think_s");
+            }
             else if (!r.Name().empty())
             {
-                r.Fail("is no record: link, run, tcp, udp");
+                r.Fail("is no record: link, change, run, tcp, udp, after");
             }
             r.End();
         }

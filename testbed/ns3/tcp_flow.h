@@ -10,6 +10,8 @@
 #include "ns3/internet-module.h"
 #include "ns3/network-module.h"
 
+#include <functional>
+
 namespace tidemark
 {
 
@@ -68,7 +70,10 @@ class TcpFlow
                   static_cast<uint16_t>(1024 + flow.id % 4000),
                   static_cast<uint16_t>(FIRST_PORT + flow.id),
                   flow.id + 1};
-        ns3::Simulator::Schedule(ns3::Seconds(flow.startS), &TcpFlow::Start, this);
+        if (flow.afterId < 0)
+        {
+            StartIn(flow.startS);
+        }
         if (flow.stopS > 0)
         {
             ns3::Simulator::Schedule(ns3::Seconds(flow.stopS), &TcpFlow::Stop, this);
@@ -76,6 +81,17 @@ class TcpFlow
     }
 
     const Flow& Spec() const { return m_flow; }
+
+    void StartIn(double seconds)
+    {
+        ns3::Simulator::Schedule(ns3::Seconds(seconds), &TcpFlow::Start, this);
+    }
+
+    // Called when the last byte has arrived.
+    void WhenDone(std::function<void()> done) { m_whenDone = std::move(done); }
+
+    // -1: not yet.
+    double StartedS() const { return m_startedS; }
 
     const Ends& GetEnds() const { return m_ends; }
 
@@ -106,6 +122,7 @@ class TcpFlow
 
     void Start()
     {
+        m_startedS = ns3::Simulator::Now().GetSeconds();
         auto listener = MakeSocket(m_receiver);
         bool limited = m_flow.windowPackets > 0;
         uint32_t window = limited ? m_flow.windowPackets * SEGMENT_BYTES : BUFFER_BYTES;
@@ -197,6 +214,10 @@ class TcpFlow
         if (m_flow.bytes && m_delivered >= m_flow.bytes && m_stoppedS == 0)
         {
             m_stoppedS = ns3::Simulator::Now().GetSeconds();
+            if (m_whenDone)
+            {
+                m_whenDone();
+            }
         }
     }
 
@@ -246,7 +267,9 @@ class TcpFlow
     uint64_t m_written = 0;
     uint64_t m_delivered = 0;
     uint64_t m_retransmissions = 0;
+    double m_startedS = -1;
     double m_stoppedS = 0;
+    std::function<void()> m_whenDone;
     bool m_filling = false;
     bool m_closed = false;
 };

@@ -133,12 +133,18 @@ class Truth
             if (spec.Udp())
             {
                 const auto& u = *udp[nextUdp++];
-                WriteFlow(f, spec, u.Delivered(), 0, 0, nullptr);
+                WriteFlow(f, spec, u.Delivered(), 0, spec.startS, 0, nullptr);
             }
             else
             {
                 const auto& t = *tcp[nextTcp++];
-                WriteFlow(f, spec, t.Delivered(), t.Retransmissions(), t.StoppedS(), &t.GetEnds());
+                WriteFlow(f,
+                          spec,
+                          t.Delivered(),
+                          t.Retransmissions(),
+                          t.StartedS(),
+                          t.StoppedS(),
+                          &t.GetEnds());
             }
         }
         std::fprintf(f,
@@ -220,6 +226,7 @@ class Truth
                    const Flow& spec,
                    uint64_t delivered,
                    uint64_t retransmissions,
+                   double startedS,
                    double stoppedS,
                    const Ends* ends) const
     {
@@ -237,7 +244,15 @@ class Truth
             std::fprintf(f, "\"sport\": %u, ", ends->sourcePort);
         }
         std::fprintf(f, "\"dport\": %u, \"proto\": %d, ", FIRST_PORT + spec.id, spec.Udp() ? 17 : 6);
-        std::fprintf(f, "\"base_rtt_s\": %.9g, \"start_s\": %.9g, ", spec.rttS, spec.startS);
+        std::fprintf(f, "\"base_rtt_s\": %.9g, ", spec.rttS);
+        if (startedS >= 0)
+        {
+            std::fprintf(f, "\"start_s\": %.9g, ", startedS);
+        }
+        else
+        {
+            std::fprintf(f, "\"start_s\": null, ");
+        }
         if (stoppedS > 0)
         {
             std::fprintf(f, "\"stop_s\": %.9g, ", stoppedS);

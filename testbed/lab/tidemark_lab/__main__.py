@@ -7,16 +7,24 @@ import argparse
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from . import __version__, demo, preflight, steps, sweep
 from .contest import run as contest
 from .errors import PreflightError
+from .experiment import command as experiment
 from .iterate import run as iterate
 from .outcome import EXIT_OK, EXIT_PREFLIGHT
 from .preflight import Paths, Ports
 from .progress import Progress
 from .scenario import Scenario
 from .trial import run as trial
+
+EXPERIMENT_COMMANDS = {
+    "table": experiment.table_from_arguments,
+    "compare": experiment.compare_from_arguments,
+    "list": experiment.list_from_arguments,
+}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -26,8 +34,14 @@ def main(argv: list[str] | None = None) -> int:
         return _notes(progress, preflight.check_root, preflight.clean_stale)
     if options.command == "steps":
         return steps.from_arguments(options)
+    if options.command == "run":
+        return experiment.run_from_arguments(options, one=True)
     if options.command == "sweep":
+        if options.file is not None:
+            return experiment.run_from_arguments(options, one=False)
         return sweep.from_arguments(options)
+    if options.command in EXPERIMENT_COMMANDS:
+        return EXPERIMENT_COMMANDS[options.command](options)
     if options.command == "contest":
         return contest.from_arguments(options)
     if options.command == "iterate":
@@ -89,9 +103,13 @@ def parser() -> argparse.ArgumentParser:
     steps.add_arguments(
         commands.add_parser("steps", help="auto mode while the number of flows changes")
     )
-    sweep.add_arguments(
-        commands.add_parser("sweep", help="many scenarios: truth, estimates, predictions")
+    _add_experiment_commands(commands)
+    several = commands.add_parser(
+        "sweep", help="an experiment over its grid; without a file: scenarios, judged"
     )
+    several.add_argument("file", type=Path, nargs="?", help="EXPERIMENT.toml")
+    experiment.add_sweep_arguments(several)
+    sweep.add_arguments(several)
     contest.add_arguments(
         commands.add_parser("contest", help="controllers of the limit in turn under steps of N_b")
     )
@@ -102,6 +120,19 @@ def parser() -> argparse.ArgumentParser:
         commands.add_parser("trial", help="the buffer of each rule in turn on the same traffic")
     )
     return top
+
+
+def _add_experiment_commands(commands: Any) -> None:
+    one = commands.add_parser("run", help="an experiment, described in a file")
+    one.add_argument("--out", type=Path, default=Path("runs"), help="where run directories go")
+    experiment.add_run_arguments(one)
+    experiment.add_table_arguments(
+        commands.add_parser("table", help="all rows of runs as Parquet and CSV")
+    )
+    experiment.add_compare_arguments(
+        commands.add_parser("compare", help="two runs, or sets of runs, side by side")
+    )
+    commands.add_parser("list", help="the experiments that are there")
 
 
 def _positive(text: str) -> float:

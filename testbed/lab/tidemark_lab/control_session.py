@@ -8,15 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import tomli_w
-
 from . import configs, signals
-from .api import Controller
 from .errors import LabError
 from .json_types import JsonObject
+from .lab import START_TIMEOUT_S, Lab
 from .preflight import Paths, Ports
 from .scenario import Scenario
-from .session import START_TIMEOUT_S, Session
+from .session import Session
 
 
 class ControlSession(Session):
@@ -39,27 +37,14 @@ class ControlSession(Session):
                 document[key] = {**document.get(key, {}), **value}
             else:
                 document[key] = value
-        config = self.run_dir / "controller.toml"
-        config.write_text(tomli_w.dumps(document))
-        token_file = Path(document["http"]["token_file"])
-        token_file.unlink(missing_ok=True)
-        child = self.supervisor.start(
-            "controller", [self.paths.binary("tidemark-controller"), "run", "--config", config]
-        )
-        self.supervisor.wait_until(
-            lambda: token_file.exists() and token_file.read_text().strip(),
-            "the controller's token",
-            START_TIMEOUT_S,
-            child,
-        )
-        self.controller = Controller(self.url, token_file.read_text().strip())
+        child = self.run_controller(document)
         self.supervisor.wait_until(
             self.limit_bytes, "the controller to know the limit", START_TIMEOUT_S, child
         )
 
 
 @contextmanager
-def running(session: Session) -> Iterator[Session]:
+def running(session: Lab) -> Iterator[Lab]:
     """Whatever happens inside, nothing of the session is left."""
     try:
         yield session

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,3 +27,19 @@ class CpuTime:
     def stolen_fraction_until(self, later: CpuTime) -> float:
         """Of the CPU time between the two, 0 to 1."""
         return (later.stolen - self.stolen) / max(later.total - self.total, 1)
+
+
+def load_average() -> float:
+    """Processes that ran or wanted to, over the last minute."""
+    return float(Path("/proc/loadavg").read_text().split()[0])
+
+
+def process_cpu_s(pid: int) -> float:
+    """CPU time of a process and its threads so far, s; 0 where it is gone."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return 0.0
+    # The name may hold spaces and brackets; what follows its last bracket not.
+    fields = text[text.rindex(")") + 2 :].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

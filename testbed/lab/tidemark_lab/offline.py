@@ -14,9 +14,14 @@ from .summary import ESTIMATES, mean_utilisation
 ROUNDING = 0.01
 
 
-def analyze(program: Path, capture: Path, window: JsonObject) -> JsonObject:
-    """The bottleneck's record of `tidemark-controller analyze --json`."""
+def analyze(
+    program: Path, capture: Path, window: JsonObject, place: tuple[int, int] | None = None
+) -> JsonObject:
+    """A link's record of `tidemark-controller analyze --json`; `place`: its node and port, where
+    the capture has several."""
     argv = [program, "analyze", capture, "--json"]
+    if place is not None:
+        argv += ["--node", place[0], "--port", place[1]]
     argv += ["--from-ns", window["start_ns"], "--to-ns", window["end_ns"]]
     done = subprocess.run(
         [str(a) for a in argv], capture_output=True, text=True, timeout=300, check=False

@@ -140,3 +140,6 @@ class Supervisor:
 
     def running(self) -> list[str]:
         return list(self._children)
+
+    def pid(self, name: str) -> int:
+        return self._children[name].process.pid

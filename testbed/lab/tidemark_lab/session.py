@@ -1,104 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A running lab: network, switch, collector, controller, traffic."""
+"""A running lab of a scenario: network, switch, collector, controller, traffic."""
 
 from __future__ import annotations
 
-import json
 import secrets
-import socket
-import time
 from pathlib import Path
 
-import tomli_w
-
-from . import configs, tracing, traffic
-from .api import ApiError, Controller
-from .errors import LabError
+from . import configs, traffic
 from .json_types import JsonObject
-from .limits import acts_at_bytes
+from .lab import START_TIMEOUT_S, Lab
 from .preflight import Paths, Ports
-from .processes import Supervisor
-from .progress import Progress
 from .scenario import Scenario
-from .state import RunState
 from .topology import Topology
 
-START_TIMEOUT_S = 30.0
+__all__ = ["START_TIMEOUT_S", "Session"]
 
 
-class Session:
+class Session(Lab):
     """Everything of one run. `start_*` in this order; then `finish`, and always
     `clean`, which may be called at any point."""
 
     def __init__(self, scenario: Scenario, ports: Ports, paths: Paths, run_dir: Path):
         self.scenario = scenario
-        self.ports = ports
-        self.paths = paths
-        self.run_dir = run_dir
-        self.capture_dir = run_dir / "capture"
-        self.truth_path = run_dir / "truth.json"
         self.topology = Topology(scenario, secrets.token_hex(2))
-        self.state = RunState.begin(self.topology.run_id, run_dir)
-        log_dir = run_dir / "logs"
-        log_dir.mkdir()
-        self.supervisor = Supervisor(self.state, log_dir)
-        self.spec = traffic.make_spec(scenario, self.topology.namespace_of)
-        self.url = f"http://127.0.0.1:{ports.console}"
-        self.controller = Controller(self.url, "")
-        self._tracing_before: dict[str, str] | None = None
-
-    def start_network(self) -> None:
-        if not tracing.is_mounted():
-            self.state.mounted_tracefs = str(tracing.TRACEFS)
-            self.state.save()
-            tracing.mount()
-            if not tracing.has_tcp_probe():
-                raise LabError("the kernel has no tracepoint tcp_probe: use Linux 5.10 or later")
-        self._tracing_before = tracing.snapshot()
-        self.topology.build(self.state)
+        spec = traffic.make_spec(scenario, self.topology.namespace_of)
+        super().__init__(self.topology, spec, ports, paths, run_dir)
 
     def start_switch(self) -> None:
-        argv: list[str | Path] = [
-            self.paths.binary("tidemark-switch"),
-            "run",
-            "--grpc",
-            f"127.0.0.1:{self.ports.switch}",
-        ]
-        for port in self.topology.switch_ports():
-            argv += ["--port", port]
-        # The lab's clockwork: what it delays, every flow sees as delay.
-        child = self.supervisor.start("switch", argv, real_time=True)
-        self.supervisor.wait_for_line(child, r"ready:", START_TIMEOUT_S)
+        self.run_switch("switch", self.ports.switch, self.topology.switch_ports())
 
     def start_collector(self) -> None:
-        config = self.run_dir / "collector.toml"
-        config.write_text(
-            tomli_w.dumps(configs.collector(self.scenario, self.ports, self.capture_dir))
-        )
-        child = self.supervisor.start(
-            "collector", [self.paths.binary("tidemark-collector"), "run", "--config", config]
-        )
-        self.supervisor.wait_until(
-            lambda: _accepts(self.ports.collector), "the collector", START_TIMEOUT_S, child
-        )
+        self.run_collector(configs.collector(self.scenario, self.ports, self.capture_dir))
 
     def start_controller(self, observe_s: float) -> None:
-        config = self.run_dir / "controller.toml"
         document = configs.controller(
             self.scenario, self.ports, self.paths, self.run_dir, observe_s
         )
-        config.write_text(tomli_w.dumps(document))
-        child = self.supervisor.start(
-            "controller", [self.paths.binary("tidemark-controller"), "run", "--config", config]
-        )
-        token_file = Path(document["http"]["token_file"])
-        self.supervisor.wait_until(
-            lambda: token_file.exists() and token_file.read_text().strip(),
-            "the controller's token",
-            START_TIMEOUT_S,
-            child,
-        )
-        self.controller = Controller(self.url, token_file.read_text().strip())
+        child = self.run_controller(document)
         wanted = self.scenario.bdp_limit_bytes
         self.supervisor.wait_until(
             lambda: self.limit_bytes() == wanted,
@@ -106,22 +44,6 @@ class Session:
             START_TIMEOUT_S,
             child,
         )
-
-    def start_traffic(self) -> None:
-        spec = self.run_dir / "traffic.json"
-        spec.write_text(json.dumps(self.spec, indent=1))
-        child = self.supervisor.start(
-            "traffic",
-            [
-                self.paths.binary("tidemark-traffic"),
-                "run",
-                "--spec",
-                spec,
-                "--truth",
-                self.truth_path,
-            ],
-        )
-        self.supervisor.wait_for_line(child, r"ready:", START_TIMEOUT_S)
 
     @property
     def link_path(self) -> str:
@@ -131,56 +53,5 @@ class Session:
         return self.controller.get(self.link_path)
 
     def limit_bytes(self) -> int | None:
-        """What acts first (the limit, or the threshold where the port marks), as the
-        controller last read it from the switch; None while unknown."""
-        try:
-            switches = self.controller.get("/status")["switches"]
-        except ApiError:
-            return None
-        for switch in switches:
-            if switch["node"] == self.scenario.node_id:
-                limit = switch["limits"].get(str(self.scenario.bottleneck_port)) or {}
-                return acts_at_bytes(limit)
-        return None
-
-    def let_pass(self, progress: Progress, what: str, seconds: float) -> None:
-        """Lets time pass and notices dead programs."""
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
-            self.supervisor.check()
-            progress.show(f"{what}, {left:.0f} s")
-            time.sleep(min(0.5, left))
-
-    def complete_phase(self, name: str) -> JsonObject:
-        """A phase that was ended, when all its reports are in."""
-
-        def complete() -> JsonObject | None:
-            phase = self.controller.get(f"/phases/{name}")
-            return phase if phase["state"] == "complete" else None
-
-        return self.supervisor.wait_until(complete, f"phase {name} to be complete", 20)
-
-    def finish(self) -> None:
-        """Ends the programs in the order that loses nothing: no traffic, then
-        nobody who reads from one that has ended. Each must end well."""
-        for name in ("traffic", "collector", "controller", "switch"):
-            if name in self.supervisor.running():
-                code = self.supervisor.stop(name)
-                if code != 0:
-                    raise LabError(f"{name} ended with code {code} (see {self.run_dir}/logs)")
-
-    def clean(self) -> list[str]:
-        """Removes everything; returns what is left all the same."""
-        problems = self.state.clean()
-        problems += [p for p in self.state.leftovers() if p not in problems]
-        if self._tracing_before is not None and not self.state.mounted_tracefs:
-            problems += tracing.differences(self._tracing_before, tracing.snapshot())
-        return problems
-
-
-def _accepts(port: int) -> bool:
-    try:
-        with socket.create_connection(("127.0.0.1", port), timeout=0.5):
-            return True
-    except OSError:
-        return False
+        """What acts first at the bottleneck; None while unknown."""
+        return self.limit_at(self.scenario.node_id, self.scenario.bottleneck_port)

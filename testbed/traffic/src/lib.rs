@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! TCP traffic whose truth is known: locally bottlenecked (LBP), remotely
-//! bottlenecked (RBP), window-limited (WL) and Poisson short flows.
+//! bottlenecked (RBP), window-limited (WL) flows, and transfers that come as a
+//! Poisson process or from users who think between them.
 //!
 //! A [`spec::Spec`] says what to run; [`run::run`] runs it on one thread and
 //! returns a [`truth::Truth`]: which flow was what, from when to when, and how
@@ -8,6 +9,7 @@
 //! on the seed alone.
 
 mod clock;
+mod closed_loop;
 pub mod flow;
 mod netns;
 mod poisson;

@@ -123,10 +123,11 @@ fn command(command: Command) -> anyhow::Result<ExitCode> {
         Command::Validate { spec } => {
             let spec = Spec::read(&spec)?;
             eprintln!(
-                "ok: {} listeners, {} flows, {} sources of short flows; congestion control available here: {}",
+                "ok: {} listeners, {} flows, {} sources of short flows, {} of closed-loop users; congestion control available here: {}",
                 spec.listeners.len(),
                 spec.flows.len(),
                 spec.poisson.len(),
+                spec.closed_loop.len(),
                 socket::available_congestion_controls()
             );
             Ok(ExitCode::SUCCESS)
@@ -163,6 +164,7 @@ fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
         listeners: args.listen.into_iter().map(|l| l.0).collect(),
         flows: Vec::new(),
         poisson: Vec::new(),
+        closed_loop: Vec::new(),
     };
     spec.check()
         .map_err(|(field, problem)| anyhow!("{field}: {problem}"))?;

@@ -3,7 +3,7 @@
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
-use rand_distr::{Distribution, Exp, Pareto};
+use rand_distr::{Distribution, Exp};
 
 use crate::spec::{Poisson, Size};
 
@@ -35,7 +35,7 @@ impl Arrivals {
         Some(Self {
             random: StdRng::seed_from_u64(own),
             gap: Exp::new(poisson.arrivals_per_s).ok()?,
-            size: poisson.size,
+            size: poisson.size.clone(),
             time_s: poisson.start_s,
             stop_s: poisson.stop_s.unwrap_or(f64::INFINITY),
         })
@@ -47,34 +47,12 @@ impl Iterator for Arrivals {
 
     fn next(&mut self) -> Option<Arrival> {
         self.time_s += self.gap.sample(&mut self.random);
-        let bytes = draw(self.size, &mut self.random);
+        let bytes = self.size.draw(&mut self.random);
         (self.time_s < self.stop_s).then_some(Arrival {
             at_s: self.time_s,
             bytes,
         })
     }
-}
-
-fn draw(size: Size, random: &mut StdRng) -> u64 {
-    let (value, most) = match size {
-        Size::Fixed { bytes } => return bytes,
-        Size::Exponential {
-            mean_bytes,
-            max_bytes,
-        } => (
-            Exp::new(1.0 / mean_bytes).map_or(mean_bytes, |d| d.sample(random)),
-            max_bytes,
-        ),
-        Size::Pareto {
-            min_bytes,
-            shape,
-            max_bytes,
-        } => (
-            Pareto::new(min_bytes as f64, shape).map_or(min_bytes as f64, |d| d.sample(random)),
-            max_bytes,
-        ),
-    };
-    (value.round() as u64).clamp(1, most)
 }
 
 #[cfg(test)]

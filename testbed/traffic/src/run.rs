@@ -12,10 +12,11 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
 use crate::clock::Moment;
+use crate::closed_loop::User;
 use crate::flow::{self, Stop};
 use crate::poisson::Arrivals;
 use crate::receiver;
-use crate::spec::{Flow, Kind, Poisson, Spec};
+use crate::spec::{ClosedLoop, Flow, Kind, Poisson, Spec};
 use crate::truth::{FlowTruth, MAX_FLOWS, Truth, VERSION};
 
 /// Which parts of the spec this process runs.
@@ -81,6 +82,21 @@ pub async fn run(
                 stop.clone(),
                 truths.clone(),
             ));
+        }
+    }
+    for (index, source) in spec.closed_loop.iter().enumerate().filter(|_| sends) {
+        for number in 0..source.users {
+            if let Some(user) = User::new(source, spec.seed, index, number) {
+                let transfers = user_transfers(
+                    source.clone(),
+                    number,
+                    user,
+                    origin,
+                    stop.clone(),
+                    truths.clone(),
+                );
+                senders.spawn(transfers);
+            }
         }
     }
     // Kept by a receiver so that it does not end for want of senders.
@@ -222,4 +238,46 @@ async fn short(
         });
     }
     while running.join_next().await.is_some() {}
+}
+
+async fn user_transfers(
+    source: ClosedLoop,
+    number: u32,
+    user: User,
+    origin: Instant,
+    mut stop: Stop,
+    truths: mpsc::UnboundedSender<FlowTruth>,
+) {
+    let since_origin = |seconds: f64| origin + Duration::from_secs_f64(seconds);
+    let last = source.stop_s.map(since_origin);
+    let mut free = since_origin(source.start_s);
+    for (transfer, turn) in user.enumerate() {
+        let at = free + Duration::from_secs_f64(turn.think_s);
+        if last.is_some_and(|last| at >= last) {
+            return;
+        }
+        tokio::select! {
+            biased;
+            _ = stop.wait_for(|&s| s) => return,
+            () = sleep_until(at) => {}
+        }
+        let flow = Flow {
+            name: format!("{}-{}-{}", source.name, number + 1, transfer + 1),
+            kind: Kind::Short,
+            destination: source.destination,
+            source: source.source,
+            netns: source.netns.clone(),
+            congestion_control: source.congestion_control.clone(),
+            priority: None,
+            start_s: (at - origin).as_secs_f64(),
+            stop_s: None,
+            bytes: Some(turn.bytes),
+            base_rtt_ms: source.base_rtt_ms,
+        };
+        let _ = truths.send(flow::run(&flow, None, stop.clone()).await);
+        if *stop.borrow() {
+            return;
+        }
+        free = Instant::now();
+    }
 }

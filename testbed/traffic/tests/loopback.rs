@@ -141,3 +141,33 @@ fn a_receiver_alone_waits_for_its_shutdown() {
     assert!(truth.interrupted);
     assert_eq!(truth.listeners["bulk"].connections, 0);
 }
+
+#[test]
+fn users_transfer_one_after_the_other_and_think_between() {
+    let address = free_address();
+    let spec = spec(
+        address,
+        &format!(
+            r#""duration_s": 1.0, "closed_loop": [{{"name": "u", "users": 3, "think_s": 0.05,
+               "destination": "{address}", "size": {{"distribution": "fixed", "bytes": 5000}}}}]"#
+        ),
+    );
+    let truth = go(&spec, Part::All, pending()).unwrap();
+    let whole: Vec<_> = truth.flows.iter().filter(|f| f.complete).collect();
+    assert!(whole.len() > 6, "{}", whole.len());
+    assert!(
+        whole
+            .iter()
+            .all(|f| f.tcp.bytes_acked == 5000 && f.kind == Kind::Short)
+    );
+    for user in 1..=3 {
+        let own = format!("u-{user}-");
+        let turns: Vec<_> = whole.iter().filter(|f| f.name.starts_with(&own)).collect();
+        assert!(
+            turns
+                .windows(2)
+                .all(|w| w[0].stop.mono_raw_ns < w[1].start.mono_raw_ns),
+            "transfers of one user overlap"
+        );
+    }
+}

@@ -77,7 +77,7 @@ class Network:
                 rtt = self.rtts_s[i * len(self.rtts_s) // number]
                 window = max(1, round(self.wl_bps * rtt / PACKET_BITS)) if kind == "wl" else 0
                 out.append(
-                    _tcp(
+                    tcp_record(
                         next(ids),
                         kind,
                         controls[i] if kind == "lbp" else self.other_cc,
@@ -113,7 +113,7 @@ class Network:
         per_s = self.short_share * self.capacity_bps / PACKET_BITS / self.short_mean_packets
         starts = np.cumsum(rng.exponential(1 / per_s, round(2 * per_s * seconds) + 20))
         return [
-            _tcp(
+            tcp_record(
                 next(ids),
                 "short",
                 self.other_cc,
@@ -134,7 +134,7 @@ class Network:
         return max(1, round(rng.exponential(mean)))
 
 
-def _tcp(
+def tcp_record(
     number: int,
     kind: str,
     cc: str,
@@ -193,9 +193,9 @@ def scenario_text(
         },
         *network.flows(seconds, seed),
     ]
-    return "".join(_line(r) for r in records)
+    return "".join(line(r) for r in records)
 
 
-def _line(record: JsonObject) -> str:
+def line(record: JsonObject) -> str:
     fields = (f"{k}={v:.9g}" if isinstance(v, float) else f"{k}={v}" for k, v in record.items())
     return " ".join([record["record"], *list(fields)[1:]]) + "\n"

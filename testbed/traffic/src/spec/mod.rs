@@ -46,6 +46,8 @@ pub struct Spec {
     pub flows: Vec<Flow>,
     #[serde(default)]
     pub poisson: Vec<Poisson>,
+    #[serde(default)]
+    pub closed_loop: Vec<ClosedLoop>,
 }
 
 /// What a flow is meant to be (BSCL §II).
@@ -135,23 +137,30 @@ const fn default_max_open() -> usize {
     1000
 }
 
-/// Bytes per short flow.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-#[serde(tag = "distribution", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Size {
-    Fixed {
-        bytes: u64,
-    },
-    Exponential {
-        mean_bytes: f64,
-        max_bytes: u64,
-    },
-    /// Pareto cut off at `max_bytes`.
-    Pareto {
-        min_bytes: u64,
-        shape: f64,
-        max_bytes: u64,
-    },
+/// Users who transfer, think and transfer again.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClosedLoop {
+    /// Transfers are called `name-USER-NUMBER`, each from 1.
+    pub name: String,
+    pub users: u32,
+    /// Mean of the exponential time before each transfer.
+    pub think_s: f64,
+    pub destination: SocketAddr,
+    #[serde(default)]
+    pub source: Option<SocketAddr>,
+    #[serde(default)]
+    pub netns: Option<String>,
+    #[serde(default)]
+    pub congestion_control: Option<String>,
+    pub size: Size,
+    #[serde(default)]
+    pub start_s: f64,
+    /// No transfer starts later.
+    #[serde(default)]
+    pub stop_s: Option<f64>,
+    #[serde(default)]
+    pub base_rtt_ms: Option<f64>,
 }
 
 impl Spec {
@@ -190,7 +199,8 @@ impl Spec {
         let mut names = std::collections::HashSet::new();
         let all_names = (self.listeners.iter().map(|l| ("listeners", &l.name)))
             .chain(self.flows.iter().map(|f| ("flows", &f.name)))
-            .chain(self.poisson.iter().map(|p| ("poisson", &p.name)));
+            .chain(self.poisson.iter().map(|p| ("poisson", &p.name)))
+            .chain(self.closed_loop.iter().map(|c| ("closed_loop", &c.name)));
         for (list, name) in all_names {
             if !names.insert((list, name)) {
                 return fail(format!("{list}.name"), &format!("{name} is used twice"));
@@ -237,29 +247,31 @@ impl Spec {
                 return fail(format!("poisson.{}.size", poisson.name), problem);
             }
         }
-        Ok(())
+        self.closed_loop.iter().try_for_each(ClosedLoop::check)
     }
 }
 
-impl Size {
-    fn check(&self) -> Result<(), &'static str> {
-        match *self {
-            Self::Fixed { bytes: 0 } => Err("bytes must be above 0"),
-            Self::Exponential {
-                mean_bytes,
-                max_bytes,
-            } if !(mean_bytes.is_finite() && mean_bytes >= 1.0) || max_bytes == 0 => {
-                Err("mean_bytes must be at least 1 and max_bytes above 0")
-            }
-            Self::Pareto {
-                min_bytes,
-                shape,
-                max_bytes,
-            } if min_bytes == 0 || !(shape.is_finite() && shape > 0.0) || max_bytes < min_bytes => {
-                Err("needs min_bytes above 0, shape above 0, max_bytes not below min_bytes")
-            }
-            _ => Ok(()),
+impl ClosedLoop {
+    fn check(&self) -> Result<(), (String, String)> {
+        const LIST: &str = "closed_loop";
+        check_times(LIST, &self.name, self.start_s, self.stop_s)?;
+        check_families(LIST, &self.name, self.source, self.destination)?;
+        let fail = |field, problem: &str| Err((field, problem.to_owned()));
+        if !(self.think_s.is_finite() && self.think_s > 0.0) {
+            return fail(format!("{LIST}.{}.think_s", self.name), "must be above 0");
         }
+        if self.users == 0 {
+            return fail(format!("{LIST}.{}.users", self.name), "must be above 0");
+        }
+        if self.source.is_some_and(|s| s.port() != 0) {
+            return fail(
+                format!("{LIST}.{}.source", self.name),
+                "needs port 0: its transfers overlap",
+            );
+        }
+        self.size
+            .check()
+            .or_else(|problem| fail(format!("{LIST}.{}.size", self.name), problem))
     }
 }
 
@@ -299,5 +311,8 @@ fn check_families(
     Ok(())
 }
 
+mod size;
 #[cfg(test)]
 mod tests;
+
+pub use size::{MixPart, Size};

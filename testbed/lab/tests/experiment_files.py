@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Experiments for tests."""
+
+import copy
+
+BASE = {
+    "version": 1,
+    "name": "x",
+    "topology": {
+        "switches": [{"name": "s1", "rate": "20mbit"}],
+        "hosts": [{"name": "near", "rtts": ["20ms", "40ms"]}],
+    },
+    "traffic": {"persistent": [{"name": "long", "count": 4, "hosts": "near"}]},
+    "phases": [{"name": "one", "limit": "1bdp", "duration": "10s"}],
+}
+
+TWO_SWITCHES = {
+    **BASE,
+    "topology": {
+        "switches": [{"name": "first", "rate": "10mbit"}, {"name": "second", "rate": "30mbit"}],
+        "hosts": [
+            {"name": "far", "rtts": ["30ms"]},
+            {"name": "near", "rtts": ["20ms"], "switch": "second"},
+        ],
+    },
+    "traffic": {
+        "persistent": [
+            {"name": "both", "count": 6, "hosts": "far", "bottleneck": "first"},
+            {"name": "one", "count": 2, "hosts": "near"},
+        ]
+    },
+}
+
+
+def document(base=None, **changes):
+    """A copy; `traffic__persistent__0__count=9` changes a value."""
+    out = copy.deepcopy(base or BASE)
+    for path, value in changes.items():
+        *steps, last = path.split("__")
+        here = out
+        for step in steps:
+            here = here[int(step)] if step.isdigit() else here.setdefault(step, {})
+        here[int(last) if last.isdigit() else last] = value
+    return out

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An experiment on real TCP, from its file to its rows. Needs root; leaves nothing."""
+
+import json
+import os
+
+import pytest
+import tomli_w
+from experiment_files import TWO_SWITCHES, document
+
+from tidemark_lab import kernel, netns
+from tidemark_lab.__main__ import main
+from tidemark_lab.experiment import load, store
+from tidemark_lab.experiment.embedded.layout import Layout
+from tidemark_lab.experiment.embedded.network import PlanNetwork
+from tidemark_lab.experiment.plan import Plan
+from tidemark_lab.links import link_exists
+from tidemark_lab.state import RunState
+
+pytestmark = pytest.mark.root
+
+
+def test_two_switches_and_flows_with_links_of_their_own(tmp_path):
+    doc = document(TWO_SWITCHES)
+    doc["traffic"]["persistent"].append(
+        {"name": "slow", "count": 3, "hosts": "near", "ecn": True, "remote": {"rate": "1mbit"}}
+    )
+    layout = Layout(Plan.of(load.check(doc, "x"), 1), f"e{os.getpid() % 0xFFF:03x}")
+    network = PlanNetwork(layout)
+    state = RunState.begin(network.run_id, tmp_path)
+    try:
+        network.build(state)
+        assert len(state.namespaces) == 2 + 3 + 3 + 1
+        ecn_host = next(h for h in layout.plan.hosts if h.ecn)
+        for host, wanted in ((ecn_host, "1"), (layout.plan.hosts[0], "0")):
+            with netns.entered(layout.namespace(host.name)):
+                assert kernel.get_sysctl(kernel.TCP_ECN) == wanted
+        assert all(link_exists(layout.report_link(k).collector_interface) for k in (0, 1))
+    finally:
+        assert state.clean() == [] and state.leftovers() == []
+
+
+def test_a_short_run_has_rows_that_say_what_came(tmp_path, binary):
+    binary("tidemark-traffic")
+    doc = document(
+        topology__switches__0__rate="10mbit",
+        run__warmup="3s",
+        traffic__persistent__0__count=2,
+        traffic__persistent__0__congestion_control="reno",
+        phases=[
+            {"name": "full", "limit": "1bdp", "settle": "1s", "duration": "6s"},
+            {"name": "half", "limit": "0.5bdp", "settle": "2s", "duration": "6s"},
+        ],
+    )
+    file = tmp_path / "x.toml"
+    file.write_text(tomli_w.dumps(doc))
+    ports = ["--console-port", "18080", "--switch-port", "19559"]
+    ports += ["--collector-port", "19560", "--metrics-port", "19561"]
+    argv = ["run", str(file), "--out", str(tmp_path), *ports]
+    assert main(argv) == 0
+    (run_dir,) = store.find([tmp_path])
+    record = json.loads((run_dir / "run.json").read_text())
+    full, half = record["rows"]
+    assert record["machine"]["kernel"] == os.uname().release
+    for row, limit in ((full, 37_500), (half, 18_750)):
+        assert row["limit_bytes"] == limit and row["true_n_b"] == 2
+        assert row["reports_lost"] == 0
+        assert row["occupancy_max_bytes"] <= limit + 1514
+        assert row["utilisation"] > 0.8 and row["arrivals"] > 3000
+        assert row["trusted"] == (not row["why_not_trusted"])
+        assert row["traffic_cpu"] < 0.5
+    assert full["occupancy_max_bytes"] > 18_750
+    assert (run_dir / "links" / "half-s1.json").exists()
+    # It is there: nothing runs again.
+    assert main(argv) == 0
+    assert main(["table", str(tmp_path)]) == 0
+    assert (tmp_path / "table.parquet").exists()
+
+
+def test_what_cannot_run_is_refused_before_anything_is_made(tmp_path, capsys):
+    file = tmp_path / "x.toml"
+    file.write_text(tomli_w.dumps(document(topology__switches__0__delay="90ms")))
+    assert main(["run", str(file), "--out", str(tmp_path)]) == 2
+    assert "delay more than its round trip" in capsys.readouterr().err
+    for back_end in ("bmv2", "remote"):
+        assert main(["run", str(file), "--back-end", back_end]) == 2
+        assert "do not run on" in capsys.readouterr().err
+    assert store.find([tmp_path]) == []

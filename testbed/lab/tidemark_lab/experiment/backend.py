@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What carries out a plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from ..json_types import JsonObject
+from ..progress import Progress
+from .plan import Limits, Plan
+
+
+@dataclass(frozen=True)
+class Window:
+    """A phase of a link, on the switch's clock and in Unix time (the traffic's truth), ns."""
+
+    start_ns: int
+    end_ns: int
+    start_unix_ns: int
+    end_unix_ns: int
+
+
+@dataclass
+class MeasuredPhase:
+    """What happened in a phase."""
+
+    name: str
+    # Of each switch, in their order.
+    limits: list[Limits]
+    windows: list[Window]
+    # 0 to 1; None where nothing waits for the machine.
+    stolen_cpu_fraction: float | None = None
+    # Of one core.
+    traffic_cpu: float | None = None
+    switch_cpu: float | None = None
+    load_average: float | None = None
+    # What the controller says, with its live estimates (auto mode); of each switch.
+    live: list[JsonObject] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A switch's port in the capture, and how much a frame is on its wire."""
+
+    node: int
+    port: int
+
+
+class BackEnd(Protocol):
+    """In the run directory are `capture/` and `truth.json` (as tidemark-traffic writes it)
+    afterwards."""
+
+    name: str
+
+    def refuse(self, plan: Plan) -> list[str]:
+        """What of a plan it cannot do, with the path of the key; empty where it can."""
+        ...
+
+    def ready(self, out: Path) -> None:
+        """Raises PreflightError where this machine cannot run it."""
+        ...
+
+    def place(self, plan: Plan, switch: int) -> Place:
+        """Where the switch's port is in the capture."""
+        ...
+
+    def run(self, plan: Plan, run_dir: Path, progress: Progress) -> list[MeasuredPhase]:
+        """From nothing to the capture; leaves nothing but files."""
+        ...
+
+    def versions(self) -> JsonObject:
+        """Of what it runs."""
+        ...

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two sets of runs side by side: where they agree and where not. Pure but for reading."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from ..json_types import JsonObject
+from .columns import SETTING
+
+# Fixed beforehand: what two back ends may differ by.
+UTILISATION_OFF = 0.02
+LOSS_FACTOR = 1.5
+N_B_OFF = 0.5
+# Fewer drops than this have no rate that could be compared.
+LEAST_DROPS = 20
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The same phase and settings in both; means over repetitions."""
+
+    what: str
+    one: JsonObject
+    other: JsonObject
+
+    def differences(self) -> list[str]:
+        """Where they differ by more than they may."""
+        found = []
+        if abs(self.one["utilisation"] - self.other["utilisation"]) > UTILISATION_OFF:
+            found.append(f"utilisation by more than {UTILISATION_OFF:g}")
+        few = min(self.one["drops"], self.other["drops"]) < LEAST_DROPS
+        if not few:
+            ratio = self.one["loss_rate"] / self.other["loss_rate"]
+            if not 1 / LOSS_FACTOR <= ratio <= LOSS_FACTOR:
+                found.append(f"loss by a factor of {max(ratio, 1 / ratio):.2f}")
+        n_b = [side["n_b"] for side in (self.one, self.other)]
+        if None in n_b or abs(n_b[0] - n_b[1]) > max(N_B_OFF, 0.05 * max(n_b)):
+            found.append("N_b")
+        return found
+
+
+def pairs(one: pa.Table, other: pa.Table) -> tuple[list[Pair], list[str]]:
+    """The pairs, and what is in one of them only."""
+    sides = [_means(one.to_pylist()), _means(other.to_pylist())]
+    both = [key for key in sides[0] if key in sides[1]]
+    alone = [f"only in the first: {_words(k)}" for k in sides[0] if k not in sides[1]]
+    alone += [f"only in the second: {_words(k)}" for k in sides[1] if k not in sides[0]]
+    return [Pair(_words(k), sides[0][k], sides[1][k]) for k in both], alone
+
+
+_Key = tuple[tuple[str, str], ...]
+
+
+def _means(table: Sequence[JsonObject]) -> dict[_Key, JsonObject]:
+    groups: dict[_Key, list[JsonObject]] = {}
+    for row in table:
+        key = tuple(
+            (name, str(value))
+            for name, value in sorted(row.items())
+            if value is not None and (name in ("phase", "switch") or name.startswith(SETTING))
+        )
+        groups.setdefault(key, []).append(row)
+    out = {}
+    for key, found in groups.items():
+
+        def mean(name: str, found: list[JsonObject] = found) -> float | None:
+            values = [r[name] for r in found if r[name] is not None]
+            return float(np.mean(values)) if values else None
+
+        names = ("utilisation", "loss_rate", "n_b", "delay_p50_ms", "delay_max_ms", "drops")
+        out[key] = {name: mean(name) for name in names}
+        out[key] |= {"runs": len(found), "untrusted": sum(not r["trusted"] for r in found)}
+    return out
+
+
+def _words(key: _Key) -> str:
+    return ", ".join(
+        value if name in ("phase", "switch") else f"{name.removeprefix(SETTING)} = {value}"
+        for name, value in key
+    )
+
+
+def markdown(found: Sequence[Pair]) -> str:
+    lines = [
+        "| what | utilisation | loss | N_b | delay p50 / max (ms) | runs | differ in |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for pair in found:
+        sides = (pair.one, pair.other)
+        doubted = sum(s["untrusted"] for s in sides)
+        cells = [
+            pair.what,
+            _both(sides, "utilisation", lambda v: f"{v:.2%}"),
+            _both(sides, "loss_rate", lambda v: f"{v:.3%}"),
+            _both(sides, "n_b", lambda v: f"{v:.1f}"),
+            "; ".join(f"{_ms(s['delay_p50_ms'])} / {_ms(s['delay_max_ms'])}" for s in sides),
+            f"{pair.one['runs']}; {pair.other['runs']}"
+            + (f" ({doubted} not trusted)" if doubted else ""),
+            ", ".join(pair.differences()) or "-",
+        ]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _both(sides: tuple[JsonObject, JsonObject], name: str, form: Callable[[float], str]) -> str:
+    return "; ".join("-" if s[name] is None else form(s[name]) for s in sides)
+
+
+def _ms(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f}"

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The configurations of traffic, collector and controller for a plan. Pure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...json_types import JsonObject
+from ...preflight import Paths, Ports
+from ...scenario import FRAME_BYTES, REPORT_UDP_PORT
+from ..model import Targets
+from ..plan import MOST_LIMIT_BYTES, Transfers
+from ..sizes import as_traffic
+from ..traffic import ClosedLoop
+from .layout import (
+    BULK_TCP_PORT,
+    CLOSED_TCP_PORT,
+    FIRST_WINDOW_TCP_PORT,
+    RECEIVER_ADDRESS,
+    SHORT_TCP_PORT,
+    Layout,
+)
+
+# An experiment changes limits on purpose; what protects a network is wider here.
+LEAST_LIMIT_BYTES = 2 * FRAME_BYTES
+# Longer than any run: the controller judges no change by itself unless the file says so.
+OBSERVE_S = 86_400.0
+
+
+def grpc_port(ports: Ports, switch: int) -> int:
+    """Of a switch: 10 apart, so that the lab's other ports lie between."""
+    return ports.switch + 10 * switch
+
+
+def collector(layout: Layout, ports: Ports, capture_dir: Path) -> JsonObject:
+    links = [layout.report_link(k) for k in layout.switches]
+    longest_rtt_ms = 1e3 * max(h.rtt_s for h in layout.plan.hosts)
+    return {
+        "listen": [f"{link.collector_address}:{REPORT_UDP_PORT}" for link in links],
+        "grpc": {"listen": f"127.0.0.1:{ports.collector}"},
+        "http": {"listen": f"127.0.0.1:{ports.collector_metrics}"},
+        "capture": {"dir": str(capture_dir)},
+        "tcp_probe": {"enabled": True, "clock": "mono_raw", "host": "local"},
+        # A packet waits for its sample: longer than a round trip with its queue.
+        "pipeline": {"join_wait_ms": max(500, round(3 * longest_rtt_ms))},
+        "nodes": {
+            str(layout.node(k)): {
+                "name": layout.plan.experiment.topology.switches[k].name,
+                "exporters": [links[k].switch_address],
+                "time_unit": "ns",
+                "depth_unit": "bytes",
+                "ports": {
+                    str(layout.out_port(k)): {
+                        "name": layout.plan.experiment.topology.switches[k].name,
+                        "capacity_bps": round(layout.plan.experiment.topology.switches[k].rate),
+                    }
+                },
+            }
+            for k in layout.switches
+        },
+    }
+
+
+def targets(wanted: Targets) -> JsonObject:
+    """As the controller's configuration and interface have them; what is not there is no
+    bound."""
+    out: JsonObject = {"utilisation": wanted.utilisation}
+    if wanted.loss is not None:
+        out["loss_rate"] = wanted.loss
+    if wanted.delay is not None:
+        out["delay_ms"] = 1e3 * wanted.delay
+    return out
+
+
+def controller(layout: Layout, ports: Ports, paths: Paths, run_dir: Path) -> JsonObject:
+    experiment = layout.plan.experiment
+    document: JsonObject = {
+        "collectors": [f"127.0.0.1:{ports.collector}"],
+        "retention_s": 600.0,
+        "state_file": str(run_dir / "controller.state.json"),
+        "http": {
+            "listen": f"127.0.0.1:{ports.console}",
+            "token_file": str(run_dir / "controller.token"),
+        },
+        "targets": targets(experiment.targets),
+        "control": {
+            "mode": "confirm",
+            "audit_log": str(run_dir / "audit.jsonl"),
+            "min_limit_bytes": LEAST_LIMIT_BYTES,
+            # The switch's own queue must never be the one that drops.
+            "max_limit_bytes": MOST_LIMIT_BYTES,
+            "max_step_factor": 64.0,
+            "min_change_interval_s": 1.0,
+            "observe_s": OBSERVE_S,
+        },
+        "links": [{"node": layout.node(k), "port": layout.out_port(k)} for k in layout.switches],
+        "switches": [
+            {
+                "node": layout.node(k),
+                "address": f"127.0.0.1:{grpc_port(ports, k)}",
+                "provision": provision(layout, k, paths),
+            }
+            for k in layout.switches
+        ],
+    }
+    for key, value in experiment.controller.items():
+        if isinstance(value, dict):
+            document[key] = {**document.get(key, {}), **value}
+        else:
+            document[key] = value
+    return document
+
+
+def provision(layout: Layout, switch: int, paths: Paths) -> JsonObject:
+    port = layout.out_port(switch)
+    link = layout.report_link(switch)
+    return {
+        "p4info": str(paths.p4_dir / "tidemark.p4info.txtpb"),
+        "program": str(paths.p4_dir / "tidemark.json"),
+        "flood_ports": layout.flood_ports(switch),
+        "forward": layout.forward(switch),
+        "watch": [{"protocol": 6, "egress_port": port}],
+        "reports": {
+            "port": layout.report_port(switch),
+            "node_id": layout.node(switch),
+            "src_mac": link.switch_mac,
+            "dst_mac": link.collector_mac,
+            "src_ip": link.switch_address,
+            "dst_ip": link.collector_address,
+            "udp_port": REPORT_UDP_PORT,
+        },
+        "limits": {str(port): layout.plan.first_limits()[switch].document()},
+    }
+
+
+def traffic(layout: Layout) -> JsonObject:
+    """The spec of tidemark-traffic."""
+    plan = layout.plan
+    windows = sorted({f.window_bytes for f in plan.flows if f.window_bytes is not None})
+    window_port = {w: FIRST_WINDOW_TCP_PORT + i for i, w in enumerate(windows)}
+    ports: dict[str, tuple[int, int | None]] = {
+        "bulk": (BULK_TCP_PORT, None),
+        "short": (SHORT_TCP_PORT, None),
+        "closed": (CLOSED_TCP_PORT, None),
+        **{f"window-{w}": (window_port[w], w) for w in windows},
+    }
+    flows = []
+    for flow in plan.flows:
+        access = layout.access.get(flow.name)
+        port = BULK_TCP_PORT if flow.window_bytes is None else window_port[flow.window_bytes]
+        flows.append(
+            {
+                "name": flow.name,
+                "kind": flow.kind,
+                "netns": access.namespace if access else layout.namespace(flow.host.name),
+                "source": f"{access.address if access else layout.address(flow.host)}:0",
+                "destination": f"{RECEIVER_ADDRESS}:{port}",
+                "base_rtt_ms": 1e3 * flow.host.rtt_s,
+                "congestion_control": flow.congestion_control,
+                "start_s": flow.start_s,
+                **({"stop_s": flow.stop_s} if flow.stop_s is not None else {}),
+            }
+        )
+    users = [
+        {
+            **_source(layout, t, CLOSED_TCP_PORT),
+            "users": t.users,
+            "think_s": t.source.think,
+        }
+        for t in plan.transfers
+        if isinstance(t.source, ClosedLoop)
+    ]
+    return {
+        "version": 1,
+        "seed": plan.seed,
+        "listeners": [
+            {
+                "name": name,
+                "netns": layout.receiver_namespace,
+                "address": f"{RECEIVER_ADDRESS}:{port}",
+                **({"receive_buffer_bytes": window} if window else {}),
+            }
+            for name, (port, window) in ports.items()
+        ],
+        "flows": flows,
+        "poisson": [
+            {**_source(layout, t, SHORT_TCP_PORT), "arrivals_per_s": t.arrivals_per_s}
+            for t in plan.transfers
+            if not isinstance(t.source, ClosedLoop)
+        ],
+        **({"closed_loop": users} if users else {}),
+    }
+
+
+def _source(layout: Layout, transfers: Transfers, port: int) -> JsonObject:
+    source = transfers.source
+    return {
+        "name": transfers.name,
+        "netns": layout.namespace(transfers.host.name),
+        "source": f"{layout.address(transfers.host)}:0",
+        "destination": f"{RECEIVER_ADDRESS}:{port}",
+        "congestion_control": source.congestion_control,
+        "size": as_traffic(source.size),
+        "base_rtt_ms": 1e3 * transfers.host.rtt_s,
+        "start_s": source.start,
+        **({"stop_s": source.stop} if source.stop is not None else {}),
+    }

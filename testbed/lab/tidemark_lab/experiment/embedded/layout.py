@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names, addresses and ports of everything that a plan needs. Pure."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from functools import cached_property
+
+from ...scenario import ACCESS_NETWORK, NETWORK
+from ...wiring import PREFIX, Access, End, Shape
+from ..plan import FIRST_NODE, QUEUE_PACKETS, Host, Plan
+
+RECEIVER_ADDRESS = str(NETWORK[250])
+RECEIVER_MAC = "02:74:6d:00:ff:01"
+MOST_HOSTS = 200
+MOST_ACCESS = 60
+BULK_TCP_PORT, SHORT_TCP_PORT, CLOSED_TCP_PORT, FIRST_WINDOW_TCP_PORT = 5001, 5002, 5003, 5100
+
+
+@dataclass(frozen=True)
+class ReportLink:
+    """Between a switch and the collector."""
+
+    collector_interface: str
+    collector_address: str
+    collector_mac: str
+    switch_address: str
+    switch_mac: str
+    prefix_length: int = 30
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Of one run."""
+
+    plan: Plan
+    run_id: str
+
+    @property
+    def switches(self) -> range:
+        return range(len(self.plan.experiment.topology.switches))
+
+    def switch_namespace(self, switch: int) -> str:
+        return f"{PREFIX}{self.run_id}-s{switch + 1}"
+
+    def namespace(self, name: str) -> str:
+        return f"{PREFIX}{self.run_id}-{name}"
+
+    @property
+    def receiver_namespace(self) -> str:
+        return self.namespace("rx")
+
+    def hosts_at(self, switch: int) -> list[Host]:
+        return [h for h in self.plan.hosts if h.switch == switch]
+
+    def host_port(self, host: Host) -> int:
+        return self.hosts_at(host.switch).index(host) + 1
+
+    def back_port(self, switch: int) -> int:
+        """Towards the switch before it; the first has none."""
+        return len(self.hosts_at(switch)) + 1
+
+    def out_port(self, switch: int) -> int:
+        """The bottleneck: towards the next switch, or the receiver."""
+        return len(self.hosts_at(switch)) + (2 if switch else 1)
+
+    def report_port(self, switch: int) -> int:
+        return self.out_port(switch) + 1
+
+    def end(self, switch: int, port: int) -> End:
+        return End(self.switch_namespace(switch), f"p{port}")
+
+    def node(self, switch: int) -> int:
+        return FIRST_NODE + switch
+
+    def _number(self, host: Host) -> int:
+        return self.plan.hosts.index(host)
+
+    def address(self, host: Host) -> str:
+        return str(NETWORK[11 + self._number(host)])
+
+    def mac(self, host: Host) -> str:
+        return f"02:74:6d:00:00:{self._number(host) + 1:02x}"
+
+    def report_link(self, switch: int) -> ReportLink:
+        first = ipaddress.ip_address("198.18.255.0") + 4 * switch
+        return ReportLink(
+            collector_interface=f"{PREFIX}{self.run_id}-rep{switch + 1}",
+            collector_address=str(first + 1),
+            collector_mac=f"02:74:6d:00:{switch + 1:02x}:02",
+            switch_address=str(first + 2),
+            switch_mac=f"02:74:6d:00:{switch + 1:02x}:01",
+        )
+
+    @cached_property
+    def access(self) -> dict[str, Access]:
+        """A host behind its host for each flow with a slow link of its own; by the flow's name."""
+        found: dict[str, Access] = {}
+        for flow in self.plan.flows:
+            if flow.remote is None:
+                continue
+            n = len(found)
+            gateway = self.namespace(flow.host.name)
+            network = ipaddress.ip_network((int(ACCESS_NETWORK[4 * n]), 30))
+            found[flow.name] = Access(
+                namespace=self.namespace(f"a{n + 1}"),
+                address=str(network[2]),
+                gateway_namespace=gateway,
+                gateway_host_address=self.address(flow.host),
+                gateway_address=str(network[1]),
+                network=str(network),
+                prefix_length=30,
+                shape=Shape(round(flow.remote.rate), flow.remote.burst, flow.remote.queue),
+                number=sum(a.gateway_namespace == gateway for a in found.values()),
+            )
+        return found
+
+    def switch_ports(self, switch: int) -> list[str]:
+        """`--port` arguments of tidemark-switch."""
+        queue = f"queue={QUEUE_PACKETS}p"
+
+        def port(number: int, *more: str) -> str:
+            return ",".join([f"{number}={self.end(switch, number)}", queue, *more])
+
+        ports = [
+            port(self.host_port(h), f"delay={_us(self.plan.host_delay_s(h))}us")
+            for h in self.hosts_at(switch)
+        ]
+        if switch > 0:
+            ports.append(port(self.back_port(switch)))
+        rate = round(self.plan.experiment.topology.switches[switch].rate)
+        delay = f"delay={_us(self.plan.delay_s(switch))}us"
+        ports.append(port(self.out_port(switch), delay, f"rate={rate}bit"))
+        ports.append(port(self.report_port(switch)))
+        return ports
+
+    def forward(self, switch: int) -> list[dict[str, object]]:
+        """By which port each host is reached from a switch."""
+        table: list[dict[str, object]] = [{"mac": RECEIVER_MAC, "port": self.out_port(switch)}]
+        for host in self.plan.hosts:
+            if host.switch == switch:
+                port = self.host_port(host)
+            else:
+                port = self.back_port(switch) if host.switch < switch else self.out_port(switch)
+            table.append({"mac": self.mac(host), "port": port})
+        return table
+
+    def flood_ports(self, switch: int) -> list[int]:
+        """All but that of the reports."""
+        return list(range(1, self.report_port(switch)))
+
+
+def _us(seconds: float) -> int:
+    return round(seconds * 1e6)

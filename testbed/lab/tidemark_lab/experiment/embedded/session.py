@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs of a plan, running."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+from ...json_types import JsonObject
+from ...lab import START_TIMEOUT_S, Lab
+from ...limits import request
+from ...preflight import Paths, Ports
+from ...processes import Child
+from ..plan import Limits, Plan
+from . import configs
+from .layout import Layout
+from .network import PlanNetwork
+
+
+class PlanSession(Lab):
+    """`start`, then the phases, then `finish`; always `clean`."""
+
+    def __init__(self, plan: Plan, ports: Ports, paths: Paths, run_dir: Path):
+        self.plan = plan
+        self.layout = Layout(plan, secrets.token_hex(2))
+        spec = configs.traffic(self.layout)
+        super().__init__(PlanNetwork(self.layout), spec, ports, paths, run_dir)
+
+    def start(self) -> None:
+        """Everything but the traffic."""
+        self.start_network()
+        for k in self.layout.switches:
+            port = configs.grpc_port(self.ports, k)
+            self.run_switch(f"switch-{k + 1}", port, self.layout.switch_ports(k))
+        self.run_collector(configs.collector(self.layout, self.ports, self.capture_dir))
+        document = configs.controller(self.layout, self.ports, self.paths, self.run_dir)
+        child = self.run_controller(document)
+        for k in self.layout.switches:
+            self._wait_for_limit(k, child)
+
+    def _wait_for_limit(self, switch: int, child: Child) -> None:
+        wanted = self.plan.first_limits()[switch].acts_at_bytes
+        self.supervisor.wait_until(
+            lambda: self.limit_bytes(switch) == wanted,
+            f"the controller to set the limit of switch {switch + 1}",
+            START_TIMEOUT_S,
+            child,
+        )
+
+    def link_path(self, switch: int) -> str:
+        return f"/links/{self.layout.node(switch)}/{self.layout.out_port(switch)}"
+
+    def link(self, switch: int) -> JsonObject:
+        return self.controller.get(self.link_path(switch))
+
+    def limit_bytes(self, switch: int) -> int | None:
+        """What acts first; None while unknown."""
+        return self.limit_at(self.layout.node(switch), self.layout.out_port(switch))
+
+    def set_limits(self, switch: int, limits: Limits, reason: str) -> None:
+        body = {**request(limits.document()), "reason": reason}
+        self.controller.post(f"{self.link_path(switch)}/limit", body)

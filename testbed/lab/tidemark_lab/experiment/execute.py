@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Carries out the points of a sweep that are not there yet."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+
+import tomli_w
+from pyroute2.netlink.exceptions import NetlinkError
+
+from .. import signals
+from ..errors import LabError, PreflightError
+from ..json_types import JsonObject
+from ..outcome import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_PREFLIGHT
+from ..preflight import Paths
+from ..progress import Progress
+from . import describe, rows
+from .backend import BackEnd, MeasuredPhase
+from .grid import Point
+from .load import ExperimentError
+from .plan import Plan
+from .store import Store
+
+# Starting and ending a run, and reading its capture, before anything is known of it.
+OVERHEAD_S = 15.0
+FORMAT = 1
+
+
+@dataclass
+class Sweep:
+    """What is to be run, on what, and where it goes."""
+
+    points: Sequence[Point]
+    back_end: BackEnd
+    store: Store
+    paths: Paths
+    # Captures are most of a run's bytes; without them there are no figures.
+    keep_captures: bool = True
+
+
+def run(sweep: Sweep, progress: Progress) -> int:
+    """The exit code: 0 when every point is there."""
+    try:
+        _check(sweep)
+    except PreflightError as error:
+        progress.say(f"lab: {error}")
+        return EXIT_PREFLIGHT
+    except ExperimentError as error:
+        progress.say(str(error))
+        return EXIT_PREFLIGHT
+    with signals.as_exception():
+        try:
+            with sweep.store.opened():
+                return _run(sweep, progress)
+        except signals.Interrupted as interruption:
+            progress.say(f"interrupted ({interruption}); run it again to go on")
+            return EXIT_INTERRUPTED
+        except LabError as error:
+            progress.say(f"lab: {error}")
+            return EXIT_FAILED
+
+
+def _check(sweep: Sweep) -> None:
+    """Everything that can be known to fail before the first run."""
+    for point in sweep.points:
+        problems = sweep.back_end.refuse(Plan.of(point.experiment, point.seed))
+        if problems:
+            at = ", ".join(f"{k} = {v}" for k, v in point.settings.items())
+            head = f"{point.experiment.name}{f' with {at}' if at else ''} on {sweep.back_end.name}"
+            raise ExperimentError("\n".join(f"{head}: {p}" for p in problems))
+    sweep.back_end.ready(sweep.store.root)
+
+
+def _run(sweep: Sweep, progress: Progress) -> int:
+    todo = [p for p in sweep.points if not sweep.store.is_complete(p.run_id)]
+    done = len(sweep.points) - len(todo)
+    if done:
+        progress.say(f"{done} of {len(sweep.points)} runs are there already")
+    over: list[float] = []
+    failed = 0
+    for number, point in enumerate(todo):
+        left = sum(p.experiment.seconds for p in todo[number:])
+        left += (len(todo) - number) * (statistics.median(over) if over else OVERHEAD_S)
+        progress.say(
+            f"run {done + number + 1} of {len(sweep.points)}: {point.run_id}, "
+            f"about {_duration(left)} left"
+        )
+        begin = time.monotonic()
+        try:
+            _one(sweep, point, progress)
+        except signals.Interrupted:
+            sweep.store.discard(point.run_id)
+            raise
+        except (LabError, OSError, NetlinkError, subprocess.SubprocessError) as error:
+            where = sweep.store.fail(point.run_id, str(error))
+            progress.say(f"{point.run_id}: {error} (its logs: {where})")
+            failed += 1
+            continue
+        over.append(time.monotonic() - begin - point.experiment.seconds)
+    progress.say(f"runs: {sweep.store.root}")
+    if failed:
+        progress.say(f"lab: {failed} runs failed; the same command tries them again")
+    return EXIT_FAILED if failed else EXIT_OK
+
+
+def _one(sweep: Sweep, point: Point, progress: Progress) -> None:
+    plan = Plan.of(point.experiment, point.seed)
+    run_dir = sweep.store.begin(point.run_id)
+    (run_dir / "experiment.toml").write_text(tomli_w.dumps(point.document))
+    record: JsonObject = {
+        "format": FORMAT,
+        "run": point.run_id,
+        "experiment": point.experiment.name,
+        "back_end": sweep.back_end.name,
+        "repetition": point.repetition,
+        "seed": point.seed,
+        "settings": point.settings,
+        "started": datetime.now().isoformat(timespec="seconds"),
+        "machine": describe.machine(sweep.paths),
+        "back_end_versions": sweep.back_end.versions(),
+    }
+    measured = sweep.back_end.run(plan, run_dir, progress)
+    record["phases"] = [_phase(p) for p in measured]
+    record["rows"] = []
+    program = sweep.paths.binary("tidemark-controller")
+    for phase in measured:
+        record["rows"] += rows.of_phase(program, plan, sweep.back_end, phase, run_dir)
+    if not sweep.keep_captures:
+        for file in (run_dir / "capture").iterdir():
+            file.unlink()
+        (run_dir / "capture").rmdir()
+    final = sweep.store.complete(point.run_id, record)
+    _tell(record["rows"], final, progress)
+
+
+def _phase(phase: MeasuredPhase) -> JsonObject:
+    """With its windows: what a figure needs to cut the capture."""
+    return {
+        "name": phase.name,
+        "limits": [limits.document() for limits in phase.limits],
+        "windows": [asdict(w) for w in phase.windows],
+    }
+
+
+def _tell(found: list[JsonObject], run_dir: Path, progress: Progress) -> None:
+    for row in found:
+        progress.say(
+            f"  {row['phase']} {row['switch']}: {row['limit_bytes'] / 1e3:.1f} kB, utilisation "
+            f"{row['utilisation']:.2%}, lost {row['loss_rate']:.3%}, N_b {row['n_b'] or 0:.1f} "
+            f"({row['true_n_b']})"
+            + ("" if row["trusted"] else f"  NOT TRUSTED: {row['why_not_trusted']}")
+        )
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The points of a grid: the file with each combination of values put in. Pure."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import itertools
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from ..json_types import JsonObject
+from . import load
+from .load import ExperimentError
+from .model import Experiment
+
+_STEP = re.compile(r"([A-Za-z0-9_-]+)|\[([0-9]+)\]")
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run to be made."""
+
+    experiment: Experiment
+    # The file's text of it: without the grid, with this point's values.
+    document: JsonObject
+    # Path and value of each axis of the grid.
+    settings: JsonObject
+    repetition: int
+    seed: int
+
+    @property
+    def digest(self) -> str:
+        """Of everything that decides what the run does."""
+        text = json.dumps([self.document, self.seed], sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()[:10]
+
+    @property
+    def run_id(self) -> str:
+        """Name of its directory: the same settings have the same name."""
+        values = "-".join(_short(v) for v in self.settings.values())
+        parts = [self.experiment.name, values, f"s{self.seed}", self.digest]
+        return "-".join(p for p in parts if p)
+
+
+def _short(value: Any) -> str:
+    text = "+".join(map(_short, value)) if isinstance(value, list) else str(value)
+    return re.sub(r"[^A-Za-z0-9.+]", "_", text)[:16]
+
+
+def points(document: JsonObject, where: str, overrides: JsonObject | None = None) -> list[Point]:
+    """Every combination of the grid, each as often as it is repeated; repetitions come last, so
+    that all of the grid is seen once before anything is repeated."""
+    base = copy.deepcopy(document)
+    for path, value in (overrides or {}).items():
+        put(base, path, value)
+        base.get("grid", {}).pop(path, None)
+    load.check(base, where)
+    grid = base.pop("grid", {})
+    for path, values in grid.items():
+        if not values:
+            raise ExperimentError(f'{where}: grid."{path}": has no values')
+    found = []
+    for combination in itertools.product(*grid.values()):
+        settings = dict(zip(grid, combination, strict=True))
+        one = copy.deepcopy(base)
+        for path, value in settings.items():
+            put(one, path, value, f"{where}: grid")
+        at = ", ".join(f"{p} = {v}" for p, v in settings.items())
+        experiment = load.check(one, f"{where} with {at}" if at else where)
+        run = experiment.run
+        one.setdefault("run", {}).pop("repetitions", None)
+        one["run"].pop("seed", None)
+        # What is the default is written out: it decides as well.
+        one["run"]["back_end"] = run.back_end
+        one.pop("about", None)
+        found += [Point(experiment, one, settings, r, run.seed + r) for r in range(run.repetitions)]
+    if len(found) > 5000:
+        raise ExperimentError(f"{where}: {len(found)} runs: at most 5000")
+    ids = [p.run_id for p in found]
+    if len(set(ids)) != len(ids):
+        raise ExperimentError(f"{where}: grid: a value stands twice in one list")
+    return sorted(found, key=lambda p: p.repetition)
+
+
+def put(document: JsonObject, path: str, value: Any, where: str = "--set") -> None:
+    """Sets the value at `traffic.persistent.long.count`: items of a list go by their name or
+    as `[0]`. What is not there yet is added to the table that is."""
+    steps = [m[1] if m[1] is not None else int(m[2]) for m in _STEP.finditer(path)]
+    if not steps:
+        raise ExperimentError(f'{where}: "{path}" is no path of a parameter')
+    here: Any = document
+    for number, step in enumerate(steps[:-1]):
+        done = ".".join(map(str, steps[: number + 1]))
+        if isinstance(here, dict) and step not in here and isinstance(steps[number + 1], str):
+            # A table that the file leaves out; the check knows whether there is such a one.
+            here[step] = {}
+        here = _inside(here, step, f'{where}: "{path}": there is no {done}')
+    if isinstance(here, dict) and isinstance(steps[-1], str):
+        here[steps[-1]] = value
+        return
+    raise ExperimentError(f'{where}: "{path}": {steps[-1]} is no key of a table')
+
+
+def _inside(here: Any, step: int | str, problem: str) -> Any:
+    if isinstance(here, dict) and step in here:
+        return here[step]
+    if isinstance(here, list):
+        if isinstance(step, int) and step < len(here):
+            return here[step]
+        for item in here:
+            if isinstance(item, dict) and item.get("name") == step:
+                return item
+    raise ExperimentError(problem)

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading EXPERIMENT.toml; every error says the file and the path of the key."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from ..errors import LabError
+from ..json_types import JsonObject
+from .model import Experiment
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+class ExperimentError(LabError):
+    """The file cannot be run: where, what, and what to do."""
+
+
+def read(path: Path) -> JsonObject:
+    """The file as it is written."""
+    try:
+        return tomllib.loads(path.read_text())
+    except OSError as error:
+        raise ExperimentError(f"{path}: cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ExperimentError(f"{path}: is not TOML: {error}") from error
+
+
+def check(document: JsonObject, where: str) -> Experiment:
+    """The typed experiment, or every error in it."""
+    try:
+        return Experiment.model_validate(document)
+    except ValidationError as error:
+        lines = [f"{where}: {_line(e, document)}" for e in error.errors()]
+        raise ExperimentError("\n".join(lines)) from error
+
+
+def _line(error: ErrorDetails, document: JsonObject) -> str:
+    loc = _without_tags(error["loc"], document)
+    path = path_text(loc)
+    if error["type"] == "extra_forbidden":
+        known = known_keys(loc[:-1])
+        near = difflib.get_close_matches(str(loc[-1]), known, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
+        return f"{path}: there is no such key ({hint})"
+    if error["type"] == "missing":
+        return f"{path}: is missing"
+    text = error["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+    if error["type"] == "value_error" or not isinstance(error.get("input"), (str, int, float)):
+        return f"{path}: {text}" if path else text
+    return f"{path}: {error['input']!r}: should be {text}"
+
+
+def _without_tags(loc: tuple[int | str, ...], document: Any) -> tuple[int | str, ...]:
+    """Pydantic puts the tag of a union into the path; the file has no such key."""
+    kept: list[int | str] = []
+    here = document
+    for number, part in enumerate(loc):
+        last = number == len(loc) - 1
+        if isinstance(here, dict):
+            if part not in here and not last:
+                continue
+            here = here.get(part)
+        elif isinstance(here, list) and isinstance(part, int) and part < len(here):
+            here = here[part]
+        elif not last:
+            continue
+        kept.append(part)
+    return tuple(kept)
+
+
+def path_text(loc: tuple[int | str, ...]) -> str:
+    """`traffic.persistent[0].count`."""
+    return "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in loc).removeprefix(".")
+
+
+def known_keys(loc: tuple[int | str, ...]) -> list[str]:
+    """What may stand at a place; empty where that is not known."""
+    kinds: list[type[BaseModel]] = [Experiment]
+    for part in loc:
+        if isinstance(part, int):
+            continue
+        found: list[type[BaseModel]] = []
+        for kind in kinds:
+            if part in kind.model_fields:
+                found += models(kind.model_fields[part].annotation)
+            else:
+                # A key of a table by name: the models stay those of its values.
+                found.append(kind)
+        kinds = found
+    return sorted({key for kind in kinds for key in kind.model_fields})
+
+
+def models(annotation: Any) -> list[type[BaseModel]]:
+    """The models that a type is made of."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [m for argument in get_args(annotation) for m in models(argument)]

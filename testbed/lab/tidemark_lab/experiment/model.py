@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What EXPERIMENT.toml says: network, traffic, phases, repetitions, grid."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from .quantities import Fraction, Limit, Rate, Seconds
+from .traffic import NAME, Persistent, Strict, Traffic, one_or_more
+
+BACK_ENDS = ("embedded", "ns3", "bmv2", "remote")
+Action = Literal["drop_tail", "mark_ce"]
+
+
+class LimitSettings(Strict):
+    """The limit of a port. `bdp` is C·T̄ of the flows that this switch limits (of all its hosts
+    where it limits none), `bdp/sqrt_n` that over √N_b."""
+
+    limit: Limit | None = Field(default=None, description="packets are dropped from here on")
+    threshold: Limit | None = Field(
+        default=None, description="packets are marked CE from here on; needs action mark_ce"
+    )
+    action: Action | None = Field(default=None, description="at the limit or the threshold")
+
+
+class Switch(Strict):
+    """A switch, and its port towards the next switch, or towards the receiver."""
+
+    name: str = Field(pattern=NAME, description="by which hosts, flows and phases refer to it")
+    rate: Rate = Field(description="of that port, with preamble, FCS and gap of each frame")
+    delay: Seconds | None = Field(
+        default=None,
+        description="one way, of that link, part of the round trip; default: of the last link half "
+        "of the shortest round trip, else none (ns3 has only the round trip)",
+    )
+    limit: Limit = Field(default=Limit(1.0, "bdp"), description="until a phase says otherwise")
+    threshold: Limit | None = Field(default=None, description="for action mark_ce")
+    action: Action = Field(default="drop_tail", description="at the limit or the threshold")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Switch:
+        if (self.threshold is not None) != (self.action == "mark_ce"):
+            raise ValueError("threshold and action mark_ce belong together")
+        return self
+
+
+class Hosts(Strict):
+    """Hosts that send, one for each round trip."""
+
+    name: str = Field(pattern=NAME, description="of the group")
+    switch: str | None = Field(default=None, description="where they enter; default: the first")
+    rtts: Annotated[
+        list[Seconds],
+        BeforeValidator(one_or_more, json_schema_input_type=Seconds | list[Seconds]),
+    ] = Field(min_length=1, max_length=40, description="base round trip of each, to the receiver")
+
+    @model_validator(mode="after")
+    def _positive(self) -> Hosts:
+        if min(self.rtts) < 0.002:
+            raise ValueError("rtts: at least 2ms each")
+        return self
+
+
+class Topology(Strict):
+    """Switches in a row; one receiver behind the last."""
+
+    switches: list[Switch] = Field(min_length=1, max_length=4, description="in the data's order")
+    hosts: list[Hosts] = Field(min_length=1, description="that send")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Topology:
+        for names in ([s.name for s in self.switches], [h.name for h in self.hosts]):
+            if twice := sorted({n for n in names if names.count(n) > 1}):
+                raise ValueError(f"the name {twice[0]} is used twice")
+        known = {s.name for s in self.switches}
+        for hosts in self.hosts:
+            if hosts.switch is not None and hosts.switch not in known:
+                raise ValueError(f"hosts {hosts.name}: there is no switch {hosts.switch}")
+        return self
+
+
+class Targets(Strict):
+    """What the controller is to keep."""
+
+    utilisation: Fraction = Field(default=0.98, description="at least")
+    loss: Fraction | None = Field(default=0.01, description="lost packets, at most")
+    delay: Seconds | None = Field(default=None, description="queueing delay, at most")
+
+
+class Phase(Strict):
+    """A time of constant settings that is measured; phases follow each other."""
+
+    name: str = Field(pattern=NAME, description="of the phase, in the table")
+    settle: Seconds = Field(default=5.0, description="after the settings are made, not measured")
+    duration: Seconds = Field(description="measured")
+    limit: Limit | None = Field(default=None, description="of every switch; default: as before")
+    threshold: Limit | None = Field(default=None, description="of every switch")
+    action: Action | None = Field(default=None, description="of every switch")
+    switches: dict[str, LimitSettings] = Field(default={}, description="for a switch of its own")
+    mode: Literal["confirm", "recommend", "auto"] | None = Field(
+        default=None, description="of the controller from here on (embedded)"
+    )
+    targets: Targets | None = Field(default=None, description="from here on (embedded)")
+    apply_advice: bool = Field(
+        default=False, description="first the controller's advice is applied (embedded)"
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Phase:
+        if self.duration < 1:
+            raise ValueError("duration: at least 1s")
+        if self.apply_advice and (self.limit or self.threshold or self.switches):
+            raise ValueError("apply_advice: the limits are the controller's")
+        return self
+
+
+class Run(Strict):
+    """How often, with which chances, and on what."""
+
+    back_end: Literal["embedded", "ns3", "bmv2", "remote"] = Field(
+        default="embedded", description="--back-end takes another"
+    )
+    warmup: Seconds = Field(default=6.0, description="before the first phase")
+    repetitions: int = Field(default=1, ge=1, le=1000, description="of each point of the grid")
+    seed: int = Field(default=1, ge=0, le=2**31, description="of the first; the next count up")
+
+
+class Experiment(Strict):
+    """EXPERIMENT.toml."""
+
+    version: Literal[1] = Field(description="of this format")
+    name: str = Field(pattern=NAME, description="of the experiment")
+    about: str = Field(default="", max_length=400, description="in a sentence")
+    run: Run = Field(default=Run(), description="repetitions, seed, back end")
+    topology: Topology = Field(description="switches and hosts")
+    traffic: Traffic = Field(description="who sends what")
+    phases: list[Phase] = Field(min_length=1, description="what is measured, in order")
+    targets: Targets = Field(default=Targets(), description="of the controller, at the start")
+    controller: dict[str, Any] = Field(
+        default={}, description="keys of the controller's own configuration (embedded)"
+    )
+    grid: dict[str, list[Any]] = Field(
+        default={}, description="values of any parameter, by its path; every combination is run"
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Experiment:
+        hosts = {h.name for h in self.topology.hosts}
+        switches = [s.name for s in self.topology.switches]
+        for kind in ("persistent", "open_loop", "closed_loop"):
+            for group in getattr(self.traffic, kind):
+                if unknown := [h for h in group.hosts if h not in hosts]:
+                    raise ValueError(f"traffic {group.name}: there are no hosts {unknown[0]}")
+        for group in self.traffic.persistent:
+            self._check_bottleneck(group, switches)
+        names = [p.name for p in self.phases]
+        if twice := sorted({n for n in names if names.count(n) > 1}):
+            raise ValueError(f"phases: the name {twice[0]} is used twice")
+        for phase in self.phases:
+            if unknown := [s for s in phase.switches if s not in switches]:
+                raise ValueError(f"phase {phase.name}: there is no switch {unknown[0]}")
+        if self.phases[0].apply_advice:
+            raise ValueError(f"phase {names[0]}: there is no advice before the first phase")
+        return self
+
+    def _check_bottleneck(self, group: Persistent, switches: list[str]) -> None:
+        for name in group.hosts:
+            passed = self.path_of(name)
+            if group.bottleneck is not None and group.bottleneck not in passed:
+                raise ValueError(f"traffic {group.name}: does not pass {group.bottleneck}")
+            if group.kind == "lbp" and group.bottleneck is None and len(passed) > 1:
+                raise ValueError(
+                    f"traffic {group.name}: passes {' and '.join(passed)}: say which is its "
+                    "bottleneck"
+                )
+
+    def path_of(self, hosts: str) -> list[str]:
+        """The switches that these hosts' data pass."""
+        names = [s.name for s in self.topology.switches]
+        enters = next(h.switch for h in self.topology.hosts if h.name == hosts)
+        return names if enters is None else names[names.index(enters) :]
+
+    @property
+    def seconds(self) -> float:
+        """Of a whole run."""
+        return self.run.warmup + sum(p.settle + p.duration for p in self.phases)

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From what a back end measured to rows: one a phase and switch. The same for every back end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from .. import offline, summary
+from ..json_types import JsonObject
+from ..scenario import harmonic_mean
+from ..traffic import Truth
+from ..trial.outcome import completion_times_ms, jain, quantile
+from . import trust
+from .backend import BackEnd, MeasuredPhase, Place, Window
+from .columns import COLUMNS, SETTING
+from .plan import Plan
+
+INTERVALS = ("n_b", "t_e_ms", "alpha", "delta", "c_e_share", "mean_loss_burst", "d_mean")
+
+
+def of_phase(
+    program: Path, plan: Plan, back_end: BackEnd, phase: MeasuredPhase, run_dir: Path
+) -> list[JsonObject]:
+    """A row for each switch."""
+    truth = Truth.read(run_dir / "truth.json")
+    rows = []
+    for switch in range(len(plan.experiment.topology.switches)):
+        place = back_end.place(plan, switch)
+        window = phase.windows[switch]
+        link = offline.analyze(
+            program,
+            run_dir / "capture",
+            {"start_ns": window.start_ns, "end_ns": window.end_ns},
+            (place.node, place.port),
+        )
+        keep_link(run_dir, phase, plan, switch, link)
+        rows.append(
+            _settings(plan, phase, switch)
+            | _truth(plan, truth, switch, window)
+            | _outcome(link)
+            | _estimates(link)
+            | _flows(plan, truth, switch, window, link)
+            | _machine(phase, switch, run_dir / "capture", place, link)
+        )
+    return rows
+
+
+def keep_link(
+    run_dir: Path, phase: MeasuredPhase, plan: Plan, switch: int, link: JsonObject
+) -> None:
+    """Everything the estimators say of the phase: more than a row has."""
+    folder = run_dir / "links"
+    folder.mkdir(exist_ok=True)
+    name = plan.experiment.topology.switches[switch].name
+    (folder / f"{phase.name}-{name}.json").write_text(json.dumps(link, indent=1) + "\n")
+
+
+def _settings(plan: Plan, phase: MeasuredPhase, switch: int) -> JsonObject:
+    window, limits = phase.windows[switch], phase.limits[switch]
+    described = plan.experiment.topology.switches[switch]
+    return {
+        "phase": phase.name,
+        "switch": described.name,
+        "seconds": (window.end_ns - window.start_ns) / 1e9,
+        "rate_bps": described.rate,
+        "bdp_bytes": plan.bdp_bytes(switch),
+        "action": limits.action,
+        "limit_bytes": float(limits.limit_bytes),
+        "threshold_bytes": None
+        if limits.threshold_bytes is None
+        else float(limits.threshold_bytes),
+    }
+
+
+def _at_switch(plan: Plan, truth: Truth, switch: int, window: Window) -> list[JsonObject]:
+    """Persistent flows that pass the switch all the time, with their kind there."""
+    kinds = {flow.name: plan.kind_at(flow, switch) for flow in plan.flows}
+    there = []
+    for kind in ("lbp", "rbp", "wl"):
+        for flow in truth.during(kind, window.start_unix_ns, window.end_unix_ns):
+            if kinds.get(flow["name"]):
+                there.append({**flow, "kind": kinds[flow["name"]]})
+    return there
+
+
+def _truth(plan: Plan, truth: Truth, switch: int, window: Window) -> JsonObject:
+    there = _at_switch(plan, truth, switch, window)
+    lbp = [f for f in there if f["kind"] == "lbp"]
+    return {
+        "true_n_b": len(lbp),
+        "true_t_e_ms": harmonic_mean([f["base_rtt_ms"] for f in lbp]),
+        "true_rbp": sum(f["kind"] == "rbp" for f in there),
+        "true_wl": sum(f["kind"] == "wl" for f in there),
+        "true_short": truth.phase(window.start_unix_ns, window.end_unix_ns)["short"],
+    }
+
+
+def _outcome(link: JsonObject) -> JsonObject:
+    arrivals = link["arrivals"]
+    delay, occupancy = link["delay_ms"], link["occupancy_bytes"]
+    return {
+        "utilisation": summary.mean_utilisation(link),
+        "loss_rate": link["loss_rate"],
+        "marked_rate": link["ce_marked"] / arrivals if arrivals else None,
+        "arrivals": arrivals,
+        "drops": link["drops"],
+        "ce_marked": link["ce_marked"],
+        **{f"delay_{k}_ms": delay.get(k) for k in ("mean", "p50", "p99", "max")},
+        **{f"occupancy_{k}_bytes": occupancy.get(k) for k in ("mean", "p50", "p99", "max")},
+    }
+
+
+def _estimates(link: JsonObject) -> JsonObject:
+    estimates = link["estimates"]
+    out: JsonObject = {}
+    for name in INTERVALS:
+        found = summary.interval(estimates.get(name))
+        out |= {name: found["value"], f"{name}_low": found["low"], f"{name}_high": found["high"]}
+    return {
+        **out,
+        "d_max": summary.interval(estimates.get("d_max"))["value"],
+        "regime": estimates["regime"]["value"],
+        "advised_bytes": link["advice"]["limit_bytes"],
+        "rule": link["advice"]["rule"],
+    }
+
+
+def _flows(plan: Plan, truth: Truth, switch: int, window: Window, link: JsonObject) -> JsonObject:
+    there = _at_switch(plan, truth, switch, window)
+    classes = summary.class_check(link["flows"], there)
+    lbp = summary.matched(link["flows"], [f for f in there if f["kind"] == "lbp"])
+    times = completion_times_ms(truth.flows, window.start_unix_ns, window.end_unix_ns)
+    return {
+        "jain": jain([seen["rate_bps"] if seen else 0.0 for _, seen in lbp]),
+        "classes_right": classes["right"],
+        "classes_wrong": " ".join(
+            f"{w['name']} {w['kind']}>{w['estimated']}" for w in classes["wrong"]
+        ),
+        "transfers": len(times),
+        "completion_p50_ms": quantile(times, 0.5),
+        "completion_p95_ms": quantile(times, 0.95),
+    }
+
+
+def _machine(
+    phase: MeasuredPhase, switch: int, capture: Path, place: Place, link: JsonObject
+) -> JsonObject:
+    late = trust.lateness(capture, place, phase.windows[switch])
+    real = phase.stolen_cpu_fraction is not None
+    why = trust.doubts(phase, late, link["reports_lost"])
+    live = phase.live[switch] if phase.live else {}
+    return {
+        "live_n_b": live.get("n_b"),
+        "live_limit_bytes": live.get("limit_bytes"),
+        "reports_lost": link["reports_lost"],
+        "late_p99_ms": late.p99_ms if late and real else None,
+        "late_max_ms": late.max_ms if late and real else None,
+        "stolen_cpu": phase.stolen_cpu_fraction,
+        "traffic_cpu": phase.traffic_cpu,
+        "switch_cpu": phase.switch_cpu,
+        "load_average": phase.load_average,
+        "trusted": not why,
+        "why_not_trusted": "; ".join(why),
+    }
+
+
+def whole(row: JsonObject, run: JsonObject, settings: JsonObject) -> JsonObject:
+    """A row with what it shares with the others of its run, in the table's order."""
+    shared = run | row
+    out = {c.name: shared.get(c.name) for c in COLUMNS}
+    for path, value in settings.items():
+        out[SETTING + path] = value if isinstance(value, str) else json.dumps(value)
+    return out

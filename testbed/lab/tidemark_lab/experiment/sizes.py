@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many bytes a transfer has. Pure."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from .quantities import Size
+
+# Of the data of a full segment, with time stamps.
+SEGMENT_BYTES = 1448
+# OI §4.2: means of the small, medium and large transfers in packets. The paper does not print
+# their shares, only that the largest 30 % of the transfers carry 70 % of the bytes: these do.
+OI_MEANS_PACKETS = (15.0, 50.0, 200.0)
+OI_SHARES = (0.12, 0.85, 0.03)
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Fixed(_Part):
+    """Every transfer has the same size."""
+
+    distribution: Literal["fixed"]
+    size: Size = Field(description="of each transfer")
+
+
+class Exponential(_Part):
+    """Exponential sizes, cut off at a largest one."""
+
+    distribution: Literal["exponential"]
+    mean: Size = Field(description="before the cut-off")
+    largest: Size = Field(default=400_000, description="what is larger is cut off here")
+
+
+class Pareto(_Part):
+    """Heavy-tailed sizes, cut off at a largest one."""
+
+    distribution: Literal["pareto"]
+    smallest: Size = Field(description="smallest size")
+    shape: float = Field(default=1.5, gt=0, description="tail index; below 2 without a variance")
+    largest: Size = Field(default=10_000_000, description="what is larger is cut off here")
+
+
+class OpenIssues(_Part):
+    """The sum of three exponentials of OI §4.2 (means of 15, 50 and 200 packets), where the
+    largest 30 % of the transfers carry 70 % of the bytes."""
+
+    distribution: Literal["oi"]
+    largest: Size = Field(default=4_000_000, description="what is larger is cut off here")
+
+
+class Uniform(_Part):
+    """Every size between two is as likely (OI §4.2: mice of 3 to 25 packets)."""
+
+    distribution: Literal["uniform"]
+    smallest: Size = Field(description="smallest size")
+    largest: Size = Field(description="largest size")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Uniform:
+        if self.largest < self.smallest:
+            raise ValueError("largest is below smallest")
+        return self
+
+
+SizeDistribution = Annotated[
+    Fixed | Exponential | Pareto | OpenIssues | Uniform, Field(discriminator="distribution")
+]
+
+
+def mean_bytes(size: SizeDistribution) -> float:
+    """Before the cut-off; of a Pareto without a mean (shape up to 1), with it."""
+    if isinstance(size, Fixed):
+        return size.size
+    if isinstance(size, Exponential):
+        return size.mean
+    if isinstance(size, Uniform):
+        return (size.smallest + size.largest) / 2
+    if isinstance(size, Pareto):
+        a, least, most = size.shape, size.smallest, size.largest
+        if a == 1:
+            return least * (1 + np.log(most / least))
+        return least * (a - (least / most) ** (a - 1)) / (a - 1)
+    parts = zip(OI_SHARES, OI_MEANS_PACKETS, strict=True)
+    return sum(share * mean for share, mean in parts) * SEGMENT_BYTES
+
+
+def draw(size: SizeDistribution, rng: np.random.Generator) -> int:
+    """Bytes of one transfer, at least 1."""
+    if isinstance(size, Fixed):
+        return size.size
+    if isinstance(size, Uniform):
+        return int(rng.integers(size.smallest, size.largest + 1))
+    if isinstance(size, Exponential):
+        value = rng.exponential(size.mean)
+    elif isinstance(size, Pareto):
+        value = size.smallest * (1 + rng.pareto(size.shape))
+    else:
+        mean = rng.choice(OI_MEANS_PACKETS, p=OI_SHARES)
+        value = rng.exponential(mean * SEGMENT_BYTES)
+    return int(min(max(round(value), 1), size.largest))
+
+
+def as_traffic(size: SizeDistribution) -> dict[str, object]:
+    """As tidemark-traffic reads it."""
+    if isinstance(size, Fixed):
+        return {"distribution": "fixed", "bytes": size.size}
+    if isinstance(size, Exponential):
+        return {
+            "distribution": "exponential",
+            "mean_bytes": float(size.mean),
+            "max_bytes": size.largest,
+        }
+    if isinstance(size, Pareto):
+        return {
+            "distribution": "pareto",
+            "min_bytes": size.smallest,
+            "shape": size.shape,
+            "max_bytes": size.largest,
+        }
+    if isinstance(size, Uniform):
+        return {
+            "distribution": "uniform",
+            "min_bytes": size.smallest,
+            "max_bytes": size.largest,
+        }
+    return {
+        "distribution": "mix",
+        "max_bytes": size.largest,
+        "parts": [
+            {"weight": share, "mean_bytes": mean * SEGMENT_BYTES}
+            for share, mean in zip(OI_SHARES, OI_MEANS_PACKETS, strict=True)
+        ],
+    }

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Directories of runs. A run counts when its directory has its name: until then it is
+`.part-NAME`, and what is left of a killed one is removed when the sweep goes on."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import LabError
+from ..json_types import JsonObject
+
+PARTIAL, FAILED = ".part-", ".failed-"
+# Written last: a directory of this name without it is no run.
+RECORD = "run.json"
+
+
+@dataclass(frozen=True)
+class Store:
+    """The runs of one sweep."""
+
+    root: Path
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """Alone: two sweeps in one directory would remove each other's parts."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        with (self.root / ".lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise LabError(
+                    f"{self.root}: another process runs here; wait for it, or choose --out DIR"
+                ) from error
+            for partial in self.root.glob(f"{PARTIAL}*"):
+                shutil.rmtree(partial)
+            yield
+
+    def is_complete(self, run_id: str) -> bool:
+        return (self.root / run_id / RECORD).is_file()
+
+    def begin(self, run_id: str) -> Path:
+        path = (self.root / f"{PARTIAL}{run_id}").resolve()
+        path.mkdir()
+        return path
+
+    def complete(self, run_id: str, record: JsonObject) -> Path:
+        """From now on the run counts."""
+        partial = self.root / f"{PARTIAL}{run_id}"
+        with (partial / RECORD).open("w") as file:
+            json.dump(record, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        final = self.root / run_id
+        if final.exists():
+            shutil.rmtree(final)
+        partial.rename(final)
+        self._forget_failure(run_id)
+        return final
+
+    def fail(self, run_id: str, why: str) -> Path:
+        """Its logs stay, under another name; the next sweep tries it again."""
+        self._forget_failure(run_id)
+        partial = self.root / f"{PARTIAL}{run_id}"
+        (partial / "error.txt").write_text(why + "\n")
+        failed = self.root / f"{FAILED}{run_id}"
+        partial.rename(failed)
+        return failed
+
+    def discard(self, run_id: str) -> None:
+        shutil.rmtree(self.root / f"{PARTIAL}{run_id}", ignore_errors=True)
+
+    def remove(self, run_id: str) -> None:
+        """A complete run, if it is there."""
+        if self.is_complete(run_id):
+            shutil.rmtree(self.root / run_id)
+
+    def _forget_failure(self, run_id: str) -> None:
+        shutil.rmtree(self.root / f"{FAILED}{run_id}", ignore_errors=True)
+
+
+def find(paths: list[Path]) -> list[Path]:
+    """The complete runs in these directories and below, in the order of their names."""
+    found: set[Path] = set()
+    for path in paths:
+        if not path.is_dir():
+            raise LabError(f"{path}: is no directory of runs")
+        records = [path / RECORD] if (path / RECORD).is_file() else path.rglob(RECORD)
+        for record in records:
+            inside = record.parent.relative_to(path).parts
+            if not any(p.startswith((PARTIAL, FAILED)) for p in inside):
+                found.add(record.parent)
+    return sorted(found)
+
+
+def read(run_dir: Path) -> JsonObject:
+    try:
+        record: JsonObject = json.loads((run_dir / RECORD).read_text())
+    except (OSError, ValueError) as error:
+        raise LabError(f"{run_dir}: {RECORD} cannot be read: {error}") from error
+    return record

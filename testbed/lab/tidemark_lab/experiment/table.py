@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All rows of many runs as one table: Parquet and CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from ..errors import LabError
+from ..json_types import JsonObject
+from . import rows, store
+from .columns import schema
+
+
+def of_runs(run_dirs: Sequence[Path]) -> pa.Table:
+    """One row a phase and switch; the parameters of all grids come last."""
+    if not run_dirs:
+        raise LabError("no complete run is there")
+    records = [store.read(d) for d in run_dirs]
+    settings: dict[str, None] = {}
+    for record in records:
+        settings |= dict.fromkeys(record["settings"])
+    out: list[JsonObject] = []
+    for record in records:
+        shared = {
+            **{k: record[k] for k in ("experiment", "run", "back_end", "repetition", "seed")},
+            "kernel": record["machine"]["kernel"],
+            "commit": record["machine"]["commit"],
+            "started": record["started"],
+        }
+        out += [rows.whole(row, shared, record["settings"]) for row in record["rows"]]
+    return pa.Table.from_pylist(out, schema=schema(list(settings)))
+
+
+def write(table: pa.Table, out: Path) -> tuple[Path, Path]:
+    """`table.parquet` and `table.csv` in a directory."""
+    out.mkdir(parents=True, exist_ok=True)
+    parquet, csv = out / "table.parquet", out / "table.csv"
+    pq.write_table(table, parquet, compression="zstd")
+    pa_csv.write_csv(table, csv)
+    return parquet, csv

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traffic of an experiment: persistent flows, open-loop and closed-loop transfers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from .quantities import Fraction, Rate, Seconds, Size
+from .sizes import SizeDistribution
+
+NAME = r"^[a-z][a-z0-9_-]{0,23}$"
+CongestionControl = Literal[
+    "reno", "cubic", "bbr", "scalable", "highspeed", "htcp", "dctcp", "vegas", "westwood"
+]
+
+
+def one_or_more(value: Any) -> Any:
+    """A single text stands for a list of it alone."""
+    return [value] if isinstance(value, str) else value
+
+
+Controls = Annotated[
+    list[CongestionControl],
+    BeforeValidator(
+        one_or_more, json_schema_input_type=CongestionControl | list[CongestionControl]
+    ),
+]
+Names = Annotated[list[str], BeforeValidator(one_or_more, json_schema_input_type=str | list[str])]
+
+
+class Strict(BaseModel):
+    """Unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Remote(Strict):
+    """A slow link of each flow's own, behind which its host forwards it: that limits it, not the
+    switches."""
+
+    rate: Rate = Field(description="of the link")
+    queue: Size = Field(default=6_200, description="room of its queue")
+    burst: Size = Field(default=3_100, description="of its token bucket (embedded)")
+
+
+class Step(Strict):
+    """From a time on there are so many flows; more start, or the last ones stop."""
+
+    at: Seconds = Field(description="after the start of the traffic")
+    count: int = Field(ge=0, le=2000, description="flows from then on")
+
+
+class _Senders(Strict):
+    name: str = Field(pattern=NAME, description="of this group; its flows are NAME-1, NAME-2, ...")
+    hosts: Names = Field(
+        min_length=1, description="groups of hosts that send, one after the other in turn"
+    )
+    ecn: bool = Field(default=False, description="the flows ask for ECN (RFC 3168)")
+
+
+class Persistent(_Senders):
+    """TCP flows that always have something to send."""
+
+    count: int | None = Field(default=None, ge=0, le=2000, description="how many; or `steps`")
+    steps: list[Step] | None = Field(default=None, min_length=1, description="changing counts")
+    congestion_control: Controls = Field(
+        default=["cubic"],
+        min_length=1,
+        description="one, or several that alternate along the flows and the rounds of hosts",
+    )
+    window: Size | None = Field(
+        default=None, description="receive buffer: the flows are window-limited"
+    )
+    remote: Remote | None = Field(default=None, description="the flows are bottlenecked elsewhere")
+    bottleneck: str | None = Field(
+        default=None,
+        description="the switch that limits the flows; needed where they pass several",
+    )
+    start: Seconds = Field(default=0.0, description="of the first flow")
+    spread: Seconds = Field(default=2.0, description="the flows start within this time")
+    stop: Seconds | None = Field(default=None, description="of all flows; default: the end")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Persistent:
+        if (self.count is None) == (self.steps is None):
+            raise ValueError("give either count or steps")
+        if self.steps and [s.at for s in self.steps] != sorted({s.at for s in self.steps}):
+            raise ValueError("steps are in the order of their times")
+        if self.window is not None and self.window < 2048:
+            raise ValueError("window: at least 2048B, the kernel's smallest")
+        if self.window is not None and self.remote is not None:
+            raise ValueError("window and remote exclude each other: one of them limits a flow")
+        if self.bottleneck is not None and (self.window or self.remote):
+            raise ValueError("bottleneck: window or remote limits these flows, no switch does")
+        if self.stop is not None and self.stop <= self.start + self.spread:
+            raise ValueError("stop is not after the start of the last flow")
+        return self
+
+    @property
+    def kind(self) -> str:
+        """At the switch that limits it; elsewhere an `lbp` flow is `rbp`."""
+        if self.window is not None:
+            return "wl"
+        return "rbp" if self.remote is not None else "lbp"
+
+    @property
+    def most(self) -> int:
+        return self.count or 0 if self.steps is None else max(s.count for s in self.steps)
+
+
+class OpenLoop(_Senders):
+    """Transfers that come as a Poisson process, whatever the network does."""
+
+    congestion_control: CongestionControl = Field(default="cubic", description="of all transfers")
+    arrivals_per_s: float | None = Field(
+        default=None, gt=0, le=10_000, description="rate of the process, 1/s; or `load`"
+    )
+    load: Fraction | None = Field(
+        default=None, description="offered load, of the rate of the first switch they pass"
+    )
+    size: SizeDistribution = Field(description="bytes of a transfer")
+    start: Seconds = Field(default=0.0, description="of the process")
+    stop: Seconds | None = Field(default=None, description="of the process; default: the end")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> OpenLoop:
+        if (self.arrivals_per_s is None) == (self.load is None):
+            raise ValueError("give either arrivals_per_s or load")
+        if self.load == 0:
+            raise ValueError("load: above 0")
+        if self.stop is not None and self.stop <= self.start:
+            raise ValueError("stop is not after start")
+        return self
+
+
+class ClosedLoop(_Senders):
+    """Users who wait for a transfer to end, think, and start the next."""
+
+    congestion_control: CongestionControl = Field(default="cubic", description="of all transfers")
+    users: int = Field(ge=1, le=2000, description="how many")
+    think: Seconds = Field(description="mean of the exponential time between transfers")
+    size: SizeDistribution = Field(description="bytes of a transfer")
+    start: Seconds = Field(default=0.0, description="each user thinks first from here on")
+    stop: Seconds | None = Field(default=None, description="no transfer starts later")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> ClosedLoop:
+        if self.think <= 0:
+            raise ValueError("think: above 0")
+        if self.stop is not None and self.stop <= self.start:
+            raise ValueError("stop is not after start")
+        return self
+
+
+class Traffic(Strict):
+    """What is sent; at least one group."""
+
+    persistent: list[Persistent] = Field(default=[], description="flows without an end")
+    open_loop: list[OpenLoop] = Field(default=[], description="transfers by a Poisson process")
+    closed_loop: list[ClosedLoop] = Field(default=[], description="transfers by thinking users")
+
+    @model_validator(mode="after")
+    def _some(self) -> Traffic:
+        groups = [*self.persistent, *self.open_loop, *self.closed_loop]
+        if not groups:
+            raise ValueError("there is no traffic: give persistent, open_loop or closed_loop")
+        names = [g.name for g in groups]
+        if twice := sorted({n for n in names if names.count(n) > 1}):
+            raise ValueError(f"the name {twice[0]} is used twice")
+        return self

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the machine kept up: a row of a run that it slowed says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from ..machine import MOST_STOLEN_FRACTION
+from .backend import MeasuredPhase, Place, Window
+
+# Of one core: a sender or a switch that uses more has no time left.
+MOST_CPU = 0.9
+# A report that leaves the switch later than this makes its flows' round trips longer.
+MOST_LATE_P99_MS = 5.0
+# The two clocks drift apart; within so long by less than a packet time.
+_PIECE_NS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Lateness:
+    """How much later reports came than the switch's own time says; ms."""
+
+    p99_ms: float
+    max_ms: float
+
+
+def lateness(capture: Path, place: Place, window: Window) -> Lateness | None:
+    """Of forwarded packets: reception less departure, above the smallest of each second. The
+    switch stamps a departure with the time it was due, and reports it when its thread comes to
+    it. None without packets."""
+    files = sorted(capture.glob("postcards-*.parquet"))
+    if not files:
+        return None
+    # The dates of a capture are on the switch's clock.
+    table = pq.read_table(
+        files,
+        columns=["rx_ns", "egress_ns"],
+        filters=(pc.field("node_id") == place.node)
+        & (pc.field("egress_port") == place.port)
+        & (pc.field("egress_ns") >= window.start_ns)
+        & (pc.field("egress_ns") < window.end_ns),
+    )
+    if table.num_rows == 0:
+        return None
+    egress = table["egress_ns"].to_numpy().astype(np.int64)
+    late = table["rx_ns"].to_numpy().astype(np.int64) - egress
+    piece = (egress - egress.min()) // _PIECE_NS
+    least = np.full(int(piece.max()) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(least, piece, late)
+    above_ms = (late - least[piece]) / 1e6
+    return Lateness(float(np.quantile(above_ms, 0.99)), float(above_ms.max()))
+
+
+def doubts(phase: MeasuredPhase, late: Lateness | None, reports_lost: int) -> list[str]:
+    """Why a row is not to be trusted; empty where it is."""
+    found = []
+    if reports_lost:
+        found.append(f"{reports_lost} reports lost")
+    stolen = phase.stolen_cpu_fraction
+    if stolen is not None and stolen > MOST_STOLEN_FRACTION:
+        found.append(f"{stolen:.1%} of the CPU time was another machine's")
+    if phase.traffic_cpu is not None and phase.traffic_cpu > MOST_CPU:
+        found.append(f"the senders used {phase.traffic_cpu:.0%} of a core")
+    if phase.switch_cpu is not None and phase.switch_cpu > MOST_CPU:
+        found.append(f"a switch used {phase.switch_cpu:.0%} of a core")
+    # Nothing waits for the machine where time is simulated.
+    if phase.stolen_cpu_fraction is not None and late and late.p99_ms > MOST_LATE_P99_MS:
+        found.append(f"1 % of the reports came {late.p99_ms:.1f} ms late or more")
+    return found

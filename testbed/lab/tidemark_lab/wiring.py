@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Links between namespaces: hosts, hosts behind hosts, switches, the report link."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+
+from pyroute2 import IPRoute
+
+from . import kernel, netns
+from .state import RunState
+
+PREFIX = "tm-"
+HOST_INTERFACE = "eth0"
+PREFIX_LENGTH = 24
+ACCESS_INTERFACE = "acc"
+_ROOT_HANDLE = 0x0001_0000
+_SHAPED_CLASS = 0x0001_0010
+_LEAF_HANDLE = 0x0020_0000
+_ETH_P_IP = 0x0800
+_IP_SOURCE_OFFSET = 12
+
+
+@dataclass(frozen=True)
+class End:
+    """An end of a link: an interface in a namespace."""
+
+    namespace: str
+    interface: str
+
+    def __str__(self) -> str:
+        """As tidemark-switch names it."""
+        return f"{self.interface}@{self.namespace}"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A token bucket with a short queue."""
+
+    rate_bps: int
+    burst_bytes: int
+    queue_bytes: int
+
+
+def host_sysctls(ecn: bool) -> dict[str, str]:
+    return kernel.NO_IPV6 | kernel.HOST_SYSCTLS | (kernel.ECN if ecn else kernel.NO_ECN)
+
+
+def make_switch_namespace(state: RunState, name: str) -> None:
+    make_namespace(state, name)
+    with netns.entered(name):
+        kernel.set_sysctls(kernel.NO_IPV6)
+
+
+def make_namespace(state: RunState, name: str) -> None:
+    """Recorded before it is made."""
+    state.add_namespace(name)
+    netns.create(name)
+
+
+def connect_host(namespace: str, address: str, mac: str, end: End, ecn: bool) -> None:
+    """A host with one interface, whose other end is the switch's."""
+    with netns.entered(namespace):
+        kernel.set_sysctls(host_sysctls(ecn))
+    with IPRoute(netns=namespace) as ipr:
+        ipr.link(
+            "add",
+            ifname=HOST_INTERFACE,
+            kind="veth",
+            address=mac,
+            peer={"ifname": end.interface, "net_ns_fd": end.namespace},
+        )
+        _raise_end(ipr, namespace, HOST_INTERFACE, address, PREFIX_LENGTH)
+        raise_loopback(ipr)
+    raise_switch_end(end)
+
+
+def connect_switches(one: End, other: End) -> None:
+    with IPRoute(netns=one.namespace) as ipr:
+        ipr.link(
+            "add",
+            ifname=one.interface,
+            kind="veth",
+            peer={"ifname": other.interface, "net_ns_fd": other.namespace},
+        )
+    raise_switch_end(one)
+    raise_switch_end(other)
+
+
+def raise_switch_end(end: End) -> None:
+    with netns.entered(end.namespace):
+        kernel.disable_offloads(end.interface)
+    with IPRoute(netns=end.namespace) as ipr:
+        ipr.link("set", index=ipr.link_lookup(ifname=end.interface)[0], state="up")
+
+
+@dataclass(frozen=True)
+class Access:
+    """A host behind a host, which forwards its packets through a shaper."""
+
+    namespace: str
+    address: str
+    gateway_namespace: str
+    # The gateway's address on the switch's network, and towards the host behind it.
+    gateway_host_address: str
+    gateway_address: str
+    network: str
+    prefix_length: int
+    shape: Shape
+    # Of the hosts behind this gateway, from 0.
+    number: int = 0
+
+    @property
+    def gateway_interface(self) -> str:
+        return f"{ACCESS_INTERFACE}{self.number or ''}"
+
+
+def connect_access(access: Access, receiver_namespace: str, ecn: bool) -> None:
+    inner, gateway = access.namespace, access.gateway_namespace
+    with netns.entered(inner):
+        kernel.set_sysctls(host_sysctls(ecn))
+    with netns.entered(gateway):
+        kernel.set_sysctls({"net.ipv4.ip_forward": "1"})
+    with IPRoute(netns=inner) as ipr:
+        ipr.link(
+            "add",
+            ifname=HOST_INTERFACE,
+            kind="veth",
+            peer={"ifname": access.gateway_interface, "net_ns_fd": gateway},
+        )
+        _raise_end(ipr, inner, HOST_INTERFACE, access.address, access.prefix_length)
+        raise_loopback(ipr)
+    with IPRoute(netns=gateway) as ipr:
+        interface = access.gateway_interface
+        _raise_end(ipr, gateway, interface, access.gateway_address, access.prefix_length)
+        index = ipr.link_lookup(ifname=HOST_INTERFACE)[0]
+        s = access.shape
+        shape(ipr, index, access.address, s.rate_bps, s.burst_bytes, s.queue_bytes, access.number)
+    with IPRoute(netns=inner) as ipr:
+        ipr.route("add", dst="default", gateway=access.gateway_address)
+    with IPRoute(netns=receiver_namespace) as ipr:
+        ipr.route("add", dst=access.network, gateway=access.gateway_host_address)
+
+
+def connect_collector(
+    state: RunState, interface: str, address: str, prefix_length: int, mac: str, end: End
+) -> None:
+    """The one link of a switch that the root namespace sees; recorded before it is made."""
+    state.add_interface(interface)
+    with IPRoute() as ipr:
+        ipr.link(
+            "add",
+            ifname=interface,
+            kind="veth",
+            address=mac,
+            peer={"ifname": end.interface, "net_ns_fd": end.namespace},
+        )
+        index = ipr.link_lookup(ifname=interface)[0]
+        kernel.set_sysctls({f"net.ipv6.conf.{interface}.disable_ipv6": "1"})
+        ipr.addr("add", index=index, address=address, prefixlen=prefix_length)
+        ipr.link("set", index=index, state="up")
+    raise_switch_end(end)
+
+
+def _raise_end(ipr: IPRoute, namespace: str, interface: str, address: str, prefix: int) -> None:
+    index = ipr.link_lookup(ifname=interface)[0]
+    # TCP builds no frames for the interface to split.
+    ipr.link("set", index=index, gso_max_segs=1, gso_max_size=1500)
+    ipr.addr("add", index=index, address=address, prefixlen=prefix)
+    with netns.entered(namespace):
+        kernel.disable_offloads(interface)
+    ipr.link("set", index=index, state="up")
+
+
+def raise_loopback(ipr: IPRoute) -> None:
+    ipr.link("set", index=ipr.link_lookup(ifname="lo")[0], state="up")
+
+
+def shape(
+    ipr: IPRoute,
+    index: int,
+    source: str,
+    rate_bps: int,
+    burst_bytes: int,
+    queue_bytes: int,
+    number: int = 0,
+) -> None:
+    """A token bucket with a short queue for the packets of one source address.
+    HTB only tells them apart: its class is far faster than the token bucket, and
+    everything else passes it directly (default class 0). `number`: of the sources of this
+    interface, from 0."""
+    if number == 0:
+        ipr.tc("add", "htb", index=index, handle=_ROOT_HANDLE, default=0)
+    ipr.tc(
+        "add-class",
+        "htb",
+        index=index,
+        handle=_SHAPED_CLASS + number,
+        parent=_ROOT_HANDLE,
+        rate="10gbit",
+        ceil="10gbit",
+        burst=200_000,
+        cburst=200_000,
+        quantum=60_000,
+    )
+    ipr.tc(
+        "add",
+        "tbf",
+        index=index,
+        handle=_LEAF_HANDLE + (number << 16),
+        parent=_SHAPED_CLASS + number,
+        rate=f"{rate_bps}bit",
+        burst=burst_bytes,
+        limit=queue_bytes,
+    )
+    address = int(ipaddress.ip_address(source))
+    ipr.tc(
+        "add-filter",
+        "u32",
+        index=index,
+        parent=_ROOT_HANDLE,
+        prio=1 + number,
+        protocol=_ETH_P_IP,
+        target=_SHAPED_CLASS + number,
+        keys=[f"0x{address:08x}/0xffffffff+{_IP_SOURCE_OFFSET}"],
+    )
