@@ -11,7 +11,7 @@ import pytest
 
 from tidemark_lab import __main__ as command
 from tidemark_lab import netns
-from tidemark_lab.iterate import network, rounds, table
+from tidemark_lab.iterate import network, rounds, table, unseen
 from tidemark_lab.iterate.network import Network, scenario_text
 from tidemark_lab.iterate.record import document
 from tidemark_lab.iterate.traffics import TRAFFICS
@@ -23,6 +23,21 @@ TARGETS = {"utilisation": 0.98, "loss_rate": 0.01, "delay_ms": 50.0}
 
 def interval(low: float, high: float) -> JsonObject:
     return {"value": (low + high) / 2, "low": low, "high": high}
+
+
+def test_unseen_runs_are_drawn_from_their_seeds_alone():
+    drawn = [unseen.draw(seed) for seed in range(60)]
+    assert drawn == [unseen.draw(seed) for seed in range(60)]
+    assert len({run.name for run in drawn}) == 60
+    assert any(run.network.ecn for run in drawn) and any(run.joining for run in drawn)
+    assert {1, 50} <= {run.network.n_b for run in drawn}
+    for run in drawn:
+        assert run.network.n_b >= 1 and run.limit_packets >= 8
+        records = [text.split() for text in run.scenario().splitlines()]
+        lbp = [dict(f.split("=") for f in r[1:]) for r in records if "kind=lbp" in r]
+        assert len(lbp) == run.network.n_b
+        stepped = [f for f in lbp if float(f["start_s"]) > 10 or float(f["stop_s"]) > 0]
+        assert not stepped or run.joining
 
 
 class Link:

@@ -14,6 +14,7 @@ from .contest import run as contest
 from .errors import PreflightError
 from .experiment import command as experiment
 from .iterate import run as iterate
+from .iterate import unseen
 from .outcome import EXIT_OK, EXIT_PREFLIGHT
 from .preflight import Paths, Ports
 from .progress import Progress
@@ -46,6 +47,8 @@ def main(argv: list[str] | None = None) -> int:
         return contest.from_arguments(options)
     if options.command == "iterate":
         return iterate.from_arguments(options)
+    if options.command == "unseen":
+        return unseen.from_arguments(options)
     if options.command == "trial":
         return trial.from_arguments(options)
     ports = Ports.of(options)
@@ -115,6 +118,9 @@ def parser() -> argparse.ArgumentParser:
     )
     iterate.add_arguments(
         commands.add_parser("iterate", help="advise, run again at the advised limit, three rounds")
+    )
+    unseen.add_arguments(
+        commands.add_parser("unseen", help="simulated runs drawn from seeds, for `make truth`")
     )
     trial.add_arguments(
         commands.add_parser("trial", help="the buffer of each rule in turn on the same traffic")
