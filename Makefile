@@ -82,7 +82,7 @@ p4-tofino: ## Compile p4src/tna for Tofino 1 and 2 (needs p4c's Tofino backend; 
 ##@ Test
 
 .PHONY: test
-test: test-rust test-p4 test-lab test-console test-clickhouse test-shell ptf test-demo ## Everything (root; about 20 minutes on 2 cores)
+test: test-rust test-p4 test-lab test-console test-clickhouse test-deploy test-shell ptf test-demo ## Everything (root; about 20 minutes on 2 cores)
 	@echo "all tests passed"
 
 .PHONY: test-rust
@@ -102,6 +102,10 @@ test-lab: build venv require-root tracefs ## The lab: topology, cleanup, summary
 .PHONY: test-clickhouse
 test-clickhouse: build venv-clickhouse ## ClickHouse: front, sink, queries, kills of both ends
 	$(VENV_PYTHON) -m pytest -q testbed/clickhouse/tests
+
+.PHONY: test-deploy
+test-deploy: build venv-deploy prometheus ## Prometheus rules and Grafana dashboards against a real Prometheus
+	$(VENV_PYTHON) -m pytest -q deploy/tests
 
 .PHONY: test-shell
 test-shell: build .venv-shell/.installed ## p4runtime-shell against the embedded switch
@@ -218,6 +222,17 @@ $(VENV)/.installed-clickhouse: $(VENV)/.installed testbed/clickhouse/pyproject.t
 	$(VENV_PYTHON) -m pip install -q --disable-pip-version-check -e testbed/clickhouse
 	touch $@
 
+.PHONY: venv-deploy
+venv-deploy: $(VENV)/.installed-deploy ## Grafana's dashboard builder, Prometheus's parser
+
+$(VENV)/.installed-deploy: $(VENV)/.installed deploy/requirements.txt
+	$(VENV_PYTHON) -m pip install -q --disable-pip-version-check -r deploy/requirements.txt
+	touch $@
+
+.PHONY: dashboards
+dashboards: venv-deploy ## Write deploy/grafana/dashboards (from deploy/grafana/source)
+	$(VENV_PYTHON) deploy/grafana/generate.py
+
 .PHONY: venv-ns3
 venv-ns3: $(VENV)/ns3/.installed ## ns-3 as headers and libraries, 69 MB (GPL-2.0: only testbed/ns3 links it)
 
@@ -254,3 +269,11 @@ browser:
 	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
 	  else echo "no Chromium found: install it, or set CHROMIUM to its path" >&2; exit 1; fi; fi
+
+# Rules are tested by promtool and a real Prometheus: those on PATH, or Debian's.
+.PHONY: prometheus
+prometheus:
+	@if ! command -v prometheus >/dev/null || ! command -v promtool >/dev/null; then \
+	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends prometheus >/dev/null; \
+	  else echo "no Prometheus found: install it (prometheus and promtool on PATH)" >&2; exit 1; fi; fi

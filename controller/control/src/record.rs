@@ -53,6 +53,19 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Every outcome.
+    pub const ALL: [Self; 9] = [
+        Outcome::Set,
+        Outcome::Refused,
+        Outcome::Failed,
+        Outcome::DryRun,
+        Outcome::Intended,
+        Outcome::Found,
+        Outcome::Kept,
+        Outcome::Worse,
+        Outcome::Unclear,
+    ];
+
     /// Its name in records, metrics and answers.
     pub fn label(self) -> &'static str {
         match self {

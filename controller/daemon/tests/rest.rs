@@ -269,6 +269,8 @@ async fn metrics_status_and_console() {
         "tidemark_controller_locally_bottlenecked_flows{node=\"10\",port=\"5\"} 6.0",
         "tidemark_controller_limit_bytes{node=\"10\",port=\"5\"} 250000.0",
         "tidemark_controller_collector_connected{collector=\"127.0.0.1:9560\"} 1",
+        "tidemark_controller_target_utilisation_ratio{node=\"10\",port=\"5\"} 0.98",
+        "tidemark_controller_auto_mode 0",
     ] {
         assert!(text.contains(line), "{line} is not in\n{text}");
     }

@@ -78,9 +78,9 @@ def test_every_record_once(front: Front, controller: Controller):
     eventually("all waits", lambda: controller.metric("audit_waiting_bytes") == size)
     front.start()
     eventually("all is stored", lambda: controller.metric("audit_waiting_bytes") == 0)
-    assert controller.metric("audit_records_stored") == 2
-    assert controller.metric("audit_records_rejected") == 1, "the line that is no record"
-    assert controller.metric("audit_records_not_written") == 0
+    assert controller.metric("audit_records_stored_total") == 2
+    assert controller.metric("audit_records_rejected_total") == 1, "the line that is no record"
+    assert controller.metric("audit_records_not_written_total") == 0
     assert limits(front) == ["172448", "100000"]
 
     # Killed after the insert, before its position was written.
@@ -89,7 +89,7 @@ def test_every_record_once(front: Front, controller: Controller):
     controller.kill()
     Path(f"{controller.log}.stored").unlink()
     controller.start()
-    eventually("all is stored again", lambda: controller.metric("audit_records_stored") == 3)
+    eventually("all is stored again", lambda: controller.metric("audit_records_stored_total") == 3)
     assert limits(front) == ["172448", "100000", "90000"]
 
     # What is set just before the end is stored by the end.

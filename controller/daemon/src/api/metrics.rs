@@ -10,10 +10,10 @@ use axum::response::{IntoResponse, Response};
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 pub(super) async fn metrics(State(app): State<App>) -> Result<Response, ApiError> {
-    let metrics = &app.core.metrics;
-    app.core.refresh_metrics();
-    let text = metrics
-        .encode()
+    let text = app
+        .core
+        .metrics
+        .encode(app.core.metrics_snapshot())
         .map_err(|e| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, e.to_string()))?;
     Ok(([(header::CONTENT_TYPE, OPENMETRICS)], text).into_response())
 }

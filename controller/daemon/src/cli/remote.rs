@@ -206,6 +206,14 @@ pub(super) fn status(args: &StatusArgs) -> anyhow::Result<()> {
     print(&table::table(heading, links.iter().map(row)))
 }
 
+/// As read from the switch, else as its reports say.
+fn limit(l: &Link) -> String {
+    match (l.limit, l.reported_limit_bytes) {
+        (None, Some(bytes)) => format!("{bytes} bytes, reported"),
+        (limit, _) => or_unknown(limit),
+    }
+}
+
 fn row(l: &Link) -> [String; 9] {
     let e = l.estimate.as_ref();
     let percent = |v: Option<f64>| v.map_or_else(|| "-".into(), table::percent);
@@ -218,7 +226,7 @@ fn row(l: &Link) -> [String; 9] {
     [
         format!("{}:{}", l.node, l.port),
         l.name.clone(),
-        or_unknown(l.limit),
+        limit(l),
         percent(e.and_then(|e| e.utilisation.mean)),
         percent(e.map(|e| e.loss_rate)),
         table::or_dash(e.and_then(|e| e.delay_ms.p99)),

@@ -184,8 +184,8 @@ impl Core {
         self.save();
     }
 
-    /// Brings the metrics up to date.
-    pub fn refresh_metrics(&self) {
+    /// What the metrics are now.
+    pub fn metrics_snapshot(&self) -> Snapshot {
         let now = self.now();
         let links = |s: &State| {
             let link = |link| LinkSample {
@@ -193,6 +193,8 @@ impl Core {
                 limit_bytes: s.limit_in_force(link).and_then(|l| l.bytes()),
                 advised_bytes: s.links.get(&link).and_then(|l| l.advice()?.limit_bytes),
                 estimate: s.links.get(&link).and_then(|l| l.estimate().cloned()),
+                targets: s.targets_of(link),
+                report_age_s: s.feed_of(link).and_then(|f| f.report_age_s(link, now)),
             };
             s.known_links().into_iter().map(link).collect()
         };
@@ -214,7 +216,7 @@ impl Core {
             retries: stored(|s| &s.retries),
             waiting_bytes: stored(|s| &s.waiting_bytes),
         };
-        let snapshot = self.read(|s| Snapshot {
+        self.read(|s| Snapshot {
             links: links(s),
             collectors: s.feeds.iter().map(collector).collect(),
             switches: s
@@ -222,9 +224,9 @@ impl Core {
                 .iter()
                 .map(|(&n, s)| (n, s.health.ready()))
                 .collect(),
+            auto: s.mode == Mode::Auto,
             audit,
-        });
-        self.metrics.refresh(&snapshot);
+        })
     }
 
     /// Starts a phase at every known link.

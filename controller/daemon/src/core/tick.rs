@@ -53,7 +53,6 @@ pub async fn loops(core: &Core) {
         core.drive(id, Input::Tick(readings), None).await;
     }
     core.save();
-    core.refresh_metrics();
     let unix_ms = core.now().unix_ms;
     core.emit(Event::Estimated { unix_ms });
 }

@@ -2,11 +2,11 @@
 //! The declarations: every metric with its name, its help text and its value.
 
 use super::snapshot::{AuditSample, CollectorSample, LinkSample};
-use tidemark_metrics::{MetricDoc, table};
+use tidemark_metrics::{MetricDoc, Number, table};
 
-pub(super) type OfLink = fn(&LinkSample) -> Option<f64>;
-pub(super) type OfCollector = fn(&CollectorSample) -> u64;
-pub(super) type OfAudit = fn(&AuditSample) -> u64;
+type OfLink = fn(&LinkSample) -> Option<f64>;
+type OfCollector = fn(&CollectorSample) -> Option<Number>;
+type OfAudit = fn(&AuditSample) -> u64;
 
 /// A value of the estimate.
 macro_rules! estimated {
@@ -27,6 +27,10 @@ pub(super) const LINK: &[(MetricDoc, OfLink)] = table! {
     gauge occupancy_p99_bytes "Occupancy met by arrivals, 99th percentile of the window":
         estimated!(|e| e.occupancy_bytes.p99);
     gauge locally_bottlenecked_flows "Estimate of N_b": estimated!(|e| Some(e.estimates.n_b.value));
+    gauge locally_bottlenecked_flows_low "Lower end of N_b's 90 % range":
+        estimated!(|e| Some(e.estimates.n_b.low));
+    gauge locally_bottlenecked_flows_high "Upper end of N_b's 90 % range":
+        estimated!(|e| Some(e.estimates.n_b.high));
     gauge loss_burst_ratio "Estimate of alpha = mean loss burst / N_b":
         estimated!(|e| Some(e.estimates.alpha.value));
     gauge window_spread_ratio "Estimate of delta":
@@ -37,30 +41,40 @@ pub(super) const LINK: &[(MetricDoc, OfLink)] = table! {
         estimated!(|e| Some(e.estimates.c_e_share.value));
     gauge limit_bytes "Limit in force": |l| l.limit_bytes.map(|b| b as f64);
     gauge advised_limit_bytes "Limit advised": |l| l.advised_bytes.map(|b| b as f64);
+    gauge target_utilisation_ratio "Smallest utilisation that is wanted":
+        |l| Some(l.targets.utilisation).filter(|&u| u > 0.0);
+    gauge target_loss_ratio "Largest loss rate that is wanted": |l| l.targets.loss_rate;
+    gauge target_delay_seconds "Largest queueing delay that is wanted":
+        |l| l.targets.delay_ms.map(|d| d / 1e3);
+    gauge report_age_seconds "Age of the link's newest report": |l| l.report_age_s;
 };
 
 pub(super) const COLLECTOR: &[(MetricDoc, OfCollector)] = table! {
-    gauge collector_connected "1 while subscribed": |c| u64::from(c.connected);
-    gauge updates "Updates received": |c| c.updates;
-    gauge updates_lost "Updates missed because the controller read too slowly": |c| c.updates_lost;
+    gauge collector_connected "1 while subscribed": |c| Some(u64::from(c.connected).into());
+    counter updates "Updates received": |c| Some(c.updates.into());
+    counter updates_lost "Updates missed because the controller read too slowly":
+        |c| Some(c.updates_lost.into());
+    gauge telemetry_age_seconds "Age of the newest update": |c| c.age_s.map(Number::Real);
 };
 
-pub(super) const TELEMETRY_AGE: MetricDoc =
-    MetricDoc::gauge("telemetry_age_seconds", "Age of the newest update");
-
 pub(super) const SWITCH_READY: MetricDoc =
-    MetricDoc::gauge("switch_ready", "1 while limits can be set at the switch");
+    MetricDoc::gauge("switch_ready", "1 while limits can be set at the switch").labels(&["node"]);
 
 pub(super) const LIMIT_CHANGES: MetricDoc =
     MetricDoc::counter("limit_changes", "Limit changes by outcome").labels(&["outcome"]);
 
+pub(super) const AUTO_MODE: MetricDoc = MetricDoc::gauge(
+    "auto_mode",
+    "1 while advice is followed without being asked",
+);
+
 pub(super) const AUDIT: &[(MetricDoc, OfAudit)] = table! {
-    gauge audit_records_not_written "Records of the audit log that its file has not taken":
+    counter audit_records_not_written "Records of the audit log that its file has not taken":
         |a| a.not_written;
-    gauge audit_records_stored "Records of the audit log that ClickHouse has taken": |a| a.stored;
-    gauge audit_records_rejected "Lines of the audit log that are no record, or that ClickHouse cannot read":
+    counter audit_records_stored "Records of the audit log that ClickHouse has taken": |a| a.stored;
+    counter audit_records_rejected "Lines of the audit log that are no record, or that ClickHouse cannot read":
         |a| a.rejected;
-    gauge audit_store_retries "Failed attempts to store records in ClickHouse": |a| a.retries;
+    counter audit_store_retries "Failed attempts to store records in ClickHouse": |a| a.retries;
     gauge audit_waiting_bytes "Bytes of the audit log that ClickHouse has not taken yet":
         |a| a.waiting_bytes;
 };
@@ -69,11 +83,9 @@ pub(super) const AUDIT: &[(MetricDoc, OfAudit)] = table! {
 pub fn docs() -> Vec<MetricDoc> {
     let of_link = LINK.iter().map(|(d, _)| d.labels(&["node", "port"]));
     let of_collector = COLLECTOR.iter().map(|(d, _)| d.labels(&["collector"]));
-    let age = TELEMETRY_AGE.labels(&["collector"]);
-    let ready = SWITCH_READY.labels(&["node"]);
     of_link
         .chain(of_collector)
-        .chain([age, ready, LIMIT_CHANGES])
+        .chain([SWITCH_READY, LIMIT_CHANGES, AUTO_MODE])
         .chain(AUDIT.iter().map(|(d, _)| *d))
         .collect()
 }

@@ -3,138 +3,46 @@
 //! name, its help text and where in a [`Snapshot`] its value comes from.
 
 mod declared;
+mod exporter;
 mod snapshot;
 
 pub use declared::docs;
 pub use snapshot::{AuditSample, CollectorSample, LinkSample, Snapshot};
 
-use declared::{
-    AUDIT, COLLECTOR, LIMIT_CHANGES, LINK, OfAudit, OfCollector, OfLink, SWITCH_READY,
-    TELEMETRY_AGE,
-};
-use prometheus_client::encoding::EncodeLabelSet;
-use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::registry::{Metric, Registry};
-use std::sync::atomic::AtomicU64;
+use exporter::Exporter;
+use prometheus_client::registry::Registry;
+use std::sync::atomic::{AtomicU64, Ordering};
 use tidemark_control::Outcome;
-use tidemark_metrics::MetricDoc;
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct LinkLabel {
-    node: u32,
-    port: u32,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct CollectorLabel {
-    collector: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct SwitchLabel {
-    node: u32,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct OutcomeLabel {
-    outcome: &'static str,
-}
-
-type Float = Gauge<f64, AtomicU64>;
-
-/// All metrics of the controller.
+/// What only metrics count, and the text of all of them.
+#[derive(Debug, Default)]
 pub struct Metrics {
-    registry: Registry,
-    links: Vec<(Family<LinkLabel, Float>, OfLink)>,
-    collectors: Vec<(Family<CollectorLabel, Gauge>, OfCollector)>,
-    age: Family<CollectorLabel, Float>,
-    switch_ready: Family<SwitchLabel, Gauge>,
-    changes: Family<OutcomeLabel, Counter>,
-    audit: Vec<(Gauge, OfAudit)>,
-}
-
-fn register<M: Metric + Clone + Default>(registry: &mut Registry, doc: &MetricDoc) -> M {
-    let metric = M::default();
-    registry.register(doc.name, doc.help, metric.clone());
-    metric
-}
-
-impl Default for Metrics {
-    fn default() -> Self {
-        let mut root = Registry::default();
-        let r = root.sub_registry_with_prefix("tidemark_controller");
-        let links = LINK.iter().map(|(d, get)| (register(r, d), *get)).collect();
-        let collectors = COLLECTOR.iter();
-        let collectors = collectors.map(|(d, get)| (register(r, d), *get)).collect();
-        let audit = AUDIT
-            .iter()
-            .map(|(d, get)| (register(r, d), *get))
-            .collect();
-        Self {
-            links,
-            collectors,
-            audit,
-            age: register(r, &TELEMETRY_AGE),
-            switch_ready: register(r, &SWITCH_READY),
-            changes: register(r, &LIMIT_CHANGES),
-            registry: root,
-        }
-    }
-}
-
-fn whole(v: u64) -> i64 {
-    i64::try_from(v).unwrap_or(i64::MAX)
+    /// In the order of [`Outcome::ALL`].
+    changes: [AtomicU64; Outcome::ALL.len()],
 }
 
 impl Metrics {
     /// Counts a limit change.
     pub fn change(&self, outcome: Outcome) {
-        let outcome = outcome.label();
-        self.changes.get_or_create(&OutcomeLabel { outcome }).inc();
-    }
-
-    /// Takes the gauges from a snapshot.
-    pub fn refresh(&self, s: &Snapshot) {
-        for l in &s.links {
-            let label = LinkLabel {
-                node: l.link.node_id,
-                port: l.link.port,
-            };
-            for (family, get) in &self.links {
-                if let Some(v) = get(l) {
-                    family.get_or_create(&label).set(v);
-                }
-            }
-        }
-        for c in &s.collectors {
-            let label = CollectorLabel {
-                collector: c.address.clone(),
-            };
-            for (family, get) in &self.collectors {
-                family.get_or_create(&label).set(whole(get(c)));
-            }
-            if let Some(age_s) = c.age_s {
-                self.age.get_or_create(&label).set(age_s);
-            }
-        }
-        for &(node, ready) in &s.switches {
-            let label = SwitchLabel { node };
-            self.switch_ready.get_or_create(&label).set(ready.into());
-        }
-        for (gauge, get) in &self.audit {
-            gauge.set(whole(get(&s.audit)));
+        let counts = Outcome::ALL.iter().zip(&self.changes);
+        for (_, count) in counts.filter(|(o, _)| **o == outcome) {
+            count.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// The text that Prometheus reads.
+    /// The text that Prometheus reads (OpenMetrics 1.0). What has no value in the
+    /// snapshot is not there: a link that fell silent must not keep its last one.
     ///
     /// # Errors
     /// Never in practice; writing to a string.
-    pub fn encode(&self) -> Result<String, std::fmt::Error> {
+    pub fn encode(&self, snapshot: Snapshot) -> Result<String, std::fmt::Error> {
+        let mut registry = Registry::with_prefix("tidemark_controller");
+        registry.register_collector(Box::new(Exporter {
+            snapshot,
+            changes: self.changes.each_ref().map(|c| c.load(Ordering::Relaxed)),
+        }));
         let mut text = String::new();
-        prometheus_client::encoding::text::encode(&mut text, &self.registry)?;
+        prometheus_client::encoding::text::encode(&mut text, &registry)?;
         Ok(text)
     }
 }
@@ -143,6 +51,7 @@ impl Metrics {
 mod tests {
     use super::*;
     use tidemark_estimators::LinkId;
+    use tidemark_rules::Targets;
 
     #[test]
     fn every_metric_is_documented() {
@@ -168,6 +77,11 @@ mod tests {
             limit_bytes: Some(9),
             advised_bytes: None,
             estimate: None,
+            targets: Targets {
+                delay_ms: Some(20.0),
+                ..Targets::default()
+            },
+            report_age_s: Some(0.25),
         };
         let collector = CollectorSample {
             address: "x".into(),
@@ -176,18 +90,30 @@ mod tests {
             updates: 7,
             updates_lost: 0,
         };
-        metrics.refresh(&Snapshot {
+        let whole = Snapshot {
             links: vec![link],
             collectors: vec![collector],
             switches: vec![(10, true)],
+            auto: true,
             audit: AuditSample::default(),
-        });
-        let text = metrics.encode().unwrap();
-        let missing = docs().into_iter().filter(|d| {
-            let of_estimate = LINK[..LINK.len() - 1].iter().any(|(l, _)| l.name == d.name);
-            let set = d.name == "limit_bytes" || !of_estimate && d.name != "advised_limit_bytes";
-            set && !text.contains(&format!("tidemark_controller_{}", d.name))
-        });
-        assert_eq!(missing.map(|d| d.name).collect::<Vec<_>>(), [""; 0]);
+        };
+        let text = metrics.encode(whole).unwrap();
+        for line in [
+            "tidemark_controller_limit_bytes{node=\"10\",port=\"5\"} 9.0",
+            "tidemark_controller_target_delay_seconds{node=\"10\",port=\"5\"} 0.02",
+            "tidemark_controller_report_age_seconds{node=\"10\",port=\"5\"} 0.25",
+            "tidemark_controller_updates_total{collector=\"x\"} 7",
+            "tidemark_controller_telemetry_age_seconds{collector=\"x\"} 0.5",
+            "tidemark_controller_switch_ready{node=\"10\"} 1",
+            "tidemark_controller_limit_changes_total{outcome=\"set\"} 1",
+            "tidemark_controller_limit_changes_total{outcome=\"failed\"} 0",
+            "tidemark_controller_auto_mode 1",
+            "tidemark_controller_audit_records_not_written_total 0",
+        ] {
+            assert!(text.lines().any(|l| l == line), "{line} in\n{text}");
+        }
+        assert!(!text.contains("advised_limit_bytes{"), "{text}");
+        let gone = metrics.encode(Snapshot::default()).unwrap();
+        assert!(!gone.contains("node=\"10\""), "{gone}");
     }
 }

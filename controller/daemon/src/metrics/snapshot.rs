@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use tidemark_estimators::{LinkEstimate, LinkId};
+use tidemark_rules::Targets;
 
 /// What the metrics are at one moment.
 #[derive(Clone, Debug, Default)]
@@ -11,6 +12,8 @@ pub struct Snapshot {
     pub collectors: Vec<CollectorSample>,
     /// Nodes of the switches, and whether limits can be set there.
     pub switches: Vec<(u32, bool)>,
+    /// Whether advice is followed without being asked.
+    pub auto: bool,
     pub audit: AuditSample,
 }
 
@@ -21,6 +24,9 @@ pub struct LinkSample {
     pub limit_bytes: Option<u64>,
     pub advised_bytes: Option<u64>,
     pub estimate: Option<Arc<LinkEstimate>>,
+    pub targets: Targets,
+    /// Age of the link's newest report.
+    pub report_age_s: Option<f64>,
 }
 
 /// The connection to one collector.

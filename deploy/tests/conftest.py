@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Collector, controller and Prometheus on loopback, fed with a golden run."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+BIN_DIR = Path(os.environ.get("TIDEMARK_BIN_DIR", REPOSITORY / "target" / "release"))
+RUN = "bscl_n20_bdp"
+NODE, PORT = 10, 1
+
+COLLECTOR = """
+listen = ["127.0.0.1:{reports}"]
+[grpc]
+listen = "127.0.0.1:{grpc}"
+[http]
+listen = "127.0.0.1:{collector}"
+[agents]
+accept = true
+[capture]
+dir = "{dir}/capture"
+[nodes.10]
+name = "simulated"
+time_unit = "ns"
+depth_unit = "packets"
+packet_bytes = 1500
+[nodes.10.ports.1]
+name = "bottleneck"
+capacity_bps = 50000000
+wire_overhead_bytes = 0
+queue_overhead_bytes = 0
+"""
+# Nobody listens at the switch's address: it is shown as not ready.
+CONTROLLER = """
+collectors = ["127.0.0.1:{grpc}"]
+[http]
+listen = "127.0.0.1:{controller}"
+[targets]
+utilisation = 0.98
+loss_rate = 0.01
+delay_ms = 50.0
+[[links]]
+node = 10
+port = 1
+[[switches]]
+node = 10
+address = "127.0.0.1:{switch}"
+"""
+
+
+def eventually(what: str, test: Callable[[], object], timeout_s: float = 60) -> None:
+    end = time.monotonic() + timeout_s
+    while time.monotonic() < end:
+        if test():
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"it does not happen: {what}")
+
+
+def get(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        return answer.read().decode()
+
+
+def answers(url: str) -> bool:
+    try:
+        get(url)
+    except OSError:
+        return False
+    return True
+
+
+@dataclass
+class Live:
+    """What runs, and how to ask it."""
+
+    ports: dict[str, int]
+    directory: Path
+    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def start(self, *command: object) -> None:
+        log = (self.directory / f"{Path(str(command[0])).name}.log").open("w")
+        self.processes.append(
+            subprocess.Popen([str(c) for c in command], stdout=log, stderr=subprocess.STDOUT)
+        )
+
+    def metrics(self, program: str) -> str:
+        return get(f"http://127.0.0.1:{self.ports[program]}/metrics")
+
+    def query(self, expr: str) -> list[dict]:
+        """Prometheus's answer to an instant query."""
+        query = urllib.parse.urlencode({"query": expr})
+        url = f"http://127.0.0.1:{self.ports['prometheus']}/api/v1/query?{query}"
+        return json.loads(get(url))["data"]["result"]
+
+    def value(self, expr: str) -> float:
+        (one,) = self.query(expr)
+        return float(one["value"][1])
+
+    def stop(self) -> None:
+        for process in reversed(self.processes):
+            process.terminate()
+        for process in self.processes:
+            process.wait(timeout=30)
+
+
+def free_ports(names: list[str]) -> dict[str, int]:
+    sockets = {name: socket.socket() for name in names}
+    try:
+        for s in sockets.values():
+            s.bind(("127.0.0.1", 0))
+        return {name: s.getsockname()[1] for name, s in sockets.items()}
+    finally:
+        for s in sockets.values():
+            s.close()
+
+
+def prometheus_config(ports: dict[str, int]) -> str:
+    """deploy's own with the test's ports, and what a test can wait for."""
+    text = (REPOSITORY / "deploy" / "prometheus" / "prometheus.yml").read_text()
+    text = text.replace("127.0.0.1:9561", f"127.0.0.1:{ports['collector']}")
+    text = text.replace("127.0.0.1:8080", f"127.0.0.1:{ports['controller']}")
+    rules = REPOSITORY / "deploy" / "prometheus" / "tidemark.rules.yml"
+    text = text.replace("tidemark.rules.yml", str(rules))
+    return text.replace("_interval: 5s", "_interval: 1s")
+
+
+@pytest.fixture(scope="session")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """The golden run has just been replayed at its own speed."""
+    for program in ("prometheus", "promtool"):
+        assert shutil.which(program), (
+            f"{program} is not on PATH (Debian: apt-get install prometheus)"
+        )
+    directory = tmp_path_factory.mktemp("live")
+    names = ["reports", "grpc", "collector", "controller", "switch", "prometheus"]
+    live = Live(free_ports(names), directory)
+    ports = live.ports
+    golden = REPOSITORY / "testbed" / "golden" / "reduce.py"
+    subprocess.run([sys.executable, golden, "--unpack", RUN, "--out", directory], check=True)
+    (directory / "collector.toml").write_text(COLLECTOR.format(dir=directory, **ports))
+    (directory / "controller.toml").write_text(CONTROLLER.format(**ports))
+    (directory / "prometheus.yml").write_text(prometheus_config(ports))
+    try:
+        for name in ("collector", "controller"):
+            program = BIN_DIR / f"tidemark-{name}"
+            live.start(program, "run", "--config", directory / f"{name}.toml")
+            url = f"http://127.0.0.1:{ports[name]}/metrics"
+            eventually(f"the {name} answers", lambda url=url: answers(url))
+        live.start(
+            "prometheus", f"--config.file={directory / 'prometheus.yml'}",
+            f"--storage.tsdb.path={directory / 'tsdb'}",
+            f"--web.listen-address=127.0.0.1:{ports['prometheus']}",
+        )  # fmt: skip
+        ready = f"http://127.0.0.1:{ports['prometheus']}/-/ready"
+        eventually("Prometheus is ready", lambda: answers(ready))
+        subprocess.run(
+            [
+                BIN_DIR / "tidemark-collector", "replay", "--pcap", directory / "reports.pcap.gz",
+                "--tcp-probe", directory / "tcp_probe.txt.gz",
+                "--to", f"127.0.0.1:{ports['reports']}", "--agent", f"127.0.0.1:{ports['grpc']}",
+            ],
+            check=True,
+        )  # fmt: skip
+        eventually(
+            "Prometheus has read the estimates",
+            lambda: live.query("tidemark_controller_locally_bottlenecked_flows"),
+        )
+        yield live
+    finally:
+        live.stop()
