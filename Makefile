@@ -66,6 +66,11 @@ reproduce: venv ## Figures of Updating the Theory of Buffer Sizing from its auth
 build: console ## Every binary, with the console inside
 	cargo build $(CARGO_FLAGS)
 
+.PHONY: packages
+packages: build ## Debian packages in target/packages (docs/how-to/install.md)
+	cargo run $(CARGO_FLAGS) -q -p xtask -- manuals target/manuals
+	$(PYTHON) deploy/packages/build.py
+
 .PHONY: clickhouse
 clickhouse: venv-clickhouse ## ClickHouse's engine (chDB) with Tidemark's tables on http://127.0.0.1:8123
 	@$(VENV_PYTHON) -m tidemark_clickhouse --path runs/clickhouse --schema deploy/clickhouse/schema.sql \
@@ -106,6 +111,14 @@ test-clickhouse: build venv-clickhouse ## ClickHouse: front, sink, queries, kill
 .PHONY: test-deploy
 test-deploy: build venv-deploy prometheus ## Prometheus rules and Grafana dashboards against a real Prometheus
 	$(VENV_PYTHON) -m pytest -q deploy/tests
+
+.PHONY: test-packages
+test-packages: packages venv require-root target/debian/etc/debian_version ## The packages in a bare Debian 12 (not part of `make test`)
+	$(VENV_PYTHON) -m pytest -q -s deploy/packages/tests
+
+target/debian/etc/debian_version:
+	@command -v debootstrap >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends debootstrap >/dev/null; }
+	debootstrap --variant=minbase bookworm target/debian >target/debootstrap.log 2>&1 || { tail -n 5 target/debootstrap.log >&2; rm -rf target/debian; exit 1; }
 
 .PHONY: test-shell
 test-shell: build .venv-shell/.installed ## p4runtime-shell against the embedded switch

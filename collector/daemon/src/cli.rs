@@ -12,7 +12,7 @@ use std::time::Duration;
 
 /// Receives INT reports and tcp_probe samples, joins, stores and streams them.
 #[derive(Debug, Parser)]
-#[command(version, about)]
+#[command(name = "tidemark-collector", version, about)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,

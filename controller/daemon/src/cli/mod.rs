@@ -27,6 +27,11 @@ struct Cli {
     command: Command,
 }
 
+/// The command line, for manual pages and completions.
+pub fn command() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
+}
+
 /// A mode, with the possible ones in the help.
 fn mode() -> impl clap::builder::TypedValueParser<Value = crate::config::Mode> {
     use clap::builder::TypedValueParser as _;

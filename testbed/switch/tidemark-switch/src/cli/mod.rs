@@ -14,6 +14,11 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
+/// The command line, for manual pages and completions.
+pub fn command() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
+}
+
 /// Runs what the command line says; errors go to stderr.
 pub fn main() -> ExitCode {
     let filter: Targets = std::env::var("TIDEMARK_LOG")

@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the Debian packages of layout.py from programs that are built already.
+
+    build.py --programs target/release --manuals target/manuals --out target/packages
+
+The same programs and the same commit give the same bytes: times are the commit's, owners are root,
+names are sorted. `make packages` does all of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from layout import HERE, HOMEPAGE, MAINTAINER, PACKAGES, Package
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def out_of(*command: object, **more: object) -> str:
+    """Standard output of a command; its error ends the build."""
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, **more)
+    if done.returncode:
+        sys.exit(f"build.py: {' '.join(map(str, command))}: {done.stderr.strip()}")
+    return done.stdout.strip()
+
+
+def version() -> str:
+    """That of the workspace, with the commit: 0.1.0+git20261122.5f6aaab."""
+    manifest = (REPOSITORY / "Cargo.toml").read_text()
+    release = re.search(r'\[workspace\.package\]\s+version = "([^"]+)"', manifest)[1]
+    git = ["git", "-C", REPOSITORY]
+    day, commit = out_of(*git, "log", "-1", "--format=%cd %h", "--date=format:%Y%m%d").split()
+    return f"{release}+git{day}.{commit}"
+
+
+def put(source: Path, to: Path, mode: int = 0o644) -> None:
+    if not source.is_file():
+        sys.exit(f"build.py: {source}: not there")
+    to.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, to)
+    to.chmod(mode)
+
+
+def packed(text: bytes, to: Path) -> None:
+    to.parent.mkdir(parents=True, exist_ok=True)
+    to.write_bytes(gzip.compress(text, mtime=0))
+
+
+def c_library(programs: list[Path]) -> str:
+    """What the programs need of libc6 and libgcc: the highest version of a symbol."""
+    needs = ""
+    for program in programs:
+        needs += out_of("objdump", "-T", program)
+        libraries = set(re.findall(r"NEEDED\s+(\S+)", out_of("objdump", "-p", program)))
+        foreign = libraries - {"libc.so.6", "libm.so.6", "libgcc_s.so.1", "ld-linux-x86-64.so.2"}
+        if foreign:
+            sys.exit(f"build.py: {program.name} needs {', '.join(sorted(foreign))}")
+    found = {tuple(map(int, v.split("."))) for v in re.findall(r"GLIBC_([\d.]+)", needs)}
+    return f"libc6 (>= {'.'.join(map(str, max(found)))}), libgcc-s1"
+
+
+def scripts(package: Package, root: Path) -> None:
+    """Users before files are used; units are known to systemd, not started."""
+    steps = []
+    if package.users:
+        steps.append(
+            "command -v systemd-sysusers >/dev/null && systemd-sysusers tidemark.conf || :"
+        )
+        put(
+            REPOSITORY / HERE / "etc/sysusers.conf",
+            root / f"usr/lib/sysusers.d/{package.name}.conf",
+        )
+        steps = [s.replace("tidemark.conf", f"{package.name}.conf") for s in steps]
+    if package.units:
+        steps.append("[ ! -d /run/systemd/system ] || systemctl daemon-reload || :")
+    if not steps:
+        return
+    script = root / "DEBIAN/postinst"
+    body = "\n\t".join(steps)
+    script.write_text(f'#!/bin/sh\nset -e\nif [ "$1" = configure ]; then\n\t{body}\nfi\n')
+    script.chmod(0o755)
+    if package.units:
+        stops = " ".join(f"'{u.replace('@.', '@*.')}'" for u in package.units)
+        script = root / "DEBIAN/prerm"
+        script.write_text(
+            "#!/bin/sh\nset -e\n"
+            'if [ "$1" = remove ] && [ -d /run/systemd/system ]; then\n'
+            f"\tsystemctl stop {stops} || :\nfi\n"
+        )
+        script.chmod(0o755)
+
+
+def stage(package: Package, programs: Path, manuals: Path, release: str, root: Path) -> None:
+    """The package's tree below `root`."""
+    (root / "DEBIAN").mkdir(parents=True)
+    binaries = []
+    for name in package.programs:
+        to = root / "usr/bin" / name
+        put(programs / name, to, 0o755)
+        out_of("strip", "--strip-unneeded", to)
+        binaries.append(to)
+        for section in sorted(manuals.glob(f"man/{name}*.1")):
+            packed(section.read_bytes(), root / f"usr/share/man/man1/{section.name}.gz")
+        for shell, path in (
+            (f"bash/{name}", f"usr/share/bash-completion/completions/{name}"),
+            (f"zsh/_{name}", f"usr/share/zsh/vendor-completions/_{name}"),
+            (f"fish/{name}.fish", f"usr/share/fish/vendor_completions.d/{name}.fish"),
+        ):
+            if (manuals / shell).is_file():
+                put(manuals / shell, root / path)
+    for source, path in (package.files | package.conffiles).items():
+        put(REPOSITORY / source, root / path, 0o755 if path.startswith("usr/bin/") else 0o644)
+    for unit in package.units:
+        put(REPOSITORY / HERE / "systemd" / unit, root / "lib/systemd/system" / unit)
+    if package.recorded:
+        run, path = package.recorded
+        reduce = REPOSITORY / "testbed/golden/reduce.py"
+        out_of(sys.executable, reduce, "--unpack", run, "--out", root / path)
+        for compressed in sorted((root / path).glob("*.gz")):
+            compressed.write_bytes(gzip.compress(gzip.decompress(compressed.read_bytes()), mtime=0))
+    doc = root / "usr/share/doc" / package.name
+    doc.mkdir(parents=True, exist_ok=True)
+    put(REPOSITORY / "LICENSE", doc / "copyright")
+    packed((REPOSITORY / "CHANGELOG.md").read_bytes(), doc / "changelog.gz")
+    if package.conffiles:
+        lines = "".join(f"/{path}\n" for path in package.conffiles.values())
+        (root / "DEBIAN/conffiles").write_text(lines)
+    scripts(package, root)
+    control(package, binaries, release, root)
+
+
+def control(package: Package, binaries: list[Path], release: str, root: Path) -> None:
+    depends = [f"{d} (= {release})" for d in package.depends]
+    if binaries:
+        depends.insert(0, c_library(binaries))
+    files = [p for p in sorted(root.rglob("*")) if p.is_file() and "DEBIAN" not in p.parts]
+    size = sum(p.stat().st_size for p in files)
+    machine = out_of("dpkg", "--print-architecture") if binaries else "all"
+    (root / "DEBIAN/control").write_text(
+        f"Package: {package.name}\nVersion: {release}\nArchitecture: {machine}\n"
+        f"Maintainer: {MAINTAINER}\nInstalled-Size: {-(-size // 1024)}\n"
+        f"Depends: {', '.join(depends)}\nSection: net\nPriority: optional\nHomepage: {HOMEPAGE}\n"
+        f"Description: {package.summary}\n {package.description}\n"
+    )
+    sums = "".join(f"{_md5(p)}  {p.relative_to(root)}\n" for p in files)
+    (root / "DEBIAN/md5sums").write_text(sums)
+
+
+def _md5(path: Path) -> str:
+    return hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
+
+
+def build(package: Package, args: argparse.Namespace, release: str, epoch: str) -> Path:
+    with tempfile.TemporaryDirectory() as directory:
+        root = Path(directory) / package.name
+        stage(package, args.programs, args.manuals, release, root)
+        for path in [root, *root.rglob("*")]:
+            if path.is_dir():
+                path.chmod(0o755)
+            os.utime(path, (int(epoch), int(epoch)))
+        command = ["dpkg-deb", "--root-owner-group", "-Zxz", "--build", root, args.out]
+        out_of(*command, env=os.environ | {"SOURCE_DATE_EPOCH": epoch})
+    machine = "amd64" if package.programs else "all"
+    machine = out_of("dpkg", "--print-architecture") if package.programs else machine
+    return args.out / f"{package.name}_{release}_{machine}.deb"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--programs", type=Path, default=REPOSITORY / "target/release")
+    parser.add_argument("--manuals", type=Path, default=REPOSITORY / "target/manuals")
+    parser.add_argument("--out", type=Path, default=REPOSITORY / "target/packages")
+    args = parser.parse_args()
+    for tool in ("dpkg-deb", "objdump", "strip"):
+        if not shutil.which(tool):
+            sys.exit(f"build.py: {tool} is not on PATH (Debian: packages dpkg and binutils)")
+    args.out.mkdir(parents=True, exist_ok=True)
+    release = version()
+    epoch = out_of("git", "-C", REPOSITORY, "log", "-1", "--format=%ct")
+    for package in PACKAGES:
+        deb = build(package, args, release, epoch)
+        print(f"{hashlib.sha256(deb.read_bytes()).hexdigest()}  {deb}")
+
+
+if __name__ == "__main__":
+    main()

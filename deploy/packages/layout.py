@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is in each Debian package."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+HOMEPAGE = "https://github.com/tidemark-net/tidemark"
+MAINTAINER = "The Tidemark developers <tidemark@localhost>"
+
+
+@dataclass(frozen=True)
+class Package:
+    """One binary package. Paths on the left are in the repository, on the right in the package."""
+
+    name: str
+    summary: str
+    description: str
+    # Programs of the build.
+    programs: tuple[str, ...] = ()
+    files: dict[str, str] = field(default_factory=dict)
+    # Configuration files: dpkg keeps what an administrator changed.
+    conffiles: dict[str, str] = field(default_factory=dict)
+    units: tuple[str, ...] = ()
+    users: bool = False
+    # Besides the C library.
+    depends: tuple[str, ...] = ()
+    # The recorded run of the golden set, if any, and where it goes.
+    recorded: tuple[str, str] | None = None
+
+
+HERE = "deploy/packages"
+PACKAGES = (
+    Package(
+        name="tidemark-collector",
+        summary="receives INT reports and tcp_probe, joins, stores and streams them",
+        description="Takes the reports that a P4 switch sends of every packet, joins them with the "
+        "senders' windows, and gives them to captures, ClickHouse and the controller. Also the "
+        "agent that reads a sender's tracepoints.",
+        programs=("tidemark-collector",),
+        files={
+            f"{HERE}/etc/sysctl.conf": "usr/lib/sysctl.d/60-tidemark.conf",
+            f"{HERE}/etc/tcp-probe.conf": "usr/share/doc/tidemark-collector/tcp-probe.conf",
+            "deploy/clickhouse/schema.sql": "usr/share/tidemark/clickhouse/schema.sql",
+            "deploy/clickhouse/cluster.sql": "usr/share/tidemark/clickhouse/cluster.sql",
+        },
+        conffiles={f"{HERE}/etc/collector.toml": "etc/tidemark/collector.toml"},
+        units=("tidemark-collector.service", "tidemark-agent.service"),
+        users=True,
+    ),
+    Package(
+        name="tidemark-controller",
+        summary="estimates bottlenecked flows, advises and sets buffer limits",
+        description="Estimates live how many flows are bottlenecked at a link, how synchronised "
+        "their losses are and how fair they are, recommends or sets each port's buffer limit, and "
+        "serves the console.",
+        programs=("tidemark-controller",),
+        conffiles={f"{HERE}/etc/controller.toml": "etc/tidemark/controller.toml"},
+        units=("tidemark-controller.service",),
+        users=True,
+    ),
+    Package(
+        name="tidemark-switch",
+        summary="P4 software switch with queues, and traffic with known truth",
+        description="Runs v1model programs on Linux interfaces, with rates, delays and queues of "
+        "its own, and serves P4Runtime. With the compiled telemetry program, and "
+        "tidemark-traffic, which makes TCP traffic.",
+        programs=("tidemark-switch", "tidemark-traffic"),
+        files={
+            "p4src/build/tidemark.json": "usr/share/tidemark/p4/tidemark.json",
+            "p4src/build/tidemark.p4info.txtpb": "usr/share/tidemark/p4/tidemark.p4info.txtpb",
+        },
+        units=("tidemark-switch@.service",),
+    ),
+    Package(
+        name="tidemark",
+        summary="the whole of Tidemark, and a demonstration from a recorded run",
+        description="One command for Tidemark's programs. `tidemark demo --replay` shows a recorded "
+        "run live in the console, without root, switch or configuration.",
+        files={
+            f"{HERE}/front/tidemark": "usr/bin/tidemark",
+            f"{HERE}/demo/collector.toml": "usr/share/tidemark/demo/collector.toml",
+            f"{HERE}/demo/controller.toml": "usr/share/tidemark/demo/controller.toml",
+            f"{HERE}/demo/about.txt": "usr/share/tidemark/demo/about.txt",
+            "deploy/prometheus/prometheus.yml": "usr/share/tidemark/prometheus/prometheus.yml",
+            "deploy/prometheus/tidemark.rules.yml": (
+                "usr/share/tidemark/prometheus/tidemark.rules.yml"
+            ),
+            "deploy/grafana/dashboards/link.json": "usr/share/tidemark/grafana/link.json",
+            "deploy/grafana/dashboards/collector.json": "usr/share/tidemark/grafana/collector.json",
+            "deploy/grafana/dashboards/packets.json": "usr/share/tidemark/grafana/packets.json",
+        },
+        depends=("tidemark-collector", "tidemark-controller", "tidemark-switch"),
+        recorded=("bscl_n20_bdp", "usr/share/tidemark/demo"),
+    ),
+)
