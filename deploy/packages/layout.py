@@ -75,8 +75,8 @@ PACKAGES = (
     Package(
         name="tidemark",
         summary="the whole of Tidemark, and a demonstration from a recorded run",
-        description="One command for Tidemark's programs. `tidemark demo --replay` shows a recorded "
-        "run live in the console, without root, switch or configuration.",
+        description="One command for Tidemark's programs. `tidemark demo --replay` shows a "
+        "recorded run live in the console, without root, switch or configuration.",
         files={
             f"{HERE}/front/tidemark": "usr/bin/tidemark",
             f"{HERE}/demo/collector.toml": "usr/share/tidemark/demo/collector.toml",

@@ -142,6 +142,6 @@ def test_two_builds_are_the_same_bytes(tmp_path: Path):
 
 def test_removal_leaves_only_configuration(debian: Path):
     must(inside(debian, "dpkg", "--purge", *reversed(NAMES)))
-    left = [p for p in (debian / "usr").rglob("*tidemark*")]
+    left = list((debian / "usr").rglob("*tidemark*"))
     assert left == []
     assert not (debian / "etc/tidemark").exists()
