@@ -53,6 +53,11 @@ iterate: build venv-ns3 ## Advise, run again at the advised limit, three rounds,
 experiment: build venv ## An experiment described in a file (FILE=first; EXPERIMENT_FLAGS="--back-end ns3"; docs/how-to/experiments.md)
 	@$(VENV_PYTHON) -m tidemark_lab sweep $(or $(FILE),first) $(EXPERIMENT_FLAGS)
 
+PAPER ?= utb
+.PHONY: paper
+paper: build venv-ns3 ## A paper's figures from own packets, simulated, beside its values (PAPER=utb)
+	@$(VENV_PYTHON) -m tidemark_lab paper $(PAPER) --quick $(PAPER_FLAGS)
+
 .PHONY: truth
 truth: ## Estimates beside the truth of every simulated run, and how often their ranges hold it (TRUTH_FLAGS=--wrong)
 	@cargo run $(CARGO_FLAGS) -q -p tidemark-estimators --example truth_table -- $(TRUTH_FLAGS)

@@ -16,6 +16,7 @@ from .experiment import command as experiment
 from .iterate import run as iterate
 from .iterate import unseen
 from .outcome import EXIT_OK, EXIT_PREFLIGHT
+from .papers import command as papers
 from .preflight import Paths, Ports
 from .progress import Progress
 from .scenario import Scenario
@@ -25,6 +26,7 @@ EXPERIMENT_COMMANDS = {
     "table": experiment.table_from_arguments,
     "compare": experiment.compare_from_arguments,
     "list": experiment.list_from_arguments,
+    "paper": papers.from_arguments,
 }
 
 
@@ -139,6 +141,9 @@ def _add_experiment_commands(commands: Any) -> None:
         commands.add_parser("compare", help="two runs, or sets of runs, side by side")
     )
     commands.add_parser("list", help="the experiments that are there")
+    papers.add_arguments(
+        commands.add_parser("paper", help="a paper's figures from own packets, beside its values")
+    )
 
 
 def _positive(text: str) -> float:

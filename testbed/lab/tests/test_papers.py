@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks and reports of the papers' figures, and what their theory says."""
+
+import csv
+import math
+
+import numpy as np
+import pytest
+
+from tidemark_lab.__main__ import main
+from tidemark_lab.papers import command, report, runs, utb, utb_many
+from tidemark_lab.papers.paper import Check, Figure
+from tidemark_lab.papers.runs import Packets
+
+
+def test_a_check_agrees_within_its_tolerance_and_says_why_only_where_not():
+    inside = Check("x", "halved", 0.52, 0.45, 0.55, why="never shown")
+    outside = Check("x", "halved", 0.6, 0.45, 0.55, why="a timeout")
+    blank = Check("x", "halved", None, 0.45, 0.55)
+    assert [c.verdict for c in (inside, outside, blank)] == ["agrees", "DISAGREES", "not measured"]
+    assert inside.row()[-1] == "" and outside.row()[-1] == "a timeout"
+    assert report.summary([inside, outside, blank]).startswith("1 of 3 values agree")
+
+
+def test_the_theory_of_one_flow_is_the_papers():
+    """UTB §3.5: full utilisation from 1, 3/7, 1/7 and 1/4 BDP on."""
+    for algorithm, least in (("reno", 1.0), ("cubic", 0.4282), ("scalable", 1 / 7), ("bbr", 0.25)):
+        assert utb.theory_utilisation(algorithm, least) == pytest.approx(1, abs=1e-4)
+        assert utb.theory_utilisation(algorithm, least - 0.1) < 0.99
+    assert utb.theory_utilisation("reno", 0.5) == 0.75
+
+
+def test_the_bound_of_theorem_5():
+    assert utb_many.bound(16, 165) == pytest.approx(4 + 256 / 330)
+
+
+def packets(time_s, window):
+    n = len(time_s)
+    flat = np.zeros(n)
+    return Packets(np.array(time_s), flat, flat.astype(bool), flat, np.array(window, dtype=float))
+
+
+def test_what_the_theory_does_not_know_is_told():
+    steady = packets(np.arange(0, 1, 0.001), np.full(1000, 50.0))
+    assert runs.disturbance(steady, "reno") == ""
+    silent = packets([0, 0.01, 0.31, 0.32], [50, 50, 1, 2])
+    assert "nothing is sent for 300 ms" in runs.disturbance(silent, "reno")
+    probing = packets([0, 0.01, 0.02], [50, 4, 50])
+    assert "ProbeRTT" in runs.disturbance(probing, "bbr")
+    assert runs.disturbance(probing, "reno") == ""
+    assert runs.disturbance(packets([0, 1e-3], [np.nan, np.nan]), "reno") == ""
+
+
+def test_a_histogram_is_of_whole_packets():
+    at, share = runs.histogram(np.array([0, 0, 1, 3.0]), 3)
+    assert list(at[:4]) == [0, 1, 2, 3] and list(share[:4]) == [0.5, 0.25, 0, 0.25]
+
+
+def figure(checks=()):
+    svg = '<?xml version="1.0"?><svg viewBox="0 0 1 1"></svg>'
+    return Figure("Fig. 1", "One & two", svg, ("a", "b"), [(1, 2), (3, None)], list(checks))
+
+
+def test_a_report_has_figures_data_and_checks(tmp_path):
+    check = Check("width < height", "halved", 0.6, 0.45, math.inf, why="so it is")
+    page = report.write(tmp_path, "A paper", "about", [figure([check])])
+    text = page.read_text()
+    assert "One &amp; two" in text and "width &lt; height" in text and "<?xml" not in text
+    assert list(csv.reader((tmp_path / "fig-1.csv").open())) == [["a", "b"], ["1", "2"], ["3", ""]]
+    docs = report.write_docs(tmp_path / "docs", "x", "A paper", "about", [figure([check])])
+    assert "![Fig. 1](x/fig-1.svg)" in docs.read_text()
+    assert (tmp_path / "docs" / "x" / "fig-1.svg").exists()
+
+
+def test_every_experiment_of_a_paper_is_there():
+    for paper in command.PAPERS.values():
+        assert all((command.FILES / f"{name}.toml").is_file() for name in paper.experiments)
+
+
+def test_what_is_not_there_is_refused(tmp_path, capsys):
+    assert main(["paper", "utb", "--out", str(tmp_path)]) == 2
+    assert "only --quick" in capsys.readouterr().err
+    assert main(["paper", "utb", "--quick", "--report", "--out", str(tmp_path)]) == 1
+    assert "no runs of it" in capsys.readouterr().err

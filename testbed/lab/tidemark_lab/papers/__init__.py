@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The papers' figures from own packets, with theory drawn in and the paper's values beside.
+
+| module | what it holds |
+|---|---|
+| `paper` | what a figure and a check are: the tolerance is fixed in code, before any run |
+| `runs` | reading captures of experiments |
+| `utb`, `utb_many` | Updating the Theory of Buffer Sizing |
+| `bscl` | Buffer Sizing for Congested Links |
+| `report` | report.html, figures as SVG, their data as CSV |
+| `command` | `paper NAME`: the experiments, then the report |
+"""

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`report.html`, "paper beside ours": figures, their checks, their data."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from ..report.page import STYLE
+from .paper import Check, Figure
+
+HEAD = ("what", "paper", "ours", "tolerance", "verdict", "why")
+
+
+def write(out: Path, title: str, about: str, figures: Sequence[Figure]) -> Path:
+    """The page, and of each figure its SVG and its data as CSV."""
+    out.mkdir(parents=True, exist_ok=True)
+    for figure in figures:
+        (out / f"{figure.file}.svg").write_text(figure.svg)
+        with (out / f"{figure.file}.csv").open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(figure.columns)
+            writer.writerows(figure.rows)
+    page = out / "report.html"
+    page.write_text(render(title, about, figures))
+    (out / "checks.md").write_text(markdown(figures))
+    return page
+
+
+# What of a figure is small enough for the repository.
+MOST_SVG_BYTES = 80_000
+
+
+def write_docs(folder: Path, name: str, title: str, about: str, figures: Sequence[Figure]) -> Path:
+    """The page that is committed: every check, and the figures that are small."""
+    images = folder / name
+    images.mkdir(parents=True, exist_ok=True)
+    lines = [f"# {title}", "", about, ""]
+    for figure in figures:
+        lines += [f"## {figure.name}: {figure.title}", "", figure.note, ""]
+        if len(figure.svg.encode()) <= MOST_SVG_BYTES:
+            (images / f"{figure.file}.svg").write_text(figure.svg)
+            lines += [f"![{figure.name}]({name}/{figure.file}.svg)", ""]
+        if figure.checks:
+            lines += [markdown([figure]).rsplit("\n\n", 1)[0], ""]
+    lines += [summary([c for f in figures for c in f.checks])]
+    page = folder / f"{name}.md"
+    page.write_text("\n".join(lines) + "\n")
+    return page
+
+
+def render(title: str, about: str, figures: Sequence[Figure]) -> str:
+    checks = [c for f in figures for c in f.checks]
+    parts = [
+        "<!doctype html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>",
+        f"<h1>{escape(title)}: paper beside ours</h1>",
+        f'<p class="soft">{escape(about)}</p>',
+        f"<p>{escape(summary(checks))}</p>",
+    ]
+    for figure in figures:
+        parts += [
+            f"<h2>{escape(figure.name)}: {escape(figure.title)}</h2>",
+            f"<figure>{_inline(figure.svg)}",
+            f'<figcaption>{escape(figure.note)} <a href="{figure.file}.csv">Data</a>.'
+            "</figcaption></figure>",
+        ]
+        if figure.checks:
+            parts.append(_table([c.row() for c in figure.checks]))
+    parts.append("</body></html>")
+    return "\n".join(parts) + "\n"
+
+
+def summary(checks: Sequence[Check]) -> str:
+    agree = sum(c.agrees is True for c in checks)
+    blank = sum(c.agrees is None for c in checks)
+    text = f"{agree} of {len(checks)} values agree within tolerances fixed beforehand"
+    return text + (f"; {blank} could not be measured." if blank else ".")
+
+
+def markdown(figures: Sequence[Figure]) -> str:
+    lines = ["| figure | " + " | ".join(HEAD) + " |", "|" + " --- |" * (len(HEAD) + 1)]
+    for figure in figures:
+        lines += [f"| {figure.name} | " + " | ".join(c.row()) + " |" for c in figure.checks]
+    lines += ["", summary([c for f in figures for c in f.checks])]
+    return "\n".join(lines) + "\n"
+
+
+def _inline(svg: str) -> str:
+    """Without what stands before the element itself."""
+    return svg[svg.index("<svg") :]
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    head = "".join(f"<th>{escape(h)}</th>" for h in HEAD)
+    body = "".join(
+        "<tr>"
+        + f'<th scope="row">{escape(row[0])}</th>'
+        + "".join(f"<td>{escape(cell)}</td>" for cell in row[1:])
+        + "</tr>"
+        for row in rows
+    )
+    return (
+        f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody>'
+        "</table></div>"
+    )

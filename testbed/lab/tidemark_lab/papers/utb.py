@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Updating the Theory of Buffer Sizing (Spang, Arslan, McKeown 2021), Figs. 1-3: one flow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..report.style import DROP, GREY, LIMIT, WATER
+from . import runs
+from .draw import svg
+from .paper import Check, Figure
+from .runs import Packets, RunData
+
+ALGORITHM = "traffic.persistent.flow.congestion_control"
+# What the window is multiplied by (§3.5; CUBIC as Linux has it). BBR drains to 3/4 BDP.
+BETA = {"reno": 0.5, "cubic": 717 / 1024, "scalable": 7 / 8}
+BBR_SHARE = 0.75
+# §3.6: "Utilization is well-predicted by our models above a queue depth of about twenty
+# packets"; how well, the paper does not say.
+UTILISATION_OFF = 0.05
+LEAST_PACKETS = 20
+# §3.6 on Fig. 2, of a BDP: how far each drains the queue. Our tolerance is 0.1 on each side.
+DRAINS = {"reno": (1.0, 1.0), "cubic": (0.6, 0.7), "bbr": (0.25, 0.25), "scalable": (0.11, 0.25)}
+DRAIN_OFF = 0.1
+SCALED = (
+    "Scaled: 100 Mb/s and 20 ms have the paper's BDP of 165 packets (of 1514 bytes for 9000, at "
+    "a hundredth of the rate)."
+)
+
+
+def theory_utilisation(algorithm: str, buffer_bdp: float) -> float:
+    """μ(B) of one flow (UTB §3.5): lowest utilisation after a reduction."""
+    if algorithm == "bbr":
+        return min(BBR_SHARE + buffer_bdp, 1.0)
+    return min(BETA[algorithm] * (1 + buffer_bdp), 1.0)
+
+
+def figures(root: Path) -> list[Figure]:
+    """Those whose runs are there."""
+    found = {str(r.setting(ALGORITHM)): r for r in runs.find(root, "utb-single")}
+    made = []
+    if "reno" in found:
+        made.append(through_a_loss(found["reno"]))
+    if found:
+        made += [over_time(found), over_buffer(found)]
+    return made
+
+
+def _bdp_packets(run: RunData, phase: str) -> float:
+    return float(run.row(phase)["bdp_bytes"]) / runs.FRAME_BYTES
+
+
+def through_a_loss(run: RunData) -> Figure:
+    """Fig. 1: window and queue, packet by packet, around one loss at 1 BDP."""
+    p = run.packets("b100")
+    row = run.row("b100")
+    drops = p.time_s[p.dropped]
+    # One with the whole reaction before the end.
+    at = float(drops[drops < p.time_s[-1] - 1.0][0]) if (drops < p.time_s[-1] - 1.0).any() else 0.0
+    rtt_ms = 1e3 * 2 * 8 * float(row["bdp_bytes"]) / float(row["rate_bps"])
+    here = (p.time_s > at - rtt_ms / 1e3) & (p.time_s < at + 6 * rtt_ms / 1e3)
+    ms = 1e3 * (p.time_s[here] - at)
+    window, queue = p.window[here], p.queue[here]
+    before = float(np.nanmax(window[ms < 0])) if (ms < 0).any() else float("nan")
+    after = float(np.nanmin(window[ms > 0]))
+    limit = float(row["limit_bytes"]) / runs.FRAME_BYTES
+
+    def fill(axes: Any) -> None:
+        for axis, values, label, colour in (
+            (axes[0], window, "window (packets)", WATER),
+            (axes[1], queue, "queue (packets)", LIMIT),
+        ):
+            axis.plot(ms, values, ".", markersize=1.5, color=colour)
+            axis.axvline(0, color=DROP, linewidth=0.8)
+            axis.set_xlabel("ms after the loss")
+            axis.set_ylabel(label)
+        axes[0].axhline(before / 2, color=GREY, linestyle="--")
+
+    return Figure(
+        "Fig. 1",
+        "Window and queue through one loss, Reno with PRR, B = BDP",
+        svg("utb-1", 2, 2.2, fill),
+        ("ms_after_the_loss", "window_packets", "queue_packets"),
+        [(round(a, 4), b, c) for a, b, c in zip(ms, window, queue, strict=True)],
+        [
+            Check("window after the loss over before", "halved", after / before, 0.45, 0.55),
+            Check(
+                "smallest queue after it, of the buffer",
+                "nearly empty",
+                float(queue[ms > 0].min()) / limit,
+                0.0,
+                0.1,
+            ),
+        ],
+        SCALED + " The red line is the drop; dashed: half the window before.",
+    )
+
+
+def _drain(p: Packets, bdp: float) -> float:
+    """Of a BDP: from the fullest to the emptiest queue."""
+    return float(np.quantile(p.queue, 0.999) - np.quantile(p.queue, 0.001)) / bdp
+
+
+def over_time(found: dict[str, RunData]) -> Figure:
+    """Fig. 2: queue over time at 1 BDP, an algorithm each."""
+    names = [a for a in ("reno", "cubic", "bbr", "scalable") if a in found]
+    packets = {a: found[a].packets("b100") for a in names}
+    rows: list[tuple[object, ...]] = []
+    checks = []
+    for name in names:
+        p, bdp = packets[name], _bdp_packets(found[name], "b100")
+        step = max(1, len(p.time_s) // 4000)
+        rows += [
+            (name, round(float(t), 5), float(q))
+            for t, q in zip(p.time_s[::step], p.queue[::step], strict=True)
+        ]
+        low, high = DRAINS[name]
+        said = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+        drain = _drain(p, bdp)
+        checks.append(
+            Check(
+                f"{name}: drains, in BDP",
+                said,
+                drain,
+                low - DRAIN_OFF,
+                high + DRAIN_OFF,
+                why=runs.disturbance(p, name),
+            )
+        )
+
+    def fill(axes: Any) -> None:
+        for axis, name in zip(axes, names, strict=True):
+            p = packets[name]
+            step = max(1, len(p.time_s) // 4000)
+            axis.plot(p.time_s[::step], p.queue[::step], linewidth=0.5, color=WATER)
+            limit = float(found[name].row("b100")["limit_bytes"]) / runs.FRAME_BYTES
+            axis.axhline(limit, color=LIMIT, linestyle="--", linewidth=0.8)
+            axis.set_title(name, loc="left")
+            axis.set_xlabel("s")
+            axis.set_ylim(0, limit * 1.08)
+        axes[0].set_ylabel("queue (packets)")
+
+    return Figure(
+        "Fig. 2",
+        "Queue over time of one flow, B = BDP",
+        svg("utb-2", len(names), 1.9, fill),
+        ("algorithm", "s", "queue_packets"),
+        list(rows),
+        checks,
+        SCALED + " BBR is version 1.",
+    )
+
+
+def over_buffer(found: dict[str, RunData]) -> Figure:
+    """Fig. 3: 1st percentile of the utilisation over the buffer."""
+    rows: list[tuple[object, ...]] = []
+    checks = []
+    for name, run in found.items():
+        for phase in run.phases:
+            row = run.row(phase)
+            packets = float(row["limit_bytes"]) / runs.FRAME_BYTES
+            part = float(row["limit_bytes"]) / float(row["bdp_bytes"])
+            measured = run.link(phase)["utilisation_parts"]["p01"]
+            theory = theory_utilisation(name, part)
+            rows.append((name, packets, part, measured, row["utilisation"], theory))
+            if packets > LEAST_PACKETS:
+                checks.append(
+                    Check(
+                        f"{name}, {part:.2f} BDP: utilisation, 1st percentile",
+                        f"{theory:.3f} (§3.5)",
+                        measured,
+                        theory - UTILISATION_OFF,
+                        theory + UTILISATION_OFF,
+                        why=runs.disturbance(run.packets(phase), name),
+                    )
+                )
+
+    def fill(axes: Any) -> None:
+        x = np.linspace(0, 1.1, 100)
+        for axis, name in zip(axes, found, strict=True):
+            own = sorted((r[2], r[3]) for r in rows if r[0] == name)
+            axis.plot([p for p, _ in own], [u for _, u in own], "o-", color=WATER, markersize=3)
+            theory = [theory_utilisation(name, v) for v in x]
+            axis.plot(x, theory, color=GREY, linestyle="--")
+            axis.set_title(name, loc="left")
+            axis.set_xlabel("B / BDP")
+            axis.set_ylim(0, 1.03)
+        axes[0].set_ylabel("utilisation, 1st percentile")
+
+    return Figure(
+        "Fig. 3",
+        "Utilisation of one flow over the buffer",
+        svg("utb-3", len(found), 1.9, fill),
+        ("algorithm", "buffer_packets", "buffer_bdp", "utilisation_p01", "utilisation", "theory"),
+        list(rows),
+        checks,
+        SCALED
+        + " Utilisation is that of ten round trips by departures from the queue, where the paper "
+        "has iperf's throughput over 10 ms. Dashed: theory of §3.5; above 20 packets it is held "
+        f"to within {UTILISATION_OFF:g}.",
+    )
