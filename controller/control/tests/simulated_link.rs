@@ -215,7 +215,10 @@ fn the_largest_limit_holds_threshold_and_room() {
 /// to its nearest end, and a rollback does not lead out again.
 #[test]
 fn a_limit_found_outside_of_the_range_is_left_for_its_nearest_end_only() {
-    for (found, end) in [(60_000_000, 1_000_000), (1_000, 6_000)] {
+    let far = [(60_000_000, 1_000_000), (1_000, 6_000)];
+    // By less than what is worth a change inside of the range.
+    let little = [(1_050_000, 1_000_000), (5_700, 6_000)];
+    for (found, end) in far.into_iter().chain(little) {
         let mut world = World::new(Mode::Auto, |_, _| {});
         world.link.limit = Limit::DropTail { limit_bytes: found };
         while world.log.is_empty() {

@@ -81,12 +81,15 @@ fn given(name: &str) -> World {
             world.set(Limit::Unlimited);
             world.answer();
         }
-        "rollback writes" => {
+        "rollback reads" => {
             world = given("trial");
             world.link.loss_factor = 100.0;
             world.slow = true;
             world.pass(14);
             world.answer(); // measured
+        }
+        "rollback writes" => {
+            world = given("rollback reads");
             world.answer(); // read
         }
         "holding" => {
@@ -130,6 +133,9 @@ fn input(name: &str, world: &World) -> Input {
             readings,
         },
         "read" => Input::LimitRead(Ok(world.link.limit)),
+        "read, another" => Input::LimitRead(Ok(Limit::DropTail {
+            limit_bytes: 77_000,
+        })),
         "read fails" => Input::LimitRead(Err("unplugged".into())),
         "written" => Input::Written {
             result: Ok(Limit::DropTail { limit_bytes }),
@@ -148,6 +154,13 @@ fn input(name: &str, world: &World) -> Input {
             let end_ns = world.link.clock_ns();
             let from_ns = end_ns.saturating_sub(10_000_000_000);
             Input::Outcome(Arc::new(world.link.estimate(from_ns, end_ns)))
+        }
+        "outcome, another limit" => {
+            let end_ns = world.link.clock_ns();
+            let from_ns = end_ns.saturating_sub(10_000_000_000);
+            let mut estimate = world.link.estimate(from_ns, end_ns);
+            estimate.limit_bytes = Some(77_000);
+            Input::Outcome(Arc::new(estimate))
         }
         "targets" => Input::Targets(world.control.targets().clone()),
         "clock restarted" => Input::ClockRestarted,
@@ -222,6 +235,12 @@ const TABLE: &[(&str, &str, &str, &str)] = &[
     ("trial, due", "tick", "trial", "measure"),
     ("trial, due", "outcome", "observing", "kept save"),
     (
+        "trial, due",
+        "outcome, another limit",
+        "observing",
+        "unclear",
+    ),
+    (
         "operator writes in trial",
         "written",
         "observing",
@@ -240,6 +259,8 @@ const TABLE: &[(&str, &str, &str, &str)] = &[
         "unclear",
     ),
     // Rollback and rest.
+    ("rollback reads", "read", "writing<observing>", "write"),
+    ("rollback reads", "read, another", "holding", "found save"),
     ("rollback writes", "written", "holding", "set save"),
     ("rollback writes", "write fails", "holding", "failed save"),
     ("holding", "tick", "holding", ""),

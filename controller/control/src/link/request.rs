@@ -79,7 +79,8 @@ impl LinkControl {
         let mut bytes = advised;
         if let Some(in_force) = self.readings.in_force.and_then(|l| l.bytes()) {
             bytes = self.bounded_step(in_force, advised, now);
-            if !self.hysteresis.is_clear_of(in_force) || !self.is_worth(shown, bytes) {
+            let worth = self.leads_back(in_force, advised) || self.is_worth(shown, bytes);
+            if !self.hysteresis.is_clear_of(in_force) || !worth {
                 return Vec::new();
             }
         }
@@ -141,6 +142,15 @@ impl LinkControl {
         let mut advice = shown.clone();
         advice.limit_bytes = Some(bytes);
         worth_changing(&advice, &self.targets, self.settings.control.deadband).worth
+    }
+
+    /// Whether the limit in force is outside of the range, and the advice wants it
+    /// back: its nearest end is gone to however near it is. To stay because that
+    /// wins little would be to stay for good, as no step leads further.
+    fn leads_back(&self, in_force: u64, advised: u64) -> bool {
+        let range = &self.settings.range;
+        let end = range.nearest(in_force);
+        range.value(in_force).is_err() && (end < in_force) == (advised < in_force)
     }
 
     /// How far one change of auto mode goes from the limit in force towards the

@@ -63,6 +63,12 @@ impl LinkControl {
         if let Some(why) = contradiction(estimate) {
             return self.abandon_trial(&why, now);
         }
+        if let Some(bytes) = self.other_limit(estimate) {
+            let why = format!(
+                "its reports state a limit of {bytes} bytes: someone else wrote another limit"
+            );
+            return self.abandon_trial(&why, now);
+        }
         let Some(after) = observed(estimate) else {
             return self.abandon_trial("there was no traffic to measure", now);
         };
@@ -100,6 +106,15 @@ impl LinkControl {
             actions.extend(self.roll_back(&c, before, to, &worse, now));
         }
         actions
+    }
+
+    /// The limit at the end of the window, bytes, where the reports state another
+    /// one than that on trial: what was measured is not the trial's doing.
+    fn other_limit(&self, estimate: &LinkEstimate) -> Option<u64> {
+        let on_trial = self.state.trial()?.change.limit.bytes()?;
+        let unit = u64::from(self.settings.range.unit_bytes.max(1));
+        let stated = estimate.limit_bytes?;
+        (stated.abs_diff(on_trial) >= unit).then_some(stated)
     }
 
     /// Goes back from a limit that failed to the one before, or to what the range

@@ -9,6 +9,7 @@ use crate::failed_limit::FailedLimit;
 use crate::io::{Action, Changed};
 use crate::observed;
 use crate::record::{Origin, Outcome};
+use crate::settings::OnDrift;
 use crate::time::{Timestamp, nanoseconds};
 use crate::trial::Trial;
 use tidemark_rules::Limit;
@@ -75,6 +76,16 @@ impl LinkControl {
             // The switch still has a limit there, or does not say.
             self.state.end_write();
             return Vec::new();
+        }
+        if let (Origin::Rollback, Some(found)) = (write.origin, before)
+            && self.settings.control.on_drift == OnDrift::Keep
+            && write.limit_taken_back.is_some_and(|l| l != found)
+        {
+            // There is nothing to take back: someone else wrote meanwhile.
+            let failed = write.limit_taken_back;
+            self.state.end_write();
+            self.rest(failed, now);
+            return self.on_found(found, now);
         }
         match read {
             Err(e) if !self.settings.control.dry_run => {
