@@ -3,6 +3,7 @@
 
 use crate::digest::Digest;
 use crate::frame::{BOTTLENECK, EXPORTER, NODE};
+use crate::parts::subscriber::Subscriber;
 use anyhow::Result;
 use int_report::DecodeError;
 use std::collections::HashSet;
@@ -33,7 +34,8 @@ pub(crate) struct Seen {
     /// `order` that has to come next.
     next_order: u64,
     pub(crate) out_of_order: bool,
-    /// Sums over the interval records of the bottleneck.
+    /// Sums over the interval records, of the ports as well that only a changed
+    /// datagram names.
     pub(crate) arrivals: u64,
     pub(crate) drops: u64,
     pub(crate) packets: u64,
@@ -87,13 +89,11 @@ impl Sink for SimSink {
     fn update(&mut self, update: Update) {
         self.seen.updates += 1;
         for i in &update.link_intervals {
-            if (i.node_id, i.port) == (NODE, BOTTLENECK) {
-                self.seen.arrivals += u64::from(i.arrivals);
-                self.seen.drops += u64::from(i.drops);
-                self.seen.packets += u64::from(i.packets);
-                self.seen.lost += u64::from(i.reports_lost);
-                self.digest.add(i.start_ns ^ u64::from(i.arrivals));
-            }
+            self.seen.arrivals += u64::from(i.arrivals);
+            self.seen.drops += u64::from(i.drops);
+            self.seen.packets += u64::from(i.packets);
+            self.seen.lost += u64::from(i.reports_lost);
+            self.digest.add(i.start_ns ^ u64::from(i.arrivals));
         }
         self.hub.publish(update);
     }
@@ -109,6 +109,8 @@ pub(crate) struct Collector {
     pub(crate) pipeline: Pipeline<SimSink>,
     pub(crate) hub: Arc<Hub>,
     pub(crate) instance: u64,
+    /// A subscriber that hardly reads.
+    pub(crate) slow: Subscriber,
 }
 
 impl Collector {
@@ -125,6 +127,7 @@ impl Collector {
             unknown_nodes: UnknownNodes::Refuse,
             interval_ms: INTERVAL_MS,
             join_wait_ms: 300,
+            publish_ms: INTERVAL_MS,
             local_host: Some("sender".into()),
             max_flows: MAX_FLOWS,
             ..Config::default()
@@ -135,7 +138,9 @@ impl Collector {
             seen: Seen::default(),
             digest: Digest::default(),
         };
+        let slow = Subscriber::new(hub.subscribe("slow")?);
         Ok(Self {
+            slow,
             pipeline: Pipeline::new(config, sink)?,
             hub,
             instance,

@@ -12,7 +12,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
-use tidemark_control::{Limit, Mode, Settings, Timestamp};
+use tidemark_control::{Limit, Mode, Origin, Settings, State, Timestamp};
 use tidemark_controller::config::{CollectorConfig, Config, SwitchConfig};
 use tidemark_controller::core::switch::Switch;
 use tidemark_controller::core::{Core, Event, switches, tick};
@@ -42,6 +42,9 @@ impl HostClock {
     }
 }
 
+/// File of the audit log.
+pub(crate) const AUDIT_LOG: &str = "audit.jsonl";
+
 type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// One start of the controller.
@@ -57,7 +60,7 @@ pub(crate) struct Controller {
 pub(crate) fn settings(plan: &Plan, dir: &Path) -> Settings {
     Settings {
         mode: Mode::Auto,
-        audit_log: Some(dir.join("audit.jsonl")),
+        audit_log: Some(dir.join(AUDIT_LOG)),
         min_limit_bytes: plan.min_limit_bytes,
         max_limit_bytes: plan.max_limit_bytes,
         min_change_interval_s: 2.0,
@@ -132,6 +135,14 @@ impl Controller {
             self.tick = Some(Box::pin(async move { tick::loops(&core).await }));
         }
         self.work();
+    }
+
+    /// What is being written, and for whom.
+    pub(crate) fn wants(&self) -> Option<(Origin, Limit)> {
+        self.core.read(|s| match s.links.get(&LINK)?.state() {
+            State::Writing { write, .. } => Some((write.origin(), write.limit())),
+            _ => None,
+        })
     }
 
     /// It is time to look at the switch.

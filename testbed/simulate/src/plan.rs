@@ -7,10 +7,18 @@ use crate::rng::Rng;
 /// Faults begin after, and have all ended by, ms.
 const FAULTS_FROM_MS: u64 = 6_000;
 const FAULTS_TO_MS: u64 = 24_000;
-/// After the last fault the bounds hold again within so long, ms.
-pub const SETTLE_MS: u64 = 22_000;
+/// After the last fault the bounds hold again within so long, ms, where nobody else
+/// writes limits.
+const SETTLE_MS: u64 = 22_000;
+/// Somebody else may leave a limit several halvings further away; each is a trial.
+const STEPS_BACK_MS: u64 = 15_000;
 /// And they are watched for so long, ms.
-pub const WATCH_MS: u64 = 4_000;
+const WATCH_MS: u64 = 4_000;
+
+fn settle_ms(faults: &[Fault]) -> u64 {
+    let others = |f: &Fault| matches!(f.kind, Kind::SecondWriter(_));
+    SETTLE_MS + STEPS_BACK_MS * u64::from(faults.iter().any(others))
+}
 
 /// A run, before it has run.
 #[derive(Clone, Debug)]
@@ -60,14 +68,26 @@ impl Plan {
             start_limit_bytes,
             min_limit_bytes: 15_140,
             max_limit_bytes: target_bytes * 5,
-            end_ms: last.max(FAULTS_FROM_MS) + SETTLE_MS + WATCH_MS,
+            end_ms: last.max(FAULTS_FROM_MS) + settle_ms(&faults) + WATCH_MS,
             faults,
         }
     }
 
+    /// After the last fault the bounds hold again within so long, ms.
+    pub fn settle_ms(&self) -> u64 {
+        settle_ms(&self.faults)
+    }
+
+    /// The end follows the last fault.
+    pub fn settle(&mut self) {
+        let last = self.faults.iter().map(|f| f.at_ms + f.for_ms).max();
+        let last = last.unwrap_or(0).max(FAULTS_FROM_MS);
+        self.end_ms = last + self.settle_ms() + WATCH_MS;
+    }
+
     /// When the last fault has ended, ms.
     pub fn quiet_ms(&self) -> u64 {
-        self.end_ms.saturating_sub(SETTLE_MS + WATCH_MS)
+        self.end_ms.saturating_sub(self.settle_ms() + WATCH_MS)
     }
 
     /// Whether any fault is of a kind.

@@ -2,7 +2,7 @@
 //! The least plan that still breaks the same invariant: faults are left out one
 //! by one, what is left is shortened, and what is not needed in the end is cut.
 
-use crate::plan::{Plan, SETTLE_MS, WATCH_MS};
+use crate::plan::Plan;
 use crate::run::run;
 use anyhow::Result;
 
@@ -33,7 +33,7 @@ pub fn shrink(plan: &Plan, invariant: &str) -> Result<(Plan, usize)> {
     while i < best.faults.len() {
         let mut without = best.clone();
         without.faults.remove(i);
-        settle(&mut without);
+        without.settle();
         if !try_plan(without, &mut best)? {
             i += 1;
         }
@@ -42,7 +42,7 @@ pub fn shrink(plan: &Plan, invariant: &str) -> Result<(Plan, usize)> {
         while best.faults[i].for_ms > 50 {
             let mut shorter = best.clone();
             shorter.faults[i].for_ms /= 2;
-            settle(&mut shorter);
+            shorter.settle();
             if !try_plan(shorter, &mut best)? {
                 break;
             }
@@ -56,10 +56,4 @@ pub fn shrink(plan: &Plan, invariant: &str) -> Result<(Plan, usize)> {
         }
     }
     Ok((best, runs))
-}
-
-/// The end follows the last fault.
-fn settle(plan: &mut Plan) {
-    let last = plan.faults.iter().map(|f| f.at_ms + f.for_ms).max();
-    plan.end_ms = last.unwrap_or(6_000).max(6_000) + SETTLE_MS + WATCH_MS;
 }

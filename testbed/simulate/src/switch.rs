@@ -115,6 +115,12 @@ impl SimSwitch {
         now_ns - self.boot_ns
     }
 
+    /// The time that its reports state: whole microseconds.
+    pub(crate) fn stamp_ns(&self, now_ns: u64) -> u64 {
+        let clock_ns = self.clock_ns(now_ns);
+        clock_ns - clock_ns % 1_000
+    }
+
     /// When something is due next, of the simulation's time.
     pub(crate) fn next_ns(&self) -> Option<u64> {
         Some(self.switch.next_event_ns()? + self.boot_ns)

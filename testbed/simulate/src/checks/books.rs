@@ -2,6 +2,7 @@
 //! What the log says, kept apart from what the loop says.
 
 use crate::controller::targets;
+use crate::fault::{Fault, Kind};
 use crate::plan::Plan;
 use tidemark_control::Limit;
 use tidemark_rules::Targets;
@@ -16,8 +17,26 @@ pub(super) struct ControlChecks {
     pub owed: Option<Limit>,
     /// What stands on the switch is what the controller wrote last.
     pub ours: bool,
+    /// When the trial under way began.
+    pub trial_since_ns: u64,
+    /// When faults disturb what a trial measures, from and to.
+    pub disturbed_ns: Vec<(u64, u64)>,
+    /// A limit of somebody else that stands, and is not told yet.
+    pub untold: Option<Limit>,
+    /// When somebody else wrote last, ns.
+    pub others_ns: u64,
+    /// The switch has lost a limit of ours, and nothing has been written since.
+    pub lost_ours: bool,
     pub set_records: u64,
     pub failed_records: u64,
+}
+
+/// When the link itself is another one than before.
+fn disturbed_ns(plan: &Plan) -> Vec<(u64, u64)> {
+    let disturbs = |k: &Kind| matches!(k, Kind::SlowPort(_) | Kind::MoreFlows(_));
+    let faults = plan.faults.iter().filter(|f| disturbs(&f.kind));
+    let span = |f: &Fault| (f.at_ms * 1_000_000, (f.at_ms + f.for_ms) * 1_000_000);
+    faults.map(span).collect()
 }
 
 impl ControlChecks {
@@ -28,6 +47,11 @@ impl ControlChecks {
             open_trials: 0,
             owed: None,
             ours: false,
+            trial_since_ns: 0,
+            disturbed_ns: disturbed_ns(plan),
+            untold: None,
+            others_ns: 0,
+            lost_ours: false,
             set_records: 0,
             failed_records: 0,
         }

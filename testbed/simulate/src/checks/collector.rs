@@ -3,9 +3,7 @@
 
 use super::Checks;
 use crate::collector::{Collector, MAX_FLOWS};
-use crate::fault::Kind;
 use crate::parts::reports::Reports;
-use crate::plan::Plan;
 use tidemark_pipeline::Stats;
 
 /// Packets that may wait for their sample: those of the longest wait.
@@ -74,19 +72,14 @@ impl Checks {
     }
 
     /// One start of it has ended; `properly` when it could finish.
-    pub(crate) fn collector_ended(
-        &mut self,
-        c: &Collector,
-        reports: &Reports,
-        plan: &Plan,
-        properly: bool,
-    ) {
+    pub(crate) fn collector_ended(&mut self, c: &Collector, reports: &Reports, properly: bool) {
         self.collector(c, reports);
         let s = c.pipeline.stats();
         let seen = c.seen();
         self.tally.reports += s.reports;
         self.tally.lost += s.reports_lost;
         self.tally.refused += refused(&s);
+        self.flows_forgotten();
         if !properly {
             return;
         }
@@ -107,8 +100,7 @@ impl Checks {
                 )
             },
         );
-        let restarted = |k: &Kind| matches!(k, Kind::SwitchRestart);
-        if self.forged || plan.has(restarted) {
+        if self.forged || self.restarts {
             return;
         }
         self.tally.exact += 1;

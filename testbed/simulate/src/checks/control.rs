@@ -4,25 +4,37 @@
 
 use super::Checks;
 use crate::controller::{Controller, LINK};
-use tidemark_control::{Change, Limit, Origin, Outcome};
+use tidemark_control::{Change, Limit, Origin, Outcome, Settings};
+use tidemark_controller::core::State;
 use tidemark_rules::{Observed, Targets};
 
 /// So much beyond both its bound and the value before is worse without doubt.
 const CLEARLY: f64 = 1.3;
+/// A trial is observed until so long after it began, or longer: it settles for
+/// 1 s and is observed for 3 s.
+const OBSERVED_NS: u64 = 3_500_000_000;
+/// An intent is among so many of the last records when its write arrives.
+const LAST_RECORDS: usize = 8;
 /// Links that a controller may know: there is one switch with few ports.
 const MAX_LINKS: usize = 64;
 /// Points of a link's series: those of the retention.
 const MAX_EVENTS: usize = 100_000;
 
 impl Checks {
-    pub(crate) fn others_wrote(&mut self) {
+    /// Somebody else has written a limit; `news` when it was another one before.
+    pub(crate) fn others_wrote(&mut self, limit: Limit, news: bool, now_ns: u64) {
         self.control.ours = false;
+        self.control.others_ns = now_ns;
+        self.control.untold = news.then_some(limit);
+        self.control.lost_ours = false;
         // The limit on trial is not in force any more: it need not be taken back.
         self.control.owed = None;
     }
 
     pub(crate) fn switch_restarted(&mut self) {
         self.control.ours = false;
+        self.control.untold = None;
+        self.control.lost_ours = self.control.set_records > 0;
         self.control.owed = None;
     }
 
@@ -31,11 +43,24 @@ impl Checks {
         self.now_ns = now_ns;
         self.tally.writes += 1;
         self.control.ours = true;
+        self.control.untold = None;
+        self.control.lost_ours = false;
         let (low, high) = self.control.range;
         let within = limit.bytes().is_some_and(|b| (low..=high).contains(&b));
         self.require(within, "limit inside its range", || {
             format!("{limit} is written; the range is {low} to {high} bytes")
         });
+    }
+
+    /// The loop begins to write. Advice is not followed without news of the link.
+    pub(crate) fn decided(&mut self, origin: Origin, limit: Limit, silent_ns: u64) {
+        let silent_s = silent_ns as f64 / 1e9;
+        let fresh = silent_s <= Settings::default().max_telemetry_age_s;
+        self.require(
+            origin != Origin::Auto || fresh,
+            "no advice on old telemetry",
+            || format!("{limit} is wanted {silent_s:.1} s after the last report came"),
+        );
     }
 
     pub(crate) fn controller_started(&mut self, c: &Controller) {
@@ -45,6 +70,12 @@ impl Checks {
         self.control.set_records = 0;
         self.control.failed_records = 0;
         self.control.owed = None;
+        self.control.lost_ours = false;
+        let ours = |s: &State| s.links.get(&LINK).and_then(|l| l.set_limit());
+        if c.core.read(ours).is_none() {
+            // What it finds first is all that it can know.
+            self.control.untold = None;
+        }
     }
 
     pub(crate) fn controller_ended(&mut self, c: &Controller) {
@@ -91,6 +122,7 @@ impl Checks {
     /// A record of the log.
     pub(crate) fn recorded(&mut self, change: &Change, now_ns: u64) {
         self.now_ns = now_ns;
+        self.told(change);
         let advised = matches!(change.origin, Origin::Auto | Origin::Confirmed);
         match change.outcome {
             Outcome::Set => {
@@ -102,6 +134,7 @@ impl Checks {
                         format!("a limit is set by advice while another is on trial: {change:?}")
                     });
                     self.control.open_trials += 1;
+                    self.control.trial_since_ns = now_ns;
                     self.tally.trials += 1;
                 }
             }
@@ -112,6 +145,40 @@ impl Checks {
             Outcome::Kept | Outcome::Worse | Outcome::Unclear => self.verdict(change),
             _ => {}
         }
+    }
+
+    fn told(&mut self, change: &Change) {
+        let cut_short = change.reason.contains("ended during this write");
+        match change.origin {
+            Origin::Foreign => {
+                let lost = std::mem::take(&mut self.control.lost_ours);
+                self.require(!lost, "our limit is written again", || {
+                    format!("the switch had lost it, and nobody else wrote: {change:?}")
+                });
+                self.control.untold = None;
+            }
+            Origin::Restore => self.control.lost_ours = false,
+            _ if cut_short => self.control.untold = None,
+            _ => {}
+        }
+    }
+
+    /// Long after the faults: a limit of somebody else does not stand unnoticed.
+    pub(crate) fn nothing_untold(&mut self) {
+        let untold = self.control.untold;
+        self.require(untold.is_none(), "a limit of others is told", || {
+            format!("{untold:?} stands, and the log does not know it")
+        });
+    }
+
+    /// A write reaches the switch; `log` is the audit log, oldest record first.
+    pub(crate) fn intended(&mut self, limit: Limit, log: &str) {
+        let last = log.lines().rev().take(LAST_RECORDS);
+        let mut records = last.filter_map(|l| serde_json::from_str::<Change>(l).ok());
+        let intended = records.any(|c| c.outcome == Outcome::Intended && c.limit == Some(limit));
+        self.require(intended, "the intent before the write", || {
+            format!("{limit} reaches the switch, and the log has no intent of it")
+        });
     }
 
     /// After a worse trial the limit before comes first.
@@ -133,6 +200,14 @@ impl Checks {
             format!("a verdict while {open} trials are under way: {change:?}")
         });
         self.control.open_trials = open.saturating_sub(1);
+        let on_trial_ns = self.control.trial_since_ns;
+        let observed_ns = on_trial_ns..on_trial_ns + OBSERVED_NS;
+        let others = !self.control.ours && observed_ns.contains(&self.control.others_ns);
+        self.require(
+            !others || change.outcome == Outcome::Unclear,
+            "judged by its own limit",
+            || format!("another limit was in force when it was measured: {change:?}"),
+        );
         let clearly = match (&change.measured_before, &change.measured_after) {
             (Some(before), Some(after)) => clearly_worse(&self.control.targets, before, after),
             _ => false,
@@ -146,12 +221,24 @@ impl Checks {
             }
             Outcome::Worse => {
                 self.tally.worse += 1;
-                self.misjudged |= !self.control.ours;
+                let (since_ns, now_ns) = (self.control.trial_since_ns, self.now_ns);
+                let spans = &self.control.disturbed_ns;
+                self.approaches |= spans.iter().any(|&(a, b)| a <= now_ns && b >= since_ns);
                 // The limit of somebody else stays.
-                self.control.owed = change.before.filter(|_| self.control.ours);
+                let back = change.before.filter(|_| self.control.ours);
+                let back = back.map(|l| nearest(&l, self.control.range));
+                self.control.owed = back.filter(|l| change.limit != Some(*l));
             }
             _ => self.tally.unclear += 1,
         }
+    }
+}
+
+/// The nearest that may be written: a limit of somebody else may lie outside.
+fn nearest(limit: &Limit, (low, high): (u64, u64)) -> Limit {
+    match limit.bytes() {
+        Some(bytes) => limit.with_bytes(bytes.clamp(low, high), None),
+        None => *limit,
     }
 }
 

@@ -4,10 +4,13 @@
 mod books;
 mod collector;
 mod control;
+mod truth;
 
 use crate::fault::{Hostile, Kind};
+use crate::parts::subscriber::Subscriber;
 use crate::plan::Plan;
 use books::ControlChecks;
+use std::collections::HashMap;
 use std::fmt;
 
 /// A broken invariant.
@@ -31,10 +34,14 @@ pub(crate) struct Checks {
     pub now_ns: u64,
     /// Somebody sends from the switch's own address.
     forged: bool,
+    /// The switch starts again: its numbers and times do, too.
+    restarts: bool,
+    /// Flows by the collector's numbers.
+    flows: HashMap<u64, usize>,
     control: ControlChecks,
-    /// A trial was judged while the limit of somebody else was in force. The limit
-    /// on trial is taken for a failure then, and not tried again for a minute.
-    pub misjudged: bool,
+    /// A trial failed while a fault disturbed its link. Auto mode comes near the
+    /// limit that failed by halves, until what is left is within its dead band.
+    pub approaches: bool,
     /// Most bytes that waited since the bounds have to hold.
     pub peak_bytes: u64,
     /// What happened, for the sums over all seeds.
@@ -55,6 +62,14 @@ pub struct Tally {
     pub lost: u64,
     pub refused: u64,
     pub exact: u64,
+    /// Rows of packets, those joined, and those joined with the right sample.
+    pub probed: u64,
+    pub joined: u64,
+    pub joined_right: u64,
+    /// Estimates held against the truth; N_b far below it, and far above.
+    pub estimates: u64,
+    pub n_b_low: u64,
+    pub n_b_high: u64,
 }
 
 impl Tally {
@@ -70,6 +85,12 @@ impl Tally {
         self.lost += o.lost;
         self.refused += o.refused;
         self.exact += o.exact;
+        self.probed += o.probed;
+        self.joined += o.joined;
+        self.joined_right += o.joined_right;
+        self.estimates += o.estimates;
+        self.n_b_low += o.n_b_low;
+        self.n_b_high += o.n_b_high;
     }
 }
 
@@ -86,10 +107,19 @@ impl Checks {
             violation: None,
             now_ns: 0,
             forged: plan.has(forged),
+            restarts: plan.has(|k| matches!(k, Kind::SwitchRestart)),
+            flows: HashMap::new(),
             control: ControlChecks::new(plan),
-            misjudged: false,
+            approaches: false,
             peak_bytes: 0,
             tally: Tally::default(),
+        }
+    }
+
+    /// The numbers of a subscriber's updates.
+    pub(crate) fn subscriber(&mut self, s: &mut Subscriber) {
+        if let Some(wrong) = s.wrong.take() {
+            self.fail("updates are numbered", wrong);
         }
     }
 

@@ -3,12 +3,15 @@
 
 use crate::plan::Plan;
 use crate::tcp::{MSS, Receiver, Segment, Sender};
+use std::collections::VecDeque;
 use tcp_probe::Event as ProbeEvent;
 
 /// The senders' access link is so many times faster than the bottleneck.
 const ACCESS_FASTER: u64 = 10;
 /// Samples kept for a collector that is not there.
 const MAX_EVENTS: usize = 20_000;
+/// Segments under way of a flow, at most.
+const MAX_SENT: usize = 1_024;
 
 /// A flow with both its ends.
 #[derive(Default)]
@@ -18,6 +21,8 @@ pub(crate) struct Flow {
     pub running: bool,
     /// A timeout event is in the queue.
     pub armed: bool,
+    /// Segments sent last, with the window then.
+    sent: VecDeque<(u64, u32)>,
 }
 
 /// All flows, what the kernels tell of them, and the truth about the queue.
@@ -57,6 +62,22 @@ impl Traffic {
         if self.events.len() < MAX_EVENTS {
             self.events.push(event);
         }
+    }
+
+    /// A segment leaves its sender.
+    pub(crate) fn sent(&mut self, flow: usize, number: u64) {
+        let f = self.flow(flow);
+        f.sent.push_back((number, f.sender.cwnd as u32));
+        if f.sent.len() > MAX_SENT {
+            f.sent.pop_front();
+        }
+    }
+
+    /// The window of a segment's sender when it was sent last, segments.
+    pub(crate) fn window(&mut self, flow: usize, number: u64) -> u32 {
+        let sent = &self.flow(flow).sent;
+        let found = sent.iter().rev().find(|(n, _)| *n == number);
+        found.map_or(0, |(_, cwnd)| *cwnd)
     }
 
     /// The flow of a number, made if need be.

@@ -3,7 +3,7 @@
 
 use super::state::{Event, MS, World};
 use crate::control_link::{Answer, Request};
-use crate::controller::Controller;
+use crate::controller::{AUDIT_LOG, Controller};
 use crate::fault::Kind;
 use anyhow::Result;
 use tidemark_control::Limit;
@@ -36,10 +36,17 @@ impl World {
     pub(super) fn tick(&mut self) {
         self.schedule(TICK_NS, Event::Tick);
         self.set_clock();
+        let silent_ns = self.now_ns - self.telemetry.heard_ns.min(self.now_ns);
         if let Some(c) = &mut self.controller {
+            let before = c.wants();
             c.tick();
+            self.checks.now_ns = self.now_ns;
+            if let (None, Some((origin, limit))) = (before, c.wants()) {
+                self.checks.decided(origin, limit, silent_ns);
+            }
         }
         self.after_work();
+        self.check_estimate();
     }
 
     pub(super) fn poll_switch(&mut self) {
@@ -104,6 +111,8 @@ impl World {
             },
             Request::Write(limit) => {
                 self.checks.written(limit, self.now_ns);
+                let log = std::fs::read_to_string(self.dir.join(AUDIT_LOG));
+                self.checks.intended(limit, &log.unwrap_or_default());
                 self.digest.add(limit.bytes().unwrap_or(0));
                 match self.switch.write_limit(limit) {
                     Ok(()) => Answer::Written,

@@ -30,6 +30,7 @@ impl World {
             Kind::ControllerKill => self.end_controller(),
             Kind::SwitchRestart => {
                 self.switch.restart(self.now_ns);
+                self.truth.restart();
                 self.reports.kept.clear();
                 self.checks.switch_restarted();
             }
@@ -50,8 +51,10 @@ impl World {
                 self.take_left();
                 let limit = Limit::DropTail { limit_bytes: bytes };
                 // A switch without a program refuses.
+                let before = self.switch.limit();
                 if self.switch.write_limit(limit).is_ok() {
-                    self.checks.others_wrote();
+                    let news = before != Some(limit);
+                    self.checks.others_wrote(limit, news, self.now_ns);
                 }
             }
             Kind::SlowPort(factor) => {

@@ -147,12 +147,19 @@ impl World {
                 collector.pipeline.set_unix_offset(offset);
                 collector.pipeline.advance(START_NS + self.now_ns);
             }
-            if let Some(c) = &mut self.collector {
-                c.pipeline.sink_mut().seen.rows.clear();
-            }
+            self.check_rows();
             self.send_updates();
         }
         self.schedule(COLLECTOR_TICK_NS, Event::CollectorTick(start));
+    }
+
+    /// What the rows say that the store would take now.
+    fn check_rows(&mut self) {
+        let Some(c) = &mut self.collector else { return };
+        self.checks.now_ns = self.now_ns;
+        for row in c.pipeline.sink_mut().seen.rows.drain(..) {
+            self.checks.row(&row, &self.truth, self.plan.rate_bps);
+        }
     }
 
     /// The collector is gone; `properly` when it could finish.
@@ -169,8 +176,10 @@ impl World {
             collector.pipeline.push_events("sender", events);
             collector.pipeline.finish();
         }
+        collector.slow.catch_up();
+        self.checks.subscriber(&mut collector.slow);
         self.checks
-            .collector_ended(&collector, &self.reports, &self.plan, properly);
+            .collector_ended(&collector, &self.reports, properly);
         self.digest.add(collector.pipeline.sink().digest.value());
         self.disconnect("the collector is gone");
     }

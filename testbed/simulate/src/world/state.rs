@@ -9,6 +9,7 @@ use crate::digest::Digest;
 use crate::parts::reports::{Datagram, Reports};
 use crate::parts::telemetry::Telemetry;
 use crate::parts::traffic::Traffic;
+use crate::parts::truth::Truth;
 use crate::plan::Plan;
 use crate::rng::Rng;
 use crate::switch::SimSwitch;
@@ -77,6 +78,7 @@ pub(crate) struct World {
     pub(super) fault_rngs: Vec<Rng>,
     pub(crate) switch: SimSwitch,
     pub(crate) traffic: Traffic,
+    pub(crate) truth: Truth,
     pub(crate) reports: Reports,
     pub(crate) collector: Option<Collector>,
     pub(crate) collector_starts: u64,
@@ -108,6 +110,7 @@ impl World {
             fault_rngs,
             switch: SimSwitch::start(0, plan.rate_bps),
             traffic: Traffic::new(&plan),
+            truth: Truth::default(),
             reports: Reports::new(plan.seed),
             collector: None,
             collector_starts: 0,
@@ -219,9 +222,9 @@ impl World {
     /// Frames that left the switch.
     pub(super) fn take_left(&mut self) {
         let mut left = std::mem::take(&mut self.switch.left.0);
-        for (port, _, frame) in left.drain(..) {
+        for (port, at_ns, frame) in left.drain(..) {
             match port {
-                crate::frame::BOTTLENECK => self.at_receiver(&frame),
+                crate::frame::BOTTLENECK => self.at_receiver(&frame, at_ns),
                 crate::frame::REPORTS => self.report_left(&frame),
                 _ => {}
             }

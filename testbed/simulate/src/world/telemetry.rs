@@ -2,12 +2,12 @@
 //! The stream of updates from collector to controller.
 
 use super::state::{Event, MS, World};
+use crate::controller::LINK;
 use crate::fault::Kind;
-use futures::Stream as _;
+use crate::parts::subscriber::Subscriber;
 use prost::Message as _;
-use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
-use tidemark_proto::telemetry::Update;
+use std::task::Poll;
+use tidemark_proto::telemetry::{LinkInterval, Update};
 
 const DELAY_NS: u64 = MS;
 const RETRY_NS: u64 = 250 * MS;
@@ -37,7 +37,7 @@ impl World {
         };
         if let Ok(receiver) = collector.hub.subscribe("controller") {
             controller.core.connected(0, collector.info());
-            self.telemetry.receiver = Some(receiver);
+            self.telemetry.receiver = Some(Subscriber::new(receiver));
             self.telemetry.session += 1;
             self.telemetry.passed_ns = now;
             self.send_updates();
@@ -58,9 +58,8 @@ impl World {
         if self.telemetry_cut() {
             return;
         }
-        let mut context = Context::from_waker(Waker::noop());
         while let Some(receiver) = &mut self.telemetry.receiver {
-            match Pin::new(receiver).poll_next(&mut context) {
+            match receiver.poll() {
                 Poll::Ready(Some(update)) => {
                     let session = self.telemetry.session;
                     self.telemetry.passed_ns = self.now_ns;
@@ -68,6 +67,9 @@ impl World {
                 }
                 Poll::Ready(None) => self.disconnect("the stream ended"),
                 Poll::Pending => return,
+            }
+            if let Some(receiver) = &mut self.telemetry.receiver {
+                self.checks.subscriber(receiver);
             }
         }
     }
@@ -81,6 +83,11 @@ impl World {
             return;
         };
         self.digest.add(update.encoded_len() as u64);
+        let of_link = |i: &&LinkInterval| (i.node_id, i.port) == (LINK.node_id, LINK.port);
+        let mut heard = update.link_intervals.iter().filter(of_link);
+        if heard.any(|i| i.arrivals > 0) {
+            self.telemetry.heard_ns = self.now_ns;
+        }
         controller.core.take(0, update);
         self.drain_records();
     }

@@ -3,6 +3,7 @@
 
 use super::state::{Event, START_NS, World};
 use crate::frame;
+use crate::parts::truth::{Fate, Packet};
 use crate::tcp::{CongState, Segment, Sender};
 use tcp_probe::{CongStateEvent, Event as ProbeEvent, RetransmitEvent, Sample};
 
@@ -51,6 +52,7 @@ impl World {
                     flow: frame::flow_key(flow),
                 }));
             }
+            self.traffic.sent(flow, segment.number);
             let at = self.traffic.access_free_ns.max(now) + self.traffic.access_ns;
             self.traffic.access_free_ns = at;
             let f = frame::segment(flow, segment.number);
@@ -72,17 +74,34 @@ impl World {
         if self.switch.has_program() {
             self.traffic.arrived += 1;
         }
+        self.switch.run(self.now_ns);
+        self.take_left();
+        if let Some((flow, number)) = frame::read_segment(frame)
+            && self.switch.has_program()
+        {
+            let packet = Packet {
+                flow,
+                tcp_seq: frame::sequence(flow, number),
+                occupancy_bytes: self.switch.queue_bytes(),
+                limit_bytes: self.switch.limit().and_then(|l| l.bytes()).unwrap_or(0),
+                cwnd: self.traffic.window(flow, number),
+                fate: Fate::Waits,
+            };
+            let at_ns = self.switch.stamp_ns(self.now_ns);
+            self.truth.arrived(at_ns, number, packet);
+        }
         self.switch.receive(frame, self.now_ns);
         let waiting = self.switch.queue_bytes();
         self.traffic.queue_peak_bytes = self.traffic.queue_peak_bytes.max(waiting);
         self.take_left();
     }
 
-    pub(super) fn at_receiver(&mut self, bytes: &[u8]) {
+    pub(super) fn at_receiver(&mut self, bytes: &[u8], at_ns: u64) {
         self.traffic.departed += 1;
         let Some((flow, number)) = frame::read_segment(bytes) else {
             return;
         };
+        self.truth.left(at_ns, flow, number);
         let ack = self.traffic.flow(flow).receiver.take(number);
         let delay = self.traffic.ack_ns;
         self.schedule(delay, Event::Ack(flow, ack));

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Rows and estimates, held against what truly happened at the switch.
+
+use super::Checks;
+use crate::parts::truth::{Fate, Packet, Truth};
+use crate::tcp::MSS;
+use tidemark_estimators::LinkEstimate;
+use tidemark_pipeline::{Join, PostcardRow};
+
+/// A segment is so large in IP, bytes.
+const IP_BYTES: u32 = MSS + 40;
+/// From the queue to the end of the wire, beside the time on the wire, ns.
+const WIRE_NS: u64 = 1_000_000;
+/// N_b is within this factor of the flows that are there.
+const N_B_FACTOR: f64 = 2.0;
+/// So many of the packets that were joined bear their sender's window, at least.
+const JOINED_RIGHT: f64 = 0.9;
+/// So many packets must have been joined for that.
+const LEAST_JOINED: u64 = 500;
+
+impl Checks {
+    /// What a row says of a packet.
+    pub(crate) fn row(&mut self, row: &PostcardRow, truth: &Truth, rate_bps: u64) {
+        if self.forged || self.restarts {
+            return;
+        }
+        let Some(p) = truth.packet(row.ingress_ns) else {
+            return self.fail(
+                "rows tell the truth",
+                format!("no packet came then: {row:?}"),
+            );
+        };
+        let wire_ns = WIRE_NS + u64::from(MSS + 78) * 8_000_000_000 / rate_bps;
+        let fate = match p.fate {
+            Fate::Left(at_ns) => {
+                !row.dropped
+                    && (row.ingress_ns..=at_ns).contains(&row.egress_ns)
+                    // A port may have been slower.
+                    && at_ns - row.egress_ns <= 3 * wire_ns
+            }
+            Fate::Dropped => row.dropped,
+            Fate::Waits => true,
+        };
+        let same = row.tcp_seq == p.tcp_seq
+            && row.ip_bytes == IP_BYTES
+            && row.payload_bytes == MSS
+            && row.occupancy_bytes == p.occupancy_bytes
+            && row.limit_bytes == p.limit_bytes;
+        self.require(fate && same, "rows tell the truth", || {
+            format!("{row:?}, and in truth {p:?}")
+        });
+        let flow = *self.flows.entry(row.flow_id).or_insert(p.flow);
+        self.require(flow == p.flow, "rows tell the truth", || {
+            format!("a packet of flow {} is taken for one of {flow}", p.flow)
+        });
+        self.joined(row, *p);
+    }
+
+    fn joined(&mut self, row: &PostcardRow, p: Packet) {
+        self.tally.probed += 1;
+        if matches!(row.join, Join::Sequence | Join::Time) {
+            self.tally.joined += 1;
+            self.tally.joined_right += u64::from(row.cwnd.abs_diff(p.cwnd) <= 1);
+        }
+    }
+
+    /// At the end of a run: who knows the sender's window knows the right one.
+    pub(crate) fn joins(&mut self) {
+        let t = self.tally;
+        let right = t.joined_right as f64 >= JOINED_RIGHT * t.joined as f64;
+        self.require(
+            t.joined < LEAST_JOINED || right,
+            "joined with its own sample",
+            || {
+                format!(
+                    "of {} packets {} were joined, {} of them rightly",
+                    t.probed, t.joined, t.joined_right
+                )
+            },
+        );
+    }
+
+    /// One start of the collector has ended: flows are numbered anew.
+    pub(crate) fn flows_forgotten(&mut self) {
+        self.flows.clear();
+    }
+
+    /// An estimate over a time without faults.
+    pub(crate) fn estimate(&mut self, e: &LinkEstimate, truth: &Truth, flows: usize) {
+        if self.forged {
+            return;
+        }
+        let (arrivals, drops) = truth.count(e.from_ns, e.to_ns);
+        self.require(
+            (e.arrivals, e.drops) == (arrivals, drops),
+            "the estimate counts every packet",
+            || {
+                format!(
+                    "{} arrivals and {} drops from {} to {} ns; in truth {arrivals} and {drops}",
+                    e.arrivals, e.drops, e.from_ns, e.to_ns
+                )
+            },
+        );
+        let n_b = e.estimates.n_b.value;
+        let share = n_b / flows as f64;
+        self.tally.n_b_low += u64::from(share < 1.0 / N_B_FACTOR);
+        self.tally.n_b_high += u64::from(share > N_B_FACTOR);
+        self.tally.estimates += 1;
+    }
+}
