@@ -171,6 +171,10 @@ SEED ?= 1
 simulate: ## The whole chain on a simulated clock under faults from seeds (SEEDS=200 SEED=1; SIMULATE_FLAGS=--verbose)
 	@cargo run $(CARGO_FLAGS) -q -p tidemark-simulate -- --seeds $(SEEDS) --seed $(SEED) $(SIMULATE_FLAGS)
 
+.PHONY: simulate-mutants
+simulate-mutants: ## Planted bugs, built into a copy, and the seed that finds each (MUTANTS_FLAGS="--only NAME --seeds 400")
+	@$(PYTHON) testbed/simulate/mutants.py $(MUTANTS_FLAGS)
+
 .PHONY: codegen
 codegen: ## Write every generated file (from contract/)
 	cargo xtask codegen

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Planted bugs: does the simulation find them?
+
+Each patch in `mutants/` plants one bug of the product. Its header has lines `Area:` and
+`Bug:`; where an added line says `MUTANT`, the bug is there while the environment variable
+TIDEMARK_MUTANT names the patch. So one build has all of them, in a worktree of the last
+commit beside the build cache; the user's tree stays as it is. A patch that does not apply
+is an error, and so is a build that finds something with no bug switched on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+FOUND = re.compile(r"^seed (\d+): (.+?) at ([\d.]+) s: ", re.MULTILINE)
+ACTIVE = 'std::env::var_os("TIDEMARK_MUTANT").is_some_and(|m| m == "{name}")'
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A planted bug."""
+
+    name: str
+    area: str
+    bug: str
+    patch: Path
+
+
+def fail(text: str) -> None:
+    sys.exit(f"mutants: {text}")
+
+
+def git(*args: str, cwd: Path) -> str:
+    done = subprocess.run(["git", *args], cwd=cwd, capture_output=True, text=True, check=False)
+    if done.returncode:
+        fail(f"git {' '.join(args)}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def mutants(only: list[str]) -> list[Mutant]:
+    """All patches, or those named."""
+    found = []
+    for patch in sorted((HERE / "mutants").glob("*.patch")):
+        header = dict(re.findall(r"^(Area|Bug): (.+)$", patch.read_text(), re.MULTILINE))
+        if set(header) != {"Area", "Bug"}:
+            fail(f"{patch}: begins with a line Area: and a line Bug:")
+        found.append(Mutant(patch.stem, header["Area"], header["Bug"], patch))
+    unknown = set(only) - {m.name for m in found}
+    if unknown:
+        fail(f"no patch {', '.join(sorted(unknown))} in {HERE / 'mutants'}")
+    return [m for m in found if not only or m.name in only]
+
+
+def prepare(tree: Path, planted: list[Mutant]) -> None:
+    """A worktree of the last commit with every bug in it, none switched on."""
+    if tree.exists():
+        git(
+            "checkout",
+            "--quiet",
+            "--force",
+            "--detach",
+            git("rev-parse", "HEAD", cwd=ROOT).strip(),
+            cwd=tree,
+        )
+    else:
+        git("worktree", "prune", cwd=ROOT)
+        git("worktree", "add", "--quiet", "--detach", str(tree), "HEAD", cwd=ROOT)
+    for m in planted:
+        git("apply", "--check", str(m.patch), cwd=tree)
+    for m in planted:
+        git("apply", "-C1", str(m.patch), cwd=tree)
+        for name in re.findall(r"^\+\+\+ b/(.+)$", m.patch.read_text(), re.MULTILINE):
+            source = tree / name
+            text = source.read_text()
+            active = re.sub(r"\bMUTANT\b", ACTIVE.format(name=m.name), text)
+            if active == text:
+                fail(f"{m.patch}: no added line in {name} says MUTANT")
+            source.write_text(active)
+
+
+def build(tree: Path, target: Path) -> Path:
+    command = ["cargo", "build", "--release", "--locked", "-q", "-p", "tidemark-simulate"]
+    done = subprocess.run(
+        command, cwd=tree, env={**os.environ, "CARGO_TARGET_DIR": str(target)}, check=False
+    )
+    if done.returncode:
+        fail("the tree with the patches does not build")
+    return target / "release" / "tidemark-simulate"
+
+
+def find(binary: Path, name: str, seed: int, seeds: int, jobs: int) -> tuple[int, str] | None:
+    """First seed that breaks an invariant, and which."""
+    command = [str(binary), "--seed", str(seed), "--seeds", str(seeds), "--jobs", str(jobs)]
+    done = subprocess.run(
+        [*command, "--findings", "1", "--no-shrink"],
+        env={**os.environ, "TIDEMARK_MUTANT": name},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = [(int(s), invariant) for s, invariant, _ in FOUND.findall(done.stdout)]
+    if done.returncode and not found:
+        # A bug may make a part panic, or a run end with an error.
+        return (0, f"it stops: {(done.stderr or done.stdout).strip().splitlines()[-1][:80]}")
+    return min(found, default=None)
+
+
+def main() -> int:
+    cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "tidemark" / "mutants"
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=400, help="at most so many seeds for each")
+    parser.add_argument("--seed", type=int, default=1, help="the first of them")
+    parser.add_argument("--jobs", type=int, default=2, help="runs at the same time")
+    parser.add_argument("--only", action="append", default=[], help="one patch by its name")
+    parser.add_argument("--least", type=float, default=0.95, help="part that must be found")
+    parser.add_argument("--cache", type=Path, default=cache, help="where worktree and build are")
+    parser.add_argument("--clean", action="store_true", help="remove them in the end")
+    args = parser.parse_args()
+    planted = mutants(args.only)
+    args.cache.mkdir(parents=True, exist_ok=True)
+    tree = args.cache / "tree"
+    prepare(tree, planted)
+    binary = build(tree, args.cache / "target")
+    sound = find(binary, "", args.seed, args.seeds // 4, args.jobs)
+    if sound:
+        fail(f"without a bug, seed {sound[0]} breaks: {sound[1]}")
+    print("| planted bug | area | found at seed | by |\n|---|---|---|---|", flush=True)
+    count = 0
+    for m in planted:
+        found = find(binary, m.name, args.seed, args.seeds, args.jobs)
+        count += found is not None
+        seed, by = found or ("NOT FOUND", "")
+        print(f"| {m.name}: {m.bug} | {m.area} | {seed} | {by} |", flush=True)
+    print(
+        f"\n{count} of {len(planted)} found within {args.seeds} seeds each;"
+        f" without a bug, {args.seeds // 4} seeds break nothing"
+    )
+    if args.clean:
+        git("worktree", "remove", "--force", str(tree), cwd=ROOT)
+        shutil.rmtree(args.cache)
+    return 0 if count >= args.least * len(planted) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
