@@ -92,7 +92,7 @@ p4-tofino: ## Compile p4src/tna for Tofino 1 and 2 (needs p4c's Tofino backend; 
 ##@ Test
 
 .PHONY: test
-test: test-rust test-p4 test-lab test-console test-clickhouse test-deploy test-shell ptf test-demo ## Everything (root; about 20 minutes on 2 cores)
+test: test-rust test-p4 test-lab test-console test-clickhouse test-deploy test-mininet test-shell ptf test-demo ## Everything (root; about 20 minutes on 2 cores)
 	@echo "all tests passed"
 
 .PHONY: test-rust
@@ -116,6 +116,15 @@ test-clickhouse: build venv-clickhouse ## ClickHouse: front, sink, queries, kill
 .PHONY: test-deploy
 test-deploy: build venv-deploy prometheus ## Prometheus rules and Grafana dashboards against a real Prometheus
 	$(VENV_PYTHON) -m pytest -q deploy/tests
+
+# Mininet is Debian's, and so is the Python that finds it.
+.PHONY: test-mininet
+test-mininet: build require-root tracefs ## Tidemark in a Mininet topology, on real TCP
+	@if ! /usr/bin/python3 -c "import mininet, pytest" 2>/dev/null || ! command -v ping >/dev/null || ! command -v ethtool >/dev/null; then \
+	  if command -v apt-get >/dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends mininet python3-pytest iputils-ping ethtool >/dev/null; \
+	  else echo "no Mininet found: install mininet, pytest, ping and ethtool for /usr/bin/python3" >&2; exit 1; fi; fi
+	/usr/bin/python3 -m pytest -q -p no:cacheprovider testbed/mininet/tests
 
 .PHONY: test-packages
 test-packages: packages venv require-root target/debian/etc/debian_version ## The packages in a bare Debian 12 (not part of `make test`)
