@@ -3,17 +3,19 @@
 
 use super::bound::{Bound, LossBound, UTILISATION_TOLERANCE};
 use super::candidate::{Candidate, Evaluated, candidates};
+use super::model_based;
 use super::record::{Finding, Record};
 use super::response;
 use super::search::smallest;
+use super::single_flow;
 use super::unobserved_loss;
 use crate::bscl::{self, loss_fraction_of};
-use crate::extrapolation::{LossScaling, WindowScaling};
+use crate::extrapolation::{LossScaling, WindowScaling, threshold_within};
 use crate::prediction::{Prediction, lbp_present, losses_unobserved, predict};
 use crate::rule::{Basis, RuleId, Situation};
 use crate::targets::Goal;
 use crate::traffic::Regime;
-use crate::utb::single_flow;
+use crate::utb::single_flow::BETA_RENO;
 
 /// What the targets ask for.
 #[derive(Clone, Debug, Default)]
@@ -37,11 +39,12 @@ impl Bounds {
 
 pub(super) fn bounds(s: &Situation<'_>, rules: &[Evaluated], record: &mut Record) -> Bounds {
     let utilisation = for_utilisation(s, rules, record)
+        .map(|bound| model_based::not_more(bound, s, record))
         .map(|bound| unobserved_loss::not_less_where_missed(bound, s, record));
     let loss = s.targets.loss_rate.map(|p| for_loss(s, p, rules, record));
     Bounds {
         utilisation,
-        delay: for_delay(rules),
+        delay: for_delay(s, rules),
         loss_unattainable: loss.as_ref().is_some_and(|l| !l.attainable),
         loss: loss.and_then(|l| l.bound),
     }
@@ -62,7 +65,7 @@ fn for_utilisation(s: &Situation<'_>, rules: &[Evaluated], record: &mut Record) 
         let (rule, bytes) = (c.rule.name, c.bytes);
         record.note(Finding::UtilisationExtrapolated { rule, bytes });
         record.extend(utilisation_model_set_aside(s));
-        return Some(c.into());
+        return Some(single_flow::not_less(c.into(), s, rules, record));
     }
     if losses_unobserved(m)
         && let Some(bound) = unobserved_loss::for_utilisation(s, record)
@@ -109,6 +112,9 @@ fn for_loss(s: &Situation<'_>, bound: f64, rules: &[Evaluated], record: &mut Rec
     if m.regime == Regime::Overload && m.rho_other >= 1.0 {
         record.note(Finding::NonResponsiveOverload);
         return LossBound::unattainable(None);
+    }
+    if let Some(by_cap) = model_based::for_loss(s, bound, record) {
+        return by_cap;
     }
     if let Some(best) = response::best_where_missed(s, bound, record) {
         return best;
@@ -171,12 +177,17 @@ fn with_todays_stacks(model: Bound, s: &Situation<'_>, bound: f64, record: &mut 
     }
 }
 
-/// The smallest of what rules for a delay bound allow.
-fn for_delay(rules: &[Evaluated]) -> Option<Bound> {
+/// The smallest of what rules for a delay bound allow; of a threshold, what is left
+/// of it for what comes above.
+fn for_delay(s: &Situation<'_>, rules: &[Evaluated]) -> Option<Bound> {
     let all = [Basis::Measurement, Basis::Model].into_iter();
     all.flat_map(|basis| candidates(rules, Goal::Delay, basis))
         .min_by(|a, b| a.bytes.total_cmp(&b.bytes))
         .map(Bound::from)
+        .map(|bound| Bound {
+            bytes: threshold_within(s.traffic, bound.bytes),
+            ..bound
+        })
 }
 
 impl From<Candidate> for Bound {
@@ -193,7 +204,7 @@ fn utilisation_model_set_aside(s: &Situation<'_>) -> Option<Finding> {
     let bytes = bscl::utilisation::RULE.evaluate(s).buffer_bytes?;
     let measured_lowest = WindowScaling::of(s.traffic)?.lowest_over_peak();
     let q = loss_fraction_of(s).ok()?;
-    let beta = s.traffic.beta.unwrap_or(single_flow::BETA_RENO);
+    let beta = s.traffic.beta.unwrap_or(BETA_RENO);
     Some(Finding::UtilisationModelSetAside {
         bytes,
         measured_lowest,

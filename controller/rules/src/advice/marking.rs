@@ -26,6 +26,7 @@
 //! start at once. They come to the limit and are dropped there, which is what it is
 //! for (RFC 3168 §7, RFC 7567 §4.2.1).
 
+use crate::extrapolation::overshoot_bytes;
 use crate::rule::Situation;
 use serde::{Deserialize, Serialize};
 
@@ -75,7 +76,7 @@ pub(super) fn above(s: &Situation<'_>, threshold_bytes: f64) -> Option<Marking> 
     let growth_bytes = m.n_b.high.max(0.0) * m.segment_bytes;
     let slow_start_bytes = full_bytes / m.n_b.value.max(1.0);
     let expected = (growth_bytes + slow_start_bytes).min(full_bytes);
-    let overshoot_bytes = measured_overshoot(s, full_bytes);
+    let overshoot_bytes = overshoot_bytes(m, threshold_bytes);
     let least = INITIAL_WINDOW * m.segment_bytes;
     let wanted = expected.max(overshoot_bytes.unwrap_or(0.0)).max(least);
     let largest = s.largest_limit_bytes();
@@ -115,18 +116,6 @@ pub(super) fn above(s: &Situation<'_>, threshold_bytes: f64) -> Option<Marking> 
             "a port that marks has {headroom_bytes} bytes above the threshold ({by}); several flows that start at once, or that do not answer marks, are dropped beyond{cut}"
         ),
     })
-}
-
-/// Largest occupancy measured above the limit in force, carried over to where the
-/// window is `full_bytes`. Nothing is above a limit that drops, but the packet
-/// that reached it.
-fn measured_overshoot(s: &Situation<'_>, full_bytes: f64) -> Option<f64> {
-    let m = s.traffic;
-    let in_force = m.limit_bytes.filter(|&b| b > 0.0)?;
-    let largest = *m.occupancy.as_ref()?.bytes.last()?;
-    let over = largest - in_force;
-    let there = s.drain_bytes_per_s() * m.t_mean_s.value + in_force;
-    (over > m.segment_bytes && there > 0.0).then(|| over * full_bytes / there)
 }
 
 #[cfg(test)]

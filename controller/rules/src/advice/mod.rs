@@ -11,6 +11,7 @@ mod bounds;
 mod candidate;
 mod fit;
 mod marking;
+mod model_based;
 mod preconditions;
 mod priorities;
 mod rationale;
@@ -18,6 +19,7 @@ mod record;
 mod response;
 mod search;
 mod sensitivity;
+mod single_flow;
 mod unobserved_loss;
 
 pub use answer::{Advice, Infeasibility, Nearest, Present, Rejected, Sensitivity};

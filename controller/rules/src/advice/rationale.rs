@@ -118,6 +118,26 @@ fn sentence(finding: &Finding, s: &Situation<'_>) -> String {
         Finding::LossOutsideConditions { bytes } => format!(
             "loss: no rule's conditions hold; outside them eq. 18 of BSCL asks for {bytes:.0} bytes"
         ),
+        Finding::SingleFlow {
+            rule,
+            bytes,
+            measured_bytes,
+            met,
+        } => format!(
+            "one flow: {rule} asks for {bytes:.0} bytes{}; the {measured_bytes:.0} bytes of the measured scaling are not taken: no other flow evens out its swing",
+            if *met {
+                " at most, which met the target by measurement"
+            } else {
+                ""
+            }
+        ),
+        Finding::UtilisationByCap { bytes, asked } => format!(
+            "utilisation: not the {asked:.0} bytes of the rule: {bytes:.0} bytes serve as well (BBR keeps no more in flight, or they meet the target by measurement)"
+        ),
+        Finding::LossByCap { bytes, cap } => format!(
+            "loss: flows of BBR lose what exceeds their cap in flight, and nothing from {:.0} bytes on ({:.0} to {:.0}); {bytes:.0} bytes for {loss_bound:.2} %",
+            cap.value, cap.low, cap.high
+        ),
         Finding::LossUnattainable => "loss: no buffer of a reasonable size keeps the bound".into(),
         Finding::DelayBound { bytes } => format!("delay: the bound allows {bytes:.0} bytes"),
         Finding::DelayGivenUp { bytes, for_goal } => format!(

@@ -5,6 +5,7 @@ use super::answer::Nearest;
 use super::preconditions::Refusal;
 use crate::error::RuleError;
 use crate::prediction::Prediction;
+use crate::range::Range;
 use crate::targets::Goal;
 
 /// One decision, with what it rests on. Buffers are in bytes.
@@ -73,6 +74,24 @@ pub(super) enum Finding {
         bytes: f64,
     },
     LossUnattainable,
+    /// One flow needs more than the measured scaling asks for.
+    SingleFlow {
+        rule: &'static str,
+        bytes: f64,
+        measured_bytes: f64,
+        /// A smaller limit than the rule's met the target by measurement.
+        met: bool,
+    },
+    /// All flows follow a model of the path; from `cap` on they lose nothing.
+    LossByCap {
+        bytes: f64,
+        cap: Range,
+    },
+    /// They keep no more in flight than that, whatever a rule asks for utilisation.
+    UtilisationByCap {
+        bytes: f64,
+        asked: f64,
+    },
     /// From `bytes` on, more buffer saves less than is uncertain; measured at the
     /// limit in force.
     NoMoreHelps {

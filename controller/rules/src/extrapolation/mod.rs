@@ -48,6 +48,9 @@
 //!
 //! At B' = B everything is as measured. All are monotone in B'.
 //!
+//! Where all flows follow a model, what they keep in flight is what counts
+//! (`in_flight_cap`).
+//!
 //! With base RTTs that differ, flows of equal windows (BSCL eq. 8) add up to
 //! C·N/Σ1/(Tᵢ + Q/C), which is C·Tₑ + Q only where they are alike. For loss, where
 //! the sum of the flows' rates is what eq. 2 gives, windows are those of the exact
@@ -58,6 +61,7 @@
 
 mod conditions;
 mod flow_window;
+mod in_flight_cap;
 mod law;
 mod learned;
 mod loss;
@@ -65,6 +69,7 @@ mod loss_parts;
 mod loss_rule;
 pub(crate) mod open_loop;
 mod open_loop_rule;
+mod overshoot;
 mod source;
 mod uncertainty;
 mod utilisation_rule;
@@ -76,8 +81,10 @@ pub use conditions::LEAST_DROPS;
 pub use loss::LossScaling;
 pub use window::WindowScaling;
 
+pub(crate) use in_flight_cap::InFlightCap;
 pub(crate) use learned::{lost_less, others};
-pub(crate) use uncertainty::{Z90, loss_events};
+pub(crate) use overshoot::{overshoot_bytes, threshold_within};
+pub(crate) use uncertainty::loss_events;
 
 use crate::rule::{Rule, RuleId};
 

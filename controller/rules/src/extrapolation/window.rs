@@ -15,6 +15,18 @@ use crate::traffic::Traffic;
 /// Relative error of the utilisation that a limit tried before had.
 const TRIED_ERROR: f64 = 0.01;
 
+/// N_b below which one flow sets the swing.
+const ONE_FLOW: f64 = 1.5;
+/// Lowest window over the peak of one flow, as likely and at its lowest: it may lose
+/// again right after it halved. Utilisation of one Reno flow at 0.4, 0.53 and 0.7 C·T,
+/// 86.0, 92.7 and 96.4 % on a real link, is that of a swing from 0.4 of the peak;
+/// simulated runs at 0.36 to 1.0 C·T lie between those from 0.35 and from 0.5.
+const ONE_AGAIN: Range = Range {
+    value: 0.4,
+    low: 0.35,
+    high: ALL_AT_ONCE,
+};
+
 /// The measured window, scaled.
 #[derive(Clone, Debug)]
 pub struct WindowScaling<'a> {
@@ -90,6 +102,9 @@ impl<'a> WindowScaling<'a> {
     /// is drawn (binomial). All of them where N_b is small.
     fn lowest_unseen(&self) -> f64 {
         let n_b = self.m.n_b.value.max(1.0);
+        if n_b < ONE_FLOW {
+            return ONE_AGAIN.value;
+        }
         let burst = (self.m.alpha.value * n_b).max(1.0);
         let q = bscl::loss_fraction(n_b, burst).unwrap_or(1.0);
         let drawn = q + Z90 * (q * (1.0 - q) / n_b).sqrt();
@@ -147,8 +162,12 @@ impl<'a> WindowScaling<'a> {
                         continue;
                     };
                     let u = other.utilisation_of(&means);
+                    let lowest = match self.m.n_b.value < ONE_FLOW {
+                        true => ONE_AGAIN.low,
+                        false => ALL_AT_ONCE,
+                    };
                     let least = if k < 1.0 {
-                        other.falling_to(ALL_AT_ONCE, k, u)
+                        other.falling_to(lowest, k, u)
                     } else {
                         u
                     };

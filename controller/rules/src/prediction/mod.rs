@@ -11,6 +11,7 @@
 //! where it was.
 
 mod model;
+mod model_based;
 mod model_outcome;
 mod outcome;
 mod uncertainty;
@@ -19,14 +20,14 @@ mod without_lbp;
 pub use outcome::{FormulaPrediction, Prediction, WhatIfPoint};
 
 use crate::error::{RuleError, positive};
-use crate::extrapolation::{LEAST_DROPS, LossScaling, WindowScaling};
+use crate::extrapolation::{LEAST_DROPS, LossScaling, WindowScaling, overshoot_bytes};
 use crate::range::Range;
 use crate::traffic::{CongestionControl, Traffic};
 use model::Parameters;
 pub(crate) use model::lbp_present;
 use model_outcome::ModelOutcome;
 use uncertainty::{
-    at_limit_in_force, floor_of_theorem_7, stay_with_bbr, widen_by_observation, widen_for_constant,
+    at_limit_in_force, floor_of_theorem_7, widen_by_observation, widen_for_constant,
     widen_for_description, widen_for_synchrony, widen_for_unobserved_losses,
 };
 
@@ -91,11 +92,14 @@ pub fn predict(traffic: &Traffic, buffer_bytes: f64) -> Result<Prediction, RuleE
         widen_for_constant(constant, &mut prediction);
         widen_for_description(traffic, &mut prediction);
     }
-    if let Some(there) = at_limit_in_force(traffic)? {
-        widen_by_observation(traffic, &there, &central, &mut prediction);
-        stay_with_bbr(traffic, &there, &central, &mut prediction);
+    let there = at_limit_in_force(traffic)?;
+    if let Some(there) = &there {
+        widen_by_observation(traffic, there, &central, &mut prediction);
     }
+    let there = there.as_ref();
+    model_based::predict_by_cap(traffic, there, &central, buffer_bytes, &mut prediction)?;
     put_measurement_first(traffic, buffer_bytes, &central, &mut prediction)?;
+    add_overshoot(traffic, buffer_bytes, &mut prediction);
     Ok(prediction)
 }
 
@@ -124,6 +128,20 @@ pub fn losses_unobserved(traffic: &Traffic) -> bool {
     lbp_present(traffic)
         && traffic.observed.is_some_and(|o| o.drops < LEAST_DROPS)
         && traffic.congestion_control != CongestionControl::Bbr
+}
+
+/// Above a marking threshold packets are admitted until the flows answer: none of
+/// them, as many as were measured, or twice as many.
+fn add_overshoot(traffic: &Traffic, buffer_bytes: f64, prediction: &mut Prediction) {
+    if let Some(bytes) = overshoot_bytes(traffic, buffer_bytes) {
+        let ms = bytes / traffic.drain_bytes_per_s() * 1e3;
+        let threshold = prediction.delay_ms;
+        prediction.delay_ms = Range::new(
+            threshold.value + ms,
+            threshold.low,
+            threshold.high + 2.0 * ms,
+        );
+    }
 }
 
 /// Where the measured values can be scaled they replace the formulas.

@@ -7,9 +7,9 @@ use super::model_outcome::ModelOutcome;
 use super::outcome::Prediction;
 use crate::bscl;
 use crate::error::RuleError;
-use crate::extrapolation::{LEAST_DROPS, Z90};
+use crate::extrapolation::LEAST_DROPS;
 use crate::range::Range;
-use crate::traffic::{CongestionControl, Regime, Synchrony, Traffic};
+use crate::traffic::{Regime, Synchrony, Traffic};
 use crate::utb::{self, single_flow};
 
 /// How far loss may be above BSCL eq. 18 while no loss was seen: its constant is
@@ -151,33 +151,4 @@ pub(super) fn widen_by_observation(
     prediction
         .utilisation
         .widen((here.utilisation + off).clamp(0.0, 1.0));
-}
-
-/// Flows that all follow a model of the path (BBR) lose at another limit what
-/// they do at this one, and what they leave unused here (for a cause that no
-/// formula has: probing of the base RTT, a changing path) they leave there, too.
-pub(super) fn stay_with_bbr(
-    traffic: &Traffic,
-    there: &ModelOutcome,
-    here: &ModelOutcome,
-    prediction: &mut Prediction,
-) {
-    let Some(observed) = traffic.observed else {
-        return;
-    };
-    if traffic.congestion_control != CongestionControl::Bbr {
-        return;
-    }
-    let off = observed.utilisation - there.utilisation;
-    prediction
-        .utilisation
-        .recentre((here.utilisation + off).clamp(0.0, 1.0));
-    if observed.drops > 0 {
-        let error = (Z90 / (observed.drops as f64).sqrt()).min(1.0);
-        for factor in [1.0 - error, 1.0 + error] {
-            let end = (observed.loss_rate * factor).min(1.0);
-            prediction.loss_rate.widen(end);
-        }
-        prediction.loss_rate.recentre(observed.loss_rate);
-    }
 }

@@ -20,6 +20,8 @@ pub enum RuleId {
     LimitInForce,
     /// A limit tried before under the same traffic did better.
     LimitTried,
+    /// What flows that follow a model of the path (BBR) keep in flight at most.
+    InFlightCap,
     /// The smallest limit that the options allow.
     Smallest,
     /// The largest limit that the target can hold.
@@ -28,10 +30,11 @@ pub enum RuleId {
 
 impl RuleId {
     /// What the advisor decides itself.
-    pub const OWN: [RuleId; 5] = [
+    pub const OWN: [RuleId; 6] = [
         RuleId::Synchronised,
         RuleId::LimitInForce,
         RuleId::LimitTried,
+        RuleId::InFlightCap,
         RuleId::Smallest,
         RuleId::Largest,
     ];
@@ -43,6 +46,7 @@ impl RuleId {
             RuleId::Synchronised => "synchronised",
             RuleId::LimitInForce => "limit_in_force",
             RuleId::LimitTried => "limit_tried",
+            RuleId::InFlightCap => "in_flight_cap",
             RuleId::Smallest => "smallest",
             RuleId::Largest => "largest",
         }

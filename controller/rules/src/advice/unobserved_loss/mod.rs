@@ -5,6 +5,7 @@
 use super::bound::{Bound, UTILISATION_TOLERANCE};
 use super::record::{Finding, Record};
 use super::search::smallest;
+use crate::extrapolation::InFlightCap;
 use crate::prediction::losses_unobserved;
 use crate::rule::{RuleId, Situation};
 use crate::traffic::CongestionControl;
@@ -52,7 +53,10 @@ pub(super) fn not_less_where_missed(bound: Bound, s: &Situation<'_>, record: &mu
     let least = s.targets.utilisation - UTILISATION_TOLERANCE;
     let missed = m.observed.is_some_and(|o| o.utilisation < least);
     let bbr = m.congestion_control == CongestionControl::Bbr;
-    match m.limit_bytes.filter(|&b| b > bound.bytes) {
+    // Flows of BBR keep no more in flight than their cap, whatever the limit.
+    let most = InFlightCap::of(m).map_or(f64::INFINITY, |cap| cap.bytes.high);
+    let in_force = m.limit_bytes.map(|b| b.min(most));
+    match in_force.filter(|&b| b > bound.bytes) {
         Some(bytes) if missed && (losses_unobserved(m) || bbr) => {
             record.note(Finding::NotLessThanInForce { bytes, bbr });
             Bound {
