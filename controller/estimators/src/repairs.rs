@@ -6,6 +6,9 @@
 //! retransmits on the third acknowledgement that tells of them (RFC 5681, RFC
 //! 6675). So the retransmission comes here one base RTT after the third packet
 //! that follows the drop has left.
+//!
+//! Of a flow that is marked only retransmissions are dropped, which are not
+//! ECN-capable (RFC 3168 §6.1.5): those are repaired by timeouts and tell nothing.
 
 use crate::stats::quantile;
 use crate::window::FlowWindow;
@@ -26,6 +29,9 @@ const QUANTILE: f64 = 0.35;
 
 /// Base RTT (s) and its relative error.
 pub(crate) fn repairs(flow: &FlowWindow<'_>) -> Option<(f64, f64)> {
+    if flow.history.iter().any(|r| r.ce_marked > 0) {
+        return None;
+    }
     let mut best: Vec<f64> = Vec::new();
     for alone_s in ALONE_S {
         let found = after_drops_alone(flow, alone_s);

@@ -26,7 +26,8 @@ const BASE_RTT_QUANTILE: f64 = 0.1;
 /// T_i: a low quantile of (srtt − queueing delay here) over the history, or the
 /// handshake's where that is smaller: a flow that keeps a queue elsewhere hides
 /// its base RTT later. Without either, the spacing of the first rounds of slow
-/// start, or the time from a drop to its retransmission; else the smallest srtt.
+/// start, srtt less the delay here of whole records, or the time from a drop to its
+/// retransmission; else the smallest srtt.
 /// `None` when nothing is known.
 pub(crate) fn base_rtt(flow: &FlowWindow<'_>) -> Option<BaseRtt> {
     let probes = || flow.history.iter().filter_map(|r| r.probe.as_ref());
@@ -65,15 +66,20 @@ pub(crate) fn base_rtt(flow: &FlowWindow<'_>) -> Option<BaseRtt> {
         });
     }
     // Of a part of the packets neither can be told.
-    if flow.sampling <= 1.0
-        && let Some((seconds, error)) = slow_start(flow).or_else(|| repairs(flow))
-    {
-        return Some(BaseRtt {
-            seconds,
-            error,
-            evidence: Evidence::Passive,
-            guessed: false,
-        });
+    if flow.sampling <= 1.0 {
+        let passive = Evidence::Passive;
+        let found = slow_start(flow)
+            .map(|found| (found, passive))
+            .or_else(|| under_losses(flow).map(|found| (found, Evidence::Probed)))
+            .or_else(|| repairs(flow).map(|found| (found, passive)));
+        if let Some(((seconds, error), evidence)) = found {
+            return Some(BaseRtt {
+                seconds,
+                error,
+                evidence,
+                guessed: false,
+            });
+        }
     }
     // Includes queueing: an upper bound.
     let srtt = probes().map(|p| p.srtt_min_us).filter(|&b| b > 0).min()?;
@@ -91,6 +97,30 @@ const LEAST_RECORDS: f64 = 3.0;
 /// Mean queueing delay of a record's packets, s.
 fn delay_s(r: &FlowInterval) -> f64 {
     r.delay_sum_ns as f64 / f64::from(r.packets.max(1)) / 1e9
+}
+
+/// Records with a window that make the difference of srtt and delay known.
+const LEAST_DIFFERENCES: usize = 20;
+
+/// Of a flow that loses too often for its srtt and its delay here to agree sample by
+/// sample: the difference of the two, record by record. In a queue that is always
+/// full the delay hardly changes, so that its middle is right. Seconds and relative
+/// error.
+fn under_losses(flow: &FlowWindow<'_>) -> Option<(f64, f64)> {
+    let differences: Vec<f64> = flow
+        .history
+        .iter()
+        .filter(|r| r.packets > 0)
+        .filter_map(|r| {
+            let srtt_us = r.probe.as_ref()?.srtt_last_us;
+            let seconds = f64::from(srtt_us) / 1e6 - delay_s(r);
+            (srtt_us > 0 && seconds > 0.0).then_some(seconds)
+        })
+        .collect();
+    (differences.len() >= LEAST_DIFFERENCES)
+        .then(|| quantile(&differences, 0.5))
+        .flatten()
+        .map(|seconds| (seconds, 0.15))
 }
 
 /// Spacing of the first two rounds of slow start (Jiang, Dovrolis): the second

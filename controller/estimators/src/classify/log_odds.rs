@@ -87,10 +87,10 @@ impl<'a> LogOdds<'a> {
             }
             return;
         }
-        let most = if o.probed {
-            w.most_by_reductions
-        } else {
-            w.most_by_drops
+        let most = match (o.probed, o.marked_here) {
+            (true, true) => w.most_by_marks,
+            (true, false) => w.most_by_reductions,
+            (false, _) => w.most_by_drops,
         };
         // One reduction says little, 40 of 50 leave no doubt.
         let deviation = (o.local - o.remote) / f64::sqrt(o.local + o.remote + 1.0);
@@ -99,7 +99,8 @@ impl<'a> LogOdds<'a> {
             .min(most);
         self.add(odds, || {
             let (here, of) = (o.reductions_local, o.reductions);
-            format!("{here} of {of} reductions follow a drop here")
+            let what = if o.marked_here { "mark" } else { "drop" };
+            format!("{here} of {of} reductions follow a {what} here")
         });
     }
 

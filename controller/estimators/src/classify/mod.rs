@@ -256,6 +256,8 @@ fn by_log_odds(
     }
 }
 
+/// Mean packets in flight within this of one are a window of one packet.
+const ONE_PACKET: f64 = 0.1;
 /// Losses that a flow would have had by now, needed to compare.
 const LOSSES_COMPARED: f64 = 10.0;
 /// A flow with this part of the losses of others comes in singles, one with that
@@ -276,6 +278,10 @@ fn window_limited(
         return false;
     };
     let remote = reductions.iter().filter(|r| r.counts && !r.local).count();
+    // One packet per round trip comes evenly without a slower link.
+    if remote == 0 && (shape.mean - 1.0).abs() < ONE_PACKET {
+        return true;
+    }
     let local = reductions.iter().filter(|r| r.counts && r.local).count();
     if facts.spacing.is_some_and(|s| s.evenly()) || (remote >= REMOTE_LOSSES && remote > 2 * local)
     {

@@ -24,6 +24,8 @@ pub struct Observation {
     pub busy: bool,
     /// The flow lost packets here, or they were marked.
     pub dropped_here: bool,
+    /// More of its packets were marked here than dropped.
+    pub marked_here: bool,
     /// Reductions after a drop here, those long ago counting less.
     pub local: f64,
     /// Reductions without a drop here, those long ago counting less.
@@ -79,6 +81,7 @@ impl Observation {
             model_based: recognised.cc == CongestionControl::Bbr,
             busy: link.busy(),
             dropped_here: !flow.signals_ns.is_empty(),
+            marked_here: marked_more_than_dropped(flow),
             wait_base_s: facts.waiting.map(|w| w.base_s),
             wait_here_s: facts.waiting.map(|w| w.here_s),
             wait_elsewhere_s: facts.waiting.map(|w| w.elsewhere_s),
@@ -113,6 +116,15 @@ impl Observation {
         }
         o
     }
+}
+
+fn marked_more_than_dropped(flow: &FlowWindow<'_>) -> bool {
+    let (mut marks, mut drops) = (0u64, 0u64);
+    for r in &flow.history {
+        marks += u64::from(r.ce_marked);
+        drops += u64::from(r.drops);
+    }
+    marks > drops
 }
 
 /// Packets of the flow that are remembered, sampling undone.

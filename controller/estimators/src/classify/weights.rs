@@ -49,6 +49,10 @@ weights! {
     LogOdds per_deviation = 1.0;
     /// However many reductions there are, they weigh no more than this.
     LogOdds most_by_reductions = 4.0;
+    /// The same for those that follow CE marks here: a queue marks every flow in
+    /// proportion, and each reduces then, whatever limits it. What limits it shows
+    /// in where its packets wait, and in whether its window grows.
+    LogOdds most_by_marks = 2.0;
     /// The same for reductions that are only inferred from drops here: every
     /// flow has its share of those, whatever limits it.
     LogOdds most_by_drops = 0.75;

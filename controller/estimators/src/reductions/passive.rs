@@ -18,7 +18,7 @@ const RATE_RATIO: f64 = 0.65;
 /// Every loss response of a flow over its history, in order.
 pub(crate) fn passive(flow: &FlowWindow<'_>, config: &EstimatorConfig) -> Vec<Reduction> {
     let mut found = local_episodes(flow, config);
-    found.extend(retransmissions(flow, config, &found));
+    found.extend(retransmissions(flow, config));
     found.sort_unstable_by_key(|r| r.time_ns);
     // Counts of a part of the packets fall and rise by chance.
     let falls = if flow.sampling <= 1.0 {
@@ -48,10 +48,15 @@ fn typical_rtt_ns(flow: &FlowWindow<'_>, config: &EstimatorConfig) -> u64 {
 
 /// Drops and CE marks here, those within one RTT counted once.
 pub(crate) fn local_episodes(flow: &FlowWindow<'_>, config: &EstimatorConfig) -> Vec<Reduction> {
-    let rtt = typical_rtt_ns(flow, config).max(1);
+    episodes(&flow.signals_ns, typical_rtt_ns(flow, config))
+}
+
+/// Those within one RTT counted once.
+fn episodes(signals_ns: &[u64], rtt_ns: u64) -> Vec<Reduction> {
+    let rtt = rtt_ns.max(1);
     let mut found: Vec<Reduction> = Vec::new();
     let mut until = 0;
-    for &signal in &flow.signals_ns {
+    for &signal in signals_ns {
         if signal >= until {
             found.push(episode(signal, true));
             until = signal + rtt;
@@ -60,22 +65,16 @@ pub(crate) fn local_episodes(flow: &FlowWindow<'_>, config: &EstimatorConfig) ->
     found
 }
 
-/// Retransmissions that no drop here explains.
-fn retransmissions(
-    flow: &FlowWindow<'_>,
-    config: &EstimatorConfig,
-    local: &[Reduction],
-) -> Vec<Reduction> {
+/// Retransmissions that no drop here explains. A mark explains none: what is marked
+/// arrives.
+fn retransmissions(flow: &FlowWindow<'_>, config: &EstimatorConfig) -> Vec<Reduction> {
+    let local = episodes(&flow.drops_ns, typical_rtt_ns(flow, config));
     let mut found = Vec::new();
     let mut until = 0;
     for record in flow.history.iter().filter(|r| r.retransmitted_packets > 0) {
         let rtt = rtt_ns(flow, record, config);
-        let cause = Attribution::new(&flow.signals_ns).cause(
-            record.start_ns,
-            record.duration_ns,
-            rtt,
-            true,
-        );
+        let cause =
+            Attribution::new(&flow.drops_ns).cause(record.start_ns, record.duration_ns, rtt, true);
         let explained = cause == Cause::Signal
             || local
                 .iter()
