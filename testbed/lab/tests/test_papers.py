@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tidemark_lab.__main__ import main
-from tidemark_lab.papers import command, report, runs, utb, utb_many
+from tidemark_lab.papers import bscl, command, report, runs, utb, utb_many
 from tidemark_lab.papers.paper import Check, Figure
 from tidemark_lab.papers.runs import Packets
 
@@ -82,3 +82,24 @@ def test_what_is_not_there_is_refused(tmp_path, capsys):
     assert "only --quick" in capsys.readouterr().err
     assert main(["paper", "utb", "--quick", "--report", "--out", str(tmp_path)]) == 1
     assert "no runs of it" in capsys.readouterr().err
+
+
+def test_bscls_formulas():
+    # Eq. 13: one flow loses in every event; of many, as many as a burst of alpha·N_b hits.
+    assert bscl.q(1, 1) == 1
+    assert bscl.q(100, 60) == pytest.approx(1 - 0.99**60)
+    # K_p = 8.7 for 1 % (eq. 22).
+    assert bscl.loss_packets(200, 100) == pytest.approx(870 - 200)
+    # All flows lose in every event: the deterministic model C·T_e (eq. 11).
+    assert bscl.utilisation_packets(200, 1, 1.0) == pytest.approx(200)
+    assert bscl.utilisation_packets(200, 20, 0.6) < 100
+
+
+def test_a_crossing_lies_between_the_buffers_that_enclose_it():
+    def enough(u):
+        return u >= 0.98
+
+    found, _ = bscl.crossing([(10, 0.96), (40, 1.0)], enough, 0.98)
+    assert found == pytest.approx(20)
+    assert bscl.crossing([(10, 0.99), (40, 1.0)], enough, 0.98) == (None, "at most 10")
+    assert bscl.crossing([(10, 0.9), (40, 0.95)], enough, 0.98) == (None, "more than 40")

@@ -38,7 +38,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("rate_bps", "number", "of the port, bit/s"),
     Column("bdp_bytes", "number", "C·T̄ of the flows that the switch limits, bytes"),
     Column("action", "text", "drop_tail or mark_ce"),
-    Column("limit_bytes", "number", "limit in force, bytes"),
+    Column("limit_bytes", "number", "limit in force when the phase began, bytes"),
     Column("threshold_bytes", "number", "marking threshold in force, bytes; null where it drops"),
     Column("true_n_b", "integer", "flows bottlenecked here all the time"),
     Column("true_t_e_ms", "number", "harmonic mean of their base round trips, ms"),

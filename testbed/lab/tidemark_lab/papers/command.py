@@ -15,7 +15,7 @@ from ..experiment.store import Store
 from ..outcome import EXIT_FAILED, EXIT_OK, EXIT_PREFLIGHT
 from ..preflight import Paths
 from ..progress import Progress
-from . import report, utb, utb_many
+from . import bscl, report, utb, utb_many
 from .paper import Figure
 
 FILES = command.FILES / "papers"
@@ -42,6 +42,7 @@ PAPERS = {
         ("utb-ecn", "utb-many", "utb-single", "utb-others"),
         _utb,
     ),
+    "bscl": Paper("Buffer Sizing for Congested Internet Links", ("bscl-lbp",), bscl.figures),
 }
 
 

@@ -80,6 +80,7 @@ class Embedded:
                 limits = _set(session, phase, limits)
                 label = f"{name}: {phase.name}"
                 session.let_pass(progress, f"{label}: settling", phase.settle)
+                limits = _in_force(session, limits)
                 measured.append(_measure(session, phase, limits, label, progress))
             session.finish()
         return measured
@@ -133,6 +134,15 @@ def _limits(document: JsonObject, before: Limits) -> Limits:
         int(document.get("limit_bytes") or before.limit_bytes),
         None if threshold is None else int(threshold),
     )
+
+
+def _in_force(session: PlanSession, before: list[Limits]) -> list[Limits]:
+    """What the switches have now: a controller in auto mode has its own."""
+    found = []
+    for k in session.layout.switches:
+        limit = session.link(k).get("limit")
+        found.append(_limits(limit, before[k]) if limit else before[k])
+    return found
 
 
 def _measure(
