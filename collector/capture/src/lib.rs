@@ -25,7 +25,9 @@ pub use meta::{CaptureMeta, ClockMeta, FORMAT};
 pub use reader::{AnyRow, Merged, Rows};
 pub use replay::Replay;
 pub use tidemark_rows::{FlatEvent, NamedProbe};
-pub use writer::{CaptureWriter, WriterOptions, WriterStats};
+pub use writer::{CaptureWriter, WriterOptions, WriterStats, WriterSteps};
 
+#[cfg(test)]
+mod power_cuts;
 #[cfg(test)]
 mod tests;

@@ -2,11 +2,10 @@
 //! `capture.json`: what the rows were made with.
 
 use crate::error::CaptureError;
-use crate::file::sync_directory;
 use serde::{Deserialize, Serialize};
-use std::fs::File;
-use std::io::Write;
+use std::io::Write as _;
 use std::path::Path;
+use tidemark_disk::Disk;
 use tidemark_pipeline::{Config, Stats, proto_nodes};
 use tidemark_proto::telemetry::{ClockMapping, CollectorInfo};
 
@@ -120,6 +119,14 @@ impl CaptureMeta {
     /// # Errors
     /// When the directory cannot be written.
     pub fn write(&self, dir: &Path) -> Result<(), CaptureError> {
+        self.write_on(&*tidemark_disk::real(), dir)
+    }
+
+    /// As [`CaptureMeta::write`], on a disk.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn write_on(&self, disk: &dyn Disk, dir: &Path) -> Result<(), CaptureError> {
         let path = dir.join(FILE);
         let temporary = dir.join(".capture.json.open");
         let mut text = serde_json::to_vec_pretty(self).map_err(|source| CaptureError::Json {
@@ -128,10 +135,11 @@ impl CaptureMeta {
         })?;
         text.push(b'\n');
         let io = || CaptureError::io(&temporary);
-        let mut file = File::create(&temporary).map_err(io())?;
+        let mut file = disk.create(&temporary).map_err(io())?;
         file.write_all(&text).map_err(io())?;
-        file.sync_data().map_err(io())?;
-        std::fs::rename(&temporary, &path).map_err(CaptureError::io(path))?;
-        sync_directory(dir)
+        file.sync().map_err(io())?;
+        disk.rename(&temporary, &path)
+            .map_err(CaptureError::io(path))?;
+        disk.sync_directory(dir).map_err(CaptureError::io(dir))
     }
 }

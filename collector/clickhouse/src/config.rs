@@ -66,7 +66,7 @@ impl Default for ClickHouseConfig {
             connections: 1,
             timeout_s: 120,
             retry_max_ms: 10_000,
-            finish_s: 10,
+            finish_s: 2,
             create_schema: false,
         }
     }

@@ -9,16 +9,23 @@
 //! 1. all there: done; the rollups are made again, their keys hold the batch.
 //! 2. otherwise: insert with the same token (an attempt still running on the
 //!    server is excluded by it), and count again.
-//! 3. still none: the token was known without rows; insert with another one.
+//! 3. still none: the token was known without rows; insert with another one, and
+//!    with the next where the server was killed at that moment again. A token is
+//!    tried only when all before it are known, so that no attempt that is still
+//!    under way can double the rows.
 
 use crate::block::column_list;
-use crate::client::Client;
+use crate::database::Database;
 use crate::error::CallError;
 use crate::schema;
 use crate::spool::BatchName;
 use crate::stats::SinkStats;
 use crate::tables::Table;
 use tidemark_rows::{FlatEvent, NamedProbe, PostcardRow};
+
+/// So often may a server be killed between its log of tokens and the rows of one
+/// batch.
+const MOST_TOKENS: u32 = 16;
 
 /// How an attempt ended without an error of the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,10 +50,11 @@ pub(crate) enum Engine {
 ///
 /// # Errors
 /// When the server does not answer or the tables are missing.
-pub(crate) fn engine(client: &Client) -> Result<Engine, CallError> {
-    let answer = client.execute(
+pub(crate) fn engine(client: &dyn Database) -> Result<Engine, CallError> {
+    let answer = client.query(
         "SELECT engine FROM system.tables \
          WHERE database = currentDatabase() AND name = 'postcards' FORMAT TSV",
+        &[],
     )?;
     match answer.trim() {
         "" => Err(CallError::Server {
@@ -55,7 +63,7 @@ pub(crate) fn engine(client: &Client) -> Result<Engine, CallError> {
             text: format!(
                 "database {} has no table postcards: apply deploy/clickhouse/schema.sql \
                  or set clickhouse.create_schema = true",
-                client.database()
+                client.name()
             ),
         }),
         "MergeTree" => Ok(Engine::Plain),
@@ -67,7 +75,7 @@ pub(crate) fn engine(client: &Client) -> Result<Engine, CallError> {
 ///
 /// # Errors
 /// See [`CallError`].
-pub(crate) fn count(client: &Client, name: &BatchName) -> Result<u64, CallError> {
+pub(crate) fn count(client: &dyn Database, name: &BatchName) -> Result<u64, CallError> {
     let sql = format!(
         "SELECT count() FROM {} WHERE capture = {{capture:String}} AND batch = {{batch:UInt64}} \
          FORMAT TSV",
@@ -90,7 +98,7 @@ fn columns(table: &str) -> String {
     }
 }
 
-fn make_rollups(client: &Client, name: &BatchName) -> Result<(), CallError> {
+fn make_rollups(client: &dyn Database, name: &BatchName) -> Result<(), CallError> {
     if name.table != PostcardRow::NAME {
         return Ok(());
     }
@@ -108,7 +116,7 @@ fn make_rollups(client: &Client, name: &BatchName) -> Result<(), CallError> {
 /// The call that failed; the batch is doubtful from then on, unless the server
 /// could not be reached.
 pub(crate) fn attempt(
-    client: &Client,
+    client: &dyn Database,
     engine: Engine,
     name: &BatchName,
     compression: crate::config::Compression,
@@ -137,8 +145,15 @@ pub(crate) fn attempt(
     }
     insert(&token)?;
     let mut found = count(client, name)?;
-    if found == 0 {
-        insert(&format!("{token}-again"))?;
+    for again in 1..=MOST_TOKENS {
+        if found > 0 {
+            break;
+        }
+        let number = match again {
+            1 => String::new(),
+            n => n.to_string(),
+        };
+        insert(&format!("{token}-again{number}"))?;
         found = count(client, name)?;
     }
     if found < name.rows {

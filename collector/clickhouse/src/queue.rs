@@ -48,21 +48,28 @@ impl Queue {
             .0
     }
 
-    /// Appends a batch.
+    /// Appends a batch that a former start left.
+    pub(crate) fn push_left(&self, batch: Spooled) {
+        self.lock().spool_bytes += batch.bytes;
+        self.push(batch, None);
+    }
+
+    /// Appends a batch; it has taken its room.
     pub(crate) fn push(&self, batch: Spooled, body: Option<Vec<u8>>) {
         let mut s = self.lock();
-        s.spool_bytes += batch.bytes;
         let body = body.filter(|b| s.memory_bytes + b.len() as u64 <= MEMORY_BYTES);
         s.memory_bytes += body.as_ref().map_or(0, |b| b.len() as u64);
         s.waiting.push_back(Waiting { batch, body });
         self.changed.notify_all();
     }
 
-    /// Whether `bytes` more fit below `max`; waits for it when told to.
-    pub(crate) fn has_room(&self, bytes: u64, max: u64, wait: bool) -> bool {
+    /// Takes room for `bytes` below `max`; waits for it when told to. False when
+    /// there is none.
+    pub(crate) fn take_room(&self, bytes: u64, max: u64, wait: bool) -> bool {
         let mut s = self.lock();
         loop {
             if s.spool_bytes.saturating_add(bytes) <= max || (wait && s.spool_bytes == 0) {
+                s.spool_bytes += bytes;
                 return true;
             }
             if !wait || s.deadline.is_some_and(|d| Instant::now() >= d) {
@@ -89,6 +96,22 @@ impl Queue {
             }
             s = self.wait(s, Duration::from_millis(100));
         }
+    }
+
+    /// The next batch, without waiting for one.
+    pub(crate) fn try_pop(&self) -> Option<Waiting> {
+        let mut s = self.lock();
+        let w = s.waiting.pop_front()?;
+        s.memory_bytes -= w.body.as_ref().map_or(0, |b| b.len() as u64);
+        s.working += 1;
+        Some(w)
+    }
+
+    /// Room that was taken is not needed after all.
+    pub(crate) fn done_without(&self, bytes: u64) {
+        let mut s = self.lock();
+        s.spool_bytes = s.spool_bytes.saturating_sub(bytes);
+        self.changed.notify_all();
     }
 
     /// A batch that was taken is in the server, or given up.

@@ -3,16 +3,20 @@
 
 use crate::client::Client;
 use crate::config::ClickHouseConfig;
+use crate::database::Database;
 use crate::error::ClickHouseError;
+use crate::inserter::Inserter;
 use crate::message::{Message, Rows};
 use crate::queue::Queue;
 use crate::spool::Spool;
 use crate::stats::{Loss, SinkStats};
-use crate::writer::{Inserter, Writer, cannot_start};
+use crate::steps::SinkSteps;
+use crate::writer::{Writer, cannot_start};
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use tidemark_disk::SharedDisk;
 use tidemark_rows::{Event, EventRow, FlatEvent, NamedProbe, PostcardRow, ProbeRow};
 
 /// Rows handed to the writer at once.
@@ -76,21 +80,79 @@ impl ClickHouseSink {
         unix_s: fn() -> u64,
         wait: bool,
     ) -> Result<Self, ClickHouseError> {
-        config.validate()?;
         let client = Client::new(config)?;
+        let disk = tidemark_disk::real();
+        let database: Arc<dyn Database> = Arc::new(client);
+        let (mut sink, steps) = Self::prepared(config, &disk, &database, capture, unix_s, wait)?;
+        let named = |name: &str| std::thread::Builder::new().name(name.to_owned());
+        let SinkSteps {
+            writer, receiver, ..
+        } = steps;
+        let writer = named("clickhouse")
+            .spawn(move || writer.run(&receiver))
+            .map_err(cannot_start)?;
+        sink.writer = Some(writer);
+        for _ in 0..config.connections {
+            let inserter = sink.inserter(config, &disk, &database);
+            sink.inserters.push(
+                named("ch-insert")
+                    .spawn(move || inserter.run())
+                    .map_err(cannot_start)?,
+            );
+        }
+        Ok(sink)
+    }
+
+    fn inserter(
+        &self,
+        config: &ClickHouseConfig,
+        disk: &SharedDisk,
+        database: &Arc<dyn Database>,
+    ) -> Inserter {
+        Inserter {
+            config: config.clone(),
+            database: Arc::clone(database),
+            disk: Arc::clone(disk),
+            queue: self.queue.clone(),
+            stats: self.stats.clone(),
+            engine: None,
+        }
+    }
+
+    /// As [`ClickHouseSink::start`], with a disk and a server of one's own and
+    /// without threads: nothing is written or inserted but by [`SinkSteps`].
+    ///
+    /// # Errors
+    /// A configuration that cannot be used, or an unusable spool.
+    pub fn stepped(
+        config: &ClickHouseConfig,
+        disk: &SharedDisk,
+        database: &Arc<dyn Database>,
+        capture: &str,
+        unix_s: fn() -> u64,
+    ) -> Result<(Self, SinkSteps), ClickHouseError> {
+        Self::prepared(config, disk, database, capture, unix_s, false)
+    }
+
+    fn prepared(
+        config: &ClickHouseConfig,
+        disk: &SharedDisk,
+        database: &Arc<dyn Database>,
+        capture: &str,
+        unix_s: fn() -> u64,
+        wait: bool,
+    ) -> Result<(Self, SinkSteps), ClickHouseError> {
+        config.validate()?;
         let Some(dir) = &config.spool_dir else {
-            return Err(ClickHouseError::Config {
-                key: "spool_dir",
-                what: "is needed".into(),
-            });
+            return Err(ClickHouseError::config("spool_dir", "is needed"));
         };
-        let (spool, left) = Spool::open(dir)?;
+        let (spool, left) = Spool::open(Arc::clone(disk), dir)?;
         let queue = Arc::new(Queue::default());
         let stats = SinkStats::default();
         for batch in left {
             stats.add_spool_bytes(batch.bytes);
             stats.add_spool_batches(1);
-            queue.push(batch, None);
+            queue.push_left(batch);
         }
         let (sender, receiver) = sync_channel(QUEUE_CHUNKS);
         let writer = Writer::new(
@@ -102,29 +164,10 @@ impl ClickHouseSink {
             unix_s,
             wait,
         );
-        let named = |name: &str| std::thread::Builder::new().name(name.to_owned());
-        let writer = named("clickhouse")
-            .spawn(move || writer.run(&receiver))
-            .map_err(cannot_start)?;
-        let mut inserters = Vec::new();
-        for _ in 0..config.connections {
-            let inserter = Inserter {
-                config: config.clone(),
-                client: client.clone(),
-                queue: queue.clone(),
-                stats: stats.clone(),
-                engine: None,
-            };
-            inserters.push(
-                named("ch-insert")
-                    .spawn(move || inserter.run())
-                    .map_err(cannot_start)?,
-            );
-        }
-        Ok(Self {
+        let sink = Self {
             sender: Some(sender),
-            writer: Some(writer),
-            inserters,
+            writer: None,
+            inserters: Vec::new(),
             queue,
             stats,
             wait,
@@ -135,8 +178,11 @@ impl ClickHouseSink {
             events: Vec::new(),
             host_names: Vec::new(),
             hosts: Vec::new(),
-        })
+        };
+        let inserter = sink.inserter(config, disk, database);
+        Ok((sink, SinkSteps::new(writer, receiver, inserter)))
     }
+
     /// Counters since the start.
     pub fn stats(&self) -> SinkStats {
         self.stats.clone()
@@ -219,6 +265,13 @@ impl ClickHouseSink {
         {
             lose();
         }
+    }
+
+    /// Hands over what has gathered; nothing is taken any more. For a sink without
+    /// threads; its steps come to their end then.
+    pub fn close(&mut self) {
+        self.flush();
+        self.sender = None;
     }
 
     /// Closes the open batches and inserts what waits; after

@@ -4,9 +4,9 @@
 
 use crate::config::Compression;
 use crate::error::ClickHouseError;
-use nix::fcntl::{Flock, FlockArg};
-use std::fs::File;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use tidemark_disk::{Disk, DiskLock, SharedDisk, make_directories};
 
 /// What is known of a batch without opening it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,8 +75,9 @@ pub(crate) struct Spooled {
 
 /// The directory, held against others.
 pub(crate) struct Spool {
+    disk: SharedDisk,
     dir: PathBuf,
-    _lock: Flock<File>,
+    _lock: Box<dyn DiskLock>,
 }
 
 impl Spool {
@@ -85,40 +86,47 @@ impl Spool {
     ///
     /// # Errors
     /// When it cannot be used, or another collector uses it.
-    pub(crate) fn open(dir: &Path) -> Result<(Self, Vec<Spooled>), ClickHouseError> {
-        std::fs::create_dir_all(dir).map_err(ClickHouseError::io(dir))?;
+    pub(crate) fn open(
+        disk: SharedDisk,
+        dir: &Path,
+    ) -> Result<(Self, Vec<Spooled>), ClickHouseError> {
+        make_directories(&*disk, dir).map_err(ClickHouseError::io(dir))?;
         let path = dir.join("lock");
-        let file = File::create(&path).map_err(ClickHouseError::io(&path))?;
-        let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock)
-            .map_err(|_| ClickHouseError::SpoolInUse(dir.to_path_buf()))?;
+        let lock = disk.lock(&path).map_err(ClickHouseError::io(&path))?;
+        let Some(lock) = lock else {
+            return Err(ClickHouseError::SpoolInUse(dir.to_path_buf()));
+        };
         let mut left = Vec::new();
-        for entry in std::fs::read_dir(dir).map_err(ClickHouseError::io(dir))? {
-            let entry = entry.map_err(ClickHouseError::io(dir))?;
-            let path = entry.path();
-            let name = entry.file_name();
-            let Some(name) = name.to_str() else { continue };
-            if name.ends_with(".open") {
-                std::fs::remove_file(&path).map_err(ClickHouseError::io(&path))?;
-            } else if let Some((name, compression)) = BatchName::parse(name) {
-                let bytes = entry.metadata().map_err(ClickHouseError::io(&path))?.len();
+        for entry in disk.list(dir).map_err(ClickHouseError::io(dir))? {
+            let path = dir.join(&entry.name);
+            if entry.name.ends_with(".open") {
+                disk.remove(&path).map_err(ClickHouseError::io(&path))?;
+            } else if let Some((name, compression)) = BatchName::parse(&entry.name) {
                 left.push(Spooled {
                     name,
                     compression,
                     path,
-                    bytes,
+                    bytes: entry.length_bytes,
                     doubtful: true,
                 });
+            } else if entry.name != "lock" {
+                tracing::warn!(
+                    "clickhouse spool: {}: not a batch; it is left alone",
+                    path.display()
+                );
             }
         }
         left.sort_by(|a, b| a.name.cmp(&b.name));
         let spool = Self {
+            disk,
             dir: dir.to_path_buf(),
             _lock: lock,
         };
         Ok((spool, left))
     }
 
-    /// Writes a batch; it has its name when it is complete.
+    /// Writes a batch; it has its name when it is complete and on the disk. The
+    /// name lasts after [`Spool::sync`].
     ///
     /// # Errors
     /// Those of the disk; the file is removed then.
@@ -131,10 +139,15 @@ impl Spool {
         let file_name = name.file_name(compression);
         let path = self.dir.join(&file_name);
         let open = self.dir.join(format!("{file_name}.open"));
-        let written = std::fs::write(&open, body).and_then(|()| std::fs::rename(&open, &path));
-        if let Err(e) = written {
+        let write = || {
+            let mut file = self.disk.create(&open)?;
+            file.write_all(body)?;
+            file.sync()?;
+            self.disk.rename(&open, &path)
+        };
+        if let Err(e) = write() {
             // The error of the write is the one to tell.
-            let _ = std::fs::remove_file(&open);
+            let _ = self.disk.remove(&open);
             return Err(ClickHouseError::io(open)(e));
         }
         Ok(Spooled {
@@ -146,16 +159,36 @@ impl Spool {
         })
     }
 
+    /// Puts the names of batches on the disk.
+    ///
+    /// # Errors
+    /// Those of the disk.
+    pub(crate) fn sync(&self) -> Result<(), ClickHouseError> {
+        let synced = self.disk.sync_directory(&self.dir);
+        synced.map_err(ClickHouseError::io(&self.dir))
+    }
+
+    /// Takes a batch back that was put and not synced.
+    pub(crate) fn take_back(&self, batch: &Spooled) {
+        if let Err(e) = self.disk.remove(&batch.path) {
+            // The next start finds it, and the server has it then after all.
+            tracing::error!("clickhouse spool: {}: {e}", batch.path.display());
+        }
+    }
+
     /// Puts a batch that the server refuses out of the way.
     ///
     /// # Errors
     /// Those of the disk.
-    pub(crate) fn reject(batch: &Spooled) -> Result<PathBuf, ClickHouseError> {
+    pub(crate) fn reject(disk: &dyn Disk, batch: &Spooled) -> Result<PathBuf, ClickHouseError> {
         let parent = batch.path.parent().unwrap_or(Path::new("."));
         let dir = parent.join("rejected");
-        std::fs::create_dir_all(&dir).map_err(ClickHouseError::io(&dir))?;
+        make_directories(disk, &dir).map_err(ClickHouseError::io(&dir))?;
         let to = dir.join(batch.path.file_name().unwrap_or_default());
-        std::fs::rename(&batch.path, &to).map_err(ClickHouseError::io(&batch.path))?;
+        disk.rename(&batch.path, &to)
+            .and_then(|()| disk.sync_directory(&dir))
+            .and_then(|()| disk.sync_directory(parent))
+            .map_err(ClickHouseError::io(&batch.path))?;
         Ok(to)
     }
 }
@@ -190,10 +223,10 @@ mod tests {
     #[test]
     fn what_was_left_comes_back_in_order() {
         let dir = tempfile::tempdir().unwrap();
-        let (spool, left) = Spool::open(dir.path()).unwrap();
+        let (spool, left) = Spool::open(tidemark_disk::real(), dir.path()).unwrap();
         assert!(left.is_empty());
         assert!(matches!(
-            Spool::open(dir.path()),
+            Spool::open(tidemark_disk::real(), dir.path()),
             Err(ClickHouseError::SpoolInUse(_))
         ));
         for n in [10, 9, 11] {
@@ -201,12 +234,12 @@ mod tests {
         }
         std::fs::write(dir.path().join("x.native.open"), "half").unwrap();
         drop(spool);
-        let (_spool, left) = Spool::open(dir.path()).unwrap();
+        let (_spool, left) = Spool::open(tidemark_disk::real(), dir.path()).unwrap();
         let numbers: Vec<u64> = left.iter().map(|s| s.name.number).collect();
         assert_eq!(numbers, [9, 10, 11]);
         assert!(left.iter().all(|s| s.doubtful && s.bytes == 3));
         assert!(!dir.path().join("x.native.open").exists());
-        let to = Spool::reject(&left[0]).unwrap();
+        let to = Spool::reject(&*tidemark_disk::real(), &left[0]).unwrap();
         assert!(to.exists() && !left[0].path.exists());
     }
 }

@@ -36,6 +36,7 @@ struct Shared {
     spool_bytes: AtomicU64,
     spool_batches: AtomicU64,
     failure: Mutex<Option<String>>,
+    spool_failure: Mutex<Option<String>>,
 }
 
 /// The counters. A clone counts into the same ones.
@@ -107,6 +108,18 @@ impl SinkStats {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
+    }
+
+    /// What keeps rows from being put into the spool, if the last ones were lost by
+    /// it.
+    pub fn spool_failure(&self) -> Option<String> {
+        let failure = self.0.spool_failure.lock();
+        failure.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_spool_failure(&self, failure: Option<String>) {
+        let held = self.0.spool_failure.lock();
+        *held.unwrap_or_else(PoisonError::into_inner) = failure;
     }
 
     /// True when it changed.

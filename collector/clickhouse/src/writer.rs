@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The threads behind the sink: one makes batches, others insert them.
+//! Makes batches of rows and puts them into the spool.
 
 use crate::block::{Builder, Common};
-use crate::client::Client;
 use crate::config::ClickHouseConfig;
-use crate::error::{CallError, ClickHouseError};
-use crate::insert::{self, Engine, Outcome};
+use crate::error::ClickHouseError;
 use crate::message::{Message, Rows};
-use crate::queue::{Queue, Waiting};
-use crate::schema;
-use crate::spool::{BatchName, Spool};
+use crate::queue::Queue;
+use crate::spool::{BatchName, Spool, Spooled};
 use crate::stats::{Loss, SinkStats};
 use crate::tables::Table;
 use crate::unix_time::UnixTime;
@@ -17,9 +14,6 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use tidemark_rows::{FlatEvent, NamedProbe, PostcardRow};
-
-/// First pause after a failed attempt.
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
 /// Makes batches of rows.
 pub(crate) struct Writer {
@@ -38,6 +32,8 @@ pub(crate) struct Writer {
     pub events: Builder<FlatEvent>,
     pub number: u64,
     pub started_s: u64,
+    /// What went wrong in this round of batches.
+    failure: Option<String>,
 }
 
 impl Writer {
@@ -64,18 +60,41 @@ impl Writer {
             events: Builder::default(),
             number: 0,
             started_s: unix_s(),
+            failure: None,
         }
+    }
+
+    /// Rows of all open batches.
+    pub(crate) fn open_rows(&self) -> u64 {
+        (self.postcards.rows() + self.probes.rows() + self.events.rows()) as u64
+    }
+
+    /// How long a batch is open at most.
+    fn period(&self) -> Duration {
+        // Waiting for room means that nobody waits for rows: batches are cut by
+        // their rows alone, the same at every repetition.
+        Duration::from_millis(if self.wait {
+            u64::MAX / 2
+        } else {
+            self.config.batch_ms
+        })
+    }
+
+    /// Closes batches that have rows enough, or are open for so long.
+    pub(crate) fn seal_if_due(&mut self, open: Duration) -> bool {
+        let most = (self.postcards.rows())
+            .max(self.probes.rows())
+            .max(self.events.rows());
+        let due = most >= self.config.batch_rows || open >= self.period();
+        if due {
+            self.seal();
+        }
+        due
     }
 
     /// Works until the sink is gone.
     pub(crate) fn run(mut self, receiver: &Receiver<Message>) {
-        // Waiting for room means that nobody waits for rows: batches are cut by
-        // their rows alone, the same at every repetition.
-        let period = Duration::from_millis(if self.wait {
-            u64::MAX / 2
-        } else {
-            self.config.batch_ms
-        });
+        let period = self.period();
         let mut opened = Instant::now();
         loop {
             let left = period.saturating_sub(opened.elapsed());
@@ -84,18 +103,14 @@ impl Writer {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            let most = (self.postcards.rows())
-                .max(self.probes.rows())
-                .max(self.events.rows());
-            if most >= self.config.batch_rows || opened.elapsed() >= period {
-                self.seal();
+            if self.seal_if_due(opened.elapsed()) {
                 opened = Instant::now();
             }
         }
         self.seal();
     }
 
-    fn take(&mut self, message: Message) {
+    pub(crate) fn take(&mut self, message: Message) {
         let unix_time = &mut self.unix_time;
         let unix_minus_rx_ns = message.unix_minus_rx_ns;
         match message.rows {
@@ -116,21 +131,52 @@ impl Writer {
     }
 
     /// All tables at once, so that a kill loses the same time of each.
-    fn seal(&mut self) {
+    pub(crate) fn seal(&mut self) {
         let mut postcards = std::mem::take(&mut self.postcards);
         let mut probes = std::mem::take(&mut self.probes);
         let mut events = std::mem::take(&mut self.events);
-        self.seal_table(&mut postcards);
-        self.seal_table(&mut probes);
-        self.seal_table(&mut events);
+        let sealed = [
+            self.seal_table(&mut postcards),
+            self.seal_table(&mut probes),
+            self.seal_table(&mut events),
+        ];
         // The columns keep their memory for the next batch.
         (self.postcards, self.probes, self.events) = (postcards, probes, events);
+        let sealed: Vec<_> = sealed.into_iter().flatten().collect();
+        if !sealed.is_empty() {
+            self.hand_over(sealed);
+        } else if self.failure.is_none() {
+            return;
+        }
+        self.stats.set_spool_failure(self.failure.take());
     }
 
-    fn seal_table<T: Table>(&mut self, builder: &mut Builder<T>) {
+    /// Batches go to the inserters when a power cut cannot take them any more.
+    fn hand_over(&mut self, sealed: Vec<(Spooled, Vec<u8>)>) {
+        let synced = self.spool.sync();
+        if let Err(e) = &synced {
+            let rows: u64 = sealed.iter().map(|(b, _)| b.name.rows).sum();
+            tracing::error!("clickhouse spool: {e}; {rows} rows lost");
+            self.failure = Some(e.to_string());
+        }
+        for (mut batch, body) in sealed {
+            if synced.is_err() {
+                self.stats.lose(Loss::SpoolError, batch.name.rows);
+                self.spool.take_back(&batch);
+                self.queue.done_without(batch.bytes);
+                continue;
+            }
+            batch.doubtful = self.wait;
+            self.stats.add_spool_bytes(batch.bytes);
+            self.stats.add_spool_batches(1);
+            self.queue.push(batch, Some(body));
+        }
+    }
+
+    fn seal_table<T: Table>(&mut self, builder: &mut Builder<T>) -> Option<(Spooled, Vec<u8>)> {
         let rows = builder.rows() as u64;
         if rows == 0 {
-            return;
+            return None;
         }
         let common = Common {
             capture: &self.capture,
@@ -152,146 +198,25 @@ impl Writer {
             Ok(body) => body,
             Err(e) => {
                 tracing::error!("clickhouse: packing a batch: {e}; {rows} rows lost");
-                return self.stats.lose(Loss::SpoolError, rows);
+                self.stats.lose(Loss::SpoolError, rows);
+                return None;
             }
         };
         let max = self.config.spool_max_bytes;
-        if !self.queue.has_room(body.len() as u64, max, self.wait) {
-            return self.stats.lose(Loss::SpoolFull, rows);
+        if !self.queue.take_room(body.len() as u64, max, self.wait) {
+            self.stats.lose(Loss::SpoolFull, rows);
+            self.failure = Some(format!("clickhouse.spool_max_bytes ({max}) are in use"));
+            return None;
         }
         match self.spool.put(name, &body, self.config.compression) {
-            Ok(mut batch) => {
-                batch.doubtful = self.wait;
-                self.stats.add_spool_bytes(batch.bytes);
-                self.stats.add_spool_batches(1);
-                self.queue.push(batch, Some(body));
-            }
+            Ok(batch) => Some((batch, body)),
             Err(e) => {
                 tracing::error!("clickhouse spool: {e}; {rows} rows lost");
+                self.queue.done_without(body.len() as u64);
                 self.stats.lose(Loss::SpoolError, rows);
+                self.failure = Some(e.to_string());
+                None
             }
-        }
-    }
-}
-
-/// Inserts batches, one after the other.
-pub(crate) struct Inserter {
-    pub config: ClickHouseConfig,
-    pub client: Client,
-    pub queue: Arc<Queue>,
-    pub stats: SinkStats,
-    pub engine: Option<Engine>,
-}
-
-impl Inserter {
-    /// Works until the queue is complete and empty, or its time is up.
-    pub(crate) fn run(mut self) {
-        while let Some(waiting) = self.queue.pop() {
-            if !self.batch(&waiting) {
-                return;
-            }
-            self.queue.done(waiting.batch.bytes);
-        }
-    }
-
-    /// False when time is up; the batch waits in the spool then.
-    fn batch(&mut self, waiting: &Waiting) -> bool {
-        let batch = &waiting.batch;
-        let read;
-        let body = match &waiting.body {
-            Some(body) => body,
-            None => match std::fs::read(&batch.path) {
-                Ok(body) => {
-                    read = body;
-                    &read
-                }
-                Err(e) => {
-                    tracing::error!("clickhouse spool: {}: {e}", batch.path.display());
-                    self.stats.lose(Loss::SpoolError, batch.name.rows);
-                    self.stats.sub_spool(batch.bytes);
-                    return true;
-                }
-            },
-        };
-        let mut doubtful = batch.doubtful;
-        let mut pause = FIRST_PAUSE;
-        loop {
-            let result = self.connect().and_then(|engine| {
-                insert::attempt(
-                    &self.client,
-                    engine,
-                    &batch.name,
-                    batch.compression,
-                    body,
-                    doubtful,
-                    &self.stats,
-                )
-            });
-            match result {
-                Ok(Outcome::Stored) => {
-                    self.stored(waiting);
-                    return true;
-                }
-                Ok(Outcome::Partial { found }) => {
-                    let why = format!("the server keeps only {found} of {} rows", batch.name.rows);
-                    self.reject(waiting, &why);
-                    return true;
-                }
-                Err(e) if e.bad_data() => {
-                    self.reject(waiting, &e.to_string());
-                    return true;
-                }
-                Err(e) => {
-                    doubtful |= !matches!(e, CallError::Unreachable(_));
-                    // The server may come back as another one.
-                    self.engine = None;
-                    if self.stats.set_failure(Some(e.to_string())) {
-                        tracing::warn!("clickhouse: {e}; rows wait in the spool");
-                    }
-                }
-            }
-            self.stats.add_retries(1);
-            if !self.queue.pause(pause) {
-                return false;
-            }
-            pause = (pause * 2).min(Duration::from_millis(self.config.retry_max_ms));
-        }
-    }
-
-    /// Knows the tables, after making them if so configured.
-    fn connect(&mut self) -> Result<Engine, CallError> {
-        if let Some(engine) = self.engine {
-            return Ok(engine);
-        }
-        if self.config.create_schema {
-            schema::create(&self.client)?;
-        }
-        let engine = insert::engine(&self.client)?;
-        self.engine = Some(engine);
-        Ok(engine)
-    }
-
-    fn stored(&self, waiting: &Waiting) {
-        let batch = &waiting.batch;
-        if self.stats.set_failure(None) {
-            tracing::info!("clickhouse: inserting again");
-        }
-        self.stats.add_inserted(batch.name.rows);
-        self.stats.add_batches(1);
-        self.stats.sub_spool(batch.bytes);
-        if let Err(e) = std::fs::remove_file(&batch.path) {
-            // Found again at the next start, and found stored then.
-            tracing::error!("clickhouse spool: {}: {e}", batch.path.display());
-        }
-    }
-
-    fn reject(&self, waiting: &Waiting, why: &str) {
-        let batch = &waiting.batch;
-        self.stats.lose(Loss::Rejected, batch.name.rows);
-        self.stats.sub_spool(batch.bytes);
-        match Spool::reject(batch) {
-            Ok(path) => tracing::error!("clickhouse: {why}; kept in {}", path.display()),
-            Err(e) => tracing::error!("clickhouse: {why}; {e}"),
         }
     }
 }

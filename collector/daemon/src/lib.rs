@@ -11,6 +11,7 @@
 pub mod agent;
 pub mod cli;
 pub mod config;
+mod deadline;
 pub mod engine;
 mod export;
 mod grpc;

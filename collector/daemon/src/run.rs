@@ -4,6 +4,7 @@
 
 use crate::agent::{AgentService, Agents};
 use crate::config::Config;
+use crate::deadline::Deadline;
 use crate::engine::{Engine, EngineSink, Input, RowSink, SharedSnapshot};
 use crate::grpc::TelemetryService;
 use crate::host;
@@ -21,6 +22,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
 use tcp_probe::perf::PerfReader;
 use tidemark_capture::CaptureMeta;
+use tidemark_clickhouse::ClickHouseConfig;
 use tidemark_pipeline::{Pipeline, proto_nodes};
 use tidemark_proto::telemetry::CollectorInfo;
 use tidemark_proto::telemetry::agent_server::AgentServer;
@@ -33,11 +35,21 @@ use tokio_stream::wrappers::TcpListenerStream;
 /// has coalesced as much as it can. What does not fit waits in the sockets.
 const CHANNEL: usize = 32;
 /// How long streams may take to end.
-const GRACE: Duration = Duration::from_secs(2);
+const GRACE: Duration = Duration::from_secs(1);
+/// How long the end may take in all: below the 5 s that are promised.
+const END: Duration = Duration::from_millis(4_700);
 /// A batch of an agent: more than 4096 events of 100 bytes.
 const MAX_BATCH_BYTES: usize = 4 << 20;
 /// How often tracepoint rings are read.
 const PROBE_POLL: Duration = Duration::from_millis(5);
+
+/// The end takes no longer than this; what the configuration gives the database
+/// beyond its default comes on top.
+fn deadline(config: &Config) -> Duration {
+    let database = Duration::from_secs(config.clickhouse.finish_s);
+    let usual = Duration::from_secs(ClickHouseConfig::default().finish_s);
+    END + database.saturating_sub(usual)
+}
 
 fn read_probe(
     mut reader: PerfReader,
@@ -249,6 +261,7 @@ async fn serve(config: &Config, instance: String, opened: Opened) -> Result<()> 
         _ = interrupt.recv() => None,
         result = &mut engine_ended => Some(result),
     };
+    let _deadline = Deadline::start(deadline(config))?;
     stop.store(true, Ordering::Relaxed);
     if let Some(agents) = &agents {
         agents.close();

@@ -12,9 +12,9 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::SchemaDescriptor;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tidemark_disk::{DiskFile, SharedDisk};
 
 /// Rows whose columns are gathered one after the other: few enough to stay in
 /// the core's first cache.
@@ -26,6 +26,7 @@ const GROUP_ROWS: usize = 1 << 20;
 
 /// Writes the files of table `R`.
 pub(crate) struct TableWriter<R> {
+    disk: SharedDisk,
     dir: PathBuf,
     columns: Vec<Column<R>>,
     schema: SchemaDescriptor,
@@ -39,18 +40,20 @@ pub(crate) struct TableWriter<R> {
 }
 
 struct Open {
-    writer: SerializedFileWriter<File>,
+    writer: SerializedFileWriter<Box<dyn DiskFile>>,
     rows: usize,
     temporary: PathBuf,
     path: PathBuf,
+    /// It has its name, but the name may not be on the disk.
+    named: bool,
 }
 
 impl<R: Stored> TableWriter<R> {
-    pub(crate) fn new(dir: &Path, zstd_level: i32) -> Result<Self, CaptureError> {
-        Self::prepare(dir, zstd_level).map_err(CaptureError::parquet(dir))
+    pub(crate) fn new(disk: SharedDisk, dir: &Path, zstd_level: i32) -> Result<Self, CaptureError> {
+        Self::prepare(disk, dir, zstd_level).map_err(CaptureError::parquet(dir))
     }
 
-    fn prepare(dir: &Path, zstd_level: i32) -> Result<Self, ParquetError> {
+    fn prepare(disk: SharedDisk, dir: &Path, zstd_level: i32) -> Result<Self, ParquetError> {
         let schema = schema::<R>()?;
         let properties = WriterProperties::builder()
             .set_writer_version(WriterVersion::PARQUET_2_0)
@@ -59,6 +62,7 @@ impl<R: Stored> TableWriter<R> {
         let columns = R::columns();
         let chunks = chunks(&columns, &schema);
         Ok(Self {
+            disk,
             dir: dir.to_path_buf(),
             columns,
             schema,
@@ -100,7 +104,10 @@ impl<R: Stored> TableWriter<R> {
         let name = format!("{}-{:04}.parquet", R::TABLE, self.next);
         let path = self.dir.join(&name);
         let temporary = self.dir.join(format!("{name}.open"));
-        let file = File::create(&temporary).map_err(CaptureError::io(&temporary))?;
+        let file = self
+            .disk
+            .create(&temporary)
+            .map_err(CaptureError::io(&temporary))?;
         let schema = self.schema.root_schema_ptr();
         let writer = SerializedFileWriter::new(file, schema, self.properties.clone())
             .map_err(CaptureError::parquet(&temporary))?;
@@ -110,6 +117,7 @@ impl<R: Stored> TableWriter<R> {
             rows: 0,
             temporary,
             path,
+            named: false,
         })
     }
 
@@ -159,10 +167,14 @@ impl<R: Stored> TableWriter<R> {
             .finish()
             .map_err(CaptureError::parquet(&open.temporary))?;
         let file = open.writer.inner();
-        file.sync_data()
-            .map_err(CaptureError::io(&open.temporary))?;
-        std::fs::rename(&open.temporary, &open.path).map_err(CaptureError::io(&open.path))?;
-        sync_directory(&self.dir)?;
+        file.sync().map_err(CaptureError::io(&open.temporary))?;
+        self.disk
+            .rename(&open.temporary, &open.path)
+            .map_err(CaptureError::io(&open.path))?;
+        open.named = true;
+        self.disk
+            .sync_directory(&self.dir)
+            .map_err(CaptureError::io(&self.dir))?;
         Ok(self.open.take().map_or(0, |open| open.rows))
     }
 
@@ -174,8 +186,13 @@ impl<R: Stored> TableWriter<R> {
         let Some(open) = self.open.take() else {
             return 0;
         };
+        let path = if open.named {
+            &open.path
+        } else {
+            &open.temporary
+        };
         // It may be gone, or its place out of reach: its rows count as lost.
-        let _ = std::fs::remove_file(&open.temporary);
+        let _ = self.disk.remove(path);
         open.rows
     }
 }
@@ -187,13 +204,6 @@ fn chunks<R>(columns: &[Column<R>], schema: &SchemaDescriptor) -> Vec<Chunk> {
         .zip(schema.columns())
         .map(|(c, descr)| Chunk::new(descr.clone(), c.layout, c.nullable))
         .collect()
-}
-
-/// Makes the names of files last over a loss of power.
-pub(crate) fn sync_directory(dir: &Path) -> Result<(), CaptureError> {
-    File::open(dir)
-        .and_then(|d| d.sync_data())
-        .map_err(CaptureError::io(dir))
 }
 
 #[cfg(test)]

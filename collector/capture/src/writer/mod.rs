@@ -4,19 +4,24 @@
 mod message;
 mod options;
 mod stats;
+mod steps;
+mod tables;
 mod thread;
 
 use crate::error::CaptureError;
 use crate::meta::{CaptureMeta, FILE};
 use message::Message;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
-use thread::WriterThread;
+use tables::Tables;
+use tidemark_disk::{SharedDisk, make_directories};
 use tidemark_rows::{Event, EventRow, FlatEvent, PostcardRow, ProbeRow};
 
 pub use options::WriterOptions;
 pub use stats::WriterStats;
+pub use steps::WriterSteps;
 
 /// Rows handed to the thread at once: few enough to be read from the cache still.
 const BATCH_ROWS: usize = 2048;
@@ -25,6 +30,7 @@ const QUEUE_BATCHES: usize = 256;
 
 /// Takes rows from the pipeline.
 pub struct CaptureWriter {
+    disk: SharedDisk,
     dir: PathBuf,
     meta: CaptureMeta,
     sender: Option<SyncSender<Message>>,
@@ -51,30 +57,50 @@ impl CaptureWriter {
         meta: CaptureMeta,
         options: WriterOptions,
     ) -> Result<Self, CaptureError> {
-        std::fs::create_dir_all(dir).map_err(CaptureError::io(dir))?;
-        if dir.join(FILE).exists() {
-            return Err(CaptureError::Exists(dir.to_path_buf()));
-        }
-        meta.write(dir)?;
-        let (give_back, spare) = sync_channel(QUEUE_BATCHES);
-        let mut thread = WriterThread::new(dir, options, give_back)?;
-        let stats = thread.stats().clone();
-        let (sender, receiver) = sync_channel(QUEUE_BATCHES);
+        let (mut writer, steps) = Self::stepped(tidemark_disk::real(), dir, meta, options)?;
+        let stats = writer.stats();
         let handle = std::thread::Builder::new()
             .name("capture".into())
             .spawn(move || {
-                let result = thread.run(&receiver);
+                let WriterSteps { tables, receiver } = steps;
+                let result = thread::run(tables, &receiver);
                 if let Err(e) = &result {
-                    thread.stats().fail(e);
+                    stats.fail(e);
                 }
                 result
             })
             .map_err(CaptureError::io(dir))?;
-        Ok(Self {
+        writer.thread = Some(handle);
+        Ok(writer)
+    }
+
+    /// As [`CaptureWriter::create`], on a disk and without a thread: nothing is
+    /// written but by [`WriterSteps`].
+    ///
+    /// # Errors
+    /// The same.
+    pub fn stepped(
+        disk: SharedDisk,
+        dir: &Path,
+        meta: CaptureMeta,
+        options: WriterOptions,
+    ) -> Result<(Self, WriterSteps), CaptureError> {
+        make_directories(&*disk, dir).map_err(CaptureError::io(dir))?;
+        let described = disk.exists(&dir.join(FILE));
+        if described.map_err(CaptureError::io(dir))? {
+            return Err(CaptureError::Exists(dir.to_path_buf()));
+        }
+        meta.write_on(&*disk, dir)?;
+        let (give_back, spare) = sync_channel(QUEUE_BATCHES);
+        let tables = Tables::new(&disk, dir, options, give_back)?;
+        let stats = tables.stats().clone();
+        let (sender, receiver) = sync_channel(QUEUE_BATCHES);
+        let writer = Self {
+            disk,
             dir: dir.to_path_buf(),
             meta,
             sender: Some(sender),
-            thread: Some(handle),
+            thread: None,
             stats,
             options,
             postcards: Vec::new(),
@@ -83,7 +109,8 @@ impl CaptureWriter {
             hosts: Vec::new(),
             hosts_sent: false,
             spare,
-        })
+        };
+        Ok((writer, WriterSteps { tables, receiver }))
     }
 
     /// Starts a capture in `dir`, or, where that holds one, in the first of
@@ -97,17 +124,22 @@ impl CaptureWriter {
         meta: CaptureMeta,
         options: WriterOptions,
     ) -> Result<Self, CaptureError> {
-        let mut place = dir.to_path_buf();
-        let mut number = 1u32;
-        loop {
-            match Self::create(&place, meta.clone(), options) {
-                Err(CaptureError::Exists(_)) => {
-                    number += 1;
-                    place = numbered(dir, number);
-                }
-                result => return result,
-            }
-        }
+        first_free(dir, |place| Self::create(place, meta.clone(), options))
+    }
+
+    /// As [`CaptureWriter::create_next`], on a disk and without a thread.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn stepped_next(
+        disk: &SharedDisk,
+        dir: &Path,
+        meta: &CaptureMeta,
+        options: WriterOptions,
+    ) -> Result<(Self, WriterSteps), CaptureError> {
+        first_free(dir, |place| {
+            Self::stepped(Arc::clone(disk), place, meta.clone(), options)
+        })
     }
 
     /// Directory of the capture.
@@ -212,24 +244,53 @@ impl CaptureWriter {
         sent
     }
 
-    /// Completes all files and `capture.json`.
-    ///
-    /// # Errors
-    /// The error that stopped the writer, if one did.
-    pub fn finish(mut self, ended_unix_ns: i64) -> Result<WriterStats, CaptureError> {
-        self.options.wait_when_full = true;
+    /// Hands over what has gathered; nothing is taken any more.
+    pub fn close(&mut self) {
+        self.options.wait_when_full |= self.thread.is_some();
         self.flush();
         self.sender = None;
-        if let Some(thread) = self.thread.take() {
-            match thread.join() {
-                Ok(result) => result?,
-                Err(_) => return Err(CaptureError::Stopped("its thread panicked".into())),
-            }
+    }
+
+    /// Completes all files and `capture.json`. Without a thread, its
+    /// [steps](WriterSteps) have come to their end before.
+    ///
+    /// # Errors
+    /// The error that stopped the writer, if one did. `capture.json` says that rows
+    /// were lost then, where it can be written, and not that the capture ended.
+    pub fn finish(mut self, ended_unix_ns: i64) -> Result<WriterStats, CaptureError> {
+        self.close();
+        let result = match self.thread.take().map(JoinHandle::join) {
+            None => Ok(()),
+            Some(Ok(result)) => result,
+            Some(Err(_)) => Err(CaptureError::Stopped("its thread panicked".into())),
+        };
+        self.meta.rows_lost = self.stats.lost();
+        if let Err(e) = result {
+            // What stopped the writer is the error to tell.
+            let _ = self.meta.write_on(&*self.disk, &self.dir);
+            return Err(e);
         }
         self.meta.ended_unix_ns = Some(ended_unix_ns);
-        self.meta.rows_lost = self.stats.lost();
-        self.meta.write(&self.dir)?;
+        self.meta.write_on(&*self.disk, &self.dir)?;
         Ok(self.stats.clone())
+    }
+}
+
+/// The first of `dir`, `dir-2`, `dir-3` that holds no capture.
+fn first_free<T>(
+    dir: &Path,
+    mut create: impl FnMut(&Path) -> Result<T, CaptureError>,
+) -> Result<T, CaptureError> {
+    let mut place = dir.to_path_buf();
+    let mut number = 1u32;
+    loop {
+        match create(&place) {
+            Err(CaptureError::Exists(_)) => {
+                number += 1;
+                place = numbered(dir, number);
+            }
+            result => return result,
+        }
     }
 }
 

@@ -1,193 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The thread that gives rows to Parquet and cuts the files.
+//! The thread that writes, by real time.
 
 use super::message::Message;
-use super::options::WriterOptions;
-use super::stats::WriterStats;
+use super::tables::Tables;
 use crate::error::CaptureError;
-use crate::file::TableWriter;
-use crate::table::Stored;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
-use std::time::{Duration, Instant};
-use tidemark_rows::{FlatEvent, NamedProbe, PostcardRow, ProbeRow};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Instant;
 
-/// After an error, the disk is tried again in as much.
-const RETRY: Duration = Duration::from_secs(1);
-
-/// The state of that thread: one open file per table.
-pub(super) struct WriterThread {
-    give_back: SyncSender<Vec<PostcardRow>>,
-    dir: PathBuf,
-    postcards: TableWriter<PostcardRow>,
-    probes: TableWriter<NamedProbe>,
-    events: TableWriter<FlatEvent>,
-    hosts: Vec<Arc<str>>,
-    /// Used again and again: names mostly stay in their places.
-    named: Vec<NamedProbe>,
-    options: WriterOptions,
-    stats: WriterStats,
-    opened: Instant,
-    /// Nothing is tried before.
-    pause: Option<Instant>,
-}
-
-impl WriterThread {
-    pub(super) fn new(
-        dir: &Path,
-        options: WriterOptions,
-        give_back: SyncSender<Vec<PostcardRow>>,
-    ) -> Result<Self, CaptureError> {
-        Ok(Self {
-            give_back,
-            dir: dir.to_path_buf(),
-            postcards: TableWriter::new(dir, options.zstd_level)?,
-            probes: TableWriter::new(dir, options.zstd_level)?,
-            events: TableWriter::new(dir, options.zstd_level)?,
-            hosts: Vec::new(),
-            named: Vec::new(),
-            options,
-            stats: WriterStats::default(),
-            opened: Instant::now(),
-            pause: None,
-        })
-    }
-
-    pub(super) fn stats(&self) -> &WriterStats {
-        &self.stats
-    }
-
-    pub(super) fn run(&mut self, receiver: &Receiver<Message>) -> Result<(), CaptureError> {
-        self.opened = Instant::now();
-        loop {
-            let left = self
-                .options
-                .rotate_after
-                .saturating_sub(self.opened.elapsed());
-            match receiver.recv_timeout(left) {
-                Ok(message) => self.take(message)?,
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-            let open = self
-                .postcards
-                .open_rows()
-                .max(self.probes.open_rows())
-                .max(self.events.open_rows());
-            if open >= self.options.rotate_rows
-                || self.opened.elapsed() >= self.options.rotate_after
-            {
-                let rotated = self.rotate();
-                self.judge(rotated)?;
-            }
+/// Works until nobody sends any more.
+pub(super) fn run(mut tables: Tables, receiver: &Receiver<Message>) -> Result<(), CaptureError> {
+    let started = Instant::now();
+    loop {
+        match receiver.recv_timeout(tables.left(started.elapsed())) {
+            Ok(message) => tables.take(message, started.elapsed())?,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
         }
-        self.rotate()
+        tables.rotate_if_due(started.elapsed())?;
     }
-
-    /// Writes a message, or counts its rows as lost.
-    fn take(&mut self, message: Message) -> Result<(), CaptureError> {
-        let rows = message.rows();
-        if self.pause.is_some_and(|until| Instant::now() < until) {
-            if let Message::Hosts(names) = message {
-                self.hosts = names;
-            }
-            self.stats.add_lost(rows);
-            return Ok(());
-        }
-        self.pause = None;
-        let result = match message {
-            Message::Postcards(mut rows) => {
-                let result = self.postcards.write(&rows);
-                rows.clear();
-                // Nobody may be left to use it.
-                let _ = self.give_back.try_send(rows);
-                given_up(result, &mut self.postcards, &self.stats)
-            }
-            Message::Probes(rows) => {
-                let result = self.write_probes(&rows);
-                given_up(result, &mut self.probes, &self.stats)
-            }
-            Message::Hosts(names) => {
-                self.hosts = names;
-                Ok(())
-            }
-            Message::Events(rows) => {
-                let result = self.events.write(&rows);
-                given_up(result, &mut self.events, &self.stats)
-            }
-            Message::Meta(meta) => meta.write(&self.dir),
-        };
-        if result.is_err() {
-            self.stats.add_lost(rows);
-        }
-        self.judge(result)
-    }
-
-    /// An error ends an import; a collector goes on, and tries again in a while:
-    /// somebody may make room on the disk.
-    fn judge(&mut self, result: Result<(), CaptureError>) -> Result<(), CaptureError> {
-        let Err(error) = result else { return Ok(()) };
-        self.stats.fail(&error);
-        if self.options.wait_when_full {
-            return Err(error);
-        }
-        self.pause = Some(Instant::now() + RETRY);
-        Ok(())
-    }
-
-    fn write_probes(&mut self, rows: &[ProbeRow]) -> Result<(), CaptureError> {
-        self.named.resize_with(rows.len(), NamedProbe::default);
-        for (named, row) in self.named.iter_mut().zip(rows) {
-            named.row = *row;
-            let host = self.hosts.get(usize::from(row.host));
-            if let Some(host) = host
-                && !Arc::ptr_eq(host, &named.host)
-            {
-                named.host.clone_from(host);
-            }
-        }
-        self.probes.write(&self.named)
-    }
-
-    /// Completes the files of all tables at once, so that a kill loses the same
-    /// time of each.
-    fn rotate(&mut self) -> Result<(), CaptureError> {
-        self.opened = Instant::now();
-        let closed = [
-            complete(&mut self.postcards, &self.stats),
-            complete(&mut self.probes, &self.stats),
-            complete(&mut self.events, &self.stats),
-        ];
-        let mut written = false;
-        for rows in closed {
-            written |= rows? > 0;
-        }
-        if written {
-            self.stats.works();
-        }
-        Ok(())
-    }
-}
-
-/// Completes a table's file: how many rows it has.
-fn complete<R: Stored>(
-    table: &mut TableWriter<R>,
-    stats: &WriterStats,
-) -> Result<usize, CaptureError> {
-    let rows = given_up(table.close(), table, stats)?;
-    stats.add_written(rows as u64);
-    Ok(rows)
-}
-
-/// After an error the open file is worth nothing: its rows are lost.
-fn given_up<T, R: Stored>(
-    result: Result<T, CaptureError>,
-    table: &mut TableWriter<R>,
-    stats: &WriterStats,
-) -> Result<T, CaptureError> {
-    if result.is_err() {
-        stats.add_lost(table.abandon() as u64);
-    }
-    result
+    tables.rotate(started.elapsed())
 }

@@ -60,8 +60,17 @@ fn health(shown: &Shown) -> (StatusCode, String) {
             told.push(format!("capture {dir}: {} rows lost", capture.lost()));
         }
     }
-    if let Some(failure) = shown.clickhouse.as_ref().and_then(|c| c.failure()) {
-        told.push(format!("clickhouse: {failure}; rows wait in the spool"));
+    if let Some(clickhouse) = &shown.clickhouse {
+        if let Some(failure) = clickhouse.spool_failure() {
+            code = StatusCode::SERVICE_UNAVAILABLE;
+            told.push(format!("clickhouse: the spool takes no rows: {failure}"));
+        }
+        if let Some(failure) = clickhouse.failure() {
+            told.push(format!("clickhouse: {failure}; rows wait in the spool"));
+        }
+        if clickhouse.lost_total() > 0 {
+            told.push(format!("clickhouse: {} rows lost", clickhouse.lost_total()));
+        }
     }
     let word = match code {
         StatusCode::OK => "ok",

@@ -20,7 +20,8 @@ pub mod limits;
 mod link_status;
 mod link_telemetry;
 pub mod phases;
-pub(crate) mod private_file;
+#[cfg(test)]
+mod power_cuts;
 mod query;
 pub mod series;
 pub mod state;
@@ -48,6 +49,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use switch::Switch;
 pub(crate) use sync::lock;
 use tidemark_control::{Action, Input, Timestamp};
+use tidemark_disk::SharedDisk;
 use tidemark_estimators::LinkId;
 use tidemark_proto::telemetry::{CollectorInfo, Update};
 use time::Clock;
@@ -79,12 +81,26 @@ impl Core {
         switches: BTreeMap<u32, Switch>,
         clock: Clock,
     ) -> anyhow::Result<Self> {
+        Self::on(tidemark_disk::real(), config, switches, clock)
+    }
+
+    /// As [`Core::new`], with state and log on a disk.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn on(
+        disk: SharedDisk,
+        config: Config,
+        switches: BTreeMap<u32, Switch>,
+        clock: Clock,
+    ) -> anyhow::Result<Self> {
         let log = config.control.audit_log.as_deref();
-        let audit = Audit::open(log).with_context(|| match log {
+        let audit = Audit::open_on(&*disk, log).with_context(|| match log {
             Some(p) => format!("control.audit_log: {}: cannot be opened", p.display()),
             None => "audit log".into(),
         })?;
-        let state_file = config.state_file.as_deref().map(StateFile::new);
+        let state_file = config.state_file.as_deref();
+        let state_file = state_file.map(|path| StateFile::on(disk, path));
         let saved = state_file.as_ref().map(StateFile::load).transpose()?;
         let config = Arc::new(config);
         let started = clock();

@@ -7,7 +7,6 @@
 //! replaces. When the configuration says something else at the next start, the
 //! configuration wins.
 
-use super::private_file;
 use super::state::State;
 use super::sync::lock;
 use crate::config::{Config, Mode};
@@ -17,6 +16,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use tidemark_control::{Limit, SavedControl, Timestamp, trial::TrialChange};
+use tidemark_disk::{SharedDisk, replace_private};
 use tidemark_estimators::LinkId;
 use tidemark_rules::{Targets, TriedLimit};
 
@@ -77,6 +77,7 @@ pub struct SavedLink {
 /// The file, and what was last written to it.
 #[derive(Debug)]
 pub struct StateFile {
+    disk: SharedDisk,
     path: PathBuf,
     written: Mutex<Option<String>>,
 }
@@ -87,7 +88,13 @@ impl StateFile {
 
     /// A file that is written to from now on.
     pub fn new(path: &Path) -> Self {
+        Self::on(tidemark_disk::real(), path)
+    }
+
+    /// The same, on a disk.
+    pub fn on(disk: SharedDisk, path: &Path) -> Self {
         Self {
+            disk,
             path: path.into(),
             written: Mutex::new(None),
         }
@@ -104,12 +111,12 @@ impl StateFile {
                 self.path.display()
             )
         };
-        let text = match std::fs::read_to_string(&self.path) {
+        let text = match self.disk.read(&self.path) {
             Ok(t) => t,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Saved::default()),
             Err(e) => return Err(e).with_context(remedy),
         };
-        let saved: Saved = serde_json::from_str(&text).with_context(remedy)?;
+        let saved: Saved = serde_json::from_slice(&text).with_context(remedy)?;
         anyhow::ensure!(
             saved.version == Self::VERSION,
             "{}: version {} is not {}",
@@ -130,7 +137,7 @@ impl StateFile {
         if written.as_ref() == Some(&text) {
             return Ok(());
         }
-        private_file::replace(&self.path, text.as_bytes())?;
+        replace_private(&*self.disk, &self.path, text.as_bytes())?;
         *written = Some(text);
         Ok(())
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How much of the audit log the server has: a small file beside it.
 
-use crate::core::private_file;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -35,7 +34,11 @@ impl ProgressFile {
     /// # Errors
     /// A directory that cannot be written to.
     pub(super) fn save(&self, position: Position) -> std::io::Result<()> {
-        private_file::replace(&self.0, serde_json::to_string(&position)?.as_bytes())
+        tidemark_disk::replace_private(
+            &*tidemark_disk::real(),
+            &self.0,
+            serde_json::to_string(&position)?.as_bytes(),
+        )
     }
 }
 

@@ -1,47 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The log's file: whole lines, each on the disk before the next.
 
-use std::fs::File;
-use std::io::{Seek as _, SeekFrom, Write};
-
-/// What a log is written to.
-pub(super) trait Storage: Write + Send {
-    /// What was written is on the disk.
-    fn sync(&self) -> std::io::Result<()>;
-    /// Length, bytes.
-    fn length(&self) -> std::io::Result<u64>;
-    /// Takes away what lies beyond so many bytes.
-    fn cut(&self, bytes: u64) -> std::io::Result<()>;
-}
-
-impl Storage for File {
-    fn sync(&self) -> std::io::Result<()> {
-        self.sync_data()
-    }
-
-    fn length(&self) -> std::io::Result<u64> {
-        Ok(self.metadata()?.len())
-    }
-
-    fn cut(&self, bytes: u64) -> std::io::Result<()> {
-        self.set_len(bytes)?;
-        let mut file = self;
-        file.seek(SeekFrom::Start(bytes)).map(drop)
-    }
-}
+use tidemark_disk::DiskFile;
 
 /// A log of whole lines.
 pub(super) struct Log {
-    to: Box<dyn Storage>,
+    to: Box<dyn DiskFile>,
     /// Up to where the lines are whole, where a part of one lies beyond it.
     torn_at_bytes: Option<u64>,
+    /// A former run left a part of a line at the end.
+    unended: bool,
 }
 
 impl Log {
-    pub(super) fn new(to: Box<dyn Storage>) -> Self {
+    /// `unended`: there is no end of line at the end of what is there. It is put
+    /// there before the next line, as there may be no room for it now.
+    pub(super) fn new(to: Box<dyn DiskFile>, unended: bool) -> Self {
         Self {
             to,
             torn_at_bytes: None,
+            unended,
         }
     }
 
@@ -52,7 +30,7 @@ impl Log {
     /// The line is not in the log.
     pub(super) fn append(&mut self, line: &str) -> std::io::Result<()> {
         self.mend()?;
-        let whole_bytes = self.to.length()?;
+        let whole_bytes = self.to.length_bytes()?;
         let written = self
             .to
             .write_all(format!("{line}\n").as_bytes())
@@ -66,22 +44,33 @@ impl Log {
     }
 
     fn mend(&mut self) -> std::io::Result<()> {
+        if self.unended {
+            self.end_line()?;
+            self.unended = false;
+        }
         let Some(whole_bytes) = self.torn_at_bytes else {
             return Ok(());
         };
         // Where it cannot be taken away, it is ended: no record, but alone.
         if self.to.cut(whole_bytes).is_err() {
-            self.to.write_all(b"\n")?;
+            self.end_line()?;
         }
         self.torn_at_bytes = None;
         Ok(())
+    }
+
+    /// Ends a line that is none, on the disk: were its end forgotten by a failed
+    /// sync of the next line, that one would belong to it.
+    fn end_line(&mut self) -> std::io::Result<()> {
+        self.to.write_all(b"\n")?;
+        self.to.sync()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::{Error, ErrorKind};
+    use std::io::{Error, ErrorKind, Write};
     use std::sync::{Arc, Mutex};
 
     /// A disk with so much room.
@@ -104,11 +93,11 @@ mod tests {
         }
     }
 
-    impl Storage for Disk {
+    impl DiskFile for Disk {
         fn sync(&self) -> std::io::Result<()> {
             Ok(())
         }
-        fn length(&self) -> std::io::Result<u64> {
+        fn length_bytes(&self) -> std::io::Result<u64> {
             Ok(self.0.lock().unwrap().0.len() as u64)
         }
         fn cut(&self, bytes: u64) -> std::io::Result<()> {
@@ -130,7 +119,7 @@ mod tests {
         for cuts_at_once in [true, false] {
             let disk = Disk::default();
             *disk.0.lock().unwrap() = (Vec::new(), 12, cuts_at_once);
-            let mut log = Log::new(Box::new(disk.clone()));
+            let mut log = Log::new(Box::new(disk.clone()), false);
             log.append("one").unwrap();
             log.append("this is torn").unwrap_err();
             if !cuts_at_once {

@@ -3,15 +3,13 @@
 
 mod log;
 
-use super::private_file;
 use super::sync::lock;
 use log::Log;
 use std::collections::{BTreeMap, VecDeque};
-use std::fs::File;
-use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 use std::sync::Mutex;
 use tidemark_control::LoggedWrites;
+use tidemark_disk::{Disk, sync_name};
 use tidemark_estimators::LinkId;
 
 pub use tidemark_control::{Change, Origin, Outcome};
@@ -43,12 +41,31 @@ impl Audit {
     /// # Errors
     /// A file that cannot be opened, or a symbolic link.
     pub fn open(path: Option<&Path>) -> std::io::Result<Self> {
+        Self::open_on(&*tidemark_disk::real(), path)
+    }
+
+    /// As [`Audit::open`], on a disk.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn open_on(disk: &dyn Disk, path: Option<&Path>) -> std::io::Result<Self> {
         let mut records = Vec::new();
         let mut file = None;
         if let Some(path) = path {
-            let mut opened = private_file::append_to(path)?;
-            records = last_records(&mut opened)?;
-            file = Some(Mutex::new(Log::new(Box::new(opened))));
+            let opened = disk.append_private(path)?;
+            // A record is there after a power cut only if the file is.
+            sync_name(disk, path)?;
+            let end = disk.read_end(path, TAIL_BYTES)?;
+            let found = last_records(&end);
+            if found.unreadable > 0 {
+                tracing::warn!(
+                    lines = found.unreadable,
+                    "control.audit_log: {}: lines that are no records: cut short by a crash, or damaged",
+                    path.display()
+                );
+            }
+            records = found.records;
+            file = Some(Mutex::new(Log::new(opened, found.unended)));
         }
         let logged = logged(&records);
         let shown = records.into_iter();
@@ -127,21 +144,31 @@ impl Audit {
     }
 }
 
-/// What a former run left at the end of the file. A line cut short by a crash is
-/// ended, so that the next one stands alone.
-fn last_records(file: &mut File) -> std::io::Result<Vec<Change>> {
-    let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;
-    let mut tail = Vec::new();
-    file.take(TAIL_BYTES.min(length)).read_to_end(&mut tail)?;
-    if tail.last().is_some_and(|&b| b != b'\n') {
-        file.write_all(b"\n")?;
-        file.sync_data()?;
+/// What a former run left at the end of the file.
+struct Found {
+    records: Vec<Change>,
+    /// Lines that are no records.
+    unreadable: usize,
+    /// The last line has no end: a crash cut it short.
+    unended: bool,
+}
+
+fn last_records(end: &[u8]) -> Found {
+    let lines = end.split(|&b| b == b'\n').filter(|l| !l.is_empty());
+    let (mut records, mut unreadable) = (Vec::new(), 0);
+    for (i, line) in lines.enumerate() {
+        match serde_json::from_slice(line) {
+            Ok(record) => records.push(record),
+            // Where the file is longer, the first line here began before.
+            Err(_) if i == 0 && end.len() as u64 == TAIL_BYTES => {}
+            Err(_) => unreadable += 1,
+        }
     }
-    let lines = tail.split(|&b| b == b'\n');
-    Ok(lines
-        .filter_map(|l| serde_json::from_slice(l).ok())
-        .collect())
+    Found {
+        records,
+        unreadable,
+        unended: end.last().is_some_and(|&b| b != b'\n'),
+    }
 }
 
 /// The last write of every link, and the one that has no outcome.
@@ -170,6 +197,7 @@ fn logged(records: &[Change]) -> BTreeMap<LinkId, LoggedWrites> {
 mod tests {
     use super::*;
     use std::fs::OpenOptions;
+    use std::io::Write as _;
     use tidemark_control::Limit;
 
     fn change(reason: &str) -> Change {
@@ -197,6 +225,8 @@ mod tests {
         first.record(change("one")).unwrap();
         let mut f = OpenOptions::new().append(true).open(&path).unwrap();
         f.write_all(b"{\"unix_ms\": 2, \"no").unwrap();
+        let left = last_records(&std::fs::read(&path).unwrap());
+        assert!(left.unended && left.unreadable == 1);
         let again = Audit::open(Some(&path)).unwrap();
         assert_eq!(again.recent(), [change("one")]);
         again.record(change("two")).unwrap();

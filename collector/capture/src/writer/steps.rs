@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The writer without a thread and a clock, for simulations.
+
+use super::message::Message;
+use super::tables::Tables;
+use crate::error::CaptureError;
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+/// What the thread does, step by step. Time is that since the start.
+pub struct WriterSteps {
+    pub(super) tables: Tables,
+    pub(super) receiver: Receiver<Message>,
+}
+
+impl WriterSteps {
+    /// Takes what waits, and completes files that are due.
+    ///
+    /// # Errors
+    /// The error that stops the writer, where it does not go on.
+    pub fn step(&mut self, now: Duration) -> Result<(), CaptureError> {
+        while let Ok(message) = self.receiver.try_recv() {
+            self.tables.take(message, now)?;
+            self.tables.rotate_if_due(now)?;
+        }
+        self.tables.rotate_if_due(now)
+    }
+
+    /// Takes what is left of a writer that was [closed](super::CaptureWriter::close),
+    /// and completes all files.
+    ///
+    /// # Errors
+    /// Rows that could not be written.
+    pub fn end(mut self, now: Duration) -> Result<(), CaptureError> {
+        while let Ok(message) = self.receiver.try_recv() {
+            self.tables.take(message, now)?;
+        }
+        self.tables.rotate(now)
+    }
+}

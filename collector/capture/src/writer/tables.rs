@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Gives rows to Parquet and cuts the files; tries again when the disk has failed.
+
+use super::message::Message;
+use super::options::WriterOptions;
+use super::stats::WriterStats;
+use crate::error::CaptureError;
+use crate::file::TableWriter;
+use crate::table::Stored;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
+use std::time::Duration;
+use tidemark_disk::SharedDisk;
+use tidemark_rows::{FlatEvent, NamedProbe, PostcardRow, ProbeRow};
+
+/// After an error, the disk is tried again in as much.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// One open file per table. Time is that since the start.
+pub(super) struct Tables {
+    disk: SharedDisk,
+    give_back: SyncSender<Vec<PostcardRow>>,
+    dir: PathBuf,
+    postcards: TableWriter<PostcardRow>,
+    probes: TableWriter<NamedProbe>,
+    events: TableWriter<FlatEvent>,
+    hosts: Vec<Arc<str>>,
+    /// Used again and again: names mostly stay in their places.
+    named: Vec<NamedProbe>,
+    options: WriterOptions,
+    stats: WriterStats,
+    opened: Duration,
+    /// Nothing is tried before.
+    pause: Option<Duration>,
+    /// What failed last was `capture.json`.
+    meta_failed: bool,
+}
+
+impl Tables {
+    pub(super) fn new(
+        disk: &SharedDisk,
+        dir: &Path,
+        options: WriterOptions,
+        give_back: SyncSender<Vec<PostcardRow>>,
+    ) -> Result<Self, CaptureError> {
+        let level = options.zstd_level;
+        Ok(Self {
+            disk: Arc::clone(disk),
+            give_back,
+            dir: dir.to_path_buf(),
+            postcards: TableWriter::new(Arc::clone(disk), dir, level)?,
+            probes: TableWriter::new(Arc::clone(disk), dir, level)?,
+            events: TableWriter::new(Arc::clone(disk), dir, level)?,
+            hosts: Vec::new(),
+            named: Vec::new(),
+            options,
+            stats: WriterStats::default(),
+            opened: Duration::ZERO,
+            pause: None,
+            meta_failed: false,
+        })
+    }
+
+    pub(super) fn stats(&self) -> &WriterStats {
+        &self.stats
+    }
+
+    /// Time until files are to be completed.
+    pub(super) fn left(&self, now: Duration) -> Duration {
+        let open = now.saturating_sub(self.opened);
+        self.options.rotate_after.saturating_sub(open)
+    }
+
+    /// Completes files that have rows or time enough.
+    pub(super) fn rotate_if_due(&mut self, now: Duration) -> Result<(), CaptureError> {
+        let open = self
+            .postcards
+            .open_rows()
+            .max(self.probes.open_rows())
+            .max(self.events.open_rows());
+        if open >= self.options.rotate_rows || self.left(now).is_zero() {
+            let rotated = self.rotate(now);
+            self.meta_failed &= rotated.is_ok();
+            self.judge(rotated, now)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a message, or counts its rows as lost.
+    pub(super) fn take(&mut self, message: Message, now: Duration) -> Result<(), CaptureError> {
+        let rows = message.rows();
+        if self.pause.is_some_and(|until| now < until) {
+            if let Message::Hosts(names) = message {
+                self.hosts = names;
+            }
+            self.stats.add_lost(rows);
+            return Ok(());
+        }
+        self.pause = None;
+        let result = match message {
+            Message::Postcards(mut rows) => {
+                let result = self.postcards.write(&rows);
+                rows.clear();
+                // Nobody may be left to use it.
+                let _ = self.give_back.try_send(rows);
+                given_up(result, &mut self.postcards, &self.stats)
+            }
+            Message::Probes(rows) => {
+                let result = self.write_probes(&rows);
+                given_up(result, &mut self.probes, &self.stats)
+            }
+            Message::Hosts(names) => {
+                self.hosts = names;
+                Ok(())
+            }
+            Message::Events(rows) => {
+                let result = self.events.write(&rows);
+                given_up(result, &mut self.events, &self.stats)
+            }
+            Message::Meta(meta) => {
+                let written = meta.write_on(&*self.disk, &self.dir);
+                self.meta_judged(&written);
+                written
+            }
+        };
+        if result.is_err() {
+            self.stats.add_lost(rows);
+            self.meta_failed &= rows == 0;
+        }
+        self.judge(result, now)
+    }
+
+    /// Where nothing else failed, all is well when `capture.json` is written again.
+    fn meta_judged(&mut self, written: &Result<(), CaptureError>) {
+        match written {
+            Ok(()) if std::mem::take(&mut self.meta_failed) => self.stats.works(),
+            Ok(()) => {}
+            Err(_) => self.meta_failed = self.stats.failure().is_none(),
+        }
+    }
+
+    /// An error ends an import; a collector goes on, and tries again in a while:
+    /// somebody may make room on the disk.
+    fn judge(
+        &mut self,
+        result: Result<(), CaptureError>,
+        now: Duration,
+    ) -> Result<(), CaptureError> {
+        let Err(error) = result else { return Ok(()) };
+        self.stats.fail(&error);
+        if self.options.wait_when_full {
+            return Err(error);
+        }
+        self.pause = Some(now + RETRY);
+        Ok(())
+    }
+
+    fn write_probes(&mut self, rows: &[ProbeRow]) -> Result<(), CaptureError> {
+        self.named.resize_with(rows.len(), NamedProbe::default);
+        for (named, row) in self.named.iter_mut().zip(rows) {
+            named.row = *row;
+            let host = self.hosts.get(usize::from(row.host));
+            if let Some(host) = host
+                && !Arc::ptr_eq(host, &named.host)
+            {
+                named.host.clone_from(host);
+            }
+        }
+        self.probes.write(&self.named)
+    }
+
+    /// Completes the files of all tables at once, so that a kill loses the same
+    /// time of each.
+    pub(super) fn rotate(&mut self, now: Duration) -> Result<(), CaptureError> {
+        self.opened = now;
+        let closed = [
+            complete(&mut self.postcards, &self.stats),
+            complete(&mut self.probes, &self.stats),
+            complete(&mut self.events, &self.stats),
+        ];
+        let mut written = false;
+        for rows in closed {
+            written |= rows? > 0;
+        }
+        if written {
+            self.stats.works();
+        }
+        Ok(())
+    }
+}
+
+/// Completes a table's file: how many rows it has.
+fn complete<R: Stored>(
+    table: &mut TableWriter<R>,
+    stats: &WriterStats,
+) -> Result<usize, CaptureError> {
+    let rows = given_up(table.close(), table, stats)?;
+    stats.add_written(rows as u64);
+    Ok(rows)
+}
+
+/// After an error the open file is worth nothing: its rows are lost.
+fn given_up<T, R: Stored>(
+    result: Result<T, CaptureError>,
+    table: &mut TableWriter<R>,
+    stats: &WriterStats,
+) -> Result<T, CaptureError> {
+    if result.is_err() {
+        stats.add_lost(table.abandon() as u64);
+    }
+    result
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Inserts batches, one after the other.
+
+use crate::config::ClickHouseConfig;
+use crate::database::Database;
+use crate::error::CallError;
+use crate::insert::{self, Engine, Outcome};
+use crate::queue::{Queue, Waiting};
+use crate::spool::Spool;
+use crate::stats::{Loss, SinkStats};
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::time::Duration;
+use tidemark_disk::SharedDisk;
+
+/// First pause after a failed attempt.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// A file that cannot be read is tried so often; others wait behind it.
+const READS: u32 = 5;
+
+/// Inserts batches, one after the other.
+pub(crate) struct Inserter {
+    pub config: ClickHouseConfig,
+    pub database: Arc<dyn Database>,
+    pub disk: SharedDisk,
+    pub queue: Arc<Queue>,
+    pub stats: SinkStats,
+    pub engine: Option<Engine>,
+}
+
+/// A batch that is being inserted.
+pub(crate) struct Job {
+    waiting: Waiting,
+    /// The server may have carried out an earlier attempt.
+    doubtful: bool,
+    pause: Duration,
+    reads: u32,
+}
+
+impl Job {
+    pub(crate) fn new(waiting: Waiting) -> Self {
+        Self {
+            doubtful: waiting.batch.doubtful,
+            waiting,
+            pause: FIRST_PAUSE,
+            reads: 0,
+        }
+    }
+
+    /// Bytes that its end frees in the spool.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.waiting.batch.bytes
+    }
+}
+
+/// How an attempt ended.
+pub(crate) enum Attempt {
+    /// The batch is in the server, or given up.
+    Done,
+    /// It is to be repeated after a pause.
+    Again(Duration),
+}
+
+impl Inserter {
+    /// Works until the queue is complete and empty, or its time is up. What is left
+    /// waits in the spool then.
+    pub(crate) fn run(mut self) {
+        while let Some(waiting) = self.queue.pop() {
+            let mut job = Job::new(waiting);
+            while let Attempt::Again(pause) = self.attempt(&mut job) {
+                if !self.queue.pause(pause) {
+                    return;
+                }
+            }
+            self.queue.done(job.bytes());
+        }
+    }
+
+    /// Tries once.
+    pub(crate) fn attempt(&mut self, job: &mut Job) -> Attempt {
+        if !self.has_body(job) {
+            return match job.reads {
+                READS.. => Attempt::Done,
+                _ => job.again(&self.config),
+            };
+        }
+        let batch = &job.waiting.batch;
+        let body = job.waiting.body.as_deref().unwrap_or_default();
+        let result = self.connect().and_then(|engine| {
+            insert::attempt(
+                &*self.database,
+                engine,
+                &batch.name,
+                batch.compression,
+                body,
+                job.doubtful,
+                &self.stats,
+            )
+        });
+        match result {
+            Ok(Outcome::Stored) => self.stored(&job.waiting),
+            Ok(Outcome::Partial { found }) => {
+                let why = format!("the server keeps only {found} of {} rows", batch.name.rows);
+                self.reject(&job.waiting, &why);
+            }
+            Err(e) if e.bad_data() => self.reject(&job.waiting, &e.to_string()),
+            Err(e) => {
+                job.doubtful |= !matches!(e, CallError::Unreachable(_));
+                // The server may come back as another one.
+                self.engine = None;
+                if self.stats.set_failure(Some(e.to_string())) {
+                    tracing::warn!("clickhouse: {e}; rows wait in the spool");
+                }
+                self.stats.add_retries(1);
+                return job.again(&self.config);
+            }
+        }
+        Attempt::Done
+    }
+
+    /// Reads the batch where it is not in memory. A file that cannot be read is
+    /// given up after a few times: its rows are lost, as far as this start knows.
+    fn has_body(&self, job: &mut Job) -> bool {
+        if job.waiting.body.is_some() {
+            return true;
+        }
+        let batch = &job.waiting.batch;
+        match self.disk.read(&batch.path) {
+            Ok(body) => job.waiting.body = Some(body),
+            Err(e) => {
+                job.reads = match e.kind() {
+                    ErrorKind::NotFound => READS,
+                    _ => job.reads + 1,
+                };
+                tracing::error!("clickhouse spool: {}: {e}", batch.path.display());
+                if job.reads >= READS {
+                    self.stats.lose(Loss::SpoolError, batch.name.rows);
+                    self.stats.sub_spool(batch.bytes);
+                }
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Knows the tables, after making them if so configured.
+    fn connect(&mut self) -> Result<Engine, CallError> {
+        if let Some(engine) = self.engine {
+            return Ok(engine);
+        }
+        if self.config.create_schema {
+            self.database.create_schema()?;
+        }
+        let engine = insert::engine(&*self.database)?;
+        self.engine = Some(engine);
+        Ok(engine)
+    }
+
+    fn stored(&self, waiting: &Waiting) {
+        let batch = &waiting.batch;
+        if self.stats.set_failure(None) {
+            tracing::info!("clickhouse: inserting again");
+        }
+        self.stats.add_inserted(batch.name.rows);
+        self.stats.add_batches(1);
+        self.stats.sub_spool(batch.bytes);
+        // A power cut may bring it back: the next start finds its rows stored then.
+        if let Err(e) = self.disk.remove(&batch.path) {
+            tracing::error!("clickhouse spool: {}: {e}", batch.path.display());
+        }
+    }
+
+    fn reject(&self, waiting: &Waiting, why: &str) {
+        let batch = &waiting.batch;
+        self.stats.lose(Loss::Rejected, batch.name.rows);
+        self.stats.sub_spool(batch.bytes);
+        match Spool::reject(&*self.disk, batch) {
+            Ok(path) => tracing::error!("clickhouse: {why}; kept in {}", path.display()),
+            Err(e) => tracing::error!("clickhouse: {why}; {e}"),
+        }
+    }
+}
+
+impl Job {
+    fn again(&mut self, config: &ClickHouseConfig) -> Attempt {
+        let pause = self.pause;
+        self.pause = (pause * 2).min(Duration::from_millis(config.retry_max_ms));
+        Attempt::Again(pause)
+    }
+}

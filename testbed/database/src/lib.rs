@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+//! As much of ClickHouse as the collector's sink sees, failing in every way.
+//!
+//! It knows tokens again, and writes its log of tokens and the rows in two steps:
+//! killed between them it has a token without its rows. What it was sent when the
+//! connection broke may be carried out later.
+
+#![warn(missing_docs)]
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tidemark_clickhouse::error::CallError;
+use tidemark_clickhouse::{Compression, Database};
+
+/// What happens to a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is carried out and answered.
+    Normal,
+    /// It is carried out, and the answer is lost.
+    NoAnswer,
+    /// It is lost.
+    Lost,
+    /// The connection breaks; it is carried out after so many other calls.
+    Late(u32),
+    /// The server is killed between the log of tokens and the rows.
+    TokenWithoutRows,
+    /// The server is busy, and says so.
+    Busy,
+    /// Nobody listens.
+    Unreachable,
+}
+
+/// Table, capture and first `order` of a batch.
+pub type Batch = (String, String, u64);
+
+#[derive(Debug)]
+struct Insert {
+    batch: Batch,
+    token: String,
+    rows: u64,
+}
+
+#[derive(Default)]
+struct State {
+    tokens: BTreeSet<String>,
+    stored: BTreeMap<Batch, u64>,
+    late: VecDeque<(u32, Insert)>,
+    calls: u64,
+    unreadable: u64,
+}
+
+impl State {
+    fn store(&mut self, insert: Insert, rows_too: bool) {
+        if self.tokens.insert(insert.token) && rows_too {
+            *self.stored.entry(insert.batch).or_default() += insert.rows;
+        }
+    }
+
+    /// A call has come: what was late comes closer.
+    fn call(&mut self) {
+        self.calls += 1;
+        for (left, _) in &mut self.late {
+            *left = left.saturating_sub(1);
+        }
+        while let Some(i) = self.late.iter().position(|(left, _)| *left == 0) {
+            if let Some((_, insert)) = self.late.remove(i) {
+                self.store(insert, true);
+            }
+        }
+    }
+}
+
+type Oracle = Box<dyn FnMut() -> Fate + Send>;
+
+/// A server.
+#[derive(Clone)]
+pub struct ModelDatabase {
+    state: Arc<Mutex<State>>,
+    fate: Arc<Mutex<Oracle>>,
+}
+
+impl ModelDatabase {
+    /// An empty one; `fate` decides over each call.
+    pub fn new(fate: impl FnMut() -> Fate + Send + 'static) -> Self {
+        Self {
+            state: Arc::default(),
+            fate: Arc::new(Mutex::new(Box::new(fate))),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// As the sink takes it.
+    pub fn shared(&self) -> Arc<dyn Database> {
+        Arc::new(self.clone())
+    }
+
+    /// Rows by batch.
+    pub fn stored(&self) -> BTreeMap<Batch, u64> {
+        self.state().stored.clone()
+    }
+
+    /// Rows of all batches.
+    pub fn rows(&self) -> u64 {
+        self.state().stored.values().sum()
+    }
+
+    /// Rows of a batch.
+    pub fn rows_of(&self, batch: &Batch) -> u64 {
+        self.state().stored.get(batch).copied().unwrap_or(0)
+    }
+
+    /// Bodies that were no block.
+    pub fn unreadable(&self) -> u64 {
+        self.state().unreadable
+    }
+
+    fn fate(&self) -> Fate {
+        (self.fate.lock().unwrap_or_else(PoisonError::into_inner))()
+    }
+}
+
+fn broken() -> CallError {
+    CallError::Broken("reset by peer".into())
+}
+
+fn refused(code: i32, text: &str) -> CallError {
+    CallError::Server {
+        status: 500,
+        code,
+        text: text.into(),
+    }
+}
+
+/// Rows of a block: its second varint, after the number of columns.
+fn block_rows(body: &[u8], compression: Compression) -> Option<u64> {
+    let block = match compression {
+        Compression::Zstd => zstd::decode_all(body).ok()?,
+        Compression::None => body.to_vec(),
+    };
+    let (mut rows, mut shift) = (0, 0);
+    for byte in block.get(1..)? {
+        rows |= u64::from(byte & 0x7f) << shift;
+        if *byte < 0x80 {
+            return Some(rows);
+        }
+        shift += 7;
+        if shift > 56 {
+            return None;
+        }
+    }
+    None
+}
+
+impl Database for ModelDatabase {
+    fn name(&self) -> &str {
+        "model"
+    }
+
+    fn create_schema(&self) -> Result<(), CallError> {
+        Ok(())
+    }
+
+    fn query(&self, sql: &str, parameters: &[(&str, &str)]) -> Result<String, CallError> {
+        match self.fate() {
+            Fate::Unreachable => return Err(CallError::Unreachable("refused".into())),
+            Fate::NoAnswer | Fate::Lost | Fate::Late(_) => {
+                self.state().call();
+                return Err(broken());
+            }
+            _ => {}
+        }
+        let mut state = self.state();
+        state.call();
+        if sql.contains("system.tables") {
+            return Ok("MergeTree\n".into());
+        }
+        if sql.starts_with("INSERT INTO") {
+            // Rollups, which replace themselves.
+            return Ok(String::new());
+        }
+        let table = sql.split(" FROM ").nth(1).and_then(|t| t.split(' ').next());
+        let of = |name| parameters.iter().find(|(n, _)| *n == name).map(|(_, v)| *v);
+        let batch = of("batch").and_then(|b| b.parse().ok());
+        let (Some(table), Some(capture), Some(batch)) = (table, of("capture"), batch) else {
+            return Err(refused(62, "syntax error"));
+        };
+        let rows = state.stored.get(&(table.into(), capture.into(), batch));
+        Ok(format!("{}\n", rows.copied().unwrap_or(0)))
+    }
+
+    fn insert(
+        &self,
+        table: &str,
+        _columns: &str,
+        token: &str,
+        body: &[u8],
+        compression: Compression,
+    ) -> Result<(), CallError> {
+        let fate = self.fate();
+        if fate == Fate::Unreachable {
+            return Err(CallError::Unreachable("refused".into()));
+        }
+        let mut state = self.state();
+        state.call();
+        let Some(rows) = block_rows(body, compression) else {
+            state.unreadable += 1;
+            return Err(refused(117, "incorrect data"));
+        };
+        // capture-table-batch, as the token is made; the capture may have a `-`.
+        let plain = token.split("-again").next().unwrap_or(token);
+        let parts = plain.rsplit_once('-').and_then(|(rest, batch)| {
+            let capture = rest.strip_suffix(table)?.strip_suffix('-')?;
+            Some((capture.to_owned(), batch.parse().ok()?))
+        });
+        let Some((capture, batch)) = parts else {
+            return Err(refused(36, "the token is not of this table"));
+        };
+        let insert = Insert {
+            batch: (table.into(), capture, batch),
+            token: token.into(),
+            rows,
+        };
+        match fate {
+            Fate::Normal => state.store(insert, true),
+            Fate::NoAnswer => {
+                state.store(insert, true);
+                return Err(broken());
+            }
+            Fate::TokenWithoutRows => {
+                state.store(insert, false);
+                return Err(broken());
+            }
+            Fate::Late(calls) => {
+                state.late.push_back((calls, insert));
+                return Err(broken());
+            }
+            Fate::Lost | Fate::Unreachable => return Err(broken()),
+            Fate::Busy => return Err(refused(252, "too many parts")),
+        }
+        Ok(())
+    }
+}
