@@ -83,21 +83,24 @@ impl Default for StreamConfig {
     }
 }
 
-/// Numbers that a stream may be ahead whatever its rate was.
-const MAX_JUMP: u32 = 65_536;
+/// Numbers that a stream without a clock may be ahead: nothing tells its rate.
+const MAX_JUMP_WITHOUT_CLOCK: u32 = 65_536;
 /// "Goes on from it": at most this far.
 const MAX_SUCCESSION: u32 = 64;
 /// A confirmed jump onto a number below this is a restart, not loss, when no
 /// clock says better.
 const RESTART_FIRST: u32 = 1_024;
-/// A confirmed jump that would need more than this many times the rate before it
-/// is a new numbering, not loss.
+/// A jump that would need more than this many times the rate before it is not
+/// explained by that rate.
 const MAX_RATE_RATIO: f64 = 64.0;
+/// Nor is it loss when it would need more than this many times the rate after it.
+const MAX_BURST_RATIO: f64 = 4.0;
 
 /// A jump that waits for its confirmation.
 #[derive(Clone, Copy, Debug)]
 struct Jump {
     sequence: u32,
+    time_ns: Option<u64>,
     /// Datagrams received, with it.
     received: u64,
 }
@@ -257,6 +260,7 @@ impl Stream {
         let Some(first) = self.jump.filter(goes_on) else {
             self.jump = Some(Jump {
                 sequence,
+                time_ns,
                 received: self.counts.received,
             });
             self.counts.implausible += 1;
@@ -264,9 +268,9 @@ impl Stream {
         };
         self.jump = None;
         self.counts.implausible -= 1;
-        if self.begins_anew(first.sequence, ahead, time_ns) {
-            self.restart(first.sequence, time_ns);
-            let step = sequence.wrapping_sub(first.sequence) & self.mask;
+        let step = sequence.wrapping_sub(first.sequence) & self.mask;
+        if self.begins_anew(&first, step, ahead, time_ns) {
+            self.restart(first.sequence, first.time_ns);
             self.ahead(step, sequence, time_ns);
             return Outcome::Restart;
         }
@@ -279,30 +283,37 @@ impl Stream {
         Outcome::Gap { lost }
     }
 
-    /// Whether so many numbers can have passed since the newest datagram.
+    /// Whether so many numbers can have passed since the newest datagram. After a
+    /// first one, no rate is known that could explain many.
     fn is_possible(&self, ahead: u32, time_ns: Option<u64>) -> bool {
         let (Some(now), Some(newest)) = (time_ns, self.newest_ns) else {
-            return true;
+            return self.newest_ns.is_none() || ahead <= MAX_SUCCESSION;
         };
-        let passed = 1.0 + now.saturating_sub(newest) as f64 / self.interval_ns;
-        ahead <= MAX_SUCCESSION
-            || self.interval_ns == 0.0
-            || f64::from(ahead) <= MAX_RATE_RATIO * passed
+        ahead <= MAX_SUCCESSION || self.explains(ahead, now.saturating_sub(newest))
     }
 
-    /// Whether a confirmed jump is a new numbering.
-    fn begins_anew(&self, sequence: u32, ahead: u32, time_ns: Option<u64>) -> bool {
-        let elapsed_ns = match (time_ns, self.newest_ns) {
-            (Some(now), Some(newest)) => Some(now.saturating_sub(newest)),
-            _ => None,
+    /// Whether the rate so far explains so many numbers in that time.
+    fn explains(&self, ahead: u32, elapsed_ns: u64) -> bool {
+        self.interval_ns > 0.0
+            && f64::from(ahead) <= MAX_RATE_RATIO * (1.0 + elapsed_ns as f64 / self.interval_ns)
+    }
+
+    /// Whether a confirmed jump is a new numbering: neither the rate before it nor
+    /// that of the two datagrams after it, `step` numbers apart, explains the loss of
+    /// all that was skipped. A forged or damaged number that another confirms by
+    /// chance would else count as up to half the range of losses.
+    fn begins_anew(&self, first: &Jump, step: u32, ahead: u32, time_ns: Option<u64>) -> bool {
+        let low = first.sequence < RESTART_FIRST;
+        let (Some(now), Some(then), Some(newest)) = (time_ns, first.time_ns, self.newest_ns) else {
+            let no_clock = time_ns.is_none() && first.time_ns.is_none() && self.newest_ns.is_none();
+            return low || !no_clock || ahead > MAX_JUMP_WITHOUT_CLOCK;
         };
-        let low = sequence < RESTART_FIRST && (elapsed_ns.is_none() || ahead >= self.half);
-        let too_many = elapsed_ns.is_some_and(|elapsed_ns| {
-            let passed = elapsed_ns as f64 / self.interval_ns;
-            self.interval_ns > 0.0
-                && f64::from(ahead) > f64::from(MAX_JUMP) + MAX_RATE_RATIO * passed
-        });
-        low || too_many
+        let elapsed_ns = now.saturating_sub(newest);
+        let apart_ns = now.saturating_sub(then);
+        let at_their_rate = f64::from(step) * elapsed_ns as f64 / apart_ns as f64;
+        let explained = self.explains(ahead, elapsed_ns)
+            || apart_ns > 0 && f64::from(ahead) <= MAX_BURST_RATIO * at_their_rate;
+        low && ahead >= self.half || !explained
     }
 
     fn within_window(&mut self, sequence: u32, behind: u32) -> Outcome {

@@ -155,6 +155,42 @@ fn a_new_numbering_at_an_impossible_rate_is_no_loss() {
 }
 
 #[test]
+fn a_stream_that_begins_with_a_damaged_number_counts_no_losses_from_it() {
+    // The bits above the low sixteen are damaged, as are those that name the stream:
+    // it has no honest number at all, and now and then one confirms another.
+    let mut s = stream(22);
+    let mut random = 6u64;
+    for n in 0..20_000u32 {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let damaged = ((random >> 58) as u32) << 16 | n & 0xffff;
+        s.observe(damaged, Some(1_000_000_000 + u64::from(n) * 100_000));
+    }
+    let counts = *s.counts();
+    assert!(counts.restarts > 100, "{counts:?}");
+    assert!(counts.lost < 20_000, "{counts:?}");
+    // Then a sender whose numbers say something is believed at once.
+    for n in 3_000_000..3_000_100u32 {
+        s.observe(n, Some(4_000_000_000 + u64::from(n) * 100));
+    }
+    let before = s.counts().lost;
+    s.observe(3_000_110, Some(4_300_011_000));
+    assert_eq!(s.counts().lost, before + 10);
+}
+
+#[test]
+fn a_number_without_a_time_in_a_stream_with_times_explains_no_losses() {
+    let mut s = stream(22);
+    for n in 0..100u32 {
+        s.observe(n, Some(1_000_000_000 + u64::from(n) * 1_000));
+    }
+    s.observe(1_000_000, None);
+    s.observe(1_000_001, None);
+    assert_eq!((s.counts().lost, s.counts().restarts), (0, 1));
+}
+
+#[test]
 fn a_silence_that_may_hide_a_whole_wrap_is_flagged() {
     let mut s = stream(22);
     for n in 0..1_000u32 {

@@ -3,16 +3,36 @@
 //! come: the queueing delay seen lately.
 //!
 //! A packet counts as arrived when it came to the queue, and is reported when it
-//! left. Intervals stay open for that long. One report that claims a long delay
-//! must not hold up everything, so a longer delay is believed once packets of
-//! several intervals had it; and what was long ago is forgotten.
+//! left. Intervals stay open for that long, those of the whole node. Reports that
+//! claim long delays must not hold up everything. A queue passes packets on in the
+//! order of their arrival, from which follows what a longer delay looks like:
+//!
+//! * nearly all packets that leave in an interval have it, not some among others;
+//! * it is reached no faster than time passes.
+//!
+//! What does not look so is not waited for, and what was long ago is forgotten.
 
 /// Queueing delay that is waited for at most.
 const MAX_DELAY_NS: u64 = 10_000_000_000;
 /// Intervals with a longer delay, before it is believed.
 const CONFIRMATIONS: u32 = 4;
+/// The part of an interval's packets that have the longer delay: this many of
+/// [`OF_PACKETS`].
+const MOST_PACKETS: u64 = 3;
+const OF_PACKETS: u64 = 4;
+/// A queue whose packets are few grows by at most so many intervals from one with
+/// packets to the next.
+const MAX_GROWTH_INTERVALS: u64 = 10;
 /// A delay is remembered for this long, up to twice as long.
 const MEMORY_NS: u64 = 10_000_000_000;
+
+/// The packets that left in one interval after a longer delay than is believed.
+#[derive(Clone, Copy, Debug)]
+struct Longer {
+    interval: u64,
+    packets: u64,
+    least_ns: u64,
+}
 
 /// The longest delay of one egress queue lately.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,10 +41,13 @@ pub(super) struct DelayAllowance {
     current_ns: u64,
     before_ns: u64,
     period: u64,
-    /// Intervals with a longer delay than is believed, and the least of those
-    /// delays.
+    /// The interval that is not judged yet.
+    open: Option<Longer>,
+    /// Intervals whose packets had a longer delay than is believed, the least of
+    /// those delays, and how far the time of these intervals lets it grow.
     intervals: u32,
     least_ns: u64,
+    growth_intervals: u64,
     last_interval: u64,
 }
 
@@ -45,27 +68,60 @@ impl DelayAllowance {
         delay_ns > self.current_ns
     }
 
+    /// The interval whose longer delays wait to be judged, when it is another than
+    /// `interval`.
+    pub(super) fn unjudged(&self, interval: u64) -> Option<u64> {
+        let open = self.open?;
+        (open.interval != interval).then_some(open.interval)
+    }
+
     /// Takes a delay beyond that of this period, of a packet that left in the
-    /// interval of that number; true when more is believed than before.
-    pub(super) fn longer(&mut self, delay_ns: u64, interval: u64) -> bool {
-        let delay_ns = delay_ns.min(MAX_DELAY_NS);
-        if delay_ns <= self.current_ns {
+    /// interval of that number.
+    pub(super) fn longer(&mut self, delay_ns: u64, interval: u64) {
+        match &mut self.open {
+            Some(open) if open.interval == interval => {
+                open.packets += 1;
+                open.least_ns = open.least_ns.min(delay_ns);
+            }
+            // Of an interval before that one; it is not judged a second time.
+            Some(open) if open.interval > interval => {}
+            open => {
+                *open = Some(Longer {
+                    interval,
+                    packets: 1,
+                    least_ns: delay_ns,
+                });
+            }
+        }
+    }
+
+    /// Judges the longer delays of the interval of that number and length, in which
+    /// `left` packets left the queue so far; true when more is believed than before.
+    pub(super) fn judge(&mut self, interval: u64, left: u64, interval_ns: u64) -> bool {
+        let Some(open) = self.open.take_if(|open| open.interval == interval) else {
+            return false;
+        };
+        if interval <= self.last_interval || OF_PACKETS * open.packets < MOST_PACKETS * left {
             return false;
         }
+        let passed = interval.saturating_sub(self.last_interval);
+        self.growth_intervals += passed.clamp(1, MAX_GROWTH_INTERVALS);
+        self.last_interval = interval;
         self.least_ns = match self.intervals {
-            0 => delay_ns,
-            _ => self.least_ns.min(delay_ns),
+            0 => open.least_ns,
+            _ => self.least_ns.min(open.least_ns),
         };
-        if self.intervals == 0 || self.last_interval != interval {
-            self.intervals += 1;
-            self.last_interval = interval;
-        }
+        self.intervals += 1;
         if self.intervals < CONFIRMATIONS {
             return false;
         }
-        self.intervals = 0;
         let before = self.longest_ns();
-        self.current_ns = self.least_ns;
+        let growth_ns = self.growth_intervals.saturating_mul(interval_ns);
+        let reached_ns = before.saturating_add(growth_ns);
+        let believed_ns = self.least_ns.min(reached_ns).min(MAX_DELAY_NS);
+        self.current_ns = self.current_ns.max(believed_ns);
+        self.intervals = 0;
+        self.growth_intervals = 0;
         self.longest_ns() > before
     }
 
@@ -83,6 +139,7 @@ impl DelayAllowance {
         };
         self.current_ns = 0;
         self.intervals = 0;
+        self.growth_intervals = 0;
         self.period = period;
         self.longest_ns() < longest
     }
@@ -94,40 +151,83 @@ mod tests {
 
     const MS: u64 = 1_000_000;
     const S: u64 = 1_000 * MS;
+    const INTERVAL: u64 = 10 * MS;
+
+    /// `longer` packets of a delay among `left` in an interval.
+    fn interval(a: &mut DelayAllowance, delay: u64, number: u64, longer: u64, left: u64) -> bool {
+        for _ in 0..longer {
+            if a.exceeded_by(delay) {
+                a.longer(delay, number);
+            }
+        }
+        a.judge(number, left, INTERVAL)
+    }
 
     #[test]
     fn one_report_or_one_datagram_of_reports_is_not_believed() {
         let mut a = DelayAllowance::default();
         for _ in 0..12 {
-            assert!(!a.longer(10 * S, 7));
+            assert!(!interval(&mut a, 10 * S, 7, 1, 1));
         }
+        assert!(!interval(&mut a, 10 * S, 7, 12, 12));
         assert_eq!(a.longest_ns(), 0);
     }
 
     #[test]
     fn a_queue_that_fills_is_followed() {
         let mut a = DelayAllowance::default();
-        for interval in 0..100u64 {
-            let delay = interval * 10 * MS / 2;
-            if a.exceeded_by(delay) {
-                a.longer(delay, interval);
-            }
+        for number in 0..100u64 {
+            interval(&mut a, number * INTERVAL / 2, number, 20, 20);
         }
         // Half a second, less what the last four intervals added.
         assert!(a.longest_ns() >= 460 * MS, "{}", a.longest_ns());
     }
 
     #[test]
+    fn a_few_among_others_that_contradict_are_not_believed() {
+        let mut a = DelayAllowance::default();
+        for number in 0..1_000 {
+            interval(&mut a, 10 * S, number, 10, 20);
+        }
+        assert_eq!(a.longest_ns(), 0);
+    }
+
+    #[test]
+    fn a_long_delay_is_believed_no_faster_than_time_passes() {
+        let mut a = DelayAllowance::default();
+        let mut last = 0;
+        for number in 0..400 {
+            interval(&mut a, 3 * S, 5_000 + number, 5, 5);
+            assert!(a.longest_ns() <= (number + MAX_GROWTH_INTERVALS) * INTERVAL);
+            assert!(a.longest_ns() >= last);
+            last = a.longest_ns();
+        }
+        assert_eq!(a.longest_ns(), 3 * S);
+        // A packet of a made-up queue now and then.
+        let mut a = DelayAllowance::default();
+        for number in 1..=100 {
+            interval(&mut a, 10 * S, 1_000 * number, 1, 1);
+        }
+        assert_eq!(a.longest_ns(), 100 * MAX_GROWTH_INTERVALS * INTERVAL);
+    }
+
+    #[test]
     fn what_was_long_ago_is_forgotten() {
         let mut a = DelayAllowance::default();
         a.forget(100 * S);
-        for interval in 10_000..10_004 {
-            a.longer(3 * S, interval);
+        for number in 10_000..10_400 {
+            interval(&mut a, 3 * S, number, 1, 1);
         }
         assert_eq!(a.longest_ns(), 3 * S);
         assert!(!a.forget(111 * S), "remembered for one period more");
         assert_eq!(a.longest_ns(), 3 * S);
-        assert!(a.forget(121 * S));
+        // What is known is believed again at once.
+        for number in 11_100..11_104 {
+            interval(&mut a, 3 * S, number, 1, 1);
+        }
+        assert_eq!(a.current_ns(), 3 * S);
+        assert!(!a.forget(121 * S));
+        assert!(a.forget(131 * S));
         assert_eq!(a.longest_ns(), 0);
     }
 }

@@ -33,6 +33,12 @@ impl Interval {
         totals.is_some_and(LinkTotals::has_packets)
     }
 
+    /// Packets that left a queue.
+    pub(super) fn departures(&self, link: LinkIndex) -> u64 {
+        let totals = self.links.get(link).and_then(Option::as_deref);
+        totals.map_or(0, LinkTotals::departures)
+    }
+
     #[cold]
     fn enlarge(&mut self, link: LinkIndex) {
         self.links.resize_with(link + 1, || None);

@@ -46,6 +46,11 @@ impl LinkTotals {
         self.record.arrivals > 0 || self.record.packets > 0
     }
 
+    /// Packets that left the queue.
+    pub(super) fn departures(&self) -> u64 {
+        u64::from(self.record.packets)
+    }
+
     /// The packet left the queue in this interval.
     #[inline(always)]
     pub(super) fn departure(&mut self, row: &PostcardRow) {
@@ -106,6 +111,11 @@ impl LinkState {
         self.delay = DelayAllowance::default();
     }
 
+    /// End of the last interval that had anything of it, ns; 0 before it.
+    pub(super) fn active_ns(&self) -> u64 {
+        self.active_ns
+    }
+
     /// Whether nothing has come for long by the end of an interval.
     pub(super) fn is_silent(&self, end_ns: u64) -> bool {
         self.first_start_ns.is_some() && end_ns.saturating_sub(self.active_ns) > FORGET_NS
@@ -121,6 +131,11 @@ impl LinkState {
     ) -> LinkInterval {
         if totals.as_ref().is_some_and(|t| t.has_packets()) {
             self.active_ns = span.start_ns + span.duration_ns;
+        }
+        if let Some(totals) = &totals {
+            let number = span.start_ns / span.duration_ns.max(1);
+            self.delay
+                .judge(number, totals.departures(), span.duration_ns);
         }
         let mut nothing = LinkTotals::default();
         let totals = totals.unwrap_or(&mut nothing);

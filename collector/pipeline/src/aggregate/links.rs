@@ -108,8 +108,9 @@ impl Links {
         }
     }
 
-    /// Adds the record of every queue for an interval, in the order of ports and
-    /// queues.
+    /// Adds the records of an interval, in the order of ports and queues: of every
+    /// queue with packets, and of each port without any the queue that had some
+    /// last. A queue that somebody made up costs nothing more.
     pub(super) fn records(
         &mut self,
         node_id: u32,
@@ -117,17 +118,41 @@ impl Links {
         interval: &mut Interval,
         to: &mut Vec<LinkInterval>,
     ) {
-        for &i in &self.sorted {
-            let Some(Some(((port, queue), state))) = self.states.get_mut(i) else {
-                continue;
+        let (sorted, states) = (&self.sorted, &mut self.states);
+        let port_of = |states: &[Option<(PortQueue, LinkState)>], i: LinkIndex| {
+            Some(states.get(i)?.as_ref()?.0.0)
+        };
+        let mut at = 0;
+        while let Some(&first) = sorted.get(at) {
+            let port = port_of(states, first);
+            let rest = sorted.get(at..).unwrap_or_default();
+            let length = rest.partition_point(|&i| port_of(states, i) == port).max(1);
+            let queues = rest.get(..length).unwrap_or_default();
+            at += length;
+            let active_ns = |&&i: &&LinkIndex| {
+                let state = states.get(i).and_then(Option::as_ref);
+                state.map_or(0, |(_, s)| s.active_ns())
             };
-            let totals = interval.links.get_mut(i).and_then(Option::as_deref_mut);
-            let key = LinkKey {
-                node_id,
-                port: *port,
-                queue: *queue,
-            };
-            to.push(state.record(totals, key, span));
+            let busy = length > 1 && queues.iter().any(|&i| interval.has(i));
+            // The first of those that tie.
+            let last_active = queues.iter().rev().max_by_key(active_ns).copied();
+            for &i in queues {
+                let wanted = match busy {
+                    true => interval.has(i),
+                    false => Some(i) == last_active,
+                };
+                let Some(Some(((port, queue), state))) = states.get_mut(i).filter(|_| wanted)
+                else {
+                    continue;
+                };
+                let totals = interval.links.get_mut(i).and_then(Option::as_deref_mut);
+                let key = LinkKey {
+                    node_id,
+                    port: *port,
+                    queue: *queue,
+                };
+                to.push(state.record(totals, key, span));
+            }
         }
     }
 
@@ -181,8 +206,21 @@ mod tests {
         assert!(links.index((7, 0)).is_some());
         assert!(links.index((7, 3)).is_some());
         assert_eq!(links.index((7, 3)), links.index((7, 3)));
-        let records = records(&mut links, 1, &mut Interval::default());
-        assert_eq!(records.len(), MAX_UNNAMED + 2);
+        let mut interval = Interval::default();
+        // Of a port without packets, one queue.
+        let empty = records(&mut links, 1, &mut interval);
+        assert_eq!(empty.len(), MAX_UNNAMED + 1);
+        let third = links.index((7, 3)).unwrap();
+        interval.link(third).arrival(&PostcardRow::default());
+        let of_port = |records: &[LinkInterval]| -> Vec<u32> {
+            let of_port = records.iter().filter(|r| r.port == 7);
+            of_port.map(|r| r.queue).collect()
+        };
+        assert_eq!(of_port(&empty), [0]);
+        let with_packets = records(&mut links, 2, &mut interval);
+        assert_eq!(of_port(&with_packets), [3]);
+        let records = records(&mut links, 3, &mut interval);
+        assert_eq!(of_port(&records), [3]);
         assert!(records.is_sorted_by_key(|r| (r.port, r.queue)));
     }
 

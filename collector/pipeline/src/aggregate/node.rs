@@ -132,8 +132,18 @@ impl NodeIntervals {
         let Some(delay) = self.links.delay_mut(link) else {
             return;
         };
-        let longer = delay.exceeded_by(delay_ns)
-            && delay.longer(delay_ns, time_ns / self.config.interval_ns);
+        let mut longer = false;
+        if delay.exceeded_by(delay_ns) {
+            let interval = self.open.number(time_ns);
+            // One that is no longer open was judged when it was closed.
+            if let Some(before) = delay.unjudged(interval)
+                && before < interval
+                && let Some(left) = self.open.departures(before, link)
+            {
+                longer = delay.judge(before, left, self.config.interval_ns);
+            }
+            delay.longer(delay_ns, interval);
+        }
         self.learnt = (link, delay.current_ns());
         if longer {
             self.delays_changed();

@@ -90,6 +90,13 @@ impl OpenIntervals {
         self.intervals.iter().any(|i| i.has(link))
     }
 
+    /// Packets that left a queue in the interval of a number; `None` when it is
+    /// not open.
+    pub(super) fn departures(&self, number: u64, link: LinkIndex) -> Option<u64> {
+        let offset = usize::try_from(number.checked_sub(self.base?)?).ok()?;
+        Some(self.intervals.get(offset)?.departures(link))
+    }
+
     /// Number of the interval that a time falls into.
     #[inline]
     pub(super) fn number(&self, time_ns: u64) -> u64 {
