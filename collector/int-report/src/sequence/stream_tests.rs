@@ -287,3 +287,51 @@ proptest! {
         prop_assert_eq!(s.counts().received, input.len() as u64);
     }
 }
+
+/// Where numbers wrap makes no difference: every first number, and every two after
+/// it, of a range small enough to try them all; then the borders of 22 and 32 bits.
+#[test]
+fn what_is_counted_does_not_depend_on_where_numbers_wrap() {
+    let config = StreamConfig {
+        window: 64,
+        ..StreamConfig::default()
+    };
+    let outcomes = |bits: u8, numbers: [u32; 3]| {
+        let mut s = Stream::new(bits, &config);
+        let outcomes = numbers.map(|n| s.observe(n, None));
+        (outcomes, *s.counts())
+    };
+    for second in 0..256u32 {
+        for third in 0..256u32 {
+            let expected = outcomes(8, [0, second, third]);
+            for first in [1, 63, 64, 127, 128, 191, 192, 200, 255] {
+                let numbers = [first, first + second, first + third];
+                assert_eq!(outcomes(8, numbers), expected, "{numbers:?}");
+            }
+        }
+    }
+    // Low numbers are what a restart begins with: far from there.
+    let steps = [
+        1, 2, 31, 32, 33, 63, 64, 65, 8_191, 8_192, 8_193, 65_535, 65_537,
+    ];
+    let steps = || steps.iter().flat_map(|&s| [s, 0u32.wrapping_sub(s)]);
+    for bits in [22u8, 32] {
+        let mask = u32::MAX >> (32 - bits);
+        let half = 1u32 << (bits - 1);
+        for second in steps() {
+            for third in steps() {
+                let numbers =
+                    |first: u32| [first, first.wrapping_add(second), first.wrapping_add(third)];
+                let expected = outcomes(bits, numbers(half / 2));
+                for first in [half - 1, half, half + 1, half + half / 2] {
+                    assert_eq!(outcomes(bits, numbers(first)), expected, "{bits} {first:x}");
+                }
+                // Bits beyond the number's are ignored.
+                let beyond = numbers(half / 2).map(|n| n | !mask);
+                if bits < 32 {
+                    assert_eq!(outcomes(bits, beyond), expected);
+                }
+            }
+        }
+    }
+}

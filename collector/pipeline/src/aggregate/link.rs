@@ -10,6 +10,10 @@ use tidemark_proto::telemetry::LinkInterval;
 /// long without a packet.
 const FORGET_NS: u64 = 10_000_000_000;
 
+/// One that the configuration does not name gives no records of nothing after as
+/// long without a packet.
+const QUIET_NS: u64 = 1_000_000_000;
+
 /// Running totals of a [`LinkInterval`].
 #[derive(Debug, Default)]
 pub(super) struct LinkTotals {
@@ -114,6 +118,11 @@ impl LinkState {
     /// End of the last interval that had anything of it, ns; 0 before it.
     pub(super) fn active_ns(&self) -> u64 {
         self.active_ns
+    }
+
+    /// Whether nothing has come for a while by the start of an interval.
+    pub(super) fn is_quiet(&self, start_ns: u64) -> bool {
+        self.active_ns > 0 && start_ns.saturating_sub(self.active_ns) > QUIET_NS
     }
 
     /// Whether nothing has come for long by the end of an interval.

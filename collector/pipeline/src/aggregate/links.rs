@@ -110,7 +110,8 @@ impl Links {
 
     /// Adds the records of an interval, in the order of ports and queues: of every
     /// queue with packets, and of each port without any the queue that had some
-    /// last. A queue that somebody made up costs nothing more.
+    /// last, until it has been quiet for a second where the configuration does not
+    /// name the port. What somebody makes up costs nothing more.
     pub(super) fn records(
         &mut self,
         node_id: u32,
@@ -145,6 +146,10 @@ impl Links {
                 else {
                     continue;
                 };
+                let quiet = state.is_quiet(span.start_ns) && !interval.has(i);
+                if quiet && !self.named_ports.contains(port) {
+                    continue;
+                }
                 let totals = interval.links.get_mut(i).and_then(Option::as_deref_mut);
                 let key = LinkKey {
                     node_id,
@@ -235,18 +240,26 @@ mod tests {
         assert_eq!(records(&mut links, 1, &mut interval).len(), 2);
         for second in 2..12 {
             links.forget(second * S, |_| false);
-            assert_eq!(records(&mut links, second, &mut interval).len(), 2);
+            // The stranger's last packet was in second 1.
+            let expected = if second < 4 { 2 } else { 1 };
+            let records = records(&mut links, second, &mut interval);
+            assert_eq!(records.len(), expected, "{second}");
         }
         links.forget(13 * S, |i| i == stranger);
-        assert_eq!(records(&mut links, 13, &mut interval).len(), 2);
-        links.forget(14 * S, |_| false);
-        assert_eq!(records(&mut links, 14, &mut interval).len(), 1);
+        interval.link(stranger).arrival(&PostcardRow::default());
+        let known_still = records(&mut links, 13, &mut interval);
+        assert_eq!(known_still.len(), 2);
+        assert_eq!(known_still[1].first_start_ns, S);
+        links.forget(24 * S, |_| true);
+        assert_eq!(records(&mut links, 24, &mut interval).len(), 1);
+        links.forget(25 * S, |_| false);
+        assert_eq!(records(&mut links, 25, &mut interval).len(), 1);
         // Its place is used again, and it begins anew.
         assert_eq!(links.index((9, 0)), Some(stranger));
         let again = links.index((8, 0)).unwrap();
         interval.link(again).arrival(&PostcardRow::default());
-        let records = records(&mut links, 20, &mut interval);
+        let records = records(&mut links, 30, &mut interval);
         let first = records.iter().find(|r| r.port == 8).unwrap().first_start_ns;
-        assert_eq!(first, 20 * S);
+        assert_eq!(first, 30 * S);
     }
 }

@@ -103,7 +103,8 @@ impl LinkSeries {
         };
         let end_ns = i.start_ns.saturating_add(i.duration_ns);
         self.last_ns = self.last_ns.max(end_ns);
-        // Every interval of a known link comes, also when nothing was reported.
+        // Every interval of a port that is configured comes, also when nothing was
+        // reported; of others until a second after their last packet.
         if i.packets > 0 || i.arrivals > 0 || i.drops > 0 {
             self.reported_ns = self.reported_ns.max(end_ns);
             self.heard = Some(at);
