@@ -11,7 +11,7 @@ use std::sync::Arc;
 use tidemark_collector::hub::Hub;
 use tidemark_collector::source::Batch;
 use tidemark_pipeline::{
-    Config, EventRow, Pipeline, PostcardRow, ProbeRow, Sink, UnknownNodes, proto_nodes,
+    Config, Event, EventRow, Pipeline, PostcardRow, ProbeRow, Sink, UnknownNodes, proto_nodes,
 };
 use tidemark_proto::telemetry::{CollectorInfo, CollectorStatus, Update};
 
@@ -44,6 +44,8 @@ pub(crate) struct Seen {
     pub(crate) lost_before: i64,
     pub(crate) updates: u64,
     pub(crate) malformed: u64,
+    /// Times that the clock of the node began anew.
+    pub(crate) clock_restarts: u64,
     pub(crate) datagrams: u64,
 }
 
@@ -84,6 +86,8 @@ impl Sink for SimSink {
 
     fn event(&mut self, row: &EventRow) {
         self.order(row.order);
+        let restart = matches!(row.event, Event::Restart { .. });
+        self.seen.clock_restarts += u64::from(restart);
     }
 
     fn update(&mut self, update: Update) {

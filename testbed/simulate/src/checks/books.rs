@@ -15,6 +15,8 @@ pub(super) struct ControlChecks {
     pub open_trials: usize,
     /// What a worse trial goes back to, until it has.
     pub owed: Option<Limit>,
+    /// Since when, ns.
+    pub owed_since_ns: u64,
     /// What stands on the switch is what the controller wrote last.
     pub ours: bool,
     /// When the trial under way began.
@@ -46,6 +48,7 @@ impl ControlChecks {
             targets: targets(plan),
             open_trials: 0,
             owed: None,
+            owed_since_ns: 0,
             ours: false,
             trial_since_ns: 0,
             disturbed_ns: disturbed_ns(plan),

@@ -71,6 +71,24 @@ impl Checks {
         );
     }
 
+    /// Whatever is sent from the switch's address: while it reports without a break,
+    /// its own times are believed, and its clock does not start anew.
+    fn honest_believed(&mut self, s: &Stats, clock_restarts: u64, reports: &Reports) {
+        if self.restarts || self.breaks {
+            return;
+        }
+        let (refused, forged) = (s.reports_implausible_time, reports.forged);
+        self.require(
+            refused <= forged && clock_restarts == 0,
+            "honest times are believed",
+            || {
+                format!(
+                    "{refused} times are refused, {forged} datagrams are not the switch's; {clock_restarts} restarts of its clock"
+                )
+            },
+        );
+    }
+
     /// One start of it has ended; `properly` when it could finish.
     pub(crate) fn collector_ended(&mut self, c: &Collector, reports: &Reports, properly: bool) {
         self.collector(c, reports);
@@ -100,6 +118,7 @@ impl Checks {
                 )
             },
         );
+        self.honest_believed(&s, seen.clock_restarts, reports);
         if self.forged || self.restarts {
             return;
         }

@@ -8,11 +8,15 @@ use tidemark_control::{Change, Limit, Origin, Outcome, Settings};
 use tidemark_controller::core::State;
 use tidemark_rules::{Observed, Targets};
 
-/// So much beyond both its bound and the value before is worse without doubt.
-const CLEARLY: f64 = 1.3;
+/// So much beyond both its bound and the value before is worse, by more than the
+/// noise that a verdict allows.
+const CLEARLY: f64 = 1.12;
 /// A trial is observed until so long after it began, or longer: it settles for
 /// 1 s and is observed for 3 s.
 const OBSERVED_NS: u64 = 3_500_000_000;
+/// After a verdict the limit before is written again within so long, or that failed
+/// and is in the log.
+const PAID_WITHIN_NS: u64 = 10_000_000_000;
 /// An intent is among so many of the last records when its write arrives.
 const LAST_RECORDS: usize = 8;
 /// Links that a controller may know: there is one switch with few ports.
@@ -106,6 +110,11 @@ impl Checks {
         let open = self.control.open_trials;
         self.require(trial == open, "never two trials", || {
             format!("{open} trials without a verdict in the log, {trial} under way")
+        });
+        let owed = self.control.owed;
+        let late = self.now_ns > self.control.owed_since_ns + PAID_WITHIN_NS;
+        self.require(owed.is_none() || !late, "a rollback when worse", || {
+            format!("{owed:?} should have been written again by now")
         });
         let links = c.core.known_links().len();
         let (series, events) = c.core.read(|s| {
@@ -227,6 +236,7 @@ impl Checks {
                 // The limit of somebody else stays.
                 let back = change.before.filter(|_| self.control.ours);
                 let back = back.map(|l| nearest(&l, self.control.range));
+                self.control.owed_since_ns = self.now_ns;
                 self.control.owed = back.filter(|l| change.limit != Some(*l));
             }
             _ => self.tally.unclear += 1,

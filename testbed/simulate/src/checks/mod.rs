@@ -36,6 +36,8 @@ pub(crate) struct Checks {
     forged: bool,
     /// The switch starts again: its numbers and times do, too.
     restarts: bool,
+    /// Its reports have a break, or the collector a clock that is set.
+    breaks: bool,
     /// Flows by the collector's numbers.
     flows: HashMap<u64, usize>,
     control: ControlChecks,
@@ -101,12 +103,22 @@ fn forged(kind: &Kind) -> bool {
     matches!(kind, Kind::Hostile(Mutated | Future | Ahead, _))
 }
 
+/// Whether the switch may seem to have fallen silent, or the collector begins again.
+fn breaks(kind: &Kind) -> bool {
+    use Kind::{CollectorKill, CollectorStall, CollectorStop, PowerCut, ReportPartition, UnixStep};
+    matches!(
+        kind,
+        CollectorKill | CollectorStop | PowerCut | CollectorStall | ReportPartition | UnixStep(_)
+    )
+}
+
 impl Checks {
     pub(crate) fn new(plan: &Plan) -> Self {
         Self {
             violation: None,
             now_ns: 0,
             forged: plan.has(forged),
+            breaks: plan.has(breaks),
             restarts: plan.has(|k| matches!(k, Kind::SwitchRestart)),
             flows: HashMap::new(),
             control: ControlChecks::new(plan),

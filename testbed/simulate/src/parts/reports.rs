@@ -39,6 +39,8 @@ pub(crate) struct Reports {
     pub numbers: BTreeMap<(u32, u8), Numbers>,
     /// Datagrams given to the present collector.
     pub given: u64,
+    /// Those of them that the switch did not send, or not like this.
+    pub forged: u64,
     pub kept: VecDeque<Vec<u8>>,
     /// The collector stands still until then; what comes waits in its socket.
     pub stalled_until_ns: u64,
@@ -56,6 +58,7 @@ impl Reports {
             unheard: 0,
             numbers: BTreeMap::new(),
             given: 0,
+            forged: 0,
             kept: VecDeque::new(),
             stalled_until_ns: 0,
             waiting: Vec::new(),

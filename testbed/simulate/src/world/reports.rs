@@ -26,6 +26,7 @@ impl World {
         self.collector = Some(collector);
         self.reports.numbers.clear();
         self.reports.given = 0;
+        self.reports.forged = 0;
         self.reports.waiting.clear();
         self.reports.woken = false;
         // What the kernels told meanwhile was told to nobody.
@@ -125,6 +126,7 @@ impl World {
                 n.highest = n.highest.max(number);
             }
             self.reports.given += 1;
+            self.reports.forged += u64::from(d.honest.is_none());
             batch.push(d.exporter, s.rx_unix_ns, &d.payload);
         }
         collector.receive(&batch, offset, now_ns);
