@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tidemark_lab.__main__ import main
-from tidemark_lab.papers import bscl, command, report, runs, utb, utb_many
+from tidemark_lab.papers import bscl, command, report, runs, utb, utb_fairness
 from tidemark_lab.papers.paper import Check, Figure
 from tidemark_lab.papers.runs import Packets
 
@@ -31,7 +31,7 @@ def test_the_theory_of_one_flow_is_the_papers():
 
 
 def test_the_bound_of_theorem_5():
-    assert utb_many.bound(16, 165) == pytest.approx(4 + 256 / 330)
+    assert utb_fairness.bound(16, 165) == pytest.approx(4 + 256 / 330)
 
 
 def packets(time_s, window):

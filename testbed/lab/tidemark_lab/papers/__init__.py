@@ -5,7 +5,7 @@
 |---|---|
 | `paper` | what a figure and a check are: the tolerance is fixed in code, before any run |
 | `runs` | reading captures of experiments |
-| `utb`, `utb_many` | Updating the Theory of Buffer Sizing |
+| `utb`, `utb_many`, `utb_fairness` | Updating the Theory of Buffer Sizing |
 | `bscl` | Buffer Sizing for Congested Links |
 | `report` | report.html, figures as SVG, their data as CSV |
 | `command` | `paper NAME`: the experiments, then the report |
