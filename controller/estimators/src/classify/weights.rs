@@ -52,7 +52,7 @@ weights! {
     /// The same for those that follow CE marks here: a queue marks every flow in
     /// proportion, and each reduces then, whatever limits it. What limits it shows
     /// in where its packets wait, and in whether its window grows.
-    LogOdds most_by_marks = 2.0;
+    LogOdds most_by_marks = 1.0;
     /// The same for reductions that are only inferred from drops here: every
     /// flow has its share of those, whatever limits it.
     LogOdds most_by_drops = 0.75;
