@@ -1,11 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C: what the controller does when its telemetry dies."""
+"""C: what the controller does when its telemetry dies, or it does itself."""
 
 from __future__ import annotations
 
+import contextlib
+import http.client
+import json
+import socket
+import subprocess
+import tempfile
+import threading
 import time
+import urllib.request
+from pathlib import Path
+from typing import Any, Literal
 
-from programs import Lab, claim
+from programs import BIN_DIR, REPOSITORY, Lab, Program, claim, eventually, free_port
 from reports import honest
 from telemetry import warm
 
@@ -19,3 +29,162 @@ def silent_switch(scale: float) -> str:
         claim(link["stale"], f"silent for 12 s, and not stale: age {link['age_s']:.2f} s")
         claim(link["age_s"] > 8.0, f"silent for 12 s: age {link['age_s']:.2f} s")
         return f"silent for 12 s: age {link['age_s']:.1f} s, stale"
+
+
+OLD, NEW = 312_500, 250_000
+# p4.v1.Update.type; an INSERT comes before it, and is refused.
+MODIFY = b"\x08\x02"
+TOKEN = "a-token-for-attacks"
+CONTROLLER = """
+collectors = ["127.0.0.1:9"]
+state_file = "{directory}/state.json"
+[http]
+listen = "HTTP"
+token = "{token}"
+[control]
+audit_log = "{directory}/audit.jsonl"
+[[switches]]
+node = 10
+address = "127.0.0.1:{switch}"
+[switches.provision]
+p4info = "{p4}/tidemark.p4info.txtpb"
+program = "{p4}/tidemark.json"
+[switches.provision.limits]
+5 = {{ action = "drop_tail", limit_bytes = {old} }}
+"""
+
+
+class CutPath:
+    """TCP to the switch, cut when the write of a limit passes: after it, or before."""
+
+    def __init__(self, to_port: int, write: bytes):
+        self.to_port, self.write = to_port, write
+        self.cut: Literal["never", "before", "after"] = "never"
+        self.cut_now = threading.Event()
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self.listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self.listener.accept()
+                switch = socket.create_connection(("127.0.0.1", self.to_port))
+            except OSError:
+                return
+            for a, b, requests in ((client, switch, True), (switch, client, False)):
+                threading.Thread(target=self._carry, args=(a, b, requests), daemon=True).start()
+
+    def _carry(self, a: socket.socket, b: socket.socket, requests: bool) -> None:
+        try:
+            while data := a.recv(65536):
+                modifies = self.write in data and MODIFY in data
+                if requests and self.cut != "never" and modifies:
+                    self.cut_now.set()
+                # After the write, its answer is what is missing.
+                if not self.cut_now.is_set() or (requests and self.cut == "after"):
+                    b.sendall(data)
+        except OSError:
+            pass
+        for end in (a, b):
+            # Wakes the thread of the other direction, which closing does not.
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+
+
+def _logged(directory: Path) -> list[dict[str, Any]]:
+    log = directory / "audit.jsonl"
+    if not log.exists():
+        return []
+    # The last line may be half of one.
+    return [json.loads(line) for line in log.read_text().splitlines(True) if line.endswith("\n")]
+
+
+def _killed_during_a_write(reached: bool) -> str:
+    """kill -9 after a write has reached the switch, or before."""
+    with tempfile.TemporaryDirectory(prefix="tidemark-attack-") as name:
+        directory = Path(name)
+        grpc = free_port()
+        p4 = REPOSITORY / "p4src" / "build"
+        log = (directory / "switch.log").open("w+")
+        switch = subprocess.Popen(
+            [
+                *(BIN_DIR / "tidemark-switch", "run"),
+                *("--program", p4 / "tidemark.json", "--grpc", f"127.0.0.1:{grpc}"),
+            ],
+            stderr=log,
+        )
+        # The limit, as P4Runtime writes numbers.
+        path = CutPath(grpc, NEW.to_bytes(3, "big"))
+        settings = CONTROLLER.format(
+            directory=directory, token=TOKEN, switch=path.port, p4=p4, old=OLD
+        )
+        controllers: list[Program] = []
+        try:
+            ready = Path(log.name)
+            eventually("the switch is ready", lambda: "ready:" in ready.read_text(), 20)
+            first = Program("controller", settings, directory, "console: ")
+            controllers.append(first)
+
+            def in_force(controller: Program) -> Any:
+                switches = controller.get("/api/v1/status")["switches"]
+                return switches[0]["limits"].get("5", {}).get("limit_bytes")
+
+            eventually("the switch has its limit", lambda: in_force(first) == OLD, 30)
+            path.cut = "after" if reached else "before"
+            request = urllib.request.Request(
+                f"http://127.0.0.1:{first.http}/api/v1/links/10/5/limit",
+                data=json.dumps({"bytes": NEW}).encode(),
+                headers={"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"},
+            )
+
+            def post() -> None:
+                with contextlib.suppress(OSError, http.client.HTTPException):
+                    urllib.request.urlopen(request, timeout=60).read()
+
+            threading.Thread(target=post, daemon=True).start()
+            claim(path.cut_now.wait(30), "nothing is written")
+            # What was sent is there; its answer is not.
+            time.sleep(0.5)
+            claim(
+                any(r["outcome"] == "intended" for r in _logged(directory)),
+                "no record of what was about to be written",
+            )
+            first.kill()
+            claim(
+                not any(r["outcome"] == "set" for r in _logged(directory)),
+                "the outcome was written: the kill came too late",
+            )
+            path.cut = "never"
+            path.cut_now.clear()
+            second = Program("controller", settings, directory, "console: ")
+            controllers.append(second)
+
+            def told() -> dict[str, Any] | None:
+                changes = second.get("/api/v1/changes")["changes"]
+                ended = (c for c in changes if "ended during this write" in c["reason"])
+                return next(ended, None)
+
+            eventually("the next start tells of the write", told, 30)
+            change, now = told(), in_force(second)
+            assert change
+            claim(
+                change["outcome"] == ("set" if now == NEW else "failed"),
+                f"told as {change['outcome']}, in force {now}",
+            )
+            claim(now == (NEW if reached else OLD), f"in force {now}")
+            return f"in force {now}, told as {change['outcome']}"
+        finally:
+            for controller in controllers:
+                controller.kill()
+            path.listener.close()
+            switch.kill()
+            switch.wait()
+            log.close()
+
+
+def killed_during_a_write(scale: float) -> str:
+    """C4: kill -9 between a write and its record, with the embedded switch."""
+    after = _killed_during_a_write(reached=True)
+    return f"after the write: {after}; before it: {_killed_during_a_write(reached=False)}"

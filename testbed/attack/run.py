@@ -41,6 +41,7 @@ FINDINGS = (
     Finding("B1", "collector 1.3 GiB after 45 s", grpc_strangers.silent_subscribers),
     Finding("B2", "honest agents refused until the restart", grpc_strangers.made_up_agents),
     Finding("C3", "silent for 12 s: age 0.06 s, not stale", control.silent_switch),
+    Finding("C4", "a limit on the switch that no record has", control.killed_during_a_write),
     Finding("D1", "a foreign name is answered 200", http_strangers.rebinding),
     Finding("D2", "1000 half requests open after 35 s", http_strangers.slow_requests),
 )

@@ -50,6 +50,9 @@ struct Settings {
     /// Configuration file (TOML).
     #[arg(long, env = "TIDEMARK_CONFIG")]
     config: Option<PathBuf>,
+    /// Become this user once sockets and tracepoints are open.
+    #[arg(long, env = "TIDEMARK_USER")]
+    user: Option<String>,
     /// UDP address for reports; repeat for several.
     #[arg(long, env = "TIDEMARK_LISTEN", value_delimiter = ',')]
     listen: Vec<SocketAddr>,
@@ -65,6 +68,12 @@ struct Settings {
     /// Address of /metrics and /status.
     #[arg(long, env = "TIDEMARK_HTTP")]
     http: Option<SocketAddr>,
+    /// File with the token that readers of /metrics and /status show.
+    #[arg(long, env = "TIDEMARK_HTTP_TOKEN_FILE")]
+    http_token_file: Option<PathBuf>,
+    /// Serve /metrics and /status to everybody who reaches their address (true, false).
+    #[arg(long, env = "TIDEMARK_HTTP_INSECURE")]
+    http_insecure: Option<bool>,
     /// Directory for the capture.
     #[arg(long, env = "TIDEMARK_CAPTURE_DIR")]
     capture_dir: Option<PathBuf>,
@@ -86,6 +95,9 @@ impl Settings {
             Some(path) => config::read(path)?,
             None => Config::default(),
         };
+        if let Some(user) = &self.user {
+            c.user = Some(user.clone());
+        }
         if !self.listen.is_empty() {
             c.listen.clone_from(&self.listen);
         }
@@ -100,6 +112,12 @@ impl Settings {
         }
         if let Some(a) = self.http {
             c.http.listen = a;
+        }
+        if let Some(file) = &self.http_token_file {
+            c.http.token_file = Some(file.clone());
+        }
+        if let Some(insecure) = self.http_insecure {
+            c.http.insecure = insecure;
         }
         if let Some(dir) = &self.capture_dir {
             c.capture.dir = Some(dir.clone());
@@ -162,6 +180,11 @@ pub fn main() -> Result<()> {
         Command::Validate(settings) => {
             let c = settings.load()?;
             let credentials = c.grpc.credentials(crate::time::unix_s())?;
+            c.http.token()?;
+            if let Some(tls) = &c.http.tls {
+                let keys = config::HttpConfig::keys();
+                tidemark_credentials::http::acceptor(tls, &keys, crate::time::unix_s())?;
+            }
             println!(
                 "ok: {} node(s), reports on {:?}, telemetry on {} ({}), metrics on {}",
                 c.nodes.len(),
@@ -172,7 +195,7 @@ pub fn main() -> Result<()> {
             );
             Ok(())
         }
-        Command::Status { settings, json } => status(settings.load()?.http.listen, json),
+        Command::Status { settings, json } => status(&settings.load()?.http, json),
         Command::Agent(args) => crate::agent::run_args(&args),
         Command::Export(args) => crate::export::run(&args),
         Command::Replay(args) => crate::replay::run(&args),
@@ -226,7 +249,16 @@ fn print_import(r: &ImportReport) {
     println!("capture   {} rows in {}", r.capture.rows, r.out.display());
 }
 
-fn status(address: SocketAddr, json: bool) -> Result<()> {
+fn status(http: &config::HttpConfig, json: bool) -> Result<()> {
+    let address = http.listen;
+    if http.tls.is_some() {
+        bail!(
+            "http.tls is set: read https://{address}/status, for example with `curl --cacert ca.pem`"
+        );
+    }
+    let token = http.token()?.map_or_else(String::new, |t| {
+        format!("Authorization: {}\r\n", t.header())
+    });
     let timeout = Duration::from_secs(3);
     let mut stream = TcpStream::connect_timeout(&address, timeout).with_context(|| {
         format!("no collector answers on {address}; is it running, and is this its http.listen?")
@@ -234,7 +266,7 @@ fn status(address: SocketAddr, json: bool) -> Result<()> {
     stream.set_read_timeout(Some(timeout))?;
     write!(
         stream,
-        "GET /status HTTP/1.0\r\nHost: {address}\r\nConnection: close\r\n\r\n"
+        "GET /status HTTP/1.0\r\nHost: {address}\r\n{token}Connection: close\r\n\r\n"
     )?;
     let mut answer = String::new();
     stream

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Everything that can fail at the start, before anything has started.
 
-use crate::config::Config;
+use crate::config::{Config, HttpConfig};
 use crate::receive::{self, ReportReceiver};
 use anyhow::{Context, Result, anyhow};
 use std::net::{SocketAddr, TcpListener};
@@ -9,7 +9,9 @@ use std::time::Duration;
 use tcp_probe::perf::{Options, PerfReader};
 use tidemark_capture::{CaptureMeta, CaptureWriter, WriterOptions};
 use tidemark_clickhouse::ClickHouseSink;
-use tidemark_credentials::ServerCredentials;
+use tidemark_credentials::http::acceptor;
+use tidemark_credentials::{ServerCredentials, Token};
+use tokio_rustls::TlsAcceptor;
 
 fn in_use(what: &str, address: SocketAddr, key: &str, e: &std::io::Error) -> anyhow::Error {
     match e.kind() {
@@ -40,13 +42,17 @@ pub(crate) struct Opened {
     pub credentials: ServerCredentials,
     pub grpc: TcpListener,
     pub http: TcpListener,
+    pub https: Option<TlsAcceptor>,
+    /// What readers of the HTTP server show.
+    pub http_token: Option<Token>,
     pub reports: ReportReceiver,
     pub probe: Option<PerfReader>,
     pub capture: Option<CaptureWriter>,
     pub clickhouse: Option<ClickHouseSink>,
 }
 
-/// Opens everything; on an error nothing is left.
+/// Opens everything, and gives up what only that needed; on an error nothing is
+/// left. No other thread runs before.
 ///
 /// # Errors
 /// The first thing that cannot be opened, and what to do about it.
@@ -54,6 +60,11 @@ pub(crate) fn open(config: &Config, meta: CaptureMeta) -> Result<Opened> {
     let credentials = config.grpc.credentials(crate::time::unix_s())?;
     let grpc = tcp("telemetry (gRPC)", "grpc.listen", config.grpc.listen)?;
     let http = tcp("metrics (HTTP)", "http.listen", config.http.listen)?;
+    let https = config.http.tls.as_ref();
+    let https = https
+        .map(|tls| acceptor(tls, &HttpConfig::keys(), crate::time::unix_s()))
+        .transpose()?;
+    let http_token = config.http.token()?;
     let reports = ReportReceiver::bind(&receive::Options {
         listen: config.listen.clone(),
         shards: config.receive.shards,
@@ -76,10 +87,14 @@ pub(crate) fn open(config: &Config, meta: CaptureMeta) -> Result<Opened> {
     } else {
         None
     };
+    // What follows starts threads, which inherit what we may, and makes files,
+    // which then belong to the user that goes on writing them.
+    let given_up = tidemark_privileges::give_up("user", config.user.as_deref())?;
+    tracing::info!("goes on {given_up}");
     let clickhouse = match config.clickhouse.enabled() {
         true => Some(
             ClickHouseSink::start(&config.clickhouse, &meta.instance, crate::time::unix_s)
-                .context("clickhouse")?,
+                .with_context(|| format!("clickhouse ({given_up})"))?,
         ),
         false => None,
     };
@@ -96,7 +111,7 @@ pub(crate) fn open(config: &Config, meta: CaptureMeta) -> Result<Opened> {
                     wait_when_full: false,
                 },
             )
-            .context("capture")?,
+            .with_context(|| format!("capture ({given_up})"))?,
         ),
         None => None,
     };
@@ -104,6 +119,8 @@ pub(crate) fn open(config: &Config, meta: CaptureMeta) -> Result<Opened> {
         credentials,
         grpc,
         http,
+        https,
+        http_token,
         reports,
         probe,
         capture,

@@ -23,6 +23,7 @@ use std::time::Duration;
 use tcp_probe::perf::PerfReader;
 use tidemark_capture::CaptureMeta;
 use tidemark_clickhouse::ClickHouseConfig;
+use tidemark_credentials::http::TlsListener;
 use tidemark_pipeline::{Pipeline, proto_nodes};
 use tidemark_proto::telemetry::CollectorInfo;
 use tidemark_proto::telemetry::agent_server::AgentServer;
@@ -96,12 +97,12 @@ pub(crate) fn run(config: &Config) -> Result<()> {
         known_nodes_only: config.accept_unknown_nodes,
         ..CaptureMeta::default()
     };
+    let opened = open(config, meta)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .context("cannot start the runtime")?;
-    let opened = open(config, meta)?;
     for node in config.nodes_open_to_anybody() {
         tracing::warn!(
             "anybody can send reports of node {node}: name its addresses in nodes.{node}.exporters"
@@ -109,6 +110,9 @@ pub(crate) fn run(config: &Config) -> Result<()> {
     }
     if let Some(warning) = config.grpc.warning() {
         tracing::warn!("grpc: {warning}");
+    }
+    if let Some(warning) = config.http.warning() {
+        tracing::warn!("http: {warning}");
     }
     runtime.block_on(serve(config, instance, opened))
 }
@@ -222,7 +226,7 @@ async fn serve(config: &Config, instance: String, opened: Opened) -> Result<()> 
         }))
         .serve_with_incoming_shutdown(
             TcpListenerStream::new(tokio::net::TcpListener::from_std(opened.grpc)?),
-            closing(shutting.clone()),
+            closing(shutting),
         );
     let grpc = tokio::spawn(grpc);
     let shown = Shown {
@@ -237,14 +241,22 @@ async fn serve(config: &Config, instance: String, opened: Opened) -> Result<()> 
         agents: agents.clone(),
         clickhouse,
     };
-    let http = axum::serve(
-        tokio::net::TcpListener::from_std(opened.http)?,
-        router(shown),
-    )
-    .with_graceful_shutdown(closing(shutting));
-    let http = tokio::spawn(async move { http.await });
+    let app = router(shown, opened.http_token);
+    let listener = tokio::net::TcpListener::from_std(opened.http)?;
+    let scheme = if opened.https.is_some() {
+        "https"
+    } else {
+        "http"
+    };
+    let http = match opened.https {
+        Some(acceptor) => {
+            let listener = TlsListener::new(listener, acceptor)?;
+            tokio::spawn(tidemark_credentials::http::serve(listener, app))
+        }
+        None => tokio::spawn(tidemark_credentials::http::serve(listener, app)),
+    };
     eprintln!(
-        "ready: reports on {}, telemetry on {} ({}), metrics on http://{}/metrics",
+        "ready: reports on {}, telemetry on {} ({}), metrics on {scheme}://{}/metrics",
         config
             .listen
             .iter()
@@ -282,9 +294,9 @@ async fn serve(config: &Config, instance: String, opened: Opened) -> Result<()> 
     let _ = shut.send(true);
     let _ = tokio::time::timeout(GRACE, async {
         let _ = grpc.await;
-        let _ = http.await;
     })
     .await;
+    http.abort();
     let stats = result.map_err(|_| anyhow!("the engine stopped without a result"))??;
     tracing::info!(
         reports = stats.reports,

@@ -8,6 +8,7 @@
 //! | [`client`] | how a gRPC client shows who it is, and whom it trusts |
 //! | [`args`] | the flags of clients |
 //! | [`gate`] | the check of every call |
+//! | [`http`] | HTTP servers: bounded connections, and TLS |
 //! | [`token`] | bearer tokens: from a file, compared in constant time |
 //! | [`refusals`] | callers who were refused: counted, slowed, logged at a limited rate |
 //! | [`pem`] | certificates and keys from files, with errors that name the file |
@@ -24,6 +25,7 @@ pub mod client;
 mod error;
 pub mod explain;
 pub mod gate;
+pub mod http;
 pub mod pem;
 pub mod refusals;
 pub mod server;

@@ -23,6 +23,7 @@ pub const HANDSHAKE: Duration = Duration::from_secs(10);
 #[serde(deny_unknown_fields)]
 pub struct ServerTls {
     /// The certificate, followed by those that lead to its root.
+    #[serde(alias = "cert")]
     pub certificate: PathBuf,
     /// Its private key.
     pub key: PathBuf,

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
@@ -119,4 +120,47 @@ fn files_that_do_not_fit_are_named() {
     assert!(!ok && said.contains("http.tls.cert"), "{said}");
     let (ok, said) = validate(&cert, &cert);
     assert!(!ok && said.contains("http.tls.key"), "{said}");
+}
+
+/// Started as root, every thread of the controller goes on without capabilities.
+#[test]
+fn root_goes_on_without_capabilities() {
+    if std::fs::metadata("/proc/self").unwrap().uid() != 0 {
+        eprintln!("skipped: needs root");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("c.toml");
+    let text =
+        "collectors = [\"127.0.0.1:9\"]\nuser = \"nobody\"\n[http]\nlisten = \"127.0.0.1:0\"\n";
+    std::fs::write(&file, text).unwrap();
+    let mut child = program()
+        .args(["run", "--config"])
+        .arg(&file)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    let running = Running(child);
+    let mut line = String::new();
+    lines.read_line(&mut line).unwrap();
+    assert!(line.starts_with("console: "), "{line}");
+    let mut threads = 0;
+    for thread in std::fs::read_dir(format!("/proc/{}/task", running.0.id())).unwrap() {
+        let status = std::fs::read_to_string(thread.unwrap().path().join("status")).unwrap();
+        assert!(status.contains("CapEff:\t0000000000000000"), "{status}");
+        assert!(!status.contains("Uid:\t0"), "{status}");
+        threads += 1;
+    }
+    assert!(threads > 2, "{threads}");
+}
+
+#[test]
+fn beyond_this_machine_needs_tls_or_a_word() {
+    let out = program()
+        .args(["run", "--listen", "0.0.0.0:0"])
+        .output()
+        .unwrap();
+    assert!(!out.status.success());
+    assert!(text(&out).contains("http.insecure"), "{}", text(&out));
 }

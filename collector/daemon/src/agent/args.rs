@@ -15,6 +15,9 @@ pub struct AgentArgs {
     to: String,
     #[command(flatten)]
     access: AccessArgs,
+    /// Become this user once the tracepoints are open.
+    #[arg(long, env = "TIDEMARK_USER")]
+    user: Option<String>,
     /// Name of this host; default its own.
     #[arg(long, env = "TIDEMARK_HOST")]
     host: Option<String>,
@@ -54,6 +57,7 @@ pub fn run_args(args: &AgentArgs) -> Result<()> {
     let report = run(&AgentOptions {
         to: args.to.clone(),
         access: args.access.load(crate::time::unix_s())?,
+        user: args.user.clone(),
         host: args.host.clone().unwrap_or_else(own_name),
         buffer_events: args.buffer_events,
         probe: Options {

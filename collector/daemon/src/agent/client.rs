@@ -163,6 +163,8 @@ pub fn run(options: &AgentOptions) -> Result<AgentReport> {
         .http2_keep_alive_interval(Duration::from_secs(10))
         .keep_alive_while_idle(true);
     let reader = PerfReader::open(&options.probe).context("tcp_probe")?;
+    let given_up = tidemark_privileges::give_up("--user", options.user.as_deref())?;
+    tracing::info!("goes on {given_up}");
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()

@@ -11,6 +11,8 @@ pub struct AgentOptions {
     pub to: String,
     /// What the agent shows there.
     pub access: Access,
+    /// The agent becomes this user once the tracepoints are open.
+    pub user: Option<String>,
     /// Name of this host, as the collector shows it.
     pub host: String,
     /// Events kept while the collector does not answer.

@@ -2,12 +2,13 @@
 //! The collector's configuration file.
 
 mod grpc;
+mod http;
 mod parts;
 
 pub use grpc::GrpcConfig;
+pub use http::HttpConfig;
 pub use parts::{
-    AgentsConfig, CaptureConfig, ListenConfig, PacketsConfig, PipelineConfig, ProbeConfig,
-    ReceiveConfig,
+    AgentsConfig, CaptureConfig, PacketsConfig, PipelineConfig, ProbeConfig, ReceiveConfig,
 };
 
 use serde::{Deserialize, Serialize};
@@ -21,11 +22,14 @@ use tidemark_pipeline::{NodeConfig, UnknownNodes};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
+    /// The collector becomes this user once its sockets and tracepoints are open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
     /// UDP addresses on which reports are received.
     pub listen: Vec<SocketAddr>,
     pub receive: ReceiveConfig,
     pub grpc: GrpcConfig,
-    pub http: ListenConfig,
+    pub http: HttpConfig,
     pub capture: CaptureConfig,
     pub clickhouse: tidemark_clickhouse::ClickHouseConfig,
     pub tcp_probe: ProbeConfig,
@@ -43,12 +47,11 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
+            user: None,
             listen: vec![SocketAddr::from(([127, 0, 0, 1], int_report::DEFAULT_PORT))],
             receive: ReceiveConfig::default(),
             grpc: GrpcConfig::default(),
-            http: ListenConfig {
-                listen: SocketAddr::from(([127, 0, 0, 1], 9561)),
-            },
+            http: HttpConfig::default(),
             capture: CaptureConfig::default(),
             clickhouse: tidemark_clickhouse::ClickHouseConfig::default(),
             tcp_probe: ProbeConfig::default(),
@@ -182,6 +185,7 @@ impl Config {
             ));
         }
         self.grpc.check().map_err(|e| error(e.to_string()))?;
+        self.http.check().map_err(|e| error(e.to_string()))?;
         if !(1..=256).contains(&self.receive.shards) {
             return Err(error("receive.shards: must be 1..=256".into()));
         }
@@ -261,6 +265,13 @@ mod tests {
         }
         let e = parse_config("[grpc]\nlisten = \"0.0.0.0:9560\"\n").unwrap_err();
         assert!(e.to_string().contains("grpc.token_file"), "{e}");
+        let e = parse_config("[http]\nlisten = \"0.0.0.0:9561\"\n").unwrap_err();
+        assert!(e.to_string().contains("http.insecure"), "{e}");
+        parse_config("[http]\nlisten = \"0.0.0.0:9561\"\ntoken_file = \"t\"\n").unwrap();
+        let e = parse_config(
+            "[http]\ntoken_file = \"t\"\ntls = { certificate = \"c\", key = \"k\", client_ca = \"a\" }\n",
+        );
+        assert!(e.unwrap_err().to_string().contains("http.token_file"));
         let e = parse_config("[pipeline]\ninterval_ms = 0\n").unwrap_err();
         assert!(e.to_string().contains("pipeline.interval_ms"), "{e}");
         let e = parse_config("[nodes.3]\ndepth_unit = \"cells\"\n").unwrap_err();

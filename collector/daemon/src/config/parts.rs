@@ -2,7 +2,6 @@
 //! The tables of the configuration file.
 
 use serde::{Deserialize, Serialize};
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use tcp_probe::perf::{Clock, Filter};
 
@@ -26,13 +25,6 @@ impl Default for ReceiveConfig {
             gro: true,
         }
     }
-}
-
-/// Address of a server.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ListenConfig {
-    pub listen: SocketAddr,
 }
 
 /// Where rows are stored.

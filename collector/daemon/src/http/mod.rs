@@ -6,16 +6,18 @@ mod encode;
 mod metrics;
 mod status;
 
-use axum::extract::State;
-use axum::http::StatusCode;
-use axum::http::header::CONTENT_TYPE;
-use axum::response::IntoResponse;
+use axum::extract::{Request, State};
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use metrics::Exporter;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use std::sync::Arc;
+use tidemark_credentials::{Refusals, Token};
 
 pub use metrics::{clickhouse_docs, collector_docs};
 pub use status::{CaptureStatus, FlowStatus, ProbeStatus, Shown, Status};
@@ -27,7 +29,40 @@ struct App {
 }
 
 /// The routes.
-pub fn router(shown: Shown) -> Router {
+///
+/// With a token, only readers who show it are answered.
+pub fn router(shown: Shown, token: Option<Token>) -> Router {
+    let gate = token.map(|token| Gate {
+        token,
+        refusals: Refusals::new("http"),
+    });
+    let routes = routes(shown);
+    match gate {
+        Some(gate) => routes.layer(middleware::from_fn_with_state(gate, guard)),
+        None => routes,
+    }
+}
+
+/// Readers show this token.
+#[derive(Clone)]
+struct Gate {
+    token: Token,
+    refusals: Arc<Refusals>,
+}
+
+async fn guard(State(gate): State<Gate>, request: Request, next: Next) -> Response {
+    let header = request.headers().get(AUTHORIZATION);
+    match gate.token.check(header.map(HeaderValue::as_bytes)) {
+        Ok(()) => next.run(request).await,
+        Err(why) => {
+            gate.refusals.refused(why, None).await;
+            let text = "this needs the header \"Authorization: Bearer TOKEN\" with the token of http.token_file\n";
+            (StatusCode::UNAUTHORIZED, text).into_response()
+        }
+    }
+}
+
+fn routes(shown: Shown) -> Router {
     let mut registry = Registry::default();
     registry.register_collector(Box::new(Exporter(shown.clone())));
     Router::new()

@@ -3,6 +3,7 @@
 
 use super::error::ApiError;
 use super::route::{Call, Reply};
+use super::to_end::to_its_end;
 use super::{App, convert, select};
 use axum::http::StatusCode;
 use tidemark_api::operations::{ApplyAdvice, GetAdvice, GetCurve, GetRules};
@@ -42,7 +43,8 @@ pub(super) async fn apply(app: App, call: Call<ApplyAdvice>) -> Result<AdviceApp
         port: request.port,
     };
     let id = select::one(&app.core, link)?;
-    let done = app.core.confirm_advice(id, request.bytes).await?;
+    let core = app.core;
+    let done = to_its_end(async move { core.confirm_advice(id, request.bytes).await }).await?;
     Ok(AdviceApplied {
         node: id.node_id,
         port: id.port,

@@ -4,6 +4,7 @@
 use super::app::App;
 use super::error::ApiError;
 use super::route::Call;
+use super::to_end::to_its_end;
 use super::{convert, last_update, select};
 use tidemark_api::operations::{GetLink, GetLinks, SetLimit, SetReports};
 use tidemark_api::{LimitAction, LimitRequest, LimitSet, Link, Links, ReportsSet};
@@ -32,7 +33,8 @@ pub(super) async fn set_limit(app: App, call: Call<SetLimit>) -> Result<LimitSet
     };
     let reason = call.body.reason;
     let reason = reason.unwrap_or_else(|| "set by an operator".into());
-    let done = app.core.set_limit(id, limit, reason).await?;
+    let core = app.core;
+    let done = to_its_end(async move { core.set_limit(id, limit, reason).await }).await?;
     Ok(LimitSet {
         node: id.node_id,
         port: id.port,

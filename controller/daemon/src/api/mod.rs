@@ -19,11 +19,10 @@ mod metrics;
 mod phases;
 mod route;
 mod select;
-pub mod server;
 mod status;
 mod targets;
 mod telemetry;
-pub mod tls;
+mod to_end;
 
 pub use app::App;
 pub use auth::{Token, TokenSource};

@@ -77,6 +77,12 @@ pub struct RunArgs {
     /// What may be done with advice.
     #[arg(long, env = "TIDEMARK_MODE", value_parser = mode())]
     pub mode: Option<crate::config::Mode>,
+    /// Serve in the clear also on an address beyond this machine.
+    #[arg(long)]
+    pub insecure: bool,
+    /// Become this user once the port is open.
+    #[arg(long, env = "TIDEMARK_USER")]
+    pub user: Option<String>,
     /// Write to no switch; log what would have been written.
     #[arg(long)]
     pub dry_run: bool,

@@ -2,7 +2,6 @@
 //! `run`, `validate`, `provision`.
 
 use super::{RunArgs, print};
-use crate::api::tls::TlsListener;
 use crate::api::{self, Token, TokenSource};
 use crate::config::{CollectorConfig, Config};
 use crate::core::{Core, subscribe, switch, switches, tick, time};
@@ -11,8 +10,11 @@ use anyhow::Context as _;
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
+use tidemark_credentials::{Keys, http};
+use tidemark_privileges::GivenUp;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -41,6 +43,10 @@ fn configured(args: &RunArgs) -> anyhow::Result<Config> {
     if let Some(token) = super::token_of_environment() {
         config.http.token = Some(token);
     }
+    if let Some(user) = &args.user {
+        config.user = Some(user.clone());
+    }
+    config.http.insecure |= args.insecure;
     config.control.dry_run |= args.dry_run;
     config.check()?;
     collectors_can_be_reached(&config)?;
@@ -77,33 +83,50 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<()> {
     let log = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     tracing_subscriber::registry().with(log).with(filter).init();
     let config = configured(&args)?;
-    runtime()?.block_on(serve(config))
-}
-
-async fn serve(config: Config) -> anyhow::Result<()> {
     // The port first: nothing is touched when another controller has it.
     let listen = config.http.listen;
-    let listener = tokio::net::TcpListener::bind(listen)
-        .await
+    let listener = std::net::TcpListener::bind(listen)
+        .and_then(|l| l.set_nonblocking(true).map(|()| l))
         .with_context(|| {
             format!("http.listen {listen}: cannot listen; is another controller running? choose another with --listen")
         })?;
+    let acceptor = acceptor(&config)?;
+    // Nothing else needs a right that others do not have. No thread runs yet.
+    let given_up = tidemark_privileges::give_up("user", config.user.as_deref())?;
+    tracing::info!("goes on {given_up}");
+    runtime()?.block_on(serve(config, listener, acceptor, &given_up))
+}
+
+fn acceptor(config: &Config) -> anyhow::Result<Option<TlsAcceptor>> {
+    let tls = config.http.tls.as_ref();
+    let acceptor = tls.map(|tls| http::acceptor(tls, &Keys::under("http"), time::unix_s()));
+    Ok(acceptor.transpose()?)
+}
+
+async fn serve(
+    config: Config,
+    listener: std::net::TcpListener,
+    acceptor: Option<TlsAcceptor>,
+    given_up: &GivenUp,
+) -> anyhow::Result<()> {
+    let listener = tokio::net::TcpListener::from_std(listener)?;
     let address = listener.local_addr()?;
-    let http = config.http.clone();
-    let (token, source) = Token::obtain(http.token.as_deref(), http.token_file.as_deref())?;
-    let acceptor = http
-        .tls
-        .as_ref()
-        .map(|tls| api::tls::acceptor(tls, time::unix_s()))
-        .transpose()?;
+    let config_http = config.http.clone();
+    let (token, source) = Token::obtain(
+        config_http.token.as_deref(),
+        config_http.token_file.as_deref(),
+    )
+    .with_context(|| given_up.to_string())?;
     let connected = switch::connect(&config)?;
-    let core = Arc::new(Core::new(config, connected, Arc::new(time::now))?);
+    let core = Arc::new(
+        Core::new(config, connected, Arc::new(time::now)).with_context(|| given_up.to_string())?,
+    );
     let store = Store::start(&core.config)?;
     if let Some(store) = &store {
         let _ = core.store.set(Arc::clone(&store.stats));
     }
     if !address.ip().is_loopback() && acceptor.is_none() {
-        tracing::warn!(%address, "listening beyond this machine, without encryption; set http.tls");
+        tracing::warn!(%address, "http.insecure: listening beyond this machine, without encryption");
     }
 
     let mut tasks = JoinSet::new();
@@ -123,7 +146,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let scheme = if acceptor.is_some() { "https" } else { "http" };
     print(&format!("console: {scheme}://{address}/"))?;
     if let TokenSource::Made(token) = source {
-        match &http.token_file {
+        match &config_http.token_file {
             Some(f) => print(&format!("token: in {}", f.display()))?,
             None => print(&format!("token: {token}"))?,
         }
@@ -131,10 +154,10 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let app = api::router(Arc::clone(&core), token);
     let served = match acceptor {
         Some(acceptor) => {
-            let listener = TlsListener::new(listener, acceptor)?;
-            tokio::spawn(api::server::serve(listener, app))
+            let listener = http::TlsListener::new(listener, acceptor)?;
+            tokio::spawn(http::serve(listener, app))
         }
-        None => tokio::spawn(api::server::serve(listener, app)),
+        None => tokio::spawn(http::serve(listener, app)),
     };
     let ended = tokio::select! {
         _ = int.recv() => Ok(()),
@@ -161,9 +184,7 @@ pub(super) fn validate(path: &Path, as_json: bool) -> anyhow::Result<()> {
     let _in_runtime = rt.enter();
     switch::connect(&config)?;
     collectors_can_be_reached(&config)?;
-    if let Some(tls) = &config.http.tls {
-        api::tls::acceptor(tls, time::unix_s())?;
-    }
+    acceptor(&config)?;
     for (i, s) in config.switches.iter().enumerate() {
         let Some(plan) = &s.provision else { continue };
         for (key, file) in [("p4info", &plan.p4info), ("program", &plan.program)] {

@@ -1,11 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the types of the configuration cannot check.
 
-use super::{Config, LinkConfig};
+use super::{Config, Http, LinkConfig};
 use anyhow::bail;
 use tidemark_control::AuditPolicy;
 use tidemark_credentials::Access;
 use tidemark_rules::{Goal, Targets};
+
+impl Http {
+    /// Everybody who reaches the address reads; what is written needs the token,
+    /// which must not cross a network in the clear unseen.
+    fn check(&self) -> anyhow::Result<()> {
+        if self.insecure && self.tls.is_some() {
+            bail!("http.insecure: contradicts http.tls; remove one or the other");
+        }
+        let beyond = !self.listen.ip().to_canonical().is_loopback();
+        if beyond && self.tls.is_none() && !self.insecure {
+            bail!(
+                "http.listen: {} can be reached from other machines, and the token of those who write \
+                 would cross the network in the clear: set http.tls (with http.tls.client_ca to let in \
+                 only who shows a certificate), or listen on 127.0.0.1 behind a proxy; \
+                 http.insecure (--insecure) serves in the clear",
+                self.listen
+            );
+        }
+        Ok(())
+    }
+}
 
 impl Config {
     /// Checks what the types cannot.
@@ -21,6 +42,7 @@ impl Config {
         if self.http.token.as_ref().is_some_and(|t| t.len() < 8) {
             bail!("http.token: use at least 8 characters");
         }
+        self.http.check()?;
         check_targets("targets", &self.targets)?;
         let c = &self.control;
         at_least("control.max_step_factor", c.max_step_factor, 1.01)?;

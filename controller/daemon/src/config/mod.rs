@@ -16,7 +16,9 @@ use serde::{Deserialize, Serialize};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use tidemark_control::Range;
-use tidemark_credentials::{Access, ClientCredentials, ClientTls, Error as CredentialsError, Keys};
+use tidemark_credentials::{
+    Access, ClientCredentials, ClientTls, Error as CredentialsError, Keys, ServerTls,
+};
 use tidemark_rules::Targets;
 use tidemark_southbound::{DriverSection, Provision, SwitchAddress};
 
@@ -24,6 +26,9 @@ use tidemark_southbound::{DriverSection, Provision, SwitchAddress};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
+    /// The controller becomes this user once its port is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
     /// gRPC addresses of the collectors.
     pub collectors: Vec<CollectorConfig>,
     /// Sliding window of the estimates, s.
@@ -47,6 +52,7 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
+            user: None,
             collectors: vec![CollectorConfig::new("127.0.0.1:9560")],
             window_s: 10.0,
             retention_s: 120.0,
@@ -74,18 +80,10 @@ pub struct Http {
     pub token: Option<String>,
     /// Where a token that was made is written (mode 0600).
     pub token_file: Option<PathBuf>,
-    /// HTTPS instead of HTTP.
-    pub tls: Option<Tls>,
-}
-
-/// A certificate and its key, PEM.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Tls {
-    /// The certificate, followed by those that lead to its root.
-    #[serde(alias = "cert")]
-    pub certificate: PathBuf,
-    pub key: PathBuf,
+    /// HTTPS instead of HTTP; mutual with `client_ca`.
+    pub tls: Option<ServerTls>,
+    /// Serve in the clear on an address beyond this machine.
+    pub insecure: bool,
 }
 
 impl Default for Http {
@@ -96,6 +94,7 @@ impl Default for Http {
             token: None,
             token_file: None,
             tls: None,
+            insecure: false,
         }
     }
 }
@@ -225,6 +224,7 @@ impl Config {
         if let Some(tls) = &mut self.http.tls {
             tls.certificate = base.join(&tls.certificate);
             tls.key = base.join(&tls.key);
+            fix(&mut tls.client_ca);
         }
         for s in &mut self.switches {
             let mut credentials = ClientCredentials {

@@ -12,10 +12,14 @@ use crate::store::Stats;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use tidemark_control::{ControlError, Input, Limit, LinkControl};
 use tidemark_estimators::{LinkEstimate, LinkId};
 use tidemark_rules::Targets;
 use tidemark_southbound::Error;
+
+/// A request that needs a tick waits for it this long.
+const TICK_WITHIN: Duration = Duration::from_secs(2);
 
 impl Core {
     /// Runs `f` on the feed that knows a link best: the one that heard of it
@@ -149,7 +153,7 @@ impl Core {
     }
 
     /// Sets the targets of a link, or with `None` the default ones. The advice of
-    /// the next answer follows them.
+    /// the next answer follows them, unless a switch takes long to answer.
     pub async fn set_targets(self: &Arc<Self>, link: Option<LinkId>, targets: Targets) {
         let now = self.now();
         self.write(|s| {
@@ -168,7 +172,10 @@ impl Core {
             }
         });
         self.save();
-        tick::once(self).await;
+        let core = Arc::clone(self);
+        // By itself: a write is not given up half-way when nobody waits any more.
+        let ticked = tokio::spawn(async move { tick::once(&core).await });
+        let _ = tokio::time::timeout(TICK_WITHIN, ticked).await;
     }
 
     /// Sets what may be done with advice.

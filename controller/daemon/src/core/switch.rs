@@ -14,6 +14,8 @@ pub struct Switch {
     /// One limit is changed or read at a time: what is read during a change would
     /// overtake it.
     pub(super) changing: tokio::sync::Mutex<()>,
+    /// Held while the loops of its links are given a tick.
+    pub(super) driven: tokio::sync::Mutex<()>,
 }
 
 /// What is known of it.
@@ -58,6 +60,7 @@ impl Switch {
             config,
             driver,
             changing: tokio::sync::Mutex::default(),
+            driven: tokio::sync::Mutex::default(),
         }
     }
 

@@ -1,36 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What happens once a second.
+//!
+//! The loops of the links of one switch go on one after the other, those of
+//! different switches at once: a switch that is slow, or never answers, delays
+//! its own links. What drivers ask has time limits of theirs.
 
 use super::link_telemetry::LinkTelemetry;
 use super::phases::lifecycle;
 use super::{Core, Event};
+use futures::future::join_all;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 use tidemark_control::{Input, Timestamp};
 use tidemark_estimators::LinkId;
 use tidemark_rules::advise;
+use tokio::task::JoinSet;
 
 const PERIOD: Duration = Duration::from_secs(1);
+/// A tick tells what it has done after this, whoever has not answered by then.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Ticks until the task is aborted.
 pub async fn run(core: Arc<Core>) {
     let mut ticks = tokio::time::interval(PERIOD);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    // Ends with this task.
+    let mut passes = JoinSet::new();
     loop {
         ticks.tick().await;
-        once(&core).await;
+        work(&core).await;
+        let mut begun = Vec::new();
+        for node in nodes(&core) {
+            let core = Arc::clone(&core);
+            begun.push(passes.spawn(async move { pass(&core, node).await }));
+        }
+        let all_ended = async {
+            while begun.iter().any(|pass| !pass.is_finished()) {
+                if let Some(Err(e)) = passes.join_next().await {
+                    tracing::error!("control: {e}");
+                }
+            }
+        };
+        // Those that wait for a switch go on.
+        let _ = tokio::time::timeout(PATIENCE, all_ended).await;
+        while passes.try_join_next().is_some() {}
+        finish(&core);
     }
 }
 
-/// One tick: estimates, advice, phases, then the loops of the links.
+/// One tick: estimates, advice, phases, then the loops of the links, to their end.
 pub async fn once(core: &Arc<Core>) {
+    work(core).await;
+    loops(core).await;
+}
+
+async fn work(core: &Arc<Core>) {
     let working = Arc::clone(core);
     // Estimates may take longer than an async task should.
     let work = tokio::task::spawn_blocking(move || estimates(&working));
     if let Err(e) = work.await {
         tracing::error!("estimates: {e}");
     }
-    loops(core).await;
 }
 
 /// The first half of a tick: every link is estimated and advised, and phases
@@ -46,12 +77,36 @@ pub fn estimates(core: &Core) {
 
 /// The second half: the loops of the links, which may wait for switches.
 pub async fn loops(core: &Core) {
-    let links: Vec<LinkId> = core.read(|s| s.links.keys().copied().collect());
+    join_all(nodes(core).into_iter().map(|node| pass(core, node))).await;
+    finish(core);
+}
+
+fn nodes(core: &Core) -> BTreeSet<u32> {
+    core.read(|s| s.links.keys().map(|id| id.node_id).collect())
+}
+
+/// The loops of the links of a node, one after the other; nothing while they still
+/// wait for the switch since an earlier tick.
+async fn pass(core: &Core, node: u32) {
+    let under_way = match core.switches.get(&node).map(|s| s.driven.try_lock()) {
+        Some(Err(_)) => {
+            tracing::debug!(node, "switch: its links still wait for an answer");
+            return;
+        }
+        Some(Ok(under_way)) => Some(under_way),
+        None => None,
+    };
+    let of_node = |id: &&LinkId| id.node_id == node;
+    let links: Vec<LinkId> = core.read(|s| s.links.keys().filter(of_node).copied().collect());
     for id in links {
         let now = core.now();
         let readings = core.read(|s| s.readings(id, now));
         core.drive(id, Input::Tick(readings), None).await;
     }
+    drop(under_way);
+}
+
+fn finish(core: &Core) {
     core.save();
     let unix_ms = core.now().unix_ms;
     core.emit(Event::Estimated { unix_ms });

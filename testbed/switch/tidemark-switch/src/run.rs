@@ -2,6 +2,7 @@
 //! `tidemark-switch run`.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -36,6 +37,15 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
     if let Some(warning) = open {
         tracing::warn!("--grpc: {warning}");
     }
+    let grpc = listen("gRPC address", args.grpc, "--grpc")?;
+    let metrics = match args.metrics {
+        Some(a) if !args.metrics_insecure && !a.ip().to_canonical().is_loopback() => bail!(
+            "--metrics: {a} can be reached from other machines, and nothing says who may read: listen on \
+             127.0.0.1, behind a proxy that asks; --metrics-insecure serves everybody"
+        ),
+        Some(a) => Some(listen("metrics address", a, "--metrics")?),
+        None => None,
+    };
     let mut switch = Switch::new();
     if let Some(path) = &args.program {
         switch.load(Image::new(program::read(path)?));
@@ -59,37 +69,65 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
         }
         switch.configure(p.number, p.config);
     }
+    // For the data plane's thread, which inherits it.
+    data_plane::take_precedence();
+    let given_up = tidemark_privileges::give_up("--user", args.user.as_deref())?;
+    tracing::debug!("goes on {given_up}");
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
+        .on_thread_start(data_plane::give_way)
         .enable_all()
         .build()
         .context("tokio runtime")?;
-    runtime.block_on(serve(args, credentials, switch, config, interfaces))
+    let opened = Opened {
+        credentials,
+        grpc,
+        metrics,
+        interfaces,
+    };
+    runtime.block_on(serve(args, opened, switch, config))
+}
+
+/// What is opened before privileges are given up.
+struct Opened {
+    credentials: ServerCredentials,
+    grpc: std::net::TcpListener,
+    metrics: Option<std::net::TcpListener>,
+    interfaces: BTreeMap<u32, Interface>,
+}
+
+fn listen(what: &str, address: SocketAddr, flag: &str) -> Result<std::net::TcpListener> {
+    let listen = || {
+        let listener = std::net::TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        Ok::<_, std::io::Error>(listener)
+    };
+    listen().with_context(|| {
+        format!(
+            "{what} {address}: cannot listen; is another switch running? choose another with {flag}"
+        )
+    })
 }
 
 async fn serve(
     args: RunArgs,
-    credentials: ServerCredentials,
+    opened: Opened,
     switch: Switch,
     config: Option<ForwardingPipelineConfig>,
-    interfaces: BTreeMap<u32, Interface>,
 ) -> Result<()> {
-    let listener = TcpListener::bind(args.grpc).await.with_context(|| {
-        format!(
-            "gRPC address {}: cannot listen; is another switch running? choose another with --grpc",
-            args.grpc
-        )
-    })?;
-    let metrics_listener = match args.metrics {
-        Some(a) => Some(TcpListener::bind(a).await.with_context(|| {
-            format!("metrics address {a}: cannot listen; choose another with --metrics")
-        })?),
-        None => None,
-    };
+    let Opened {
+        credentials,
+        interfaces,
+        ..
+    } = opened;
+    let listener = TcpListener::from_std(opened.grpc).context("gRPC address")?;
+    let metrics = opened.metrics.map(TcpListener::from_std);
+    let metrics_listener = metrics.transpose().context("metrics address")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("SIGINT handler")?;
     let mut terminate = signal(SignalKind::terminate()).context("SIGTERM handler")?;
     let count = interfaces.len();
     let (handle, thread) = data_plane::start(switch, interfaces, args.cpu_port)?;
+    data_plane::give_way();
     let target = Arc::new(EmbeddedTarget::new(handle.clone()));
     let server = Server::new(
         target,

@@ -148,3 +148,42 @@ fn what_would_be_open_is_refused_at_start() {
         &["--insecure: contradicts"],
     );
 }
+
+/// Started as root, every thread of the switch goes on without capabilities, and
+/// the data plane's still takes precedence.
+#[test]
+fn root_goes_on_without_capabilities() {
+    if !nix::unistd::Uid::effective().is_root() {
+        eprintln!("skipped: needs root");
+        return;
+    }
+    for flags in [&[][..], &["--user", "nobody"]] {
+        let s = start(flags);
+        let (mut threads, mut preferred) = (0, 0);
+        for thread in std::fs::read_dir(format!("/proc/{}/task", s.child.id())).unwrap() {
+            let path = thread.unwrap().path();
+            let status = std::fs::read_to_string(path.join("status")).unwrap();
+            assert!(status.contains("CapEff:\t0000000000000000"), "{status}");
+            assert_eq!(status.contains("Uid:\t0\t0\t0\t0"), flags.is_empty());
+            let stat = std::fs::read_to_string(path.join("stat")).unwrap();
+            // After the name, which may have spaces: nice is the 19th of all.
+            let nice = stat.rsplit(')').next().unwrap().split_whitespace().nth(16);
+            preferred += usize::from(nice == Some("-15"));
+            threads += 1;
+        }
+        assert!(threads > 2, "{threads}");
+        assert_eq!(preferred, 1);
+        let out = list(&s, "", &[]);
+        assert!(out.status.success(), "{}", said(&out));
+    }
+}
+
+#[test]
+fn metrics_beyond_this_machine_need_a_word() {
+    let out = Command::new(BIN)
+        .args(["run", "--grpc", "127.0.0.1:0", "--metrics", "0.0.0.0:0"])
+        .output()
+        .unwrap();
+    assert!(!out.status.success());
+    assert!(said(&out).contains("--metrics-insecure"), "{}", said(&out));
+}

@@ -69,9 +69,15 @@ pub(crate) struct RunArgs {
     /// Port number of the controller for packet-in and packet-out.
     #[arg(long)]
     pub cpu_port: Option<u32>,
-    /// Prometheus metrics over HTTP.
+    /// Prometheus metrics over HTTP, without TLS or token.
     #[arg(long, value_name = "ADDR")]
     pub metrics: Option<SocketAddr>,
+    /// Serve metrics also on an address beyond this machine.
+    #[arg(long, requires = "metrics")]
+    pub metrics_insecure: bool,
+    /// Become this user once interfaces and addresses are open.
+    #[arg(long, env = "TIDEMARK_SWITCH_USER")]
+    pub user: Option<String>,
 }
 
 #[derive(Debug, Args)]

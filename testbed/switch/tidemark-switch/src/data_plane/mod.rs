@@ -6,6 +6,8 @@ mod clock;
 mod priority;
 mod wait;
 
+pub(crate) use priority::{give_way, take_precedence};
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};

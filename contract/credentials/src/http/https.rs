@@ -1,34 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 //! HTTPS: the same routes behind a certificate.
 
-use crate::config::Tls;
-use anyhow::Context as _;
+use crate::server::{HANDSHAKE, ServerTls};
+use crate::{Error, Keys, pem};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tidemark_credentials::server::HANDSHAKE;
-use tidemark_credentials::{Keys, pem};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::server::WebPkiClientVerifier;
 use tokio_rustls::rustls::sign::SingleCertAndKey;
+use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 use tokio_rustls::server::TlsStream;
 
-/// The acceptor of a certificate and its key; `now_unix_s` is the time now, s.
+/// The acceptor of a certificate and its key; with `client_ca`, clients have to
+/// show a certificate. `now_unix_s` is the time now, s.
 ///
 /// # Errors
 /// Files that cannot be read, do not belong together or have expired, by their
 /// key in the configuration.
-pub fn acceptor(tls: &Tls, now_unix_s: u64) -> anyhow::Result<TlsAcceptor> {
-    let keys = Keys::under("http");
-    let identity = pem::identity(&tls.certificate, &tls.key, &keys, now_unix_s)?;
-    let config = ServerConfig::builder_with_provider(pem::provider())
+pub fn acceptor(tls: &ServerTls, keys: &Keys, now_unix_s: u64) -> Result<TlsAcceptor, Error> {
+    let identity = pem::identity(&tls.certificate, &tls.key, keys, now_unix_s)?;
+    let builder = ServerConfig::builder_with_provider(pem::provider())
         .with_safe_default_protocol_versions()
-        .context("http.tls")?
-        .with_no_client_auth()
-        .with_cert_resolver(Arc::new(SingleCertAndKey::from(identity.certified)));
+        .map_err(|e| Error::new(keys.name("tls"), e.to_string()))?;
+    let builder = match &tls.client_ca {
+        None => builder.with_no_client_auth(),
+        Some(ca) => {
+            let error = |e: &dyn std::fmt::Display| {
+                Error::new(keys.name("tls.client_ca"), format!("{}: {e}", ca.display()))
+            };
+            let authorities = pem::authorities(ca, "tls.client_ca", keys, now_unix_s)?;
+            let mut roots = RootCertStore::empty();
+            for certificate in CertificateDer::pem_slice_iter(&authorities) {
+                let certificate = certificate.map_err(|e| error(&e))?;
+                roots.add(certificate).map_err(|e| error(&e))?;
+            }
+            let verifier =
+                WebPkiClientVerifier::builder_with_provider(Arc::new(roots), pem::provider())
+                    .build()
+                    .map_err(|e| error(&e))?;
+            builder.with_client_cert_verifier(verifier)
+        }
+    };
+    let config = builder.with_cert_resolver(Arc::new(SingleCertAndKey::from(identity.certified)));
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+//! HTTP servers: bounded connections, and TLS.
+
+mod connections;
+mod https;
+
+pub use connections::serve;
+pub use https::{TlsListener, acceptor};

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Work that a client sets off and cannot interrupt by going away.
+
+use super::error::ApiError;
+use axum::http::StatusCode;
+
+/// Does something to its end, also when the connection it is done for ends before:
+/// a limit is not left written and unrecorded.
+///
+/// # Errors
+/// Those of the work, and 500 when it panicked.
+pub(super) async fn to_its_end<T, E>(
+    work: impl Future<Output = Result<T, E>> + Send + 'static,
+) -> Result<T, ApiError>
+where
+    T: Send + 'static,
+    E: Into<ApiError> + Send + 'static,
+{
+    match tokio::spawn(work).await {
+        Ok(done) => done.map_err(Into::into),
+        Err(e) => {
+            tracing::error!("a change: {e}");
+            let text = "the change failed in the controller; its log says why";
+            Err(ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, text))
+        }
+    }
+}
