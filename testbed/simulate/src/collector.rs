@@ -4,6 +4,7 @@
 use crate::digest::Digest;
 use crate::frame::{BOTTLENECK, EXPORTER, NODE};
 use crate::parts::subscriber::Subscriber;
+use crate::stores::Stores;
 use anyhow::Result;
 use int_report::DecodeError;
 use std::collections::HashSet;
@@ -52,6 +53,8 @@ pub(crate) struct Seen {
 /// Takes what the pipeline gives.
 pub(crate) struct SimSink {
     hub: Arc<Hub>,
+    /// None once they have ended.
+    pub(crate) stores: Option<Stores>,
     pub(crate) seen: Seen,
     pub(crate) digest: Digest,
 }
@@ -66,6 +69,9 @@ impl SimSink {
 impl Sink for SimSink {
     fn postcard(&mut self, row: &PostcardRow) {
         self.order(row.order);
+        if let Some(stores) = &mut self.stores {
+            stores.postcard(row);
+        }
         let s = &mut self.seen;
         s.postcards += 1;
         s.postcards_dropped += u64::from(row.dropped);
@@ -81,6 +87,9 @@ impl Sink for SimSink {
 
     fn probe(&mut self, row: &ProbeRow) {
         self.order(row.order);
+        if let Some(stores) = &mut self.stores {
+            stores.probe(row);
+        }
         self.seen.probes += 1;
     }
 
@@ -88,6 +97,9 @@ impl Sink for SimSink {
         self.order(row.order);
         let restart = matches!(row.event, Event::Restart { .. });
         self.seen.clock_restarts += u64::from(restart);
+        if let Some(stores) = &mut self.stores {
+            stores.event(row);
+        }
     }
 
     fn update(&mut self, update: Update) {
@@ -117,28 +129,36 @@ pub(crate) struct Collector {
     pub(crate) slow: Subscriber,
 }
 
+/// What every start is configured with.
+///
+/// # Errors
+/// A port that the configuration does not take.
+pub(crate) fn config(rate_bps: u64) -> Result<Config> {
+    let node = serde_json::from_value(serde_json::json!({
+        "name": "simulated",
+        "exporters": [EXPORTER],
+        "ports": { BOTTLENECK.to_string(): { "capacity_bps": rate_bps } },
+    }))?;
+    Ok(Config {
+        nodes: [(NODE, node)].into(),
+        unknown_nodes: UnknownNodes::Refuse,
+        interval_ms: INTERVAL_MS,
+        join_wait_ms: 300,
+        publish_ms: INTERVAL_MS,
+        local_host: Some("sender".into()),
+        max_flows: MAX_FLOWS,
+        ..Config::default()
+    })
+}
+
 impl Collector {
     /// # Errors
     /// A configuration that the pipeline does not take.
-    pub(crate) fn start(instance: u64, rate_bps: u64) -> Result<Self> {
-        let node = serde_json::from_value(serde_json::json!({
-            "name": "simulated",
-            "exporters": [EXPORTER],
-            "ports": { BOTTLENECK.to_string(): { "capacity_bps": rate_bps } },
-        }))?;
-        let config = Config {
-            nodes: [(NODE, node)].into(),
-            unknown_nodes: UnknownNodes::Refuse,
-            interval_ms: INTERVAL_MS,
-            join_wait_ms: 300,
-            publish_ms: INTERVAL_MS,
-            local_host: Some("sender".into()),
-            max_flows: MAX_FLOWS,
-            ..Config::default()
-        };
+    pub(crate) fn start(instance: u64, config: Config, stores: Stores) -> Result<Self> {
         let hub = Arc::new(Hub::new(MAX_FLOWS));
         let sink = SimSink {
             hub: Arc::clone(&hub),
+            stores: Some(stores),
             seen: Seen::default(),
             digest: Digest::default(),
         };

@@ -16,9 +16,12 @@ use tidemark_control::{Limit, Mode, Origin, Settings, State, Timestamp};
 use tidemark_controller::config::{CollectorConfig, Config, SwitchConfig};
 use tidemark_controller::core::switch::Switch;
 use tidemark_controller::core::{Core, Event, switches, tick};
+use tidemark_disk::SharedDisk;
 use tidemark_estimators::LinkId;
 use tidemark_rules::{Goal, Targets};
 
+/// Where its state and log lie.
+pub(crate) const DIR: &str = "/controller";
 pub(crate) const LINK: LinkId = LinkId {
     node_id: NODE,
     port: BOTTLENECK,
@@ -57,10 +60,10 @@ pub(crate) struct Controller {
 }
 
 /// The rails of all runs: those of the defaults, with shorter times.
-pub(crate) fn settings(plan: &Plan, dir: &Path) -> Settings {
+pub(crate) fn settings(plan: &Plan) -> Settings {
     Settings {
         mode: Mode::Auto,
-        audit_log: Some(dir.join(AUDIT_LOG)),
+        audit_log: Some(Path::new(DIR).join(AUDIT_LOG)),
         min_limit_bytes: plan.min_limit_bytes,
         max_limit_bytes: plan.max_limit_bytes,
         min_change_interval_s: 2.0,
@@ -87,14 +90,14 @@ pub(crate) fn targets(plan: &Plan) -> Targets {
 impl Controller {
     /// # Errors
     /// State or log of a former start that cannot be read.
-    pub(crate) fn start(plan: &Plan, dir: &Path, clock: &HostClock) -> Result<Self> {
+    pub(crate) fn start(plan: &Plan, disk: SharedDisk, clock: &HostClock) -> Result<Self> {
         let config = Config {
             collectors: vec![CollectorConfig::new("simulated:1")],
             window_s: 4.0,
             retention_s: 30.0,
-            state_file: Some(dir.join("state.json")),
+            state_file: Some(Path::new(DIR).join("state.json")),
             targets: targets(plan),
-            control: settings(plan, dir),
+            control: settings(plan),
             switches: vec![Self::switch()],
             ..Config::default()
         };
@@ -107,7 +110,8 @@ impl Controller {
         };
         let switch = Switch::new(Self::switch(), Arc::new(driver), false);
         let clock = clock.clone();
-        let core = Core::new(
+        let core = Core::on(
+            disk,
             config,
             [(NODE, switch)].into(),
             Arc::new(move || clock.now()),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The whole chain in one thread on a simulated clock and network: the real
+//! The whole chain in one thread on a simulated clock, network and disk: the real
 //! program on the real switch engine in virtual time, model TCP senders, the
 //! real pipeline and hub of the collector, the real core of the controller with
 //! its closed loop. A seed gives the link, its traffic, the targets and the
@@ -21,6 +21,7 @@ pub mod plan;
 mod rng;
 pub mod run;
 pub mod shrink;
+mod stores;
 mod switch;
 mod tcp;
 mod world;

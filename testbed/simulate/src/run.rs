@@ -15,7 +15,7 @@ pub struct Outcome {
     pub tally: Tally,
 }
 
-/// Where runs keep the files of their controllers: in memory where that is.
+/// Where captures of a run are read at its end: in memory where that is.
 fn scratch() -> Result<tempfile::TempDir> {
     let memory = std::path::Path::new("/dev/shm");
     let made = if memory.is_dir() {

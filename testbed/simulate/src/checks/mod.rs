@@ -4,6 +4,7 @@
 mod books;
 mod collector;
 mod control;
+mod storage;
 mod truth;
 
 use crate::fault::{Hostile, Kind};
@@ -72,6 +73,14 @@ pub struct Tally {
     pub estimates: u64,
     pub n_b_low: u64,
     pub n_b_high: u64,
+    /// Rows in captures at the end.
+    pub written: u64,
+    /// Rows in the database at the end.
+    pub inserted: u64,
+    /// Rows that fell out of either.
+    pub fell_out: u64,
+    /// Batches that a repeated attempt found in the database.
+    pub found: u64,
 }
 
 impl Tally {
@@ -93,6 +102,10 @@ impl Tally {
         self.estimates += o.estimates;
         self.n_b_low += o.n_b_low;
         self.n_b_high += o.n_b_high;
+        self.written += o.written;
+        self.inserted += o.inserted;
+        self.fell_out += o.fell_out;
+        self.found += o.found;
     }
 }
 

@@ -2,6 +2,7 @@
 //! What the world is made of beside the programs: data, and the truth about it.
 
 pub(crate) mod reports;
+pub(crate) mod storage;
 pub(crate) mod subscriber;
 pub(crate) mod telemetry;
 pub(crate) mod traffic;

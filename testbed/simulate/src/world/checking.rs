@@ -30,6 +30,7 @@ impl World {
                 self.checks.subscriber(&mut c.slow);
             }
             self.checks.collector(c, &self.reports);
+            self.checks.stores(c.pipeline.sink().stores.as_ref());
         }
         if let Some(c) = &self.controller {
             self.checks.controller(c);
@@ -43,6 +44,7 @@ impl World {
         self.end_collector(true);
         self.end_controller();
         self.checks.joins();
+        self.finish_storage();
     }
 
     fn check_recovery(&mut self) {
@@ -52,6 +54,7 @@ impl World {
         if now_ms > quiet_ms + LIVE_MS {
             self.check_live();
             self.checks.nothing_untold();
+            self.check_stores_live();
         }
         if now_ms <= quiet_ms + self.plan.settle_ms() {
             return;

@@ -3,11 +3,13 @@
 
 use super::state::{Event, MS, World};
 use crate::control_link::{Answer, Request};
-use crate::controller::{AUDIT_LOG, Controller};
+use crate::controller::{AUDIT_LOG, Controller, DIR};
 use crate::fault::Kind;
 use anyhow::Result;
+use std::path::Path;
 use tidemark_control::Limit;
 use tidemark_controller::core::Event as CoreEvent;
+use tidemark_disk::Disk as _;
 
 const DELAY_NS: u64 = MS;
 const TICK_NS: u64 = 1_000 * MS;
@@ -19,7 +21,9 @@ impl World {
     pub(super) fn start_controller(&mut self) -> Result<()> {
         self.set_clock();
         self.controller_starts += 1;
-        let controller = Controller::start(&self.plan, &self.dir, &self.clock)?;
+        let disk = self.storage.controller_disk.shared();
+        let controller = Controller::start(&self.plan, disk, &self.clock)?;
+        self.checks.log_read(&controller, &self.storage.log);
         self.checks.controller_started(&controller);
         self.controller = Some(controller);
         Ok(())
@@ -29,6 +33,9 @@ impl World {
         self.drain_records();
         if let Some(c) = self.controller.take() {
             self.checks.controller_ended(&c);
+            self.storage.log.end(&c);
+            // Its files are worth nothing any more, before they are dropped.
+            self.storage.controller_disk.killed();
         }
         self.disconnect("the controller is gone");
     }
@@ -111,8 +118,10 @@ impl World {
             },
             Request::Write(limit) => {
                 self.checks.written(limit, self.now_ns);
-                let log = std::fs::read_to_string(self.dir.join(AUDIT_LOG));
-                self.checks.intended(limit, &log.unwrap_or_default());
+                let path = Path::new(DIR).join(AUDIT_LOG);
+                let log = self.storage.controller_disk.read(&path);
+                let log = String::from_utf8_lossy(&log.unwrap_or_default()).into_owned();
+                self.checks.intended(limit, &log);
                 self.digest.add(limit.bytes().unwrap_or(0));
                 match self.switch.write_limit(limit) {
                     Ok(()) => Answer::Written,

@@ -25,7 +25,10 @@ impl World {
         self.active[i] = true;
         self.digest.add(i as u64);
         match self.plan.faults[i].kind {
-            Kind::CollectorKill | Kind::PowerCut => self.end_collector(false),
+            Kind::CollectorKill => self.end_collector(false),
+            Kind::PowerCut => self.power_cut(i),
+            Kind::DiskFull => self.disk_fails(i),
+            Kind::DatabaseDown(away) => self.storage.database_fails(away),
             Kind::CollectorStop => self.end_collector(true),
             Kind::ControllerKill => self.end_controller(),
             Kind::SwitchRestart => {
@@ -84,27 +87,36 @@ impl World {
         self.plan.flows + earlier + n
     }
 
+    /// Starts the programs that are down and that nothing holds down.
+    fn start_what_is_down(&mut self) -> Result<()> {
+        let no_collector = |k: &Kind| {
+            matches!(
+                k,
+                Kind::CollectorKill | Kind::CollectorStop | Kind::PowerCut
+            )
+        };
+        if self.collector.is_none() && !self.any_active(no_collector) {
+            self.start_collector()?;
+        }
+        let no_controller = |k: &Kind| matches!(k, Kind::ControllerKill | Kind::PowerCut);
+        if self.controller.is_none() && !self.any_active(no_controller) {
+            self.start_controller()?;
+        }
+        Ok(())
+    }
+
     pub(super) fn fault_ends(&mut self, i: usize) -> Result<()> {
         self.active[i] = false;
         let kind = self.plan.faults[i].kind;
         match kind {
-            Kind::CollectorKill | Kind::CollectorStop | Kind::PowerCut => {
-                let down = |k: &Kind| {
-                    matches!(
-                        k,
-                        Kind::CollectorKill | Kind::CollectorStop | Kind::PowerCut
-                    )
-                };
-                if self.collector.is_none() && !self.any_active(down) {
-                    self.start_collector()?;
-                }
+            Kind::CollectorKill | Kind::CollectorStop | Kind::ControllerKill | Kind::PowerCut => {
+                self.start_what_is_down()?;
             }
-            Kind::ControllerKill => {
-                let down = |k: &Kind| matches!(k, Kind::ControllerKill);
-                if self.controller.is_none() && !self.any_active(down) {
-                    self.start_controller()?;
-                }
+            Kind::DiskFull => {
+                self.disk_is_sound();
+                self.start_what_is_down()?;
             }
+            Kind::DatabaseDown(_) => self.database_is_sound(),
             Kind::SlowPort(_) => self.switch.set_rate(self.plan.rate_bps),
             Kind::MoreFlows(count) => {
                 for n in 0..count {

@@ -4,6 +4,7 @@
 
 mod checking;
 mod control;
+mod disk;
 mod faults;
 mod hostile;
 mod reports;

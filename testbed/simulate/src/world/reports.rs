@@ -2,7 +2,7 @@
 //! Reports on their way through a faulty network into the collector.
 
 use super::state::{COLLECTOR_TICK_NS, Event, MS, START_NS, World};
-use crate::collector::Collector;
+use crate::collector::{self, Collector};
 use crate::fault::Kind;
 use crate::frame::{self, EXPORTER};
 use crate::parts::reports::{Datagram, Stamped};
@@ -21,7 +21,12 @@ impl World {
     pub(super) fn start_collector(&mut self) -> Result<()> {
         self.collector_starts += 1;
         let instance = self.collector_starts;
-        let mut collector = Collector::start(instance, self.plan.rate_bps)?;
+        let config = collector::config(self.plan.rate_bps)?;
+        let Some(stores) = self.start_stores(instance, &config) else {
+            // Whoever watches it starts it again when the disk is sound.
+            return Ok(());
+        };
+        let mut collector = Collector::start(instance, config, stores)?;
         collector.pipeline.set_unix_offset(self.unix_minus_rx_ns());
         self.collector = Some(collector);
         self.reports.numbers.clear();
@@ -150,6 +155,11 @@ impl World {
                 collector.pipeline.advance(START_NS + self.now_ns);
             }
             self.check_rows();
+            if let Some(c) = &mut self.collector
+                && let Some(stores) = &mut c.pipeline.sink_mut().stores
+            {
+                stores.step(self.now_ns);
+            }
             self.send_updates();
         }
         self.schedule(COLLECTOR_TICK_NS, Event::CollectorTick(start));
@@ -180,6 +190,7 @@ impl World {
         }
         collector.slow.catch_up();
         self.checks.subscriber(&mut collector.slow);
+        self.end_stores(&mut collector, properly);
         self.checks
             .collector_ended(&collector, &self.reports, properly);
         self.digest.add(collector.pipeline.sink().digest.value());

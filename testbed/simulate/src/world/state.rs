@@ -7,6 +7,7 @@ use crate::control_link::{Answer, Request};
 use crate::controller::{Controller, HostClock};
 use crate::digest::Digest;
 use crate::parts::reports::{Datagram, Reports};
+use crate::parts::storage::Storage;
 use crate::parts::telemetry::Telemetry;
 use crate::parts::traffic::Traffic;
 use crate::parts::truth::Truth;
@@ -90,6 +91,7 @@ pub(crate) struct World {
     pub(super) unix_offset_ms: i64,
     pub(crate) digest: Digest,
     pub(crate) checks: Checks,
+    pub(crate) storage: Storage,
     pub(super) dir: PathBuf,
 }
 
@@ -121,6 +123,7 @@ impl World {
             unix_offset_ms: 0,
             digest: Digest::default(),
             checks: Checks::new(&plan),
+            storage: Storage::new(plan.seed)?,
             dir,
             plan,
         };
