@@ -323,8 +323,9 @@ async fn auto_does_not_go_back_to_a_limit_that_failed() {
     let failed = in_force(&lab);
     assert!((125_000..=160_000).contains(&failed), "{failed}");
     lab.obey();
-    // More delay there than at the limit before: a switch that does not obey.
+    // More delay there than at the limit before: a switch that does not hold to it.
     lab.traffic.limit_bytes = 400_000;
+    lab.traffic.stated_limit_bytes = Some(failed);
     lab.traffic.drops_per_flow = 300;
     let mut passed = 0;
     while in_force(&lab) == failed && passed < 12 {

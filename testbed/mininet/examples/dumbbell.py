@@ -43,15 +43,16 @@ def main() -> None:
     )  # fmt: skip
     net.start()
     tidemark = Tidemark(net)
+    programs = []
     try:
         tidemark.start()
         print(f"console: {tidemark.url}")
         receiver = net.get("h5")
-        receiver.popen([sys.executable, "-c", RECEIVE])
+        programs.append(receiver.popen([sys.executable, "-c", RECEIVE]))
         time.sleep(0.5)
         for i in range(1, 5):
             code = SEND.format(ip=receiver.IP(), seconds=SECONDS + 5)
-            net.get(f"h{i}").popen([sys.executable, "-c", code])
+            programs.append(net.get(f"h{i}").popen([sys.executable, "-c", code]))
         for _ in range(SECONDS // 5):
             time.sleep(5)
             link = tidemark.link(net.get("s1"), receiver)
@@ -66,6 +67,8 @@ def main() -> None:
         if "--no-cli" not in sys.argv:
             CLI(net)
     finally:
+        for program in programs:
+            program.kill()
         tidemark.stop()
         net.stop()
 

@@ -87,6 +87,7 @@ mod tests {
         let options = AgentOptions {
             to: "localhost:1".into(),
             access: Default::default(),
+            user: None,
             host: "h".into(),
             buffer_events: 100,
             probe: Options::default(),

@@ -139,6 +139,8 @@ pub(crate) fn info(instance: &str) -> CollectorInfo {
 /// of 3 s.
 pub(crate) struct Traffic {
     pub limit_bytes: u64,
+    /// What reports state in its place: a switch that holds more than it says.
+    pub stated_limit_bytes: Option<u64>,
     /// Part of the capacity that is used.
     pub load: f64,
     /// Drops of every flow at the top of a swing.
@@ -153,6 +155,7 @@ impl Traffic {
     pub(crate) fn new(limit_bytes: u64) -> Self {
         Self {
             limit_bytes,
+            stated_limit_bytes: None,
             load: 1.0,
             drops_per_flow: 1,
             flows: FLOWS,
@@ -210,7 +213,7 @@ impl Traffic {
             delay_ns: histogram(delay_ns),
             delay_max_ns: delay_ns,
             delay_sum_ns: delay_ns * u64::from(all),
-            limit_bytes: self.limit_bytes,
+            limit_bytes: self.stated_limit_bytes.unwrap_or(self.limit_bytes),
             ..LinkInterval::default()
         });
         // Windows grow by one segment per RTT and are halved by the loss.
@@ -258,7 +261,7 @@ impl Traffic {
                     ip_bytes: 1500,
                     reason: 71,
                     occupancy_bytes: occupancy,
-                    limit_bytes: self.limit_bytes,
+                    limit_bytes: self.stated_limit_bytes.unwrap_or(self.limit_bytes),
                     cwnd,
                     ..Drop::default()
                 });
@@ -357,6 +360,7 @@ impl Lab {
     pub(crate) fn obey(&mut self) {
         let limit = self.switch.limits.lock().unwrap()[&PORT];
         self.traffic.limit_bytes = limit.bytes().unwrap();
+        self.traffic.stated_limit_bytes = None;
     }
 
     pub(crate) async fn get(&self, path: &str) -> (u16, Value) {
