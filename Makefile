@@ -73,8 +73,8 @@ build: console ## Every binary, with the console inside
 
 .PHONY: packages
 packages: build ## Debian packages in target/packages (docs/how-to/install.md)
-	cargo run $(CARGO_FLAGS) -q -p xtask -- manuals target/manuals
-	$(PYTHON) deploy/packages/build.py
+	cargo run $(CARGO_FLAGS) -q -p xtask -- manuals $(TARGET_DIR)/manuals
+	$(PYTHON) deploy/packages/build.py --programs $(BIN_DIR) --manuals $(TARGET_DIR)/manuals --out target/packages
 
 .PHONY: clickhouse
 clickhouse: venv-clickhouse ## ClickHouse's engine (chDB) with Tidemark's tables on http://127.0.0.1:8123

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -21,8 +22,10 @@ START_TIMEOUT_S = 30
 
 
 def program(name: str) -> str:
-    """A program of Tidemark: on PATH, or of a clone's build."""
+    """A program of Tidemark: in $TIDEMARK_BIN_DIR, on PATH, or of a clone's build."""
     built = Path(__file__).resolve().parents[3] / "target" / "release" / name
+    if directory := os.environ.get("TIDEMARK_BIN_DIR"):
+        return str(Path(directory) / name)
     found = shutil.which(name) or (str(built) if built.exists() else None)
     if found is None:
         raise FileNotFoundError(f"{name}: not on PATH and not built (make build)")
