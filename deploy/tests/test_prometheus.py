@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from conftest import NODE, PORT, REPOSITORY, Live
+from conftest import NODE, PORT, REPOSITORY, Live, eventually
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 DEPLOY = REPOSITORY / "deploy"
@@ -121,7 +121,8 @@ def test_prometheus_has_the_numbers(live: Live):
     n_b = live.value(f"last_over_time(tidemark_controller_locally_bottlenecked_flows{link}[2m])")
     assert n_b == pytest.approx(truth["n_flows"]["lbp"], abs=2)
     sent = truth["capture"]["reports_sent"]
-    assert live.value("tidemark_collector_reports_total") == sent
+    reports = "tidemark_collector_reports_total"
+    eventually("Prometheus has read the last report", lambda: live.value(reports) == sent)
     assert live.value("tidemark_collector_reports_lost_total") == 0
     assert live.value("tidemark_collector_join_matched_ratio") > 0.99
     assert live.value(f"tidemark_controller_target_delay_seconds{link}") == 0.05

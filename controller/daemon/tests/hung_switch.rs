@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A switch that takes calls and never answers, beside one that does.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
 mod common;
 

@@ -73,7 +73,7 @@ def test_every_record_once(front: Front, controller: Controller):
     front.stop()
     controller.start()
     controller.set_limit(100_000)
-    eventually("an attempt fails", lambda: controller.metric("audit_store_retries") > 0)
+    eventually("an attempt fails", lambda: controller.metric("audit_store_retries_total") > 0)
     size = controller.log.stat().st_size
     eventually("all waits", lambda: controller.metric("audit_waiting_bytes") == size)
     front.start()
