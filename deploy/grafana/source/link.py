@@ -11,6 +11,49 @@ PREFIX = "tidemark_controller_"
 LINK = '{node="$node",port="$port"}'
 
 
+# Row: panels with title, unit, and the legend of each metric of the link.
+GRAPHS = {
+    "Targets": [
+        (
+            "Utilisation",
+            "percentunit",
+            {"utilisation_ratio": "measured", "target_utilisation_ratio": "at least"},
+        ),
+        ("Loss", "percentunit", {"loss_ratio": "measured", "target_loss_ratio": "at most"}),
+        (
+            "Queueing delay, 99th percentile",
+            "s",
+            {"delay_p99_seconds": "measured", "target_delay_seconds": "at most"},
+        ),
+        (
+            "Buffer",
+            "bytes",
+            {
+                "limit_bytes": "limit",
+                "advised_limit_bytes": "advised",
+                "occupancy_p99_bytes": "occupancy, 99th percentile",
+            },
+        ),
+    ],
+    "What decides the buffer": [
+        (
+            "N_b and its 90 % range",
+            "none",
+            {
+                "locally_bottlenecked_flows": "N_b",
+                "locally_bottlenecked_flows_low": "low",
+                "locally_bottlenecked_flows_high": "high",
+            },
+        ),
+        (
+            "Synchronisation alpha and locally bottlenecked share C_e/C",
+            "percentunit",
+            {"loss_burst_ratio": "alpha", "locally_bottlenecked_share_ratio": "C_e/C"},
+        ),
+    ],
+}
+
+
 def of_link(metric: str) -> str:
     return f"{PREFIX}{metric}{LINK}"
 
@@ -31,58 +74,11 @@ def build() -> Dashboard:
         ("Limit", "bytes", "limit_bytes", "The port's buffer limit in force."),
     ]:
         d = d.with_panel(single(title, unit, expr(of_link(metric)), description))
-    d = d.with_row(Row("Targets"))
-    d = d.with_panel(
-        graph(
-            "Utilisation",
-            "percentunit",
-            expr(of_link("utilisation_ratio"), "measured"),
-            expr(of_link("target_utilisation_ratio"), "at least"),
-        )
-    )
-    d = d.with_panel(
-        graph(
-            "Loss",
-            "percentunit",
-            expr(of_link("loss_ratio"), "measured"),
-            expr(of_link("target_loss_ratio"), "at most"),
-        )
-    )
-    d = d.with_panel(
-        graph(
-            "Queueing delay, 99th percentile",
-            "s",
-            expr(of_link("delay_p99_seconds"), "measured"),
-            expr(of_link("target_delay_seconds"), "at most"),
-        )
-    )
-    d = d.with_panel(
-        graph(
-            "Buffer",
-            "bytes",
-            expr(of_link("limit_bytes"), "limit"),
-            expr(of_link("advised_limit_bytes"), "advised"),
-            expr(of_link("occupancy_p99_bytes"), "occupancy, 99th percentile"),
-        )
-    )
-    d = d.with_row(Row("What decides the buffer"))
-    d = d.with_panel(
-        graph(
-            "N_b and its 90 % range",
-            "none",
-            expr(of_link("locally_bottlenecked_flows"), "N_b"),
-            expr(of_link("locally_bottlenecked_flows_low"), "low"),
-            expr(of_link("locally_bottlenecked_flows_high"), "high"),
-        )
-    )
-    d = d.with_panel(
-        graph(
-            "Synchronisation alpha and locally bottlenecked share C_e/C",
-            "percentunit",
-            expr(of_link("loss_burst_ratio"), "alpha"),
-            expr(of_link("locally_bottlenecked_share_ratio"), "C_e/C"),
-        )
-    )
+    for row, panels in GRAPHS.items():
+        d = d.with_row(Row(row))
+        for title, unit, lines in panels:
+            queries = [expr(of_link(metric), legend) for metric, legend in lines.items()]
+            d = d.with_panel(graph(title, unit, *queries))
     changes = f"sum by (outcome) (increase({PREFIX}limit_changes_total[$__rate_interval]))"
     return d.with_panel(
         graph("Limit changes, all links", "none", expr(changes, "{{outcome}}"))
