@@ -55,11 +55,12 @@ def bmv2_binary() -> Path:
     return Path(path)
 
 
-def start_embedded(binary: Path, ports: list[int], logs: Path) -> Running:
+def start_embedded(binary: Path, ports: list[int], logs: Path, merge: bool = False) -> Running:
+    """merge: segments of one flow leave as super-frames. A test sees each packet."""
     command = [str(binary), "run", "--grpc", f"127.0.0.1:{GRPC_PORT}"]
     command += ["--device-id", str(DEVICE_ID), "--cpu-port", str(CPU_PORT)]
     for port in ports:
-        command += ["--port", f"{port}=sw{port}"]
+        command += ["--port", f"{port}=sw{port},gro={'on' if merge else 'off'}"]
     return _start(command, logs / "tidemark-switch.log", f"embedded:{binary}")
 
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.root
 
 @pytest.fixture
 def network(tmp_path):
-    topology = Topology(Scenario(), f"{os.getpid() % 0xFFFF:04x}")
+    topology = Topology(Scenario(offloads=False), f"{os.getpid() % 0xFFFF:04x}")
     state = RunState.begin(topology.run_id, tmp_path)
     try:
         topology.build(state)

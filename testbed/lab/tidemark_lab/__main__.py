@@ -13,6 +13,7 @@ from . import __version__, demo, preflight, steps, sweep
 from .contest import run as contest
 from .errors import PreflightError
 from .experiment import command as experiment
+from .experiment.quantities import rate_bps
 from .iterate import run as iterate
 from .iterate import unseen
 from .outcome import EXIT_OK, EXIT_PREFLIGHT
@@ -54,7 +55,12 @@ def main(argv: list[str] | None = None) -> int:
     if options.command == "trial":
         return trial.from_arguments(options)
     ports = Ports.of(options)
-    scenario = Scenario(seed=options.seed, ecn=options.ecn)
+    scenario = Scenario(
+        seed=options.seed,
+        ecn=options.ecn,
+        capacity_bps=options.capacity,
+        offloads=not options.no_offloads,
+    ).with_room()
     if options.command == "check":
         return _notes(progress, lambda: preflight.run(scenario, ports, Paths.find(), options.out))
     return demo.run(
@@ -84,6 +90,13 @@ def _notes(progress: Progress, *steps: Callable[[], list[str] | None]) -> int:
     return EXIT_OK
 
 
+def _rate(text: str) -> int:
+    try:
+        return round(rate_bps(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="tidemark-lab", description=__doc__)
     top.add_argument("--version", action="version", version=__version__)
@@ -96,6 +109,18 @@ def parser() -> argparse.ArgumentParser:
         "--ecn",
         action="store_true",
         help="flows ask for ECN and the switch marks at the limit instead of dropping",
+    )
+    common.add_argument(
+        "--capacity",
+        type=_rate,
+        default=Scenario.capacity_bps,
+        metavar="RATE",
+        help="of the bottleneck, like 100mbit or 1gbit; default 100mbit",
+    )
+    common.add_argument(
+        "--no-offloads",
+        action="store_true",
+        help="hosts send whole packets only, no super-frames of several",
     )
     Ports.add_options(common)
     commands.add_parser("check", parents=[common], help="can the demo run here?")

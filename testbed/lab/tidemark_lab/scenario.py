@@ -9,7 +9,7 @@ plus that of the receiver's port (data).
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from .json_types import JsonObject
 
@@ -82,6 +82,8 @@ class Scenario:
     short_max_bytes: int = 400_000
     # Every flow asks for ECN, and the bottleneck marks where it would drop (RFC 3168).
     ecn: bool = False
+    # The hosts' TCP leaves segmentation and checksums to their interfaces, as the kernel has it.
+    offloads: bool = True
     seed: int = 1
     node_id: int = 10
     # The traffic manager's own queue must be deeper than any limit.
@@ -168,6 +170,11 @@ class Scenario:
     def bdp_limit_bytes(self) -> int:
         """C·T̄, the textbook's buffer."""
         return round(self.capacity_bps / 8 * self.mean_rtt_ms / 1000)
+
+    def with_room(self) -> Scenario:
+        """The same, the switch's own queue deep enough for limits of 4 C·T̄."""
+        least = 8 * self.bdp_limit_bytes // FRAME_BYTES
+        return replace(self, queue_depth_packets=max(self.queue_depth_packets, least))
 
     @property
     def max_limit_bytes(self) -> int:

@@ -69,23 +69,25 @@ class Topology:
 
     def build(self, state: RunState) -> None:
         """Makes everything, recording each thing first."""
+        s = self.scenario
         wiring.make_switch_namespace(state, self.switch_namespace)
         for name in self.namespace_of.values():
             wiring.make_namespace(state, name)
         for host in self.scenario.hosts:
             end = self._end(host.port)
             namespace = self.namespace_of[host.name]
-            wiring.connect_host(namespace, host.address, host.mac, end, self.scenario.ecn)
+            wiring.connect_host(namespace, host.address, host.mac, end, s.ecn, s.offloads)
         for access in self.scenario.access_hosts:
             receiver = self.namespace_of[self.scenario.receiver.name]
-            wiring.connect_access(self._access(access), receiver, self.scenario.ecn)
+            wiring.connect_access(self._access(access), receiver, s.ecn, s.offloads)
         wiring.connect_collector(
             state,
             self.report_interface,
             COLLECTOR_ADDRESS,
             REPORT_PREFIX_LENGTH,
             REPORT_COLLECTOR_MAC,
-            self._end(self.scenario.report_port),
+            self._end(s.report_port),
+            s.offloads,
         )
 
     def _access(self, access: AccessHost) -> Access:

@@ -59,8 +59,14 @@ def make_namespace(state: RunState, name: str) -> None:
     netns.create(name)
 
 
-def connect_host(namespace: str, address: str, mac: str, end: End, ecn: bool) -> None:
-    """A host with one interface, whose other end is the switch's."""
+def connect_host(
+    namespace: str, address: str, mac: str, end: End, ecn: bool, offloads: bool = False
+) -> None:
+    """A host with one interface, whose other end is the switch's.
+
+    offloads: its TCP leaves segmentation and checksums to the interface, as the
+    kernel has it; without, each frame on the link is one whole packet.
+    """
     with netns.entered(namespace):
         kernel.set_sysctls(host_sysctls(ecn))
     with IPRoute(netns=namespace) as ipr:
@@ -71,12 +77,12 @@ def connect_host(namespace: str, address: str, mac: str, end: End, ecn: bool) ->
             address=mac,
             peer={"ifname": end.interface, "net_ns_fd": end.namespace},
         )
-        _raise_end(ipr, namespace, HOST_INTERFACE, address, PREFIX_LENGTH)
+        _raise_end(ipr, namespace, HOST_INTERFACE, address, PREFIX_LENGTH, offloads)
         raise_loopback(ipr)
-    raise_switch_end(end)
+    raise_switch_end(end, offloads)
 
 
-def connect_switches(one: End, other: End) -> None:
+def connect_switches(one: End, other: End, offloads: bool = False) -> None:
     with IPRoute(netns=one.namespace) as ipr:
         ipr.link(
             "add",
@@ -84,13 +90,14 @@ def connect_switches(one: End, other: End) -> None:
             kind="veth",
             peer={"ifname": other.interface, "net_ns_fd": other.namespace},
         )
-    raise_switch_end(one)
-    raise_switch_end(other)
+    raise_switch_end(one, offloads)
+    raise_switch_end(other, offloads)
 
 
-def raise_switch_end(end: End) -> None:
-    with netns.entered(end.namespace):
-        kernel.disable_offloads(end.interface)
+def raise_switch_end(end: End, offloads: bool) -> None:
+    if not offloads:
+        with netns.entered(end.namespace):
+            kernel.disable_offloads(end.interface)
     with IPRoute(netns=end.namespace) as ipr:
         ipr.link("set", index=ipr.link_lookup(ifname=end.interface)[0], state="up")
 
@@ -116,7 +123,9 @@ class Access:
         return f"{ACCESS_INTERFACE}{self.number or ''}"
 
 
-def connect_access(access: Access, receiver_namespace: str, ecn: bool) -> None:
+def connect_access(
+    access: Access, receiver_namespace: str, ecn: bool, offloads: bool = False
+) -> None:
     inner, gateway = access.namespace, access.gateway_namespace
     with netns.entered(inner):
         kernel.set_sysctls(host_sysctls(ecn))
@@ -129,11 +138,12 @@ def connect_access(access: Access, receiver_namespace: str, ecn: bool) -> None:
             kind="veth",
             peer={"ifname": access.gateway_interface, "net_ns_fd": gateway},
         )
-        _raise_end(ipr, inner, HOST_INTERFACE, access.address, access.prefix_length)
+        length = access.prefix_length
+        _raise_end(ipr, inner, HOST_INTERFACE, access.address, length, offloads)
         raise_loopback(ipr)
     with IPRoute(netns=gateway) as ipr:
         interface = access.gateway_interface
-        _raise_end(ipr, gateway, interface, access.gateway_address, access.prefix_length)
+        _raise_end(ipr, gateway, interface, access.gateway_address, length, offloads)
         index = ipr.link_lookup(ifname=HOST_INTERFACE)[0]
         s = access.shape
         shape(ipr, index, access.address, s.rate_bps, s.burst_bytes, s.queue_bytes, access.number)
@@ -144,7 +154,13 @@ def connect_access(access: Access, receiver_namespace: str, ecn: bool) -> None:
 
 
 def connect_collector(
-    state: RunState, interface: str, address: str, prefix_length: int, mac: str, end: End
+    state: RunState,
+    interface: str,
+    address: str,
+    prefix_length: int,
+    mac: str,
+    end: End,
+    offloads: bool = False,
 ) -> None:
     """The one link of a switch that the root namespace sees; recorded before it is made."""
     state.add_interface(interface)
@@ -160,16 +176,19 @@ def connect_collector(
         kernel.set_sysctls({f"net.ipv6.conf.{interface}.disable_ipv6": "1"})
         ipr.addr("add", index=index, address=address, prefixlen=prefix_length)
         ipr.link("set", index=index, state="up")
-    raise_switch_end(end)
+    raise_switch_end(end, offloads)
 
 
-def _raise_end(ipr: IPRoute, namespace: str, interface: str, address: str, prefix: int) -> None:
+def _raise_end(
+    ipr: IPRoute, namespace: str, interface: str, address: str, prefix: int, offloads: bool
+) -> None:
     index = ipr.link_lookup(ifname=interface)[0]
-    # TCP builds no frames for the interface to split.
-    ipr.link("set", index=index, gso_max_segs=1, gso_max_size=1500)
     ipr.addr("add", index=index, address=address, prefixlen=prefix)
-    with netns.entered(namespace):
-        kernel.disable_offloads(interface)
+    if not offloads:
+        # TCP builds no frames for the interface to split.
+        ipr.link("set", index=index, gso_max_segs=1, gso_max_size=1500)
+        with netns.entered(namespace):
+            kernel.disable_offloads(interface)
     ipr.link("set", index=index, state="up")
 
 

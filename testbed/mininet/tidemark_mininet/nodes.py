@@ -40,15 +40,20 @@ def whole_packets(node, interface: str) -> None:
 
 
 class TidemarkHost(Host):
-    """A host whose TCP packets reach the switch one by one."""
+    """A host whose connections each start from their own path.
 
-    def config(self, **params):
+    offloads: its TCP leaves segmentation to the interface, as the kernel has it, and
+    the switch cuts what comes. False: every packet reaches the switch by itself.
+    """
+
+    def config(self, offloads=True, **params):
         answer = super().config(**params)
         self.cmd("sysctl -w net.ipv6.conf.all.disable_ipv6=1")
         # Each connection starts from its own path, not from one before it.
         self.cmd("sysctl -w net.ipv4.tcp_no_metrics_save=1")
-        for interface in self.intfNames():
-            whole_packets(self, interface)
+        if not offloads:
+            for interface in self.intfNames():
+                whole_packets(self, interface)
         return answer
 
 
@@ -110,7 +115,6 @@ class TidemarkSwitch(Switch):
             self.cmd(f"sysctl -w net.ipv6.conf.{interface}.disable_ipv6=1")
         self.cmd(f"ip addr add {self.report_addresses[1]}/30 dev {collectors}")
         for interface in (ours, collectors, *(i.name for i in self.intfList() if i.name != "lo")):
-            whole_packets(self, interface)
             self.cmd(f"ip link set {interface} up")
         # Open as long as the switch runs.
         self.log = tempfile.NamedTemporaryFile("w+", prefix=f"tidemark-{self.name}-")  # noqa: SIM115

@@ -93,6 +93,7 @@ impl SimSwitch {
             rate_bps: self.rate_bps,
             delay_ns: PROPAGATION_NS,
             depth_packets: 0,
+            ..PortConfig::default()
         };
         self.switch.configure(BOTTLENECK, config);
     }

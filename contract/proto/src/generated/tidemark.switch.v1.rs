@@ -8,7 +8,7 @@ pub struct GetPortsResponse {
     #[prost(message, repeated, tag = "1")]
     pub ports: ::prost::alloc::vec::Vec<PortState>,
 }
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct PortState {
     #[prost(uint32, tag = "1")]
     pub port: u32,
@@ -44,6 +44,33 @@ pub struct PortState {
     pub queue_packets: u32,
     #[prost(uint64, tag = "15")]
     pub queue_bytes: u64,
+    /// Super-frames received and cut; the counters above count their segments.
+    #[prost(uint64, tag = "16")]
+    pub rx_super_frames: u64,
+    /// Super-frames that could not be cut as the kernel cuts them, by reason: kind,
+    /// headers, length, segment_size.
+    #[prost(map = "string, uint64", tag = "17")]
+    pub rx_refused_super_frames: ::std::collections::HashMap<
+        ::prost::alloc::string::String,
+        u64,
+    >,
+    /// Super-frames sent, made of segments that left back to back.
+    #[prost(uint64, tag = "18")]
+    pub tx_super_frames: u64,
+    /// Rate of the line that frames come in on; 0 = they are let in as they come.
+    /// Unset: single frames are; the segments of a super-frame follow each other at
+    /// 10 times the rate of the fastest port that has one.
+    #[prost(uint64, optional, tag = "19")]
+    pub in_rate_bps: ::core::option::Option<u64>,
+    /// Bytes that wait for their time on that line.
+    #[prost(uint64, tag = "20")]
+    pub line_waiting_bytes: u64,
+    /// Let in before their time, because too much waited on a line without in_rate.
+    #[prost(uint64, tag = "21")]
+    pub line_early_packets: u64,
+    /// Dropped because too much waited on a line with in_rate.
+    #[prost(uint64, tag = "22")]
+    pub line_dropped_packets: u64,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SetPortRequest {
@@ -55,8 +82,21 @@ pub struct SetPortRequest {
     pub delay_ns: ::core::option::Option<u64>,
     #[prost(uint32, optional, tag = "4")]
     pub queue_depth_packets: ::core::option::Option<u32>,
+    #[prost(oneof = "set_port_request::InRate", tags = "5, 6")]
+    pub in_rate: ::core::option::Option<set_port_request::InRate>,
 }
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+/// Nested message and enum types in `SetPortRequest`.
+pub mod set_port_request {
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum InRate {
+        #[prost(uint64, tag = "5")]
+        InRateBps(u64),
+        /// As unset in PortState.
+        #[prost(bool, tag = "6")]
+        InRateAuto(bool),
+    }
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct SetPortResponse {
     #[prost(message, optional, tag = "1")]
     pub port: ::core::option::Option<PortState>,

@@ -43,6 +43,7 @@ fn main() {
             rate_bps: RATE_BPS,
             delay_ns: DELAY_NS,
             depth_packets: 2000,
+            ..PortConfig::default()
         },
     );
     let (handle, thread) = data_plane::start(s, ports, None).unwrap();

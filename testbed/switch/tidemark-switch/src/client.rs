@@ -3,9 +3,11 @@
 
 use anyhow::{Context, Result, anyhow};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tidemark_credentials::CallerChannel;
 use tidemark_credentials::explain::{self, Shown};
+use tidemark_proto::switch::set_port_request::InRate;
 use tidemark_proto::switch::switch_control_client::SwitchControlClient;
 use tidemark_proto::switch::{GetPortsRequest, PortState, SetPortRequest};
 
@@ -28,6 +30,14 @@ struct Row<'a> {
     tx_errors: u64,
     tail_dropped_packets: u64,
     tail_dropped_bytes: u64,
+    rx_super_frames: u64,
+    /// By reason.
+    rx_refused_super_frames: BTreeMap<&'a str, u64>,
+    tx_super_frames: u64,
+    in_rate_bps: Option<u64>,
+    line_waiting_bytes: u64,
+    line_early_packets: u64,
+    line_dropped_packets: u64,
 }
 
 /// # Errors
@@ -56,6 +66,8 @@ async fn dispatch(command: PortCommand) -> Result<()> {
                     Setting::Rate(v) => request.rate_bps = Some(v),
                     Setting::Delay(v) => request.delay_ns = Some(v),
                     Setting::Queue(v) => request.queue_depth_packets = Some(v),
+                    Setting::InRate(Some(v)) => request.in_rate = Some(InRate::InRateBps(v)),
+                    Setting::InRate(None) => request.in_rate = Some(InRate::InRateAuto(true)),
                 }
             }
             let (mut switch, shown) = connect(&client).await?;
@@ -118,6 +130,17 @@ fn row(p: &PortState) -> Row<'_> {
         tx_errors: p.tx_errors,
         tail_dropped_packets: p.tail_dropped_packets,
         tail_dropped_bytes: p.tail_dropped_bytes,
+        rx_super_frames: p.rx_super_frames,
+        rx_refused_super_frames: p
+            .rx_refused_super_frames
+            .iter()
+            .map(|(why, n)| (why.as_str(), *n))
+            .collect(),
+        tx_super_frames: p.tx_super_frames,
+        in_rate_bps: p.in_rate_bps,
+        line_waiting_bytes: p.line_waiting_bytes,
+        line_early_packets: p.line_early_packets,
+        line_dropped_packets: p.line_dropped_packets,
     }
 }
 

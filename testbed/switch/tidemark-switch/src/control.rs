@@ -2,6 +2,8 @@
 //! SwitchControl: rate, delay and depth of ports, which P4Runtime has no words
 //! for.
 
+use super_frame::Refusal;
+use tidemark_proto::switch::set_port_request::InRate;
 use tidemark_proto::switch::switch_control_server::SwitchControl;
 use tidemark_proto::switch::{
     GetPortsRequest, GetPortsResponse, PortState, SetPortRequest, SetPortResponse,
@@ -39,13 +41,24 @@ fn state(p: &mut Plane, number: u32) -> Option<PortState> {
         rx_packets: i.stats.rx_packets,
         rx_bytes: i.stats.rx_bytes,
         rx_dropped_packets: i.stats.rx_dropped + i.stats.rx_oversize,
+        rx_super_frames: i.stats.rx_super_frames,
+        rx_refused_super_frames: Refusal::ALL
+            .iter()
+            .zip(i.stats.rx_refused)
+            .map(|(why, n)| (why.name().to_owned(), n))
+            .collect(),
         tx_packets: i.stats.tx_packets,
         tx_bytes: i.stats.tx_bytes,
         tx_errors: i.stats.tx_errors,
+        tx_super_frames: i.stats.tx_super_frames,
         tail_dropped_packets: port.tail_dropped_packets,
         tail_dropped_bytes: port.tail_dropped_bytes,
         queue_packets: port.queue_packets() as u32,
         queue_bytes: port.queue_bytes,
+        in_rate_bps: port.config.in_rate_bps,
+        line_waiting_bytes: port.line_waiting_bytes() as u64,
+        line_early_packets: port.line_early_packets(),
+        line_dropped_packets: port.line_dropped_packets(),
     })
 }
 
@@ -80,6 +93,11 @@ impl SwitchControl for Control {
                 c.rate_bps = r.rate_bps.unwrap_or(c.rate_bps);
                 c.delay_ns = r.delay_ns.unwrap_or(c.delay_ns);
                 c.depth_packets = r.queue_depth_packets.unwrap_or(c.depth_packets);
+                c.in_rate_bps = match r.in_rate {
+                    Some(InRate::InRateBps(rate)) => Some(rate),
+                    Some(InRate::InRateAuto(_)) => None,
+                    None => c.in_rate_bps,
+                };
                 p.switch.configure(number, c);
                 state(p, number)
             })

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use super_frame::Refusal;
 use tidemark_credentials::Refusals;
 use tidemark_metrics::{MetricDoc, table};
 use tidemark_proto::switch::PortState;
@@ -80,8 +81,22 @@ const PORT: &[(MetricDoc, OfPort)] = table! {
     counter rx_bytes "Bytes received": |p| p.rx_bytes;
     counter rx_dropped_packets "Packets that the receive ring had no room for, or that are too long for it":
         |p| p.rx_dropped_packets;
+    counter rx_super_frames "Super-frames received and cut into packets": |p| p.rx_super_frames;
+    counter rx_refused_kind "Super-frames dropped: segmentation of a kind that is not known":
+        |p| refused(p, Refusal::Kind);
+    counter rx_refused_headers "Super-frames dropped: tunnels, fragments, other protocols than TCP and UDP":
+        |p| refused(p, Refusal::Headers);
+    counter rx_refused_length "Super-frames dropped: length fields that contradict the frame":
+        |p| refused(p, Refusal::Length);
+    counter rx_refused_segment_size "Super-frames dropped: segments of no byte, or above the MTU":
+        |p| refused(p, Refusal::SegmentSize);
+    gauge line_waiting_bytes "Bytes that came and wait for their time on the line": |p| p.line_waiting_bytes;
+    counter line_early_packets "Packets let in before their time, because the line is faster than was taken":
+        |p| p.line_early_packets;
+    counter line_dropped_packets "Packets dropped because more came than in_rate lets in": |p| p.line_dropped_packets;
     counter tx_packets "Packets sent": |p| p.tx_packets;
     counter tx_bytes "Bytes sent": |p| p.tx_bytes;
+    counter tx_super_frames "Super-frames sent, made of packets of one flow": |p| p.tx_super_frames;
     counter tx_errors "Packets that the interface did not take": |p| p.tx_errors;
     counter tail_dropped_packets "Packets that met the traffic manager's own queue full":
         |p| p.tail_dropped_packets;
@@ -108,6 +123,11 @@ const SWITCH: &[(MetricDoc, OfSwitch)] = table! {
     counter grpc_calls_refused "Calls of the gRPC server that showed no token, or a wrong one":
         |t| t.refused;
 };
+
+fn refused(p: &PortState, why: Refusal) -> u64 {
+    let n = p.rx_refused_super_frames.get(why.name());
+    n.copied().unwrap_or(0)
+}
 
 /// Every metric, for the documents.
 pub fn docs() -> Vec<MetricDoc> {

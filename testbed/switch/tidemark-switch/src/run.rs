@@ -63,7 +63,8 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
             Some(n) => netns::within(n, || Interface::open(&p.interface)),
             None => Interface::open(&p.interface),
         };
-        let opened = opened.with_context(|| format!("port {}", p.number))?;
+        let mut opened = opened.with_context(|| format!("port {}", p.number))?;
+        opened.merge = p.merge;
         if interfaces.insert(p.number, opened).is_some() {
             bail!("port {} is given twice", p.number);
         }

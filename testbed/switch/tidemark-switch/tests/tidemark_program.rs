@@ -17,6 +17,7 @@ fn slow_port(s: &mut Switch, port: u32) {
             rate_bps: 100_000_000,
             delay_ns: 5_000_000,
             depth_packets: 1000,
+            ..PortConfig::default()
         },
     );
 }
@@ -173,6 +174,7 @@ fn own_queue_drops_are_counted() {
             rate_bps: 100_000_000,
             delay_ns: 0,
             depth_packets: 4,
+            ..PortConfig::default()
         },
     );
     let mut out = Captured::default();
@@ -208,6 +210,7 @@ fn rate_change_applies_to_the_next_frame() {
             rate_bps: 10_000_000,
             delay_ns: 5_000_000,
             depth_packets: 1000,
+            ..PortConfig::default()
         },
     );
     s.run_until(1_000_000_000, &mut out);

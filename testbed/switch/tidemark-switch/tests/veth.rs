@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Frames through real interfaces. Needs root.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
 #[path = "common/veth.rs"]
@@ -10,8 +10,9 @@ mod veth;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use super_frame::Refusal;
 use tidemark_switch::data_plane;
-use tidemark_switch::io::afpacket::Interface;
+use tidemark_switch::io::afpacket::{Arrived, Interface};
 use tidemark_switch::io::netns;
 use traffic_manager::PortConfig;
 use veth::{Host, add_veth, enter_new_namespace, namespace_path};
@@ -38,7 +39,9 @@ fn open_ports() -> (BTreeMap<u32, Interface>, [Host; 3]) {
     for (n, p, h) in names {
         add_veth(p, h);
         // The way another namespace's interface is opened.
-        let i = netns::within(&namespace_path(), || Interface::open(p)).unwrap();
+        let mut i = netns::within(&namespace_path(), || Interface::open(p)).unwrap();
+        // A raw host would see super-frames.
+        i.merge = false;
         ports.insert(n, i);
     }
     (ports, ["h1", "h2", "h9"].map(Host::open))
@@ -55,6 +58,7 @@ fn forwards_at_the_rate_and_reports_each_packet() {
                 rate_bps: 100_000_000,
                 delay_ns: 5_000_000,
                 depth_packets: 1000,
+                ..PortConfig::default()
             },
         );
         let (handle, thread) = data_plane::start(s, ports, None).unwrap();
@@ -93,23 +97,34 @@ fn wait_for_frame(port: &Interface) {
 }
 
 #[test]
-fn over_long_frames_are_counted_and_not_passed_on() {
+fn super_frames_that_cannot_be_cut_are_counted_and_not_passed_on() {
     in_namespace(|| {
         add_veth("p1", "h1");
         let mut port = Interface::open("p1").unwrap();
         let host = Host::open("h1");
-        host.send_unsegmented(&common::tcp(1, 2, 1, 4434), 1460);
+        host.send_unsegmented(&common::tcp(1, 2, 1, 4434), 2000);
         wait_for_frame(&port);
         let mut handed = 0;
         port.take(|_| handed += 1);
-        assert_eq!((handed, port.stats.rx_oversize), (0, 1));
+        assert_eq!(
+            (handed, *port.stats.refused(Refusal::SegmentSize)),
+            (0, 1),
+            "segments above the MTU"
+        );
         // The port goes on with the next.
         let whole = common::tcp(1, 2, 1, 1514);
         host.send(&whole);
         wait_for_frame(&port);
-        port.take(|f| assert_eq!(f, whole));
-        assert_eq!((port.stats.rx_packets, port.stats.rx_oversize), (1, 1));
+        port.take(|a| assert_eq!(one(a), whole));
+        assert_eq!((port.stats.rx_packets, port.stats.rx_super_frames), (1, 0));
     });
+}
+
+fn one(arrived: Arrived<'_>) -> Vec<u8> {
+    match arrived {
+        Arrived::Frame(f) => f.to_vec(),
+        Arrived::SuperFrame(c) => panic!("a super-frame: {c:?}"),
+    }
 }
 
 #[test]
@@ -126,6 +141,7 @@ fn checksums_left_to_the_device_are_completed() {
         host.send_unsegmented(&f, 0);
         wait_for_frame(&port);
         port.take(|got| {
+            let got = one(got);
             pseudo.extend(&got[34..]);
             assert_eq!(common::internet_checksum(&pseudo), 0);
             assert_eq!(got.len(), f.len());

@@ -8,6 +8,8 @@ use std::collections::{BinaryHeap, VecDeque};
 pub(crate) enum Event {
     Serve(u32),
     Arrive(u32),
+    /// A frame that waits on the line of this port is to be let in.
+    Receive(u32),
     Reinject,
 }
 

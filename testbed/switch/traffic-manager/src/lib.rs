@@ -18,6 +18,7 @@ mod copies;
 mod egress;
 mod events;
 mod ingress;
+mod line;
 mod loaded;
 mod port;
 mod queues;

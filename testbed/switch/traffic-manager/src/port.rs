@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 
 use p4_vm::Packet;
 
+use crate::line::Line;
+
 /// Preamble, FCS and inter-frame gap: what a frame takes on an Ethernet wire
 /// beside its bytes.
 pub const WIRE_OVERHEAD_BYTES: u64 = 24;
@@ -21,6 +23,10 @@ pub struct PortConfig {
     pub delay_ns: u64,
     /// 0: unlimited.
     pub depth_packets: u32,
+    /// Rate of the line that frames come in on. 0: they are let in at the time they
+    /// come. `None`: single frames are; the segments of a super-frame follow
+    /// each other at 10 times the rate of the fastest port that has one.
+    pub in_rate_bps: Option<u64>,
 }
 
 impl Default for PortConfig {
@@ -29,6 +35,7 @@ impl Default for PortConfig {
             rate_bps: 0,
             delay_ns: 0,
             depth_packets: DEFAULT_DEPTH_PACKETS,
+            in_rate_bps: None,
         }
     }
 }
@@ -48,6 +55,7 @@ pub struct Port {
     /// A `Serve` event is under way.
     pub(crate) serving: bool,
     pub(crate) flying: VecDeque<(u64, Vec<u8>)>,
+    pub(crate) line: Line,
     /// Packets that the full queue refused.
     pub tail_dropped_packets: u64,
     /// Bytes that the full queue refused.
@@ -64,17 +72,37 @@ impl Port {
         self.queue.len()
     }
 
+    /// Frames dropped because the line that they came on was too slow for them.
+    pub fn line_dropped_packets(&self) -> u64 {
+        self.line.dropped_packets
+    }
+
+    /// Frames let in before their time because too much waited on the line.
+    pub fn line_early_packets(&self) -> u64 {
+        self.line.early_packets
+    }
+
+    /// Bytes that came and wait for their time on the line.
+    pub fn line_waiting_bytes(&self) -> usize {
+        self.line.waiting_bytes()
+    }
+
     /// Time on the wire of a frame, in ns; the remainder is carried on.
     pub(crate) fn service_ns(&mut self, frame_bytes: usize) -> u64 {
         let rate = self.config.rate_bps;
         if rate == 0 {
             return 0;
         }
-        let bytes = (frame_bytes as u64).max(MIN_FRAME_BYTES) + WIRE_OVERHEAD_BYTES;
-        let total = u128::from(bytes) * 8 * 1_000_000_000 + u128::from(self.carry);
+        let total =
+            u128::from(wire_bytes(frame_bytes)) * 8 * 1_000_000_000 + u128::from(self.carry);
         self.carry = (total % u128::from(rate)) as u64;
         (total / u128::from(rate)) as u64
     }
+}
+
+/// Bytes of a frame on an Ethernet wire.
+pub(crate) fn wire_bytes(frame_bytes: usize) -> u64 {
+    (frame_bytes as u64).max(MIN_FRAME_BYTES) + WIRE_OVERHEAD_BYTES
 }
 
 /// Ports by number, in order.

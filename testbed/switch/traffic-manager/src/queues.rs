@@ -2,18 +2,27 @@
 //! Ports, due events and time: what a change of program leaves in place.
 
 use crate::events::{Event, Events};
+use crate::line::Line;
 use crate::port::Ports;
 use crate::stats::Stats;
 use crate::wire::Wire;
 
 /// Output buffers kept for reuse.
 const POOL: usize = 8192;
+/// Buffers of super-frames kept for reuse, of up to 64 KiB each.
+const LINE_POOL: usize = 64;
 
 #[derive(Default)]
 pub(crate) struct Queues {
     pub ports: Ports,
     pub events: Events,
     pub free_frames: Vec<Vec<u8>>,
+    /// Buffers of what waited on a line.
+    pub free_lines: Vec<Vec<u8>>,
+    /// The frame being let in from a line.
+    pub scratch: Vec<u8>,
+    /// Rate of lines that have none of their own.
+    pub usual_line_bps: u64,
     pub now_ns: u64,
     pub stats: Stats,
 }
@@ -32,6 +41,32 @@ impl Queues {
             port.tx_packets += 1;
             port.tx_bytes += frame.len() as u64;
             wire.transmit(number, frame, t);
+        }
+    }
+
+    /// The line that frames come in on at a port, and its own rate.
+    #[inline]
+    pub(crate) fn line(&mut self, port: u32) -> Option<(&mut Line, Option<u64>)> {
+        let p = self.ports.get_mut(port)?;
+        Some((&mut p.line, p.config.in_rate_bps))
+    }
+
+    /// Takes the next frame that waits on a line. False: none does.
+    pub(crate) fn next_from_line(&mut self, port: u32, out: &mut Vec<u8>, t: u64) -> bool {
+        let Some(p) = self.ports.get_mut(port) else {
+            return false;
+        };
+        let rate = p.config.in_rate_bps.unwrap_or(self.usual_line_bps);
+        let is_one = p.line.next_into(out, &mut self.free_lines, rate, t);
+        self.free_lines.truncate(LINE_POOL);
+        is_one
+    }
+
+    /// Schedules what waits behind a frame that was let in from a line.
+    pub(crate) fn next_on_line(&mut self, port: u32, t: u64) {
+        let next = self.line(port).and_then(|(l, _)| l.next_event(t));
+        if let Some(at) = next {
+            self.schedule(at, Event::Receive(port));
         }
     }
 

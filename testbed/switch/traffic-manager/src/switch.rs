@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use p4_vm::Image;
+use super_frame::Cutter;
 
 use crate::events::Event;
+use crate::line::{Joined, Waiting, usual_rate_bps};
 use crate::loaded::Loaded;
 use crate::port::{Port, PortConfig};
 use crate::queues::Queues;
@@ -26,6 +28,32 @@ enum State {
     #[default]
     Empty,
     Loaded(Box<Loaded>),
+}
+
+impl State {
+    /// The program sees a frame.
+    fn receive(&mut self, q: &mut Queues, port: u32, frame: &[u8], t: u64) {
+        q.stats.received += 1;
+        if let Self::Loaded(l) = self {
+            let p = l.engine.receive(port, frame, t / 1000);
+            l.ingress(q, p, t);
+        }
+    }
+
+    /// Lets in the next frame that waits on the line of `port`. False: none does.
+    fn let_in(&mut self, q: &mut Queues, port: u32, t: u64) -> bool {
+        let mut frame = std::mem::take(&mut q.scratch);
+        let is_one = q.next_from_line(port, &mut frame, t);
+        if is_one {
+            self.receive(q, port, &frame, t);
+        }
+        q.scratch = frame;
+        is_one
+    }
+
+    fn let_all_in(&mut self, q: &mut Queues, port: u32, t: u64) {
+        while self.let_in(q, port, t) {}
+    }
 }
 
 impl Switch {
@@ -64,6 +92,10 @@ impl Switch {
     pub fn restart_clock(&mut self) {
         if self.queues.events.is_empty() {
             self.queues.now_ns = 0;
+            for p in self.queues.ports.values_mut() {
+                p.free_at_ns = 0;
+                p.line.restart_clock();
+            }
         }
     }
 
@@ -92,6 +124,8 @@ impl Switch {
         let p = self.port_mut(port);
         p.config = config;
         p.carry = 0;
+        let rates = self.queues.ports.iter().map(|(_, p)| p.config.rate_bps);
+        self.queues.usual_line_bps = usual_rate_bps(rates.max().unwrap_or(0));
     }
 
     /// When something is due next.
@@ -106,6 +140,10 @@ impl Switch {
             q.now_ns = q.now_ns.max(t);
             match (event, &mut self.state) {
                 (Event::Arrive(port), _) => q.arrive(port, t, wire),
+                (Event::Receive(port), state) => {
+                    state.let_in(q, port, t);
+                    q.next_on_line(port, t);
+                }
                 (Event::Serve(port), State::Loaded(l)) => l.serve(q, port, t),
                 (Event::Reinject, State::Loaded(l)) => {
                     if let Some(p) = l.reinjected.pop_front() {
@@ -124,11 +162,62 @@ impl Switch {
         let q = &mut self.queues;
         q.now_ns = q.now_ns.max(time_ns);
         let now = q.now_ns;
-        q.stats.received += 1;
-        if let State::Loaded(l) = &mut self.state {
-            let p = l.engine.receive(port, frame, now / 1000);
-            l.ingress(q, p, now);
+        if let Some((line, own)) = q.line(port)
+            && line.holds(own, now)
+        {
+            let mut copy = q.free_lines.pop().unwrap_or_default();
+            copy.clear();
+            copy.extend_from_slice(frame);
+            self.join(port, Waiting::Frame(copy));
+            return;
         }
+        if let Some((line, Some(rate))) = q.line(port) {
+            line.pass(frame.len(), rate, now);
+        }
+        self.state.receive(q, port, frame, now);
+    }
+
+    /// As [`Self::receive`], of a super-frame: each of its segments arrives when
+    /// the line that it came on would have brought it, the first at once.
+    pub fn receive_super_frame(&mut self, port: u32, cutter: Cutter, time_ns: u64) {
+        let q = &mut self.queues;
+        q.now_ns = q.now_ns.max(time_ns);
+        self.join(port, Waiting::SuperFrame(cutter));
+        let now = self.queues.now_ns;
+        let Some(p) = self.queues.ports.get_mut(port) else {
+            return;
+        };
+        let rate = p.config.in_rate_bps.unwrap_or(self.queues.usual_line_bps);
+        if rate == 0 {
+            // The event is due now, and would be handled by the next call.
+            self.state.let_all_in(&mut self.queues, port, now);
+        }
+    }
+
+    fn join(&mut self, port: u32, what: Waiting) {
+        let q = &mut self.queues;
+        let now = q.now_ns;
+        let p = q.ports.entry(port);
+        let own = p.config.in_rate_bps;
+        let (event, over) = match p.line.join(what, own, now) {
+            Joined::Waits(event) => (event, false),
+            Joined::TooMuch(event) => (event, true),
+            Joined::Dropped => return,
+        };
+        if let Some(at) = event {
+            q.schedule(at, Event::Receive(port));
+        }
+        while over && q.line(port).is_some_and(|(l, _)| l.is_over()) {
+            if let Some((line, _)) = q.line(port) {
+                line.early_packets += 1;
+            }
+            self.state.let_in(q, port, now);
+        }
+    }
+
+    /// A buffer for a super-frame to come.
+    pub fn spare_buffer(&mut self) -> Vec<u8> {
+        self.queues.free_lines.pop().unwrap_or_default()
     }
 
     /// Takes the oldest digest: its name and fields.

@@ -2,79 +2,20 @@
 //! Small programs, loaded and run in a switch.
 #![allow(clippy::unwrap_used)]
 
+mod common;
+
+use common::{Out, assign, field, hex, op, program, switch};
 use p4_ir::load;
 use p4_vm::Image;
 use serde_json::{Value, json};
-use traffic_manager::{Switch, Wire};
-
-/// One 3-byte header `h` {a: 8, b: 16}, forwarded to port 1 after `primitives`.
-fn program(primitives: Value) -> Value {
-    json!({
-        "header_types": [
-            {"name": "scalars_t", "id": 0, "fields": [["x", 32, false], ["s", 8, true], ["w", 128, false]]},
-            {"name": "standard_metadata", "id": 1, "fields": [
-                ["ingress_port", 9, false], ["egress_spec", 9, false], ["packet_length", 32, false]]},
-            {"name": "h_t", "id": 2, "fields": [["a", 8, false], ["b", 16, false]]}
-        ],
-        "headers": [
-            {"name": "scalars", "id": 0, "header_type": "scalars_t", "metadata": true},
-            {"name": "standard_metadata", "id": 1, "header_type": "standard_metadata", "metadata": true},
-            {"name": "h", "id": 2, "header_type": "h_t", "metadata": false}
-        ],
-        "parsers": [{"name": "parser", "id": 0, "init_state": "start", "parse_states": [
-            {"name": "start", "id": 0,
-             "parser_ops": [{"op": "extract", "parameters": [{"type": "regular", "value": "h"}]}],
-             "transitions": [{"type": "default", "value": null, "mask": null, "next_state": null}],
-             "transition_key": []}]}],
-        "deparsers": [{"name": "deparser", "id": 0, "order": ["h"], "primitives": []}],
-        "actions": [{"name": "act", "id": 7, "runtime_data": [], "primitives": primitives}],
-        "pipelines": [
-            {"name": "ingress", "id": 0, "init_table": "t", "tables": [
-                {"name": "t", "id": 0, "key": [], "match_type": "exact", "type": "simple",
-                 "action_ids": [7], "actions": ["act"], "next_tables": {"act": null},
-                 "default_entry": {"action_id": 7, "action_const": true, "action_data": [], "action_entry_const": true}}],
-             "conditionals": []},
-            {"name": "egress", "id": 1, "init_table": null, "tables": [], "conditionals": []}
-        ]
-    })
-}
-
-fn assign(field: [&str; 2], value: Value) -> Value {
-    json!({"op": "assign", "parameters": [{"type": "field", "value": field}, value],
-           "source_info": {"filename": "x.p4", "line": 42, "column": 3, "source_fragment": "x = y"}})
-}
-
-fn field(h: &str, f: &str) -> Value {
-    json!({"type": "field", "value": [h, f]})
-}
-
-fn hex(s: &str) -> Value {
-    json!({"type": "hexstr", "value": s})
-}
-
-fn op(op: &str, left: Value, right: Value) -> Value {
-    json!({"type": "expression", "value": {"op": op, "left": left, "right": right}})
-}
-
-#[derive(Default)]
-struct Out(Vec<Vec<u8>>);
-
-impl Wire for Out {
-    fn transmit(&mut self, _: u32, frame: Vec<u8>, _: u64) {
-        self.0.push(frame);
-    }
-}
+use traffic_manager::Switch;
 
 fn run(primitives: Value, frame: &[u8]) -> Vec<Vec<u8>> {
-    let mut all = vec![assign(["standard_metadata", "egress_spec"], hex("0x01"))];
-    all.extend(primitives.as_array().unwrap().iter().cloned());
-    let text = program(Value::Array(all)).to_string();
-    let mut s = Switch::new();
-    s.load(Image::new(load(text.as_bytes()).unwrap()));
+    let mut s = switch(&primitives);
     let mut out = Out::default();
     s.receive(0, frame, 1_000);
     s.run_until(1_000_000, &mut out);
-    out.0
+    out.frames()
 }
 
 /// Value of `h.b` after `h.b = e` with h.a = 0xf0, h.b = 0x1234.

@@ -62,8 +62,14 @@ pub(crate) struct RunArgs {
     pub credentials: CredentialArgs,
     #[arg(long, default_value_t = 1, env = "TIDEMARK_SWITCH_DEVICE_ID")]
     pub device_id: u64,
-    /// N=IFACE[@NETNS][,rate=100mbit][,delay=5ms][,queue=4096p]; NETNS is a name
-    /// in /run/netns or a path. Repeat for each port.
+    /// N=IFACE[@NETNS][,rate=100mbit][,delay=5ms][,queue=4096p][,in_rate=1gbit][,gro=off];
+    /// NETNS is a name in /run/netns or a path. Repeat for each port.
+    ///
+    /// in_rate is the rate of the line that frames come in on: they are let in no
+    /// faster. Without it, single frames are let in as they come, and the segments of
+    /// a host's super-frame follow each other at 10 times the rate of the fastest
+    /// port that has one. gro=off: segments of one flow that leave back to back are
+    /// sent one by one, not as one super-frame.
     #[arg(long = "port", value_name = "SPEC")]
     pub ports: Vec<PortSpec>,
     /// Port number of the controller for packet-in and packet-out.
@@ -98,8 +104,8 @@ pub struct PcapArgs {
     /// Folder for port-N.pcap (nanosecond times), one for each port that sent.
     #[arg(long)]
     pub out: PathBuf,
-    /// N=rate=100mbit,delay=5ms,queue=4096p: what a port is like; each setting is
-    /// optional. Repeat.
+    /// N=rate=100mbit,delay=5ms,queue=4096p,in_rate=1gbit: what a port is like; each
+    /// setting is optional. Repeat.
     #[arg(long = "port", value_name = "SPEC")]
     pub ports: Vec<PortSettings>,
 }
@@ -161,7 +167,8 @@ pub(crate) enum PortCommand {
     /// Change rate, delay or queue depth: what is not given stays.
     Set {
         port: u32,
-        /// rate=100mbit, delay=5ms, queue=4096p; each may be `unlimited` or 0.
+        /// rate=100mbit, delay=5ms, queue=4096p, in_rate=1gbit; each may be `unlimited`
+        /// or 0, in_rate also `auto`.
         #[arg(required = true, value_name = "KEY=VALUE")]
         settings: Vec<Setting>,
         #[command(flatten)]
@@ -190,6 +197,7 @@ pub(crate) enum Setting {
     Rate(u64),
     Delay(u64),
     Queue(u32),
+    InRate(Option<u64>),
 }
 
 impl Setting {
@@ -198,6 +206,7 @@ impl Setting {
             Self::Rate(v) => config.rate_bps = v,
             Self::Delay(v) => config.delay_ns = v,
             Self::Queue(v) => config.depth_packets = v,
+            Self::InRate(v) => config.in_rate_bps = v,
         }
     }
 }
@@ -210,7 +219,11 @@ impl FromStr for Setting {
             Some(("rate", v)) => units::rate(v).map(Self::Rate),
             Some(("delay", v)) => units::delay(v).map(Self::Delay),
             Some(("queue", v)) => units::depth(v).map(Self::Queue),
-            _ => Err(format!("\"{s}\": write rate=…, delay=… or queue=…")),
+            Some(("in_rate", "auto")) => Ok(Self::InRate(None)),
+            Some(("in_rate", v)) => units::rate(v).map(|r| Self::InRate(Some(r))),
+            _ => Err(format!(
+                "\"{s}\": write rate=…, delay=…, queue=… or in_rate=…"
+            )),
         }
     }
 }
@@ -221,6 +234,8 @@ pub(crate) struct PortSpec {
     pub interface: String,
     pub netns: Option<String>,
     pub config: PortConfig,
+    /// Segments of one flow leave as one super-frame.
+    pub merge: bool,
 }
 
 /// Ports are 9 bits wide in v1model; 511 means "drop".
@@ -233,7 +248,9 @@ impl FromStr for PortSpec {
         let mut parts = s.split(',');
         let head = parts.next().unwrap_or_default();
         let (number, interface) = head.split_once('=').ok_or_else(|| {
-            format!("\"{s}\": write N=IFACE[@NETNS][,rate=…][,delay=…][,queue=…]")
+            format!(
+                "\"{s}\": write N=IFACE[@NETNS][,rate=…][,delay=…][,queue=…][,in_rate=…][,gro=off]"
+            )
         })?;
         let number = port_number(number)?;
         let (interface, netns) = match interface.split_once('@') {
@@ -244,14 +261,20 @@ impl FromStr for PortSpec {
             return Err(format!("\"{s}\": interface or namespace is empty"));
         }
         let mut config = PortConfig::default();
+        let mut merge = true;
         for p in parts {
-            p.parse::<Setting>()?.apply(&mut config);
+            match p {
+                "gro=on" => merge = true,
+                "gro=off" => merge = false,
+                p => p.parse::<Setting>()?.apply(&mut config),
+            }
         }
         Ok(Self {
             number,
             interface: interface.to_owned(),
             netns,
             config,
+            merge,
         })
     }
 }
@@ -262,9 +285,10 @@ mod tests {
 
     #[test]
     fn port_spec() {
-        let p: PortSpec = "3=eth0@lab,rate=100mbit,delay=5ms,queue=64p"
+        let p: PortSpec = "3=eth0@lab,rate=100mbit,delay=5ms,queue=64p,in_rate=1gbit,gro=off"
             .parse()
             .unwrap();
+        assert!(!p.merge);
         assert_eq!((p.number, p.interface.as_str()), (3, "eth0"));
         assert_eq!(p.netns.as_deref(), Some("lab"));
         assert_eq!(
@@ -272,7 +296,8 @@ mod tests {
             PortConfig {
                 rate_bps: 100_000_000,
                 delay_ns: 5_000_000,
-                depth_packets: 64
+                depth_packets: 64,
+                in_rate_bps: Some(1_000_000_000),
             }
         );
         for bad in [
@@ -283,6 +308,8 @@ mod tests {
             "1=a@",
             "1=a,speed=1",
             "1=a,rate=fast",
+            "1=a,in_rate=fast",
+            "1=a,gro=maybe",
         ] {
             assert!(bad.parse::<PortSpec>().is_err(), "{bad}");
         }

@@ -20,7 +20,7 @@ use nix::time::ClockId;
 use p4runtime_server::target::DigestSample;
 use tokio::sync::{broadcast, oneshot};
 
-use crate::io::afpacket::Interface;
+use crate::io::afpacket::{Arrived, Interface};
 use clock::{Clock, read};
 use traffic_manager::{Switch, Wire};
 
@@ -223,7 +223,13 @@ impl Plane {
             self.switch.run_until(at, &mut self.io);
             let switch = &mut self.switch;
             if let Some(i) = self.io.interfaces.get_mut(&port) {
-                i.take(|frame| switch.receive(port, frame, at));
+                i.take(|arrived| match arrived {
+                    Arrived::Frame(frame) => switch.receive(port, frame, at),
+                    Arrived::SuperFrame(cutter) => switch.receive_super_frame(port, cutter, at),
+                });
+                if i.buffer.capacity() == 0 {
+                    i.buffer = switch.spare_buffer();
+                }
             }
             taken += 1;
         }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Linux interfaces and the real-time loop.
+//! Linux interfaces and network namespaces.
 
 pub mod afpacket;
-pub mod checksum;
 pub mod netns;

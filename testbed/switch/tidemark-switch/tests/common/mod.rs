@@ -5,6 +5,7 @@
 use p4_ir::load;
 use p4_vm::Image;
 use p4runtime_server::target::{ActionCall, EntryId, KeyMatch, MatchValue, TableEntry};
+use super_frame::{Gso, VnetHeader};
 use tidemark_switch::p4runtime::{insert, set_default};
 use traffic_manager::{CloneSession, PortConfig, Replica, Switch, Wire};
 
@@ -155,6 +156,27 @@ pub(crate) fn tcp(from: u8, to: u8, sequence: u32, bytes: usize) -> Vec<u8> {
     f.extend([0, 0, 0, 9, 0x50, 0x10, 0x20, 0, 0xbe, 0xef, 0, 0]);
     f.resize(bytes, 0xa5);
     f
+}
+
+/// `segments` of [`tcp`]'s flow in one super-frame, with so many bytes of payload each.
+pub(crate) fn bulk(segments: usize, segment_bytes: usize) -> (Vec<u8>, VnetHeader) {
+    let payload = segments * segment_bytes;
+    let mut f = tcp(1, 2, 0, 54 + payload);
+    let length = (20 + payload) as u16;
+    let mut pseudo = f[26..34].to_vec();
+    pseudo.extend([0, 6]);
+    pseudo.extend(length.to_be_bytes());
+    f[50..52].copy_from_slice(&(!internet_checksum(&pseudo)).to_be_bytes());
+    let vnet = VnetHeader {
+        needs_checksum: true,
+        gso: Gso::TcpV4,
+        header_bytes: 54,
+        segment_bytes: segment_bytes as u16,
+        checksum_start: 34,
+        checksum_offset: 16,
+        ..VnetHeader::NONE
+    };
+    (f, vnet)
 }
 
 pub(crate) fn internet_checksum(data: &[u8]) -> u16 {

@@ -10,6 +10,8 @@ use std::ffi::CString;
 use std::mem::{size_of, zeroed};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
+use super_frame::{Gso, VnetHeader};
+
 const IFLA_IFNAME: u16 = 3;
 const IFLA_LINKINFO: u16 = 18;
 const IFLA_INFO_KIND: u16 = 1;
@@ -112,6 +114,34 @@ fn up(name: &str) {
             0,
             "{name} up"
         );
+    }
+}
+
+/// `ethtool -K NAME tx off sg off tso off gso off gro off`.
+pub(crate) fn offloads_off(name: &str) {
+    /// `ethtool_value`.
+    #[repr(C)]
+    struct Value {
+        command: u32,
+        data: u32,
+    }
+    const SIOCETHTOOL: u64 = 0x8946;
+    // ETHTOOL_STXCSUM, _SSG, _STSO, _SGSO, _SGRO.
+    for command in [0x17, 0x19, 0x1f, 0x24, 0x2c] {
+        unsafe {
+            let fd = libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
+            assert!(fd >= 0);
+            let fd = OwnedFd::from_raw_fd(fd);
+            let mut value = Value { command, data: 0 };
+            let mut r: libc::ifreq = zeroed();
+            let c = CString::new(name).unwrap();
+            for (o, b) in r.ifr_name.iter_mut().zip(c.as_bytes_with_nul()) {
+                *o = *b as libc::c_char;
+            }
+            r.ifr_ifru.ifru_data = (&raw mut value).cast();
+            let done = libc::ioctl(fd.as_raw_fd(), SIOCETHTOOL as libc::Ioctl, &r);
+            assert_eq!(done, 0, "ethtool command {command:#x} of {name}");
+        }
     }
 }
 
@@ -238,21 +268,52 @@ impl Host {
             )
         };
         assert_eq!(set(1), 0);
-        // virtio_net_hdr: flags NEEDS_CSUM, GSO type, header length, segment
-        // size, checksum start and offset.
-        let gso = u8::from(segment_bytes != 0);
-        let mut b = vec![1, gso];
-        for v in [54, segment_bytes, 34, 16] {
-            b.extend(v.to_ne_bytes());
-        }
-        b.extend(frame);
-        self.send(&b);
+        let vnet = VnetHeader {
+            needs_checksum: true,
+            gso: match segment_bytes {
+                0 => Gso::None,
+                _ => Gso::TcpV4,
+            },
+            header_bytes: 54,
+            segment_bytes,
+            checksum_start: 34,
+            checksum_offset: 16,
+            ..VnetHeader::NONE
+        };
+        self.send_as(frame, &vnet);
         assert_eq!(set(0), 0);
+    }
+
+    /// Frames go and come behind a vnet header from now on.
+    pub(crate) fn use_vnet(&self) {
+        let on = 1i32;
+        let r = unsafe {
+            libc::setsockopt(
+                self.0.as_raw_fd(),
+                libc::SOL_PACKET,
+                libc::PACKET_VNET_HDR,
+                (&raw const on).cast(),
+                4,
+            )
+        };
+        assert_eq!(r, 0);
+    }
+
+    /// One frame behind its vnet header.
+    pub(crate) fn send_as(&self, frame: &[u8], vnet: &VnetHeader) {
+        self.send(&[&vnet.write()[..], frame].concat());
+    }
+
+    /// What [`Self::use_vnet`] asked for.
+    pub(crate) fn receive_as(&self) -> Option<(VnetHeader, Vec<u8>)> {
+        let b = self.receive()?;
+        let (vnet, frame) = b.split_first_chunk()?;
+        Some((VnetHeader::read(vnet), frame.to_vec()))
     }
 
     /// `None` after 5 s of silence.
     pub(crate) fn receive(&self) -> Option<Vec<u8>> {
-        let mut b = vec![0u8; 65536];
+        let mut b = vec![0u8; 66_000];
         let n = unsafe { libc::recv(self.0.as_raw_fd(), b.as_mut_ptr().cast(), b.len(), 0) };
         b.truncate(usize::try_from(n).ok()?);
         Some(b)

@@ -1,41 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A port on a Linux interface: packet socket with a receive ring.
+//!
+//! Frames come and go behind a `virtio_net_hdr`, so that super-frames of the host
+//! pass whole: what comes is cut here, what leaves back to back is merged.
 
+mod receive;
 mod ring;
 mod socket;
+mod stats;
+mod transmit;
 
 use std::io;
 use std::mem::{size_of, zeroed};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::ptr;
-use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result, bail};
 
-use super::checksum;
+pub use receive::{Arrived, Received};
 use ring::{LINK_HEADER_BYTES, Ring, map_ring};
-use socket::{bind, ifreq, ioctl, option, promiscuous, socket};
+use socket::{bind, ifreq, ioctl, option, promiscuous, receive_buffer, socket};
+pub use stats::IoStats;
 
-/// Frames per `sendmmsg`.
-const TX_BATCH: usize = 64;
-/// Counters of an interface since it was opened.
-#[derive(Debug, Default, Clone, Copy)]
-pub struct IoStats {
-    /// Frames received.
-    pub rx_packets: u64,
-    /// Bytes received.
-    pub rx_bytes: u64,
-    /// Ring full: the kernel had to drop.
-    pub rx_dropped: u64,
-    /// Longer than the interface's MTU: segmentation offload is on.
-    pub rx_oversize: u64,
-    /// Frames sent.
-    pub tx_packets: u64,
-    /// Bytes sent.
-    pub tx_bytes: u64,
-    /// Frames that the interface did not take.
-    pub tx_errors: u64,
-}
+/// Bytes of super-frames that wait beside the ring.
+const SUPER_FRAME_BUFFER_BYTES: i32 = 16 << 20;
+
 /// An interface, opened for raw frames.
 pub struct Interface {
     /// Its name.
@@ -46,18 +34,17 @@ pub struct Interface {
     max_frame_bytes: u32,
     /// What was counted.
     pub stats: IoStats,
+    /// Segments of one flow that leave back to back go out as one super-frame.
+    pub merge: bool,
     scratch: Vec<u8>,
+    /// For the next super-frame that comes.
+    pub buffer: Vec<u8>,
     staged: Vec<Vec<u8>>,
     /// Buffers of frames sent, for frames to come.
     pub spare: Vec<Vec<u8>>,
+    headers: Vec<Vec<u8>>,
     warned_oversize: bool,
     warned_tx: bool,
-}
-
-/// A frame in the ring.
-pub struct Received {
-    /// CLOCK_REALTIME, ns.
-    pub stamp_ns: u64,
 }
 
 impl Interface {
@@ -86,7 +73,11 @@ impl Interface {
                 "interface {name} is down; set it up first (for example `ip link set {name} up`)"
             );
         }
+        option(&fd, libc::PACKET_VNET_HDR, &1i32).context("PACKET_VNET_HDR")?;
         let ring = map_ring(&fd, mtu).with_context(|| format!("interface {name}"))?;
+        // What is longer than a slot of the ring waits in the socket's buffer.
+        option(&fd, libc::PACKET_COPY_THRESH, &1i32).context("PACKET_COPY_THRESH")?;
+        receive_buffer(&fd, SUPER_FRAME_BUFFER_BYTES);
         option(&fd, libc::PACKET_IGNORE_OUTGOING, &1i32)
             .context("PACKET_IGNORE_OUTGOING: needs Linux 4.20 or newer")?;
         // Queueing disciplines would queue a second time. Not everywhere there.
@@ -101,160 +92,20 @@ impl Interface {
             next: 0,
             max_frame_bytes: mtu + LINK_HEADER_BYTES,
             stats: IoStats::default(),
+            merge: true,
             scratch: Vec::new(),
+            buffer: Vec::new(),
             staged: Vec::new(),
             spare: Vec::new(),
+            headers: Vec::new(),
             warned_oversize: false,
             warned_tx: false,
         })
     }
+
     /// The socket, to wait on.
     pub fn fd(&self) -> RawFd {
         self.fd.as_raw_fd()
-    }
-
-    /// The oldest frame not yet taken, without taking it.
-    pub fn peek(&self) -> Option<Received> {
-        let status = self.ring.status(self.next).load(Ordering::Acquire);
-        if status & libc::TP_STATUS_USER == 0 {
-            return None;
-        }
-        let header = self.header();
-        Some(Received {
-            stamp_ns: u64::from(header.tp_sec) * 1_000_000_000 + u64::from(header.tp_nsec),
-        })
-    }
-
-    fn header(&self) -> libc::tpacket2_hdr {
-        // SAFETY: the slot begins with this header, which the kernel wrote
-        // before it set TP_STATUS_USER; callers have seen that.
-        unsafe { ptr::read(self.ring.slot(self.next).cast()) }
-    }
-
-    /// Hands the oldest frame to `f` and takes it. An over-long frame is
-    /// counted and not handed over.
-    pub fn take(&mut self, f: impl FnOnce(&[u8])) {
-        let header = self.header();
-        let slot = self.ring.slot(self.next);
-        let (at, kept) = (u32::from(header.tp_mac), header.tp_snaplen);
-        let inside = at
-            .checked_add(kept)
-            .is_some_and(|e| e <= self.ring.slot_bytes);
-        if header.tp_len > self.max_frame_bytes || kept < header.tp_len || !inside {
-            self.oversize(header.tp_len);
-        } else {
-            // SAFETY: at + kept lies within the slot; the kernel leaves the
-            // slot alone until the status is given back below.
-            let frame = unsafe { std::slice::from_raw_parts(slot.add(at as usize), kept as usize) };
-            self.stats.rx_packets += 1;
-            let tagged = header.tp_status & libc::TP_STATUS_VLAN_VALID != 0;
-            let partial = header.tp_status & libc::TP_STATUS_CSUMNOTREADY != 0;
-            if (tagged || partial) && frame.len() >= 14 {
-                self.scratch.clear();
-                if tagged {
-                    // The kernel keeps a received tag apart from the frame.
-                    let tpid = if header.tp_status & libc::TP_STATUS_VLAN_TPID_VALID != 0 {
-                        header.tp_vlan_tpid
-                    } else {
-                        0x8100
-                    };
-                    let (addresses, rest) = frame.split_at(12);
-                    self.scratch.extend_from_slice(addresses);
-                    self.scratch.extend_from_slice(&tpid.to_be_bytes());
-                    self.scratch
-                        .extend_from_slice(&header.tp_vlan_tci.to_be_bytes());
-                    self.scratch.extend_from_slice(rest);
-                } else {
-                    self.scratch.extend_from_slice(frame);
-                }
-                if partial {
-                    checksum::complete(&mut self.scratch);
-                }
-                self.stats.rx_bytes += self.scratch.len() as u64;
-                f(&self.scratch);
-            } else {
-                self.stats.rx_bytes += frame.len() as u64;
-                f(frame);
-            }
-        }
-        self.ring
-            .status(self.next)
-            .store(libc::TP_STATUS_KERNEL, Ordering::Release);
-        self.next = (self.next + 1) % self.ring.slots;
-    }
-
-    fn oversize(&mut self, bytes: u32) {
-        self.stats.rx_oversize += 1;
-        if !self.warned_oversize {
-            self.warned_oversize = true;
-            tracing::warn!(
-                interface = self.name,
-                bytes,
-                "frame above the MTU dropped (more are only counted): turn GSO, TSO and GRO off at the sending host"
-            );
-        }
-    }
-
-    /// Stages a frame for [`Self::flush`].
-    pub fn send(&mut self, frame: Vec<u8>) {
-        self.staged.push(frame);
-        if self.staged.len() >= TX_BATCH {
-            self.flush();
-        }
-    }
-    /// Sends what is staged.
-    pub fn flush(&mut self) {
-        if self.staged.is_empty() {
-            return;
-        }
-        // SAFETY: all zero is a valid value of these C structures.
-        let mut vectors: [libc::iovec; TX_BATCH] = unsafe { zeroed() };
-        // SAFETY: as above.
-        let mut messages: [libc::mmsghdr; TX_BATCH] = unsafe { zeroed() };
-        let n = self.staged.len().min(TX_BATCH);
-        for ((f, v), m) in self.staged.iter().zip(&mut vectors).zip(&mut messages) {
-            v.iov_base = f.as_ptr().cast_mut().cast();
-            v.iov_len = f.len();
-            m.msg_hdr.msg_iov = v;
-            m.msg_hdr.msg_iovlen = 1;
-        }
-        let mut done = 0;
-        while done < n {
-            // SAFETY: messages[done..n] point into vectors and staged frames,
-            // which all outlive the call.
-            let sent = unsafe {
-                libc::sendmmsg(
-                    self.fd.as_raw_fd(),
-                    messages.as_mut_ptr().add(done),
-                    (n - done) as u32,
-                    libc::MSG_DONTWAIT,
-                )
-            };
-            if sent > 0 {
-                let end = done + sent as usize;
-                for f in self.staged.get(done..end).unwrap_or_default() {
-                    self.stats.tx_packets += 1;
-                    self.stats.tx_bytes += f.len() as u64;
-                }
-                done = end;
-                continue;
-            }
-            let e = io::Error::last_os_error();
-            if e.kind() == io::ErrorKind::Interrupted {
-                continue;
-            }
-            // This frame is lost, the ones after it get their chance.
-            self.stats.tx_errors += 1;
-            if !self.warned_tx {
-                self.warned_tx = true;
-                tracing::warn!(
-                    interface = self.name,
-                    "frame not sent (more are only counted): {e}"
-                );
-            }
-            done += 1;
-        }
-        self.spare.append(&mut self.staged);
     }
 
     /// Clears a pending socket error such as "network is down".

@@ -98,3 +98,22 @@ pub(super) fn promiscuous(fd: &OwnedFd, index: i32) -> io::Result<()> {
     };
     option(fd, libc::PACKET_ADD_MEMBERSHIP, &m)
 }
+
+/// Room for frames that wait in the socket; less where the kernel allows no more.
+pub(super) fn receive_buffer(fd: &OwnedFd, bytes: i32) {
+    for name in [libc::SO_RCVBUFFORCE, libc::SO_RCVBUF] {
+        // SAFETY: the kernel reads one i32.
+        let r = unsafe {
+            libc::setsockopt(
+                fd.as_raw_fd(),
+                libc::SOL_SOCKET,
+                name,
+                (&raw const bytes).cast(),
+                size_of::<i32>() as libc::socklen_t,
+            )
+        };
+        if r == 0 {
+            return;
+        }
+    }
+}

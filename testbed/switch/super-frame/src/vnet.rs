@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `virtio_net_hdr`: what the kernel says about a frame beside its bytes
+//! (linux/virtio_net.h, in the byte order of the machine).
+
+/// The checksum is left to the device; `checksum_start` and `checksum_offset` hold.
+const NEEDS_CHECKSUM: u8 = 1;
+/// The TCP segments carry Explicit Congestion Notification: CWR on the first only.
+const ECN: u8 = 0x80;
+
+/// Segmentation that is left to the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gso {
+    /// None: the frame is one packet.
+    None,
+    /// TCP over IPv4.
+    TcpV4,
+    /// TCP over IPv6.
+    TcpV6,
+    /// UDP over IPv4 or IPv6, one datagram a segment.
+    Udp,
+    /// Another kind, by the kernel's number: UDP fragmentation (3), or newer than this code.
+    Other(u8),
+}
+
+/// What the kernel says about a frame, or is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VnetHeader {
+    /// The checksum field holds the pseudo header's sum only.
+    pub needs_checksum: bool,
+    /// The kind of segmentation.
+    pub gso: Gso,
+    /// CWR belongs on the first segment only.
+    pub ecn: bool,
+    /// Bytes of all headers.
+    pub header_bytes: u16,
+    /// Payload bytes of a segment.
+    pub segment_bytes: u16,
+    /// Where the transport header begins, from the start of the frame.
+    pub checksum_start: u16,
+    /// Where the checksum lies in the transport header.
+    pub checksum_offset: u16,
+}
+
+impl VnetHeader {
+    /// Bytes of the header.
+    pub const BYTES: usize = 10;
+
+    /// Of a frame that is one packet with its checksums complete.
+    pub const NONE: Self = Self {
+        needs_checksum: false,
+        gso: Gso::None,
+        ecn: false,
+        header_bytes: 0,
+        segment_bytes: 0,
+        checksum_start: 0,
+        checksum_offset: 0,
+    };
+
+    /// Reads the header.
+    pub fn read(b: &[u8; Self::BYTES]) -> Self {
+        let [
+            flags,
+            kind,
+            header0,
+            header1,
+            segment0,
+            segment1,
+            start0,
+            start1,
+            offset0,
+            offset1,
+        ] = *b;
+        Self {
+            needs_checksum: flags & NEEDS_CHECKSUM != 0,
+            gso: match kind & !ECN {
+                0 => Gso::None,
+                1 => Gso::TcpV4,
+                4 => Gso::TcpV6,
+                5 => Gso::Udp,
+                other => Gso::Other(other),
+            },
+            ecn: kind & ECN != 0,
+            header_bytes: u16::from_ne_bytes([header0, header1]),
+            segment_bytes: u16::from_ne_bytes([segment0, segment1]),
+            checksum_start: u16::from_ne_bytes([start0, start1]),
+            checksum_offset: u16::from_ne_bytes([offset0, offset1]),
+        }
+    }
+
+    /// Writes the header.
+    pub fn write(&self) -> [u8; Self::BYTES] {
+        let kind = match self.gso {
+            Gso::None => 0,
+            Gso::TcpV4 => 1,
+            Gso::TcpV6 => 4,
+            Gso::Udp => 5,
+            Gso::Other(n) => n,
+        };
+        let [header0, header1] = self.header_bytes.to_ne_bytes();
+        let [segment0, segment1] = self.segment_bytes.to_ne_bytes();
+        let [start0, start1] = self.checksum_start.to_ne_bytes();
+        let [offset0, offset1] = self.checksum_offset.to_ne_bytes();
+        [
+            if self.needs_checksum {
+                NEEDS_CHECKSUM
+            } else {
+                0
+            },
+            if self.ecn { kind | ECN } else { kind },
+            header0,
+            header1,
+            segment0,
+            segment1,
+            start0,
+            start1,
+            offset0,
+            offset1,
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn written_is_read() {
+        for (gso, number) in [
+            (Gso::None, 0),
+            (Gso::TcpV4, 1),
+            (Gso::Other(3), 3),
+            (Gso::TcpV6, 4),
+            (Gso::Udp, 5),
+        ] {
+            let h = VnetHeader {
+                needs_checksum: true,
+                gso,
+                ecn: gso == Gso::TcpV4,
+                header_bytes: 66,
+                segment_bytes: 1448,
+                checksum_start: 34,
+                checksum_offset: 16,
+            };
+            let b = h.write();
+            assert_eq!(b[1] & 0x7f, number);
+            assert_eq!(VnetHeader::read(&b), h);
+        }
+        assert_eq!(VnetHeader::NONE.write(), [0; 10]);
+    }
+}
