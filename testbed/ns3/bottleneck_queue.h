@@ -2,6 +2,8 @@
 // The queue under observation: drop-tail, or marking above a threshold.
 #pragma once
 
+#include "fair_order.h"
+
 #include "ns3/ipv4-header.h"
 #include "ns3/packet.h"
 #include "ns3/ppp-header.h"
@@ -11,6 +13,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 
 namespace tidemark
 {
@@ -18,7 +21,7 @@ namespace tidemark
 enum class Fate
 {
     Left,
-    // The queue was full.
+    // The queue was full; with fair queueing perhaps only when others came.
     Dropped,
     // At the threshold, and cannot be marked.
     Refused,
@@ -65,9 +68,22 @@ class BottleneckQueue : public ns3::Queue<ns3::Packet>
         m_mark = mark;
     }
 
+    // From now on flows take turns, and a full queue drops from the longest; it must be empty.
+    void SetFair(uint32_t quantumBytes) { m_fair.emplace(quantumBytes); }
+
     bool Enqueue(ns3::Ptr<ns3::Packet> packet) override
     {
-        Waiting w{GetNPackets(), ns3::Simulator::Now().GetNanoSeconds(), false};
+        Waiting w{GetNPackets(), ns3::Simulator::Now().GetNanoSeconds(), false, 0, 0, {}};
+        if (m_fair)
+        {
+            w.flow = FlowOf(packet);
+            w.bytes = packet->GetSize();
+        }
+        // A lower limit pushes nothing out: what waits beyond it leaves in its time.
+        if (w.depth == m_limit && m_fair && MakeRoom(w.flow))
+        {
+            w.depth--;
+        }
         if (w.depth >= m_limit)
         {
             return Drop(packet, w, Fate::Dropped);
@@ -80,14 +96,34 @@ class BottleneckQueue : public ns3::Queue<ns3::Packet>
             }
             w.marked = true;
         }
-        bool taken = DoEnqueue(GetContainer().end(), packet);
+        Iterator place;
+        bool taken = DoEnqueue(GetContainer().end(), packet, place);
         NS_ASSERT(taken);
-        m_waiting.push_back(w);
+        w.place = place;
+        if (m_fair)
+        {
+            m_fair->Push(w);
+        }
+        else
+        {
+            m_waiting.push_back(w);
+        }
         return taken;
     }
 
     ns3::Ptr<ns3::Packet> Dequeue() override
     {
+        if (m_fair)
+        {
+            if (GetNPackets() == 0)
+            {
+                return nullptr;
+            }
+            Waiting w = m_fair->Pop();
+            auto packet = DoDequeue(w.place);
+            Report(packet, w, Fate::Left);
+            return packet;
+        }
         auto packet = DoDequeue(GetContainer().begin());
         if (packet)
         {
@@ -108,7 +144,33 @@ class BottleneckQueue : public ns3::Queue<ns3::Packet>
         uint32_t depth;
         int64_t arrivalNs;
         bool marked;
+        // Of fair queueing.
+        uint64_t flow;
+        uint32_t bytes;
+        ConstIterator place;
     };
+
+    // Each has its own destination port.
+    static uint64_t FlowOf(ns3::Ptr<const ns3::Packet> packet)
+    {
+        uint8_t bytes[26] = {};
+        packet->CopyData(bytes, sizeof(bytes));
+        return bytes[24] << 8 | bytes[25];
+    }
+
+    // Drops the last packet of the longest queue, unless the new one's is the longest.
+    bool MakeRoom(uint64_t flow)
+    {
+        uint64_t longest = m_fair->Longest();
+        if (m_fair->Length(flow) + 1 > m_fair->Length(longest))
+        {
+            return false;
+        }
+        Waiting w = m_fair->PushOut(longest);
+        auto packet = DoRemove(w.place);
+        Report(packet, w, Fate::Dropped);
+        return true;
+    }
 
     bool Drop(ns3::Ptr<ns3::Packet> packet, const Waiting& w, Fate fate)
     {
@@ -150,6 +212,7 @@ class BottleneckQueue : public ns3::Queue<ns3::Packet>
     uint32_t m_mark = 0;
     std::function<void(const Seen&)> m_observer;
     std::deque<Waiting> m_waiting;
+    std::optional<FairOrder<Waiting>> m_fair;
 };
 
 NS_OBJECT_ENSURE_REGISTERED(BottleneckQueue);

@@ -45,6 +45,10 @@ class Network
         m_queue = ns3::CreateObject<BottleneckQueue>();
         m_queue->Configure(scenario.LargestLimitPackets(), std::move(observer));
         m_queue->SetLimit(link.limitPackets, link.markPackets);
+        if (link.quantumBytes)
+        {
+            m_queue->SetFair(link.quantumBytes);
+        }
         for (const auto& change : scenario.changes)
         {
             ns3::Simulator::Schedule(ns3::Seconds(change.atS),

@@ -20,6 +20,8 @@ struct Link
     uint32_t limitPackets = 0;
     // From this depth on packets are marked CE, and refused where they cannot be; 0: never.
     uint32_t markPackets = 0;
+    // Fair queueing, so many bytes a turn; 0: first come, first served.
+    uint32_t quantumBytes = 0;
 };
 
 // From a time on the port has another limit.
@@ -209,6 +211,14 @@ ReadScenario(const std::string& path)
                 s.link.limitPackets = static_cast<uint32_t>(r.Number("limit_packets"));
                 s.link.markPackets = static_cast<uint32_t>(r.Number("mark_packets"));
             }
+            else if (r.Name() == "fair")
+            {
+                s.link.quantumBytes = static_cast<uint32_t>(r.Number("quantum_bytes"));
+                if (s.link.quantumBytes == 0)
+                {
+                    r.Fail("needs bytes of a turn");
+                }
+            }
             else if (r.Name() == "run")
             {
                 s.run.seconds = r.Number("seconds");
@@ -250,7 +260,7 @@ ReadScenario(const std::string& path)
             }
             else if (!r.Name().empty())
             {
-                r.Fail("is no record: link, change, run, tcp, udp, after");
+                r.Fail("is no record: link, fair, change, run, tcp, udp, after");
             }
             r.End();
         }

@@ -11,6 +11,7 @@ from experiment_files import TWO_SWITCHES, document
 
 from tidemark_lab.__main__ import main
 from tidemark_lab.experiment import load, simulated, store
+from tidemark_lab.experiment.embedded.back_end import Embedded
 from tidemark_lab.experiment.plan import Plan
 from tidemark_lab.experiment.simulated import Ns3
 from tidemark_lab.iterate import ns3
@@ -71,6 +72,28 @@ def test_a_user_is_a_chain_of_flows():
             assert of_flow[1]["flow"] == number - 1 and of_flow[1]["think_s"] > 0
     firsts = [of_flow for _, of_flow in records if len(of_flow) == 1]
     assert len(firsts) == 4
+
+
+DATAGRAMS = {"name": "udp", "hosts": "near", "count": 4, "rate": "8mbit"}
+
+
+def test_datagrams_and_fair_queueing_are_records_of_the_scenario():
+    doc = document(traffic__datagrams=[DATAGRAMS], topology__switches__0__scheduling="fair")
+    lines = text(doc).splitlines()
+    assert "fair quantum_bytes=1502" in lines
+    udp = [line for line in lines if line.startswith("udp ")]
+    assert len(udp) == 4 and all("rate_bps=2000000" in line for line in udp)
+    assert [name for name, _ in simulated.flow_records(plan(doc))][4:] == [
+        f"udp-{i}" for i in (1, 2, 3, 4)
+    ]
+    assert not any(line.startswith("fair ") for line in text(document()).splitlines())
+
+
+def test_what_only_the_simulation_has_is_refused_elsewhere():
+    doc = document(traffic__datagrams=[DATAGRAMS], topology__switches__0__scheduling="fair")
+    doc["traffic"]["persistent"][0]["congestion_control"] = "newreno"
+    refused = " ".join(Embedded().refuse(plan(doc)))
+    assert "traffic.datagrams" in refused and "scheduling" in refused and "newreno" in refused
 
 
 @pytest.fixture

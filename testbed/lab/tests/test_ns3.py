@@ -208,3 +208,29 @@ def test_a_scenario_that_makes_no_sense_is_refused(
     assert before in scenario
     with pytest.raises(LabError, match=said):
         ns3.simulate(scenario.replace(before, after), tmp_path)
+
+
+# Three datagram flows: one asks for a tenth of the link, two for more than is left.
+FAIR = """link capacity_bps=20000000 limit_packets=40 mark_packets=0
+{fair}run seconds=12 warmup_s=2 seed=5 jitter_packets=1
+udp id=0 kind=low rtt_s=0.02 start_s=0 stop_s=0 rate_bps=2e6 ip_bytes=1500
+udp id=1 kind=high rtt_s=0.02 start_s=0 stop_s=0 rate_bps=12e6 ip_bytes=1500
+udp id=2 kind=higher rtt_s=0.02 start_s=0 stop_s=0 rate_bps=24e6 ip_bytes=500
+"""
+
+
+def test_fair_queueing_gives_bytes_in_turn_and_drops_from_the_longest(tmp_path):
+    kinds = {}
+    for name, fair in (("fifo", ""), ("fair", "fair quantum_bytes=1502\n")):
+        truth, seen = simulated(tmp_path / name, FAIR.format(fair=fair))
+        kinds[name] = truth["kinds"]
+        # Work is conserved, and packets are dropped from a full queue only.
+        assert truth["utilisation"] > 0.99
+        assert max(r.depth for r in seen) <= 40
+        # Every packet that came left or was dropped, once.
+        assert len(seen) == truth["arrivals_all"]
+    assert kinds["fifo"]["low"]["loss_rate"] > 0.2
+    assert kinds["fair"]["low"]["drops"] == 0
+    high, higher = kinds["fair"]["high"], kinds["fair"]["higher"]
+    assert high["throughput_bps"] == pytest.approx(higher["throughput_bps"], rel=0.03)
+    assert high["throughput_bps"] == pytest.approx(9e6, rel=0.03)

@@ -12,6 +12,7 @@ from .traffic import NAME, Persistent, Strict, Traffic, one_or_more
 
 BACK_ENDS = ("embedded", "ns3", "bmv2", "remote")
 Action = Literal["drop_tail", "mark_ce"]
+Scheduling = Literal["fifo", "fair"]
 
 
 class LimitSettings(Strict):
@@ -38,6 +39,10 @@ class Switch(Strict):
     limit: Limit = Field(default=Limit(1.0, "bdp"), description="until a phase says otherwise")
     threshold: Limit | None = Field(default=None, description="for action mark_ce")
     action: Action = Field(default="drop_tail", description="at the limit or the threshold")
+    scheduling: Scheduling = Field(
+        default="fifo",
+        description="`fair`: deficit round robin over the flows, drop from the longest (ns3)",
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Switch:
@@ -149,7 +154,7 @@ class Experiment(Strict):
     def _consistent(self) -> Experiment:
         hosts = {h.name for h in self.topology.hosts}
         switches = [s.name for s in self.topology.switches]
-        for kind in ("persistent", "open_loop", "closed_loop"):
+        for kind in ("persistent", "open_loop", "closed_loop", "datagrams"):
             for group in getattr(self.traffic, kind):
                 if unknown := [h for h in group.hosts if h not in hosts]:
                     raise ValueError(f"traffic {group.name}: there are no hosts {unknown[0]}")

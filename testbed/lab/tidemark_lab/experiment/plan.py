@@ -14,7 +14,7 @@ from ..json_types import JsonObject
 from .model import Action, Experiment, Phase
 from .quantities import FRAME_BYTES, Limit
 from .sizes import mean_bytes
-from .traffic import ClosedLoop, OpenLoop, Persistent, Remote
+from .traffic import ClosedLoop, Datagrams, OpenLoop, Persistent, Remote
 
 # Flows that a step adds start within this time.
 STEP_SPREAD_S = 0.5
@@ -66,6 +66,19 @@ class Transfers:
 
 
 @dataclass(frozen=True)
+class DatagramFlow:
+    """One UDP flow with Poisson packets."""
+
+    name: str
+    host: Host
+    # With IP headers.
+    rate_bps: float
+    packet_bytes: int
+    start_s: float
+    stop_s: float | None
+
+
+@dataclass(frozen=True)
 class Limits:
     """What a port does; `threshold_bytes` is None where it drops only."""
 
@@ -94,6 +107,7 @@ class Plan:
     hosts: tuple[Host, ...]
     flows: tuple[Flow, ...]
     transfers: tuple[Transfers, ...]
+    datagrams: tuple[DatagramFlow, ...] = ()
 
     @classmethod
     def of(cls, experiment: Experiment, seed: int) -> Plan:
@@ -108,7 +122,17 @@ class Plan:
         ]
         for source in loops:
             transfers += _transfers(experiment, source, _hosts(experiment, source, hosts))
-        return cls(experiment, seed, tuple(hosts.values()), tuple(flows), tuple(transfers))
+        datagrams: list[DatagramFlow] = []
+        for udp in experiment.traffic.datagrams:
+            datagrams += _datagrams(udp, _hosts(experiment, udp, hosts))
+        return cls(
+            experiment,
+            seed,
+            tuple(hosts.values()),
+            tuple(flows),
+            tuple(transfers),
+            tuple(datagrams),
+        )
 
     def limited_by(self, switch: int) -> list[Flow]:
         """Every flow once, whatever steps it is there in."""
@@ -197,7 +221,7 @@ def _kept(new: Limits, before: Limits, limit: Limit | None, threshold: Limit | N
 
 def _hosts(
     experiment: Experiment,
-    group: Persistent | OpenLoop | ClosedLoop,
+    group: Persistent | OpenLoop | ClosedLoop | Datagrams,
     made: dict[tuple[str, float, bool], Host],
 ) -> list[Host]:
     names = [s.name for s in experiment.topology.switches]
@@ -206,11 +230,26 @@ def _hosts(
         hosts = next(h for h in experiment.topology.hosts if h.name == name)
         switch = names.index(hosts.switch) if hosts.switch else 0
         for rtt in hosts.rtts:
-            key = (name, rtt, group.ecn)
+            ecn = not isinstance(group, Datagrams) and group.ecn
+            key = (name, rtt, ecn)
             if key not in made:
-                made[key] = Host(f"h{len(made) + 1}", name, switch, rtt, group.ecn)
+                made[key] = Host(f"h{len(made) + 1}", name, switch, rtt, ecn)
             found.append(made[key])
     return found
+
+
+def _datagrams(group: Datagrams, hosts: list[Host]) -> list[DatagramFlow]:
+    return [
+        DatagramFlow(
+            f"{group.name}-{i + 1}",
+            hosts[i % len(hosts)],
+            group.rate / group.count,
+            group.packet,
+            group.start,
+            group.stop,
+        )
+        for i in range(group.count)
+    ]
 
 
 def _persistent(experiment: Experiment, group: Persistent, hosts: list[Host]) -> list[Flow]:

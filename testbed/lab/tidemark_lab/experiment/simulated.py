@@ -22,16 +22,20 @@ from ..preflight import Paths
 from ..progress import Progress
 from . import sizes
 from .backend import MeasuredPhase, Place, Window
-from .plan import Limits, Plan, Transfers
+from .plan import DatagramFlow, Limits, Plan, Transfers
 from .quantities import FRAME_BYTES, WIRE_BYTES
 from .traffic import ClosedLoop
 
 NODE, PORT = 10, 1
 IP_BYTES = 1500
+# A full packet as ns-3's device counts it: a turn of fair queueing.
+PPP_BYTES = IP_BYTES + 2
 # The scenario counts IP bytes: at this rate a full packet takes as long as on the wire.
 IP_SHARE = IP_BYTES / (FRAME_BYTES + WIRE_BYTES)
 CONGESTION_CONTROLS = {
     "reno": "LinuxReno",
+    # Half a segment a round trip with delayed acknowledgements, as ns-2's.
+    "newreno": "NewReno",
     "cubic": "Cubic",
     "bbr": "Bbr",
     "scalable": "Scalable",
@@ -170,6 +174,8 @@ def scenario_text(
             **_limit_fields(plan.first_limits()[0]),
         }
     ]
+    if experiment.topology.switches[0].scheduling == "fair":
+        out.append({"record": "fair", "quantum_bytes": PPP_BYTES})
     begins = [experiment.run.warmup, *(p.windows[0].end_ns / 1e9 for p in phases)]
     limits = [plan.first_limits()[0], *(p.limits[0] for p in phases)]
     for (before, now), at in zip(pairwise(limits), begins, strict=False):
@@ -210,12 +216,28 @@ def flow_records(plan: Plan) -> list[tuple[str, list[JsonObject]]]:
         if remote:
             record["access_packets"] = _packets(remote.queue)
         out.append((flow.name, [record]))
+    out += [
+        (udp.name, [datagram_record(len(out) + i, udp)]) for i, udp in enumerate(plan.datagrams)
+    ]
     for number, transfers in enumerate(plan.transfers):
         # A stream of its own: what one source draws changes no other's.
         rng = np.random.default_rng([plan.seed, number])
         for user in range(max(transfers.users, 1)):
             out += _transfers(plan, transfers, user, rng, len(out))
     return out
+
+
+def datagram_record(number: int, udp: DatagramFlow) -> JsonObject:
+    return {
+        "record": "udp",
+        "id": number,
+        "kind": "udp",
+        "rtt_s": udp.host.rtt_s,
+        "start_s": udp.start_s,
+        "stop_s": udp.stop_s or 0,
+        "rate_bps": udp.rate_bps,
+        "ip_bytes": udp.packet_bytes,
+    }
 
 
 def _transfers(
@@ -262,8 +284,9 @@ def traffic_truth(raw: JsonObject, names: list[str], seed: int) -> JsonObject:
                 "name": name,
                 "kind": flow["kind"],
                 "congestion_control": flow["cc"],
-                "source": f"{flow['src']}:{flow['sport']}",
-                "destination": f"{flow['dst']}:{flow['dport']}",
+                # Of datagrams the simulator tells no addresses.
+                "source": f"{flow['src']}:{flow['sport']}" if "src" in flow else None,
+                "destination": f"{flow['dst']}:{flow['dport']}" if "dst" in flow else None,
                 "protocol": flow["proto"],
                 "start": {"unix_ns": round(flow["start_s"] * 1e9)},
                 "stop": {"unix_ns": round((ended or raw["duration_s"]) * 1e9)},

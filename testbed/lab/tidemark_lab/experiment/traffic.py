@@ -12,7 +12,16 @@ from .sizes import SizeDistribution
 
 NAME = r"^[a-z][a-z0-9_-]{0,23}$"
 CongestionControl = Literal[
-    "reno", "cubic", "bbr", "scalable", "highspeed", "htcp", "dctcp", "vegas", "westwood"
+    "reno",
+    "newreno",
+    "cubic",
+    "bbr",
+    "scalable",
+    "highspeed",
+    "htcp",
+    "dctcp",
+    "vegas",
+    "westwood",
 ]
 
 
@@ -154,18 +163,44 @@ class ClosedLoop(_Senders):
         return self
 
 
+class Datagrams(Strict):
+    """UDP flows with Poisson packets, whatever the network does; none answers to loss (ns3)."""
+
+    name: str = Field(pattern=NAME, description="of this group; its flows are NAME-1, NAME-2, ...")
+    hosts: Names = Field(min_length=1, description="groups of hosts that send, in turn")
+    count: int = Field(ge=1, le=2000, description="how many flows")
+    rate: Rate = Field(description="of all together, with IP headers")
+    packet: Size = Field(default=1500, ge=29, le=1500, description="an IP packet")
+    start: Seconds = Field(default=0.0, description="of all flows")
+    stop: Seconds | None = Field(default=None, description="of all flows; default: the end")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Datagrams:
+        if self.stop is not None and self.stop <= self.start:
+            raise ValueError("stop is not after start")
+        return self
+
+
 class Traffic(Strict):
     """What is sent; at least one group."""
 
     persistent: list[Persistent] = Field(default=[], description="flows without an end")
     open_loop: list[OpenLoop] = Field(default=[], description="transfers by a Poisson process")
     closed_loop: list[ClosedLoop] = Field(default=[], description="transfers by thinking users")
+    datagrams: list[Datagrams] = Field(default=[], description="UDP flows with Poisson packets")
 
     @model_validator(mode="after")
     def _some(self) -> Traffic:
-        groups = [*self.persistent, *self.open_loop, *self.closed_loop]
+        groups: list[Persistent | OpenLoop | ClosedLoop | Datagrams] = [
+            *self.persistent,
+            *self.open_loop,
+            *self.closed_loop,
+            *self.datagrams,
+        ]
         if not groups:
-            raise ValueError("there is no traffic: give persistent, open_loop or closed_loop")
+            raise ValueError(
+                "there is no traffic: give persistent, open_loop, closed_loop or datagrams"
+            )
         names = [g.name for g in groups]
         if twice := sorted({n for n in names if names.count(n) > 1}):
             raise ValueError(f"the name {twice[0]} is used twice")

@@ -49,6 +49,13 @@ class Embedded:
                 )
         controls = {f.congestion_control for f in plan.flows}
         controls |= {t.source.congestion_control for t in plan.transfers}
+        if "newreno" in controls:
+            found.append("traffic: newreno is ns-3's, half a segment a round trip: take reno")
+            controls.discard("newreno")
+        if plan.datagrams:
+            found.append("traffic.datagrams: only ns3 sends them so far")
+        if any(s.scheduling != "fifo" for s in plan.experiment.topology.switches):
+            found.append("topology.switches: scheduling: tidemark-switch has fifo only: take ns3")
         if missing := kernel.missing_congestion_control(sorted(controls)):
             found.append(
                 f"traffic: this kernel has no congestion control {missing}: modprobe "
