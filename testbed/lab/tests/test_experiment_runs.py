@@ -181,6 +181,23 @@ def test_a_table_has_every_setting_and_what_is_not_trusted(tmp_path):
     assert [c.name for c in COLUMNS] == found.schema.names[: len(COLUMNS)]
 
 
+def test_the_table_opens_in_duckdb_and_pandas(tmp_path):
+    duckdb = pytest.importorskip("duckdb", reason="NOT CHECKED: pip install 'tidemark-lab[table]'")
+    pandas = pytest.importorskip("pandas", reason="NOT CHECKED: pip install 'tidemark-lab[table]'")
+    for seed in (1, 2):
+        add_run(tmp_path, f"r{seed}", {"n": 4 * seed}, loss_rate=0.01 * seed)
+    paths = table.write(table.of_runs(store.find([tmp_path])), tmp_path / "out")
+    for path in map(str, paths):
+        question = f"""select "set.n", loss_rate from '{path}' order by loss_rate desc"""
+        assert [(int(n), p) for n, p in duckdb.sql(question).fetchall()] == [(8, 0.02), (4, 0.01)]
+        read = pandas.read_csv(path) if path.endswith(".csv") else pandas.read_parquet(path)
+        assert list(read.columns[: len(COLUMNS)]) == [c.name for c in COLUMNS]
+        assert read.groupby(read["set.n"].astype(int)).loss_rate.mean().to_dict() == {
+            4: 0.01,
+            8: 0.02,
+        }
+
+
 def test_columns_are_named_once_and_told():
     names = [c.name for c in COLUMNS]
     assert len(set(names)) == len(names)
