@@ -8,7 +8,20 @@ import numpy as np
 import pytest
 
 from tidemark_lab.__main__ import main
-from tidemark_lab.papers import bscl, command, report, runs, utb, utb_fairness
+from tidemark_lab.outcome import EXIT_INTERRUPTED
+from tidemark_lab.papers import (
+    bscl,
+    command,
+    flows,
+    ngi,
+    oi,
+    oi_flows,
+    report,
+    runs,
+    srb,
+    utb,
+    utb_fairness,
+)
 from tidemark_lab.papers.paper import Check, Figure
 from tidemark_lab.papers.runs import Packets
 
@@ -103,3 +116,71 @@ def test_a_crossing_lies_between_the_buffers_that_enclose_it():
     assert found == pytest.approx(20)
     assert bscl.crossing([(10, 0.99), (40, 1.0)], enough, 0.98) == (None, "at most 10")
     assert bscl.crossing([(10, 0.9), (40, 0.95)], enough, 0.98) == (None, "more than 40")
+
+
+def test_bbr_is_measured_while_it_probes_for_bandwidth():
+    p = packets([0.1, 0.5, 0.9, 1.3], [50, 4, 50, 50])
+    # The part with 4 packets and the one after it are left out.
+    assert list(runs.probes_bandwidth(p, 0.2, 7)) == [True, True, False, False, True, True, True]
+    assert list(p.where(p.window == 4).time_s) == [0.5]
+
+
+def test_srbs_tail_of_short_flows():
+    assert srb.slow_start_bursts(14, 2) == [2, 4, 8]
+    assert srb.slow_start_bursts(14, 10) == [10, 4]
+    # exp(-b·2(1-r)/r·E[X]/E[X²]) with E[X] = 14/3, E[X²] = 28.
+    assert srb.tail(0.8, [2, 4, 8], 12) == pytest.approx(math.exp(-12 * 0.5 / 6))
+    assert srb.tail(0.8, [2, 4, 8], srb.length_at(0.8, [2, 4, 8], 0.01)) == pytest.approx(0.01)
+
+
+def test_srbs_buffers_are_multiples_of_the_papers_bdp():
+    for n, phase, packets_, *_ in srb.FIG_14:
+        multiple = {"x05": 0.5, "x1": 1, "x2": 2, "x3": 3}[phase]
+        assert multiple * 1291 / math.sqrt(n) == pytest.approx(packets_, abs=2)
+
+
+def test_ois_loss_of_persistent_flows():
+    """Eq. 3: as the square of the flows, and slowly with the buffer."""
+    assert oi.loss_persistent(200, 250, 500) == pytest.approx((174 / 750) ** 2)
+    assert oi.loss_persistent(2000, 250, 0) == 1.0
+
+
+def flow(port, rate, kind="lbp", large=True, drops=0):
+    return flows.Flow(kind, port, large, 100, drops, rate)
+
+
+def test_flows_are_compared_with_themselves():
+    found = {
+        oi_flows.SMALL: [flow(1, 10.0), flow(2, 20.0), flow(3, 30.0), flow(9, 1.0, "short")],
+        oi_flows.LARGE: [flow(1, 11.0), flow(2, 21.0), flow(3, 29.0), flow(9, 2.0, "short")],
+    }
+    assert oi_flows.better_with_large(found) == pytest.approx(2 / 3)
+    few = [flow(1, None, drops=1), flow(2, 5.0), flow(3, 7.0, large=False)]
+    assert flows.rates(few, large=True) == [5.0]
+    assert flows.without_loss(few, large=True) == 0.5
+    assert flows.without_loss([], large=True) is None
+
+
+def test_ngis_models():
+    # §III-B: more than 4 flows at load 0.5 with probability 0.03.
+    assert 1 - sum(ngi.sharing(0.5, k) for k in range(5)) == pytest.approx(0.03, abs=0.002)
+    # §IV-A: 100 packets at 0.9 lose less than 1 in 30000; 20 at 0.71 less than 1 in 100.
+    assert ngi.transparent_loss(0.9, 100) < 1 / 30000
+    assert ngi.transparent_loss(0.71, 20) < 0.01
+
+
+def test_all_papers_go_one_by_one_and_an_interruption_ends_them(tmp_path, monkeypatch):
+    codes = {"utb": 0, "bscl": 1, "srb": 0, "oi": 4, "ngi": 0}
+    seen = []
+
+    def paper(name, arguments, progress):
+        seen.append(name)
+        return codes[name]
+
+    monkeypatch.setattr(command, "_paper", paper)
+    assert main(["paper", "all", "--quick", "--out", str(tmp_path)]) == 1
+    assert seen == list(command.PAPERS)
+    codes["srb"] = EXIT_INTERRUPTED
+    seen.clear()
+    assert main(["paper", "all", "--quick", "--out", str(tmp_path)]) == 1
+    assert seen == ["utb", "bscl", "srb"]

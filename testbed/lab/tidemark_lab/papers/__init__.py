@@ -5,8 +5,12 @@
 |---|---|
 | `paper` | what a figure and a check are: the tolerance is fixed in code, before any run |
 | `runs` | reading captures of experiments |
-| `utb`, `utb_many`, `utb_fairness` | Updating the Theory of Buffer Sizing |
+| `flows` | what single flows and transfers got |
+| `utb`, `utb_many`, `utb_time`, `utb_fairness` | Updating the Theory of Buffer Sizing |
 | `bscl` | Buffer Sizing for Congested Links |
+| `srb` | Sizing Router Buffers |
+| `oi`, `oi_flows` | Open Issues in Router Buffer Sizing |
+| `ngi`, `ngi_runs`, `ngi_protocols` | NGI 2006: buffers for non-bottlenecked and elastic flows |
 | `report` | report.html, figures as SVG, their data as CSV |
 | `command` | `paper NAME`: the experiments, then the report |
 """

@@ -12,11 +12,12 @@ from ..errors import LabError
 from ..experiment import command, describe, execute, grid, load
 from ..experiment.simulated import Ns3
 from ..experiment.store import Store
-from ..outcome import EXIT_FAILED, EXIT_OK, EXIT_PREFLIGHT
+from ..outcome import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_PREFLIGHT
 from ..preflight import Paths
 from ..progress import Progress
-from . import bscl, report, utb, utb_many
+from . import bscl, ngi, oi, report, srb, utb, utb_many
 from .paper import Figure
+from .runs import find
 
 FILES = command.FILES / "papers"
 DOCS = describe.REPOSITORY / "docs" / "papers"
@@ -33,7 +34,16 @@ class Paper:
 
 def _utb(root: Path) -> list[Figure]:
     found = [*utb.figures(root), *utb_many.figures(root)]
-    return sorted(found, key=lambda f: int(f.name.split()[1]))
+    return sorted(found, key=_number)
+
+
+def _oi(root: Path) -> list[Figure]:
+    return sorted(oi.figures(root), key=_number)
+
+
+def _number(figure: Figure) -> int:
+    """What is no figure of the paper comes last."""
+    return int(figure.name.split()[1]) if figure.name.startswith("Fig.") else 1000
 
 
 PAPERS = {
@@ -43,11 +53,28 @@ PAPERS = {
         _utb,
     ),
     "bscl": Paper("Buffer Sizing for Congested Internet Links", ("bscl-lbp",), bscl.figures),
+    "srb": Paper("Sizing Router Buffers", ("srb-short", "srb-oc3"), srb.figures),
+    "oi": Paper(
+        "Open Issues in Router Buffer Sizing",
+        ("oi-persistent", "oi-open", "oi-closed", "oi-dsl", "oi-window", "oi-elsewhere"),
+        _oi,
+    ),
+    "ngi": Paper(
+        "Buffer Sizing for Elastic Traffic",
+        (
+            *("ngi-one", "ngi-four", "ngi-mixed", "ngi-flows"),
+            *("ngi-buffer", "ngi-transparent", "ngi-sharing"),
+        ),
+        ngi.figures,
+    ),
 }
 
 
+ALL = "all"
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", choices=sorted(PAPERS), help="which")
+    parser.add_argument("name", choices=[*sorted(PAPERS), ALL], help="which; all: one by one")
     parser.add_argument("--quick", action="store_true", help="one run of each setting")
     parser.add_argument("--report", action="store_true", help="from runs that are there, no others")
     parser.add_argument("--docs", action="store_true", help="write docs/papers/NAME.md too")
@@ -55,22 +82,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def from_arguments(arguments: argparse.Namespace) -> int:
-    """0 when every experiment ran and the report is written, whether or not it agrees."""
+    """0 when every experiment ran and the report is written, whether or not it agrees. Of `all`
+    the first other code; one that fails does not keep the others from being made, but one that is
+    interrupted does."""
     progress = Progress()
     if not arguments.quick:
         progress.say("paper: only --quick is there so far: one run of each setting, in simulation")
         return EXIT_PREFLIGHT
-    paper = PAPERS[arguments.name]
-    out: Path = arguments.out / arguments.name
+    worst = EXIT_OK
+    for name in PAPERS if arguments.name == ALL else [arguments.name]:
+        code = _paper(name, arguments, progress)
+        worst = worst or code
+        if code == EXIT_INTERRUPTED:
+            break
+    return worst
+
+
+def _paper(name: str, arguments: argparse.Namespace, progress: Progress) -> int:
+    paper = PAPERS[name]
+    out: Path = arguments.out / name
     runs = out / "runs"
     if not arguments.report:
-        for name in paper.experiments:
-            if code := _run(name, runs, progress):
+        for experiment in paper.experiments:
+            if code := _run(experiment, runs, progress):
                 return code
     try:
         figures = paper.figures(runs)
     except (LabError, OSError) as error:
-        progress.say(f"paper: {error}")
+        progress.say(f"paper {name}: {error}")
         return EXIT_FAILED
     if not figures:
         progress.say(f"paper: no runs of it are in {runs}")
@@ -79,10 +118,12 @@ def from_arguments(arguments: argparse.Namespace) -> int:
         "Every figure is drawn from the packets of runs of testbed/experiments/papers, simulated "
         "with ns-3. Tolerances stand in the code that draws the figure."
     )
+    if missing := [e for e in paper.experiments if not find(runs, e)]:
+        about += f" There are no runs yet of {', '.join(missing)}: their figures are missing."
     page = report.write(out, paper.title, about, figures)
     if arguments.docs:
-        made_by = f"{about} Made by `tidemark_lab paper {arguments.name} --quick --docs`."
-        report.write_docs(DOCS, arguments.name, paper.title, made_by, figures)
+        made_by = f"{about} Made by `tidemark_lab paper {name} --quick --docs`."
+        report.write_docs(DOCS, name, paper.title, made_by, figures)
     progress.say(report.markdown(figures))
     progress.say(f"report: {page}")
     return EXIT_OK

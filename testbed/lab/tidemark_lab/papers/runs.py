@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,10 @@ class Packets:
     flow: np.ndarray
     window: np.ndarray
 
+    def where(self, kept: np.ndarray) -> Packets:
+        """Some of them."""
+        return Packets(*(getattr(self, f.name)[kept] for f in fields(self)))
+
 
 @dataclass(frozen=True)
 class RunData:
@@ -68,11 +72,46 @@ class RunData:
         found: JsonObject = json.loads(path.read_text())
         return found
 
-    def packets(self, phase: str) -> Packets:
+    def window_ns(self, phase: str) -> tuple[int, int]:
+        """Start and end of a phase by the switch's clock."""
         window = next(p for p in self.record["phases"] if p["name"] == phase)["windows"][0]
-        start, end = window["start_ns"], window["end_ns"]
+        return int(window["start_ns"]), int(window["end_ns"])
+
+    def utilisation(self, phase: str, part_s: float) -> np.ndarray:
+        """Of each whole part of a phase, by departures."""
+        start, end = self.window_ns(phase)
         table = pq.read_table(
-            sorted((self.path / "capture").glob("postcards-*.parquet")),
+            self._files(),
+            columns=["egress_ns", "ip_bytes", "wire_overhead_bytes"],
+            filters=(pc.field("egress_ns") >= start) & (pc.field("egress_ns") < end),
+        )
+        seconds = (table["egress_ns"].to_numpy().astype(np.int64) - start) / 1e9
+        wire = table["ip_bytes"].to_numpy() + table["wire_overhead_bytes"].to_numpy()
+        count = int((end - start) / 1e9 / part_s + 1e-9)
+        sums = np.bincount((seconds / part_s).astype(int), weights=wire, minlength=count)[:count]
+        found: np.ndarray = sums * 8 / (float(self.row(phase)["rate_bps"]) * part_s)
+        return found
+
+    def queue_over_time(self, phase: str, step_s: float = 1e-3) -> np.ndarray:
+        """Packets that wait at each instant, `step_s` apart."""
+        start, end = self.window_ns(phase)
+        table = pq.read_table(self._files(), columns=["ingress_ns", "egress_ns", "dropped"])
+        table = table.filter(pc.invert(table["dropped"]))
+        at = start + np.arange(0, end - start, round(step_s * 1e9))
+        counts = [
+            np.searchsorted(np.sort(table[c].to_numpy().astype(np.int64)), at, side="right")
+            for c in ("ingress_ns", "egress_ns")
+        ]
+        waiting: np.ndarray = counts[0] - counts[1]
+        return waiting
+
+    def _files(self) -> list[Path]:
+        return sorted((self.path / "capture").glob("postcards-*.parquet"))
+
+    def packets(self, phase: str) -> Packets:
+        start, end = self.window_ns(phase)
+        table = pq.read_table(
+            self._files(),
             columns=list(PACKET_COLUMNS),
             filters=(pc.field("ingress_ns") >= start) & (pc.field("ingress_ns") < end),
         ).sort_by("ingress_ns")
@@ -103,6 +142,17 @@ def histogram(queue: np.ndarray, most: float) -> tuple[np.ndarray, np.ndarray]:
 SILENCE_S = 0.1
 # What BBR version 1 keeps in flight while it probes for the smallest round trip.
 PROBE_RTT_PACKETS = 4
+
+
+def probes_bandwidth(p: Packets, part_s: float, parts: int) -> np.ndarray:
+    """Of each part of a phase, whether BBR probes for bandwidth all the time: UTB §3.5 and Theorem
+    8 are about that. The part after a probe of the round trip fills the link again."""
+    other = np.zeros(parts + 2, dtype=bool)
+    at = (p.time_s[p.window == PROBE_RTT_PACKETS] / part_s).astype(int)
+    at = at[at < parts]
+    other[at] = True
+    other[at + 1] = True
+    return ~other[:parts]
 
 
 def disturbance(p: Packets, algorithm: str) -> str:

@@ -33,7 +33,7 @@ def bound(n: int, buffer_packets: float) -> float:
 
 def _few_losses(run: RunData) -> str:
     estimate = run.link("full")["estimates"].get("d_mean")
-    return f"{estimate['samples']} round trips have a loss" if estimate else ""
+    return f"{estimate['samples']} round trips have a loss in 10 s" if estimate else ""
 
 
 def flows_with_loss(reno: Sequence[RunData]) -> Figure:

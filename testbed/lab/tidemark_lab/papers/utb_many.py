@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Updating the Theory of Buffer Sizing, Figs. 4, 6, 8, 9: many flows."""
+"""Updating the Theory of Buffer Sizing, Figs. 4, 6: distributions of many flows."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..report.style import DROP, GREY, LIMIT, WATER
-from . import runs, utb_fairness
+from ..report.style import DROP, LIMIT, WATER
+from . import runs, utb_fairness, utb_time
 from .draw import svg
 from .paper import Check, Figure
 from .runs import RunData
@@ -20,9 +20,6 @@ from .utb_fairness import COLOURS, COUNT
 
 # Theorem 4: the queue falls below B - BDP/√n with a probability of at most 2 %.
 MOST_BELOW = 0.02
-# §5.4: with marks the depth "fluctuates much more"; ours must by this factor at least.
-MORE_FLUCTUATION = 1.2
-SHOWN_S = 1.0
 
 
 def figures(root: Path) -> list[Figure]:
@@ -37,8 +34,8 @@ def figures(root: Path) -> list[Figure]:
     if others:
         made.append(other_distributions(others))
     for run in runs.find(root, "utb-ecn")[:1]:
-        made.append(marks_against_drops(run))
-    made += [unfair(r) for r in reno if int(r.setting(COUNT)) == 4][:1]
+        made.append(utb_time.marks_against_drops(run))
+    made += [utb_time.unfair(r) for r in reno if int(r.setting(COUNT)) == 4][:1]
     if reno:
         made += [utb_fairness.flows_with_loss(reno), utb_fairness.fairness(reno)]
     return made
@@ -173,88 +170,4 @@ def other_distributions(others: Sequence[RunData]) -> Figure:
         list(rows),
         checks,
         SCALED + " BBR is version 1. Dashed: B - 2·BDP/√n of each n.",
-    )
-
-
-def marks_against_drops(run: RunData) -> Figure:
-    """Fig. 8: 16 Reno flows whose packets are dropped, or marked, at the same depth."""
-    packets = {phase: run.packets(phase) for phase in ("drop", "mark")}
-    at = float(run.row("drop")["limit_bytes"]) / runs.FRAME_BYTES
-    spread = {phase: float(np.std(p.queue)) for phase, p in packets.items()}
-
-    def fill(axes: Any) -> None:
-        for (phase, p), colour in zip(packets.items(), (LIMIT, WATER), strict=True):
-            here = p.time_s < SHOWN_S
-            axes[0].plot(p.time_s[here], p.queue[here], color=colour, linewidth=0.6, label=phase)
-        axes[0].axhline(at, color=GREY, linestyle="--", linewidth=0.8)
-        axes[0].set_xlabel("s")
-        axes[0].set_ylabel("queue (packets)")
-        axes[0].legend()
-
-    return Figure(
-        "Fig. 8",
-        "Queue over time of 16 Reno flows, marks against drops",
-        svg("utb-8", 1, 2.2, fill),
-        ("phase", "s", "queue_packets"),
-        [
-            (phase, round(float(t), 5), float(q))
-            for phase, p in packets.items()
-            for t, q in zip(p.time_s[:8000], p.queue[:8000], strict=True)
-        ],
-        [
-            Check(
-                "standard deviation of the queue, marks over drops",
-                "fluctuates much more",
-                spread["mark"] / spread["drop"],
-                MORE_FLUCTUATION,
-                math.inf,
-            ),
-            Check(
-                "largest queue with marks over the threshold",
-                "regularly overshoots",
-                float(np.quantile(packets["mark"].queue, 0.99)) / at,
-                1.05,
-                math.inf,
-            ),
-        ],
-        SCALED + " Dashed: where packets are dropped or marked, 0.5 BDP.",
-    )
-
-
-def unfair(run: RunData) -> Figure:
-    """Fig. 9: windows and queue of four flows."""
-    p = run.packets("half")
-    here = p.time_s < 4 * SHOWN_S
-    flows = [int(f) for f in np.unique(p.flow[here])]
-
-    def fill(axes: Any) -> None:
-        for flow, colour in zip(flows, COLOURS[1:], strict=False):
-            own = here & (p.flow == flow)
-            axes[0].plot(p.time_s[own], p.window[own], color=colour, linewidth=0.7)
-        axes[1].plot(p.time_s[here], p.queue[here], color=WATER, linewidth=0.5)
-        axes[0].set_ylabel("windows (packets)")
-        axes[1].set_ylabel("queue (packets)")
-        for axis in axes:
-            for drop in p.time_s[here & p.dropped]:
-                axis.axvline(drop, color=DROP, linewidth=0.3)
-            axis.set_xlabel("s")
-
-    step = max(1, int(here.sum()) // 8000)
-    return Figure(
-        "Fig. 9",
-        "Windows and queue of four Reno flows that share a link",
-        svg("utb-9", 2, 2.2, fill),
-        ("s", "flow", "window_packets", "queue_packets"),
-        [
-            (round(float(t), 5), int(f), float(w), float(q))
-            for t, f, w, q in zip(
-                p.time_s[here][::step],
-                p.flow[here][::step],
-                p.window[here][::step],
-                p.queue[here][::step],
-                strict=True,
-            )
-        ],
-        [],
-        SCALED + " Red: drops. The paper prints no value of this figure.",
     )

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Buffer Sizing for Elastic Traffic (Augé, Roberts 2006), §§III-B, IV: Figs. 3, 5."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..report.style import DROP, GREY, WATER
+from . import ngi_protocols, runs
+from .draw import svg
+from .ngi_runs import SCALED, TRACE_COLUMNS, residual_share, traces
+from .paper import Check, Figure
+from .runs import RunData
+
+COUNT = "traffic.persistent.flow.count"
+ALGORITHM = "traffic.persistent.flow.congestion_control"
+SCHEDULING = "topology.switches.s1.scheduling"
+# §IV-B: with 20 packets one flow acquires "around 40 % of the residual bandwidth".
+SMALL_SHARE, SHARE_OFF = 0.4, 0.15
+FULL = 0.98
+# §III-B: processor sharing at load 0.5: more than 4 flows with probability 0.03.
+LOAD_OF_TEXT, MANY_FLOWS, MANY_PROBABILITY = 0.5, 4, 0.03
+MANY_OFF = 0.03
+# "Approximately fair".
+LEAST_JAIN = 0.8
+
+
+def figures(root: Path) -> list[Figure]:
+    """Those whose runs are there."""
+    one = {(r.setting(ALGORITHM), r.setting(SCHEDULING)): r for r in runs.find(root, "ngi-one")}
+    made = []
+    for run in runs.find(root, "ngi-sharing")[:1]:
+        made.append(under_way(run))
+    for run in runs.find(root, "ngi-transparent")[:1]:
+        made.append(transparent(run))
+    small = one.get(("reno", "fifo"))
+    if small:
+        by_buffer = [(small, "b20")]
+        for run in runs.find(root, "ngi-buffer")[:1]:
+            by_buffer += [(run, "b100"), (run, "b625")]
+        made.append(over_buffer(by_buffer))
+        more = sorted(runs.find(root, "ngi-flows"), key=lambda r: int(r.setting(COUNT)))
+        if more:
+            made.append(over_flows([small, *more]))
+    four = {str(r.setting(SCHEDULING)): r for r in runs.find(root, "ngi-four")}
+    mixed = {str(r.setting(SCHEDULING)): r for r in runs.find(root, "ngi-mixed")}
+    for number, scheduling in ((6, "fifo"), (7, "fair")):
+        if small and scheduling in four and scheduling in mixed:
+            made.append(ngi_protocols.protocols(number, one, mixed, four))
+    return made
+
+
+def sharing(load: float, flows: int) -> float:
+    """P(so many flows) of processor sharing (§III-B)."""
+    return (1 - load) * load**flows
+
+
+def transparent_loss(load: float, buffer_packets: float) -> float:
+    """§IV-A: about load^n."""
+    return load**buffer_packets
+
+
+def in_progress(run: RunData, phase: str, step_s: float = 0.01) -> np.ndarray:
+    """Transfers under way, by the truth, at instants of a phase."""
+    start, end = run.window_ns(phase)
+    flows = json.loads((run.path / "truth.json").read_text())["flows"]
+    at = np.arange(start, end, round(step_s * 1e9))
+    began = np.sort([f["start"]["unix_ns"] for f in flows])
+    ended = np.sort([f["stop"]["unix_ns"] for f in flows])
+    found: np.ndarray = np.searchsorted(began, at, "right") - np.searchsorted(ended, at, "right")
+    return found
+
+
+def under_way(run: RunData) -> Figure:
+    """§III-B: how many elastic transfers are under way."""
+    phase = run.phases[0]
+    load, count = float(run.row(phase)["utilisation"]), in_progress(run, phase)
+    rows = [
+        (k, float(np.mean(count == k)), sharing(load, k), sharing(LOAD_OF_TEXT, k))
+        for k in range(11)
+    ]
+
+    def fill(axes: Any) -> None:
+        axes[0].bar([r[0] for r in rows], [r[1] for r in rows], color=WATER, label="ours")
+        axes[0].plot(
+            [r[0] for r in rows], [r[2] for r in rows], "o--", color=GREY, label="(1-r)r^k"
+        )
+        axes[0].set_xlabel("transfers under way")
+        axes[0].set_ylabel("share of time")
+        axes[0].legend()
+
+    return Figure(
+        "Section III-B",
+        "Elastic transfers under way against processor sharing",
+        svg("ngi-sharing", 1, 2.0, fill),
+        ("flows", "ours", "processor_sharing", "processor_sharing_at_half"),
+        list(rows),
+        [
+            Check(
+                f"probability of more than {MANY_FLOWS} transfers at a load of 0.5",
+                f"{MANY_PROBABILITY:g}",
+                float(np.mean(count > MANY_FLOWS)),
+                MANY_PROBABILITY - MANY_OFF,
+                MANY_PROBABILITY + MANY_OFF,
+                why=f"the load is {load:.2f} in these 60 s; in slow start transfers share nothing",
+            )
+        ],
+        f"50 Mb/s, 10 ms, transfers of 1 MB on average; {run.row(phase)['true_short']} in 60 s.",
+    )
+
+
+def transparent(run: RunData) -> Figure:
+    """§IV-A: loss of Poisson packets over the buffer."""
+    rows = []
+    checks = []
+    for phase in run.phases:
+        row = run.row(phase)
+        packets = float(row["limit_bytes"]) / runs.FRAME_BYTES
+        load = float(row["utilisation"]) / (1 - float(row["loss_rate"]))
+        model = transparent_loss(load, packets)
+        rows.append((packets, load, row["loss_rate"], model))
+        checks.append(
+            Check(
+                f"{packets:.0f} packets at a load of {load:.2f}: loss",
+                f"at most {model:.2g} (r^n)",
+                row["loss_rate"],
+                0.0,
+                model,
+            )
+        )
+
+    def fill(axes: Any) -> None:
+        at = [r[0] for r in rows]
+        axes[0].plot(at, [max(r[2], 1e-6) for r in rows], "o", color=DROP, label="ours")
+        axes[0].plot(at, [r[3] for r in rows], "--", color=GREY, label="r^n")
+        axes[0].set_yscale("log")
+        axes[0].set_xlabel("buffer (packets)")
+        axes[0].set_ylabel("loss")
+        axes[0].legend()
+
+    return Figure(
+        "Section IV-A",
+        "Transparent regime: loss of Poisson packets",
+        svg("ngi-transparent", 1, 2.0, fill),
+        ("buffer_packets", "load", "loss", "model"),
+        list(rows),
+        checks,
+        "Packets of one size, of which fewer are lost than of the exponential sizes of the model.",
+    )
+
+
+def over_buffer(found: Sequence[tuple[RunData, str]]) -> Figure:
+    """Fig. 3: one Reno flow over the background."""
+    shares = {phase: residual_share(run, phase) for run, phase in found}
+    rows: list[tuple[object, ...]] = []
+
+    def fill(axes: Any) -> None:
+        rows.extend(traces(axes, [(f"{phase[1:]} packets", run, phase) for run, phase in found]))
+
+    drawn = svg("ngi-3", len(found), 2.0, fill)
+    checks = [
+        Check(
+            "20 packets: share of the residual bandwidth",
+            "around 40 %",
+            shares["b20"],
+            SMALL_SHARE - SHARE_OFF,
+            SMALL_SHARE + SHARE_OFF,
+            why="60 s of one seed: few sawteeth",
+        )
+    ]
+    if "b625" in shares:
+        run = {p: r for r, p in found}["b625"]
+        checks += [
+            Check("625 packets: utilisation", "100 %", run.row("b625")["utilisation"], FULL, 1.01),
+            Check(
+                "100 packets: share of the residual bandwidth, over that of 20 packets",
+                "reasonable throughput",
+                shares["b100"] / shares["b20"],
+                1.0,
+                float("inf"),
+            ),
+        ]
+    note = SCALED + " Shares: " + ", ".join(f"{k[1:]} packets {v:.2f}" for k, v in shares.items())
+    return Figure(
+        "Fig. 3",
+        "One Reno flow over the buffer",
+        drawn,
+        TRACE_COLUMNS,
+        list(rows),
+        checks,
+        note + ".",
+    )
+
+
+def over_flows(found: Sequence[RunData]) -> Figure:
+    """Fig. 5: one, two, four Reno flows with 20 packets."""
+    counts = [int(r.setting(COUNT) or 1) for r in found]
+    shares = [residual_share(r, "b20") for r in found]
+    rows: list[tuple[object, ...]] = []
+
+    def fill(axes: Any) -> None:
+        cases = [(f"{n} flows", r, "b20") for n, r in zip(counts, found, strict=True)]
+        rows.extend(traces(axes, cases))
+
+    drawn = svg("ngi-5", len(found), 2.0, fill)
+    checks = [
+        Check(
+            f"utilisation of {counts[-1]} flows over that of one",
+            "improves",
+            found[-1].row("b20")["utilisation"] / found[0].row("b20")["utilisation"],
+            1.0,
+            2.0,
+        ),
+        Check(
+            f"{counts[-1]} flows: Jain's index of their rates",
+            "approximately fair",
+            found[-1].row("b20")["jain"],
+            LEAST_JAIN,
+            1.0,
+            why="in 20 s, a few sawteeth of each",
+        ),
+    ]
+    told = ", ".join(f"n = {n} {s:.2f}" for n, s in zip(counts, shares, strict=True))
+    return Figure(
+        "Fig. 5",
+        "Reno flows over the background, 20 packets",
+        drawn,
+        TRACE_COLUMNS,
+        list(rows),
+        checks,
+        f"{SCALED} Shares of the residual bandwidth: {told}.",
+    )

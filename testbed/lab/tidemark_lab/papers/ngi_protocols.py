@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NGI Figs. 6, 7: HSTCP, and fair queueing with drop from the longest queue."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from . import ngi_runs
+from .draw import svg
+from .paper import Check, Figure
+from .runs import RunData
+
+One = dict[tuple[str, str], RunData]
+# §V-B: fair queueing "barely alleviates" what 20 packets cost one flow: within this factor.
+BARELY = 1.5
+# With it "the HSTCP flow gains slightly more throughput".
+SLIGHTLY = 1.5
+# "Non-bottlenecked flows remain loss free".
+LOSS_FREE = 1e-4
+# "Unable to compete fairly": HSTCP gets at least so many times as much.
+UNFAIR = 2.0
+
+
+def rate_ratio(run: RunData, phase: str) -> float | None:
+    """HSTCP's rate over Reno's; None where one of them has sent nothing."""
+    rates = _named(run, phase)
+    if {"highspeed", "reno"} - set(rates) or not rates["reno"]:
+        return None
+    return rates["highspeed"] / rates["reno"]
+
+
+def _named(run: RunData, phase: str) -> dict[str, float]:
+    """Rate of each TCP flow by its group, from the truth's ports."""
+    truth = json.loads((run.path / "truth.json").read_text())["flows"]
+    ports = {
+        int(f["destination"].rpartition(":")[2]): f["name"].rpartition("-")[0]
+        for f in truth
+        if f["destination"]
+    }
+    return {
+        ports[f["key"]["dst_port"]]: f["rate_bps"]
+        for f in run.link(phase)["flows"]
+        if f["key"]["protocol"] == 6 and f["key"]["dst_port"] in ports
+    }
+
+
+def background_loss(run: RunData, phase: str) -> float | None:
+    """Of the datagrams."""
+    own = [f for f in run.link(phase)["flows"] if f["key"]["protocol"] == 17]
+    came = sum(f["packets"] + f["drops"] for f in own)
+    return sum(f["drops"] for f in own) / came if came else None
+
+
+def window_spread(run: RunData, phase: str) -> float:
+    """How far the windows are apart: mean over time of their standard deviation over their
+    mean."""
+    p = run.packets(phase)
+    known = np.isfinite(p.window)
+    p = p.where(known)
+    seconds = p.time_s.astype(int)
+    spreads = []
+    for second in np.unique(seconds):
+        here = p.where(seconds == second)
+        means = [here.window[here.flow == f].mean() for f in np.unique(here.flow)]
+        if len(means) > 1:
+            spreads.append(float(np.std(means) / np.mean(means)))
+    return float(np.mean(spreads)) if spreads else 0.0
+
+
+def protocols(number: int, one: One, mixed: dict[str, RunData], four: dict[str, RunData]) -> Figure:
+    """Fig. 6: HSTCP first come, first served; Fig. 7: fair queueing."""
+    fair = number == 7
+    scheduling = "fair" if fair else "fifo"
+    left = one[("reno", "fair")] if fair else one[("highspeed", "fifo")]
+    cases = [
+        ("1 Reno, 20 packets" if fair else "1 HSTCP, 20 packets", left, "b20"),
+        ("HSTCP and Reno, 625", mixed[scheduling], "b625"),
+        ("4 HSTCP, 625", four[scheduling], "b625"),
+    ]
+    rows: list[tuple[object, ...]] = []
+
+    def fill(axes: Any) -> None:
+        rows.extend(ngi_runs.traces(axes, cases))
+
+    drawn = svg(f"ngi-{number}", 3, 2.0, fill)
+    checks = _fair(one, mixed, four) if fair else _fifo(one, mixed)
+    title = "fair queueing, drop from the longest" if fair else "first come, first served"
+    return Figure(
+        f"Fig. {number}",
+        f"HSTCP and Reno over the background, {title}",
+        drawn,
+        ngi_runs.TRACE_COLUMNS,
+        list(rows),
+        checks,
+        ngi_runs.SCALED,
+    )
+
+
+def _drops(run: RunData) -> int:
+    return sum(f["drops"] for f in run.link("b20")["flows"] if f["key"]["protocol"] == 6)
+
+
+def _fifo(one: One, mixed: dict[str, RunData]) -> list[Check]:
+    inf = float("inf")
+    shares = {n: ngi_runs.residual_share(one[(n, "fifo")], "b20") for n in ("highspeed", "reno")}
+    return [
+        Check(
+            "20 packets: share of the residual bandwidth, HSTCP over Reno",
+            "more efficiently",
+            shares["highspeed"] / shares["reno"],
+            1.0,
+            inf,
+            why=f"HSTCP loses {_drops(one[('highspeed', 'fifo')])} packets in 60 s, Reno "
+            f"{_drops(one[('reno', 'fifo')])}: with a queue this short growing faster does not pay",
+        ),
+        Check(
+            "625 packets: rate of HSTCP over that of Reno",
+            "Reno is unable to compete fairly",
+            rate_ratio(mixed["fifo"], "b625"),
+            UNFAIR,
+            inf,
+            why="35 s from a common start",
+        ),
+    ]
+
+
+def _fair(one: One, mixed: dict[str, RunData], four: dict[str, RunData]) -> list[Check]:
+    shares = {s: ngi_runs.residual_share(one[("reno", s)], "b20") for s in ("fair", "fifo")}
+    spread = {s: window_spread(four[s], "b625") for s in four}
+    lost = [
+        background_loss(run, phase)
+        for run, phase in (
+            (one[("reno", "fair")], "b20"),
+            (mixed["fair"], "b625"),
+            (four["fair"], "b625"),
+        )
+    ]
+    checks = [
+        Check(
+            "20 packets, one Reno flow: share of the residual bandwidth, fair over FIFO",
+            "barely alleviates the loss",
+            shares["fair"] / shares["fifo"],
+            1 / BARELY,
+            BARELY,
+            why="a full queue drops from the longest: the flow loses only what it has itself there",
+        ),
+        Check(
+            "loss of the background, largest of the three",
+            "loss free",
+            None if None in lost else max(v for v in lost if v is not None),
+            0.0,
+            LOSS_FREE,
+        ),
+        Check(
+            "625 packets: rate of HSTCP over that of Reno",
+            "slightly more",
+            rate_ratio(mixed["fair"], "b625"),
+            1.0,
+            SLIGHTLY,
+        ),
+    ]
+    if "fifo" in spread:
+        checks.append(
+            Check(
+                "4 HSTCP: spread of the windows, fair over FIFO",
+                "counters the chaotic behaviour",
+                spread["fair"] / spread["fifo"] if spread["fifo"] else None,
+                0.0,
+                0.9,
+            )
+        )
+    return checks

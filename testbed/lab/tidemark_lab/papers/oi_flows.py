@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Open Issues in Router Buffer Sizing, Figs. 2-7: what single flows got."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+from ..report.style import DROP, WATER
+from . import flows
+from .draw import svg
+from .flows import Flow
+from .paper import Check, Figure
+from .runs import RunData
+
+SMALL, LARGE = "b18", "b500"
+# Fig. of the throughput and of the loss, by the experiment.
+NUMBERS = {
+    "oi-persistent": (2, 3, "persistent flows and mice"),
+    "oi-closed": (4, 5, "closed-loop transfers"),
+    "oi-open": (6, 7, "open-loop transfers"),
+}
+# §4.3: shares printed are held to 0.15, medians to a factor 2.
+SHARE_OFF = 0.15
+MEDIAN_FACTOR = 2.0
+# "Around 80 % of the persistent flows get a higher throughput" with the large buffer.
+BETTER_WITH_LARGE = 0.8
+# "About 40 %-70 % of the mice do not see any losses, depending on the value of B".
+MICE_WITHOUT_LOSS = (0.4, 0.7)
+# Open loop: medians of large flows, bytes/s; large flows without a loss at the large buffer.
+OPEN_MEDIANS = {SMALL: 10_000.0, LARGE: 15_000.0}
+OPEN_WITHOUT_LOSS = 0.7
+NOTE = "Small buffer 18 packets, large 500; large flows have more than 100 kB."
+
+
+def figures(run: RunData, name: str) -> list[Figure]:
+    """Throughput and loss of the flows of one kind of traffic."""
+    found = {phase: flows.of_phase(run, phase) for phase in (SMALL, LARGE)}
+    return [throughput(name, found), losses(name, found)]
+
+
+def better_with_large(found: dict[str, list[Flow]]) -> float | None:
+    """Share of the persistent flows that the large buffer gives more."""
+    small = {f.port: f.bytes_per_s for f in found[SMALL] if f.kind == "lbp" and f.bytes_per_s}
+    both = [
+        f.bytes_per_s > small[f.port]
+        for f in found[LARGE]
+        if f.kind == "lbp" and f.bytes_per_s and f.port in small
+    ]
+    return sum(both) / len(both) if both else None
+
+
+def _median_ratio(found: dict[str, list[Flow]], large: bool) -> float | None:
+    """Of the large buffer over the small one."""
+    values = [flows.rates(found[phase], large) for phase in (LARGE, SMALL)]
+    if not all(values):
+        return None
+    return statistics.median(values[0]) / statistics.median(values[1])
+
+
+def _spread(found: Sequence[Flow]) -> float | None:
+    """Standard deviation of the logarithms."""
+    values = [math.log(v) for v in flows.rates(list(found), large=True)]
+    return statistics.pstdev(values) if len(values) > 1 else None
+
+
+def throughput(name: str, found: dict[str, list[Flow]]) -> Figure:
+    """Figs. 2, 4, 6: distribution of the flows' throughput."""
+    number, _, about = NUMBERS[name]
+    inf = float("inf")
+    counts = ", ".join(
+        f"{len(flows.rates(found[p], large))} {'large' if large else 'small'} at {p[1:]} packets"
+        for p in (SMALL, LARGE)
+        for large in (True, False)
+    )
+    why = f"flows that begin and end in 20 s: {counts}"
+    large, small = _median_ratio(found, True), _median_ratio(found, False)
+    checks = []
+    if name == "oi-persistent":
+        better = better_with_large(found)
+        low, high = BETTER_WITH_LARGE - SHARE_OFF, BETTER_WITH_LARGE + SHARE_OFF
+        checks.append(
+            Check("flows better with the large buffer", "80 %", better, low, high, why=why)
+        )
+    elif name == "oi-closed":
+        what = "median throughput, large buffer over small"
+        checks += [
+            Check(f"large flows: {what}", "most higher", large, 1.0, inf, why=why),
+            Check(f"small flows: {what}", "most lower", small, 0.0, 1.0, why=why),
+        ]
+    else:
+        what = "median throughput, large buffer over small"
+        for size, ratio in (("large", large), ("small", small)):
+            checks.append(Check(f"{size} flows: {what}", "much higher", ratio, 1.0, inf, why=why))
+        for phase, said in OPEN_MEDIANS.items():
+            own = flows.rates(found[phase], large=True)
+            checks.append(
+                Check(
+                    f"large flows, {phase[1:]} packets: median throughput, bytes/s",
+                    f"{said:.0f}",
+                    statistics.median(own) if own else None,
+                    said / MEDIAN_FACTOR,
+                    said * MEDIAN_FACTOR,
+                    why=why,
+                )
+            )
+    spreads = [_spread(found[p]) for p in (LARGE, SMALL)]
+    if name != "oi-open" and spreads[0] is not None and spreads[1]:
+        ratio = spreads[0] / spreads[1]
+        checks.append(
+            Check(
+                "spread of large flows, large buffer over small", "lower", ratio, 0.0, 1.0, why=why
+            )
+        )
+
+    def fill(axes: Any) -> None:
+        for axis, is_large, title in ((axes[0], True, "large"), (axes[1], False, "small")):
+            for phase, colour in ((SMALL, DROP), (LARGE, WATER)):
+                values = flows.rates(found[phase], is_large)
+                share = [(i + 1) / len(values) for i in range(len(values))]
+                axis.plot(values, share, color=colour, label=f"{phase[1:]} packets")
+            axis.set_xscale("log")
+            axis.set_title(f"{title} flows", loc="left")
+            axis.set_xlabel("bytes/s")
+        axes[0].set_ylabel("share of flows")
+        axes[0].legend()
+
+    return Figure(
+        f"Fig. {number}",
+        f"Throughput of {about}",
+        svg(f"oi-{number}", 2, 2.2, fill),
+        ("buffer", "large", "bytes_per_s"),
+        [(p, f.large, f.bytes_per_s) for p in found for f in found[p] if f.bytes_per_s],
+        checks,
+        NOTE + " Of transfers those that begin and end in the phase.",
+    )
+
+
+def losses(name: str, found: dict[str, list[Flow]]) -> Figure:
+    """Figs. 3, 5, 7: distribution of the flows' loss."""
+    _, number, about = NUMBERS[name]
+    free = {(p, big): flows.without_loss(found[p], big) for p in found for big in (True, False)}
+    checks = []
+    if name == "oi-persistent":
+        for phase in (SMALL, LARGE):
+            low, high = MICE_WITHOUT_LOSS
+            checks.append(
+                Check(
+                    f"mice without a loss, {phase[1:]} packets",
+                    "40 % to 70 %, by the buffer",
+                    free[phase, False],
+                    low - SHARE_OFF,
+                    high + SHARE_OFF,
+                    why="mice send up to 10 packets at once here, ns-2's 1 or 2",
+                )
+            )
+    if name == "oi-open":
+        low, high = OPEN_WITHOUT_LOSS - SHARE_OFF, OPEN_WITHOUT_LOSS + SHARE_OFF
+        why = "in 20 s; first bursts of 10 packets"
+        checks += [
+            Check(
+                "large flows without a loss, 500 packets",
+                "70 %",
+                free[LARGE, True],
+                low,
+                high,
+                why=why,
+            ),
+            Check(
+                "large flows without a loss, 18 packets",
+                "few",
+                free[SMALL, True],
+                0.0,
+                0.5,
+                why=why,
+            ),
+        ]
+
+    def fill(axes: Any) -> None:
+        for axis, is_large, title in ((axes[0], True, "large"), (axes[1], False, "small")):
+            for phase, colour in ((SMALL, DROP), (LARGE, WATER)):
+                values = sorted(f.loss for f in found[phase] if f.large is is_large)
+                share = [(i + 1) / len(values) for i in range(len(values))]
+                axis.plot(values, share, color=colour, label=f"{phase[1:]} packets")
+            axis.set_title(f"{title} flows", loc="left")
+            axis.set_xlim(0, 0.5)
+            axis.set_xlabel("loss")
+        axes[0].set_ylabel("share of flows")
+        axes[0].legend()
+
+    return Figure(
+        f"Fig. {number}",
+        f"Loss of {about}",
+        svg(f"oi-{number}", 2, 2.2, fill),
+        ("buffer", "large", "packets", "drops"),
+        [(p, f.large, f.packets, f.drops) for p in found for f in found[p]],
+        checks,
+        NOTE,
+    )

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sizing Router Buffers (Appenzeller, Keslassy, McKeown 2004), Figs. 14, 15."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..report.style import GREY, LIMIT, SECOND, WATER
+from . import runs
+from .draw import svg
+from .paper import Check, Figure
+from .runs import RunData
+
+COUNT = "traffic.persistent.flow.count"
+# Fig. 14: flows, phase (multiple of BDP/√n), packets, then utilisation in per cent by the
+# paper's model, its ns-2, and the router.
+FIG_14 = (
+    (100, "x05", 64, 96.9, 94.7, 94.9),
+    (100, "x1", 129, 99.9, 99.3, 98.1),
+    (100, "x2", 258, 100.0, 99.9, 99.8),
+    (100, "x3", 387, 100.0, 99.8, 99.7),
+    (200, "x05", 46, 98.8, 97.0, 98.6),
+    (200, "x1", 91, 99.9, 99.2, 99.7),
+    (200, "x2", 182, 100.0, 99.8, 99.8),
+    (200, "x3", 273, 100.0, 100.0, 99.8),
+    (300, "x05", 37, 99.5, 98.6, 99.6),
+    (300, "x1", 74, 100.0, 99.3, 99.8),
+    (300, "x2", 148, 100.0, 99.9, 99.8),
+    (300, "x3", 222, 100.0, 100.0, 100.0),
+    (400, "x05", 32, 99.7, 99.2, 99.5),
+    (400, "x1", 64, 100.0, 99.8, 100.0),
+    (400, "x2", 128, 100.0, 100.0, 100.0),
+    (400, "x3", 192, 100.0, 100.0, 99.9),
+)
+# Utilisation, points around the router's.
+POINTS_OFF = 1.0
+# Fig. 15: where the tail has these probabilities, the lengths are within this factor.
+TAILS = (0.1, 0.01)
+LENGTH_FACTOR = 1.3
+# Segments of a transfer in srb-short.toml, and of Linux' first burst.
+TRANSFER_PACKETS, FIRST_BURST = 14, 10
+
+
+def figures(root: Path) -> list[Figure]:
+    """Those whose runs are there."""
+    found = sorted(runs.find(root, "srb-oc3"), key=lambda r: int(r.setting(COUNT)))
+    short = runs.find(root, "srb-short")
+    return ([oc3(found)] if found else []) + [short_flows(r) for r in short[:1]]
+
+
+def slow_start_bursts(packets: int, first: int) -> list[int]:
+    """`first`, twice that, and so on; what is left in the last round."""
+    out: list[int] = []
+    size = first
+    while packets > 0:
+        out.append(min(size, packets))
+        packets -= size
+        size *= 2
+    return out
+
+
+def tail(load: float, bursts: Sequence[int], queue_packets: float) -> float:
+    """P(Q ≥ b) of M/G/1 fed by bursts (§4)."""
+    mean = float(np.mean(bursts))
+    square = float(np.mean(np.square(bursts)))
+    return min(1.0, math.exp(-queue_packets * 2 * (1 - load) / load * mean / square))
+
+
+def length_at(load: float, bursts: Sequence[int], probability: float) -> float:
+    """b at which `tail` is so much, packets."""
+    per_packet = -math.log(tail(load, bursts, 1.0))
+    return -math.log(probability) / per_packet
+
+
+def oc3(found: Sequence[RunData]) -> Figure:
+    """Fig. 14: utilisation of an OC3 link."""
+    by_count = {int(r.setting(COUNT)): r for r in found}
+    rows: list[tuple[object, ...]] = []
+    checks = []
+    for n, phase, packets, model, simulated, router in FIG_14:
+        run = by_count.get(n)
+        row = run.row(phase) if run else None
+        ours = 100 * row["utilisation"] if row else None
+        limit = row["limit_bytes"] / runs.FRAME_BYTES if row else None
+        rows.append((n, phase, packets, limit, model, simulated, router, ours))
+        checks.append(
+            Check(
+                f"n = {n}, {packets} packets: utilisation "
+                f"(model {model:g} %, ns-2 {simulated:g} %)",
+                f"{router:g} % (router)",
+                ours,
+                router - POINTS_OFF,
+                router + POINTS_OFF,
+                " %",
+                why=_why(run, phase) if run else "",
+            )
+        )
+
+    def fill(axes: Any) -> None:
+        for axis, n in zip(axes, (100, 200, 300, 400), strict=True):
+            own = [r for r in rows if r[0] == n]
+            at = [r[2] for r in own]
+            for column, label, style, colour in (
+                (4, "model", "--", GREY),
+                (6, "router", "s-", LIMIT),
+                (7, "ours", "o-", WATER),
+            ):
+                axis.plot(at, [r[column] for r in own], style, color=colour, label=label)
+            axis.set_title(f"n = {n}", loc="left")
+            axis.set_xlabel("packets")
+        axes[0].set_ylabel("utilisation (%)")
+        axes[0].legend()
+
+    return Figure(
+        "Fig. 14",
+        "Utilisation of an OC3 link over flows and buffers",
+        svg("srb-14", 4, 2.0, fill),
+        ("flows", "phase", "packets", "our_packets", "model", "ns2", "router", "ours"),
+        list(rows),
+        checks,
+        "Not scaled: 155 Mb/s of IP, mean round trip 98.4 ms; 5 s of each setting. The model's "
+        "column is the printed one: the excerpt does not have its formula.",
+    )
+
+
+def _why(run: RunData, phase: str) -> str:
+    estimates = run.link(phase)["estimates"]
+    alpha = estimates.get("alpha")
+    part = f"; {alpha['value']:.2f} of the flows lose together" if alpha else ""
+    return f"5 s of one seed, ten round trips where the paper says nothing of its own{part}"
+
+
+def short_flows(run: RunData) -> Figure:
+    """Fig. 15: the queue's distribution against M/G/1."""
+    phase = run.phases[0]
+    load = float(run.row(phase)["utilisation"])
+    bursts = slow_start_bursts(TRANSFER_PACKETS, FIRST_BURST)
+    queue = run.packets(phase).queue
+    seen = run.queue_over_time(phase)
+    most = int(np.ceil(seen.max())) if len(seen) else 0
+    rows = [
+        (b, float(np.mean(seen >= b)), float(np.mean(queue >= b)), tail(load, bursts, b))
+        for b in range(most + 1)
+    ]
+    checks = []
+    for probability in TAILS:
+        model = length_at(load, bursts, probability)
+        checks.append(
+            Check(
+                f"queue exceeded {probability:.0%} of the time, packets",
+                f"{model:.0f} (M/G/1)",
+                float(np.quantile(seen, 1 - probability)),
+                model / LENGTH_FACTOR,
+                model * LENGTH_FACTOR,
+                why="the model's bursts are independent; here a transfer's second one follows its "
+                "first a round trip later, which makes the tail longer",
+            )
+        )
+
+    def fill(axes: Any) -> None:
+        at = [r[0] for r in rows]
+        axes[0].plot(at, [r[1] for r in rows], color=WATER, label="ours, over time")
+        axes[0].plot(at, [r[2] for r in rows], ":", color=SECOND, label="ours, met by packets")
+        axes[0].plot(at, [r[3] for r in rows], "--", color=GREY, label="M/G/1")
+        axes[0].set_yscale("log")
+        axes[0].set_ylim(1e-4, 1.2)
+        axes[0].set_xlabel("queue (packets)")
+        axes[0].set_ylabel("P(Q ≥ b)")
+        axes[0].legend()
+
+    return Figure(
+        "Fig. 15",
+        "Queue of short transfers against M/G/1",
+        svg("srb-15", 1, 2.4, fill),
+        ("packets", "share_of_time", "share_of_packets", "m_g_1"),
+        list(rows),
+        checks,
+        f"Scaled: 50 Mb/s; transfers of {TRANSFER_PACKETS} segments in bursts of "
+        f"{' and '.join(map(str, bursts))}; the model's load is the utilisation measured, "
+        f"{load:.2f}.",
+    )
