@@ -21,8 +21,9 @@ mod truth;
 
 use serde_json::Value;
 use tidemark_estimators::LinkEstimate;
+use truth::coverage::{CASES_HEADING, Coverage};
 use truth::reference::{mean, reference};
-use truth::table::{CASES_HEADING, Coverage, HEADING, MODES, rows};
+use truth::table::{HEADING, MODES, rows};
 use truth::{Run, View, judge, runs, seen};
 
 fn asked(what: &str) -> bool {

@@ -55,6 +55,24 @@ pub(crate) fn mean_error(values: &[f64]) -> f64 {
     t90(values.len() - 1) * (variance / n).sqrt()
 }
 
+/// Parts of the time that are compared (batch means).
+const BLOCKS: usize = 10;
+/// Values of a part needed for its mean to say more than one of them.
+const LEAST_OF_BLOCK: usize = 4;
+
+/// The same of values in order of time that may hang together: congestion controls
+/// change their state over many round trips, so that neighbours say less than their
+/// number. The larger of that of the values and that of the means of parts.
+pub(crate) fn mean_error_in_time(values: &[f64]) -> f64 {
+    let alone = mean_error(values);
+    if values.len() < BLOCKS * LEAST_OF_BLOCK {
+        return alone;
+    }
+    let part = |i: usize| values.get(i * values.len() / BLOCKS..(i + 1) * values.len() / BLOCKS);
+    let means: Vec<f64> = (0..BLOCKS).filter_map(part).filter_map(mean).collect();
+    alone.max(mean_error(&means))
+}
+
 /// 90 % range of a share of which `of` out of `all` were counted (Wilson).
 pub(crate) fn share_range(of: f64, all: f64) -> (f64, f64) {
     if all <= 0.0 {
@@ -82,6 +100,12 @@ mod tests {
         // Of five values Student's t with four degrees of freedom.
         assert!((mean_error(&v) - 2.132 * (2.5f64 / 5.0).sqrt()).abs() < 1e-12);
         assert!((t90(11) - 1.796).abs() < 2e-3 && (t90(30) - 1.697).abs() < 1e-3);
+        // Halves that differ are two values, neighbours that do are as many.
+        let slow: Vec<f64> = (0..80).map(|i| f64::from(i / 40)).collect();
+        let fast: Vec<f64> = (0..80).map(|i| f64::from(i % 2)).collect();
+        assert!(mean_error_in_time(&slow) > 2.5 * mean_error(&slow));
+        assert_eq!(mean_error_in_time(&fast), mean_error(&fast));
+        assert_eq!(mean_error_in_time(&v), mean_error(&v));
         assert!(mean_error(&[3.0]) > 3.0 && mean_error(&[]) == 0.0);
         let (low, high) = share_range(9.0, 10.0);
         assert!(low < 0.7 && (0.95..1.0).contains(&high), "{low} {high}");

@@ -2,7 +2,8 @@
 //! D(t) and s (UTB §4): how reductions of different flows coincide.
 
 use crate::signals::Signal;
-use rustc_hash::FxHashSet;
+use crate::stats::{mean, mean_error, mean_error_in_time};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use tidemark_proto::telemetry::LinkInterval;
 
@@ -18,6 +19,8 @@ pub(crate) struct Synchronised {
     pub s_max: f64,
     /// Fraction of these RTTs in which Theorem 5's condition holds.
     pub condition_fraction: f64,
+    /// RTTs that say as much about it as these, had they nothing to do with each other.
+    pub condition_rtts: f64,
 }
 
 /// Numbers the round trips of a window: RTT(t) = Tₑ + Q(t)/C (UTB §3.3), with the
@@ -63,35 +66,84 @@ impl RoundTrips {
     }
 }
 
-/// Distinct flows of `of` with a drop or CE mark, for every round trip that had one.
+/// Distinct flows of `of` with a drop or CE mark, for every round trip that had one,
+/// in order.
 pub(crate) fn distinct_per_rtt(
     signals: &[Signal],
     rounds: &RoundTrips,
     of: &FxHashSet<u64>,
 ) -> Vec<f64> {
+    let per = flows_per_rtt(signals, rounds, |flow| of.contains(&flow));
+    per.values().map(|flows| flows.len() as f64).collect()
+}
+
+fn flows_per_rtt(
+    signals: &[Signal],
+    rounds: &RoundTrips,
+    of: impl Fn(u64) -> bool,
+) -> BTreeMap<u64, FxHashSet<u64>> {
     let mut per: BTreeMap<u64, FxHashSet<u64>> = BTreeMap::new();
-    for s in signals.iter().filter(|s| of.contains(&s.flow)) {
+    for s in signals.iter().filter(|s| of(s.flow)) {
         per.entry(rounds.number(s.time_ns))
             .or_default()
             .insert(s.flow);
     }
-    per.values().map(|flows| flows.len() as f64).collect()
+    per
+}
+
+/// What each flow does to mean D, were it not one of `of`, or were it one: its class
+/// may be wrong.
+pub(crate) fn of_each_flow(
+    signals: &[Signal],
+    rounds: &RoundTrips,
+    of: &FxHashSet<u64>,
+) -> FxHashMap<u64, f64> {
+    let per = flows_per_rtt(signals, rounds, |_| true);
+    let lbp_in = |flows: &FxHashSet<u64>| flows.iter().filter(|f| of.contains(f)).count();
+    // Round trips of each flow, and of them those in which no other of `of` lost.
+    let mut of_flow: FxHashMap<u64, (f64, f64)> = FxHashMap::default();
+    let (mut sum, mut rtts) = (0.0, 0.0);
+    for flows in per.values() {
+        let lbp = lbp_in(flows);
+        sum += lbp as f64;
+        rtts += f64::from(u8::from(lbp > 0));
+        for f in flows {
+            let (all, alone) = of_flow.entry(*f).or_default();
+            *all += 1.0;
+            *alone += f64::from(u8::from(lbp == usize::from(of.contains(f))));
+        }
+    }
+    let mean = |sum: f64, rtts: f64| if rtts > 0.0 { sum / rtts } else { 0.0 };
+    let d = mean(sum, rtts);
+    let without = |(all, alone): (f64, f64)| d - mean(sum - all, rtts - alone);
+    let with = |(all, alone): (f64, f64)| mean(sum + all, rtts + alone) - d;
+    of_flow
+        .into_iter()
+        .map(|(f, n)| (f, if of.contains(&f) { without(n) } else { with(n) }))
+        .collect()
 }
 
 /// Sums up D; `compensated` = n²/(Δ·BDP), `root` = √n. `None` without a loss.
 pub(crate) fn synchronised(d: &[f64], compensated: f64, root: f64) -> Option<Synchronised> {
-    let d_mean = crate::stats::mean(d)?;
+    let d_mean = mean(d)?;
     let s: Vec<f64> = d.iter().map(|d| (d - compensated).max(0.0)).collect();
-    let holds = d.iter().filter(|&&d| d <= compensated + root).count();
+    let holds: Vec<f64> = d
+        .iter()
+        .map(|&d| f64::from(u8::from(d <= compensated + root)))
+        .collect();
+    // As many as make the error that of a share of independent ones.
+    let (alone, in_time) = (mean_error(&holds), mean_error_in_time(&holds));
+    let apart = if in_time > 0.0 { alone / in_time } else { 1.0 };
     Some(Synchronised {
         rtts: d.len() as u64,
         d_mean,
-        d_error: crate::stats::mean_error(d),
+        d_error: mean_error_in_time(d),
         d_max: d.iter().copied().fold(0.0, f64::max),
-        s_mean: crate::stats::mean(&s)?,
-        s_error: crate::stats::mean_error(&s),
+        s_mean: mean(&s)?,
+        s_error: mean_error_in_time(&s),
         s_max: s.iter().copied().fold(0.0, f64::max),
-        condition_fraction: holds as f64 / d.len() as f64,
+        condition_fraction: mean(&holds)?,
+        condition_rtts: d.len() as f64 * apart * apart,
     })
 }
 
@@ -119,6 +171,12 @@ mod tests {
         let rounds = RoundTrips::of(&[&quiet[0], &quiet[1]], 10);
         let d = distinct_per_rtt(&signals, &rounds, &of);
         assert_eq!(d, [2.0, 1.0]); // flow 9 is not counted
+        // Without flow 1, or 3, one flow in each; with flow 9, 4 in three round trips.
+        let each = of_each_flow(&signals, &rounds, &of);
+        let got = [1, 2, 3, 9].map(|f| each[&f]);
+        for (got, d) in got.into_iter().zip([0.5, 0.5, -0.5, 4.0 / 3.0 - 1.5]) {
+            assert!((got - d).abs() < 1e-12, "{each:?}");
+        }
         let s = synchronised(&d, 0.5, 1.0).unwrap();
         assert_eq!((s.d_mean, s.d_max, s.s_mean, s.s_max), (1.5, 2.0, 1.0, 1.5));
         assert_eq!(s.condition_fraction, 0.5);

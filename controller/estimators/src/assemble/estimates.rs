@@ -6,13 +6,13 @@ use super::bursts::{alpha, bursts, q};
 use super::flows::Flow;
 use super::load::load;
 use super::n_b::{evidence, n_b};
+use super::synchrony::{Facts, synchrony};
 use crate::config::EstimatorConfig;
 use crate::fairness::{Fairness, fairness, windows};
 use crate::load::{LoadFacts, regime, saturable};
 use crate::loss_events::{loss_events, merged, overshoot_drops};
 use crate::rtt::{BaseRtt, t_e_and_mean_ms};
-use crate::stats::{mean, quantile, share_range};
-use crate::synchrony::{RoundTrips, Synchronised, distinct_per_rtt, synchronised};
+use crate::stats::{mean, quantile};
 use crate::types::{CongestionControl, Estimate, Estimates, Evidence, FlowClass};
 use crate::utilisation::Totals;
 use crate::window::LinkWindow;
@@ -80,17 +80,15 @@ pub(super) fn estimates(
         .and_then(|bdp| fairness(&per_flow, bdp, n_b.value));
     let delta = fair.map(|f| delta(&f, n_b, rtts.map(|r| r.0), evidence));
     let sync = delta.and_then(|delta| {
-        let bdp = bdp_pkts?;
-        let rounds = RoundTrips::of(&window.intervals, gap_ns);
-        let d = distinct_per_rtt(&signals, &rounds, &lbp_ids);
-        let n = n_b.value;
-        let compensated = |delta: f64| n * n / (delta * bdp);
-        let sync = synchronised(&d, compensated(delta.value), n.sqrt())?;
-        // The fairer the windows, the more reductions the queue makes up for.
-        let fairest = synchronised(&d, compensated(delta.low), n.sqrt())?;
-        Some(Synchronised {
-            s_error: sync.s_error.hypot(sync.s_mean - fairest.s_mean),
-            ..sync
+        synchrony(&Facts {
+            window,
+            flows,
+            signals: &signals,
+            lbp: &lbp_ids,
+            n: n_b.value,
+            delta,
+            bdp_pkts: bdp_pkts?,
+            t_e_ns: gap_ns,
         })
     });
     let load = load(window, t, flows, evidence);
@@ -125,20 +123,12 @@ pub(super) fn estimates(
             delta_high: fair.map(|f| f.high),
             jain: fair.map(|f| f.jain),
             window_p01_pkts: fair.map(|f| f.window_p01_pkts),
-            d_mean: sync.map(|s| {
-                Estimate::new(
-                    s.d_mean,
-                    s.d_mean - s.d_error,
-                    s.d_mean + s.d_error,
-                    Evidence::Passive,
-                    s.rtts,
-                )
-            }),
+            d_mean: sync.map(|s| s.d_mean),
             // No more than all of them can come together.
             d_max: sync
                 .map(|s| Estimate::new(s.d_max, s.d_max, n_b.high, Evidence::Passive, s.rtts)),
-            s: sync.map(s_estimate),
-            condition_fraction: sync.map(condition_fraction),
+            s: sync.map(|s| s.s),
+            condition_fraction: sync.map(|s| s.condition_fraction),
             t_e_ms: rtts.map(|r| r.0),
             t_mean_ms: rtts.map(|r| r.1),
             c_e_share: load.c_e_share,
@@ -177,17 +167,6 @@ fn windows_at_once(
             Some((f.estimate.flow, (base_ns + delay_ns, mean(w)?)))
         })
         .collect()
-}
-
-fn s_estimate(s: Synchronised) -> Estimate {
-    let low = (s.s_mean - s.s_error).max(0.0);
-    Estimate::new(s.s_mean, low, s.s_max, Evidence::Passive, s.rtts)
-}
-
-fn condition_fraction(s: Synchronised) -> Estimate {
-    let all = s.rtts as f64;
-    let (low, high) = share_range(s.condition_fraction * all, all);
-    Estimate::new(s.condition_fraction, low, high, Evidence::Passive, s.rtts)
 }
 
 /// What a sender has in flight includes what was lost and not yet missed, and its

@@ -71,8 +71,13 @@ fn one<'a, 'w>(
     }
     let active_s = last.saturating_sub(first) as f64 / 1e9;
     let probe = f.history.iter().rev().find_map(|r| r.probe.as_ref());
-    // A flow of long RTT is silent for an RTT at either end of the window.
-    let active = (active_s + 2.0 * base_rtt.map_or(0.0, |b| b.seconds)) / link.seconds().max(1e-9);
+    // A flow of long RTT is silent for an RTT at either end of the window, but where it
+    // begins or ends within it.
+    let base_s = base_rtt.map_or(0.0, |b| b.seconds);
+    let before = f64::from(u8::from(f.life.first_ns < first));
+    let goes_on = link.to_ns.saturating_sub(last) as f64 / 1e9 <= 2.0 * base_s;
+    let silent_s = (before + f64::from(u8::from(goes_on))) * base_s;
+    let active = (active_s + silent_s) / link.seconds().max(1e-9);
     Flow {
         estimate: FlowEstimate {
             flow: f.id,

@@ -9,6 +9,7 @@ mod estimates;
 mod flows;
 mod load;
 mod n_b;
+mod synchrony;
 
 use crate::classify::{Classified, LinkContext};
 use crate::config::EstimatorConfig;

@@ -13,6 +13,13 @@ const SSTHRESH_UNSET: u32 = 0x7fff_ffff;
 /// Round trips needed before a shape means anything.
 const LEAST_RTTS: f64 = 8.0;
 
+/// With fewer packets in flight srtt has the receiver's timer of delayed
+/// acknowledgements (RFC 1122: up to 500 ms, Linux from 40 ms): no queue elsewhere.
+const NO_TIMER_PKTS: f64 = 3.0;
+
+/// Records in which sample and delay agree, for their median to stand for all.
+const LEAST_AGREED: usize = 20;
+
 /// Where packets wait, medians.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting {
@@ -44,6 +51,8 @@ pub(super) struct Facts {
     /// Mean packets in flight in the window; of an unprobed flow without a known
     /// base RTT with the usual one.
     pub in_flight_pkts: Option<f64>,
+    /// Mean round trip in the window, s; `None` without a base RTT.
+    pub rtt_s: Option<f64>,
     /// Mean rate on the wire in the window.
     pub bytes_per_s: f64,
 }
@@ -89,6 +98,7 @@ pub(super) fn facts(
         let per_s = packets * flow.sampling / seconds;
         let known = base.is_some() || (flow.sampling <= 1.0 && !flow.probed());
         facts.in_flight_pkts = known.then(|| per_s * (rtt_sum / records));
+        facts.rtt_s = base.map(|_| rtt_sum / records);
     }
     if !flow.probed()
         && let Some(s) = facts.shape
@@ -133,7 +143,7 @@ fn from_probe(flow: &FlowWindow<'_>, reductions: &[Reduction]) -> Facts {
         .filter(|r| r.counts)
         .map(|r| r.time_ns)
         .peekable();
-    let (mut srtt_us, mut here_us) = (Vec::new(), Vec::new());
+    let (mut srtt_us, mut without_delay_us, mut here_us) = (Vec::new(), Vec::new(), Vec::new());
     let mut base_us = flow
         .info
         .map(|i| i.handshake_rtt_ns as f64 / 1e3)
@@ -164,8 +174,13 @@ fn from_probe(flow: &FlowWindow<'_>, reductions: &[Reduction]) -> Facts {
             held += weight;
         }
         slow_start &= p.ssthresh_last == SSTHRESH_UNSET;
-        if p.srtt_last_us > 0 {
-            srtt_us.push(f64::from(p.srtt_last_us));
+        if in_flight >= NO_TIMER_PKTS * mss {
+            if p.srtt_last_us > 0 {
+                srtt_us.push(f64::from(p.srtt_last_us));
+            }
+            if p.base_rtt_min_us > 0 {
+                without_delay_us.push(f64::from(p.base_rtt_min_us));
+            }
         }
         if p.base_rtt_min_us > 0 {
             base_us = base_us.min(f64::from(p.base_rtt_min_us));
@@ -183,10 +198,16 @@ fn from_probe(flow: &FlowWindow<'_>, reductions: &[Reduction]) -> Facts {
     if let (Some(srtt), Some(here)) = (quantile(&srtt_us, 0.5), quantile(&here_us, 0.5))
         && base_us.is_finite()
     {
+        // Where sample and delay agree, the wait for a second packet to acknowledge is
+        // taken out too.
+        let beyond = match quantile(&without_delay_us, 0.5) {
+            Some(middle) if without_delay_us.len() >= LEAST_AGREED => middle,
+            _ => srtt - here,
+        };
         facts.waiting = Some(Waiting {
             base_s: base_us / 1e6,
             here_s: here / 1e6,
-            elsewhere_s: (srtt - here - base_us).max(0.0) / 1e6,
+            elsewhere_s: (beyond - base_us).max(0.0) / 1e6,
         });
     }
     facts

@@ -2,6 +2,7 @@
 //! Evidence for and against a bottleneck at this link, as log-odds.
 
 use super::observation::Observation;
+use super::timeouts::with_timeouts;
 use super::weights::Weights;
 use tidemark_rules::bscl::SQRT_CONSTANT;
 
@@ -152,10 +153,15 @@ impl<'a> LogOdds<'a> {
         }
         let allowed = (SQRT_CONSTANT / o.link_loss_rate.sqrt()).max(w.least_allowed_pkts);
         let share = (window / allowed).max(1e-3);
+        let least = o.rtt_s.map_or(allowed, |rtt| {
+            allowed.min(with_timeouts(o.link_loss_rate, rtt))
+        });
+        let of_least = (window / least).max(1e-3);
         let losses = o.packets * o.link_loss_rate;
         let certainty = losses / (losses + w.losses_to_count_half);
-        let odds = if share < w.window_small {
-            (w.window_small_per_octave * (share / w.window_small).log2()).max(w.window_small_most)
+        let odds = if of_least < w.window_small {
+            (w.window_small_per_octave * (of_least / w.window_small).log2())
+                .max(w.window_small_most)
         } else if share > w.window_large {
             // No window limit stands above what the loss allows.
             w.window_large_odds

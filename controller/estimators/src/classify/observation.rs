@@ -42,6 +42,8 @@ pub struct Observation {
     pub wait_elsewhere_s: Option<f64>,
     /// Mean packets in flight.
     pub in_flight_pkts: Option<f64>,
+    /// Mean round trip, where the base RTT is known, s.
+    pub rtt_s: Option<f64>,
     /// Packets of the flow that are remembered.
     pub packets: f64,
     /// Drops at the link in the window, and round trips of flows with CE marks.
@@ -86,6 +88,7 @@ impl Observation {
             wait_here_s: facts.waiting.map(|w| w.here_s),
             wait_elsewhere_s: facts.waiting.map(|w| w.elsewhere_s),
             in_flight_pkts: facts.in_flight_pkts,
+            rtt_s: facts.rtt_s,
             packets: packets(flow),
             link_drops: link.signals,
             link_loss_rate: link.signal_rate,

@@ -2,6 +2,7 @@
 //! Runs with known truth through the collector's pipeline into the estimator.
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+pub(crate) mod coverage;
 pub(crate) mod reference;
 pub(crate) mod table;
 
@@ -274,6 +275,19 @@ fn key_of(f: &FlowEstimate) -> Key {
     (k.src.clone(), k.src_port, k.dst_port)
 }
 
+/// The flow of the truth that an estimate is of.
+pub(crate) fn flow_of<'t>(
+    truth: &'t serde_json::Value,
+    f: &FlowEstimate,
+) -> Option<&'t serde_json::Value> {
+    let key = key_of(f);
+    truth["flows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|t| t["src"] == *key.0 && t["sport"] == key.1 && t["dport"] == key.2)
+}
+
 fn label(c: FlowClass) -> &'static str {
     match c {
         FlowClass::Lbp => "lbp",
@@ -317,13 +331,13 @@ fn active(flow: &serde_json::Value, from_s: f64, to_s: f64) -> f64 {
     }
 }
 
-/// True N_b and T_e (ms) over the window of an estimate, each flow by the part
+/// True N_b and T_e (ms) over a window, each flow by the part
 /// of it in which it was active. T_e is not a number where N_b is 0.
-pub(crate) fn true_n_b_and_t_e(r: &Run, e: &LinkEstimate) -> (f64, f64) {
+pub(crate) fn true_n_b_and_t_e(r: &Run, from_ns: u64, to_ns: u64) -> (f64, f64) {
     let at = |ns: u64| ns.saturating_sub(r.zero_ns) as f64 / 1e9;
     let (mut n, mut inverse) = (0.0, 0.0);
     for flow in r.truth["flows"].as_array().unwrap() {
-        let part = active(flow, at(e.from_ns), at(e.to_ns));
+        let part = active(flow, at(from_ns), at(to_ns));
         if part > 0.0 {
             n += part;
             inverse += part / flow["base_rtt_s"].as_f64().unwrap();
@@ -334,7 +348,7 @@ pub(crate) fn true_n_b_and_t_e(r: &Run, e: &LinkEstimate) -> (f64, f64) {
 
 pub(crate) fn judge(r: &Run, e: &LinkEstimate) -> Judged {
     let truth = kind_of(&r.truth);
-    let (n_b, t_e_ms) = true_n_b_and_t_e(r, e);
+    let (n_b, t_e_ms) = true_n_b_and_t_e(r, e.from_ns, e.to_ns);
     let mut j = Judged {
         n_b,
         long: 0,

@@ -36,6 +36,7 @@ impl Basis {
 }
 
 /// Every quantity by its definition.
+#[derive(Clone)]
 pub(crate) struct Reference {
     pub utilisation: f64,
     pub utilisation_p01: f64,
@@ -85,10 +86,22 @@ fn weighted(values: &mut [(f64, f64)], q: f64) -> f64 {
 /// A window seen longer ago than this stands for nothing.
 const CARRY_NS: u64 = 2_000_000_000;
 
-/// (window, how long) of each LBP flow: segments in flight, at most min(cwnd,
-/// receiver's window), from each sample to the next.
+/// First and last packet of each flow at the link.
+fn lives(r: &Run) -> HashMap<u64, (u64, u64)> {
+    let mut lives: HashMap<u64, (u64, u64)> = HashMap::new();
+    for p in r.rows.iter().filter(|p| p.port == 1) {
+        let life = lives.entry(p.flow_id).or_insert((p.ingress_ns, 0));
+        life.0 = life.0.min(p.ingress_ns);
+        life.1 = life.1.max(p.ingress_ns);
+    }
+    lives
+}
+
+/// (window, how long) of each LBP flow while it sends: segments in flight, at most
+/// min(cwnd, receiver's window), from each sample to the next.
 fn windows(r: &Run, basis: &Basis) -> Vec<Vec<(f64, f64)>> {
     let (from_ns, to_ns) = (basis.from_ns, basis.to_ns);
+    let lives = lives(r);
     let mut samples: BTreeMap<u64, Vec<(u64, f64)>> = BTreeMap::new();
     for p in r.probes.iter().filter(|p| basis.lbp.contains(&p.flow_id)) {
         let allowed = f64::from(p.cwnd).min(f64::from(p.snd_wnd_bytes) / 1448.0);
@@ -99,9 +112,11 @@ fn windows(r: &Run, basis: &Basis) -> Vec<Vec<(f64, f64)>> {
             .push((p.time_ns, window.max(1.0)));
     }
     samples
-        .into_values()
-        .map(|mut s| {
+        .into_iter()
+        .map(|(flow, mut s)| {
             s.sort_by_key(|s| s.0);
+            // What has ended has no window, however long ago that was.
+            let to_ns = lives.get(&flow).map_or(to_ns, |life| to_ns.min(life.1));
             let ends: Vec<u64> = s.iter().skip(1).map(|s| s.0).chain([to_ns]).collect();
             s.iter()
                 .zip(ends)

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every way in which a run can be seen, judged beside the truth; and how often
-//! the ranges hold it.
+//! Every way in which a run can be seen, judged beside the truth.
 
-use super::reference::{Basis, Reference, by_definition, mean};
-use super::{Judged, LINK, Run, View, judge, seen, true_n_b_and_t_e};
-use crate::training::TRAINING;
-use std::collections::BTreeSet;
-use std::fmt::Write;
+use super::coverage::{Coverage, Truths, holds};
+use super::{Judged, LINK, Run, View, judge, seen};
 use tidemark_estimators::{Estimate, LinkEstimate};
 use tidemark_golden::Run as Recorded;
 
@@ -79,10 +75,6 @@ impl Asked {
             error <= 0.1
         }
     }
-}
-
-fn holds(e: Estimate, truth: f64) -> bool {
-    e.low <= truth && truth <= e.high
 }
 
 /// Largest error of the utilisation, and of the loss rate as a part of it.
@@ -197,186 +189,16 @@ fn what_left(complete: &Run, e: &LinkEstimate) -> (f64, u64) {
     (bytes as f64 * all / (c * seconds), drops.count() as u64)
 }
 
-/// A range beside the truth.
-pub(crate) struct Case {
-    pub quantity: &'static str,
-    pub run: String,
-    pub mode: &'static str,
-    /// Begin of the window, s of the run.
-    pub from_s: f64,
-    pub range: Estimate,
-    pub truth: f64,
-}
-
-impl Case {
-    fn held(&self) -> bool {
-        holds(self.range, self.truth)
-    }
-
-    /// Of a run that numbers of the estimators were fitted to.
-    pub(crate) fn in_training(&self) -> bool {
-        TRAINING.contains(&self.run.as_str())
-    }
-
-    pub(crate) fn csv(&self) -> String {
-        let e = self.range;
-        format!(
-            "{},{},{},{:.1},{},{},{},{},{}",
-            self.quantity,
-            self.run,
-            self.mode,
-            self.from_s,
-            self.truth,
-            e.value,
-            e.low,
-            e.high,
-            u8::from(self.held())
-        )
-    }
-}
-
-/// The ranges of each quantity beside the truth, window by window.
-#[derive(Default)]
-pub(crate) struct Coverage(Vec<Case>);
-
-pub(crate) const CASES_HEADING: &str = "quantity,run,mode,from_s,truth,value,low,high,held";
-
-/// Length of the windows whose ranges are looked at, s.
-const WINDOW_S: f64 = 10.0;
-
-impl Coverage {
-    pub(crate) fn cases(&self) -> &[Case] {
-        &self.0
-    }
-
-    /// Consecutive windows after the warm-up against the truth of the whole run:
-    /// what a window says by chance is in its range.
-    fn add(&mut self, name: &str, run: &Run, mode: &Mode, truth: Option<&Reference>) {
-        let (_, end) = run.estimator.span(LINK).unwrap();
-        let length = (WINDOW_S * 1e9) as u64;
-        let mut from = run.from_ns;
-        while from + length <= end {
-            let e = run.estimator.estimate(LINK, from, from + length);
-            let from_s = (from - run.zero_ns) as f64 / 1e9;
-            from += length;
-            let mut count = |quantity, range: Option<Estimate>, truth: f64| {
-                let range = range.filter(|_| truth.is_finite());
-                self.0.extend(range.map(|range| Case {
-                    quantity,
-                    run: name.to_owned(),
-                    mode: mode.name,
-                    from_s,
-                    range,
-                    truth,
-                }));
-            };
-            let (n_b, t_e_ms) = true_n_b_and_t_e(run, &e);
-            let x = &e.estimates;
-            count("N_b", Some(x.n_b), n_b);
-            let Some(t) = truth else { continue };
-            count("T_e", x.t_e_ms, t_e_ms);
-            let of = |v: Option<f64>| v.unwrap_or(f64::NAN);
-            let burst = of(mean(&t.loss_bursts));
-            count("C_e/C", Some(x.c_e_share), t.c_e_share);
-            count("load", Some(x.rho), t.rho);
-            count("load of others", Some(x.rho_other), t.rho_other);
-            count("L", x.mean_loss_burst, burst);
-            count("alpha", Some(x.alpha), of(t.alpha));
-            count("q", x.q, of(t.q));
-            let delta = t.delta_low.max(t.delta_high).max(1.0);
-            count("Delta", x.delta, delta);
-            count("D", x.d_mean, of(mean(&t.d)));
-            count("s", x.s, of(t.s_mean));
-            let fraction = of(t.condition_fraction);
-            count("condition", x.condition_fraction, fraction);
-        }
-    }
-
-    /// Held and all of a quantity, over the cases that `of` takes.
-    pub(crate) fn share(&self, quantity: &str, of: impl Fn(&Case) -> bool) -> (u32, u32) {
-        let cases = self.0.iter();
-        let cases = cases.filter(|c| c.quantity == quantity && of(c));
-        cases.fold((0, 0), |(held, all), c| {
-            (held + u32::from(c.held()), all + 1)
-        })
-    }
-
-    pub(crate) fn quantities(&self) -> Vec<&'static str> {
-        let names: BTreeSet<_> = self.0.iter().map(|c| c.quantity).collect();
-        names.into_iter().collect()
-    }
-
-    pub(crate) fn markdown(&self) -> String {
-        let mut text = "| quantity | all | probed | passive | training runs | test runs |\n\
-            |---|---|---|---|---|---|\n"
-            .to_owned();
-        for quantity in self.quantities() {
-            let cell = |of: fn(&Case) -> bool| {
-                let (held, all) = self.share(quantity, of);
-                let part = 100.0 * f64::from(held) / f64::from(all.max(1));
-                format!("{held}/{all} ({part:.0} %)")
-            };
-            writeln!(
-                text,
-                "| {quantity} | {} | {} | {} | {} | {} |",
-                cell(|_| true),
-                cell(|c| c.mode.ends_with("probed")),
-                cell(|c| c.mode.ends_with("passive")),
-                cell(Case::in_training),
-                cell(|c| !c.in_training()),
-            )
-            .unwrap();
-        }
-        text
-    }
-}
-
-/// The truth by the definitions over all of the run after its warm-up; `None`
-/// where no flow is bottlenecked.
-fn truth_of(complete: &Run) -> Option<Reference> {
-    let e = complete.estimate();
-    let (n_b, t_e_ms) = true_n_b_and_t_e(complete, &e);
-    let kinds = super::kind_of(&complete.truth);
-    let of_flow = |f: &tidemark_estimators::FlowEstimate| {
-        let flows = complete.truth["flows"].as_array().unwrap();
-        let key = super::key_of(f);
-        kinds.contains_key(&key)
-            && flows.iter().any(|t| {
-                t["src"] == *key.0
-                    && t["sport"] == key.1
-                    && t["dport"] == key.2
-                    && super::active(t, 0.0, f64::MAX) > 0.0
-            })
-    };
-    (n_b >= 0.5).then(|| {
-        by_definition(
-            complete,
-            &Basis {
-                from_ns: e.from_ns,
-                to_ns: e.to_ns,
-                lbp: e
-                    .flows
-                    .iter()
-                    .filter(|f| of_flow(f))
-                    .map(|f| f.flow)
-                    .collect(),
-                n_b,
-                t_e_ns: (t_e_ms * 1e6) as u64,
-            },
-        )
-    })
-}
-
 /// The rows of a run for each of the modes; `coverage` counts what the ranges
 /// hold.
 pub(crate) fn rows(recorded: &Recorded, modes: &[Mode], coverage: &mut Coverage) -> Vec<Row> {
     let complete = seen(recorded, View::PROBED);
-    let truth = truth_of(&complete);
+    let truths = Truths::of(&complete);
     modes
         .iter()
         .map(|mode| {
             let run = seen(recorded, mode.view);
-            coverage.add(&recorded.name, &run, mode, truth.as_ref());
+            coverage.add(&recorded.name, &run, mode.name, &truths);
             Row::of(recorded, mode, &run, &complete)
         })
         .collect()

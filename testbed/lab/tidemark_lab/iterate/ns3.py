@@ -81,13 +81,18 @@ def simulate(scenario: str, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     text = out / "scenario.txt"
     text.write_text(scenario)
-    done = subprocess.run(
-        [str(program()), str(text), str(out)],
-        capture_output=True,
-        text=True,
-        timeout=RUN_TIMEOUT_S,
-        check=False,
-    )
+    try:
+        done = subprocess.run(
+            [str(program()), str(text), str(out)],
+            capture_output=True,
+            text=True,
+            timeout=RUN_TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise LabError(
+            f"ns-3: not at its end after {RUN_TIMEOUT_S} s: fewer seconds, flows or capacity"
+        ) from None
     if done.returncode != 0:
         said = done.stderr.strip()[-1000:] or f"ended with {done.returncode}"
         raise LabError(f"ns-3: {said}")

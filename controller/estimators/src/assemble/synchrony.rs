@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//! D, s and Theorem 5's condition (UTB §4) with their ranges.
+
+use super::class_error::ClassSum;
+use super::flows::Flow;
+use crate::signals::Signal;
+use crate::stats::share_range;
+use crate::synchrony::{RoundTrips, distinct_per_rtt, of_each_flow, synchronised};
+use crate::types::{Estimate, Evidence};
+use crate::window::LinkWindow;
+use rustc_hash::FxHashSet;
+
+/// What they rest on.
+pub(super) struct Facts<'f, 'a, 'w> {
+    pub window: &'f LinkWindow<'a>,
+    pub flows: &'f [Flow<'a, 'w>],
+    pub signals: &'f [Signal],
+    pub lbp: &'f FxHashSet<u64>,
+    pub n: f64,
+    pub delta: Estimate,
+    pub bdp_pkts: f64,
+    pub t_e_ns: u64,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Synchrony {
+    pub rtts: u64,
+    pub d_mean: Estimate,
+    pub d_max: f64,
+    pub s: Estimate,
+    pub condition_fraction: Estimate,
+}
+
+/// Of what doubtful classes do to D. A flow in doubt is mostly one that loses little,
+/// as in [`super::load`].
+const IN_D: f64 = 0.4;
+
+/// `None` without a loss. The ranges have what the round trips that were not seen may
+/// say, and flows whose class is wrong; that of s the range of Δ too.
+pub(super) fn synchrony(facts: &Facts<'_, '_, '_>) -> Option<Synchrony> {
+    let (n, lbp) = (facts.n, facts.lbp);
+    let rounds = RoundTrips::of(&facts.window.intervals, facts.t_e_ns);
+    let compensated = |delta: f64| n * n / (delta * facts.bdp_pkts);
+    let d = distinct_per_rtt(facts.signals, &rounds, lbp);
+    let sync = synchronised(&d, compensated(facts.delta.value), n.sqrt())?;
+    let of_each = of_each_flow(facts.signals, &rounds, lbp);
+    let in_doubt = ClassSum::of(facts.flows, Flow::is_lbp, |f| {
+        of_each.get(&f.estimate.flow).copied().unwrap_or(0.0)
+    });
+    let (less, more) = in_doubt.less_and_more();
+    let (less, more) = (IN_D * less, IN_D * more);
+    let at = |delta: f64, factor: f64| {
+        let d: Vec<f64> = d.iter().map(|d| d * factor).collect();
+        synchronised(&d, compensated(delta), n.sqrt())
+    };
+    // The fairer the windows, the more reductions the queue makes up for.
+    let fairest = at(facts.delta.low, 1.0)?;
+    let s_error = sync.s_error.hypot(sync.s_mean - fairest.s_mean).hypot(less);
+    let c = sync.condition_fraction;
+    let (low, high) = share_range(c * sync.condition_rtts, sync.condition_rtts);
+    let rarely = at(facts.delta.value, 1.0 + more / sync.d_mean)?.condition_fraction;
+    let often = at(facts.delta.value, 1.0 - less / sync.d_mean)?.condition_fraction;
+    let passive = |value, low: f64, high| {
+        Estimate::new(value, low.max(0.0), high, Evidence::Passive, sync.rtts)
+    };
+    Some(Synchrony {
+        rtts: sync.rtts,
+        d_mean: passive(
+            sync.d_mean,
+            (sync.d_mean - sync.d_error.hypot(less)).max(1.0),
+            sync.d_mean + sync.d_error.hypot(more),
+        ),
+        d_max: sync.d_max,
+        s: passive(sync.s_mean, sync.s_mean - s_error, sync.s_max),
+        condition_fraction: passive(
+            c,
+            c - (c - low).hypot(c - rarely),
+            (c + (high - c).hypot(often - c)).min(1.0),
+        ),
+    })
+}
