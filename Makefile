@@ -163,8 +163,12 @@ test-demo: build venv require-root tracefs ## The demo, shortened, judged by its
 	$(VENV_PYTHON) -m pytest -q testbed/lab/tests/test_demo.py
 
 .PHONY: test-console
-test-console: console browser ## The console: logic, then in a real browser
+test-console: build browser ## The console: logic, then in a real browser, against a stand-in and the real programs
 	cd $(CONSOLE) && npm test && npm run test:browser
+
+.PHONY: screenshots
+screenshots: console browser ## Pictures of the console into docs/images (SCREENSHOTS="http://127.0.0.1:8080/ --all --out DIR")
+	cd $(CONSOLE) && npm run -s screenshots -- $(SCREENSHOTS)
 
 .PHONY: ptf
 ptf: build venv require-root ## Data-plane tests (SWITCH=embedded or bmv2)
@@ -281,7 +285,7 @@ $(CONSOLE)/node_modules/.package-lock.json: $(CONSOLE)/package.json $(CONSOLE)/p
 	cd $(CONSOLE) && npm ci --no-audit --no-fund
 	touch $@
 
-$(CONSOLE)/dist/index.html: $(CONSOLE)/node_modules/.package-lock.json $(CONSOLE)/index.html $(shell find $(CONSOLE)/src -type f 2>/dev/null)
+$(CONSOLE)/dist/index.html: $(CONSOLE)/node_modules/.package-lock.json $(CONSOLE)/index.html $(shell find $(CONSOLE)/src $(CONSOLE)/public $(CONSOLE)/build docs -type f 2>/dev/null)
 	cd $(CONSOLE) && npm run build
 	touch $@
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { readFileSync } from 'node:fs';
 import { defineConfig, type Plugin } from 'vite';
+import { documentation } from './build/docs';
 
 /** What is bundled and whose licence asks to travel with it. */
 const BUNDLED = ['uplot', '@fontsource-variable/ibm-plex-sans'];
@@ -23,7 +24,7 @@ function licences(): Plugin {
 // relative and nothing is fetched from elsewhere.
 export default defineConfig({
   base: './',
-  plugins: [licences()],
+  plugins: [licences(), documentation()],
   build: {
     target: 'es2022',
     outDir: 'dist',

@@ -3,11 +3,12 @@
 
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tidemark_pipeline::PostcardRow;
 use tidemark_proto::telemetry::{PacketBatch, ReadPacketsRequest};
 
-/// 40 bytes: there are millions.
+/// 48 bytes: there are millions.
 #[derive(Clone, Copy)]
 struct Packet {
     ingress_ns: u64,
@@ -15,8 +16,11 @@ struct Packet {
     egress_ns: u64,
     occupancy_bytes: u64,
     flow_id: u64,
-    ip_bytes: u32,
+    /// An IP packet is no longer than this can say.
+    ip_bytes: u16,
+    ce_marked: bool,
     cwnd: u32,
+    tcp_seq: u32,
 }
 
 impl From<&PostcardRow> for Packet {
@@ -27,8 +31,10 @@ impl From<&PostcardRow> for Packet {
             egress_ns: if row.dropped { 0 } else { row.egress_ns },
             occupancy_bytes: row.occupancy_bytes,
             flow_id: row.flow_id,
-            ip_bytes: row.ip_bytes,
+            ip_bytes: u16::try_from(row.ip_bytes).unwrap_or(u16::MAX),
+            ce_marked: row.ce_marked,
             cwnd: row.cwnd,
+            tcp_seq: row.tcp_seq,
         }
     }
 }
@@ -50,11 +56,42 @@ impl Packet {
 /// Packets per piece of memory.
 const CHUNK: usize = 4096;
 
+/// A piece, with the times of arrival in it: what is read of minutes of packets
+/// is a small part, and whoever reads holds up whoever adds.
+struct Chunk {
+    packets: Vec<Packet>,
+    first_ns: u64,
+    last_ns: u64,
+}
+
+impl Chunk {
+    fn of(packet: Packet) -> Self {
+        let mut packets = Vec::with_capacity(CHUNK);
+        packets.push(packet);
+        Self {
+            packets,
+            first_ns: packet.ingress_ns,
+            last_ns: packet.ingress_ns,
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, packet: Packet) {
+        self.first_ns = self.first_ns.min(packet.ingress_ns);
+        self.last_ns = self.last_ns.max(packet.ingress_ns);
+        self.packets.push(packet);
+    }
+
+    fn meets(&self, range: &Range<u64>) -> bool {
+        self.first_ns < range.end && self.last_ns >= range.start
+    }
+}
+
 /// The packets of a port, in pieces: one large ring would need twice its memory
 /// while it grows.
 #[derive(Default)]
 struct Port {
-    chunks: VecDeque<Vec<Packet>>,
+    chunks: VecDeque<Chunk>,
     /// Packets of the first chunk that are gone.
     gone: usize,
     length: usize,
@@ -64,25 +101,21 @@ impl Port {
     #[inline]
     fn push_back(&mut self, packet: Packet) {
         match self.chunks.back_mut() {
-            Some(chunk) if chunk.len() < CHUNK => chunk.push(packet),
-            _ => {
-                let mut chunk = Vec::with_capacity(CHUNK);
-                chunk.push(packet);
-                self.chunks.push_back(chunk);
-            }
+            Some(chunk) if chunk.packets.len() < CHUNK => chunk.push(packet),
+            _ => self.chunks.push_back(Chunk::of(packet)),
         }
         self.length += 1;
     }
 
     #[inline]
     fn front(&self) -> Option<&Packet> {
-        self.chunks.front()?.get(self.gone)
+        self.chunks.front()?.packets.get(self.gone)
     }
 
     /// True when there was one.
     #[inline]
     fn pop_front(&mut self) -> bool {
-        let Some(first) = self.chunks.front().map(Vec::len) else {
+        let Some(first) = self.chunks.front().map(|c| c.packets.len()) else {
             return false;
         };
         self.gone += 1;
@@ -94,8 +127,16 @@ impl Port {
         true
     }
 
-    fn iter(&self) -> impl Iterator<Item = &Packet> {
-        self.chunks.iter().flatten().skip(self.gone)
+    /// Packets that arrived within a range.
+    fn within(&self, range: Range<u64>) -> impl Iterator<Item = &Packet> {
+        let pieces = self.chunks.iter().enumerate();
+        let pieces = pieces.map(|(i, c)| (if i == 0 { self.gone } else { 0 }, c));
+        let met = {
+            let range = range.clone();
+            pieces.filter(move |(_, c)| c.meets(&range))
+        };
+        met.flat_map(|(gone, c)| c.packets.iter().skip(gone))
+            .filter(move |p| range.contains(&p.ingress_ns))
     }
 }
 
@@ -165,16 +206,12 @@ impl PacketMemory {
     /// Packets that came to a port in a time range, ordered by that time.
     pub fn read(&self, request: &ReadPacketsRequest) -> PacketBatch {
         let range = request.from_ns..request.to_ns;
-        let mut found: Vec<Packet> = {
+        let (mut found, oldest_ns): (Vec<Packet>, u64) = {
             let state = self.state();
-            state
-                .ports
-                .get(&(request.node_id, request.port))
-                .into_iter()
-                .flat_map(Port::iter)
-                .filter(|p| range.contains(&p.ingress_ns))
-                .copied()
-                .collect()
+            let port = state.ports.get(&(request.node_id, request.port));
+            let oldest_ns = port.and_then(Port::front).map_or(0, |p| p.ingress_ns);
+            let packets = port.into_iter().flat_map(|p| p.within(range.clone()));
+            (packets.copied().collect(), oldest_ns)
         };
         found.sort_by_key(|p| p.ingress_ns);
         let limit = match request.max_packets as usize {
@@ -189,9 +226,12 @@ impl PacketMemory {
             occupancy_bytes: found.iter().map(|p| p.occupancy_bytes).collect(),
             flow_id: found.iter().map(|p| p.flow_id).collect(),
             dropped: found.iter().map(Packet::dropped).collect(),
-            ip_bytes: found.iter().map(|p| p.ip_bytes).collect(),
+            ip_bytes: found.iter().map(|p| u32::from(p.ip_bytes)).collect(),
             cwnd: found.iter().map(|p| p.cwnd).collect(),
             truncated,
+            tcp_seq: found.iter().map(|p| p.tcp_seq).collect(),
+            ce_marked: found.iter().map(|p| p.ce_marked).collect(),
+            oldest_ns,
         }
     }
 }
@@ -230,6 +270,31 @@ mod tests {
         assert_eq!(b.ingress_ns, [800_000_000, 900_000_000]);
         assert!(b.truncated);
         assert_eq!(m.len(), 3);
+    }
+
+    #[test]
+    fn tells_marks_numbers_and_how_far_it_reaches_back() {
+        let m = PacketMemory::new(1000, 100_000, 100_000);
+        let rows: Vec<_> = (5..10_005)
+            .map(|i| PostcardRow {
+                tcp_seq: i as u32,
+                ce_marked: i == 7000,
+                ip_bytes: 1500,
+                ..row(i)
+            })
+            .collect();
+        m.add(&rows);
+        let b = m.read(&ReadPacketsRequest {
+            node_id: 1,
+            port: 2,
+            from_ns: 6999,
+            to_ns: 7002,
+            max_packets: 0,
+        });
+        assert_eq!(b.tcp_seq, [6999, 7000, 7001]);
+        assert_eq!(b.ce_marked, [false, true, false]);
+        assert_eq!(b.ip_bytes, [1500; 3]);
+        assert_eq!(b.oldest_ns, 5);
     }
 
     #[test]

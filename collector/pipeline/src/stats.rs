@@ -116,6 +116,7 @@ impl Stats {
             reports_lost: self.reports_lost,
             reports_late: self.reports_late,
             reports_duplicate: self.reports_duplicate,
+            reports_implausible_sequence: self.reports_implausible_sequence,
             probe_samples: self.samples,
             join_candidates: self.join_candidates,
             join_matched: self.join_matched(),

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Server-sent events.
 
-use crate::{Link, Phase};
+use crate::{Link, LinkSummary, Phase};
 use serde::{Deserialize, Serialize};
 use tidemark_control::Change;
 
-/// Data of the event `update`: every link, once a second.
+/// Data of the event `update`: every link, once a second, or the one that the
+/// listener asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Update {
@@ -13,6 +14,9 @@ pub struct Update {
     pub unix_ms: u64,
     /// The links by node and port; their advice comes without rules.
     pub links: Vec<Link>,
+    /// Every link in brief; left out unless the listener asked for one link.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<LinkSummary>,
 }
 
 /// Data of the event `collector`: a connection came or went.

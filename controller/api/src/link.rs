@@ -122,6 +122,8 @@ pub struct Link {
     pub depth_unit_bytes: u32,
     /// First interval that the collector had of the link.
     pub capture_start_ns: Option<u64>,
+    /// Unix time of `capture_start_ns`, ms, as well as telemetry tells; null before it.
+    pub capture_start_unix_ms: Option<i64>,
     /// Everything up to here has arrived.
     pub now_ns: u64,
     /// Age of the newest report of the link, s; null before the first.
@@ -151,6 +153,40 @@ pub struct Link {
     pub advice: Option<Advice>,
     /// A limit change whose effect is being measured.
     pub watching: Option<Watching>,
+}
+
+/// A link in brief: what an overview of many shows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct LinkSummary {
+    /// Node id of the switch.
+    pub node: u32,
+    /// Egress port.
+    pub port: u32,
+    /// Name of the port; empty when it has none.
+    pub name: String,
+    /// Name of the node; empty when it has none.
+    pub node_name: String,
+    /// Capacity on the wire, bits/s; 0 when not configured.
+    pub capacity_bps: u64,
+    /// Age of the newest report of the link, s; null before the first.
+    pub age_s: Option<f64>,
+    /// The newest report is too old for advice to be applied.
+    pub stale: bool,
+    /// Limit that its reports state, bytes; null when unlimited or not reported.
+    pub reported_limit_bytes: Option<u64>,
+    /// Limit as last read from the switch; null without a switch.
+    pub limit: Option<Limit>,
+    /// The last complete second; null before it.
+    pub recent: Option<Recent>,
+    /// Targets in force.
+    pub targets: Targets,
+    /// Flows bottlenecked here; null before the first estimate.
+    pub n_b: Option<f64>,
+    /// Advised limit, bytes; null without advice.
+    pub advised_bytes: Option<u64>,
+    /// The effect of a change is being measured.
+    pub watching: bool,
 }
 
 /// Every link.

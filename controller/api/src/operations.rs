@@ -47,6 +47,10 @@ operations! {
     GetDistribution: Get "/links/{node}/{port}/distribution" (LinkPath, SpanQuery, Nothing) -> Distribution
     /// Single packets from the collector's memory, as columns
     GetPackets: Get "/links/{node}/{port}/packets" (LinkPath, PacketsQuery, Nothing) -> Packets
+    /// Windows of chosen flows and their sum over time; the last 30 s by default
+    GetWindows: Get "/links/{node}/{port}/windows" (LinkPath, WindowsQuery, Nothing) -> Windows
+    /// Estimates over time, as columns; all that is kept by default
+    GetEstimates: Get "/links/{node}/{port}/estimates" (LinkPath, SeriesQuery, Nothing) -> EstimateHistory
     /// Flows of the window with class, rate, window, RTT
     GetFlows: Get "/flows" (Nothing, FlowsQuery, Nothing) -> Flows
     /// Every sizing rule with buffer, inputs and assumptions
@@ -66,7 +70,7 @@ operations! {
     /// The last limit changes with reason and outcome
     GetChanges: Get "/changes" (Nothing, Nothing, Nothing) -> Changes
     /// Server-sent events: update, change, phase, collector
-    GetEvents: Get "/events" (Nothing, Nothing, Nothing) -> Event {
+    GetEvents: Get "/events" (Nothing, EventsQuery, Nothing) -> Event {
         const MEDIA: &'static [&'static str] = &["text/event-stream"];
     }
     /// Set a limit; the answer is read back from the switch

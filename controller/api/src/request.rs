@@ -39,6 +39,34 @@ pub struct LinkQuery {
     pub port: Option<u32>,
 }
 
+/// What of the links a listener wants to hear.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct EventsQuery {
+    /// Node id of a switch. With it and `port`, `update` has that link alone in `links`, and every link in brief in `others`.
+    pub node: Option<u32>,
+    /// Egress port; with `node`.
+    pub port: Option<u32>,
+}
+
+/// A span of time, its resolution, and flows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct WindowsQuery {
+    /// Start.
+    pub from_ns: Option<u64>,
+    /// End, exclusive; the newest by default.
+    pub to_ns: Option<u64>,
+    /// Instead of a start: so many seconds before the end; 30 by default.
+    pub last_s: Option<f64>,
+    /// Steps are merged to at most so many; 1000 by default, at most 20000.
+    pub max_points: Option<usize>,
+    /// Flow ids, with commas between them, at most 50; the sums are of all flows.
+    pub flows: Option<String>,
+}
+
 /// Flows of one egress port, or of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]

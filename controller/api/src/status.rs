@@ -19,6 +19,9 @@ pub struct CollectorCounters {
     pub reports_late: u64,
     /// Reports received twice.
     pub reports_duplicate: u64,
+    /// Reports whose numbers do not go on from those before: with many of them two
+    /// exporters share an address and a `hw_id`.
+    pub reports_implausible_sequence: u64,
     /// Datagrams received.
     pub datagrams_received: u64,
     /// Datagrams that are not valid reports.

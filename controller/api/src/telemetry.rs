@@ -84,6 +84,94 @@ pub struct Packets {
     pub ip_bytes: Vec<u32>,
     /// The sender's congestion window, segments; 0 where not known.
     pub cwnd: Vec<u32>,
+    /// First TCP sequence number of the segment; 0 where it is not TCP.
+    pub tcp_seq: Vec<u32>,
+    /// Whether the switch marked it CE.
+    pub ce_marked: Vec<bool>,
     /// The span holds more packets than were asked for.
     pub truncated: bool,
+    /// Arrival of the oldest packet that the collector remembers of the port; null
+    /// when it remembers none, or does not say.
+    pub oldest_ns: Option<u64>,
+}
+
+/// Windows of the flows of a link over time, as columns of equal length.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Windows {
+    /// Node id of the switch.
+    pub node: u32,
+    /// Egress port.
+    pub port: u32,
+    /// Length of a step.
+    pub step_ns: u64,
+    /// Start of each step.
+    pub time_ns: Vec<u64>,
+    /// Sum of the congestion windows of the probed flows, segments: of each the last
+    /// one known, for up to 2 s. Null where none is known.
+    pub cwnd_sum_pkts: Vec<Option<f64>>,
+    /// Sum of what these flows have in flight, bytes as the queue counts them: the
+    /// payload that is not acknowledged, with the headers that packets have here.
+    pub in_flight_sum_bytes: Vec<Option<f64>>,
+    /// Flows in these sums.
+    pub probed_flows: Vec<u32>,
+    /// Flows that sent data within 2 s, probed or not.
+    pub data_flows: Vec<u32>,
+    /// The flows asked for.
+    pub flows: Vec<FlowWindows>,
+}
+
+/// The window of one flow over time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct FlowWindows {
+    /// Flow id given by the collector.
+    pub flow: u64,
+    /// Congestion window at the end of the step, segments; null without a sample in it.
+    pub cwnd_pkts: Vec<Option<u32>>,
+    /// In flight at the end of the step, bytes as the queue counts them.
+    pub in_flight_bytes: Vec<Option<f64>>,
+    /// Packets of it dropped here.
+    pub drops: Vec<u32>,
+    /// Packets of it marked CE here.
+    pub ce_marked: Vec<u32>,
+}
+
+/// An estimate over time, as columns.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct EstimateColumns {
+    /// The estimate; null where nothing was known.
+    pub value: Vec<Option<f32>>,
+    /// Lower end of its range.
+    pub low: Vec<Option<f32>>,
+    /// Upper end of its range.
+    pub high: Vec<Option<f32>>,
+}
+
+/// The estimates of a link since the controller knows it: every second of the last
+/// hour, every tenth of a day.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct EstimateHistory {
+    /// Node id of the switch.
+    pub node: u32,
+    /// Egress port.
+    pub port: u32,
+    /// End of the window that each estimate is over.
+    pub time_ns: Vec<u64>,
+    /// Flows bottlenecked here.
+    pub n_b: EstimateColumns,
+    /// Drops of a loss event per bottlenecked flow.
+    pub alpha: EstimateColumns,
+    /// Spread of the windows around BDP/n.
+    pub delta: EstimateColumns,
+    /// Effective RTT, ms.
+    pub t_e_ms: EstimateColumns,
+    /// Share of capacity that bottlenecked flows carry.
+    pub c_e_share: EstimateColumns,
+    /// Advised limit, bytes.
+    pub advised_bytes: Vec<Option<u64>>,
+    /// Limit in force, bytes; null when unlimited or not known.
+    pub limit_bytes: Vec<Option<u64>>,
 }

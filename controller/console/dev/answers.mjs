@@ -191,13 +191,14 @@ export function link(l, full, ageS) {
     depth_unit_bytes: 1,
     capacity_bps: l.capacityBps,
     capture_start_ns: 0,
+    capture_start_unix_ms: l.startUnixMs,
     now_ns: l.now * 1e6,
     age_s: ageS,
     node_age_s: ageS,
     lag_s: 0.02,
     stale: ageS > 3,
     limit: { action: 'drop_tail', limit_bytes: l.limitBytes },
-    reported_limit_bytes: l.limitBytes,
+    reported_limit_bytes: l.reportedLimitBytes ?? l.limitBytes,
     recent: {
       start_ns: Math.max(0, l.now - 1000) * 1e6,
       utilisation: 0.99,
@@ -217,6 +218,36 @@ export function link(l, full, ageS) {
     watching: null,
   };
 }
+
+/** What an overview shows of a link. */
+export function summary(l, ageS) {
+  const { node, port, name, node_name, capacity_bps, age_s, stale, reported_limit_bytes, limit, recent, targets } = link(l, false, ageS);
+  return {
+    node, port, name, node_name, capacity_bps, age_s, stale, reported_limit_bytes, limit, recent, targets,
+    n_b: l.flows.filter((f) => f.cls === 'LBP').length, advised_bytes: ADVISED.bytes, watching: false,
+  };
+}
+
+/** Estimates as they would have been, every second. */
+export function estimates(l, from, to, points) {
+  const times = [];
+  for (let t = Math.max(1000, from); t <= to; t += 1000) times.push(t);
+  const kept = times.slice(-points);
+  const near = (f, e) => {
+    const value = kept.map(f);
+    return { value, low: value.map((v) => v * (1 - e)), high: value.map((v) => v * (1 + e)) };
+  };
+  const lbp = l.flows.filter((f) => f.cls === 'LBP').length;
+  return {
+    node: l.node, port: l.port, time_ns: kept.map((t) => t * 1e6),
+    n_b: near(() => lbp, 0.08), alpha: near((t) => 0.52 + 0.05 * Math.sin(t / 9000), 0.18), delta: near((t) => 3.4 + 0.2 * Math.sin(t / 9000), 0.15),
+    t_e_ms: near((t) => 19.2 * (1 + 0.01 * Math.sin(t / 9000)), 0.04), c_e_share: near(() => 0.89, 0.03),
+    advised_bytes: kept.map(() => ADVISED.bytes), limit_bytes: kept.map(() => l.limitBytes),
+  };
+}
+
+/** Counters that tests set. */
+export const COUNTERS = { reports_lost: 0, reports_implausible_sequence: 0 };
 
 export function adviceAnswer(l) {
   return { node: l.node, port: l.port, targets: TARGETS, limit: { action: 'drop_tail', limit_bytes: l.limitBytes }, advice: advice(l, true), can_apply: true, why_not: null };
@@ -256,7 +287,7 @@ export function status(links, reports, ageS) {
         age_s: ageS,
         status: {
           reports_received: reports,
-          reports_lost: 0,
+          ...COUNTERS,
           reports_late: 0,
           reports_duplicate: 0,
           datagrams_received: Math.round(reports / 3),

@@ -28,6 +28,11 @@ export class SimulatedLink {
     this.dropsAt = new Uint8Array(STEPS_KEPT);
     this.outAt = new Float32Array(STEPS_KEPT);
     this.limitAt = new Float32Array(STEPS_KEPT);
+    // Windows of the flows, and their drops, every 100 ms.
+    this.windowsAt = [];
+    this.lost = new Map();
+    this.startUnixMs = 0;
+    this.packetsKeptMs = 120_000;
   }
 
   get bytesPerMs() {
@@ -65,6 +70,37 @@ export class SimulatedLink {
     this.outAt[k] = served;
     this.limitAt[k] = this.limitBytes;
     this.now += 1;
+    if (this.now % 100 === 0) this.keepWindows();
+  }
+
+  keepWindows() {
+    this.windowsAt.push({
+      time: this.now - 100,
+      windows: this.flows.map((f) => Math.round(Math.min(f.window, f.maxWindow ?? Infinity))),
+      drops: this.flows.map((f) => this.lost.get(f.id) ?? 0),
+    });
+    this.lost.clear();
+    if (this.windowsAt.length > STEPS_KEPT / 100) this.windowsAt.shift();
+  }
+
+  windows(fromMs, toMs, most, ids) {
+    const all = this.windowsAt.filter((w) => w.time >= fromMs && w.time < toMs);
+    const every = Math.max(1, Math.ceil(all.length / most));
+    const steps = all.filter((_, i) => i % every === every - 1);
+    const sum = (w) => w.windows.reduce((a, b) => a + b, 0);
+    return {
+      node: this.node, port: this.port, step_ns: 1e8 * every, time_ns: steps.map((w) => w.time * 1e6),
+      cwnd_sum_pkts: steps.map(sum), in_flight_sum_bytes: steps.map((w) => sum(w) * FRAME),
+      probed_flows: steps.map((w) => w.windows.length), data_flows: steps.map((w) => w.windows.length),
+      flows: ids.map((id) => {
+        const k = this.flows.findIndex((f) => f.id === id);
+        const column = (f) => steps.map((w) => (k < 0 ? null : f(w)));
+        return {
+          flow: id, cwnd_pkts: column((w) => w.windows[k]), in_flight_bytes: column((w) => w.windows[k] * FRAME),
+          drops: column((w) => w.drops[k]).map((d) => d ?? 0), ce_marked: steps.map(() => 0),
+        };
+      }),
+    };
   }
 
   lose() {
@@ -73,6 +109,7 @@ export class SimulatedLink {
       pick -= f.rate;
       if (pick > 0) continue;
       f.drops += 1;
+      this.lost.set(f.id, (this.lost.get(f.id) ?? 0) + 1);
       if (f.hold === 0) {
         f.window = Math.max(2, f.window * (f.control === 'cubic' ? 0.7 : 0.5));
         f.hold = Math.round(f.rtt + this.queue / this.bytesPerMs);
@@ -173,9 +210,9 @@ export class SimulatedLink {
 
   packets(fromMs, toMs, most) {
     const span = { from_ns: Math.round(fromMs * 1e6), to_ns: Math.round(toMs * 1e6) };
-    const out = { node: this.node, port: this.port, ...span, ingress_ns: [], egress_ns: [], occupancy_bytes: [], flow_id: [], dropped: [], ip_bytes: [], cwnd: [], truncated: false };
-    // Only the last twenty seconds are remembered, as in the collector.
-    for (let t = Math.ceil(Math.max(fromMs, this.now - 20_000, 0)); t < Math.min(toMs, this.now); t += 1) {
+    const out = { node: this.node, port: this.port, ...span, ingress_ns: [], egress_ns: [], occupancy_bytes: [], flow_id: [], dropped: [], ip_bytes: [], cwnd: [], tcp_seq: [], ce_marked: [], truncated: false, oldest_ns: Math.max(this.now - this.packetsKeptMs, 0) * 1e6 };
+    // Only the last minutes are remembered, as in the collector.
+    for (let t = Math.ceil(Math.max(fromMs, this.now - this.packetsKeptMs, 0)); t < Math.min(toMs, this.now); t += 1) {
       const k = t % STEPS_KEPT;
       const n = Math.round(this.outAt[k] / FRAME) + this.dropsAt[k];
       for (let i = 0; i < n; i += 1) {
@@ -194,6 +231,8 @@ export class SimulatedLink {
         out.dropped.push(dropped);
         out.ip_bytes.push(1500);
         out.cwnd.push(Math.round(flow.window));
+        out.tcp_seq.push(1448 * out.tcp_seq.length);
+        out.ce_marked.push(false);
       }
     }
     return out;

@@ -5,7 +5,7 @@ export interface Mock {
   port: number;
   /** `METHOD /path` of every request so far. */
   requests: string[];
-  links: { limitBytes: number }[];
+  links: { limitBytes: number; now: number }[];
   close(): Promise<void>;
 }
-export function startMock(options?: { port?: number; speed?: number; warmSeconds?: number }): Promise<Mock>;
+export function startMock(options?: { port?: number; speed?: number; warmSeconds?: number; manyLinks?: number }): Promise<Mock>;

@@ -5,8 +5,10 @@
 //   node dev/mock-server.mjs [--port 8090] [--speed 1] [--warm SECONDS]
 //
 // The token is "mock-token". For tests, `POST /mock/telemetry {"on": false}`
-// stops the telemetry while the controller stays reachable, and
-// `POST /mock/advise {"bytes": N}` moves the advice.
+// stops the telemetry while the controller stays reachable,
+// `POST /mock/advise {"bytes": N}` moves the advice, `/mock/counters` sets
+// counters of the collector, `/mock/reported {"bytes": N}` the limit that reports
+// state, and `/mock/forget {"ms": N}` how long packets are remembered.
 
 import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';
@@ -37,20 +39,27 @@ function demoFlows() {
 }
 
 /** Starts the stand-in; resolves with its address and a way to end it. */
-export async function startMock({ port = 0, speed = 1, warmSeconds = 40 } = {}) {
+export async function startMock({ port = 0, speed = 1, warmSeconds = 40, manyLinks = 0 } = {}) {
   const links = [
     new SimulatedLink({ node: 10, port: 5, name: 'bottleneck', capacityBps: 100e6, limitBytes: 312_500, flows: demoFlows(), seed: 7 }),
     new SimulatedLink({ node: 10, port: 7, name: 'uplink', capacityBps: 50e6, limitBytes: 200_000, flows: demoFlows().slice(0, 3), seed: 11 }),
   ];
   const changes = [];
-  const listeners = new Set();
+  const listeners = new Map();
   const requests = [];
   let telemetry = true;
   let age = 0;
-  for (const l of links) l.stepTo(warmSeconds * 1000);
+  for (let i = 0; i < manyLinks; i += 1) {
+    links.push(new SimulatedLink({ node: 20 + Math.floor(i / 16), port: i % 16, name: `leaf ${i}`, capacityBps: 100e6, limitBytes: 200_000, flows: demoFlows().slice(0, 2), seed: 20 + i }));
+  }
+  const begun = Date.now();
+  for (const l of links) {
+    l.stepTo(warmSeconds * 1000);
+    l.startUnixMs = begun - warmSeconds * 1000;
+  }
 
   const send = (name, data) => {
-    for (const r of listeners) r.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
+    for (const r of listeners.keys()) r.write(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
   };
   const timer = setInterval(() => {
     if (telemetry) {
@@ -59,7 +68,11 @@ export async function startMock({ port = 0, speed = 1, warmSeconds = 40 } = {}) 
     } else {
       age += 1;
     }
-    send('update', { unix_ms: Date.now(), links: links.map((l) => answers.link(l, false, age)) });
+    for (const [r, only] of listeners) {
+      const chosen = only ? links.filter((l) => `${l.node}:${l.port}` === only) : links;
+      const update = { unix_ms: Date.now(), links: chosen.map((l) => answers.link(l, false, age)), ...(only ? { others: links.map((l) => answers.summary(l, age)) } : {}) };
+      r.write(`event: update\ndata: ${JSON.stringify(update)}\n\n`);
+    }
   }, 1000);
 
   const find = (node, p) => links.find((l) => l.node === Number(node) && l.port === Number(p));
@@ -97,6 +110,8 @@ export async function startMock({ port = 0, speed = 1, warmSeconds = 40 } = {}) 
       const fine = (to - from) / 10 <= 8 * points;
       const level = fine ? 10 : 100;
       if (m[3] === 'series') return link.series(from, to, level * Math.max(1, Math.ceil((to - from) / level / points)));
+      if (m[3] === 'windows') return link.windows(from, to, points, (q.get('flows') ?? '').split(',').filter(Boolean).map(Number));
+      if (m[3] === 'estimates') return answers.estimates(link, q.has('from_ns') ? from : 0, to, points);
       if (m[3] === 'distribution') return link.distribution(from, to);
       if (m[3] === 'packets') return link.packets(from, to, Number(q.get('max_packets') ?? 20_000));
       return answers.link(link, true, age);
@@ -123,6 +138,18 @@ export async function startMock({ port = 0, speed = 1, warmSeconds = 40 } = {}) 
     if (path === '/mock/telemetry') {
       telemetry = body.on === true;
       return [200, { on: telemetry }];
+    }
+    if (path === '/mock/counters') {
+      Object.assign(answers.COUNTERS, body);
+      return [200, answers.COUNTERS];
+    }
+    if (path === '/mock/reported') {
+      links[0].reportedLimitBytes = body.bytes;
+      return [200, body];
+    }
+    if (path === '/mock/forget') {
+      for (const l of links) l.packetsKeptMs = body.ms;
+      return [200, body];
     }
     if (path === '/mock/advise') {
       answers.ADVISED.bytes = body.bytes;
@@ -157,7 +184,8 @@ export async function startMock({ port = 0, speed = 1, warmSeconds = 40 } = {}) 
     if (url.pathname === '/api/v1/events') {
       response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
       response.write(': hello\n\n');
-      listeners.add(response);
+      const [node, p] = [url.searchParams.get('node'), url.searchParams.get('port')];
+      listeners.set(response, node && p ? `${node}:${p}` : null);
       request.on('close', () => listeners.delete(response));
       return;
     }

@@ -2,17 +2,21 @@
 // Ties events, fetching and panels together: one state, one draw per frame at
 // most.
 
-import { change, links } from './api/adapt';
+import { briefs, change, links } from './api/adapt';
 import { API, token, url } from './api/client';
 import { Events } from './api/events';
 import { applyAdvice, changeTargets } from './changing';
+import { setClock } from './charts/clock';
 import { CURVE_POINTS, Fetching } from './fetching';
-import type { SizeUnit } from './format/units';
+import { bytes, type SizeUnit } from './format/units';
 import { layOut } from './layout';
+import { type Address, formatAddress, parseAddress } from './model/address';
+import { briefOf, sortOverview } from './model/overview';
 import { freshness, type Freshness } from './model/freshness';
 import { linkKey, linkTitle } from './model/links';
 import { State } from './state';
 import type { Panel } from './views/panel';
+import { WINDOWS } from './views/recorder';
 
 const UNIT = 'tidemark.unit';
 
@@ -22,6 +26,10 @@ export class App {
   private readonly fetching: Fetching;
   private readonly panels: Panel[];
   private drawing = false;
+  /** The port whose history was asked for. */
+  private arrived = '';
+  /** What the address asks for and is not shown yet. */
+  private wanted: Address | null = null;
 
   constructor(root: HTMLElement) {
     const stored = localStorage.getItem(UNIT);
@@ -40,13 +48,20 @@ export class App {
         this.follow();
       },
       hold: (from, to) => void this.fetching.hold(from, to),
+      chooseFlows: (ids) => {
+        this.state.choose(ids);
+        const held = this.state.held;
+        if (held) void this.fetching.hold(held.from, held.to);
+        else void this.fetching.windows();
+        this.draw();
+      },
       follow: () => this.follow(),
       apply: (advice, secret) => applyAdvice(advice, secret, poll),
       setTargets: (t, secret) => changeTargets(this.state.link, t, secret, poll),
       token,
     });
     this.events = new Events({
-      open: () => new EventSource(new URL('events', API)),
+      open: () => new EventSource(this.stream()),
       onEvent: (name, data) => this.onEvent(name, data),
       onConnection: (s) => {
         if (s === 'live') poll();
@@ -54,6 +69,18 @@ export class App {
       },
       now: () => performance.now(),
     });
+    this.goTo(parseAddress(location.hash));
+  }
+
+  /** Of the port shown every second all is told, of the others what the overview shows. */
+  private stream(): URL {
+    const at = new URL('events', API);
+    const [node, port] = this.state.selected.split(':');
+    if (node && port) {
+      at.searchParams.set('node', node);
+      at.searchParams.set('port', port);
+    }
+    return at;
   }
 
   start(): void {
@@ -69,8 +96,12 @@ export class App {
     document.addEventListener('visibilitychange', () => {
       if (!document.hidden) {
         void this.fetching.series();
+        void this.fetching.windows();
         this.draw();
       }
+    });
+    window.addEventListener('hashchange', () => {
+      if (location.hash !== formatAddress(this.address())) this.goTo(parseAddress(location.hash));
     });
     this.draw();
   }
@@ -85,20 +116,76 @@ export class App {
   }
 
   private onUpdate(data: unknown): void {
-    this.state.update(links(data));
-    const [first] = this.state.links;
-    if (!this.state.link && first) this.select(linkKey(first));
-    if (!document.hidden) void this.fetching.series();
+    const full = links(data);
+    const overview = briefs(data) ?? full.map(briefOf);
+    this.state.update(full, overview);
+    const [first] = sortOverview(overview);
+    if (!this.state.selected && first) {
+      this.select(linkKey(first));
+      return;
+    }
+    // A port that was asked for and is not there: any other.
+    if (!this.state.link && first && !overview.some((l) => linkKey(l) === this.state.selected)) this.select(linkKey(first));
+    this.arrive();
+    if (document.hidden) return;
+    void this.fetching.series();
+    void this.fetching.windows();
+  }
+
+  /** What can only be shown once the port is there. */
+  private arrive(): void {
+    const link = this.state.link;
+    if (!link) return;
+    setClock(link.startUnixMs);
+    if (this.arrived === this.state.selected) return;
+    this.arrived = this.state.selected;
+    document.title = `${linkTitle(link)} · Tidemark`;
+    void this.fetching.history();
+    void this.fetching.poll();
+    const span = this.wanted?.span;
+    if (span && this.wanted?.link === this.state.selected) void this.fetching.hold(span[0] - link.startNs / 1e9, span[1] - link.startNs / 1e9);
+    this.wanted = null;
   }
 
   private select(key: string): void {
     this.state.select(key);
+    this.arrived = '';
+    setClock(null);
     for (const p of this.panels) p.reset?.();
-    const link = this.state.link;
-    document.title = link ? `${linkTitle(link)} · Tidemark` : 'Tidemark';
-    void this.fetching.series();
-    void this.fetching.poll();
+    this.events.restart();
+    this.arrive();
     this.draw();
+  }
+
+  private goTo(a: Address): void {
+    if (a.window !== null && WINDOWS.some((w) => w === a.window)) this.state.window = a.window;
+    this.wanted = a;
+    if (a.link && a.link !== this.state.selected) this.select(a.link);
+    else if (a.span) {
+      this.arrived = '';
+      this.arrive();
+    } else if (this.state.held) this.follow();
+    if (a.flows) this.state.choose(a.flows);
+    this.draw();
+  }
+
+  /** What is shown. */
+  private address(): Address {
+    const s = this.state;
+    const zero = (s.link?.startNs ?? 0) / 1e9;
+    return {
+      link: s.selected || null,
+      window: s.window === WINDOWS[1] ? null : s.window,
+      span: s.held && s.link ? [zero + s.held.from, zero + s.held.to] : null,
+      flows: s.pickedFlows ? [...s.pickedFlows] : null,
+    };
+  }
+
+  /** The address of what is shown stands in the browser's address bar. */
+  private showAddress(): void {
+    if (!this.state.link || this.wanted) return;
+    const hash = formatAddress(this.address());
+    if (location.hash !== hash) history.replaceState(null, '', hash || location.pathname);
   }
 
   private setUnit(unit: SizeUnit): void {
@@ -110,11 +197,14 @@ export class App {
   private follow(): void {
     this.state.held = null;
     void this.fetching.series();
+    void this.fetching.windows();
     this.draw();
   }
 
   private freshness(): Freshness {
     const link = this.state.link;
+    const key = this.state.selected;
+    const doubt = this.state.counters.doubt() ?? (link ? this.state.limits.doubt(key, link, bytes) : null);
     const away = this.state.status?.collectors.find((c) => c.connected === false);
     return freshness({
       connection: this.events.connection,
@@ -124,6 +214,7 @@ export class App {
       nodeAgeMs: link?.nodeAgeMs ?? null,
       lagMs: link?.lagMs ?? null,
       stale: link?.stale ?? false,
+      doubt,
       collectorProblem: away ? `Collector ${away.address}: ${away.problem || 'not connected'}. The controller tries again.` : '',
     });
   }
@@ -138,6 +229,7 @@ export class App {
       const csv = link ? url('/curve', {}, { node: link.node, port: link.port, points: CURVE_POINTS, format: 'csv' }) : null;
       const snapshot = this.state.snapshot(this.freshness(), csv);
       for (const p of this.panels) p.update(snapshot);
+      this.showAddress();
     });
   }
 }

@@ -49,6 +49,11 @@ export function attr(e: Element, name: string, value: string | number | boolean 
   if (e.getAttribute(name) !== text) e.setAttribute(name, text);
 }
 
+/** Sets a CSS variable. A `style` attribute would be refused by the page's policy. */
+export function variable(e: HTMLElement, name: string, value: string): void {
+  if (e.style.getPropertyValue(name) !== value) e.style.setProperty(name, value);
+}
+
 /** Sets the text, only when it changes: an unchanged page is not repainted. */
 export function text(e: Element, value: string): void {
   if (e.textContent !== value) e.textContent = value;

@@ -4,16 +4,20 @@
 import type { SizeUnit } from './format/units';
 import type { Freshness } from './model/freshness';
 import { limitBytes, linkKey, sizeContext } from './model/links';
+import { flowColours, PacketShelf } from './model/packets';
 import { Recording } from './model/recording';
 import { Series } from './model/series';
-import type { AdviceState, AuditEntry, CurvePoint, Distribution, EstimateColumn, Link, Packets, Rule, Status } from './model/types';
+import { CounterWindow, LimitWatch } from './model/trust';
+import { firstChoice, MOST_CHOSEN, WindowRecord } from './model/windows';
+import type { EstimateRow } from './api/adapt';
+import type { AdviceState, AuditEntry, Brief, CurvePoint, Distribution, EstimateColumn, Link, Packets, Rule, Status } from './model/types';
 import { ESTIMATES, estimateColumns } from './model/types';
 import type { Shown, Snapshot } from './views/panel';
 
-/** Rows of history of the estimates kept per port: an hour at one per second. */
-const ESTIMATE_ROWS = 3600;
-/** Ports whose history is kept. */
-const MOST_LINKS = 64;
+/** Rows of history of the estimates of the port shown: an hour at one per second, and as many from before. */
+const ESTIMATE_ROWS = 7200;
+/** Packets kept of what was held, 60 bytes each. */
+const MOST_PACKETS = 400_000;
 /** Changes listed. */
 const MOST_CHANGES = 100;
 
@@ -26,10 +30,12 @@ export interface Held {
   packets: Packets | null;
   packetsDistribution: Distribution | null;
   note: string;
+  windows: WindowRecord | null;
 }
 
 export class State {
   links: Link[] = [];
+  overview: Brief[] = [];
   selected = '';
   recording = new Recording(30);
   advice: AdviceState | null = null;
@@ -43,7 +49,15 @@ export class State {
   held: Held | null = null;
   /** Of the last while. */
   distribution: Distribution | null = null;
-  private readonly estimates = new Map<string, Series<EstimateColumn>>();
+  readonly counters = new CounterWindow();
+  readonly limits = new LimitWatch();
+  readonly shelf = new PacketShelf(MOST_PACKETS);
+  /** Flows chosen by the operator; null while nobody has. */
+  private picked: string[] | null = null;
+  private first: string[] = [];
+  windows = new WindowRecord([]);
+  /** Estimates of the port shown; null until its history was read. */
+  history: Series<EstimateColumn> | null = null;
 
   get link(): Link | null {
     return this.links.find((l) => linkKey(l) === this.selected) ?? null;
@@ -58,13 +72,40 @@ export class State {
     this.rules = [];
     this.curve = [];
     this.held = null;
+    this.picked = null;
+    this.first = [];
+    this.windows = new WindowRecord([]);
+    this.shelf.clear();
+    this.history = null;
   }
 
-  /** Takes the links of this second. */
-  update(links: Link[]): void {
-    const kept = links.slice(0, MOST_LINKS);
-    for (const l of kept) this.remember(l);
-    this.links = kept;
+  /** Flows whose windows are shown. */
+  get chosen(): string[] {
+    if (this.picked) return this.picked;
+    // Those chosen first stay while they are there, though others grow larger.
+    const flows = this.link?.estimate?.flows ?? [];
+    const still = this.first.length > 0 && this.first.every((id) => flows.some((f) => f.id === id));
+    if (!still && flows.length > 0) this.first = firstChoice(flows);
+    return this.first;
+  }
+
+  choose(ids: readonly string[]): void {
+    this.picked = ids.slice(-MOST_CHOSEN);
+  }
+
+  /** What the operator chose, for the address of the page. */
+  get pickedFlows(): readonly string[] | null {
+    return this.picked;
+  }
+
+  /** Takes the links of this second, and all of them in brief. */
+  update(links: Link[], overview: Brief[]): void {
+    for (const l of links) {
+      this.limits.add(linkKey(l), l);
+      this.remember(l);
+    }
+    this.links = links;
+    this.overview = overview;
     // The advice of this second; its rules come with the next poll.
     const brief = this.link?.advice;
     if (this.advice && brief) this.advice = { ...this.advice, advice: { ...brief, rules: [...this.rules] } };
@@ -83,27 +124,32 @@ export class State {
     if (state && state.advice.rules.length > 0) this.rules = state.advice.rules;
   }
 
-  /** Keeps the estimates of every port, also of those not shown. */
+  /** What the controller keeps of the estimates; what came since stays. */
+  setHistory(rows: readonly EstimateRow[]): void {
+    const since = this.history;
+    const s = new Series(estimateColumns(), ESTIMATE_ROWS);
+    for (const r of rows) s.push(r.time, r.row);
+    since?.time.forEach((t, i) => {
+      if (s.lastTime === null || t > s.lastTime) s.push(t, Object.fromEntries(estimateColumns().map((c) => [c, since.column(c)[i] ?? null])));
+    });
+    this.history = s;
+  }
+
+  /** Adds the estimates of this second of the port shown. */
   private remember(l: Link): void {
-    if (!l.estimate) return;
-    const key = linkKey(l);
-    let s = this.estimates.get(key);
+    if (!l.estimate || linkKey(l) !== this.selected) return;
     // Another zero of time: the switch or the collector restarted.
-    const known = this.links.find((o) => linkKey(o) === key);
-    const backwards = s !== undefined && s.lastTime !== null && l.estimate.to < s.lastTime - 1;
-    if (s && (backwards || (known && known.startNs !== l.startNs))) {
-      s.clear();
-      if (key === this.selected) {
-        this.recording = new Recording(this.window);
-        this.distribution = null;
-        this.held = null;
-      }
+    const known = this.link;
+    const last = this.history?.lastTime ?? null;
+    if ((last !== null && l.estimate.to < last - 1) || (known && known.startNs !== l.startNs)) {
+      this.history = null;
+      this.recording = new Recording(this.window);
+      this.windows = new WindowRecord([]);
+      this.shelf.clear();
+      this.distribution = null;
+      this.held = null;
     }
-    if (!s) {
-      if (this.estimates.size >= MOST_LINKS) return;
-      s = new Series(estimateColumns(), ESTIMATE_ROWS);
-      this.estimates.set(key, s);
-    }
+    this.history ??= new Series(estimateColumns(), ESTIMATE_ROWS);
     const row: Partial<Record<EstimateColumn, number | null>> = {};
     for (const n of ESTIMATES) {
       const e = l.estimate.values[n];
@@ -111,7 +157,7 @@ export class State {
       row[`${n}Low`] = e?.low ?? null;
       row[`${n}High`] = e?.high ?? null;
     }
-    s.push(l.estimate.to, row);
+    this.history.push(l.estimate.to, row);
   }
 
   private shown(link: Link | null): Shown {
@@ -128,14 +174,16 @@ export class State {
       packets: held?.packets ?? null,
       packetsNote: held?.note ?? '',
       distribution: held?.packets ? held.packetsDistribution : held ? held.distribution : this.distribution,
+      windows: (held?.windows ?? this.windows).columns,
     };
   }
 
   /** What panels show now. */
   snapshot(fresh: Freshness, csv: string | null): Snapshot {
     const link = this.link;
+    const chosen = this.chosen;
     return {
-      links: this.links,
+      overview: this.overview,
       link,
       fresh,
       status: this.status,
@@ -146,8 +194,10 @@ export class State {
       curve: this.curve,
       csv,
       changes: this.changes,
-      history: this.estimates.get(this.selected) ?? null,
+      history: this.history,
       shown: this.shown(link),
+      chosen,
+      colours: flowColours(chosen, this.held?.packets ?? null),
       unit: this.unit,
       context: sizeContext(link),
     };

@@ -4,10 +4,12 @@
 
 mod common;
 
-use axum::body::Body;
+use axum::body::{Body, to_bytes};
 use axum::http::Request;
 use common::{Lab, TOKEN};
+use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
+use tower::ServiceExt as _;
 
 async fn warm() -> Lab {
     let mut lab = Lab::new(|c| c.control.mode = tidemark_controller::config::Mode::Confirm);
@@ -107,6 +109,93 @@ async fn series_rules_advice_curve() {
 }
 
 #[tokio::test]
+async fn windows_and_estimates_over_time() {
+    let lab = warm().await;
+    let (_, w) = lab
+        .get("/links/10/5/windows?from_ns=8000000000&to_ns=10000000000&flows=1,2")
+        .await;
+    assert_eq!(w["step_ns"], 100_000_000);
+    assert_eq!(w["time_ns"].as_array().unwrap().len(), 20);
+    assert_eq!(
+        (&w["probed_flows"][0], &w["data_flows"][0]),
+        (&json!(6), &json!(6))
+    );
+    // All six flows have the same window.
+    let cwnd = w["flows"][1]["cwnd_pkts"][3].as_f64().unwrap();
+    assert_eq!(w["cwnd_sum_pkts"][3], 6.0 * cwnd);
+    // 1448 bytes of payload are 1514 in the queue.
+    let in_flight = w["flows"][1]["in_flight_bytes"][3].as_f64().unwrap();
+    assert!((in_flight - cwnd * 1514.0).abs() < 1.0, "{in_flight}");
+    let drops = w["flows"][0]["drops"].as_array().unwrap();
+    assert_eq!(drops.iter().filter_map(Value::as_u64).sum::<u64>(), 1);
+
+    let (_, e) = lab.get("/links/10/5/estimates").await;
+    let times = e["time_ns"].as_array().unwrap();
+    assert!(times.len() > 10, "{e}");
+    assert_eq!(times.last().unwrap(), &json!(16_000_000_000u64));
+    assert_eq!(e["n_b"]["value"][times.len() - 1], 6.0);
+    assert_eq!(e["limit_bytes"][times.len() - 1], 250_000);
+    let (_, few) = lab.get("/links/10/5/estimates?max_points=3").await;
+    assert_eq!(few["time_ns"][2], 16_000_000_000u64);
+    let (_, last) = lab.get("/links/10/5/estimates?last_s=2").await;
+    assert_eq!(last["time_ns"].as_array().unwrap().len(), 2);
+}
+
+/// The first `update` of a stream of events, while a second passes.
+async fn update(lab: &mut Lab, query: &str) -> Value {
+    let request = Request::get(format!("/api/v1/events{query}"));
+    let request = request.body(Body::empty()).unwrap();
+    let answer = lab.api.clone().oneshot(request).await.unwrap();
+    lab.pass(1).await;
+    let mut body = answer.into_body();
+    let frame = body.frame().await.unwrap().unwrap();
+    let text = String::from_utf8(frame.into_data().unwrap().to_vec()).unwrap();
+    let data = text.strip_prefix("event: update\ndata: ").unwrap();
+    serde_json::from_str(data.trim()).unwrap()
+}
+
+#[tokio::test]
+async fn a_listener_to_one_link_hears_the_others_in_brief() {
+    let mut lab = warm().await;
+    let all = update(&mut lab, "").await;
+    assert!(all["links"][0]["estimate"]["flows"].is_array());
+    assert!(all.get("others").is_none());
+    let one = update(&mut lab, "?node=10&port=5").await;
+    assert_eq!(one["links"].as_array().unwrap().len(), 1);
+    let brief = &one["others"][0];
+    assert_eq!((&brief["port"], &brief["n_b"]), (&json!(5), &json!(6.0)));
+    assert_eq!(
+        brief["advised_bytes"],
+        one["links"][0]["advice"]["limit_bytes"]
+    );
+    assert!(brief.get("estimate").is_none());
+    // One that is not there yet.
+    let none = update(&mut lab, "?node=10&port=77").await;
+    assert_eq!(none["links"], json!([]));
+    assert_eq!(none["others"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn long_answers_are_compressed_for_who_takes_that() {
+    let lab = warm().await;
+    let request = Request::get("/api/v1/links/10/5/series").header("accept-encoding", "gzip");
+    let request = request.body(Body::empty()).unwrap();
+    let answer = lab.api.clone().oneshot(request).await.unwrap();
+    assert_eq!(answer.headers()["content-encoding"], "gzip");
+    let bytes = to_bytes(answer.into_body(), usize::MAX).await.unwrap();
+    assert_eq!(bytes[..2], [0x1f, 0x8b]);
+}
+
+#[tokio::test]
+async fn before_an_estimate_the_curve_is_empty() {
+    let mut lab = Lab::new(|_| ());
+    let update = lab.traffic.next_update();
+    lab.core.take(0, &update);
+    let (status, curve) = lab.get("/curve").await;
+    assert_eq!((status, &curve["points"]), (200, &json!([])), "{curve}");
+}
+
+#[tokio::test]
 async fn bad_requests_name_the_field() {
     let lab = warm().await;
     for (path, status, field) in [
@@ -121,6 +210,14 @@ async fn bad_requests_name_the_field() {
         ("/links/10/5/series?max_points=0", 400, json!("max_points")),
         ("/links/10/5/series?last_s=-1", 400, json!("last_s")),
         ("/links/10/5/series?fro=1", 400, json!("fro")),
+        ("/links/10/5/windows?flows=1,x", 400, json!("flows")),
+        (
+            "/links/10/5/estimates?max_points=0",
+            400,
+            json!("max_points"),
+        ),
+        ("/events?node=10", 400, json!("port")),
+        ("/events?port=5", 400, json!("node")),
         ("/curve?points=1", 400, json!("points")),
         ("/curve?from_bytes=9&to_bytes=3", 400, json!("to_bytes")),
         ("/curve?format=xml", 400, json!("format")),

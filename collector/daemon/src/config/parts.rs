@@ -132,7 +132,7 @@ pub struct PacketsConfig {
 impl Default for PacketsConfig {
     fn default() -> Self {
         Self {
-            keep_s: 10,
+            keep_s: 120,
             max_packets: 4_000_000,
             max_answer: 200_000,
         }

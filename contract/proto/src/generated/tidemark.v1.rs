@@ -769,6 +769,10 @@ pub struct CollectorStatus {
     pub capture_rows: u64,
     #[prost(uint64, tag = "15")]
     pub capture_rows_lost: u64,
+    /// Reports whose numbers do not go on from those before: with many of them two
+    /// exporters share an address and a hw_id.
+    #[prost(uint64, tag = "16")]
+    pub reports_implausible_sequence: u64,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ReadPacketsRequest {
@@ -806,6 +810,15 @@ pub struct PacketBatch {
     /// More packets matched than were returned.
     #[prost(bool, tag = "8")]
     pub truncated: bool,
+    /// First TCP sequence number of the segment; 0 where it is not TCP.
+    #[prost(uint32, repeated, tag = "9")]
+    pub tcp_seq: ::prost::alloc::vec::Vec<u32>,
+    /// The switch marked it CE.
+    #[prost(bool, repeated, tag = "10")]
+    pub ce_marked: ::prost::alloc::vec::Vec<bool>,
+    /// The oldest packet of the port that is remembered; 0 when there is none.
+    #[prost(uint64, tag = "11")]
+    pub oldest_ns: u64,
 }
 /// Generated client implementations.
 pub mod telemetry_client {

@@ -7,10 +7,13 @@ import type {
   Advice,
   AdviceState,
   AuditEntry,
+  Brief,
   Collector,
   CurvePoint,
   Distribution,
   Estimate,
+  EstimateColumn,
+  EstimateName,
   Flow,
   FlowClass,
   Interval,
@@ -21,11 +24,13 @@ import type {
   Packets,
   Prediction,
   Quantiles,
+  Recent,
   Regime,
   Rule,
   SeriesColumns,
   Status,
   Targets,
+  WindowColumns,
 } from '../model/types';
 import type * as api from './generated';
 import { limitText } from '../model/links';
@@ -98,6 +103,7 @@ export function linkEstimate(v: unknown, startNs: number): LinkEstimate | null {
     from: ((number(o.from_ns) ?? startNs) - startNs) / NS,
     to: ((number(o.to_ns) ?? startNs) - startNs) / NS,
     segmentBytes: number(o.segment_bytes) || null,
+    drainBps: number(o.queue_drain_bps) || null,
     regime: regime(r.value),
     regimeWhy: string(r.why),
     values: {
@@ -226,19 +232,59 @@ function milliseconds(seconds: unknown): number | null {
   return s === null ? null : s * 1000;
 }
 
+function recent(v: unknown): Recent {
+  const o = fields<api.Recent>(v);
+  return {
+    utilisation: number(o.utilisation),
+    lossRate: number(o.loss_rate),
+    occupancy: quantiles(o.occupancy_bytes),
+    delayMs: quantiles(o.delay_ms),
+    packets: number(o.packets),
+    drops: number(o.drops),
+    reportsLost: number(o.reports_lost),
+  };
+}
+
+function brief(v: unknown): Brief | null {
+  const o = fields<api.LinkSummary>(v);
+  const node = number(o.node);
+  const port = number(o.port);
+  if (node === null || port === null) return null;
+  return {
+    node,
+    port,
+    name: string(o.name),
+    capacityBps: number(o.capacity_bps) || null,
+    stale: o.stale === true,
+    ageMs: milliseconds(o.age_s),
+    limitBytes: limit(o.limit)?.bytes ?? (number(o.reported_limit_bytes) || null),
+    advisedBytes: number(o.advised_bytes),
+    nB: number(o.n_b),
+    recent: recent(o.recent),
+    targets: targets(o.targets),
+  };
+}
+
+/** The links in brief that an update has; null where it has every link in full. */
+export function briefs(v: unknown): Brief[] | null {
+  const others = list(fields<api.Update>(v).others);
+  return others.length === 0 ? null : others.map(brief).filter((b): b is Brief => b !== null);
+}
+
 export function link(v: unknown): Link | null {
   const o = fields<api.Link>(v);
   const node = number(o.node);
   const port = number(o.port);
   if (node === null || port === null) return null;
   const startNs = number(o.capture_start_ns) ?? 0;
-  const recent = fields<api.Recent>(o.recent);
   return {
     node,
     port,
     name: string(o.name),
     capacityBps: number(o.capacity_bps) || null,
     startNs,
+    startUnixMs: number(o.capture_start_unix_ms),
+    depthUnitBytes: number(o.depth_unit_bytes) ?? 1,
     now: ((number(o.now_ns) ?? startNs) - startNs) / NS,
     ageMs: milliseconds(o.age_s),
     nodeAgeMs: milliseconds(o.node_age_s),
@@ -246,15 +292,7 @@ export function link(v: unknown): Link | null {
     stale: o.stale === true,
     limit: limit(o.limit),
     reportedLimitBytes: number(o.reported_limit_bytes) || null,
-    recent: {
-      utilisation: number(recent.utilisation),
-      lossRate: number(recent.loss_rate),
-      occupancy: quantiles(recent.occupancy_bytes),
-      delayMs: quantiles(recent.delay_ms),
-      packets: number(recent.packets),
-      drops: number(recent.drops),
-      reportsLost: number(recent.reports_lost),
-    },
+    recent: recent(o.recent),
     targets: targets(o.targets),
     estimate: linkEstimate(o.estimate, startNs),
     advice: advice(o.advice),
@@ -296,14 +334,73 @@ export function series(v: unknown, startNs: number): SeriesColumns {
 export function packets(v: unknown, startNs: number): Packets {
   const o = fields<api.Packets>(v);
   const column = (x: unknown): number[] => numbers(x).map((n) => n ?? 0);
+  const arrived = column(o.ingress_ns);
   return {
-    time: column(o.ingress_ns).map((t) => (t - startNs) / NS),
+    time: arrived.map((t) => (t - startNs) / NS),
+    left: column(o.egress_ns).map((t, i) => ((t || (arrived[i] ?? 0)) - startNs) / NS),
     occupancy: column(o.occupancy_bytes),
     dropped: list(o.dropped).map((d) => d === true),
+    ce: list(o.ce_marked).map((d) => d === true),
     flow: column(o.flow_id),
     cwnd: column(o.cwnd),
+    seq: column(o.tcp_seq),
+    ipBytes: column(o.ip_bytes),
     truncated: o.truncated === true,
+    oldest: number(o.oldest_ns) === null ? null : ((number(o.oldest_ns) ?? 0) - startNs) / NS,
   };
+}
+
+export function windows(v: unknown, startNs: number): WindowColumns {
+  const o = fields<api.Windows>(v);
+  const column = (x: unknown): number[] => numbers(x).map((n) => n ?? 0);
+  return {
+    stepSeconds: (number(o.step_ns) ?? 0) / NS,
+    time: numbers(o.time_ns).map((t) => ((t ?? startNs) - startNs) / NS),
+    cwndSumPkts: numbers(o.cwnd_sum_pkts),
+    inFlightSumBytes: numbers(o.in_flight_sum_bytes),
+    probedFlows: column(o.probed_flows),
+    dataFlows: column(o.data_flows),
+    flows: list(o.flows).map((f) => {
+      const x = fields<api.FlowWindows>(f);
+      return {
+        id: String(x.flow ?? ''),
+        cwndPkts: numbers(x.cwnd_pkts),
+        inFlightBytes: numbers(x.in_flight_bytes),
+        drops: column(x.drops),
+        ce: column(x.ce_marked),
+      };
+    }),
+  };
+}
+
+/** A row of estimates, with its time in seconds. */
+export interface EstimateRow {
+  time: number;
+  row: Partial<Record<EstimateColumn, number | null>>;
+}
+
+export function estimateHistory(v: unknown, startNs: number): EstimateRow[] {
+  const o = fields<api.EstimateHistory>(v);
+  const columns: [EstimateName, unknown][] = [
+    ['nB', o.n_b],
+    ['alpha', o.alpha],
+    ['delta', o.delta],
+    ['tE', o.t_e_ms],
+    ['cE', o.c_e_share],
+  ];
+  const parts = columns.map(([name, c]) => {
+    const x = fields<api.EstimateColumns>(c);
+    return { name, value: numbers(x.value), low: numbers(x.low), high: numbers(x.high) };
+  });
+  return numbers(o.time_ns).map((t, i) => {
+    const row: EstimateRow['row'] = {};
+    for (const p of parts) {
+      row[p.name] = p.value[i] ?? null;
+      row[`${p.name}Low`] = p.low[i] ?? null;
+      row[`${p.name}High`] = p.high[i] ?? null;
+    }
+    return { time: ((t ?? startNs) - startNs) / NS, row };
+  });
 }
 
 export function curve(v: unknown): CurvePoint[] {
@@ -354,6 +451,7 @@ export function status(v: unknown): Status {
     switches: list(o.switches).map(switchState),
     reportsReceived: sum('reports_received'),
     reportsLost: sum('reports_lost'),
+    implausible: sum('reports_implausible_sequence'),
     malformed: sum('datagrams_malformed'),
     kernelDrops: sum('kernel_drops'),
     probeSamples: sum('probe_samples'),

@@ -47,6 +47,13 @@ export class Events {
     this.connect();
   }
 
+  /** Opens another stream in place of this one: what is asked for has changed. */
+  restart(): void {
+    if (!this.source) return;
+    this.source.close();
+    this.connect();
+  }
+
   stop(): void {
     this.source?.close();
     this.source = null;

@@ -214,6 +214,8 @@ export interface CollectorCounters {
   probe_samples: number;
   /** Reports received twice. */
   reports_duplicate: number;
+  /** Reports whose numbers do not go on from those before: with many of them two exporters share an address and a `hw_id`. */
+  reports_implausible_sequence: number;
   /** Reports that came out of order by more than the collector waits. */
   reports_late: number;
   /** Reports lost, from gaps in their sequence numbers. */
@@ -317,6 +319,40 @@ export interface Estimate {
   samples: number;
   /** The best guess. */
   value: number;
+}
+
+/** An estimate over time, as columns. */
+export interface EstimateColumns {
+  /** Upper end of its range. */
+  high: (number | null)[];
+  /** Lower end of its range. */
+  low: (number | null)[];
+  /** The estimate; null where nothing was known. */
+  value: (number | null)[];
+}
+
+/** The estimates of a link since the controller knows it: every second of the last hour, every tenth of a day. */
+export interface EstimateHistory {
+  /** Advised limit, bytes. */
+  advised_bytes: (number | null)[];
+  /** Drops of a loss event per bottlenecked flow. */
+  alpha: EstimateColumns;
+  /** Share of capacity that bottlenecked flows carry. */
+  c_e_share: EstimateColumns;
+  /** Spread of the windows around BDP/n. */
+  delta: EstimateColumns;
+  /** Limit in force, bytes; null when unlimited or not known. */
+  limit_bytes: (number | null)[];
+  /** Flows bottlenecked here. */
+  n_b: EstimateColumns;
+  /** Node id of the switch. */
+  node: number;
+  /** Egress port. */
+  port: number;
+  /** Effective RTT, ms. */
+  t_e_ms: EstimateColumns;
+  /** End of the window that each estimate is over. */
+  time_ns: number[];
 }
 
 /** Everything estimated of one link. null where nothing could be said. */
@@ -428,6 +464,20 @@ export interface FlowKey {
   src_port: number;
 }
 
+/** The window of one flow over time. */
+export interface FlowWindows {
+  /** Packets of it marked CE here. */
+  ce_marked: number[];
+  /** Congestion window at the end of the step, segments; null without a sample in it. */
+  cwnd_pkts: (number | null)[];
+  /** Packets of it dropped here. */
+  drops: number[];
+  /** Flow id given by the collector. */
+  flow: number;
+  /** In flight at the end of the step, bytes as the queue counts them. */
+  in_flight_bytes: (number | null)[];
+}
+
 /** The flows of one link or of all. */
 export interface Flows {
   /** The flows, the largest rates of each link first; of more than were asked for, the bottlenecked before the others and short ones last. */
@@ -535,6 +585,8 @@ export interface Link {
   capacity_bps: number;
   /** First interval that the collector had of the link. */
   capture_start_ns: number | null;
+  /** Unix time of `capture_start_ns`, ms, as well as telemetry tells; null before it. */
+  capture_start_unix_ms: number | null;
   /** Address of the collector that reports it. */
   collector: string;
   /** Bytes per unit in which the switch reports occupancy. */
@@ -681,6 +733,38 @@ export interface LinkId {
   port: number;
 }
 
+/** A link in brief: what an overview of many shows. */
+export interface LinkSummary {
+  /** Advised limit, bytes; null without advice. */
+  advised_bytes: number | null;
+  /** Age of the newest report of the link, s; null before the first. */
+  age_s: number | null;
+  /** Capacity on the wire, bits/s; 0 when not configured. */
+  capacity_bps: number;
+  /** Limit as last read from the switch; null without a switch. */
+  limit: Limit | null;
+  /** Flows bottlenecked here; null before the first estimate. */
+  n_b: number | null;
+  /** Name of the port; empty when it has none. */
+  name: string;
+  /** Node id of the switch. */
+  node: number;
+  /** Name of the node; empty when it has none. */
+  node_name: string;
+  /** Egress port. */
+  port: number;
+  /** The last complete second; null before it. */
+  recent: Recent | null;
+  /** Limit that its reports state, bytes; null when unlimited or not reported. */
+  reported_limit_bytes: number | null;
+  /** The newest report is too old for advice to be applied. */
+  stale: boolean;
+  /** Targets in force. */
+  targets: Targets;
+  /** The effect of a change is being measured. */
+  watching: boolean;
+}
+
 /** The targets of one link. */
 export interface LinkTargets {
   /** Node id of the switch. */
@@ -779,6 +863,8 @@ export type Outcome = 'set' | 'refused' | 'failed' | 'dry_run' | 'intended' | 'f
 
 /** Single packets from the collector's memory. */
 export interface Packets {
+  /** Whether the switch marked it CE. */
+  ce_marked: boolean[];
   /** The sender's congestion window, segments; 0 where not known. */
   cwnd: number[];
   /** Whether it was dropped. */
@@ -797,8 +883,12 @@ export interface Packets {
   node: number;
   /** Occupancy that it met, bytes. */
   occupancy_bytes: number[];
+  /** Arrival of the oldest packet that the collector remembers of the port; null when it remembers none, or does not say. */
+  oldest_ns: number | null;
   /** Egress port. */
   port: number;
+  /** First TCP sequence number of the segment; 0 where it is not TCP. */
+  tcp_seq: number[];
   /** End of the span asked for, exclusive. */
   to_ns: number;
   /** The span holds more packets than were asked for. */
@@ -1242,10 +1332,12 @@ export interface TargetsSet {
   targets: Targets;
 }
 
-/** Data of the event `update`: every link, once a second. */
+/** Data of the event `update`: every link, once a second, or the one that the listener asked for. */
 export interface Update {
   /** The links by node and port; their advice comes without rules. */
   links: Link[];
+  /** Every link in brief; left out unless the listener asked for one link. */
+  others?: LinkSummary[];
   /** When, Unix time. */
   unix_ms: number;
 }
@@ -1272,6 +1364,28 @@ export interface Watching {
   limit: Limit;
   /** End of the measurement, exclusive. */
   to_ns: number | null;
+}
+
+/** Windows of the flows of a link over time, as columns of equal length. */
+export interface Windows {
+  /** Sum of the congestion windows of the probed flows, segments: of each the last one known, for up to 2 s. Null where none is known. */
+  cwnd_sum_pkts: (number | null)[];
+  /** Flows that sent data within 2 s, probed or not. */
+  data_flows: number[];
+  /** The flows asked for. */
+  flows: FlowWindows[];
+  /** Sum of what these flows have in flight, bytes as the queue counts them: the payload that is not acknowledged, with the headers that packets have here. */
+  in_flight_sum_bytes: (number | null)[];
+  /** Node id of the switch. */
+  node: number;
+  /** Egress port. */
+  port: number;
+  /** Flows in these sums. */
+  probed_flows: number[];
+  /** Length of a step. */
+  step_ns: number;
+  /** Start of each step. */
+  time_ns: number[];
 }
 
 export interface Gets {
@@ -1310,6 +1424,11 @@ export interface Gets {
     query: { from_ns?: number; last_s?: number; to_ns?: number };
     answer: Distribution;
   };
+  '/links/{node}/{port}/estimates': {
+    path: { node: number; port: number };
+    query: { from_ns?: number; last_s?: number; max_points?: number; to_ns?: number };
+    answer: EstimateHistory;
+  };
   '/links/{node}/{port}/packets': {
     path: { node: number; port: number };
     query: { from_ns?: number; last_s?: number; max_packets?: number; to_ns?: number };
@@ -1319,6 +1438,11 @@ export interface Gets {
     path: { node: number; port: number };
     query: { from_ns?: number; last_s?: number; max_points?: number; to_ns?: number };
     answer: Series;
+  };
+  '/links/{node}/{port}/windows': {
+    path: { node: number; port: number };
+    query: { flows?: string; from_ns?: number; last_s?: number; max_points?: number; to_ns?: number };
+    answer: Windows;
   };
   '/phases': {
     path: Record<string, never>;

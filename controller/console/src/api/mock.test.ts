@@ -42,6 +42,8 @@ describe('the stand-in', () => {
     ['links/10/5/series?last_s=5', 'Series'],
     ['links/10/5/distribution?last_s=5', 'Distribution'],
     ['links/10/5/packets?last_s=0.5', 'Packets'],
+    ['links/10/5/windows?last_s=5&flows=1,2', 'Windows'],
+    ['links/10/5/estimates', 'EstimateHistory'],
     ['advice', 'AdviceState'],
     ['curve', 'Curve'],
     ['phases', 'Phases'],

@@ -3,7 +3,8 @@
 // uncertainty of the estimates leaves, the limit in force and the advised one.
 
 import type uPlot from 'uplot';
-import { Plot, type XAxis } from './plot';
+import type { Pen } from './pen';
+import { Plot, type View, type XAxis } from './plot';
 import { niceStep } from './scale';
 import { ink, type Ink } from './theme';
 
@@ -19,12 +20,14 @@ export interface CurveData {
 }
 
 export class CurveChart {
-  private readonly plot: Plot;
+  readonly plot: Plot;
   private data: CurveData | null = null;
 
-  constructor(element: HTMLElement, label: string, factor: number, x: XAxis) {
+  constructor(element: HTMLElement, name: string, column: string, label: string, factor: number, x: XAxis) {
     const hidden: uPlot.Series = { stroke: 'transparent', width: 0, points: { show: false } };
     this.plot = new Plot(element, {
+      name,
+      columns: [`${column}_high`, `${column}_low`, column],
       height: 132,
       showX: true,
       x,
@@ -32,7 +35,7 @@ export class CurveChart {
       yRange: () => this.data?.range ?? [0, 1],
       series: [hidden, hidden, { stroke: () => ink('water'), width: 1.75, points: { show: false } }],
       bands: [{ series: [1, 2], fill: () => ink('water-band') } as unknown as uPlot.Band],
-      draw: (u) => this.draw(u),
+      draw: (pen, view) => this.draw(pen, view),
     });
   }
 
@@ -47,36 +50,18 @@ export class CurveChart {
     this.plot.redraw();
   }
 
-  private draw(u: uPlot): void {
+  private draw(pen: Pen, v: View): void {
     const d = this.data;
     if (!d) return;
-    const c = u.ctx;
-    const r = devicePixelRatio || 1;
-    const { left, top, width, height } = u.bbox;
-    const line = (x1: number, y1: number, x2: number, y2: number, colour: Ink, dash: number[], w: number): void => {
-      c.strokeStyle = ink(colour);
-      c.lineWidth = w * r;
-      c.setLineDash(dash.map((v) => v * r));
-      c.beginPath();
-      c.moveTo(x1, y1);
-      c.lineTo(x2, y2);
-      c.stroke();
+    const upright = (bytes: number, colour: Ink, dash: number[]): void => {
+      const x = v.x(bytes);
+      if (x >= v.left && x <= v.left + v.width) pen.segments([x, v.top, x, v.top + v.height], { colour: ink(colour), width: 1.75, dash });
     };
-    const inside = (x: number): boolean => x >= left && x <= left + width;
-    c.save();
-    if (d.limit !== null) {
-      const x = u.valToPos(d.limit, 'x', true);
-      if (inside(x)) line(x, top, x, top + height, 'limit', [7, 4], 1.75);
-    }
-    if (d.advised !== null) {
-      const x = u.valToPos(d.advised, 'x', true);
-      if (inside(x)) line(x, top, x, top + height, 'advised', [], 1.75);
-    }
-    if (d.target !== null) {
-      const y = u.valToPos(d.target, 'y', true);
-      if (y >= top && y <= top + height) line(left, y, left + width, y, 'advised', [1.5, 3], 1.25);
-    }
-    c.restore();
+    if (d.limit !== null) upright(d.limit, 'limit', [7, 4]);
+    if (d.advised !== null) upright(d.advised, 'advised', []);
+    if (d.target === null) return;
+    const y = v.y(d.target);
+    if (y >= v.top && y <= v.top + v.height) pen.segments([v.left, y, v.left + v.width, y], { colour: ink('advised'), width: 1.25, dash: [1.5, 3] });
   }
 }
 

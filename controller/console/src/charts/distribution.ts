@@ -4,6 +4,7 @@
 
 import { attr, h, svg, text } from '../dom';
 import type { Distribution } from '../model/types';
+import type { Picture } from './picture';
 
 /** Room right of the bars. */
 const MARGIN = 8;
@@ -15,7 +16,8 @@ export interface DistributionFrame {
   height: number;
 }
 
-export class DistributionChart {
+export class DistributionChart implements Picture {
+  readonly name = 'Distribution of the occupancy';
   readonly element: HTMLElement;
   private readonly picture = svg('svg', { class: 'marginal', 'aria-hidden': 'true' });
   private readonly bars = svg('path', { class: 'marginal-bars' });
@@ -79,7 +81,7 @@ export class DistributionChart {
 
   private y(bytes: number): number {
     const { top, height, maxBytes } = this.frame;
-    return top + height * (1 - bytes / maxBytes);
+    return top + height * (1 - Math.min(1, bytes / maxBytes));
   }
 
   private render(): void {
@@ -126,9 +128,30 @@ export class DistributionChart {
     attr(this.bars, 'd', path);
   }
 
+  csv(): string {
+    const rows = (this.data?.bins ?? []).map((b) => `${b.lowBytes},${b.highBytes},${b.share}`);
+    return `${['low_bytes,high_bytes,share', ...rows].join('\n')}\n`;
+  }
+
+  /** Styles of the page travel with it. */
+  svg(): string {
+    const copy = this.picture.cloneNode(true) as SVGElement;
+    const shown = this.picture.querySelectorAll('*');
+    copy.querySelectorAll('*').forEach((e, i) => {
+      const from = shown[i];
+      if (!from) return;
+      const style = getComputedStyle(from);
+      for (const p of ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'opacity', 'font-family', 'font-size', 'visibility']) e.setAttribute(p, style.getPropertyValue(p));
+    });
+    copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
+    return `${copy.outerHTML}\n`;
+  }
+
   private place(line: SVGLineElement, bytes: number | null): void {
-    attr(line, 'visibility', bytes === null ? 'hidden' : 'visible');
-    if (bytes === null) return;
+    // Beyond the scale there is no place for it.
+    const shown = bytes !== null && bytes <= this.frame.maxBytes;
+    attr(line, 'visibility', shown ? 'visible' : 'hidden');
+    if (!shown) return;
     const y = this.y(bytes).toFixed(1);
     attr(line, 'y1', y);
     attr(line, 'y2', y);

@@ -7,14 +7,16 @@ import { StickyMax } from './scale';
 import { ink } from './theme';
 
 export class EstimateChart {
-  private readonly plot: Plot;
+  readonly plot: Plot;
   private readonly sticky: StickyMax;
 
-  constructor(element: HTMLElement, label: string, factor: number, floor: number) {
+  constructor(element: HTMLElement, name: string, label: string, factor: number, floor: number) {
     this.sticky = new StickyMax(floor);
     const hidden: uPlot.Series = { stroke: 'transparent', width: 0, points: { show: false } };
     this.plot = new Plot(element, {
-      height: 128,
+      name,
+      columns: ['high', 'low', 'value'],
+      height: 142,
       showX: true,
       y: { label, factor: () => factor, wanted: 3 },
       yRange: () => [0, this.sticky.value],

@@ -5,9 +5,11 @@
 
 import uPlot from 'uplot';
 import type { Packets } from '../model/types';
-import { Plot } from './plot';
+import { nearest, neighbours } from '../model/packets';
+import type { Pen } from './pen';
+import { Plot, type View } from './plot';
 import { StickyMax } from './scale';
-import { ink } from './theme';
+import { flowInk, ink } from './theme';
 
 export interface OccupancyData {
   time: number[];
@@ -20,6 +22,8 @@ export interface OccupancyData {
   to: number;
   advised: number | null;
   packets: Packets | null;
+  /** Number of the colour of a flow. */
+  colours: ReadonlyMap<string, number>;
 }
 
 export interface OccupancyOptions {
@@ -27,11 +31,15 @@ export interface OccupancyOptions {
   unitLabel: () => string;
   onSelect: (from: number, to: number) => void;
   onCursor: (index: number | null) => void;
+  /** Another packet is under the pointer; null when none is. */
+  onPacket: (index: number | null) => void;
   /** The y range or the plot's place changed: whoever shares the axis follows. */
   onScale: (maxBytes: number, top: number, height: number) => void;
 }
 
 const HEIGHT = 312;
+/** A packet is meant from so many CSS pixels. */
+const REACH = 18;
 
 function largest(values: readonly (number | null)[]): number {
   let m = 0;
@@ -40,14 +48,16 @@ function largest(values: readonly (number | null)[]): number {
 }
 
 export class OccupancyChart {
-  private readonly plot: Plot;
+  readonly plot: Plot;
   private readonly sticky = new StickyMax(3000);
   private data: OccupancyData | null = null;
+  private pointed: number | null = null;
   private readonly axis;
 
   constructor(element: HTMLElement, private readonly options: OccupancyOptions) {
     this.axis = { label: `occupancy, ${options.unitLabel()}`, factor: options.factor, wanted: 5 };
     this.plot = new Plot(element, {
+      name: 'Queue occupancy',
       height: HEIGHT,
       showX: false,
       y: this.axis,
@@ -55,6 +65,9 @@ export class OccupancyChart {
       sync: 'recorder',
       onSelect: options.onSelect,
       onCursor: options.onCursor,
+      onPointer: (at) => this.point(at),
+      columns: ['occupancy_max_bytes', 'occupancy_p99_bytes', 'occupancy_p50_bytes', 'limit_bytes'],
+      csv: () => this.csv(),
       series: [
         { stroke: () => ink('water-faint'), width: 1, points: { show: false } },
         { stroke: 'transparent', width: 0, points: { show: false } },
@@ -68,12 +81,13 @@ export class OccupancyChart {
         },
       ],
       bands: [{ series: [2, 3], fill: () => ink('water-band') } as unknown as uPlot.Band],
-      draw: (u) => this.draw(u),
+      draw: (pen, view) => this.draw(pen, view),
       onLayout: (u) => this.layout(u),
     });
   }
 
   set(data: OccupancyData): void {
+    if (data.packets !== this.data?.packets) this.showPacket(null);
     this.data = data;
     const top = Math.max(largest(data.max), largest(data.limit), data.advised ?? 0, largest(data.packets?.occupancy ?? []));
     this.sticky.update(top * 1.12);
@@ -104,57 +118,81 @@ export class OccupancyChart {
     this.options.onScale(this.sticky.value, u.bbox.top / r, u.bbox.height / r);
   }
 
-  private draw(u: uPlot): void {
+  private draw(pen: Pen, v: View): void {
     const d = this.data;
     if (!d) return;
-    const c = u.ctx;
-    const r = devicePixelRatio || 1;
-    c.save();
-    c.setLineDash([]);
-    c.beginPath();
-    c.rect(u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height);
-    c.clip();
-    if (d.packets) this.drawPackets(u, c, r, d.packets);
-    else this.drawDrops(u, c, r, d);
-    c.restore();
+    if (d.packets) this.drawPackets(pen, v, d.packets, d.colours);
+    else this.drawDrops(pen, v, d);
   }
 
   /** One tick per interval with drops; longer for more of them. */
-  private drawDrops(u: uPlot, c: CanvasRenderingContext2D, r: number, d: OccupancyData): void {
-    c.strokeStyle = ink('drop');
-    c.lineWidth = 1.5 * r;
-    c.beginPath();
+  private drawDrops(pen: Pen, v: View, d: OccupancyData): void {
+    const ticks: number[] = [];
     for (let i = 0; i < d.time.length; i += 1) {
       const n = d.drops[i] ?? 0;
       if (!n) continue;
-      const x = u.valToPos(d.time[i] ?? 0, 'x', true);
-      const base = u.valToPos(d.limit[i] ?? d.max[i] ?? 0, 'y', true) - 2 * r;
-      c.moveTo(x, base);
-      c.lineTo(x, base - (5 + 4 * Math.log2(1 + n)) * r);
+      const x = v.x(d.time[i] ?? 0);
+      const base = v.y(d.limit[i] ?? d.max[i] ?? 0) - 2;
+      ticks.push(x, base, x, base - 5 - 4 * Math.log2(1 + n));
     }
-    c.stroke();
+    pen.segments(ticks, { colour: ink('drop'), width: 1.5 });
   }
 
-  private drawPackets(u: uPlot, c: CanvasRenderingContext2D, r: number, p: Packets): void {
-    c.fillStyle = ink('water');
-    const size = (p.time.length > 4000 ? 1.5 : 2.5) * r;
+  /** A dot per packet in the colour of its flow, a ring where it was marked, a cross where it was dropped. */
+  private drawPackets(pen: Pen, v: View, p: Packets, colours: ReadonlyMap<string, number>): void {
+    const byColour = new Map<number | undefined, number[]>();
+    const crosses: number[] = [];
+    const size = p.time.length > 4000 ? 1.75 : 3;
     for (let i = 0; i < p.time.length; i += 1) {
-      if (p.dropped[i]) continue;
-      c.fillRect(u.valToPos(p.time[i] ?? 0, 'x', true) - size / 2, u.valToPos(p.occupancy[i] ?? 0, 'y', true) - size / 2, size, size);
+      const [x, y] = [v.x(p.time[i] ?? 0), v.y(p.occupancy[i] ?? 0)];
+      if (p.dropped[i]) {
+        crosses.push(x - 3.5, y - 3.5, x + 3.5, y + 3.5, x - 3.5, y + 3.5, x + 3.5, y - 3.5);
+        continue;
+      }
+      const colour = colours.get(String(p.flow[i] ?? ''));
+      const points = byColour.get(colour) ?? [];
+      if (points.length === 0) byColour.set(colour, points);
+      points.push(x, y);
+      if (p.ce[i]) pen.ring(x, y, 3.5, { colour: ink('limit'), width: 1.25 });
     }
-    c.strokeStyle = ink('drop');
-    c.lineWidth = 1.5 * r;
-    c.beginPath();
-    for (let i = 0; i < p.time.length; i += 1) {
-      if (!p.dropped[i]) continue;
-      const x = u.valToPos(p.time[i] ?? 0, 'x', true);
-      const y = u.valToPos(p.occupancy[i] ?? 0, 'y', true);
-      const a = 3.5 * r;
-      c.moveTo(x - a, y - a);
-      c.lineTo(x + a, y + a);
-      c.moveTo(x - a, y + a);
-      c.lineTo(x + a, y - a);
-    }
-    c.stroke();
+    for (const [colour, points] of byColour) pen.dots(points, size, flowInk(colour));
+    pen.segments(crosses, { colour: ink('drop'), width: 1.5 });
+    this.drawPointed(pen, v, p);
+  }
+
+  private drawPointed(pen: Pen, v: View, p: Packets): void {
+    const i = this.pointed;
+    if (i === null || p.time[i] === undefined) return;
+    const at = (k: number): [number, number] => [v.x(p.time[k] ?? 0), v.y(p.occupancy[k] ?? 0)];
+    const { flowBefore, flowAfter } = neighbours(p, i);
+    for (const k of [flowBefore, flowAfter]) if (k !== null) pen.ring(...at(k), 5, { colour: ink('ink-soft'), width: 1 });
+    pen.ring(...at(i), 6, { colour: ink('ink'), width: 2 });
+  }
+
+  /** Which packet the pointer means. */
+  private point(at: { left: number; top: number } | null): void {
+    const d = this.data;
+    const p = d?.packets;
+    if (!d || !p) return;
+    const u = this.plot.u;
+    const place = { x: (t: number) => u.valToPos(t, 'x'), y: (b: number) => u.valToPos(b, 'y') };
+    this.showPacket(at === null ? null : nearest(p, at.left, at.top, REACH, place, d.from, d.to));
+  }
+
+  /** Marks a packet; null for none. */
+  showPacket(i: number | null): void {
+    if (i === this.pointed) return;
+    this.pointed = i;
+    this.options.onPacket(i);
+    this.plot.u.redraw(false, false);
+  }
+
+  private csv(): string | null {
+    const p = this.data?.packets;
+    if (!p) return null;
+    const rows = p.time.map((t, i) =>
+      [t.toFixed(9), p.dropped[i] ? '' : (p.left[i] ?? 0).toFixed(9), p.occupancy[i], p.flow[i], p.seq[i], p.ipBytes[i], p.cwnd[i] || '', p.dropped[i] ? 1 : 0, p.ce[i] ? 1 : 0].join(','),
+    );
+    return `${['arrival_s,departure_s,occupancy_bytes,flow_id,tcp_seq,ip_bytes,cwnd_pkts,dropped,ce_marked', ...rows].join('\n')}\n`;
   }
 }

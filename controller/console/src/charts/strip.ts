@@ -3,19 +3,22 @@
 // band and a largest value) on the shared time axis.
 
 import uPlot from 'uplot';
-import { Plot } from './plot';
+import type { Pen } from './pen';
+import { Plot, type View } from './plot';
 import { StickyMax } from './scale';
 import { ink, type Ink } from './theme';
 
 export interface StripOptions {
+  name: string;
+  columns: string[];
   label: string;
   factor: number;
   height: number;
   showX: boolean;
   /** Smallest range of the y axis, in stored units. */
   floor: number;
-  /** Fixed upper end (utilisation), otherwise it follows the data. */
-  fixedMax?: number;
+  /** Fixed range (utilisation), otherwise it follows the data from 0. */
+  range?: (smallest: number) => [number, number];
   colour: Ink;
   /** Names of what `set` gets: the last series is drawn as the main line. */
   lines: number;
@@ -27,9 +30,10 @@ export interface StripOptions {
 }
 
 export class Strip {
-  private readonly plot: Plot;
+  readonly plot: Plot;
   private readonly sticky: StickyMax;
   private target: number | null = null;
+  private smallest = 0;
 
   constructor(element: HTMLElement, private readonly options: StripOptions) {
     const o = this.options;
@@ -45,16 +49,18 @@ export class Strip {
       } as uPlot.Series);
     }
     this.plot = new Plot(element, {
+      name: o.name,
+      columns: o.columns,
       height: o.height,
       showX: o.showX,
       y: { label: o.label, factor: () => o.factor, wanted: 2 },
-      yRange: () => [0, o.fixedMax ?? this.sticky.value],
+      yRange: () => o.range?.(this.smallest) ?? [0, this.sticky.value],
       series,
       bands: o.lines === 3 ? [{ series: [2, 3], fill: () => ink('water-band') } as unknown as uPlot.Band] : [],
       ...(o.sync ? { sync: o.sync } : {}),
       ...(o.onSelect ? { onSelect: o.onSelect } : {}),
       ...(o.onCursor ? { onCursor: o.onCursor } : {}),
-      draw: (u) => this.drawTarget(u),
+      draw: (pen, view) => this.drawTarget(pen, view),
     });
   }
 
@@ -63,6 +69,7 @@ export class Strip {
     let needed = 0;
     for (const l of lines) for (const v of l) if (v !== null && v > needed) needed = v;
     this.sticky.update(needed * 1.1);
+    this.smallest = smallestWithin(time, lines[0] ?? [], from, to);
     this.plot.set([time, ...lines], from, to);
   }
 
@@ -71,20 +78,19 @@ export class Strip {
   }
 
   /** The operator's bound, as a fine dotted line. */
-  private drawTarget(u: uPlot): void {
+  private drawTarget(pen: Pen, v: View): void {
     if (this.target === null) return;
-    const y = u.valToPos(this.target, 'y', true);
-    if (y < u.bbox.top || y > u.bbox.top + u.bbox.height) return;
-    const r = devicePixelRatio || 1;
-    const c = u.ctx;
-    c.save();
-    c.strokeStyle = ink('advised');
-    c.lineWidth = 1.25 * r;
-    c.setLineDash([1.5 * r, 3 * r]);
-    c.beginPath();
-    c.moveTo(u.bbox.left, y);
-    c.lineTo(u.bbox.left + u.bbox.width, y);
-    c.stroke();
-    c.restore();
+    const y = v.y(this.target);
+    if (y < v.top || y > v.top + v.height) return;
+    pen.segments([v.left, y, v.left + v.width, y], { colour: ink('advised'), width: 1.25, dash: [1.5, 3] });
   }
+}
+
+function smallestWithin(time: readonly number[], values: readonly (number | null)[], from: number, to: number): number {
+  let least = Infinity;
+  time.forEach((t, i) => {
+    const v = values[i];
+    if (v != null && t >= from && t <= to && v < least) least = v;
+  });
+  return Number.isFinite(least) ? least : 0;
 }

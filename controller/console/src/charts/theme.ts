@@ -13,7 +13,14 @@ export type Ink =
   | 'advised'
   | 'drop'
   | 'sheet'
-  | 'other';
+  | 'other'
+  | 'good'
+  | `flow-${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8}`;
+
+/** Colour of the flow with this number; grey for those without one. */
+export function flowInk(colour: number | undefined): string {
+  return ink(colour === undefined ? 'other' : (`flow-${(colour % 8) + 1}` as Ink));
+}
 
 const cache = new Map<Ink, string>();
 

@@ -34,7 +34,7 @@ describe('distribution', () => {
 describe('distributionOfPackets', () => {
   const packets = (occupancy: number[]): Packets => {
     const n = occupancy.length;
-    return { time: occupancy.map((_, i) => i), occupancy, dropped: new Array(n).fill(false), flow: [], cwnd: [], truncated: false };
+    return { time: occupancy.map((_, i) => i), left: [], occupancy, dropped: new Array(n).fill(false), ce: [], flow: [], cwnd: [], seq: [], ipBytes: [], truncated: false, oldest: null };
   };
 
   it('gives shares and quantiles', () => {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import { sortFlows } from './flows';
+import { filterFlows, share, sortFlows } from './flows';
 import type { Flow } from './types';
 
 function flow(id: string, more: Partial<Flow>): Flow {
@@ -35,5 +35,21 @@ describe('sortFlows', () => {
     const flows = [flow('1', { cwndPkts: null }), flow('2', { cwndPkts: 5 }), flow('3', { cwndPkts: 50 })];
     expect(sortFlows(flows, 'cwnd', true).map((f) => f.id)).toEqual(['3', '2', '1']);
     expect(sortFlows(flows, 'cwnd', false).map((f) => f.id)).toEqual(['2', '3', '1']);
+  });
+});
+
+describe('filterFlows', () => {
+  it('finds flows by every word of addresses, class and congestion control', () => {
+    const flows = [flow('1', {}), flow('2', { cls: 'WL' }), flow('3', { control: 'reno' })];
+    expect(filterFlows(flows, 'lbp reno').map((f) => f.id)).toEqual(['3']);
+    expect(filterFlows(flows, '10.0.0.2').map((f) => f.id)).toEqual(['2']);
+    expect(filterFlows(flows, ' ').length).toBe(3);
+  });
+});
+
+describe('share', () => {
+  it('is of the whole window', () => {
+    expect(share(flow('1', { rateBps: 50, activeFraction: 0.5 }), 100)).toBe(0.25);
+    expect(share(flow('1', { rateBps: 50 }), null)).toBeNull();
   });
 });

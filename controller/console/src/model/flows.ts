@@ -1,9 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Flow, FlowClass } from './types';
 
-export type SortKey = 'cls' | 'src' | 'rate' | 'cwnd' | 'srtt' | 'base' | 'drops';
+export type SortKey = 'cls' | 'src' | 'rate' | 'share' | 'cwnd' | 'srtt' | 'base' | 'drops';
 
 const CLASS_ORDER: Record<FlowClass, number> = { LBP: 0, RBP: 1, WL: 2, OTHER: 3, SHORT: 4 };
+
+/** Rate over the whole window, also where the flow paused; bits/s. */
+export function meanRate(f: Flow): number | null {
+  return f.rateBps === null ? null : f.rateBps * (f.activeFraction ?? 1);
+}
+
+/** Part of the capacity that a flow takes; null without a capacity. */
+export function share(f: Flow, capacityBps: number | null): number | null {
+  const rate = meanRate(f);
+  return rate === null || !capacityBps ? null : rate / capacityBps;
+}
+
+/** Flows of which every word is in addresses, class, protocol or congestion control. */
+export function filterFlows(flows: readonly Flow[], words: string): Flow[] {
+  const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
+  if (wanted.length === 0) return [...flows];
+  return flows.filter((f) => {
+    const t = `${f.src} ${f.dst} ${f.cls} ${f.control} ${f.protocol}`.toLowerCase();
+    return wanted.every((x) => t.includes(x));
+  });
+}
 
 function value(f: Flow, key: SortKey): number | string | null {
   switch (key) {
@@ -13,6 +34,8 @@ function value(f: Flow, key: SortKey): number | string | null {
       return f.src;
     case 'rate':
       return f.rateBps;
+    case 'share':
+      return meanRate(f);
     case 'cwnd':
       return f.cwndPkts;
     case 'srtt':

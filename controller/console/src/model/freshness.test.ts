@@ -11,13 +11,20 @@ const good: FreshnessInput = {
   lagMs: 20,
   stale: false,
   collectorProblem: '',
+  doubt: null,
 };
 
 describe('freshness', () => {
   it('is live with the age of the telemetry, including the silence since', () => {
     const f = freshness(good);
     expect(f.level).toBe('live');
-    expect(f.detail).toBe('telemetry 0.5 s old');
+    expect(f.detail).toBe('newest report 0.5 s old');
+  });
+
+  it('turns where something speaks against the numbers, unless they are old', () => {
+    const doubt = { headline: 'Losing reports', detail: '3 reports were lost.' };
+    expect(freshness({ ...good, doubt })).toEqual({ level: 'doubt', ...doubt });
+    expect(freshness({ ...good, doubt, stale: true, telemetryAgeMs: 30_000 }).level).toBe('stale');
   });
 
   it('says so when the telemetry is old', () => {

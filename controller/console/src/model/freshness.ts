@@ -3,8 +3,9 @@
 
 import type { Connection } from '../api/events';
 import { age } from '../format/units';
+import type { Doubt } from './trust';
 
-export type Level = 'live' | 'waiting' | 'stale' | 'lost';
+export type Level = 'live' | 'doubt' | 'waiting' | 'stale' | 'lost';
 
 export interface Freshness {
   level: Level;
@@ -26,6 +27,8 @@ export interface FreshnessInput {
   stale: boolean;
   /** Address and problem of a collector that is not connected. */
   collectorProblem: string;
+  /** What speaks against the numbers although reports arrive. */
+  doubt: Doubt | null;
 }
 
 /** Why the newest report of the link is old. */
@@ -68,5 +71,6 @@ export function freshness(i: FreshnessInput): Freshness {
   if (i.stale) {
     return { level: 'stale', ...oldBecause(i, total) };
   }
-  return { level: 'live', headline: 'Live', detail: total === null ? '' : `telemetry ${age(total)} old` };
+  if (i.doubt) return { level: 'doubt', ...i.doubt };
+  return { level: 'live', headline: 'Live', detail: total === null ? '' : `newest report ${age(total)} old` };
 }

@@ -6,7 +6,7 @@ export function linkKey(l: LinkId): string {
   return `${l.node}:${l.port}`;
 }
 
-export function linkTitle(l: Link): string {
+export function linkTitle(l: LinkId & { name: string }): string {
   const place = `node ${l.node}, port ${l.port}`;
   return l.name ? `${l.name} (${place})` : place;
 }

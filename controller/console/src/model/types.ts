@@ -50,6 +50,10 @@ export interface Link extends LinkId {
   capacityBps: number | null;
   /** Switch time of the first interval, ns; the page's zero. */
   startNs: number;
+  /** Unix time of that zero, ms; null where it is not known. */
+  startUnixMs: number | null;
+  /** Bytes per unit in which the switch reports occupancy. */
+  depthUnitBytes: number;
   /** Newest telemetry, seconds since start. */
   now: number;
   /** Age of the newest report of the link. */
@@ -90,6 +94,8 @@ export interface LinkEstimate {
   to: number;
   /** M as the queue counts it, bytes; null when no data packet was seen. */
   segmentBytes: number | null;
+  /** Capacity in bytes of the queue, bits/s. */
+  drainBps: number | null;
   regime: Regime;
   regimeWhy: string;
   values: Record<EstimateName, Estimate | null>;
@@ -192,11 +198,50 @@ export interface SeriesColumns {
 /** Packets at packet resolution, columns of equal length. */
 export interface Packets {
   time: number[];
+  /** Departure; of a packet dropped its arrival. */
+  left: number[];
   occupancy: number[];
   dropped: boolean[];
+  ce: boolean[];
   flow: number[];
   cwnd: number[];
+  seq: number[];
+  ipBytes: number[];
   truncated: boolean;
+  /** Arrival of the oldest that the collector remembers. */
+  oldest: number | null;
+}
+
+/** Windows over time, columns of equal length. */
+export interface WindowColumns {
+  stepSeconds: number;
+  time: number[];
+  cwndSumPkts: (number | null)[];
+  inFlightSumBytes: (number | null)[];
+  probedFlows: number[];
+  dataFlows: number[];
+  flows: FlowWindowColumns[];
+}
+
+export interface FlowWindowColumns {
+  id: string;
+  cwndPkts: (number | null)[];
+  inFlightBytes: (number | null)[];
+  drops: number[];
+  ce: number[];
+}
+
+/** A link in brief, for the overview. */
+export interface Brief extends LinkId {
+  name: string;
+  capacityBps: number | null;
+  stale: boolean;
+  ageMs: number | null;
+  limitBytes: number | null;
+  advisedBytes: number | null;
+  nB: number | null;
+  recent: Recent;
+  targets: Targets;
 }
 
 export interface DistributionBin {
@@ -245,6 +290,8 @@ export interface Status {
   switches: Collector[];
   reportsReceived: number | null;
   reportsLost: number | null;
+  /** Reports whose numbers do not go on from those before. */
+  implausible: number | null;
   malformed: number | null;
   kernelDrops: number | null;
   probeSamples: number | null;

@@ -8,6 +8,7 @@ import type { AdviceState, Interval, Limit, Marking } from '../model/types';
 import { ConfirmDialog } from './confirm';
 import type { Actions, MakePanel, NewTargets } from './panel';
 import { TargetsForm } from './targets';
+import { docs } from './terms';
 
 export interface AdviceViewState {
   state: AdviceState | null;
@@ -34,6 +35,27 @@ function range(i: Interval | null, f: (v: number) => string): [string, string] {
   const low = f(i.low);
   const high = f(i.high);
   return [value, low === high ? '' : `${low} to ${high}`];
+}
+
+/** What is expected of the advised limit, and how it will be watched. */
+function expectations(s: AdviceViewState): string[] {
+  const a = s.state?.advice;
+  if (!a) return [];
+  const p = a.predicted;
+  const o = a.observed;
+  const t = s.state?.targets;
+  const line = (name: string, i: Interval | null | undefined, now: number | null | undefined, target: string, f: (v: number) => string): string[] => {
+    if (!i) return [];
+    const spread = f(i.low) === f(i.high) ? '' : ` (${f(i.low)} to ${f(i.high)})`;
+    return [`${name}: ${f(i.value)}${spread} expected, ${now == null ? MISSING : f(now)} measured now${target}.`];
+  };
+  const goal = (sign: string, v: number | null | undefined, f: (v: number) => string): string => (v == null ? '' : `, target ${sign} ${f(v)}`);
+  return [
+    ...line('Utilisation', p?.utilisation, o?.utilisation, goal('≥', t?.utilisation, percent), percent),
+    ...line('Loss', p?.lossRate, o?.lossRate, goal('≤', t?.lossRate, percent), percent),
+    ...line('Largest delay', p?.delayMs, o?.delayMaxMs, goal('≤', t?.delayMs, milliseconds), milliseconds),
+    'The controller reads the limit back, then measures its effect; the verdict stands under Changes. Where it is worse than before, a controller in mode auto takes it back, and one in mode confirm says so.',
+  ];
 }
 
 export class AdviceView {
@@ -74,12 +96,12 @@ export class AdviceView {
     this.element = h(
       'section',
       { class: 'advice', 'aria-labelledby': 'advice-title' },
-      h('div', { class: 'bar' }, h('h2', { id: 'advice-title' }, 'Advice')),
+      h('div', { class: 'bar' }, h('h2', { id: 'advice-title' }, 'Advice'), docs('explanation/control.html', '?', 'How limits are advised, set and watched')),
       h('p', { class: 'advised-line' }, this.size, this.other),
       this.change,
       this.marking,
       this.warning,
-      h('div', { class: 'scroll' }, h('table', { class: 'outlook' }, h('thead', {}, head), body)),
+      h('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'What is expected' }, h('table', { class: 'outlook' }, h('thead', {}, head), body)),
       h('div', { class: 'apply-row' }, this.button, this.blocked),
       this.outcome,
       h('details', { class: 'why', open: true }, h('summary', {}, 'How this was reached'), this.reasons),
@@ -190,6 +212,7 @@ export class AdviceView {
           `to ${bytes(to)} (${formatSize('packets', to, s.context)}, ${formatSize('ms', to, s.context)})${limit}.`
         );
       },
+      more: () => (this.current ? expectations(this.current) : []),
       verb: 'Apply',
       act: async (token) => {
         text(this.outcome, '');

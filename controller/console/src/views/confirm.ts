@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asks for the control token before anything is changed.
 
-import { attr, h, text } from '../dom';
+import { attr, h, keyed, prose, text } from '../dom';
 
 export interface Confirmation {
   title: string;
   /** What will happen, with the values; asked again by `refresh`. */
   words: () => string;
+  /** What is expected of it and how it is watched, one line each. */
+  more?: () => string[];
   /** Label of the button that does it. */
   verb: string;
   /** Does it; rejects with the reason for the operator. */
@@ -22,6 +24,7 @@ export class ConfirmDialog {
   readonly element: HTMLDialogElement;
   private readonly title = h('h2', { id: 'confirm-title' });
   private readonly words = h('p');
+  private readonly more = h('ul', { class: 'expected' });
   private readonly input = h('input', { type: 'password', id: 'token', name: 'token', autocomplete: 'off', required: true });
   private readonly error = h('p', { class: 'form-error', role: 'alert' });
   private readonly submit = h('button', { type: 'submit', class: 'primary' });
@@ -35,6 +38,7 @@ export class ConfirmDialog {
       { method: 'dialog' },
       this.title,
       this.words,
+      this.more,
       h('label', { for: 'token' }, 'Control token'),
       this.input,
       h('p', { class: 'hint' }, 'The controller printed it at its first start, or it is in its token file. Kept for this tab only.'),
@@ -58,7 +62,7 @@ export class ConfirmDialog {
   ask(c: Confirmation): void {
     this.asked = c;
     text(this.title, c.title);
-    text(this.words, c.words());
+    this.show(c);
     text(this.submit, c.verb);
     text(this.error, '');
     this.input.value = this.store.get();
@@ -69,7 +73,12 @@ export class ConfirmDialog {
 
   /** Shows the values of now, unless they are just being sent. */
   refresh(): void {
-    if (this.element.open && this.asked && !this.submit.disabled) text(this.words, this.asked.words());
+    if (this.element.open && this.asked && !this.submit.disabled) this.show(this.asked);
+  }
+
+  private show(c: Confirmation): void {
+    text(this.words, c.words());
+    keyed(this.more, c.more?.() ?? [], (line) => line, () => h('li'), (li, line) => prose(li, line));
   }
 
   private async run(): Promise<void> {

@@ -7,6 +7,8 @@ import { MISSING, percent, significant } from '../format/units';
 import type { Series } from '../model/series';
 import { ESTIMATES, type Estimate, type EstimateColumn, type EstimateName, type LinkEstimate } from '../model/types';
 import type { MakePanel } from './panel';
+import { chartBox } from './save';
+import { docs } from './terms';
 
 interface Kind {
   base: string;
@@ -36,16 +38,17 @@ class Tile {
   private readonly chart: EstimateChart;
 
   constructor(private readonly kind: Kind) {
-    const plot = h('div', { class: 'plot', 'aria-hidden': 'true' });
+    const plot = h('div', { class: 'plot' });
+    const name = `${kind.base}${kind.sub ? `_${kind.sub}` : ''} over time`;
     this.element = h(
       'article',
       { class: 'estimate' },
       h('h3', {}, symbol(kind.base, kind.sub), h('span', { class: 'words' }, kind.words)),
       h('p', { class: 'figure' }, this.value, h('span', { class: 'unit' }, kind.unit), this.range),
-      plot,
+      chartBox(name, plot, () => this.chart.plot),
       h('p', { class: 'foot' }, this.evidence),
     );
-    this.chart = new EstimateChart(plot, kind.axis, kind.factor, kind.floor);
+    this.chart = new EstimateChart(plot, name, kind.axis, kind.factor, kind.floor);
   }
 
   update(e: Estimate | null, history: Series<EstimateColumn>, name: EstimateName, from: number, to: number): void {
@@ -99,7 +102,7 @@ export class Estimates {
     this.element = h(
       'section',
       { class: 'estimates', 'aria-labelledby': 'estimates-title' },
-      h('div', { class: 'bar' }, h('h2', { id: 'estimates-title' }, 'Estimates'), this.window, this.regime),
+      h('div', { class: 'bar' }, h('h2', { id: 'estimates-title' }, 'Estimates'), docs('explanation/estimators.html', '?', 'How these are estimated'), this.window, this.regime),
       grid,
       this.caveats,
     );

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Title, choice of the port, unit of sizes, theme.
 
-import { theme, toggleTheme } from '../charts/theme';
+import { onTheme, theme, toggleTheme } from '../charts/theme';
 import { attr, h, keyed, svg, text } from '../dom';
 import { bitRate, type SizeUnit } from '../format/units';
 import { linkKey, linkTitle } from '../model/links';
-import type { Link } from '../model/types';
+import type { Brief, Link } from '../model/types';
+import { docs } from './terms';
 import type { MakePanel } from './panel';
 
 export interface HeaderActions {
@@ -51,16 +52,17 @@ export class Header {
       this.showTheme();
     });
     this.showTheme();
+    onTheme(() => this.showTheme());
     this.element = h(
       'header',
       { class: 'masthead' },
       h('h1', {}, mark(), 'Tidemark'),
       h('div', { class: 'port-choice' }, h('label', { for: 'port' }, 'Egress port'), this.select, this.facts),
-      h('div', { class: 'settings' }, units, this.themeButton),
+      h('div', { class: 'settings' }, units, docs('reference/console.html', 'Help', 'What this page shows'), this.themeButton),
     );
   }
 
-  update(links: readonly Link[], selected: Link | null): void {
+  update(links: readonly Brief[], selected: Link | null): void {
     keyed(
       this.select,
       links,
@@ -89,7 +91,7 @@ export const headerPanel: MakePanel = (actions) => {
   return {
     element: view.element,
     update: (s) => {
-      view.update(s.links, s.link);
+      view.update(s.overview, s.link);
       view.showUnit(s.unit);
     },
   };

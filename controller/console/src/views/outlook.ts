@@ -6,6 +6,7 @@ import { attr, h } from '../dom';
 import { type SizeContext, sizeIn, type SizeUnit } from '../format/units';
 import type { CurvePoint, Interval, Targets } from '../model/types';
 import type { MakePanel } from './panel';
+import { chartBox } from './save';
 
 export interface OutlookState {
   points: readonly CurvePoint[];
@@ -33,7 +34,12 @@ export class Outlook {
 
   constructor() {
     const plots = [h('div', { class: 'plot' }), h('div', { class: 'plot' })] as const;
-    this.grid = h('div', { class: 'outlook-charts', 'aria-hidden': 'true' }, ...plots);
+    this.grid = h(
+      'div',
+      { class: 'outlook-charts' },
+      chartBox('Predicted utilisation', plots[0], () => this.utilisation.plot),
+      chartBox('Predicted loss', plots[1], () => this.loss.plot),
+    );
     this.element = h(
       'section',
       { class: 'outlook-section', 'aria-labelledby': 'outlook-title' },
@@ -45,8 +51,8 @@ export class Outlook {
       label: 'buffer, kB',
       factor: () => (this.state?.unit === 'bytes' || !this.state ? 1e-3 : (sizeIn(this.state.unit, 1, this.state.context) ?? 1e-3)),
     };
-    this.utilisation = new CurveChart(plots[0], 'util., %', 100, x);
-    this.loss = new CurveChart(plots[1], 'loss, %', 100, x);
+    this.utilisation = new CurveChart(plots[0], 'Predicted utilisation', 'utilisation', 'util., %', 100, x);
+    this.loss = new CurveChart(plots[1], 'Predicted loss', 'loss_rate', 'loss, %', 100, x);
   }
 
   update(s: OutlookState): void {

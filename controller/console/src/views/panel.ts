@@ -6,7 +6,7 @@ import type { SizeContext, SizeUnit } from '../format/units';
 import type { Freshness } from '../model/freshness';
 import type { Recording } from '../model/recording';
 import type { Series } from '../model/series';
-import type { AdviceState, AuditEntry, CurvePoint, Distribution, EstimateColumn, Link, Packets, Rule, Status } from '../model/types';
+import type { AdviceState, AuditEntry, Brief, CurvePoint, Distribution, EstimateColumn, Link, Packets, Rule, Status, WindowColumns } from '../model/types';
 import type { TokenStore } from './confirm';
 
 /** The span of time that the recorder shows. */
@@ -20,11 +20,14 @@ export interface Shown {
   packets: Packets | null;
   packetsNote: string;
   distribution: Distribution | null;
+  /** Windows of the chosen flows. */
+  windows: WindowColumns;
 }
 
 /** Everything a panel may show, as of one frame. */
 export interface Snapshot {
-  links: readonly Link[];
+  /** Every port in brief. */
+  overview: readonly Brief[];
   /** The chosen port. */
   link: Link | null;
   fresh: Freshness;
@@ -42,6 +45,10 @@ export interface Snapshot {
   /** History of the estimates of the chosen port. */
   history: Series<EstimateColumn> | null;
   shown: Shown;
+  /** Flows chosen for the charts, by id. */
+  chosen: readonly string[];
+  /** Number of the colour of a flow. */
+  colours: ReadonlyMap<string, number>;
   unit: SizeUnit;
   context: SizeContext;
 }
@@ -60,6 +67,8 @@ export interface Actions {
   setWindow: (seconds: number) => void;
   hold: (from: number, to: number) => void;
   follow: () => void;
+  /** Shows the windows of these flows. */
+  chooseFlows: (ids: readonly string[]) => void;
   /** Resolves with words for the operator, rejects with the reason. */
   apply: (state: AdviceState, token: string) => Promise<string>;
   setTargets: (targets: NewTargets, token: string) => Promise<void>;

@@ -8,6 +8,7 @@ import { flowsPanel } from './flows';
 import { headerPanel } from './header';
 import { healthPanel } from './health';
 import { outlookPanel } from './outlook';
+import { overviewPanel } from './overview';
 import type { MakePanel } from './panel';
 import { recorderPanel } from './recorder';
 import { rulesPanel } from './rules';
@@ -18,6 +19,7 @@ export type Place = 'top' | 'main' | 'left' | 'right';
 export const PANELS: readonly [Place, MakePanel][] = [
   ['top', headerPanel],
   ['top', healthPanel],
+  ['main', overviewPanel],
   ['main', recorderPanel],
   ['main', estimatesPanel],
   ['left', rulesPanel],

@@ -3,11 +3,14 @@
 // the limit in force and the advised one drawn through all of them.
 
 import { ticks } from '../charts/scale';
-import { attr, h, keyed, prose, text } from '../dom';
+import { attr, h, keyed, prose, text, variable } from '../dom';
 import { formatSize, MISSING, significant, type SizeContext, sizeIn, type SizeUnit } from '../format/units';
 import { comparison, ordered, scaleEnd, whyNot } from '../model/rules';
 import type { Rule } from '../model/types';
+import { RulesPicture } from '../charts/rules';
 import type { MakePanel } from './panel';
+import { saveMenu } from './save';
+import { docs, explained } from './terms';
 
 export interface RulesState {
   rules: readonly Rule[];
@@ -66,12 +69,13 @@ export class Rules {
   private readonly advisedMark = h('span', { class: 'rules-mark advised', 'aria-hidden': 'true' }, h('i', {}, 'advised'));
   private readonly empty = h('p', { class: 'empty' }, 'The rules appear when the first estimate is there.');
   private readonly unit = h('span', { class: 'when' });
+  private readonly picture = new RulesPicture();
 
   constructor() {
     this.element = h(
       'section',
       { class: 'rules', 'aria-labelledby': 'rules-title' },
-      h('div', { class: 'bar' }, h('h2', { id: 'rules-title' }, 'Buffer by rule'), this.unit),
+      h('div', { class: 'bar' }, h('h2', { id: 'rules-title' }, 'Buffer by rule'), docs('reference/rules.html', '?', 'Every rule with its formula and paper'), this.unit, saveMenu('Buffer by rule', () => this.picture)),
       this.empty,
       h('div', { class: 'rules-stage' }, h('div', { class: 'rules-marks' }, this.limitMark, this.advisedMark), this.list, this.axis),
     );
@@ -79,6 +83,7 @@ export class Rules {
 
   update(s: RulesState): void {
     const rules = ordered(s.rules);
+    this.picture.set(rules, s.limit, s.advised);
     attr(this.empty, 'hidden', rules.length > 0);
     attr(this.element, 'data-empty', rules.length === 0);
     const end = scaleEnd(rules, [s.limit, s.advised]);
@@ -96,7 +101,7 @@ export class Rules {
       (t) => String(t),
       () => h('span'),
       (e, t) => {
-        attr(e, 'style', `--at:${((t / full) * 100).toFixed(3)}%`);
+        variable(e, '--at', `${((t / full) * 100).toFixed(3)}%`);
         text(e, s.unit === 'bytes' ? significant(t / 1000, 3) : significant(t, 3));
       },
     );
@@ -111,12 +116,12 @@ export class Rules {
     prose(v.name, r.name);
     text(v.verdict, r.applies ? ', applies,' : ', does not apply,');
     const share = r.bufferBytes === null ? 0 : r.bufferBytes / end;
-    attr(v.bar, 'style', `--share:${Math.min(1, Math.max(0, share)).toFixed(5)}`);
+    variable(v.bar, '--share', Math.min(1, Math.max(0, share)).toFixed(5));
     attr(v.bar, 'data-cut', share > 1);
     text(v.value, r.bufferBytes === null ? MISSING : formatSize(s.unit, r.bufferBytes, s.context));
     prose(v.why, whyNot(r));
     prose(v.formula, r.formula);
-    text(v.source, r.source);
+    if (v.source.textContent !== r.source) v.source.replaceChildren(...explained(r.source));
     prose(v.inputs, r.inputs.map((i) => `${i.name} = ${significant(i.value, 4)}${i.unit ? ` ${i.unit}` : ''}`).join(', '));
     keyed(
       v.assumptions,
@@ -132,7 +137,7 @@ export class Rules {
 
   private place(e: HTMLElement, bytes: number | null, end: number): void {
     attr(e, 'hidden', bytes === null);
-    if (bytes !== null) attr(e, 'style', `--share:${Math.min(1, bytes / end).toFixed(5)}`);
+    if (bytes !== null) variable(e, '--share', Math.min(1, bytes / end).toFixed(5));
   }
 }
 

@@ -60,6 +60,10 @@ async function open(options: { width?: number; height?: number; dark?: boolean }
   problems = [];
   foreign = [];
   page.on('pageerror', (e) => problems.push(e.message));
+  // What the page's policy refuses is told here alone.
+  page.on('console', (m) => {
+    if (m.type() === 'error' && m.text().includes('Content Security Policy')) problems.push(m.text());
+  });
   const base = REAL ?? mock.url;
   page.on('request', (r) => {
     if (!r.url().startsWith(base) && !r.url().startsWith('data:') && !r.url().startsWith('blob:')) foreign.push(r.url());
@@ -124,8 +128,8 @@ describe('console', () => {
     await open();
     await page.waitForTimeout(2500);
     const canvases = page.locator('.uplot canvas');
-    expect(await canvases.count()).toBe(11);
-    for (let i = 0; i < 11; i += 1) {
+    expect(await canvases.count()).toBe(13);
+    for (let i = 0; i < 13; i += 1) {
       const drawn = await canvases.nth(i).evaluate((node) => {
         const c = node as HTMLCanvasElement;
         const { data } = c.getContext('2d')?.getImageData(0, 0, c.width, c.height) ?? { data: [] };

@@ -5,9 +5,8 @@ use super::error::ApiError;
 use super::route::{Call, Reply};
 use super::to_end::to_its_end;
 use super::{App, convert, select};
-use axum::http::StatusCode;
 use tidemark_api::operations::{ApplyAdvice, GetAdvice, GetCurve, GetRules};
-use tidemark_api::{AdviceApplied, AdviceState, Curve, LinkQuery, Rules};
+use tidemark_api::{AdviceApplied, AdviceState, Curve, CurveQuery, LinkQuery, Rules};
 use tidemark_estimators::LinkId;
 use tidemark_rules::{Traffic, WhatIfPoint, what_if};
 
@@ -56,22 +55,17 @@ pub(super) async fn apply(app: App, call: Call<ApplyAdvice>) -> Result<AdviceApp
     })
 }
 
-fn measured_of(app: &App, id: LinkId) -> Result<Traffic, ApiError> {
+/// `None` before the first estimate.
+fn measured_of(app: &App, id: LinkId) -> Option<Traffic> {
     let link = app.core.link(id);
     let evidence = link
         .as_ref()
         .map(|l| l.evidence.clone())
         .unwrap_or_default();
-    let estimate = link.and_then(|l| l.estimate);
-    let estimate = estimate.ok_or_else(|| {
-        ApiError::new(
-            StatusCode::CONFLICT,
-            format!("link {id} has not been estimated yet; try again in a second"),
-        )
-    })?;
+    let estimate = link.and_then(|l| l.estimate)?;
     let mut measured = estimate.measured();
     measured.tried = evidence.of(&measured, app.core.now());
-    Ok(measured)
+    Some(measured)
 }
 
 pub(super) async fn curve(app: App, call: Call<GetCurve>) -> Result<Reply<Curve>, ApiError> {
@@ -81,11 +75,27 @@ pub(super) async fn curve(app: App, call: Call<GetCurve>) -> Result<Reply<Curve>
         port: q.port,
     };
     let id = select::one(&app.core, link)?;
-    let measured = measured_of(&app, id)?;
     let points = q.points.unwrap_or(100);
     if !(2..=2000).contains(&points) {
         return Err(ApiError::bad("points", "must be 2 to 2000"));
     }
+    // Before there is anything to predict, the curve has no points.
+    let Some((measured, curve)) = predicted(&app, id, &q, points)? else {
+        return answer(q.format.as_deref(), id, None, Vec::new());
+    };
+    answer(q.format.as_deref(), id, measured.limit_bytes, curve)
+}
+
+/// `None` where nothing can be predicted yet.
+fn predicted(
+    app: &App,
+    id: LinkId,
+    q: &CurveQuery,
+    points: u32,
+) -> Result<Option<(Traffic, Vec<WhatIfPoint>)>, ApiError> {
+    let Some(measured) = measured_of(app, id) else {
+        return Ok(None);
+    };
     let bdp = measured.drain_bytes_per_s() * measured.t_e_s.value;
     let widest = (3.0 * bdp).max(2.0 * measured.limit_bytes.unwrap_or(0.0));
     let from = q.from_bytes.unwrap_or(measured.segment_bytes.max(1.0));
@@ -98,17 +108,21 @@ pub(super) async fn curve(app: App, call: Call<GetCurve>) -> Result<Reply<Curve>
     }
     let step = (to - from) / f64::from(points - 1);
     let buffers = (0..points).map(|i| from + step * f64::from(i));
-    let curve = what_if(&measured, buffers).map_err(|e| {
-        ApiError::new(
-            StatusCode::CONFLICT,
-            format!("cannot be predicted yet: {e}"),
-        )
-    })?;
-    match q.format.as_deref() {
+    let curve = what_if(&measured, buffers).ok();
+    Ok(curve.map(|curve| (measured, curve)))
+}
+
+fn answer(
+    format: Option<&str>,
+    id: LinkId,
+    limit_bytes: Option<f64>,
+    curve: Vec<WhatIfPoint>,
+) -> Result<Reply<Curve>, ApiError> {
+    match format {
         None | Some("json") => Ok(Reply::Ok(Curve {
             node: id.node_id,
             port: id.port,
-            limit_bytes: measured.limit_bytes,
+            limit_bytes,
             points: curve,
         })),
         Some("csv") => Ok(Reply::Csv(csv(&curve))),

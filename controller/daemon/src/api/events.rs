@@ -2,35 +2,52 @@
 //! Server-sent events.
 
 use super::app::App;
-use super::convert;
+use super::error::ApiError;
+use super::{body, convert};
 use crate::core::Event;
-use axum::extract::State;
+use axum::extract::{RawQuery, State};
 use axum::response::sse;
 use futures::stream::{Stream, StreamExt as _};
 use serde::Serialize;
-use tidemark_api::CollectorEvent;
+use tidemark_api::{CollectorEvent, EventsQuery};
+use tidemark_estimators::LinkId;
 use tokio_stream::wrappers::BroadcastStream;
 
 /// `GET /events`. A listener that is too slow misses events; the next `update`
 /// holds everything again.
 pub(super) async fn events(
     State(app): State<App>,
-) -> sse::Sse<impl Stream<Item = serde_json::Result<sse::Event>>> {
+    RawQuery(query): RawQuery,
+) -> Result<sse::Sse<impl Stream<Item = serde_json::Result<sse::Event>>>, ApiError> {
+    let only = chosen(body::query(query.as_deref().unwrap_or_default())?)?;
     let stream = BroadcastStream::new(app.core.events.subscribe()).filter_map(move |event| {
-        let sent = event.ok().map(|e| sent(&app, &e));
+        let sent = event.ok().map(|e| sent(&app, &e, only));
         async move { sent }
     });
-    sse::Sse::new(stream).keep_alive(sse::KeepAlive::default())
+    Ok(sse::Sse::new(stream).keep_alive(sse::KeepAlive::default()))
 }
 
-fn sent(app: &App, event: &Event) -> serde_json::Result<sse::Event> {
+/// The link that a listener asks for. It need not be there yet.
+fn chosen(q: EventsQuery) -> Result<Option<LinkId>, ApiError> {
+    match (q.node, q.port) {
+        (None, None) => Ok(None),
+        (Some(node_id), Some(port)) => Ok(Some(LinkId { node_id, port })),
+        (None, Some(_)) => Err(ApiError::bad("node", "missing: a port is one of a node")),
+        (Some(_), None) => Err(ApiError::bad(
+            "port",
+            "missing: a link is a port of the node",
+        )),
+    }
+}
+
+fn sent(app: &App, event: &Event, only: Option<LinkId>) -> serde_json::Result<sse::Event> {
     fn named(name: &str, data: &impl Serialize) -> serde_json::Result<sse::Event> {
         let text = serde_json::to_string(data)?;
         Ok(sse::Event::default().event(name).data(text))
     }
     match event {
         Event::Estimated { unix_ms } => {
-            let text = app.last_update.text(&app.core, *unix_ms)?;
+            let text = app.last_update.text(&app.core, *unix_ms, only)?;
             Ok(sse::Event::default().event("update").data(text))
         }
         Event::Changed(change) => named("change", change),

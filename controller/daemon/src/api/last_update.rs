@@ -3,28 +3,64 @@
 
 use super::convert;
 use crate::core::{Core, lock};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use tidemark_api::{Links, Update};
+use tidemark_estimators::LinkId;
 
-/// The last `update`, written once for all listeners.
+/// The last `update`, written once for all listeners to the same link.
 #[derive(Debug, Default)]
-pub struct LastUpdate(Mutex<(u64, Arc<str>)>);
+pub struct LastUpdate(Mutex<Written>);
+
+#[derive(Debug, Default)]
+struct Written {
+    unix_ms: u64,
+    texts: BTreeMap<Option<LinkId>, Arc<str>>,
+}
 
 impl LastUpdate {
-    /// The `update` of that time as JSON.
+    /// The `update` of that time as JSON: every link, or one link and the others in
+    /// brief.
     ///
     /// # Errors
     /// The `update` cannot be written as JSON.
-    pub fn text(&self, core: &Core, unix_ms: u64) -> serde_json::Result<Arc<str>> {
+    pub fn text(
+        &self,
+        core: &Core,
+        unix_ms: u64,
+        only: Option<LinkId>,
+    ) -> serde_json::Result<Arc<str>> {
         let mut last = lock(&self.0);
-        if last.0 != unix_ms {
-            let update = Update {
+        if last.unix_ms != unix_ms {
+            *last = Written {
                 unix_ms,
-                links: links(core).links,
+                texts: BTreeMap::new(),
             };
-            *last = (unix_ms, serde_json::to_string(&update)?.into());
         }
-        Ok(Arc::clone(&last.1))
+        if let Some(text) = last.texts.get(&only) {
+            return Ok(Arc::clone(text));
+        }
+        let update = update(core, unix_ms, only);
+        let text: Arc<str> = serde_json::to_string(&update)?.into();
+        last.texts.insert(only, Arc::clone(&text));
+        Ok(text)
+    }
+}
+
+fn update(core: &Core, unix_ms: u64, only: Option<LinkId>) -> Update {
+    let Some(one) = only else {
+        return Update {
+            unix_ms,
+            links: links(core).links,
+            others: Vec::new(),
+        };
+    };
+    let ids = core.known_links();
+    let chosen = ids.iter().filter(|&&id| id == one);
+    Update {
+        unix_ms,
+        links: chosen.map(|&id| convert::link(core, id, false)).collect(),
+        others: ids.iter().map(|&id| convert::summary(core, id)).collect(),
     }
 }
 

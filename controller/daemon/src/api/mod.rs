@@ -12,6 +12,7 @@ mod console;
 pub mod convert;
 mod error;
 mod events;
+mod history;
 mod hosts;
 mod last_update;
 mod links;
@@ -35,6 +36,7 @@ use axum::middleware;
 use axum::routing::get;
 use route::Serve as _;
 use std::sync::Arc;
+use tower_http::compression::CompressionLayer;
 
 /// The OpenAPI document, written by `cargo xtask codegen` from `tidemark-api`.
 pub const OPENAPI: &str = include_str!("../../../../contract/openapi/tidemark-1.json");
@@ -55,6 +57,8 @@ pub fn router(core: Arc<Core>, token: Token) -> Router {
         .serve(telemetry::distribution)
         .serve(telemetry::packets)
         .serve(telemetry::flows)
+        .serve(history::windows)
+        .serve(history::estimates)
         .serve(advice::rules)
         .serve(advice::advice)
         .serve(advice::apply)
@@ -74,6 +78,7 @@ pub fn router(core: Arc<Core>, token: Token) -> Router {
         .nest("/api/v1", api)
         .route("/metrics", get(metrics::metrics))
         .fallback(console::serve)
+        .layer(CompressionLayer::new())
         .layer(middleware::from_fn_with_state(hosts, hosts::guard))
         .with_state(app)
 }

@@ -19,7 +19,11 @@ const MAX_FLOWS: usize = 10_000;
 
 /// The span asked for, `[from_ns, to_ns)`; the last `default_s` before `end_ns`
 /// where it is not said.
-fn resolve(span: &SpanQuery, end_ns: u64, default_s: f64) -> Result<(u64, u64), ApiError> {
+pub(super) fn resolve(
+    span: &SpanQuery,
+    end_ns: u64,
+    default_s: f64,
+) -> Result<(u64, u64), ApiError> {
     let to_ns = span.to_ns.unwrap_or(end_ns);
     let last_s = span.last_s.unwrap_or(default_s);
     if !(last_s > 0.0 && last_s.is_finite()) {
@@ -35,14 +39,20 @@ fn resolve(span: &SpanQuery, end_ns: u64, default_s: f64) -> Result<(u64, u64), 
     Ok((from_ns, to_ns))
 }
 
+/// Most points of an answer: what was asked for, or 1000.
+pub(super) fn points(asked: Option<usize>) -> Result<usize, ApiError> {
+    let points = asked.unwrap_or(1000);
+    if (1..=MAX_POINTS).contains(&points) {
+        return Ok(points);
+    }
+    let message = format!("must be 1 to {MAX_POINTS}");
+    Err(ApiError::bad("max_points", message))
+}
+
 pub(super) async fn series(app: App, call: Call<GetSeries>) -> Result<Series, ApiError> {
     let id = select::known(&app.core, call.path)?;
     let q = call.query;
-    let max_points = q.max_points.unwrap_or(1000);
-    if !(1..=MAX_POINTS).contains(&max_points) {
-        let message = format!("must be 1 to {MAX_POINTS}");
-        return Err(ApiError::bad("max_points", message));
-    }
+    let max_points = points(q.max_points)?;
     let span = SpanQuery {
         from_ns: q.from_ns,
         to_ns: q.to_ns,
@@ -107,6 +117,11 @@ pub(super) async fn packets(app: App, call: Call<GetPackets>) -> Result<Packets,
     let b = subscribe::read_packets(&app.core, &address, request)
         .await
         .map_err(|m| ApiError::new(StatusCode::BAD_GATEWAY, m))?;
+    // An older collector does not send them.
+    let packets = b.ingress_ns.len();
+    let (mut tcp_seq, mut ce_marked) = (b.tcp_seq, b.ce_marked);
+    tcp_seq.resize(packets, 0);
+    ce_marked.resize(packets, false);
     Ok(Packets {
         node: id.node_id,
         port: id.port,
@@ -119,7 +134,10 @@ pub(super) async fn packets(app: App, call: Call<GetPackets>) -> Result<Packets,
         dropped: b.dropped,
         ip_bytes: b.ip_bytes,
         cwnd: b.cwnd,
+        tcp_seq,
+        ce_marked,
         truncated: b.truncated,
+        oldest_ns: (b.oldest_ns > 0).then_some(b.oldest_ns),
     })
 }
 

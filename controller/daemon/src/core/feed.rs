@@ -2,6 +2,7 @@
 //! What is known through one collector: its nodes, the estimator it feeds, the
 //! series of its links and its counters.
 
+use super::flow_windows::FlowWindows;
 use super::series::LinkSeries;
 use super::switch_clock::SwitchClock;
 use std::collections::BTreeMap;
@@ -37,6 +38,8 @@ pub struct Feed {
     /// When the last `status` came.
     pub last_status: Option<Timestamp>,
     pub series: BTreeMap<LinkId, LinkSeries>,
+    /// Windows of flows, by link.
+    pub windows: BTreeMap<LinkId, FlowWindows>,
     pub clocks: BTreeMap<u32, SwitchClock>,
     /// Where the collector says that the records of a queue of a link begin.
     firsts: BTreeMap<(LinkId, u32), u64>,
@@ -63,6 +66,7 @@ impl Feed {
             last_update: None,
             last_status: None,
             series: BTreeMap::new(),
+            windows: BTreeMap::new(),
             clocks: BTreeMap::new(),
             firsts: BTreeMap::new(),
             estimator: Estimator::new(config.clone()),
@@ -79,6 +83,7 @@ impl Feed {
             self.estimator = Estimator::new(self.config.clone());
             self.status = CollectorStatus::default();
             self.firsts.clear();
+            self.windows.clear();
         }
         self.estimator.set_nodes(&info.nodes);
         self.info = info;
@@ -104,6 +109,7 @@ impl Feed {
         for &node in &restarted {
             self.estimator.forget_node(node);
             self.series.retain(|id, _| id.node_id != node);
+            self.windows.retain(|id, _| id.node_id != node);
             self.clocks.remove(&node);
             self.firsts.retain(|(id, _), _| id.node_id != node);
         }
@@ -121,6 +127,19 @@ impl Feed {
                 .entry(id)
                 .or_insert_with(|| LinkSeries::new(interval_ms))
                 .push(i, at);
+        }
+        for i in &update.flow_intervals {
+            let id = LinkId {
+                node_id: i.node_id,
+                port: i.port,
+            };
+            // Of a link that the series know: they are what is forgotten.
+            if self.series.contains_key(&id) {
+                let windows = self.windows.entry(id);
+                windows
+                    .or_insert_with(|| FlowWindows::new(interval_ms))
+                    .push(i);
+            }
         }
         for m in &update.clocks {
             self.clocks.entry(m.node_id).or_default().mapping(m);
@@ -179,6 +198,7 @@ impl Feed {
             .collect();
         for id in silent {
             self.series.remove(&id);
+            self.windows.remove(&id);
             self.firsts.retain(|(of, _), _| *of != id);
             self.estimator.forget_link(id);
         }

@@ -16,6 +16,8 @@
 pub mod audit;
 mod event;
 pub mod feed;
+pub mod flow_windows;
+pub mod history;
 pub mod limits;
 mod link_status;
 mod link_telemetry;
@@ -217,6 +219,7 @@ fn clock_restarted(state: &mut State, node: u32, now: Timestamp) -> Vec<Action> 
         "switch: its clock restarted; series and estimates of the node start again"
     );
     state.phases.node_restarted(node);
+    state.history.retain(|id, _| id.node_id != node);
     let of_node = |(id, _): &(&LinkId, _)| id.node_id == node;
     let links = state.links.iter_mut().filter(of_node);
     links

@@ -2,6 +2,7 @@
 //! Everything the controller knows, as one value under one lock.
 
 use super::feed::Feed;
+use super::history::History;
 use super::phases::Phases;
 use super::switch::SwitchState;
 use crate::config::{CollectorConfig, Config};
@@ -34,6 +35,8 @@ pub struct State {
     pub mode: Mode,
     /// Named spans of experiments.
     pub phases: Phases,
+    /// Estimates of every link over time.
+    pub history: BTreeMap<LinkId, History>,
 }
 
 impl State {
@@ -57,6 +60,7 @@ impl State {
             link_targets: own_targets.collect(),
             mode: config.control.mode,
             phases: Phases::default(),
+            history: BTreeMap::new(),
             config: Arc::clone(config),
         }
     }
@@ -116,6 +120,7 @@ impl State {
                 || switches.contains_key(&id.node_id)
                 || targets.contains_key(id)
         });
+        self.history.retain(|id, _| self.links.contains_key(id));
     }
 
     /// Targets in force at a link.

@@ -5,6 +5,7 @@
 //! different switches at once: a switch that is slow, or never answers, delays
 //! its own links. What drivers ask has time limits of theirs.
 
+use super::history::Point;
 use super::link_telemetry::LinkTelemetry;
 use super::phases::lifecycle;
 use super::{Core, Event};
@@ -138,7 +139,14 @@ fn estimate(core: &Core, id: LinkId, now: Timestamp) {
     measured.tried = evidence.of(&measured, now);
     let advice = Box::new(advise(&measured, &targets, &options));
     let measured = Box::new(measured);
-    core.write(|s| s.link_mut(id).on(Input::Advice { advice, measured }, now));
+    core.write(|s| {
+        let link = s.link_mut(id);
+        link.on(Input::Advice { advice, measured }, now);
+        let advised_bytes = link.advice().and_then(|a| a.limit_bytes);
+        let limit_bytes = s.limit_in_force(id).and_then(|l| l.bytes());
+        let point = Point::of(&estimate, advised_bytes, limit_bytes);
+        s.history.entry(id).or_default().push(point);
+    });
 }
 
 fn complete_phases(core: &Core, now: Timestamp) {

@@ -5,7 +5,7 @@ use super::advice;
 use crate::core::feed::Feed;
 use crate::core::series::Point;
 use crate::core::{Core, State};
-use tidemark_api::{Recent, RecentDelay, RecentOccupancy, Steadiness, Watching};
+use tidemark_api::{LinkSummary, Recent, RecentDelay, RecentOccupancy, Steadiness, Watching};
 use tidemark_control::Timestamp;
 use tidemark_estimators::{LinkEstimate, LinkId, foremost};
 
@@ -56,6 +56,7 @@ fn blank(state: &State, id: LinkId) -> tidemark_api::Link {
         queue_overhead_bytes: 0,
         depth_unit_bytes: 1,
         capture_start_ns: None,
+        capture_start_unix_ms: None,
         now_ns: 0,
         age_s: None,
         node_age_s: None,
@@ -100,6 +101,7 @@ fn telemetry(
         queue_overhead_bytes: port.queue_overhead_bytes,
         depth_unit_bytes: node.map_or(1, |n| n.depth_unit_bytes.max(1)),
         capture_start_ns: series.map(|s| s.first_ns),
+        capture_start_unix_ms: series.map(|s| unix_ms_of(feed, id, now, s.first_ns)),
         now_ns: feed.complete_ns(id),
         age_s,
         node_age_s: feed.node_age_s(id.node_id, now),
@@ -111,6 +113,42 @@ fn telemetry(
             .map(|p| recent(p, port.capacity_bps)),
         ..blank
     }
+}
+
+/// Unix time of a time on a link's clock, ms.
+fn unix_ms_of(feed: &Feed, id: LinkId, now: Timestamp, time_ns: u64) -> i64 {
+    let since_ms = (i128::from(feed.now_ns(id, now)) - i128::from(time_ns)) / 1_000_000;
+    i64::try_from(i128::from(now.unix_ms) - since_ms).unwrap_or(i64::MAX)
+}
+
+/// The brief of a link.
+pub fn summary(core: &Core, id: LinkId) -> LinkSummary {
+    let now = core.now();
+    let max_age_s = core.config.control.max_telemetry_age_s;
+    core.read(|s| {
+        let mut link = blank(s, id);
+        if let Some(feed) = s.feed_of(id) {
+            link = telemetry(link, feed, id, now, max_age_s);
+        }
+        let switch = s.switches.get(&id.node_id);
+        let control = s.links.get(&id);
+        LinkSummary {
+            node: link.node,
+            port: link.port,
+            name: link.name,
+            node_name: link.node_name,
+            capacity_bps: link.capacity_bps,
+            age_s: link.age_s,
+            stale: link.stale,
+            reported_limit_bytes: link.reported_limit_bytes,
+            limit: switch.and_then(|s| s.limits.get(&id.port).copied()),
+            recent: link.recent,
+            targets: link.targets,
+            n_b: control.and_then(|c| Some(c.estimate()?.estimates.n_b.value)),
+            advised_bytes: control.and_then(|c| c.advice()?.limit_bytes),
+            watching: control.is_some_and(|c| c.trial().is_some()),
+        }
+    })
 }
 
 fn recent(p: &Point, capacity_bps: u64) -> Recent {

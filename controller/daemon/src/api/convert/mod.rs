@@ -6,13 +6,15 @@
 //! and forgotten here does not compile.
 
 mod advice;
+mod history;
 mod link;
 mod phase;
 mod status;
 mod telemetry;
 
 pub use advice::advice;
-pub use link::link;
+pub use history::{estimates, windows};
+pub use link::{link, summary};
 pub use phase::phase;
 pub use status::status;
 pub use telemetry::series;

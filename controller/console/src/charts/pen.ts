@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// What charts draw with: the same strokes on the screen's canvas and in an SVG
+// file. Coordinates are CSS pixels.
+
+export interface Stroke {
+  colour: string;
+  width: number;
+  dash?: readonly number[];
+}
+
+export interface Pen {
+  /** Line segments: x1, y1, x2, y2, and again. */
+  segments(points: readonly number[], stroke: Stroke): void;
+  /** A line through points; null lifts the pen. */
+  line(x: readonly number[], y: readonly (number | null)[], stroke: Stroke): void;
+  /** Squares of a size around points: x, y, and again. */
+  dots(points: readonly number[], size: number, fill: string): void;
+  ring(x: number, y: number, radius: number, stroke: Stroke): void;
+}
+
+export class CanvasPen implements Pen {
+  constructor(
+    private readonly c: CanvasRenderingContext2D,
+    private readonly ratio: number,
+  ) {}
+
+  segments(points: readonly number[], stroke: Stroke): void {
+    this.begin(stroke);
+    const r = this.ratio;
+    for (let i = 0; i + 3 < points.length; i += 4) {
+      this.c.moveTo((points[i] ?? 0) * r, (points[i + 1] ?? 0) * r);
+      this.c.lineTo((points[i + 2] ?? 0) * r, (points[i + 3] ?? 0) * r);
+    }
+    this.c.stroke();
+  }
+
+  line(x: readonly number[], y: readonly (number | null)[], stroke: Stroke): void {
+    this.begin(stroke);
+    let down = false;
+    for (let i = 0; i < x.length; i += 1) {
+      const v = y[i];
+      if (v === null || v === undefined) {
+        down = false;
+        continue;
+      }
+      const at = [(x[i] ?? 0) * this.ratio, v * this.ratio] as const;
+      if (down) this.c.lineTo(...at);
+      else this.c.moveTo(...at);
+      down = true;
+    }
+    this.c.stroke();
+  }
+
+  dots(points: readonly number[], size: number, fill: string): void {
+    this.c.fillStyle = fill;
+    const s = size * this.ratio;
+    for (let i = 0; i + 1 < points.length; i += 2) {
+      this.c.fillRect((points[i] ?? 0) * this.ratio - s / 2, (points[i + 1] ?? 0) * this.ratio - s / 2, s, s);
+    }
+  }
+
+  ring(x: number, y: number, radius: number, stroke: Stroke): void {
+    this.begin(stroke);
+    this.c.arc(x * this.ratio, y * this.ratio, radius * this.ratio, 0, 2 * Math.PI);
+    this.c.stroke();
+  }
+
+  private begin(s: Stroke): void {
+    this.c.strokeStyle = s.colour;
+    this.c.lineWidth = s.width * this.ratio;
+    this.c.setLineDash((s.dash ?? []).map((d) => d * this.ratio));
+    this.c.beginPath();
+  }
+}
+
+const n = (v: number): string => String(Math.round(v * 100) / 100);
+
+/** Text in an attribute or element of SVG. */
+export function escaped(text: string): string {
+  return text.replace(/[&<>"]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c] ?? c);
+}
+
+export class SvgPen implements Pen {
+  readonly parts: string[] = [];
+
+  segments(points: readonly number[], stroke: Stroke): void {
+    let d = '';
+    for (let i = 0; i + 3 < points.length; i += 4) {
+      d += `M${n(points[i] ?? 0)} ${n(points[i + 1] ?? 0)}L${n(points[i + 2] ?? 0)} ${n(points[i + 3] ?? 0)}`;
+    }
+    this.stroke(d, stroke);
+  }
+
+  line(x: readonly number[], y: readonly (number | null)[], stroke: Stroke): void {
+    let d = '';
+    let down = false;
+    for (let i = 0; i < x.length; i += 1) {
+      const v = y[i];
+      if (v === null || v === undefined) {
+        down = false;
+        continue;
+      }
+      d += `${down ? 'L' : 'M'}${n(x[i] ?? 0)} ${n(v)}`;
+      down = true;
+    }
+    this.stroke(d, stroke);
+  }
+
+  dots(points: readonly number[], size: number, fill: string): void {
+    let d = '';
+    for (let i = 0; i + 1 < points.length; i += 2) {
+      d += `M${n((points[i] ?? 0) - size / 2)} ${n((points[i + 1] ?? 0) - size / 2)}h${size}v${size}h-${size}z`;
+    }
+    this.fill(d, fill);
+  }
+
+  ring(x: number, y: number, radius: number, s: Stroke): void {
+    this.parts.push(`<circle cx="${n(x)}" cy="${n(y)}" r="${n(radius)}" fill="none" stroke="${escaped(s.colour)}" stroke-width="${s.width}"/>`);
+  }
+
+  fill(d: string, fill: string): void {
+    if (d) this.parts.push(`<path d="${d}" fill="${escaped(fill)}"/>`);
+  }
+
+  text(x: number, y: number, text: string, anchor: 'start' | 'middle' | 'end', colour: string, turned = false): void {
+    const turn = turned ? ` transform="rotate(-90 ${n(x)} ${n(y)})"` : '';
+    this.parts.push(`<text x="${n(x)}" y="${n(y)}" text-anchor="${anchor}" fill="${escaped(colour)}"${turn}>${escaped(text)}</text>`);
+  }
+
+  private stroke(d: string, s: Stroke): void {
+    if (!d) return;
+    const dash = s.dash?.length ? ` stroke-dasharray="${s.dash.join(' ')}"` : '';
+    this.parts.push(`<path d="${d}" fill="none" stroke="${escaped(s.colour)}" stroke-width="${s.width}"${dash}/>`);
+  }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// What speaks against the numbers although reports arrive: reports lost on the
+// way, exporters that share a numbering, a limit that is not the one reported.
+
+import { count, percent } from '../format/units';
+import type { Link, Status } from './types';
+
+export interface Doubt {
+  headline: string;
+  detail: string;
+}
+
+/** Counters of the collectors at one moment. */
+export interface CounterSample {
+  atMs: number;
+  received: number;
+  lost: number;
+  implausible: number;
+  socketDrops: number;
+}
+
+/** Losses count for so long after the last of them. */
+const MEMORY_MS = 15_000;
+/** Of what came, reports out of sequence that tell of a second exporter. */
+const SHARED_NUMBERING = 0.02;
+/** A gap this many times what came is no loss: two numberings are mixed. */
+const IMPOSSIBLE_LOSS = 10;
+/** Updates in a row that say the same: reports of before a change are under way. */
+const PATIENCE = 3;
+
+export function counterSample(s: Status, atMs: number): CounterSample | null {
+  if (s.reportsReceived === null) return null;
+  return { atMs, received: s.reportsReceived, lost: s.reportsLost ?? 0, implausible: s.implausible ?? 0, socketDrops: s.kernelDrops ?? 0 };
+}
+
+/** What was counted within the last while. */
+export class CounterWindow {
+  private samples: CounterSample[] = [];
+
+  add(sample: CounterSample): void {
+    const last = this.samples.at(-1);
+    // Counters that fall are of a collector that was restarted.
+    if (last && (sample.received < last.received || sample.lost < last.lost)) this.samples = [];
+    this.samples.push(sample);
+    while ((this.samples[1]?.atMs ?? Infinity) < sample.atMs - MEMORY_MS) this.samples.shift();
+  }
+
+  doubt(): Doubt | null {
+    const first = this.samples[0];
+    const last = this.samples.at(-1);
+    if (!first || !last || first === last) return null;
+    const received = last.received - first.received;
+    const lost = last.lost - first.lost;
+    const implausible = last.implausible - first.implausible;
+    const socketDrops = last.socketDrops - first.socketDrops;
+    const seconds = Math.max(1, Math.round((last.atMs - first.atMs) / 1000));
+    if (received > 0 && (implausible > SHARED_NUMBERING * received || lost > IMPOSSIBLE_LOSS * received)) {
+      return {
+        headline: 'Numbering shared',
+        detail: `Reports of the last ${seconds} s do not number on from one another (${count(Math.max(implausible, lost))} against ${count(received)} received): do two exporters share an address and a hw_id?`,
+      };
+    }
+    if (lost <= 0 && socketDrops <= 0) return null;
+    const where = socketDrops > 0 ? ', at the socket of the collector: it does not keep up' : ', between switch and collector';
+    const share = lost > 0 ? `${count(lost)} reports (${percent(lost / (lost + received))})` : `${count(socketDrops)} datagrams`;
+    return { headline: 'Losing reports', detail: `${share} were lost within ${seconds} s${where}.` };
+  }
+}
+
+/** The limit that reports state and the one read from the switch, where they differ. */
+export function limitsDiffer(l: Link): boolean {
+  const reported = l.reportedLimitBytes;
+  const read = l.limit;
+  if (reported === null || read === null) return false;
+  const tolerance = Math.max(l.depthUnitBytes, 0.005 * reported);
+  const values = [read.bytes, read.refusesAtBytes].filter((v) => v !== null);
+  return !values.some((v) => Math.abs(v - reported) <= tolerance);
+}
+
+/** Whether the limits of a port have differed for some updates. */
+export class LimitWatch {
+  private readonly seen = new Map<string, number>();
+
+  add(key: string, l: Link): void {
+    this.seen.set(key, limitsDiffer(l) ? (this.seen.get(key) ?? 0) + 1 : 0);
+  }
+
+  doubt(key: string, l: Link, size: (bytes: number) => string): Doubt | null {
+    if ((this.seen.get(key) ?? 0) < PATIENCE || l.reportedLimitBytes === null) return null;
+    const read = l.limit?.bytes;
+    return {
+      headline: 'Limits differ',
+      detail: `Reports state a limit of ${size(l.reportedLimitBytes)}, the switch was read as ${read === null || read === undefined ? 'unlimited' : size(read)}. The chart shows the one reported.`,
+    };
+  }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Windows over time in the browser, and what the papers hold them against:
+// W(t) = Q(t) + BDP while the link is full.
+
+import type { Series } from './series';
+import type { Column } from './recording';
+import type { Flow, Link, WindowColumns } from './types';
+
+/** Steps kept: twenty minutes at 100 ms. */
+const CAPACITY = 12_000;
+/** Flows chosen at most. */
+export const MOST_CHOSEN = 8;
+/** Shown where nobody has chosen. */
+const FIRST_CHOICE = 3;
+
+function empty(): WindowColumns {
+  return { stepSeconds: 0, time: [], cwndSumPkts: [], inFlightSumBytes: [], probedFlows: [], dataFlows: [], flows: [] };
+}
+
+/** The windows of a set of flows, added to as they come. */
+export class WindowRecord {
+  columns = empty();
+
+  constructor(readonly flows: readonly string[]) {}
+
+  get lastTime(): number | null {
+    return this.columns.time.at(-1) ?? null;
+  }
+
+  /** Adds steps; those from its first on are replaced: the last may have been incomplete. */
+  add(more: WindowColumns): void {
+    const first = more.time[0];
+    if (first === undefined) return;
+    const c = this.columns;
+    if (c.stepSeconds !== 0 && Math.abs(c.stepSeconds - more.stepSeconds) > 1e-9) {
+      this.columns = more;
+      return;
+    }
+    let keep = c.time.length;
+    while (keep > 0 && (c.time[keep - 1] ?? 0) > first - more.stepSeconds / 2) keep -= 1;
+    const skip = Math.max(0, keep + more.time.length - CAPACITY);
+    const joined = <T,>(a: readonly T[], b: readonly T[]): T[] => [...a.slice(skip, keep), ...b];
+    this.columns = {
+      stepSeconds: more.stepSeconds,
+      time: joined(c.time, more.time),
+      cwndSumPkts: joined(c.cwndSumPkts, more.cwndSumPkts),
+      inFlightSumBytes: joined(c.inFlightSumBytes, more.inFlightSumBytes),
+      probedFlows: joined(c.probedFlows, more.probedFlows),
+      dataFlows: joined(c.dataFlows, more.dataFlows),
+      flows: more.flows.map((f, i) => {
+        const old = c.flows[i];
+        return {
+          id: f.id,
+          cwndPkts: joined(old?.cwndPkts ?? [], f.cwndPkts),
+          inFlightBytes: joined(old?.inFlightBytes ?? [], f.inFlightBytes),
+          drops: joined(old?.drops ?? [], f.drops),
+          ce: joined(old?.ce ?? [], f.ce),
+        };
+      }),
+    };
+  }
+}
+
+/** The flows shown before anybody chooses: the largest bottlenecked here, then the largest. */
+export function firstChoice(flows: readonly Flow[]): string[] {
+  const rank = (f: Flow): number => (f.cls === 'LBP' ? 0 : f.cls === 'SHORT' ? 2 : 1);
+  return flows
+    .filter((f) => f.cwndPkts !== null)
+    .sort((a, b) => rank(a) - rank(b) || (b.rateBps ?? 0) - (a.rateBps ?? 0) || a.id.localeCompare(b.id))
+    .slice(0, FIRST_CHOICE)
+    .map((f) => f.id);
+}
+
+/**
+ * The bandwidth-delay product, bytes of the queue: what drains per second times
+ * the base RTT, weighted by rate. By Little's law flows of rates rᵢ and base RTTs
+ * Tᵢ behind a queue Q of a full link have Σ rᵢ(Tᵢ + Q/C) = C·T̄ + Q in flight.
+ */
+export function bdpBytes(l: Link): number | null {
+  const drainBps = l.estimate?.drainBps ?? l.capacityBps;
+  if (!drainBps) return null;
+  let weight = 0;
+  let sum = 0;
+  for (const f of l.estimate?.flows ?? []) {
+    const rate = (f.rateBps ?? 0) * (f.activeFraction ?? 1);
+    if (f.baseRttMs === null || !(rate > 0)) continue;
+    weight += rate;
+    sum += rate * f.baseRttMs;
+  }
+  return weight > 0 ? ((drainBps / 8) * (sum / weight)) / 1000 : null;
+}
+
+/** Mean of the median occupancy over the steps of `time`; null where nothing was measured. */
+export function queueAt(series: Series<Column>, time: readonly number[], step: number): (number | null)[] {
+  const values = series.column('occP50');
+  let i = 0;
+  return time.map((t) => {
+    while (i > 0 && (series.time[i - 1] ?? 0) >= t) i -= 1;
+    while (i < series.length && (series.time[i] ?? 0) < t - 1e-6) i += 1;
+    let sum = 0;
+    let n = 0;
+    for (let k = i; k < series.length && (series.time[k] ?? 0) < t + step - 1e-6; k += 1) {
+      const v = values[k];
+      if (v === null || v === undefined) continue;
+      sum += v;
+      n += 1;
+    }
+    return n > 0 ? sum / n : null;
+  });
+}

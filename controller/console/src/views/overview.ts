@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every port in one table: what misses its target first, with a search.
+
+import { attr, h, keyed, text } from '../dom';
+import { bitRate, formatSize, milliseconds, MISSING, percent, significant } from '../format/units';
+import { linkKey, linkTitle } from '../model/links';
+import { type GoalName, matches, missed, sortOverview } from '../model/overview';
+import type { Brief } from '../model/types';
+import type { Actions, MakePanel, Snapshot } from './panel';
+
+const COLUMNS: readonly { label: string; goal?: GoalName; numeric: boolean }[] = [
+  { label: 'Port', numeric: false },
+  { label: 'C', numeric: true },
+  { label: 'Utilisation', goal: 'utilisation', numeric: true },
+  { label: 'Loss', goal: 'loss', numeric: true },
+  { label: 'Largest delay', goal: 'delay', numeric: true },
+  { label: 'N_b', numeric: true },
+  { label: 'Limit', numeric: true },
+  { label: 'Advised', numeric: true },
+];
+/** Rows shown; a search finds the others. */
+const MOST = 50;
+
+export class Overview {
+  readonly element: HTMLElement;
+  private readonly body = h('tbody');
+  private readonly search = h('input', { type: 'search', id: 'port-search', placeholder: 'name, node:port', autocomplete: 'off' });
+  private readonly sum = h('span', { class: 'when' });
+  private readonly more = h('p', { class: 'empty' });
+  private last: Snapshot | null = null;
+
+  constructor(private readonly actions: Pick<Actions, 'selectLink'>) {
+    this.search.addEventListener('input', () => this.last && this.update(this.last));
+    const head = COLUMNS.map((c) => h('th', { scope: 'col', class: c.numeric ? 'num' : null }, c.label === 'N_b' ? h('var', { class: 'symbol' }, 'N', h('sub', {}, 'b')) : c.label));
+    this.element = h(
+      'section',
+      { class: 'overview', 'aria-labelledby': 'overview-title', hidden: true },
+      h(
+        'div',
+        { class: 'bar' },
+        h('h2', { id: 'overview-title' }, 'Ports'),
+        this.sum,
+        h('label', { class: 'choice', for: 'port-search' }, 'Search', this.search),
+      ),
+      h(
+        'div',
+        { class: 'scroll overview-rows', tabindex: 0, role: 'region', 'aria-label': 'Table of ports' },
+        h('table', { class: 'overview-table' }, h('thead', {}, h('tr', {}, ...head)), this.body),
+      ),
+      this.more,
+    );
+  }
+
+  update(s: Snapshot): void {
+    this.last = s;
+    attr(this.element, 'hidden', s.overview.length < 2);
+    if (s.overview.length < 2) return;
+    const missing = s.overview.filter((b) => Object.keys(missed(b)).length > 0).length;
+    const silent = s.overview.filter((b) => b.stale).length;
+    text(this.sum, `${s.overview.length} ports, ${missing} ${missing === 1 ? 'misses a target' : 'miss a target'}${silent > 0 ? `, ${silent} silent` : ''}`);
+    const found = sortOverview(s.overview.filter((b) => matches(b, this.search.value)));
+    keyed(this.body, found.slice(0, MOST), linkKey, (b) => this.row(b), (tr, b) => this.show(tr, b, s));
+    text(this.more, found.length === 0 ? 'No port has this name.' : found.length > MOST ? `${found.length - MOST} more: search for one.` : '');
+  }
+
+  private row(b: Brief): HTMLElement {
+    const button = h('button', { type: 'button', class: 'quiet' });
+    const key = linkKey(b);
+    button.addEventListener('click', () => this.actions.selectLink(key));
+    return h('tr', {}, h('td', {}, button), ...COLUMNS.slice(1).map(() => h('td', { class: 'num' })));
+  }
+
+  private show(tr: Element, b: Brief, s: Snapshot): void {
+    const [first, ...cells] = Array.from(tr.children);
+    const button = first?.firstElementChild;
+    const selected = s.link !== null && linkKey(s.link) === linkKey(b);
+    if (button) {
+      text(button, linkTitle(b));
+      attr(button, 'aria-current', selected ? 'true' : null);
+    }
+    attr(tr, 'data-selected', selected);
+    attr(tr, 'data-stale', b.stale);
+    const context = { packetBytes: s.context.packetBytes, capacityBps: b.capacityBps ?? 0 };
+    const values = [
+      bitRate(b.capacityBps),
+      percent(b.recent.utilisation),
+      percent(b.recent.lossRate),
+      milliseconds(b.recent.delayMs.max),
+      b.nB === null ? MISSING : significant(b.nB, 3),
+      formatSize(s.unit, b.limitBytes, context),
+      formatSize(s.unit, b.advisedBytes, context),
+    ];
+    const misses = missed(b);
+    cells.forEach((c, i) => {
+      text(c, values[i] ?? '');
+      const goal = COLUMNS[i + 1]?.goal;
+      attr(c, 'data-bad', goal !== undefined && misses[goal] !== undefined);
+      attr(c, 'title', goal !== undefined && misses[goal] !== undefined ? 'misses its target' : null);
+    });
+  }
+}
+
+export const overviewPanel: MakePanel = (actions) => {
+  const view = new Overview(actions);
+  return { element: view.element, update: (s) => view.update(s) };
+};

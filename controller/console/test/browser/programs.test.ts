@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page of the real controller: what it shows is what the API says, what it
+// applies is in the switch, and it says so when the controller is gone.
+
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { launch } from './chromium';
+import { missingPrograms, NODE, PORT, type Programs, startPrograms, TOKEN } from './programs';
+
+const missing = missingPrograms();
+if (missing.length > 0) console.warn(`NOT TESTED against the real programs: ${missing.join(', ')} not built (make build)`);
+
+interface AnyLink {
+  limit: { limit_bytes: number } | null;
+  reported_limit_bytes: number | null;
+  capture_start_ns: number;
+  estimate: { estimates: { n_b: { value: number }; delta: { value: number } | null }; classes: { lbp: number }; flows: unknown[]; from_ns: number } | null;
+  advice: { limit_bytes: number | null } | null;
+}
+
+let browser: Browser;
+let page: Page;
+let programs: Programs;
+const problems: string[] = [];
+
+const link = async (): Promise<AnyLink> => (await programs.get(`links/${NODE}/${PORT}`)) as AnyLink;
+
+describe.skipIf(missing.length > 0)('the page of a running controller', () => {
+  beforeAll(async () => {
+    [browser, programs] = [await launch(), await startPrograms()];
+    page = await (await browser.newContext({ viewport: { width: 1280, height: 900 } })).newPage();
+    page.on('pageerror', (e) => problems.push(e.message));
+    page.on('console', (m) => {
+      if (m.type() === 'error' && !m.text().includes('ERR_')) problems.push(m.text());
+    });
+    await page.goto(programs.url);
+    await page.locator('.flow-table tbody tr').first().waitFor({ timeout: 90_000 });
+  }, 180_000);
+
+  afterAll(async () => {
+    await browser?.close();
+    await programs?.close();
+  });
+
+  /** What the page shows, and what the API says in the same moment, as often as it takes until both are of one second. */
+  async function same(shown: () => Promise<unknown>, said: (l: AnyLink) => unknown): Promise<void> {
+    await expect.poll(async () => {
+      const before = said(await link());
+      const now = await shown();
+      const after = said(await link());
+      return now === before || now === after ? 'the same' : `page ${String(now)}, API ${String(before)}`;
+    }).toBe('the same');
+  }
+
+  it('shows the estimates, flows and limit that the API says', async () => {
+    const tile = (i: number) => page.locator('.estimate').nth(i).locator('.value').textContent();
+    await same(() => tile(0), (l) => {
+      const v = l.estimate?.estimates.n_b.value ?? Number.NaN;
+      return Math.abs(v - Math.round(v)) < 0.005 ? String(Math.round(v)) : v.toFixed(1);
+    });
+    await same(() => page.locator('.class-counts').textContent().then((t) => Number.parseInt(t ?? '', 10)), (l) => l.estimate?.classes.lbp);
+    const { rules } = (await programs.get(`rules?node=${NODE}&port=${PORT}`)) as { rules: unknown[] };
+    await expect.poll(() => page.locator('.rules-list .rule').count()).toBe(rules.length);
+    const counters = ((await programs.get('status')) as { collectors: { status: { reports_received: number } }[] }).collectors[0]?.status.reports_received ?? 0;
+    await expect.poll(async () => Number((await page.locator('.counters dd').first().textContent())?.replace(/\D/g, ''))).toBeGreaterThanOrEqual(counters);
+  });
+
+  it('draws windows and W(t) from the senders’ samples', async () => {
+    await expect.poll(() => page.locator('.reading-cwnd b').textContent()).toBe('3 of 3');
+    await expect.poll(() => page.locator('.reading-sum b').textContent()).toMatch(/^\d.*B; \d.*B$/);
+    await expect.poll(() => page.locator('.reading-sum small').textContent()).toMatch(/^\d+ of \d+ flows probed; BDP \d/);
+  });
+
+  it('shows single packets with their flow and sequence, and keeps what is held', async () => {
+    const box = await page.locator('.plot-occupancy .u-over').boundingBox();
+    if (!box) throw new Error('the chart has no plot area');
+    // What was reported just before; the recording fills from the left.
+    const series = await page.locator('.recorder .when').textContent();
+    expect(series).toMatch(/^\d/);
+    await page.getByRole('button', { name: '10 s', exact: true }).click();
+    await page.mouse.move(box.x + box.width * 0.5, box.y + 80);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width * 0.58, box.y + 80, { steps: 4 });
+    await page.mouse.up();
+    await expect.poll(() => page.locator('.hold-note').textContent()).toMatch(/Every dot is a packet at its arrival \(\d{2,}\)/);
+    await page.getByRole('button', { name: 'Packet after' }).click();
+    const fact = (name: string) => page.locator('.packet-facts div', { hasText: name }).first().locator('dd').textContent();
+    expect(await fact('Flow')).toMatch(/^[\d.:]+ → /);
+    expect(await fact('Sequence')).toMatch(/^\d+$/);
+    expect(page.url()).toMatch(/link=10:1.*&from=[\d.]+&to=[\d.]+/);
+    await page.getByRole('button', { name: 'Back to live' }).click();
+  });
+
+  it('applies the advice to the switch, and says that reports state another limit', async () => {
+    const apply = page.getByRole('button', { name: 'Apply to switch' });
+    await expect.poll(() => apply.isEnabled(), { timeout: 90_000 }).toBe(true);
+    await apply.click();
+    const dialog = page.locator('dialog.confirm');
+    await dialog.waitFor();
+    expect(await dialog.locator('.expected').textContent()).toContain('expected');
+    await page.getByLabel('Control token').fill(TOKEN);
+    await expect
+      .poll(
+        async () => {
+          if (await dialog.isVisible()) await dialog.getByRole('button', { name: 'Apply', exact: true }).click({ timeout: 2000 }).catch(() => {});
+          return page.locator('.outcome').textContent();
+        },
+        { timeout: 60_000, interval: 1000 },
+      )
+      .toContain('The switch was read back');
+    const said = (await page.locator('.outcome').textContent()) ?? '';
+    expect(said).toContain(String((await link()).limit?.limit_bytes));
+    await expect.poll(() => page.locator('.audit-table tbody tr').count()).toBeGreaterThan(0);
+    // The recording does not follow the switch.
+    await expect.poll(() => page.locator('.health .state').textContent(), { timeout: 60_000 }).toMatch(/Limits differ|Stale|Idle/);
+  });
+
+  it('keeps the history of the estimates over a reload', async () => {
+    await page.reload();
+    await page.locator('.flow-table tbody tr').first().waitFor({ timeout: 60_000 });
+    const history = (await programs.get(`links/${NODE}/${PORT}/estimates`)) as { time_ns: number[] };
+    expect(history.time_ns.length).toBeGreaterThan(3);
+  });
+
+  it('says so when the controller is gone, and recovers', async () => {
+    await programs.stopController();
+    await page.locator('.health[data-level="lost"]').waitFor({ timeout: 60_000 });
+    expect(await page.locator('.health .state').textContent()).toContain('Disconnected');
+    await programs.startController();
+    await page.locator('.health:not([data-level="lost"])').waitFor({ timeout: 60_000 });
+    expect(problems).toEqual([]);
+  });
+});

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the page is for beyond a glance: doubts, held spans, single packets,
+// chosen flows, files, addresses, many ports, touch, accessibility.
+
+import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import type { Browser, Download, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { type Mock, startMock } from '../../dev/mock-server.mjs';
+import { launch } from './chromium';
+
+const AXE = readFileSync(new URL('../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
+
+let browser: Browser;
+let mock: Mock;
+let page: Page;
+
+async function open(options: { width?: number; height?: number; dark?: boolean; hash?: string; touch?: boolean; many?: number } = {}): Promise<void> {
+  mock = await startMock({ warmSeconds: 60, manyLinks: options.many ?? 0 });
+  const context = await browser.newContext({
+    viewport: { width: options.width ?? 1280, height: options.height ?? 900 },
+    colorScheme: options.dark ? 'dark' : 'light',
+    hasTouch: options.touch ?? false,
+    acceptDownloads: true,
+  });
+  page = await context.newPage();
+  await page.goto(`${mock.url}${options.hash ?? ''}`);
+  await page.locator('.flow-table tbody tr').first().waitFor({ timeout: 60_000 });
+}
+
+const post = (path: string, data: object) => page.request.post(`${mock.url}mock/${path}`, { data });
+
+async function drag(from: number, to: number, y = 80): Promise<void> {
+  const box = await page.locator('.plot-occupancy .u-over').boundingBox();
+  if (!box) throw new Error('the chart has no plot area');
+  await page.mouse.move(box.x + box.width * from, box.y + y);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * to, box.y + y, { steps: 4 });
+  await page.mouse.up();
+}
+
+const note = () => page.locator('.hold-note').textContent();
+
+/** What axe-core finds, one line each. */
+async function violations(): Promise<string[]> {
+  // As code of the page itself: its policy allows no scripts from elsewhere.
+  await page.evaluate(AXE);
+  return page.evaluate(async () => {
+    const axe = (window as unknown as { axe: { run: () => Promise<{ violations: { id: string; impact: string; nodes: { target: string[] }[] }[] }> } }).axe;
+    const found = await axe.run();
+    return found.violations.map((v) => `${v.impact} ${v.id}: ${v.nodes.slice(0, 3).map((n) => n.target.join(' ')).join(', ')}`);
+  });
+}
+
+beforeAll(async () => {
+  browser = await launch();
+});
+afterAll(() => browser?.close());
+afterEach(async () => {
+  await page?.context().close();
+  await mock?.close();
+});
+
+describe('the headline', () => {
+  it('turns where reports are lost, numberings are shared, or limits differ, and back', async () => {
+    await open();
+    const state = page.locator('.health .state');
+    await page.locator('.health[data-level="live"]').waitFor();
+    await post('counters', { reports_lost: 500 });
+    await expect.poll(() => state.textContent()).toMatch(/Losing reports500 reports \(\d/);
+    expect(await page.locator('.health').getAttribute('data-level')).toBe('doubt');
+    await post('counters', { reports_implausible_sequence: 900_000 });
+    await expect.poll(() => state.textContent()).toContain('hw_id');
+    await post('counters', { reports_lost: 0, reports_implausible_sequence: 0 });
+    await page.locator('.health[data-level="live"]').waitFor({ timeout: 60_000 });
+    await post('reported', { bytes: 200_000 });
+    await expect.poll(() => state.textContent()).toContain('Reports state a limit of 200 kB, the switch was read as 313 kB');
+  });
+});
+
+describe('a held span', () => {
+  it('keeps its packets when the collector has forgotten them, at every zoom', async () => {
+    await open();
+    await page.waitForTimeout(1500);
+    await drag(0.7, 0.76);
+    await expect.poll(note).toMatch(/Every dot is a packet at its arrival \(\d{3,}\)/);
+    await post('forget', { ms: 0 });
+    await page.getByRole('button', { name: 'Zoom in' }).click();
+    await expect.poll(note).toMatch(/Every dot is a packet at its arrival \(\d{2,}\)/);
+    // What was never read is said to be gone.
+    await page.getByRole('button', { name: 'Back to live' }).click();
+    await drag(0.3, 0.34);
+    await expect.poll(note).toContain('The collector remembers packets from');
+  });
+
+  it('keeps the packets of a long span for a closer look later', async () => {
+    await open();
+    await page.waitForTimeout(1500);
+    await page.getByRole('button', { name: '10 s', exact: true }).click();
+    await page.waitForTimeout(1500);
+    await page.getByRole('button', { name: 'Hold', exact: true }).click();
+    await expect.poll(() => mock.requests.filter((r) => r.endsWith('/packets')).length).toBe(1);
+    await page.waitForTimeout(2500);
+    await post('forget', { ms: 0 });
+    await drag(0.5, 0.6);
+    await expect.poll(note).toMatch(/Every dot is a packet/);
+  });
+
+  it('has a closest zoom and says so', async () => {
+    await open();
+    await page.waitForTimeout(1000);
+    await drag(0.7, 0.72);
+    const zoom = page.getByRole('button', { name: 'Zoom in' });
+    for (let i = 0; i < 10; i += 1) await zoom.click();
+    await expect.poll(note).toContain('This is the closest zoom, 1 ms.');
+  });
+
+  it('tells what a packet was, and what stood around it', async () => {
+    await open();
+    await page.waitForTimeout(1000);
+    await drag(0.7, 0.72);
+    await expect.poll(note).toMatch(/Every dot/);
+    const box = await page.locator('.plot-occupancy .u-over').boundingBox();
+    if (!box) throw new Error('the chart has no plot area');
+    const title = page.locator('.packet-title b');
+    // Across the picture, until one is met.
+    for (let y = 20; y < box.height && !/^\d/.test((await title.textContent()) ?? ''); y += 12) await page.mouse.move(box.x + box.width / 2, box.y + y);
+    expect(await title.textContent()).toMatch(/^\d+\.\d{6} s, \d\d:\d\d:\d\d\.\d{3}/);
+    const facts = page.locator('.packet-facts');
+    expect(await facts.textContent()).toMatch(/Flow10\.0\.\d\.2:\d+ → .*Sequence.*cwnd\d+ pkts.*IP packet1500 B.*Met\d.*Waited/);
+    const before = await title.textContent();
+    await page.getByRole('button', { name: 'Packet after' }).click();
+    expect(await title.textContent()).not.toBe(before);
+  });
+});
+
+describe('flows', () => {
+  it('are chosen for the charts by a click, filtered, and have a share', async () => {
+    await open();
+    const rows = page.locator('.flow-table tbody tr');
+    await expect.poll(() => page.locator('.flow-key li').count()).toBe(3);
+    await rows.nth(5).locator('.flow-cell').click();
+    await expect.poll(() => page.locator('.flow-key li').count()).toBe(4);
+    expect(page.url()).toContain('flows=');
+    await page.locator('tr[data-picked] .pick').first().click();
+    await expect.poll(() => page.locator('.flow-key li').count()).toBe(3);
+    await page.getByLabel('Filter').fill('wl');
+    await expect.poll(() => rows.count()).toBe(2);
+    expect(await rows.first().locator('td').nth(3).textContent()).toMatch(/^\d.*%$/);
+    await page.getByLabel('Filter').fill('no such flow');
+    await expect.poll(() => page.locator('.flows .empty').textContent()).toBe('No flow has these words.');
+  });
+});
+
+describe('addresses', () => {
+  it('lead to a port, a span and flows', async () => {
+    await open({ hash: '#link=10:7&from=50.5&to=51.5&flows=1,2' });
+    expect(await page.locator('#port').inputValue()).toBe('10:7');
+    await expect.poll(note).toMatch(/Every dot is a packet/);
+    expect(await page.locator('.recorder').getAttribute('data-held')).toBe('');
+    await expect.poll(() => page.locator('.flow-key li').count()).toBe(2);
+    await page.getByRole('button', { name: 'Back to live' }).click();
+    await expect.poll(() => page.url()).not.toContain('from=');
+    expect(page.url()).toContain('link=10:7');
+  });
+});
+
+describe('files', () => {
+  async function saved(chart: string, kind: string): Promise<[string, Buffer]> {
+    const menu = page.locator(`summary[aria-label="Save the chart: ${chart}"]`);
+    await menu.scrollIntoViewIfNeeded();
+    await menu.click({ force: true });
+    const [file] = await Promise.all([page.waitForEvent('download') as Promise<Download>, menu.locator('xpath=..').getByRole('button', { name: kind }).click()]);
+    return [file.suggestedFilename(), await readFile(await file.path())];
+  }
+
+  it('are there of every chart as PNG, SVG and CSV', async () => {
+    await open();
+    await page.waitForTimeout(2500);
+    const names = await page.locator('.save > summary').evaluateAll((all) => all.map((e) => (e.getAttribute('aria-label') ?? '').replace('Save the chart: ', '')));
+    expect(names.length).toBe(15);
+    for (const name of names) {
+      const [csvName, csv] = await saved(name, 'CSV');
+      expect(csvName).toMatch(/^tidemark-[a-z0-9-]+\.csv$/);
+      const lines = csv.toString().trim().split('\n');
+      expect(lines.length, name).toBeGreaterThan(2);
+      expect(new Set(lines.map((l) => (l.startsWith('"') || name === 'Buffer by rule' ? 0 : l.split(',').length))).size, name).toBe(1);
+      const [, svg] = await saved(name, 'SVG');
+      expect(svg.toString(), name).toMatch(/^<svg[\s\S]*<\/svg>\s*$/);
+      expect(svg.toString(), name).not.toContain('NaN');
+      const [, png] = await saved(name, 'PNG');
+      expect([...png.subarray(1, 4)], name).toEqual([0x50, 0x4e, 0x47]);
+      expect(png.length, name).toBeGreaterThan(500);
+    }
+  });
+});
+
+describe('many ports', () => {
+  it('are sorted by what misses its target, searched, and told in brief', async () => {
+    await open({ many: 62 });
+    await expect.poll(() => page.locator('.overview-table tbody tr').count()).toBe(50);
+    expect(await page.locator('.overview .when').textContent()).toMatch(/^64 ports/);
+    await page.getByLabel('Search').fill('leaf 61');
+    await expect.poll(() => page.locator('.overview-table tbody tr').count()).toBe(1);
+    await page.locator('.overview-table button').click();
+    await expect.poll(() => page.locator('.port-choice select').inputValue()).toBe('23:13');
+    await page.locator('.flow-table tbody tr').first().waitFor();
+    expect(page.url()).toContain('link=23:13');
+  });
+});
+
+describe('every width', () => {
+  it.each([1440, 1024, 390])('has one time axis and nothing clipped at %i px', async (width) => {
+    await open({ width });
+    await page.waitForTimeout(1500);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+    const plots = await page.locator('.channels .u-over').evaluateAll((all) => all.map((e) => e.getBoundingClientRect()).map((b) => [Math.round(b.left), Math.round(b.right)].join('-')));
+    expect(plots.length).toBe(6);
+    expect(new Set(plots).size).toBe(1);
+    // Of the table of what is expected every column is in sight.
+    const clipped = await page.locator('.outlook').evaluate((t) => t.scrollWidth > (t.parentElement?.clientWidth ?? 0) + 1);
+    expect(clipped).toBe(false);
+  });
+
+  it('selects a span by touch', async () => {
+    await open({ width: 390, height: 844, touch: true });
+    await page.waitForTimeout(1500);
+    const over = page.locator('.plot-occupancy .u-over');
+    await over.scrollIntoViewIfNeeded();
+    const box = await over.boundingBox();
+    if (!box) throw new Error('the chart has no plot area');
+    const client = await page.context().newCDPSession(page);
+    const touch = (type: string, x: number) => client.send('Input.dispatchTouchEvent', { type: type as 'touchStart', touchPoints: type === 'touchEnd' ? [] : [{ x: box.x + x, y: box.y + 100 }] });
+    await touch('touchStart', box.width * 0.5);
+    for (let k = 1; k <= 6; k += 1) await touch('touchMove', box.width * (0.5 + 0.05 * k));
+    await touch('touchEnd', 0);
+    await expect.poll(() => page.locator('.recorder').getAttribute('data-held')).toBe('');
+  });
+});
+
+describe('axe-core', () => {
+  it.each([
+    [1440, false],
+    [1024, true],
+    [390, false],
+  ] as const)('finds nothing at %i px, dark %s, in every state', async (width, dark) => {
+    await open({ width, dark });
+    await page.waitForTimeout(1500);
+    expect(await violations(), 'live').toEqual([]);
+    await page.getByRole('button', { name: 'Hold', exact: true }).click();
+    for (let i = 0; i < 4; i += 1) await page.getByRole('button', { name: 'Zoom in' }).click();
+    await expect.poll(note).toMatch(/Every dot/);
+    expect(await violations(), 'held').toEqual([]);
+    await page.getByRole('button', { name: 'Apply to switch' }).click();
+    await page.locator('dialog.confirm').waitFor();
+    expect(await violations(), 'dialog').toEqual([]);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await post('counters', { reports_lost: 5000 });
+    await page.locator('.health[data-level="doubt"]').waitFor({ timeout: 60_000 });
+    expect(await violations(), 'doubt').toEqual([]);
+    await post('counters', { reports_lost: 0 });
+    await post('telemetry', { on: false });
+    await page.locator('.health[data-level="stale"]').waitFor({ timeout: 60_000 });
+    await page.waitForTimeout(500);
+    expect(await violations(), 'stale').toEqual([]);
+    await mock.close();
+    await page.locator('.health[data-level="lost"]').waitFor({ timeout: 60_000 });
+    await page.waitForTimeout(500);
+    expect(await violations(), 'lost').toEqual([]);
+  });
+});
+
+describe('documentation', () => {
+  it('is served beside the page, and terms are explained where they stand', async () => {
+    await open();
+    const [help] = await Promise.all([page.context().waitForEvent('page'), page.getByRole('link', { name: 'Help: What this page shows' }).click()]);
+    await help.waitForLoadState();
+    expect(await help.locator('h1').textContent()).toBe('The console');
+    expect(await help.locator('a[href="api.html"]').count()).toBeGreaterThan(0);
+    const terms = await page.locator('abbr[title]').evaluateAll((all) => all.map((e) => e.textContent));
+    for (const t of ['LBP', 'RBP', 'WL', 'cwnd', 'BDP']) expect(terms).toContain(t);
+  });
+});

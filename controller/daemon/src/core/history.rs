@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The estimates of a link over time: every second of the last hour, every tenth
+//! of a day. A link takes about 1.5 MB.
+
+use std::collections::VecDeque;
+use tidemark_estimators::{Estimate, LinkEstimate};
+
+const SECOND_NS: u64 = 1_000_000_000;
+const FINE_POINTS: usize = 3_600;
+const COARSE_EVERY_NS: u64 = 10 * SECOND_NS;
+const COARSE_POINTS: usize = 8_640;
+
+/// An estimate and its range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    pub value: f32,
+    pub low: f32,
+    pub high: f32,
+}
+
+impl From<&Estimate> for Range {
+    fn from(e: &Estimate) -> Self {
+        Self {
+            value: e.value as f32,
+            low: e.low as f32,
+            high: e.high as f32,
+        }
+    }
+}
+
+/// The estimates of one second.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Point {
+    /// End of the window that they are over.
+    pub time_ns: u64,
+    pub n_b: Option<Range>,
+    pub alpha: Option<Range>,
+    pub delta: Option<Range>,
+    pub t_e_ms: Option<Range>,
+    pub c_e_share: Option<Range>,
+    pub advised_bytes: Option<u64>,
+    pub limit_bytes: Option<u64>,
+}
+
+impl Point {
+    /// What is kept of an estimate.
+    pub fn of(e: &LinkEstimate, advised_bytes: Option<u64>, limit_bytes: Option<u64>) -> Self {
+        let x = &e.estimates;
+        Self {
+            time_ns: e.to_ns,
+            n_b: Some((&x.n_b).into()),
+            alpha: Some((&x.alpha).into()),
+            delta: x.delta.as_ref().map(Range::from),
+            t_e_ms: x.t_e_ms.as_ref().map(Range::from),
+            c_e_share: Some((&x.c_e_share).into()),
+            advised_bytes,
+            limit_bytes,
+        }
+    }
+}
+
+/// The estimates of one link.
+#[derive(Debug, Default)]
+pub struct History {
+    fine: VecDeque<Point>,
+    coarse: VecDeque<Point>,
+}
+
+impl History {
+    /// Adds a point; one that is not newer than the last is not added.
+    pub fn push(&mut self, point: Point) {
+        let newer = |by_ns: u64, last: Option<&Point>| {
+            last.is_none_or(|l| point.time_ns >= l.time_ns.saturating_add(by_ns))
+        };
+        if !newer(1, self.fine.back()) {
+            return;
+        }
+        self.fine.push_back(point);
+        if self.fine.len() > FINE_POINTS {
+            self.fine.pop_front();
+        }
+        if newer(COARSE_EVERY_NS, self.coarse.back()) {
+            self.coarse.push_back(point);
+            if self.coarse.len() > COARSE_POINTS {
+                self.coarse.pop_front();
+            }
+        }
+    }
+
+    /// End of the newest.
+    pub fn last_ns(&self) -> Option<u64> {
+        self.fine.back().map(|p| p.time_ns)
+    }
+
+    /// Points in `[from_ns, to_ns)`, at most `max_points` of them, evenly apart and
+    /// with the newest: those of seconds where they reach back that far.
+    pub fn query(&self, from_ns: u64, to_ns: u64, max_points: usize) -> Vec<Point> {
+        let fine_from_ns = self.fine.front().map_or(0, |p| p.time_ns);
+        let older = self.coarse.iter().filter(|p| p.time_ns < fine_from_ns);
+        let all = older.chain(&self.fine);
+        let found: Vec<Point> = all
+            .filter(|p| (from_ns..to_ns).contains(&p.time_ns))
+            .copied()
+            .collect();
+        let every = found.len().div_ceil(max_points.max(1)).max(1);
+        // Counted from the newest: what is shown does not move with every second.
+        let mut kept: Vec<Point> = found.iter().rev().step_by(every).copied().collect();
+        kept.reverse();
+        kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(s: u64) -> Point {
+        Point {
+            time_ns: s * SECOND_NS,
+            advised_bytes: Some(s),
+            ..Point::default()
+        }
+    }
+
+    #[test]
+    fn keeps_seconds_of_an_hour_and_tenths_of_a_day() {
+        let mut h = History::default();
+        for s in 1..=100_000 {
+            h.push(at(s));
+        }
+        let all = h.query(0, u64::MAX, 100_000);
+        assert_eq!(all.last(), Some(&at(100_000)));
+        assert!(all.len() <= FINE_POINTS + COARSE_POINTS);
+        assert!(all.windows(2).all(|w| w[0].time_ns < w[1].time_ns));
+        // Seconds within the last hour.
+        let hour = h.query(99_000 * SECOND_NS, 99_010 * SECOND_NS, 100);
+        assert_eq!(hour, (99_000..99_010).map(at).collect::<Vec<_>>());
+        // Tenths before.
+        let before = h.query(50_000 * SECOND_NS, 50_100 * SECOND_NS, 100);
+        assert_eq!(before.len(), 10);
+        assert!(all[0].time_ns >= 10_000 * SECOND_NS);
+    }
+
+    #[test]
+    fn thins_out_and_keeps_the_newest() {
+        let mut h = History::default();
+        for s in 1..=1000 {
+            h.push(at(s));
+        }
+        let few = h.query(0, u64::MAX, 64);
+        assert!(few.len() <= 64 && few.len() > 50, "{}", few.len());
+        assert_eq!(few.last(), Some(&at(1000)));
+    }
+
+    #[test]
+    fn the_same_estimate_is_kept_once() {
+        let mut h = History::default();
+        h.push(at(5));
+        h.push(at(5));
+        h.push(at(4));
+        assert_eq!(h.query(0, u64::MAX, 10), [at(5)]);
+        assert_eq!(h.last_ns(), Some(5 * SECOND_NS));
+    }
+}
