@@ -2,8 +2,9 @@
 // Fetches what the event stream does not bring: series, distribution, packets,
 // advice, counters.
 
-import { adviceState, changes, curve, distribution, estimateHistory, packets, series, status, windows } from './api/adapt';
+import { adviceState, changes, curve, status } from './api/adapt';
 import { get } from './api/client';
+import { distribution, estimateHistory, packets, series, windows } from './api/over-time';
 import { distributionOfPackets } from './model/distribution';
 import { linkKey } from './model/links';
 import { Recording } from './model/recording';

@@ -9,7 +9,7 @@ import { Recording } from './model/recording';
 import { Series } from './model/series';
 import { CounterWindow, LimitWatch } from './model/trust';
 import { firstChoice, MOST_CHOSEN, WindowRecord } from './model/windows';
-import type { EstimateRow } from './api/adapt';
+import type { EstimateRow } from './api/over-time';
 import type { AdviceState, AuditEntry, Brief, CurvePoint, Distribution, EstimateColumn, Link, Packets, Rule, Status } from './model/types';
 import { ESTIMATES, estimateColumns } from './model/types';
 import type { Shown, Snapshot } from './views/panel';

@@ -3,7 +3,8 @@
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { adviceState, change, changes, curve, distribution, interval, limit, link, links, packets, series, status } from './adapt';
+import { adviceState, change, changes, curve, interval, limit, link, links, status } from './adapt';
+import { distribution, estimateHistory, packets, series, windows } from './over-time';
 
 function fixture(name: string): unknown {
   return JSON.parse(readFileSync(new URL(`../../dev/fixtures/${name}.json`, import.meta.url), 'utf8'));
@@ -179,5 +180,33 @@ describe('answers that lack something', () => {
     const state = { node: 1, port: 2, advice: { limit_bytes: 1000, marking } };
     expect(adviceState(state)?.advice.marking).toEqual({ limitBytes: 1500, limitMs: 1.2, reason: 'a guess' });
     expect(adviceState({ ...state, advice: { limit_bytes: 1000 } })?.advice.marking).toBeNull();
+  });
+});
+
+describe('spans of time', () => {
+  it('gives windows in seconds, with what is not known as null', () => {
+    const w = windows(
+      { step_ns: 1e8, time_ns: [5e9, 5.1e9], cwnd_sum_pkts: [30, null], in_flight_sum_bytes: [45_000, null], probed_flows: [2, 0], data_flows: [3, 3], flows: [{ flow: 7, cwnd_pkts: [10, null], in_flight_bytes: [15_000, null], drops: [1, 0], ce_marked: [0, 2] }] },
+      4e9,
+    );
+    expect(w.time).toEqual([1, expect.closeTo(1.1)]);
+    expect(w.stepSeconds).toBeCloseTo(0.1);
+    expect(w.cwndSumPkts).toEqual([30, null]);
+    expect(w.flows).toEqual([{ id: '7', cwndPkts: [10, null], inFlightBytes: [15_000, null], drops: [1, 0], ce: [0, 2] }]);
+  });
+
+  it('gives estimates with their ranges, also of a controller that says nothing', () => {
+    const columns = { value: [12, null], low: [11, null], high: [13, null] };
+    const rows = estimateHistory({ time_ns: [5e9, 6e9], n_b: columns, t_e_ms: columns }, 4e9);
+    expect(rows.map((r) => r.time)).toEqual([1, 2]);
+    expect(rows[0]?.row).toMatchObject({ nB: 12, nBLow: 11, nBHigh: 13, tE: 12, delta: null });
+    expect(rows[1]?.row.nB).toBeNull();
+    expect(estimateHistory({}, 0)).toEqual([]);
+  });
+
+  it('gives packets whole, also of a collector that tells less', () => {
+    const p = packets({ ingress_ns: [5e9, 5.5e9], egress_ns: [5.25e9, 0], occupancy_bytes: [1, 2], flow_id: [7, 8], dropped: [false, true], ip_bytes: [1500, 40], cwnd: [9, 0], tcp_seq: [1, 2], ce_marked: [true, false], oldest_ns: 4.5e9 }, 4e9);
+    expect(p).toMatchObject({ time: [1, 1.5], left: [1.25, 1.5], ce: [true, false], seq: [1, 2], oldest: 0.5 });
+    expect(packets({ ingress_ns: [] }, 0).oldest).toBeNull();
   });
 });

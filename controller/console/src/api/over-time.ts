@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// The controller's answers about spans of time, as columns in the page's units:
+// seconds since the link's first interval.
+
+import type { Distribution, EstimateColumn, EstimateName, Packets, SeriesColumns, WindowColumns } from '../model/types';
+import type * as api from './generated';
+import { fields, list, number, numbers } from './json';
+
+const NS = 1e9;
+
+export function series(v: unknown, startNs: number): SeriesColumns {
+  const o = fields<api.Series>(v);
+  const time = numbers(o.time_ns);
+  const drops = numbers(o.drops);
+  const arrivals = numbers(o.arrivals);
+  return {
+    stepSeconds: (number(o.step_ns) ?? 0) / NS,
+    time: time.map((t) => ((t ?? startNs) - startNs) / NS),
+    occP50: numbers(o.occupancy_p50_bytes),
+    occP99: numbers(o.occupancy_p99_bytes),
+    occMax: numbers(o.occupancy_max_bytes),
+    // 0 stands for "not reported or unlimited": no line.
+    limit: numbers(o.limit_bytes).map((l) => l || null),
+    utilisation: numbers(o.utilisation),
+    loss: drops.map((d, i) => {
+      const a = arrivals[i] ?? 0;
+      return d === null ? null : a ? d / a : 0;
+    }),
+    delayP50: numbers(o.delay_p50_ms),
+    delayP99: numbers(o.delay_p99_ms),
+    delayMax: numbers(o.delay_max_ms),
+    drops,
+  };
+}
+
+export function packets(v: unknown, startNs: number): Packets {
+  const o = fields<api.Packets>(v);
+  const column = (x: unknown): number[] => numbers(x).map((n) => n ?? 0);
+  const arrived = column(o.ingress_ns);
+  return {
+    time: arrived.map((t) => (t - startNs) / NS),
+    left: column(o.egress_ns).map((t, i) => ((t || (arrived[i] ?? 0)) - startNs) / NS),
+    occupancy: column(o.occupancy_bytes),
+    dropped: list(o.dropped).map((d) => d === true),
+    ce: list(o.ce_marked).map((d) => d === true),
+    flow: column(o.flow_id),
+    cwnd: column(o.cwnd),
+    seq: column(o.tcp_seq),
+    ipBytes: column(o.ip_bytes),
+    truncated: o.truncated === true,
+    oldest: number(o.oldest_ns) === null ? null : ((number(o.oldest_ns) ?? 0) - startNs) / NS,
+  };
+}
+
+export function windows(v: unknown, startNs: number): WindowColumns {
+  const o = fields<api.Windows>(v);
+  const column = (x: unknown): number[] => numbers(x).map((n) => n ?? 0);
+  return {
+    stepSeconds: (number(o.step_ns) ?? 0) / NS,
+    time: numbers(o.time_ns).map((t) => ((t ?? startNs) - startNs) / NS),
+    cwndSumPkts: numbers(o.cwnd_sum_pkts),
+    inFlightSumBytes: numbers(o.in_flight_sum_bytes),
+    probedFlows: column(o.probed_flows),
+    dataFlows: column(o.data_flows),
+    flows: list(o.flows).map((f) => {
+      const x = fields<api.FlowWindows>(f);
+      return {
+        id: String(x.flow ?? ''),
+        cwndPkts: numbers(x.cwnd_pkts),
+        inFlightBytes: numbers(x.in_flight_bytes),
+        drops: column(x.drops),
+        ce: column(x.ce_marked),
+      };
+    }),
+  };
+}
+
+/** A row of estimates, with its time in seconds. */
+export interface EstimateRow {
+  time: number;
+  row: Partial<Record<EstimateColumn, number | null>>;
+}
+
+export function estimateHistory(v: unknown, startNs: number): EstimateRow[] {
+  const o = fields<api.EstimateHistory>(v);
+  const columns: [EstimateName, unknown][] = [
+    ['nB', o.n_b],
+    ['alpha', o.alpha],
+    ['delta', o.delta],
+    ['tE', o.t_e_ms],
+    ['cE', o.c_e_share],
+  ];
+  const parts = columns.map(([name, c]) => {
+    const x = fields<api.EstimateColumns>(c);
+    return { name, value: numbers(x.value), low: numbers(x.low), high: numbers(x.high) };
+  });
+  return numbers(o.time_ns).map((t, i) => {
+    const row: EstimateRow['row'] = {};
+    for (const p of parts) {
+      row[p.name] = p.value[i] ?? null;
+      row[`${p.name}Low`] = p.low[i] ?? null;
+      row[`${p.name}High`] = p.high[i] ?? null;
+    }
+    return { time: ((t ?? startNs) - startNs) / NS, row };
+  });
+}
+
+/** Null where nothing has arrived. */
+export function distribution(v: unknown): Distribution | null {
+  const o = fields<api.Distribution>(v);
+  const [low, high, count] = [numbers(o.low_bytes), numbers(o.high_bytes), numbers(o.count)];
+  const total = count.reduce<number>((a, b) => a + (b ?? 0), 0);
+  if (!(total > 0)) return null;
+  const bins = count.map((c, i) => ({ lowBytes: low[i] ?? 0, highBytes: high[i] ?? low[i] ?? 0, share: (c ?? 0) / total }));
+  const span = ((number(o.to_ns) ?? 0) - (number(o.from_ns) ?? 0)) / NS;
+  return { bins, total, p50: number(o.p50_bytes), p99: number(o.p99_bytes), max: number(o.max_bytes), spanSeconds: span };
+}
