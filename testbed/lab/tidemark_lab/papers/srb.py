@@ -131,8 +131,11 @@ def oc3(found: Sequence[RunData]) -> Figure:
 def _why(run: RunData, phase: str) -> str:
     estimates = run.link(phase)["estimates"]
     alpha = estimates.get("alpha")
-    part = f"; {alpha['value']:.2f} of the flows lose together" if alpha else ""
-    return f"5 s of one seed, ten round trips where the paper says nothing of its own{part}"
+    part = f"; a loss burst is {alpha['value']:.2f} packets a flow here" if alpha else ""
+    return (
+        "5 s of one seed; the paper has some synchronisation of 100 and 200 flows, and does not "
+        f"print its round trips{part}"
+    )
 
 
 def short_flows(run: RunData) -> Figure:
