@@ -34,6 +34,8 @@ Simulate(const Scenario& scenario, const std::string& out)
     set("ns3::TcpSocket::InitialCwnd", ns3::UintegerValue(10));
     set("ns3::TcpSocket::DelAckTimeout", ns3::TimeValue(ns3::MilliSeconds(40)));
     set("ns3::TcpSocket::DelAckCount", ns3::UintegerValue(2));
+    // A closed sender keeps its port for twice as long; no port is used twice.
+    set("ns3::TcpSocketBase::MaxSegLifetime", ns3::DoubleValue(1));
 
     ReportWriter reports(out + "/reports.pcap");
     ProbeWriter probe(out + "/tcp_probe.txt");

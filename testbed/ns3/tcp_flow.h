@@ -199,6 +199,8 @@ class TcpFlow
         socket->SetRecvCallback(ns3::MakeCallback(&TcpFlow::Drain, this));
         socket->SetCloseCallbacks(ns3::MakeCallback(&TcpFlow::PeerClosed, this),
                                   ns3::MakeCallback(&TcpFlow::PeerClosed, this));
+        // ns-3 goes through all ports in use for each packet: thousands of transfers would be slow.
+        ns3::Simulator::ScheduleNow(&ns3::TcpSocketBase::Close, m_listener);
     }
 
     void Drain(ns3::Ptr<ns3::Socket> socket)
