@@ -184,3 +184,92 @@ fn what_would_be_open_or_cannot_work_is_refused_at_start() {
         .unwrap();
     assert!(out.status.success(), "{}", text(&out));
 }
+
+/// `GET path` over TLS; what was answered.
+fn https(
+    c: &Collector,
+    ca: &Path,
+    own: Option<&Files>,
+    path: &str,
+) -> Result<String, std::io::Error> {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio_rustls::rustls::crypto::ring::default_provider;
+    use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+    use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+    use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+    let mut roots = RootCertStore::empty();
+    roots
+        .add(CertificateDer::from_pem_file(ca).unwrap())
+        .unwrap();
+    let builder = ClientConfig::builder_with_provider(default_provider().into())
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots);
+    let config = match own {
+        None => builder.with_no_client_auth(),
+        Some(own) => builder
+            .with_client_auth_cert(
+                vec![CertificateDer::from_pem_file(&own.certificate).unwrap()],
+                PrivateKeyDer::from_pem_file(&own.key).unwrap(),
+            )
+            .unwrap(),
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let stream = tokio::net::TcpStream::connect(("127.0.0.1", c.http)).await?;
+        let connector = tokio_rustls::TlsConnector::from(std::sync::Arc::new(config));
+        let name = ServerName::try_from("localhost").unwrap();
+        let mut stream = connector.connect(name, stream).await?;
+        let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await?;
+        Ok(answer)
+    })
+}
+
+#[test]
+fn readers_over_https_show_a_certificate_and_who_does_not_is_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let ca = Authority::new(dir.path(), "ca");
+    let strange = Authority::new(dir.path(), "strange");
+    let own = ca.sign("reader", Purpose::Client);
+    let stranger = strange.sign("stranger", Purpose::Client);
+    let server = ca.sign("server", Purpose::Server);
+    let (certificate, key) = (&server.certificate, &server.key);
+    let c = Collector::start_with(
+        dir.path(),
+        &format!(
+            "[http.tls]\ncertificate = {certificate:?}\nkey = {key:?}\nclient_ca = {:?}\n",
+            ca.file
+        ),
+    );
+    let answer = https(&c, &ca.file, Some(&own), "/healthz").unwrap();
+    assert!(
+        answer.starts_with("HTTP/1.1 200") && answer.ends_with("ok\n"),
+        "{answer}"
+    );
+    // No certificate, a stranger's, one for another purpose, and no TLS at all.
+    for own in [None, Some(&stranger), Some(&server)] {
+        let refused = https(&c, &ca.file, own, "/healthz");
+        assert!(refused.is_err(), "{refused:?}");
+    }
+    {
+        use std::io::{Read as _, Write as _};
+        let mut plain = std::net::TcpStream::connect(("127.0.0.1", c.http)).unwrap();
+        plain
+            .write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            .unwrap();
+        let mut answer = Vec::new();
+        let _ = plain.read_to_end(&mut answer);
+        assert!(!answer.starts_with(b"HTTP"), "{answer:?}");
+    }
+    let metrics = https(&c, &ca.file, Some(&own), "/metrics").unwrap();
+    let line = "tidemark_collector_http_handshakes_failed_total 4\n";
+    assert!(metrics.contains(line), "{metrics}");
+    // The server has to be the right one, too.
+    assert!(https(&c, &strange.file, Some(&own), "/healthz").is_err());
+}

@@ -70,6 +70,8 @@ metrics! {
         gauge capture_failed: Option<bool>,
         /// Calls of the gRPC server that showed no token, or a wrong one.
         counter grpc_calls_refused: [u64; 2] => "reason" in ["no_token", "wrong_token"],
+        /// TLS handshakes of the HTTP server that failed, or did not end in 10 s.
+        counter http_handshakes_failed: Option<u64>,
         /// Updates that found a subscriber's queue full.
         counter updates_lost: u64,
         /// Subscribers of the telemetry stream.
@@ -140,6 +142,7 @@ impl Shown {
             capture_rows_lost: capture.map(|c| c.lost()),
             capture_failed: capture.map(|c| c.failure().is_some()),
             grpc_calls_refused: self.refusals.counts(),
+            http_handshakes_failed: self.handshakes_failed.as_ref().map(|f| f.count()),
             updates_lost: self.hub.lost(),
             subscribers: self.hub.subscribers().len(),
             flows_active: s.flows_active,

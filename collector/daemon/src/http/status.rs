@@ -12,6 +12,7 @@ use serde::Serialize;
 use std::sync::Arc;
 use tidemark_capture::WriterStats;
 use tidemark_credentials::Refusals;
+use tidemark_credentials::http::HandshakesFailed;
 
 /// Everything the HTTP server shows.
 #[derive(Clone)]
@@ -22,6 +23,8 @@ pub struct Shown {
     pub counters: Arc<SourceCounters>,
     /// Calls of the gRPC server that showed no token, or a wrong one.
     pub refusals: Arc<Refusals>,
+    /// Of the HTTP server, where it has TLS.
+    pub handshakes_failed: Option<HandshakesFailed>,
     pub hub: Arc<Hub>,
     pub packets: Arc<PacketMemory>,
     pub capture: Option<(String, WriterStats)>,

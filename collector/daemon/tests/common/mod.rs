@@ -64,7 +64,7 @@ impl Collector {
             &config,
             format!(
                 "listen = [\"127.0.0.1:{udp}\"]\n\
-                 http = {{ listen = \"127.0.0.1:{http}\" }}\n\
+                 http.listen = \"127.0.0.1:{http}\"\n\
                  capture = {{ dir = {capture:?}, rotate_s = 1 }}\n\
                  {settings}"
             ),

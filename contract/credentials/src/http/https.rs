@@ -5,6 +5,7 @@ use crate::server::{HANDSHAKE, ServerTls};
 use crate::{Error, Keys, pem};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
@@ -51,11 +52,27 @@ pub fn acceptor(tls: &ServerTls, keys: &Keys, now_unix_s: u64) -> Result<TlsAcce
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
+/// Handshakes that failed, or did not end in time. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct HandshakesFailed(Arc<AtomicU64>);
+
+impl HandshakesFailed {
+    /// So far.
+    pub fn count(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn add(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
 /// A listener that hands over connections once they have shaken hands, so that
 /// a slow client holds up no other.
 pub struct TlsListener {
     ready: mpsc::Receiver<(TlsStream<TcpStream>, SocketAddr)>,
     address: SocketAddr,
+    failed: HandshakesFailed,
     accepting: JoinHandle<()>,
 }
 
@@ -73,6 +90,8 @@ impl TlsListener {
     pub fn new(listener: TcpListener, acceptor: TlsAcceptor) -> std::io::Result<Self> {
         let address = listener.local_addr()?;
         let (tx, ready) = mpsc::channel(64);
+        let failed = HandshakesFailed::default();
+        let counted = failed.clone();
         let accepting = tokio::spawn(async move {
             loop {
                 let (stream, from) = match listener.accept().await {
@@ -84,14 +103,21 @@ impl TlsListener {
                     }
                 };
                 let (acceptor, tx) = (acceptor.clone(), tx.clone());
+                let counted = counted.clone();
                 tokio::spawn(async move {
                     let shaken = tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await;
                     match shaken {
                         Ok(Ok(stream)) => {
                             let _ = tx.send((stream, from)).await;
                         }
-                        Ok(Err(e)) => tracing::debug!(%from, "https: {e}"),
-                        Err(_) => tracing::debug!(%from, "https: no handshake in time"),
+                        Ok(Err(e)) => {
+                            counted.add();
+                            tracing::debug!(%from, "https: {e}");
+                        }
+                        Err(_) => {
+                            counted.add();
+                            tracing::debug!(%from, "https: no handshake in time");
+                        }
                     }
                 });
             }
@@ -99,8 +125,14 @@ impl TlsListener {
         Ok(Self {
             ready,
             address,
+            failed,
             accepting,
         })
+    }
+
+    /// Clients that were not let in.
+    pub fn failed(&self) -> HandshakesFailed {
+        self.failed.clone()
     }
 }
 

@@ -5,4 +5,4 @@ mod connections;
 mod https;
 
 pub use connections::serve;
-pub use https::{TlsListener, acceptor};
+pub use https::{HandshakesFailed, TlsListener, acceptor};
