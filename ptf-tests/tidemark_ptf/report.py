@@ -25,6 +25,7 @@ from scapy.fields import (
     LongField,
     PacketLenField,
     ShortField,
+    StrFixedLenField,
     StrLenField,
     XShortField,
 )
@@ -53,11 +54,16 @@ BITS_RESERVED = 0x007E  # four bytes each
 BIT_DROP = 1 << 0
 DOMAIN_BIT_LIMIT = 1 << 15
 DOMAIN_BIT_POLICY = 1 << 14
+DOMAIN_BIT_TAG = 1 << 13
 FORWARDED_BITS = BIT_PORTS | BIT_QUEUE | BIT_INGRESS_TIME | BIT_EGRESS_TIME
 DROPPED_BITS = BIT_PORTS | BIT_QUEUE | BIT_INGRESS_TIME | BIT_DROP
 # Eight bytes each.
 WIDE_BITS = BIT_INGRESS_TIME | BIT_EGRESS_TIME | BIT_PORTS2
-DOMAIN_BITS = DOMAIN_BIT_LIMIT | DOMAIN_BIT_POLICY
+DOMAIN_BYTES = {
+    DOMAIN_BIT_LIMIT: 4,
+    DOMAIN_BIT_POLICY: 4,
+    DOMAIN_BIT_TAG: 16,
+}
 # <end generated: bits>
 
 TYPE_INT = 1
@@ -85,7 +91,7 @@ def _known_bytes(p) -> int:
     total = 4 * bin(p.metadata_bits).count("1")
     total += 4 * bin(p.metadata_bits & WIDE_BITS).count("1")
     if p.domain == DOMAIN_TIDEMARK:
-        total += 4 * bin(p.domain_bits & DOMAIN_BITS).count("1")
+        total += sum(n for bit, n in DOMAIN_BYTES.items() if p.domain_bits & bit)
     return total
 
 
@@ -160,6 +166,7 @@ def _individual_report() -> list:
         ConditionalField(ByteField("sampling_shift", 0), _domain_has(DOMAIN_BIT_POLICY)),
         ConditionalField(ByteField("policy_flags", 0), _domain_has(DOMAIN_BIT_POLICY)),
         ConditionalField(ShortField("policy_reserved", 0), _domain_has(DOMAIN_BIT_POLICY)),
+        ConditionalField(StrFixedLenField("tag", bytes(16), 16), _domain_has(DOMAIN_BIT_TAG)),
         # <end generated: individual report>
         StrLenField("unknown_metadata", b"", length_from=_unknown_bytes),
         _InnerField("inner_packet", None, Raw),

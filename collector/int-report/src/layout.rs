@@ -79,6 +79,8 @@ pub(crate) mod domain {
     pub(crate) const LIMIT: u16 = 0x8000;
     /// `sampling_shift`, `policy_flags`, `policy_reserved`: 1 word.
     pub(crate) const POLICY: u16 = 0x4000;
+    /// `tag`: 4 words.
+    pub(crate) const TAG: u16 = 0x2000;
 }
 
 /// Tidemark's report of a packet that left: byte at which each field begins.

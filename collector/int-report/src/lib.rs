@@ -38,6 +38,7 @@ mod inner;
 mod layout;
 mod report;
 pub mod sequence;
+pub mod tag;
 mod v0_5;
 mod v1;
 mod v2;

@@ -7,8 +7,9 @@ use crate::bytes::{Words, be32, port_pair, queue_word};
 use crate::error::DecodeError;
 use crate::layout::{domain, flag, metadata};
 use crate::report::{Inner, InnerKind, Report};
+use crate::tag;
 
-const GROUP_HEADER_BYTES: usize = 8;
+pub(crate) const GROUP_HEADER_BYTES: usize = 8;
 /// Four bytes each, of no use here.
 const SKIPPED: u16 = metadata::UTILISATION | metadata::BUFFER | metadata::RESERVED;
 /// What Tidemark's reports of forwarded packets do not have.
@@ -21,6 +22,8 @@ pub(crate) fn decode<'a>(
     payload: &'a [u8],
     mut f: impl FnMut(Report<'a>),
 ) -> Result<usize, DecodeError> {
+    // Who sent it is no report.
+    let payload = tag::split(payload).map_or(payload, |tagged| tagged.body);
     let Some((group, body)) = payload.split_first_chunk::<GROUP_HEADER_BYTES>() else {
         return Err(DecodeError::ShortHeader {
             have_bytes: payload.len(),

@@ -75,7 +75,7 @@ def tshark():
 def dissect(tshark, pcap, *options) -> list[dict]:
     """Per packet, the values of each field (there may be several)."""
     names = [f"tidemark.{f}" for f in FIELDS]
-    names += ["tidemark.inner", "tidemark.unknown_metadata", "tidemark.ce_marked"]
+    names += ["tidemark.inner", "tidemark.unknown_metadata", "tidemark.ce_marked", "tidemark.tag"]
     names += ["tidemark.malformed", "tidemark.version.unknown", "tidemark.residence_ns"]
     names += ["_ws.col.Info", "_ws.col.Source", "_ws.lua.error", *INNER]
     command = [tshark, "-n", "-X", f"lua_script:{SCRIPT}", "-r", str(pcap), "-T", "json"]
@@ -188,6 +188,17 @@ def test_all_metadata_and_unknown_domains(tshark, pcap):
     packets = dissect(tshark, path)
     compare(packets, reports_of(path))
     assert packets[1]["tidemark.unknown_metadata"] == ["61626364"]
+
+
+def test_the_tag_is_a_report_without_a_packet(tshark, pcap):
+    code = bytes(range(16))
+    path = pcap(bytes(built()) + bytes.fromhex("100604000000544d20000000") + code)
+    expected = reports_of(path)
+    assert [len(r) for r in expected] == [2]
+    assert report.as_dict(expected[0][1])["tag"] == code.hex()
+    packets = dissect(tshark, path)
+    compare(packets, expected)
+    assert packets[0]["tidemark.tag"] == [code.hex()]
 
 
 def test_damage_is_shown(tshark, pcap):

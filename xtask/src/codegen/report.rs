@@ -109,8 +109,8 @@ impl Report {
         let report: Self = toml::from_str(&read(&root.join(SOURCE))?).context(SOURCE)?;
         for item in report.metadata.iter().chain(&report.domain) {
             ensure!(
-                matches!(total_bits(&item.fields), 32 | 64),
-                "{SOURCE}: {} has neither one word nor two",
+                matches!(total_bits(&item.fields), 32 | 64 | 128),
+                "{SOURCE}: {} has neither one word, nor two, nor four",
                 item.name
             );
         }
@@ -297,11 +297,12 @@ impl Report {
         let wide = self.metadata.iter().filter(|i| total_bits(&i.fields) == 64);
         writeln!(s, "# Eight bytes each.")?;
         writeln!(s, "WIDE_BITS = {}", any("BIT", wide.collect()))?;
-        writeln!(
-            s,
-            "DOMAIN_BITS = {}",
-            any("DOMAIN_BIT", self.domain.iter().collect())
-        )?;
+        writeln!(s, "DOMAIN_BYTES = {{")?;
+        for i in &self.domain {
+            let bytes = total_bits(&i.fields) / 8;
+            writeln!(s, "    DOMAIN_BIT_{}: {bytes},", i.name)?;
+        }
+        writeln!(s, "}}")?;
         Ok(s)
     }
 
@@ -414,6 +415,7 @@ impl Field {
             (16, false) => format!("ShortField({name:?}, {default})"),
             (32, _) => format!("IntField({name:?}, {default})"),
             (64, _) => format!("LongField({name:?}, {default})"),
+            (128, _) => format!("StrFixedLenField({name:?}, bytes(16), 16)"),
             (bits, _) => format!("BitField({name:?}, {default}, {bits})"),
         }
     }
@@ -441,6 +443,9 @@ impl Field {
                 "ProtoField.bool({name}, 8, nil, {})",
                 mask.unwrap_or_default()
             );
+        }
+        if self.bits > 64 {
+            return format!("ProtoField.bytes({name})");
         }
         let base = if self.hex { "base.HEX" } else { "base.DEC" };
         let values = match (&self.values, &mask) {

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The tag of a datagram: who sent it.
+//!
+//! An exporter that shares a key with the collector ends its datagrams (v2.0)
+//! with one more individual report, of no packet, whose only metadata is a code
+//! of everything before that code: group header, reports, and the header of the
+//! tag itself. A decoder that knows nothing of tags sees a report without a
+//! packet. What the code is, and the keys, is no matter of this crate.
+
+use crate::DS_TIDEMARK;
+use crate::layout::domain;
+use crate::v2::{GROUP_HEADER_BYTES, LENGTH_TO_END};
+use thiserror::Error;
+
+/// Bytes of the code.
+pub const CODE_BYTES: usize = 16;
+/// Bytes by which a tag lengthens its datagram.
+pub const TAG_BYTES: usize = HEADER.len() + CODE_BYTES;
+
+const CODE_WORDS: u8 = (CODE_BYTES / 4) as u8;
+/// Words of the main contents.
+const MAIN_WORDS: u8 = 2;
+
+/// The individual report around the code.
+const HEADER: [u8; 12] = [
+    // RepType 1, no inner packet.
+    0x10,
+    MAIN_WORDS + CODE_WORDS,
+    CODE_WORDS,
+    0,
+    0,
+    0,
+    (DS_TIDEMARK >> 8) as u8,
+    DS_TIDEMARK as u8,
+    (domain::TAG >> 8) as u8,
+    domain::TAG as u8,
+    0,
+    0,
+];
+
+/// A datagram with a tag, in its parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tagged<'a> {
+    /// The datagram without its tag.
+    pub body: &'a [u8],
+    /// What the code is of.
+    pub signed: &'a [u8],
+    /// The code.
+    pub code: &'a [u8; CODE_BYTES],
+}
+
+/// Why a datagram cannot have a tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "not a datagram of report version 2 whose reports end where it ends: nothing can follow them"
+)]
+pub struct Untaggable;
+
+/// The parts of a datagram that ends with a tag; `None` where it does not.
+///
+/// Bytes that look like a tag within a report are none: the lengths of the
+/// reports have to lead to it.
+#[must_use]
+#[inline]
+pub fn split(payload: &[u8]) -> Option<Tagged<'_>> {
+    let (signed, code) = payload.split_last_chunk::<CODE_BYTES>()?;
+    let body = signed.strip_suffix(&HEADER)?;
+    is_whole(body).then_some(Tagged { body, signed, code })
+}
+
+/// Ends a datagram with a tag; `code` makes the code of what it is given.
+///
+/// # Errors
+/// When nothing can follow the reports; the datagram is as it was.
+pub fn append(
+    payload: &mut Vec<u8>,
+    code: impl FnOnce(&[u8]) -> [u8; CODE_BYTES],
+) -> Result<(), Untaggable> {
+    if !is_whole(payload) {
+        return Err(Untaggable);
+    }
+    payload.extend(HEADER);
+    let code = code(payload);
+    payload.extend(code);
+    Ok(())
+}
+
+/// Whether these are reports of version 2, at least one, and the last of them
+/// says that it ends where they end.
+fn is_whole(body: &[u8]) -> bool {
+    let Some((group, mut rest)) = body.split_first_chunk::<GROUP_HEADER_BYTES>() else {
+        return false;
+    };
+    if group[0] >> 4 != 2 || rest.is_empty() {
+        return false;
+    }
+    while let Some((first, after)) = rest.split_first_chunk::<4>() {
+        let length = first[1];
+        if length == LENGTH_TO_END {
+            return false;
+        }
+        let Some(next) = after.get(4 * usize::from(length)..) else {
+            return false;
+        };
+        rest = next;
+    }
+    rest.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encode::{encode, postcard};
+    use crate::{DecodeError, Report, decode};
+    use proptest::prelude::*;
+
+    const CODE: [u8; CODE_BYTES] = *b"0123456789abcdef";
+
+    fn inner() -> [u8; 40] {
+        let mut inner = [7; 40];
+        inner[0] = 0x45;
+        inner
+    }
+
+    fn tagged(mut payload: Vec<u8>) -> Vec<u8> {
+        append(&mut payload, |_| CODE).unwrap();
+        payload
+    }
+
+    #[test]
+    fn the_decoder_gives_the_reports_and_not_the_tag() {
+        let inner = inner();
+        let report = postcard(10, 77, (2, 1), &inner);
+        let plain = encode(&[report]).unwrap();
+        let payload = tagged(plain.clone());
+        assert_eq!(payload.len(), plain.len() + TAG_BYTES);
+        assert_eq!(
+            payload[plain.len()..][..12],
+            [0x10, 6, 4, 0, 0, 0, 0x54, 0x4d, 0x20, 0, 0, 0]
+        );
+        let parts = split(&payload).unwrap();
+        assert_eq!((parts.body, parts.code), (&plain[..], &CODE));
+        assert_eq!(parts.signed, &payload[..payload.len() - CODE_BYTES]);
+        let mut seen = Vec::new();
+        assert_eq!(decode(&payload, |r| seen.push(r)), Ok(1));
+        assert_eq!(seen, [report]);
+    }
+
+    #[test]
+    fn what_only_looks_like_a_tag_is_none() {
+        // Within the packet of a report.
+        let mut inner = inner().to_vec();
+        inner.extend(HEADER);
+        inner.extend(CODE);
+        let payload = encode(&[postcard(1, 1, (2, 1), &inner)]).unwrap();
+        assert_eq!(split(&payload), None);
+        let mut seen = 0;
+        decode(&payload, |r| seen += r.inner.packet.len()).unwrap();
+        assert_eq!(seen, inner.len());
+        // Of no report, and of other versions.
+        let alone = [&[0x20, 0, 0, 1, 0, 0, 0, 10][..], &HEADER, &CODE].concat();
+        assert_eq!(split(&alone), None);
+        let mut old = tagged(encode(&[postcard(1, 1, (2, 1), &inner)]).unwrap());
+        old[0] = 0x10;
+        assert_eq!(split(&old), None);
+    }
+
+    #[test]
+    fn what_cannot_be_followed_gets_none() {
+        let mut odd = encode(&[postcard(1, 1, (2, 1), &[0x45; 42])]).unwrap();
+        let mut to_the_end = encode(&[postcard(1, 1, (2, 1), &inner())]).unwrap();
+        to_the_end[9] = LENGTH_TO_END;
+        for payload in [&mut odd, &mut to_the_end, &mut Vec::new()] {
+            let before = payload.clone();
+            assert_eq!(append(payload, |_| CODE), Err(Untaggable));
+            assert_eq!(*payload, before);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_datagram_comes_back_from_its_tag(
+            count in 1usize..6,
+            words in prop::collection::vec(0usize..60, 6),
+            code in any::<[u8; CODE_BYTES]>(),
+        ) {
+            let inners: Vec<Vec<u8>> = words.iter().map(|w| vec![0x45; 4 * w]).collect();
+            let reports: Vec<Report<'_>> = inners[..count]
+                .iter()
+                .enumerate()
+                .map(|(i, inner)| Report {
+                    first_in_datagram: i == 0,
+                    ..postcard(3, 9, (2, 1), inner)
+                })
+                .collect();
+            let plain = encode(&reports).unwrap();
+            let mut payload = plain.clone();
+            prop_assert_eq!(append(&mut payload, |signed| {
+                assert_eq!(signed.len(), plain.len() + HEADER.len());
+                code
+            }), Ok(()));
+            let parts = split(&payload).unwrap();
+            prop_assert_eq!((parts.body, parts.code), (&plain[..], &code));
+            let mut seen = Vec::new();
+            prop_assert_eq!(decode(&payload, |r| seen.push(r)), Ok(count));
+            prop_assert_eq!(seen, reports);
+        }
+
+        /// Bytes of any kind: what is split off is exactly what was said to be.
+        #[test]
+        fn no_bytes_break_it(
+            mut payload in prop::collection::vec(any::<u8>(), 0..200),
+            version in any::<bool>(),
+            end in any::<bool>(),
+        ) {
+            if let (true, Some(first)) = (version, payload.first_mut()) {
+                *first = 0x20 | (*first & 0xf);
+            }
+            if end {
+                payload.extend(HEADER);
+                payload.extend(CODE);
+            }
+            match split(&payload) {
+                None => {}
+                Some(parts) => {
+                    prop_assert_eq!(parts.body.len() + TAG_BYTES, payload.len());
+                    // The decoder reads the same with the tag and without it.
+                    let read = |bytes: &[u8]| {
+                        let mut n = Vec::new();
+                        let result = decode(bytes, |r| n.push((r.node_id, r.inner.packet.len())));
+                        (result, n)
+                    };
+                    let (with, without) = (read(&payload), read(parts.body));
+                    prop_assert!(with.0 != Err(DecodeError::Empty));
+                    prop_assert_eq!(with, without);
+                }
+            }
+        }
+    }
+}
