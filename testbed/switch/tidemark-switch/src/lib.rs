@@ -5,6 +5,7 @@
 //! * [`io`]: packet sockets.
 //! * [`offline`]: captures through the switch in virtual time.
 //! * [`stf`]: p4c's packet tests.
+//! * [`tagging`]: tags on the reports that leave.
 //! * [`p4runtime`], [`control`]: P4Runtime and port control on top.
 
 #![warn(missing_docs)]
@@ -20,4 +21,5 @@ pub mod p4runtime;
 mod program;
 mod run;
 mod stf;
+pub mod tagging;
 mod units;

@@ -13,16 +13,22 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::control::port_states;
 use crate::data_plane::Handle;
+use crate::tagging::TagCounters;
 use traffic_manager::Stats;
 
 /// Answers every request with the metrics.
-pub async fn serve(listener: TcpListener, plane: Handle, refusals: Arc<Refusals>) {
+pub async fn serve(
+    listener: TcpListener,
+    plane: Handle,
+    refusals: Arc<Refusals>,
+    tags: TagCounters,
+) {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => {
-                let (plane, refusals) = (plane.clone(), refusals.clone());
+                let (plane, refusals, tags) = (plane.clone(), refusals.clone(), tags.clone());
                 tokio::spawn(async move {
-                    if let Err(e) = answer(stream, &plane, &refusals).await {
+                    if let Err(e) = answer(stream, &plane, &refusals, &tags).await {
                         tracing::debug!("metrics client: {e}");
                     }
                 });
@@ -35,7 +41,12 @@ pub async fn serve(listener: TcpListener, plane: Handle, refusals: Arc<Refusals>
     }
 }
 
-async fn answer(mut stream: TcpStream, plane: &Handle, refusals: &Refusals) -> anyhow::Result<()> {
+async fn answer(
+    mut stream: TcpStream,
+    plane: &Handle,
+    refusals: &Refusals,
+    tags: &TagCounters,
+) -> anyhow::Result<()> {
     // One request per connection; what it asks for does not matter.
     let mut request = [0u8; 2048];
     let n = stream.read(&mut request).await?;
@@ -43,12 +54,15 @@ async fn answer(mut stream: TcpStream, plane: &Handle, refusals: &Refusals) -> a
         return Ok(());
     }
     let refused = refusals.counts().iter().sum();
+    let (tagged, untagged) = (tags.tagged(), tags.untagged());
     let (ports, totals) = plane
         .call(move |p| {
             let totals = Totals {
                 traffic: *p.switch.stats(),
                 no_interface: p.io.no_interface,
                 refused,
+                tagged,
+                untagged,
             };
             (port_states(p), totals)
         })
@@ -74,6 +88,8 @@ struct Totals {
     traffic: Stats,
     no_interface: u64,
     refused: u64,
+    tagged: u64,
+    untagged: u64,
 }
 
 const PORT: &[(MetricDoc, OfPort)] = table! {
@@ -122,6 +138,9 @@ const SWITCH: &[(MetricDoc, OfSwitch)] = table! {
     counter no_interface_packets "Packets for a port without an interface": |t| t.no_interface;
     counter grpc_calls_refused "Calls of the gRPC server that showed no token, or a wrong one":
         |t| t.refused;
+    counter reports_tagged "Reports that left with a tag": |t| t.tagged;
+    counter clones_untagged "Clones that left without a tag although there is a key: no reports, or such as nothing can follow":
+        |t| t.untagged;
 };
 
 fn refused(p: &PortState, why: Refusal) -> u64 {
@@ -183,6 +202,8 @@ mod tests {
             },
             no_interface: 1,
             refused: 2,
+            tagged: 3,
+            untagged: 4,
         };
         let text = text(&[port], &totals);
         for lines in [

@@ -11,6 +11,7 @@ use p4runtime_server::{Options, Server};
 use tidemark_credentials::ServerCredentials;
 use tidemark_proto::p4::v1::ForwardingPipelineConfig;
 use tidemark_proto::switch::switch_control_server::SwitchControlServer;
+use tidemark_report_tag::ReportKeys;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_stream::wrappers::TcpListenerStream;
@@ -21,6 +22,7 @@ use crate::io::afpacket::Interface;
 use crate::io::netns;
 use crate::metrics;
 use crate::p4runtime::EmbeddedTarget;
+use crate::tagging::{self, TagCounters};
 use crate::{data_plane, program};
 use p4_vm::Image;
 use traffic_manager::Switch;
@@ -54,6 +56,11 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
         Some(path) => program::pipeline_config(path, args.p4info.as_deref())?,
         None => None,
     };
+    let mut tags = TagCounters::default();
+    if let Some(path) = &args.report_key_file {
+        let keys = ReportKeys::read(path).context("--report-key-file")?;
+        tags = tagging::tag_reports(&mut switch, keys);
+    }
     let mut interfaces = BTreeMap::new();
     for p in &args.ports {
         if args.cpu_port == Some(p.number) {
@@ -85,6 +92,7 @@ pub(crate) fn run(args: RunArgs) -> Result<()> {
         grpc,
         metrics,
         interfaces,
+        tags,
     };
     runtime.block_on(serve(args, opened, switch, config))
 }
@@ -95,6 +103,7 @@ struct Opened {
     grpc: std::net::TcpListener,
     metrics: Option<std::net::TcpListener>,
     interfaces: BTreeMap<u32, Interface>,
+    tags: TagCounters,
 }
 
 fn listen(what: &str, address: SocketAddr, flag: &str) -> Result<std::net::TcpListener> {
@@ -149,6 +158,7 @@ async fn serve(
             l,
             handle.clone(),
             credentials.refusals().clone(),
+            opened.tags,
         ));
     }
     eprintln!(

@@ -251,3 +251,63 @@ fn hostile_frames_do_not_hurt() {
     assert!(out.on(2).len() > 50);
     assert_eq!(mac(1)[5], 1);
 }
+
+#[test]
+fn reports_have_the_tag_of_the_key_and_what_hosts_send_has_none() {
+    use tidemark_report_tag::ReportKeys;
+    let keys = ReportKeys::new(&[b"0123456789abcdef"]).unwrap();
+    let (mut plain, mut s) = (tidemark(), tidemark());
+    let counters = tidemark_switch::tagging::tag_reports(&mut s, keys.clone());
+    limit(&mut plain, 2, 1);
+    limit(&mut s, 2, 1);
+    // A host's own idea of a report, to another host and by the same ports.
+    let mut forged = tcp(1, 3, 0, 42 + 92);
+    forged[23] = 17;
+    forged[36..38].copy_from_slice(&32766u16.to_be_bytes());
+    forged[38..40].copy_from_slice(&100u16.to_be_bytes());
+    let run = |s: &mut Switch| {
+        slow_port(s, 2);
+        let mut out = Captured::default();
+        for i in 0..5u64 {
+            let t = 1_000_000 + i * 1_000;
+            s.run_until(t, &mut out);
+            match i {
+                4 => s.receive(1, &forged, t),
+                _ => s.receive(1, &tcp(1, 2, 100 * i as u32, FRAME), t),
+            }
+        }
+        s.run_until(100_000_000, &mut out);
+        out
+    };
+    let (before, after) = (run(&mut plain), run(&mut s));
+    assert_eq!(before.on(2), after.on(2));
+    assert_eq!(before.on(3), after.on(3));
+    assert_eq!(after.on(3)[0].2, forged);
+    let (reports, tagged) = (before.on(REPORT_PORT), after.on(REPORT_PORT));
+    assert!(reports.len() >= 3 && reports.len() == tagged.len());
+    let lengths: std::collections::BTreeSet<usize> = reports.iter().map(|r| r.2.len()).collect();
+    assert_eq!(
+        lengths.len(),
+        2,
+        "of forwarded packets and of drops: {lengths:?}"
+    );
+    for ((_, _, report), (_, _, f)) in reports.iter().zip(&tagged) {
+        assert_eq!(f.len(), report.len() + 28);
+        let parts = int_report::tag::split(&f[42..]).unwrap();
+        assert_eq!(parts.body, &report[42..]);
+        assert!(keys.verify(&parts));
+        assert_eq!(be(&f[16..18]) as usize, f.len() - 14);
+        assert_eq!(be(&f[38..40]) as usize, f.len() - 34);
+        assert_eq!(internet_checksum(&f[14..34]), 0);
+        let mut pseudo = f[26..34].to_vec();
+        pseudo.extend([0, 17]);
+        pseudo.extend(&f[38..40]);
+        pseudo.extend(&f[34..]);
+        assert_ne!(be(&f[40..42]), 0);
+        assert_eq!(internet_checksum(&pseudo), 0);
+    }
+    assert_eq!(
+        (counters.tagged(), counters.untagged()),
+        (tagged.len() as u64, 0)
+    );
+}

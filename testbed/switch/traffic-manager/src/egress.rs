@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Service of a queue: the egress pipeline, then the wire.
 
-use p4_vm::{Packet, get, put};
+use p4_vm::{Packet, get, instance_type, put};
 
 use crate::events::Event;
 use crate::loaded::Loaded;
@@ -83,6 +83,18 @@ impl Loaded {
             self.recirculate(q, p, frame, list, t);
             return None;
         }
+        if let Some(finish) = &mut q.finish_clone
+            && is_clone(get(p, self.engine.image.program.std.instance_type))
+        {
+            finish(&mut frame);
+        }
         Some(frame)
     }
+}
+
+fn is_clone(kind: u64) -> bool {
+    matches!(
+        kind,
+        instance_type::INGRESS_CLONE | instance_type::EGRESS_CLONE
+    )
 }

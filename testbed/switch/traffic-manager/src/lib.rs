@@ -29,6 +29,7 @@ mod wire;
 
 pub use loaded::Loaded;
 pub use port::{DEFAULT_DEPTH_PACKETS, MIN_FRAME_BYTES, Port, PortConfig, WIRE_OVERHEAD_BYTES};
+pub use queues::FinishClone;
 pub use replication::{CloneSession, Replica};
 pub use stats::Stats;
 pub use switch::Switch;

@@ -12,6 +12,9 @@ const POOL: usize = 8192;
 /// Buffers of super-frames kept for reuse, of up to 64 KiB each.
 const LINE_POOL: usize = 64;
 
+/// What is done to the frame of a clone as it leaves its queue.
+pub type FinishClone = Box<dyn FnMut(&mut Vec<u8>) + Send>;
+
 #[derive(Default)]
 pub(crate) struct Queues {
     pub ports: Ports,
@@ -25,6 +28,8 @@ pub(crate) struct Queues {
     pub usual_line_bps: u64,
     pub now_ns: u64,
     pub stats: Stats,
+    /// Ends the frame of a clone, which is what a report is.
+    pub finish_clone: Option<FinishClone>,
 }
 
 impl Queues {

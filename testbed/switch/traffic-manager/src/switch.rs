@@ -11,7 +11,7 @@ use crate::events::Event;
 use crate::line::{Joined, Waiting, usual_rate_bps};
 use crate::loaded::Loaded;
 use crate::port::{Port, PortConfig};
-use crate::queues::Queues;
+use crate::queues::{FinishClone, Queues};
 use crate::stats::Stats;
 use crate::wire::Wire;
 
@@ -102,6 +102,12 @@ impl Switch {
     /// Logical time, in ns since the start.
     pub fn now_ns(&self) -> u64 {
         self.queues.now_ns
+    }
+
+    /// Has the frames of clones finished by this when they leave their queue,
+    /// before they are timed: received frames never are.
+    pub fn finish_clones(&mut self, finish: FinishClone) {
+        self.queues.finish_clone = Some(finish);
     }
 
     /// Counters of the whole switch.

@@ -81,6 +81,10 @@ pub(crate) struct RunArgs {
     /// Serve metrics also on an address beyond this machine.
     #[arg(long, requires = "metrics")]
     pub metrics_insecure: bool,
+    /// Key that reports are tagged with, shared with the collector (hexadecimal;
+    /// `openssl rand -hex 32` makes one).
+    #[arg(long, value_name = "FILE", env = "TIDEMARK_SWITCH_REPORT_KEY_FILE")]
+    pub report_key_file: Option<PathBuf>,
     /// Become this user once interfaces and addresses are open.
     #[arg(long, env = "TIDEMARK_SWITCH_USER")]
     pub user: Option<String>,
