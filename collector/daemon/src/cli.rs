@@ -179,6 +179,7 @@ pub fn main() -> Result<()> {
         Command::Run(settings) => crate::run::run(&settings.load()?),
         Command::Validate(settings) => {
             let c = settings.load()?;
+            c.pipeline().read_keys()?;
             let credentials = c.grpc.credentials(crate::time::unix_s())?;
             c.http.token()?;
             if let Some(tls) = &c.http.tls {

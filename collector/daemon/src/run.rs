@@ -97,6 +97,9 @@ pub(crate) fn run(config: &Config) -> Result<()> {
         known_nodes_only: config.accept_unknown_nodes,
         ..CaptureMeta::default()
     };
+    // Keys may be root's alone: before privileges are given up.
+    let mut pipeline = config.pipeline();
+    pipeline.read_keys()?;
     let opened = open(config, meta)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -114,10 +117,15 @@ pub(crate) fn run(config: &Config) -> Result<()> {
     if let Some(warning) = config.http.warning() {
         tracing::warn!("http: {warning}");
     }
-    runtime.block_on(serve(config, instance, opened))
+    runtime.block_on(serve(config, pipeline, instance, opened))
 }
 
-async fn serve(config: &Config, instance: String, opened: Opened) -> Result<()> {
+async fn serve(
+    config: &Config,
+    pipeline: tidemark_pipeline::Config,
+    instance: String,
+    opened: Opened,
+) -> Result<()> {
     let mut terminate = signal(SignalKind::terminate()).context("SIGTERM")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("SIGINT")?;
     let hub = Arc::new(Hub::new(config.pipeline.max_flows));
@@ -168,7 +176,7 @@ async fn serve(config: &Config, instance: String, opened: Opened) -> Result<()> 
     let shown: Box<dyn RowSink> = Box::new(packets.clone());
     let sinks = std::iter::once(shown).chain(stores).collect();
     let sink = EngineSink::new(sinks, hub.clone(), counters.clone());
-    let pipeline = Pipeline::new(config.pipeline(), sink)?;
+    let pipeline = Pipeline::new(pipeline, sink)?;
     let engine = Engine::new(
         pipeline,
         config.tcp_probe.host.clone(),
@@ -229,12 +237,18 @@ async fn serve(config: &Config, instance: String, opened: Opened) -> Result<()> 
             closing(shutting),
         );
     let grpc = tokio::spawn(grpc);
+    let listener = tokio::net::TcpListener::from_std(opened.http)?;
+    let (https, listener) = match opened.https {
+        Some(acceptor) => (Some(TlsListener::new(listener, acceptor)?), None),
+        None => (None, Some(listener)),
+    };
     let shown = Shown {
         version: env!("CARGO_PKG_VERSION"),
         instance,
         snapshot: snapshot.clone(),
         counters,
         refusals: opened.credentials.refusals().clone(),
+        handshakes_failed: https.as_ref().map(TlsListener::failed),
         hub: hub.clone(),
         packets,
         capture,
@@ -242,19 +256,15 @@ async fn serve(config: &Config, instance: String, opened: Opened) -> Result<()> 
         clickhouse,
     };
     let app = router(shown, opened.http_token);
-    let listener = tokio::net::TcpListener::from_std(opened.http)?;
-    let scheme = if opened.https.is_some() {
-        "https"
-    } else {
-        "http"
-    };
-    let http = match opened.https {
-        Some(acceptor) => {
-            let listener = TlsListener::new(listener, acceptor)?;
-            tokio::spawn(tidemark_credentials::http::serve(listener, app))
+    let scheme = if https.is_some() { "https" } else { "http" };
+    let served = async move {
+        match (https, listener) {
+            (Some(listener), _) => tidemark_credentials::http::serve(listener, app).await,
+            (None, Some(listener)) => tidemark_credentials::http::serve(listener, app).await,
+            (None, None) => {}
         }
-        None => tokio::spawn(tidemark_credentials::http::serve(listener, app)),
     };
+    let http = tokio::spawn(served);
     eprintln!(
         "ready: reports on {}, telemetry on {} ({}), metrics on {scheme}://{}/metrics",
         config

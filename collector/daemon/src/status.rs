@@ -22,7 +22,8 @@ pub struct ReportStatus {
     pub duplicate: u64,
     /// Datagrams that could not be decoded to their end.
     pub malformed: u64,
-    /// Reports of unknown nodes and from unknown exporters.
+    /// Reports of unknown nodes, from unknown exporters, and of nodes with a key
+    /// those without its tag, or sent again.
     pub refused: u64,
     /// Datagrams that found the socket's buffer full.
     pub kernel_drops: u64,
@@ -38,7 +39,7 @@ impl ReportStatus {
             late: s.stats.reports_late,
             duplicate: s.stats.reports_duplicate,
             malformed: s.malformed_total(),
-            refused: s.stats.nodes_refused + s.stats.reports_refused_exporter,
+            refused: s.stats.reports_refused(),
             kernel_drops,
         }
     }

@@ -146,6 +146,60 @@ fn reports_from_an_address_that_is_not_named_are_refused() {
     assert_eq!(status["reports"]["refused"], 7);
 }
 
+/// The address of the exporter is no secret, and anybody can write it.
+#[test]
+fn the_address_of_an_exporter_without_its_key_is_refused() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("s1.key");
+    std::fs::write(&file, "00112233445566778899aabbccddeeff\n").unwrap();
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let keys = tidemark_report_tag::ReportKeys::read(&file).unwrap();
+    let other = tidemark_report_tag::ReportKeys::new(&[&[7; 16]]).unwrap();
+    let settings = format!(
+        "[nodes.10]\nexporters = [\"127.0.0.2\"]\nkey_file = {file:?}\n\
+         [nodes.10.ports.1]\ncapacity_bps = 100000000\n"
+    );
+    let collector = Collector::start_with(dir.path(), &settings);
+    let address = Ipv4Addr::new(127, 0, 0, 2);
+    let honest = Exporter::new(&collector, address);
+    let forger = Exporter::new(&collector, address);
+    let mut recorded = Vec::new();
+    for n in 0..100u32 {
+        let mut tagged = report(n, now_ns(), false, n * 1448);
+        // Times and numbers that would move the honest ones out of the way.
+        forger.send(&report(n + 1000, now_ns() + 50 * MS, false, 0));
+        forger.send(&report(n, now_ns(), true, 0));
+        let mut wrong = report(n + 1, now_ns(), false, 0);
+        other.append_tag(&mut wrong).unwrap();
+        forger.send(&wrong);
+        keys.append_tag(&mut tagged).unwrap();
+        honest.send(&tagged);
+        recorded.push(tagged);
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    // Whoever listens has good tags, of reports that were there already.
+    for tagged in &recorded {
+        forger.send(tagged);
+    }
+    collector.wait("all reports", |s| s["reports"]["datagrams"] == 500);
+    let status = collector.status();
+    assert_eq!(counter(&status, "reports_refused_no_tag"), 200, "{status}");
+    assert_eq!(counter(&status, "reports_refused_wrong_tag"), 100);
+    let again =
+        counter(&status, "reports_duplicate") + counter(&status, "reports_refused_replayed");
+    assert_eq!(again, 100, "{status}");
+    assert_eq!(status["reports"]["lost"], 0);
+    collector.wait("honest rows", |s| counter(s, "postcard_rows") == 100);
+    let reasons: Vec<_> = status["refused_sources"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|s| s["reason"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(reasons, ["no_tag", "wrong_tag"]);
+}
+
 #[test]
 fn forged_times_neither_wipe_a_node_nor_delay_it() {
     let (_dir, collector) = start(NODE);

@@ -37,6 +37,15 @@ metrics! {
         counter nodes_refused: u64,
         /// Reports from addresses that their node's configuration does not name.
         counter reports_refused_exporter: u64,
+        /// Reports without a tag, of nodes that have a key.
+        counter reports_refused_no_tag: u64,
+        /// Reports whose tag is not of their node's key.
+        counter reports_refused_wrong_tag: u64,
+        /// Reports of nodes that have a key, more than 1 s older than the newest, or
+        /// too old to be told from repeated ones.
+        counter reports_refused_replayed: u64,
+        /// Reports with a tag that nothing checks: their node has no key.
+        counter reports_tag_unchecked: u64,
         /// Reports of nodes that the configuration does not name.
         counter reports_unconfigured_node: u64,
         /// Reports with the egress before the ingress timestamp.
@@ -102,6 +111,15 @@ impl Stats {
         self.join_candidates += u64::from(join != Join::None);
         self.join_by_sequence += u64::from(join == Join::Sequence);
         self.join_by_time += u64::from(join == Join::Time);
+    }
+
+    /// Reports that were refused for what sent them.
+    pub fn reports_refused(&self) -> u64 {
+        self.nodes_refused
+            + self.reports_refused_exporter
+            + self.reports_refused_no_tag
+            + self.reports_refused_wrong_tag
+            + self.reports_refused_replayed
     }
 
     /// Data packets matched with a sample.

@@ -137,11 +137,13 @@ pub fn read<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<T, ConfigError>
 }
 
 impl Config {
-    /// What the pipeline is given.
+    /// What the pipeline is given, but for the nodes' keys: whoever runs it reads
+    /// them ([`tidemark_pipeline::Config::read_keys`]).
     pub fn pipeline(&self) -> tidemark_pipeline::Config {
         let p = &self.pipeline;
         tidemark_pipeline::Config {
             nodes: self.nodes.clone(),
+            keys: BTreeMap::new(),
             unknown_nodes: if self.accept_unknown_nodes {
                 UnknownNodes::Accept
             } else {

@@ -193,6 +193,16 @@ impl Engine {
                     node_id,
                     "reports are refused: nodes.{node_id}.exporters does not name {exporter}"
                 ),
+                RefusalReason::NoTag => tracing::warn!(
+                    %exporter,
+                    node_id,
+                    "reports are refused: they have no tag, and nodes.{node_id}.key_file asks for one"
+                ),
+                RefusalReason::WrongTag => tracing::warn!(
+                    %exporter,
+                    node_id,
+                    "reports are refused: their tag is not of the key in nodes.{node_id}.key_file"
+                ),
             }
         }
         self.refused_told = sources.len();

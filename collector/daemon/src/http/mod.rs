@@ -107,6 +107,18 @@ fn health(shown: &Shown) -> (StatusCode, String) {
             told.push(format!("clickhouse: {} rows lost", clickhouse.lost_total()));
         }
     }
+    let reports = shown.snapshot.get().stats;
+    for (count, what) in [
+        (reports.reports_refused_no_tag, "without a tag"),
+        (reports.reports_refused_wrong_tag, "with a wrong tag"),
+        (reports.reports_refused_replayed, "sent again"),
+    ] {
+        if count > 0 {
+            told.push(format!(
+                "reports: {count} {what}, of nodes with a key, refused"
+            ));
+        }
+    }
     let word = match code {
         StatusCode::OK => "ok",
         _ => "failing",

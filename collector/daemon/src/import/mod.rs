@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tidemark_capture::{CaptureMeta, CaptureWriter, WriterOptions};
-use tidemark_pipeline::{EventRow, NodeConfig, Pipeline, PostcardRow, ProbeRow, Sink};
+use tidemark_pipeline::{Datagram, EventRow, NodeConfig, Pipeline, PostcardRow, ProbeRow, Sink};
 use tidemark_proto::telemetry::Update;
 
 pub(crate) use trace::Trace;
@@ -147,7 +147,7 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport, ImportError> {
         tracing::warn!("no sample of the trace fits a report of the pcap: is it of the same run?");
     }
     let trace_ahead_ns = alignment.trace_ahead_ns();
-    let config = tidemark_pipeline::Config {
+    let mut config = tidemark_pipeline::Config {
         nodes,
         interval_ms: options.interval_ms,
         join: options.tcp_probe.is_some(),
@@ -155,7 +155,8 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport, ImportError> {
         local_host: (alignment == Alignment::Same).then(|| HOST.to_owned()),
         ..tidemark_pipeline::Config::default()
     };
-    config.validate().map_err(|source| ImportError::Value {
+    let checked = config.validate().and_then(|()| config.read_keys());
+    checked.map_err(|source| ImportError::Value {
         path: options.nodes.clone().unwrap_or_default(),
         source,
     })?;
@@ -209,14 +210,16 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport, ImportError> {
                 Err(_) => cards_malformed += 1,
             }
         } else {
-            let result = int_report::decode(packet.payload, |r| {
-                pipeline.push_report(packet.src, &r, packet.time_ns);
+            let datagram = Datagram {
+                exporter: packet.src,
+                rx_ns: packet.time_ns,
+                payload: packet.payload,
+            };
+            pipeline.push_datagrams([datagram], |_, e| {
+                if let Some(n) = snapshot.malformed.get_mut(e.index()) {
+                    *n += 1;
+                }
             });
-            if let Err(e) = result
-                && let Some(n) = snapshot.malformed.get_mut(e.index())
-            {
-                *n += 1;
-            }
         }
         progress.tick(snapshot.datagrams, position.fraction());
     }

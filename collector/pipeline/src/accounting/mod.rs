@@ -8,6 +8,7 @@
 mod node;
 mod reception;
 mod refusals;
+mod tag_check;
 mod time;
 
 pub(crate) use node::Node;
@@ -23,6 +24,7 @@ use int_report::sequence::{Outcome, StreamConfig, StreamKey, StreamTable};
 use int_report::{InnerPacket, Report};
 use refusals::Refusals;
 use rustc_hash::FxHashMap;
+use std::net::{IpAddr, Ipv4Addr};
 use time::TimeError;
 
 /// Nodes that reports may name without the configuration's naming them. Those
@@ -59,8 +61,12 @@ pub(crate) struct Accounting {
     /// Node of the previous report. Consecutive reports mostly come from one node.
     last: u16,
     streams: StreamTable,
-    /// The datagram at hand was seen before.
+    /// Whether the datagram at hand has the tag that its node's reports need.
+    verified: Result<(), RefusalReason>,
+    /// It was seen before.
     duplicate: bool,
+    /// It may have been seen before, and its node has a key.
+    replayed: bool,
     unknown_nodes: usize,
     refusals: Refusals,
 }
@@ -72,7 +78,9 @@ impl Accounting {
             by_id: FxHashMap::default(),
             last: 0,
             streams: StreamTable::new(StreamConfig::default(), MAX_STREAMS),
+            verified: Ok(()),
             duplicate: false,
+            replayed: false,
             unknown_nodes: 0,
             refusals: Refusals::default(),
         }
@@ -131,16 +139,41 @@ impl Accounting {
             self.refusals.add(received, RefusalReason::UnknownExporter);
             return None;
         }
+        if report.first_in_datagram || received.tagged.is_none() {
+            self.verified = node.verify(received.tagged.as_ref());
+        }
+        if let Err(reason) = self.verified {
+            match reason {
+                RefusalReason::NoTag => stats.reports_refused_no_tag += 1,
+                _ => stats.reports_refused_wrong_tag += 1,
+            }
+            self.refusals.add(received, reason);
+            return None;
+        }
+        if received.tagged.is_some() && !node.has_keys() {
+            stats.reports_tag_unchecked += 1;
+        }
         if !node.configured {
             stats.reports_unconfigured_node += 1;
         }
         let times = node.time.times(report, received.rx_ns);
+        if let Ok(times) = &times
+            && node.is_replayed(report.hw_id, times)
+        {
+            stats.reports_refused_replayed += 1;
+            return None;
+        }
         if report.first_in_datagram {
-            self.duplicate = false;
+            (self.duplicate, self.replayed) = (false, false);
             // A number with an impossible time is no evidence of anything.
             if times != Err(TimeError::Implausible) {
                 let key = StreamKey {
-                    exporter: received.exporter,
+                    // Who holds the key is one exporter, whatever its address: a
+                    // recording sent again from another one is a recording.
+                    exporter: match node.has_keys() {
+                        true => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+                        false => received.exporter,
+                    },
                     node_id: report.node_id,
                     hw_id: report.hw_id,
                     sequence_bits: report.sequence_bits,
@@ -148,11 +181,16 @@ impl Accounting {
                 let time_ns = times.ok().map(|t| t.egress_ns.max(t.ingress_ns));
                 let outcome = self.streams.observe(key, report.sequence, time_ns);
                 self.duplicate = outcome == Some(Outcome::Duplicate);
+                self.replayed = node.has_keys() && outcome == Some(Outcome::Stale);
                 node.lost_before = node.lost_before.saturating_add(lost_by(outcome));
             }
         }
         if self.duplicate {
             stats.reports_duplicate += 1;
+            return None;
+        }
+        if self.replayed {
+            stats.reports_refused_replayed += 1;
             return None;
         }
         match times {
@@ -190,8 +228,7 @@ impl Accounting {
         if let Some(&i) = self.by_id.get(&node_id) {
             return Some(i);
         }
-        let known = config.nodes.get(&node_id);
-        if known.is_none() {
+        if !config.nodes.contains_key(&node_id) {
             let refuse = config.unknown_nodes == UnknownNodes::Refuse;
             if refuse || self.unknown_nodes >= MAX_UNKNOWN_NODES {
                 return None;
@@ -199,8 +236,7 @@ impl Accounting {
             self.unknown_nodes += 1;
         }
         let i = u16::try_from(self.nodes.len()).ok()?;
-        self.nodes
-            .push(Node::new(node_id, known, config.max_clock_step_ms, rx_ns));
+        self.nodes.push(Node::new(node_id, config, rx_ns));
         self.by_id.insert(node_id, i);
         Some(i)
     }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One node: its clock, its units, and the losses not yet told.
 
-use super::time::NodeTime;
-use crate::config::{DEFAULT_WIRE_OVERHEAD_BYTES, NodeConfig};
+use super::refusals::RefusalReason;
+use super::tag_check::TagCheck;
+use super::time::{NodeTime, Times};
+use crate::config::{Config, DEFAULT_WIRE_OVERHEAD_BYTES, NodeConfig};
+use int_report::tag::Tagged;
 use std::net::IpAddr;
 
 /// State of one node.
@@ -22,6 +25,8 @@ pub(crate) struct Node {
     /// came late.
     pub(super) lost_before: i32,
     depth_unit_bytes: u64,
+    /// What its reports have to show.
+    tag: Option<TagCheck>,
     /// Any exporter is allowed.
     open_to_anybody: bool,
     /// Exporter allowed last.
@@ -31,18 +36,15 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// `config`: `None` when the configuration does not name the node.
-    pub(crate) fn new(
-        id: u32,
-        config: Option<&NodeConfig>,
-        max_clock_step_ms: u32,
-        rx_ns: u64,
-    ) -> Self {
+    /// A node that the configuration of the pipeline names, or does not.
+    pub(crate) fn new(id: u32, pipeline: &Config, rx_ns: u64) -> Self {
+        let config = pipeline.nodes.get(&id);
         let configured = config.is_some();
         let config = config.cloned().unwrap_or_default();
         Self {
             id,
-            time: NodeTime::new(&config, max_clock_step_ms),
+            time: NodeTime::new(&config, pipeline.max_clock_step_ms),
+            tag: pipeline.keys.get(&id).cloned().map(TagCheck::new),
             depth_unit_bytes: config.depth_unit_bytes().into(),
             open_to_anybody: config.exporters.is_any(),
             config,
@@ -60,6 +62,33 @@ impl Node {
     #[inline]
     pub(super) fn allows(&mut self, exporter: IpAddr) -> bool {
         self.open_to_anybody || self.last_exporter == Some(exporter) || self.allows_new(exporter)
+    }
+
+    /// Whether a datagram was made by who has the node's key, where it has one.
+    ///
+    /// # Errors
+    /// Why it is refused.
+    #[inline]
+    pub(super) fn verify(&self, tagged: Option<&Tagged<'_>>) -> Result<(), RefusalReason> {
+        match &self.tag {
+            None => Ok(()),
+            Some(tag) => tag.verify(tagged),
+        }
+    }
+
+    /// Whether its reports are taken only with a tag.
+    #[inline]
+    pub(super) fn has_keys(&self) -> bool {
+        self.tag.is_some()
+    }
+
+    /// Whether a report with a good tag is so old that somebody may have kept it.
+    #[inline]
+    pub(super) fn is_replayed(&mut self, hw_id: u8, times: &Times) -> bool {
+        match &mut self.tag {
+            None => false,
+            Some(tag) => tag.is_replayed(hw_id, times),
+        }
     }
 
     #[inline(never)]

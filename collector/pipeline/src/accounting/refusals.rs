@@ -17,6 +17,10 @@ pub enum RefusalReason {
     UnknownNode,
     /// The node's configuration does not name the address.
     UnknownExporter,
+    /// The node has a key, and the datagram no tag.
+    NoTag,
+    /// The tag is not of the node's key.
+    WrongTag,
 }
 
 /// An address that sends reports of a node and is refused.

@@ -43,6 +43,7 @@ fn accept_by(
     let received = Received {
         exporter: IpAddr::V4(Ipv4Addr::LOCALHOST),
         rx_ns: 5,
+        tagged: None,
         report: &report,
         inner: Err(&NO_INNER),
         hint: None,

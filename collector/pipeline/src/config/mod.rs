@@ -14,6 +14,7 @@ pub use node::{
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use thiserror::Error;
+use tidemark_report_tag::ReportKeys;
 
 /// Everything the pipeline needs to know before the first report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,6 +22,10 @@ use thiserror::Error;
 pub struct Config {
     /// Node id to semantics.
     pub nodes: BTreeMap<u32, NodeConfig>,
+    /// Keys of the nodes that have a `key_file`: what [`Config::read_keys`] read.
+    /// They are stored nowhere.
+    #[serde(skip)]
+    pub keys: BTreeMap<u32, ReportKeys>,
     /// What becomes of the reports of a node that is not listed.
     pub unknown_nodes: UnknownNodes,
     /// Length of the interval records, aligned to multiples of itself.
@@ -53,6 +58,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             nodes: BTreeMap::new(),
+            keys: BTreeMap::new(),
             unknown_nodes: UnknownNodes::default(),
             interval_ms: 10,
             reorder_ms: 200,
@@ -101,6 +107,35 @@ impl Config {
             node.validate(&format!("nodes.{id}"))?;
         }
         Ok(())
+    }
+
+    /// Reads the key files of nodes.
+    ///
+    /// # Errors
+    /// A file that cannot be used, by its key.
+    pub fn read_keys(&mut self) -> Result<(), ConfigError> {
+        self.keys.clear();
+        for (&id, node) in &self.nodes {
+            if let Some(file) = &node.key_file {
+                let keys = ReportKeys::read(file)
+                    .map_err(|e| ConfigError::new(format!("nodes.{id}.key_file"), e.to_string()))?;
+                self.keys.insert(id, keys);
+            }
+        }
+        Ok(())
+    }
+
+    /// That no node with a key file would be taken without its key.
+    pub(crate) fn check_keys(&self) -> Result<(), ConfigError> {
+        let missing =
+            |(id, n): &(&u32, &NodeConfig)| n.key_file.is_some() && !self.keys.contains_key(id);
+        match self.nodes.iter().find(missing) {
+            None => Ok(()),
+            Some((id, _)) => Err(ConfigError::new(
+                format!("nodes.{id}.key_file"),
+                "the file has not been read",
+            )),
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use super::{ConfigError, Exporters};
 use int_report::drop_reason::DropTable;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// Unit of a node's timestamps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +52,10 @@ pub struct NodeConfig {
     pub name: String,
     /// Where its reports come from.
     pub exporters: Exporters,
+    /// File with the keys of the tags that its reports have to have; its content
+    /// is [`super::Config::keys`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_file: Option<PathBuf>,
     /// Unit of the timestamps.
     pub time_unit: TimeUnit,
     /// Width in bits of the clock that gives the timestamps; it wraps there.
@@ -72,6 +77,7 @@ impl Default for NodeConfig {
         Self {
             name: String::new(),
             exporters: Exporters::default(),
+            key_file: None,
             time_unit: TimeUnit::Ns,
             time_bits: 64,
             depth_unit: DepthUnit::Bytes,

@@ -6,6 +6,7 @@ use super::{DepthUnit, Exporters, NodeConfig, PortConfig, TimeUnit};
 use int_report::drop_reason::DropTable;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// A kind of switch with its program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -70,6 +71,7 @@ pub(super) struct NodeText {
     profile: Profile,
     name: String,
     exporters: Exporters,
+    key_file: Option<PathBuf>,
     time_unit: Option<TimeUnit>,
     time_bits: Option<u8>,
     depth_unit: Option<DepthUnit>,
@@ -85,6 +87,7 @@ impl From<NodeText> for NodeConfig {
         Self {
             name: text.name,
             exporters: text.exporters,
+            key_file: text.key_file,
             time_unit: text.time_unit.unwrap_or(base.time_unit),
             time_bits: text.time_bits.unwrap_or(base.time_bits),
             depth_unit: text.depth_unit.unwrap_or(base.depth_unit),

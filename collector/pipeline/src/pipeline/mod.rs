@@ -64,6 +64,7 @@ impl<S: Sink> Pipeline<S> {
     /// When the configuration cannot be used.
     pub fn new(config: Config, sink: S) -> Result<Self, ConfigError> {
         config.validate()?;
+        config.check_keys()?;
         let mut pipeline = Self {
             accounting: Accounting::new(),
             flows: FlowTable::new(config.max_flows),
@@ -135,13 +136,15 @@ impl<S: Sink> Pipeline<S> {
     }
 
     /// Takes one report of `exporter`, received at `rx_ns` of the collector's
-    /// clock. Reports of one datagram come one after the other.
+    /// clock. Reports of one datagram come one after the other. Their tag is not
+    /// known here: those of nodes with a key are refused.
     pub fn push_report(&mut self, exporter: IpAddr, report: &Report<'_>, rx_ns: u64) {
         let inner = parse_inner(&report.inner);
         self.take_slow(&Received {
             exporter,
             rx_ns,
             report,
+            tagged: None,
             inner: inner.as_ref(),
             hint: None,
         });
@@ -189,6 +192,7 @@ impl<S: Sink> Pipeline<S> {
                         exporter: s.exporter,
                         rx_ns: s.rx_ns,
                         report: &fast.report(),
+                        tagged: s.tagged,
                         inner: Ok(&inner),
                         hint: s.hint,
                     });
@@ -200,6 +204,7 @@ impl<S: Sink> Pipeline<S> {
                             exporter: s.exporter,
                             rx_ns: s.rx_ns,
                             report,
+                            tagged: s.tagged,
                             inner: decoded.inner.as_ref(),
                             hint: s.hint.filter(|_| report.first_in_datagram),
                         });
@@ -316,5 +321,7 @@ impl<S: Sink> Pipeline<S> {
 
 #[cfg(test)]
 mod fast_path_tests;
+#[cfg(test)]
+mod tag_tests;
 #[cfg(test)]
 mod tests;

@@ -10,6 +10,7 @@ mod stage;
 pub(crate) use stage::{Contents, Stage, Staged};
 
 use crate::flow::FlowHint;
+use int_report::tag::Tagged;
 use int_report::{InnerError, InnerPacket, Report};
 use std::net::IpAddr;
 
@@ -30,6 +31,8 @@ pub(crate) struct Received<'a> {
     pub exporter: IpAddr,
     pub rx_ns: u64,
     pub report: &'a Report<'a>,
+    /// The tag of its datagram, not verified.
+    pub tagged: Option<Tagged<'a>>,
     pub inner: Result<&'a InnerPacket, &'a InnerError>,
     /// Where its flow probably is, if that was looked up ahead.
     pub hint: Option<FlowHint>,

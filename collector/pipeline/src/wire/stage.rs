@@ -14,6 +14,7 @@
 use super::Datagram;
 use crate::flow::{FlowHint, FlowTable, PackedKey};
 use crate::prefetch::distance;
+use int_report::tag::{self, Tagged};
 use int_report::{DecodeError, FastPath, InnerError, InnerPacket, Report, fast_path, parse_inner};
 use std::net::IpAddr;
 
@@ -33,6 +34,8 @@ pub(crate) struct Staged<'a> {
     pub exporter: IpAddr,
     pub rx_ns: u64,
     pub contents: Contents<'a>,
+    /// Its tag, not verified.
+    pub tagged: Option<Tagged<'a>>,
     /// Where the flow of its first report probably is.
     pub hint: Option<FlowHint>,
 }
@@ -75,17 +78,19 @@ impl<'a> Stage<'a> {
             let Some(datagram) = datagrams.next() else {
                 return false;
             };
-            let (contents, hint) = match fast_path(datagram.payload) {
+            let (contents, tagged, hint) = match fast_path(datagram.payload) {
                 Some(fast) => (
                     Contents::FastPath(fast),
+                    None,
                     flows.look_ahead(PackedKey::of_fast_path(&fast)),
                 ),
-                None => decode(&mut self.decoded, datagram.payload, flows),
+                None => slow_path(&mut self.decoded, datagram.payload, flows),
             };
             *place = Some(Staged {
                 exporter: datagram.exporter,
                 rx_ns: datagram.rx_ns,
                 contents,
+                tagged,
                 hint,
             });
             self.count += 1;
@@ -109,7 +114,27 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// The slow path: decodes any datagram into the list.
+/// What is not alone in its datagram: beside a tag it may be on the fast path
+/// all the same.
+#[inline(never)]
+fn slow_path<'a>(
+    decoded: &mut Vec<Decoded<'a>>,
+    payload: &'a [u8],
+    flows: &FlowTable,
+) -> (Contents<'a>, Option<Tagged<'a>>, Option<FlowHint>) {
+    let tagged = tag::split(payload);
+    let fast = tagged.and_then(|t| fast_path(t.body));
+    let (contents, hint) = match fast {
+        Some(fast) => (
+            Contents::FastPath(fast),
+            flows.look_ahead(PackedKey::of_fast_path(&fast)),
+        ),
+        None => decode(decoded, payload, flows),
+    };
+    (contents, tagged, hint)
+}
+
+/// Decodes any datagram into the list.
 #[inline(never)]
 fn decode<'a>(
     decoded: &mut Vec<Decoded<'a>>,

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Reports of nodes that share a key with the collector.
+
+use super::*;
+use crate::rows::VecSink;
+use crate::testing::{self, MS, NODE};
+use crate::{RefusalReason, UnknownNodes};
+use int_report::encode::{encode, postcard};
+use tidemark_report_tag::ReportKeys;
+
+const OTHER: u32 = 11;
+
+fn keys(fill: u8) -> ReportKeys {
+    ReportKeys::new(&[&[fill; 32]]).unwrap()
+}
+
+/// The pipeline of a collector that has the key of [`NODE`], and none of [`OTHER`].
+fn pipeline() -> Pipeline<VecSink> {
+    let mut config = testing::config();
+    config.unknown_nodes = UnknownNodes::Refuse;
+    config.keys.insert(NODE, keys(1));
+    Pipeline::new(config, VecSink::default()).unwrap()
+}
+
+/// One report, made at a time.
+fn datagram(node: u32, sequence: u32, time_ns: u64, keys: Option<&ReportKeys>) -> Vec<u8> {
+    let inner = testing::headers(&testing::Packet {
+        seq: sequence.wrapping_mul(1000),
+        ..testing::Packet::default()
+    });
+    let report = Report {
+        ingress_ts: Some(time_ns),
+        egress_ts: Some(time_ns),
+        ..postcard(node, sequence, (2, 1), &inner)
+    };
+    let mut payload = encode(&[report]).unwrap();
+    if let Some(keys) = keys {
+        keys.append_tag(&mut payload).unwrap();
+    }
+    payload
+}
+
+fn push(p: &mut Pipeline<VecSink>, from: u8, payload: &[u8], rx_ns: u64) {
+    let exporter = IpAddr::from([192, 0, 2, from]);
+    let datagram = Datagram {
+        exporter,
+        rx_ns,
+        payload,
+    };
+    p.push_datagrams([datagram], |_, e| panic!("{e}"));
+}
+
+fn rows(p: &mut Pipeline<VecSink>) -> u64 {
+    p.finish();
+    p.stats().postcard_rows
+}
+
+#[test]
+fn only_reports_with_the_tag_of_the_key_are_taken() {
+    let mut p = pipeline();
+    let good = keys(1);
+    for n in 0..50u32 {
+        let t = (1000 + u64::from(n)) * MS;
+        push(&mut p, 1, &datagram(NODE, n, t, Some(&good)), t);
+        // With the right address and node, a number and time to come.
+        push(&mut p, 1, &datagram(NODE, n + 40, t + 50 * MS, None), t);
+        let wrong = datagram(NODE, n + 60, t + 60 * MS, Some(&keys(2)));
+        push(&mut p, 1, &wrong, t);
+    }
+    // The tag of another report.
+    let mut swapped = datagram(NODE, 51, 1051 * MS, Some(&good));
+    let other = datagram(NODE, 52, 1052 * MS, Some(&good));
+    let at = swapped.len() - 16;
+    swapped[at..].copy_from_slice(&other[at..]);
+    push(&mut p, 1, &swapped, 1051 * MS);
+    let s = p.stats();
+    assert_eq!(s.reports_refused_no_tag, 50);
+    assert_eq!(s.reports_refused_wrong_tag, 51);
+    assert_eq!(
+        (s.reports_lost, s.reports_duplicate, s.stream_restarts),
+        (0, 0, 0)
+    );
+    let reasons: Vec<_> = p
+        .refused_sources()
+        .iter()
+        .map(|r| (r.reason, r.reports))
+        .collect();
+    assert_eq!(
+        reasons,
+        [(RefusalReason::NoTag, 50), (RefusalReason::WrongTag, 51)]
+    );
+    assert_eq!(rows(&mut p), 50);
+}
+
+#[test]
+fn every_report_of_a_datagram_stands_and_falls_with_its_tag() {
+    let inner = testing::headers(&testing::Packet::default());
+    let report = |first| Report {
+        first_in_datagram: first,
+        ingress_ts: Some(1000 * MS),
+        egress_ts: Some(1000 * MS),
+        ..postcard(NODE, 1, (2, 1), &inner)
+    };
+    let plain = encode(&[report(true), report(false), report(false)]).unwrap();
+    let mut tagged = plain.clone();
+    keys(1).append_tag(&mut tagged).unwrap();
+    let mut p = pipeline();
+    push(&mut p, 1, &plain, 1000 * MS);
+    assert_eq!(p.stats().reports_refused_no_tag, 3);
+    push(&mut p, 1, &tagged, 1000 * MS);
+    assert_eq!(p.stats().reports_refused_no_tag, 3);
+    // Decoded by somebody else: nothing says who sent it.
+    p.push_report(IpAddr::from([192, 0, 2, 1]), &report(false), 1000 * MS);
+    assert_eq!(p.stats().reports_refused_no_tag, 4);
+    assert_eq!(rows(&mut p), 3);
+}
+
+#[test]
+fn a_recording_is_refused_from_wherever_it_comes() {
+    let mut p = pipeline();
+    let good = keys(1);
+    let sent: Vec<(u64, Vec<u8>)> = (0..3000u32)
+        .map(|n| {
+            let t = (1000 + u64::from(n)) * MS;
+            (t, datagram(NODE, n, t, Some(&good)))
+        })
+        .collect();
+    for (t, payload) in &sent {
+        push(&mut p, 1, payload, *t);
+    }
+    let newest = sent.last().unwrap().0;
+    for (_, payload) in &sent {
+        push(&mut p, 9, payload, newest);
+    }
+    let s = p.stats();
+    // Of the last second by their numbers, earlier ones by their time.
+    assert_eq!(s.reports_duplicate + s.reports_refused_replayed, 3000);
+    assert_eq!(s.reports_duplicate, 1001);
+    assert_eq!((s.reports_lost, s.stream_restarts), (0, 0));
+    assert_eq!(rows(&mut p), 3000);
+}
+
+#[test]
+fn without_a_key_a_tag_is_told_and_costs_nothing() {
+    let mut p = pipeline();
+    for n in 0..10u32 {
+        let t = (1000 + u64::from(n)) * MS;
+        let tagged = datagram(OTHER, n, t, (n % 2 == 0).then(|| keys(7)).as_ref());
+        push(&mut p, 1, &tagged, t);
+    }
+    let s = p.stats();
+    assert_eq!(
+        (s.reports, s.reports_tag_unchecked, s.reports_lost),
+        (10, 5, 0)
+    );
+    assert_eq!(rows(&mut p), 10);
+}
+
+#[test]
+fn a_key_that_was_not_read_is_no_open_door() {
+    let mut config = testing::config();
+    config.nodes.get_mut(&NODE).unwrap().key_file = Some("key".into());
+    let e = Pipeline::new(config.clone(), VecSink::default()).unwrap_err();
+    assert_eq!(e.key, "nodes.10.key_file");
+    // What is stored names the file, and has nothing of the key.
+    config.keys.insert(NODE, keys(1));
+    let text = serde_json::to_string(&config).unwrap();
+    assert!(
+        text.contains("\"key_file\":\"key\"") && !text.contains("keys"),
+        "{text}"
+    );
+    let e = config.read_keys().unwrap_err();
+    assert!(
+        e.to_string()
+            .starts_with("nodes.10.key_file: key: cannot be read"),
+        "{e}"
+    );
+}
