@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hmac
 import socket
 import struct
 import time
@@ -31,8 +32,17 @@ def individual(port: int, ingress_ns: int, delay_ns: int, inner: bytes) -> bytes
     return struct.pack(">III", length, 0x5C00 << 16 | 0x544D, 0xC000 << 16) + metadata + inner
 
 
+def tagged(payload: bytes, key: bytes) -> bytes:
+    """With the tag of docs/reference/reports.md."""
+    payload += bytes.fromhex("100604000000544d20000000")
+    return payload + hmac.digest(key, payload, "sha256")[:16]
+
+
 class Exporter:
     """Sends reports of one node from an address of its own."""
+
+    # What its reports are tagged with.
+    key: bytes | None = None
 
     def __init__(self, to_port: int, source: str = "127.0.0.1", node: int = NODE, hw_id: int = 0):
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -49,7 +59,8 @@ class Exporter:
         """The next datagram of the stream."""
         head = struct.pack(">II", 2 << 28 | self.hw_id << 22 | self.sequence & 0x3FFFFF, self.node)
         self.sequence += 1
-        return head + b"".join(reports)
+        payload = head + b"".join(reports)
+        return payload if self.key is None else tagged(payload, self.key)
 
     def send(self, *reports: bytes) -> None:
         self.socket.send(self.datagram(list(reports)))

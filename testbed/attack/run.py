@@ -31,6 +31,7 @@ class Finding:
 
 
 FINDINGS = (
+    Finding("A0", "believed: estimates and advice move", telemetry.forged),
     Finding("A1", "collector 7.6 GiB and controller 3.1 GiB after 110 s", telemetry.link_spray),
     Finding("A2", "data 12.7 s late until the collector is restarted", telemetry.one_long_delay),
     Finding("A3", "series, estimates and the watch on a change forgotten", telemetry.wipe),

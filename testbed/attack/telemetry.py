@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import os
 import random
+import tempfile
 import threading
 import time
 
-from programs import Lab, claim, eventually
+from programs import NODES, Lab, claim, eventually
 from reports import NODE, PORT, Exporter, honest, individual, packet
 
 S = 1_000_000_000
@@ -30,6 +32,54 @@ def _live(lab: Lab) -> str:
     # A point is a second long, and ends when the next begins.
     claim(lag_s < 4.0, f"the newest second is {lag_s:.1f} s behind")
     return f"age {link['age_s']:.2f} s, newest second {lag_s:.1f} s ago"
+
+
+def forged(scale: float) -> str:
+    """A0: reports with the exporter's address: without its key, with another, sent again."""
+    key = os.urandom(32)
+    with tempfile.NamedTemporaryFile("w", suffix=".key") as file:
+        file.write(key.hex())
+        file.flush()
+        nodes = NODES.replace("[nodes.10]", f'[nodes.10]\nkey_file = "{file.name}"')
+        with Lab(nodes=nodes) as lab, honest(lab.udp) as switch:
+            switch.key = key
+            warm(lab, switch)
+            kept = [switch.datagram([_report(k)]) for k in range(500)]
+            for datagram in kept:
+                switch.raw(datagram)
+            switch.reports += len(kept)
+            before = lab.link()["capture_start_ns"]
+            # The same address, node and part, numbers and times to come.
+            stranger = Exporter(lab.udp, "127.0.0.1")
+            other = Exporter(lab.udp, "127.0.0.1")
+            other.key = os.urandom(32)
+            count = int(2000 * min(1.0, scale))
+            for k in range(count):
+                stranger.sequence = other.sequence = switch.sequence + k + 50
+                stranger.send(_report(k, 9 * S))
+                other.send(_report(k, 9 * S))
+                stranger.raw(kept[k % len(kept)])
+                if k % 8 == 0:
+                    switch.for_s(0.004)
+            stranger.close()
+            other.close()
+            switch.for_s(3.0)
+            told = [lab.counter(f"reports_refused_{why}") for why in ("no_tag", "wrong_tag")]
+            again = lab.counter("reports_refused_replayed") + lab.counter("reports_duplicate")
+            claim(told == [count, count], f"{count} forged of each kind, refused {told}")
+            claim(again == count, f"{count} sent again, refused {again}")
+            rows, lost = lab.counter("postcard_rows"), lab.status()["reports"]["lost"]
+            claim(rows <= switch.reports, f"{rows} rows of {switch.reports} honest reports")
+            claim(lost == 0, f"{lost} reports are said to be lost")
+            claim(lab.link()["capture_start_ns"] == before, "the series began again")
+            return (
+                f"{3 * count} refused, {rows} rows of {switch.reports} honest reports; {_live(lab)}"
+            )
+
+
+def _report(flow: int, delay_ns: int = 250_000) -> bytes:
+    """Of a packet that left now after so long."""
+    return individual(PORT, time.time_ns() - delay_ns, delay_ns, packet(flow, 0))
 
 
 def link_spray(scale: float) -> str:
