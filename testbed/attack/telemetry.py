@@ -65,7 +65,9 @@ def forged(scale: float) -> str:
             other.close()
             switch.for_s(3.0)
             told = [lab.counter(f"reports_refused_{why}") for why in ("no_tag", "wrong_tag")]
-            again = lab.counter("reports_refused_replayed") + lab.counter("reports_duplicate")
+            # By their numbers, then by their times.
+            ways = ("duplicate", "refused_replayed", "implausible_time")
+            again = sum(lab.counter(f"reports_{way}") for way in ways)
             claim(told == [count, count], f"{count} forged of each kind, refused {told}")
             claim(again == count, f"{count} sent again, refused {again}")
             rows, lost = lab.counter("postcard_rows"), lab.status()["reports"]["lost"]

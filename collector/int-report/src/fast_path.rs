@@ -6,11 +6,12 @@
 
 use crate::DS_TIDEMARK;
 use crate::bytes::{port_pair, queue_word};
+use crate::header::LENGTH_TO_END;
 use crate::inner::InnerPacket;
 use crate::layout::forwarded::{self, INNER};
 use crate::layout::{domain, flag};
 use crate::report::{Inner, InnerKind, Report};
-use crate::v2::{LENGTH_TO_END, available};
+use crate::v2::available;
 use std::net::{IpAddr, Ipv4Addr};
 
 const TCP: usize = INNER + 20;

@@ -4,6 +4,12 @@
 
 use crate::bytes::be32;
 
+/// Group header of version 2.
+pub(crate) const GROUP_HEADER_BYTES: usize = 8;
+/// Length of an individual report of version 2 that goes to the end of its
+/// datagram.
+pub(crate) const LENGTH_TO_END: u8 = 0xff;
+
 /// Which stream of reports a datagram belongs to, and its number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamHeader {

@@ -8,8 +8,8 @@
 //! packet. What the code is, and the keys, is no matter of this crate.
 
 use crate::DS_TIDEMARK;
+use crate::header::{GROUP_HEADER_BYTES, LENGTH_TO_END};
 use crate::layout::domain;
-use crate::v2::{GROUP_HEADER_BYTES, LENGTH_TO_END};
 use thiserror::Error;
 
 /// Bytes of the code.

@@ -5,17 +5,15 @@
 use crate::DS_TIDEMARK;
 use crate::bytes::{Words, be32, port_pair, queue_word};
 use crate::error::DecodeError;
+use crate::header::{GROUP_HEADER_BYTES, LENGTH_TO_END};
 use crate::layout::{domain, flag, metadata};
 use crate::report::{Inner, InnerKind, Report};
 use crate::tag;
 
-pub(crate) const GROUP_HEADER_BYTES: usize = 8;
 /// Four bytes each, of no use here.
 const SKIPPED: u16 = metadata::UTILISATION | metadata::BUFFER | metadata::RESERVED;
 /// What Tidemark's reports of forwarded packets do not have.
 const COLD: u16 = metadata::PORTS2 | SKIPPED | metadata::DROP;
-/// Length of an individual report that goes to the end of its datagram.
-pub(crate) const LENGTH_TO_END: u8 = 0xff;
 
 #[inline]
 pub(crate) fn decode<'a>(
