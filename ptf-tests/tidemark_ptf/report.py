@@ -230,11 +230,12 @@ def bind(port: int = DEFAULT_PORT) -> None:
 
 
 def udp_checksum_is_valid(ip: IP) -> bool:
-    """Sums the bytes as they came, with the pseudo header."""
+    """Sums the bytes as they came, with the pseudo header. A computed checksum of zero stays
+    zero in v1model, which says "no checksum": right as well, once in 65536 reports."""
     header = bytes(ip.original[: ip.ihl * 4])
     datagram = bytes(ip.original[ip.ihl * 4 : ip.len])
     pseudo = header[12:20] + struct.pack("!BBH", 0, 17, len(datagram))
-    return datagram[6:8] != b"\0\0" and checksum(pseudo + datagram) == 0
+    return checksum(pseudo + datagram) == 0
 
 
 def ip_checksum_is_valid(ip: IP) -> bool:
