@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tidemark_disk::Disk as _;
 use tidemark_pipeline::{Event, EventRow, PostcardRow, ProbeRow};
-use tidemark_simulated_disk::{Model, PowerCut, SimDisk, Store, Survival, seeds};
+use tidemark_simulated_disk::{Model, Operation, PowerCut, SimDisk, Store, Survival, seeds};
 
 /// Runs of each model.
 const SEEDS: u64 = 30;
@@ -258,7 +258,7 @@ fn rows_that_count_as_lost_are_not_found() {
     steps.step(Duration::from_secs(1)).unwrap();
     operations = disk.operations() - operations;
     assert!(operations < 3, "the file is not complete yet");
-    disk.fail_once(tidemark_simulated_disk::Operation::SyncDirectory);
+    disk.fail_once(Operation::SyncDirectory);
     steps.step(Duration::from_secs(9)).unwrap();
     assert_eq!((stats.written(), stats.lost()), (0, 1));
     assert!(stats.failure().is_some());
@@ -267,6 +267,30 @@ fn rows_that_count_as_lost_are_not_found() {
     writer.flush();
     steps.step(Duration::from_secs(20)).unwrap();
     assert_eq!((stats.written(), stats.failure()), (1, None));
+}
+
+/// Such a file could not be removed either: its rows counted as lost, and whoever
+/// read the capture found them.
+#[test]
+fn a_file_that_counts_as_lost_is_removed_later() {
+    let disk = SimDisk::new(1);
+    let (mut writer, mut steps) = started(&disk);
+    let stats = writer.stats();
+    writer.postcard(&postcard(0));
+    writer.flush();
+    steps.step(Duration::from_secs(1)).unwrap();
+    disk.fail_once(Operation::SyncDirectory);
+    disk.fail_once(Operation::Name);
+    steps.step(Duration::from_secs(9)).unwrap();
+    assert_eq!((stats.written(), stats.lost()), (0, 1));
+    let dir = Path::new(CONFIGURED);
+    assert_eq!(found(&disk, dir), [0], "it could be removed");
+    writer.postcard(&postcard(1));
+    writer.flush();
+    writer.close();
+    steps.end(Duration::from_secs(20)).unwrap();
+    assert_eq!((stats.written(), stats.lost()), (1, 1));
+    assert_eq!(found(&disk, dir), [1]);
 }
 
 /// Only `capture.json` could not be written, and no rows came: it failed for ever.

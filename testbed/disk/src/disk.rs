@@ -50,9 +50,9 @@ impl SimDisk {
         self.state().errors = errors;
     }
 
-    /// The next operation of a kind fails.
+    /// The next operation of a kind fails, after those that are to fail already.
     pub fn fail_once(&self, operation: Operation) {
-        self.state().fails_once = Some(operation);
+        self.state().fails_once.push_back(operation);
     }
 
     /// How long each byte takes, ns; see [`SimDisk::take_busy_ns`].

@@ -6,7 +6,7 @@ use crate::faults::{Errors, Fuse, Operation};
 use crate::file::{Change as Bytes, Content};
 use crate::names::{Change as Name, Names, Node};
 use crate::rng::Rng;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 
@@ -21,8 +21,8 @@ pub(crate) struct State {
     next_file: usize,
     pub capacity_bytes: Option<u64>,
     pub errors: Errors,
-    /// The next operation of a kind fails.
-    pub fails_once: Option<Operation>,
+    /// The next operation of each kind fails, one after the other.
+    pub fails_once: VecDeque<Operation>,
     pub fuse: Option<Fuse>,
     pub on: bool,
     /// Files and locks of an earlier start are worth nothing.
@@ -46,7 +46,7 @@ impl State {
             next_file: 0,
             capacity_bytes: None,
             errors: Errors::default(),
-            fails_once: None,
+            fails_once: VecDeque::new(),
             fuse: None,
             on: true,
             starts: 0,
@@ -70,7 +70,10 @@ impl State {
             self.on = false;
             return Ok(true);
         }
-        let once = self.fails_once.take_if(|o| *o == operation).is_some();
+        let once = self.fails_once.front() == Some(&operation);
+        if once {
+            self.fails_once.pop_front();
+        }
         let p = self.errors.of(operation);
         if once || p > 0.0 && self.rng.chance(p) {
             return Err(Error::other("input/output error"));

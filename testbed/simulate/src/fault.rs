@@ -29,6 +29,19 @@ pub enum Hostile {
     Ahead,
 }
 
+/// How the switch fails when a limit is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failing {
+    /// It answers with an error and has done nothing.
+    Refuses,
+    /// It has written the limit, and answers with an error.
+    WritesAndFails,
+    /// It has written the limit, and does not answer.
+    WritesSilently,
+    /// It says that all is well and has done nothing.
+    Ignores,
+}
+
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
@@ -72,6 +85,11 @@ pub enum Kind {
     PowerCut,
     /// The database does not answer, or only loses its answers.
     DatabaseDown(bool),
+    /// Most writes of limits fail at the switch.
+    SwitchFails(Failing),
+    /// Somebody else writes a limit, as a part of our largest one, so long after a
+    /// trial began.
+    MeetsTrial { part: f64, after_ms: u64 },
 }
 
 impl Kind {
@@ -108,6 +126,21 @@ impl Kind {
             17 => Self::DiskFull,
             18 => Self::PowerCut,
             _ => Self::DatabaseDown(r.chance(0.5)),
+        }
+    }
+
+    /// One of those that wait for a write: first limits are written before other
+    /// faults begin.
+    pub(crate) fn draw_of_writes(r: &mut Rng) -> Option<Self> {
+        use Failing::{Ignores, Refuses, WritesAndFails, WritesSilently};
+        let all = [Refuses, WritesAndFails, WritesSilently, Ignores];
+        match r.index(6) {
+            0 => Some(Self::SwitchFails(all[r.index(all.len())])),
+            1 => Some(Self::MeetsTrial {
+                part: 0.05 + 0.95 * r.fraction(),
+                after_ms: r.between(200, 4_000),
+            }),
+            _ => None,
         }
     }
 }

@@ -66,6 +66,19 @@ pub(crate) fn segment(flow: usize, number: u64) -> Vec<u8> {
     f
 }
 
+/// Marks a segment with when the switch gets it, ns of its clock: one that is sent
+/// again is another packet.
+pub(crate) fn mark_arrival(f: &mut [u8], at_ns: u64) {
+    if let Some(mark) = f.get_mut(62..70) {
+        mark.copy_from_slice(&at_ns.to_be_bytes());
+    }
+}
+
+/// When the switch got a segment, ns of its clock.
+pub(crate) fn read_arrival(f: &[u8]) -> Option<u64> {
+    Some(u64::from_be_bytes(f.get(62..70)?.try_into().ok()?))
+}
+
 /// Flow and number of a data segment.
 pub(crate) fn read_segment(f: &[u8]) -> Option<(usize, u64)> {
     let port = u16::from_be_bytes(f.get(34..36)?.try_into().ok()?);

@@ -16,8 +16,18 @@ const STEPS_BACK_MS: u64 = 15_000;
 const WATCH_MS: u64 = 4_000;
 
 fn settle_ms(faults: &[Fault]) -> u64 {
-    let others = |f: &Fault| matches!(f.kind, Kind::SecondWriter(_));
+    let others = |f: &Fault| matches!(f.kind, Kind::SecondWriter(_) | Kind::MeetsTrial { .. });
     SETTLE_MS + STEPS_BACK_MS * u64::from(faults.iter().any(others))
+}
+
+/// A third of the seeds has one more: where limits are written, from the first on.
+fn fault_of_writes(seed: u64) -> Option<Fault> {
+    let mut r = Rng::of(seed, 7);
+    Some(Fault {
+        kind: Kind::draw_of_writes(&mut r)?,
+        at_ms: r.between(300, FAULTS_TO_MS - 10_000),
+        for_ms: r.between(2_000, 10_000),
+    })
 }
 
 /// A run, before it has run.
@@ -58,6 +68,7 @@ impl Plan {
             })
             .collect();
         faults.sort_by_key(|f| f.at_ms);
+        faults.extend(fault_of_writes(seed));
         let last = faults.iter().map(|f| f.at_ms + f.for_ms).max().unwrap_or(0);
         Self {
             seed,

@@ -37,6 +37,8 @@ pub(crate) struct TableWriter<R> {
     group_rows: usize,
     next: u32,
     open: Option<Open>,
+    /// Files with a proper name whose rows count as lost: they could not be removed.
+    condemned: Vec<PathBuf>,
 }
 
 struct Open {
@@ -73,6 +75,7 @@ impl<R: Stored> TableWriter<R> {
             group_rows: 0,
             next: 0,
             open: None,
+            condemned: Vec::new(),
         })
     }
 
@@ -186,14 +189,35 @@ impl<R: Stored> TableWriter<R> {
         let Some(open) = self.open.take() else {
             return 0;
         };
-        let path = if open.named {
-            &open.path
-        } else {
-            &open.temporary
-        };
         // It may be gone, or its place out of reach: its rows count as lost.
-        let _ = self.disk.remove(path);
+        if open.named {
+            self.condemned.push(open.path);
+            let _ = self.remove_condemned();
+        } else {
+            // Nobody reads a file of this name.
+            let _ = self.disk.remove(&open.temporary);
+        }
         open.rows
+    }
+}
+
+impl<R> TableWriter<R> {
+    /// Removes what could not be removed when it was given up. Whoever reads the
+    /// capture would find rows that count as lost.
+    ///
+    /// # Errors
+    /// A file that still cannot be removed: it is tried again next time.
+    pub(crate) fn remove_condemned(&mut self) -> Result<(), CaptureError> {
+        let mut result = Ok(());
+        let disk = &self.disk;
+        self.condemned.retain(|path| match disk.remove(path) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                result = Err(CaptureError::io(path)(e));
+                true
+            }
+            _ => false,
+        });
+        result
     }
 }
 

@@ -35,6 +35,6 @@ impl WriterSteps {
         while let Ok(message) = self.receiver.try_recv() {
             self.tables.take(message, now)?;
         }
-        self.tables.rotate(now)
+        self.tables.end(now)
     }
 }

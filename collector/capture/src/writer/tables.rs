@@ -188,6 +188,15 @@ impl Tables {
         }
         Ok(())
     }
+
+    /// Completes all files for good. A file that counts as lost and is still there
+    /// is an error then: the counters would not say what the capture holds.
+    pub(super) fn end(&mut self, now: Duration) -> Result<(), CaptureError> {
+        self.rotate(now)?;
+        self.postcards.remove_condemned()?;
+        self.probes.remove_condemned()?;
+        self.events.remove_condemned()
+    }
 }
 
 /// Completes a table's file: how many rows it has.
@@ -196,6 +205,8 @@ fn complete<R: Stored>(
     stats: &WriterStats,
 ) -> Result<usize, CaptureError> {
     let rows = given_up(table.close(), table, stats)?;
+    // What is left over is no reason to lose more rows: it is tried again.
+    let _ = table.remove_condemned();
     stats.add_written(rows as u64);
     Ok(rows)
 }

@@ -18,5 +18,5 @@ pub(super) fn run(mut tables: Tables, receiver: &Receiver<Message>) -> Result<()
         }
         tables.rotate_if_due(started.elapsed())?;
     }
-    tables.rotate(started.elapsed())
+    tables.end(started.elapsed())
 }

@@ -42,13 +42,17 @@ impl Checks {
         self.control.owed = None;
     }
 
-    /// A write of the controller's has reached the switch.
-    pub(crate) fn written(&mut self, limit: Limit, now_ns: u64) {
-        self.now_ns = now_ns;
-        self.tally.writes += 1;
+    /// A write of the controller's has been carried out.
+    pub(crate) fn written(&mut self) {
         self.control.ours = true;
         self.control.untold = None;
         self.control.lost_ours = false;
+    }
+
+    /// A write of the controller's has reached the switch.
+    pub(crate) fn asked(&mut self, limit: Limit, now_ns: u64) {
+        self.now_ns = now_ns;
+        self.tally.writes += 1;
         let (low, high) = self.control.range;
         let within = limit.bytes().is_some_and(|b| (low..=high).contains(&b));
         self.require(within, "limit inside its range", || {
@@ -128,8 +132,9 @@ impl Checks {
         );
     }
 
-    /// A record of the log.
-    pub(crate) fn recorded(&mut self, change: &Change, now_ns: u64) {
+    /// A record of the log. Whether a trial begins with it.
+    pub(crate) fn recorded(&mut self, change: &Change, now_ns: u64) -> bool {
+        let before = self.tally.trials;
         self.now_ns = now_ns;
         self.told(change);
         let advised = matches!(change.origin, Origin::Auto | Origin::Confirmed);
@@ -148,12 +153,14 @@ impl Checks {
                 }
             }
             Outcome::Failed => {
+                self.tally.failed += 1;
                 self.control.failed_records += 1;
                 self.settle_debt(change);
             }
             Outcome::Kept | Outcome::Worse | Outcome::Unclear => self.verdict(change),
             _ => {}
         }
+        self.tally.trials > before
     }
 
     fn told(&mut self, change: &Change) {

@@ -57,6 +57,8 @@ pub(crate) struct Checks {
 pub struct Tally {
     pub reports: u64,
     pub writes: u64,
+    /// Writes that failed.
+    pub failed: u64,
     pub trials: u64,
     pub kept: u64,
     pub worse: u64,
@@ -88,6 +90,7 @@ impl Tally {
     pub fn add(&mut self, o: &Self) {
         self.reports += o.reports;
         self.writes += o.writes;
+        self.failed += o.failed;
         self.trials += o.trials;
         self.kept += o.kept;
         self.worse += o.worse;

@@ -31,8 +31,8 @@ pub(crate) enum Fate {
 #[derive(Default)]
 pub(crate) struct Truth {
     packets: BTreeMap<u64, Packet>,
-    /// Those whose fate is not known: arrival, flow and number.
-    waiting: VecDeque<(u64, usize, u64)>,
+    /// Arrivals of those whose fate is not known.
+    waiting: VecDeque<u64>,
 }
 
 impl Truth {
@@ -41,15 +41,17 @@ impl Truth {
         *self = Self::default();
     }
 
-    pub(crate) fn arrived(&mut self, at_ns: u64, number: u64, packet: Packet) {
-        self.waiting.push_back((at_ns, packet.flow, number));
+    pub(crate) fn arrived(&mut self, at_ns: u64, packet: Packet) {
+        self.waiting.push_back(at_ns);
         self.packets.insert(at_ns, packet);
     }
 
-    /// The queue is in order: those before one that left are dropped.
-    pub(crate) fn left(&mut self, at_ns: u64, flow: usize, number: u64) {
-        while let Some((arrived_ns, f, n)) = self.waiting.pop_front() {
-            let found = (f, n) == (flow, number);
+    /// The queue is in order: those that came before one that left are dropped. Which
+    /// one it is its arrival says: a segment that was dropped comes again with the
+    /// same number, perhaps next to itself.
+    pub(crate) fn left(&mut self, at_ns: u64, came_ns: u64) {
+        while let Some(arrived_ns) = self.waiting.pop_front() {
+            let found = arrived_ns == came_ns;
             if let Some(p) = self.packets.get_mut(&arrived_ns) {
                 p.fate = if found {
                     Fate::Left(at_ns)
@@ -73,5 +75,31 @@ impl Truth {
         all.fold((0, 0), |(n, dropped), (_, p)| {
             (n + 1, dropped + u64::from(p.fate == Fate::Dropped))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first copy was dropped, the second left, and nothing came between them:
+    /// the first was taken for the one that left.
+    #[test]
+    fn a_segment_that_comes_again_is_another_packet() {
+        let packet = Packet {
+            flow: 1,
+            tcp_seq: 7,
+            occupancy_bytes: 0,
+            limit_bytes: 0,
+            cwnd: 1,
+            fate: Fate::Waits,
+        };
+        let mut truth = Truth::default();
+        truth.arrived(1_000, packet);
+        truth.arrived(2_000, packet);
+        truth.left(9_000, 2_000);
+        let fate = |at| truth.packet(at).map(|p| p.fate);
+        assert_eq!(fate(1_000), Some(Fate::Dropped));
+        assert_eq!(fate(2_000), Some(Fate::Left(9_000)));
     }
 }

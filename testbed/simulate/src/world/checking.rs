@@ -63,7 +63,9 @@ impl World {
         self.checks.peak_bytes = peak;
         let peak = peak.saturating_sub(u64::from(MSS) + 54);
         let delay_ms = peak as f64 * 8e3 / self.plan.rate_bps as f64;
-        let bound_ms = self.plan.delay_ms;
+        // No limit below the range is written, whatever the bound asks for.
+        let least_ms = self.plan.min_limit_bytes as f64 * 8e3 / self.plan.rate_bps as f64;
+        let bound_ms = self.plan.delay_ms.max(least_ms);
         let slack = if self.checks.approaches {
             SLACK * (1.0 + Settings::default().deadband)
         } else {

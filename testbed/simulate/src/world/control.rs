@@ -4,7 +4,7 @@
 use super::state::{Event, MS, World};
 use crate::control_link::{Answer, Request};
 use crate::controller::{AUDIT_LOG, Controller, DIR};
-use crate::fault::Kind;
+use crate::fault::{Failing, Kind};
 use anyhow::Result;
 use std::path::Path;
 use tidemark_control::Limit;
@@ -117,20 +117,39 @@ impl World {
                 (false, _) => Answer::Refused("no program is loaded".into()),
             },
             Request::Write(limit) => {
-                self.checks.written(limit, self.now_ns);
+                self.checks.asked(limit, self.now_ns);
                 let path = Path::new(DIR).join(AUDIT_LOG);
                 let log = self.storage.controller_disk.read(&path);
                 let log = String::from_utf8_lossy(&log.unwrap_or_default()).into_owned();
                 self.checks.intended(limit, &log);
                 self.digest.add(limit.bytes().unwrap_or(0));
-                match self.switch.write_limit(limit) {
-                    Ok(()) => Answer::Written,
-                    Err(why) => Answer::Refused(why),
+                match self.write(limit) {
+                    Some(answer) => answer,
+                    None => return,
                 }
             }
         };
         if let Some(delay) = self.control_delay() {
             self.schedule(delay, Event::Answer(start, id, answer));
+        }
+    }
+
+    /// The switch is asked to write a limit; no answer where it gives none.
+    fn write(&mut self, limit: Limit) -> Option<Answer> {
+        let failing = self.failing();
+        match failing {
+            Some(Failing::Refuses) => return Some(Answer::Refused("out of resources".into())),
+            Some(Failing::Ignores) => return Some(Answer::Written),
+            _ => {}
+        }
+        if let Err(why) = self.switch.write_limit(limit) {
+            return Some(Answer::Refused(why));
+        }
+        self.checks.written();
+        match failing {
+            Some(Failing::WritesAndFails) => Some(Answer::Refused("internal error".into())),
+            Some(Failing::WritesSilently) => None,
+            _ => Some(Answer::Written),
         }
     }
 
@@ -179,7 +198,9 @@ impl World {
         }
         for change in changes {
             self.digest.add(change.unix_ms);
-            self.checks.recorded(&change, now);
+            if self.checks.recorded(&change, now) {
+                self.trial_begins();
+            }
         }
     }
 }

@@ -2,13 +2,16 @@
 //! Faults begin and end.
 
 use super::state::{Event, MS, World};
-use crate::fault::Kind;
+use crate::fault::{Failing, Kind};
 use anyhow::Result;
 use tidemark_control::Limit;
 
 /// The collector is busy for so long after a step of the Unix time: what came
 /// shortly after it was stamped before.
 const BUSY_NS: u64 = 20 * MS;
+
+/// So often a write fails at a switch that fails.
+const FAILS: f64 = 0.8;
 
 impl World {
     /// Whether a fault of a kind is in force.
@@ -48,18 +51,7 @@ impl World {
                 self.reports.stalled_until_ns = self.reports.stalled_until_ns.max(until);
             }
             Kind::Hostile(..) => self.schedule(0, Event::Hostile(i)),
-            Kind::SecondWriter(part) => {
-                let bytes = (self.plan.max_limit_bytes as f64 * part) as u64;
-                self.switch.run(self.now_ns);
-                self.take_left();
-                let limit = Limit::DropTail { limit_bytes: bytes };
-                // A switch without a program refuses.
-                let before = self.switch.limit();
-                if self.switch.write_limit(limit).is_ok() {
-                    let news = before != Some(limit);
-                    self.checks.others_wrote(limit, news, self.now_ns);
-                }
-            }
+            Kind::SecondWriter(part) => self.others_write(part),
             Kind::SlowPort(factor) => {
                 let rate = (self.plan.rate_bps as f64 * factor) as u64;
                 self.switch.set_rate(rate);
@@ -73,6 +65,48 @@ impl World {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Somebody else writes a limit.
+    pub(super) fn others_write(&mut self, part: f64) {
+        let bytes = (self.plan.max_limit_bytes as f64 * part) as u64;
+        self.switch.run(self.now_ns);
+        self.take_left();
+        let limit = Limit::DropTail { limit_bytes: bytes };
+        // A switch without a program refuses.
+        let before = self.switch.limit();
+        if self.switch.write_limit(limit).is_ok() {
+            let news = before != Some(limit);
+            self.checks.others_wrote(limit, news, self.now_ns);
+        }
+    }
+
+    /// A trial has begun: somebody may be about to write another limit.
+    pub(super) fn trial_begins(&mut self) {
+        let now_ms = self.now_ns / MS;
+        for i in 0..self.active.len() {
+            let f = &self.plan.faults[i];
+            let Kind::MeetsTrial { part, after_ms } = f.kind else {
+                continue;
+            };
+            if self.active[i] && now_ms + after_ms < f.at_ms + f.for_ms {
+                self.schedule(after_ms * MS, Event::OthersWrite(part));
+            }
+        }
+    }
+
+    /// How the switch fails at a write now, if it does.
+    pub(super) fn failing(&mut self) -> Option<Failing> {
+        let mut fails = None;
+        for (i, r) in self.fault_rngs.iter_mut().enumerate() {
+            let Kind::SwitchFails(how) = self.plan.faults[i].kind else {
+                continue;
+            };
+            if self.active[i] && r.chance(FAILS) {
+                fails = Some(how);
+            }
+        }
+        fails
     }
 
     /// Numbers of flows that come with a fault: each has its own.

@@ -46,6 +46,8 @@ pub(crate) enum Event {
     FaultBegins(usize),
     FaultEnds(usize),
     Hostile(usize),
+    /// Somebody else writes a limit, as a part of our largest one.
+    OthersWrite(f64),
     Check,
 }
 
@@ -202,7 +204,7 @@ impl World {
     fn handle(&mut self, event: Event) -> Result<()> {
         match event {
             Event::FlowStart(flow) => self.flow_start(flow),
-            Event::AtSwitch(frame) => self.at_switch(&frame),
+            Event::AtSwitch(frame) => self.at_switch(frame),
             Event::Ack(flow, ack) => self.ack(flow, ack),
             Event::Timeout(flow) => self.flow_timeout(flow),
             Event::AtCollector(datagram) => self.at_collector(datagram),
@@ -217,6 +219,7 @@ impl World {
             Event::FaultBegins(i) => self.fault_begins(i)?,
             Event::FaultEnds(i) => self.fault_ends(i)?,
             Event::Hostile(i) => self.hostile(i),
+            Event::OthersWrite(part) => self.others_write(part),
             Event::Check => self.check(),
         }
         Ok(())

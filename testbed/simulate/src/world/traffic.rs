@@ -70,13 +70,13 @@ impl World {
         }
     }
 
-    pub(super) fn at_switch(&mut self, frame: &[u8]) {
+    pub(super) fn at_switch(&mut self, mut frame: Vec<u8>) {
         if self.switch.has_program() {
             self.traffic.arrived += 1;
         }
         self.switch.run(self.now_ns);
         self.take_left();
-        if let Some((flow, number)) = frame::read_segment(frame)
+        if let Some((flow, number)) = frame::read_segment(&frame)
             && self.switch.has_program()
         {
             let packet = Packet {
@@ -88,9 +88,10 @@ impl World {
                 fate: Fate::Waits,
             };
             let at_ns = self.switch.stamp_ns(self.now_ns);
-            self.truth.arrived(at_ns, number, packet);
+            frame::mark_arrival(&mut frame, at_ns);
+            self.truth.arrived(at_ns, packet);
         }
-        self.switch.receive(frame, self.now_ns);
+        self.switch.receive(&frame, self.now_ns);
         let waiting = self.switch.queue_bytes();
         self.traffic.queue_peak_bytes = self.traffic.queue_peak_bytes.max(waiting);
         self.take_left();
@@ -101,7 +102,9 @@ impl World {
         let Some((flow, number)) = frame::read_segment(bytes) else {
             return;
         };
-        self.truth.left(at_ns, flow, number);
+        if let Some(came_ns) = frame::read_arrival(bytes) {
+            self.truth.left(at_ns, came_ns);
+        }
         let ack = self.traffic.flow(flow).receiver.take(number);
         let delay = self.traffic.ack_ns;
         self.schedule(delay, Event::Ack(flow, ack));
