@@ -8,11 +8,16 @@ there while the environment variable TIDEMARK_MUTANT names the patch. So one bui
 them, in a worktree of the last commit beside the build cache; the user's tree stays as it is.
 A patch that does not apply is an error, and so is a build that finds something with no bug
 switched on.
+
+What a seed has shown is kept beside the build for this commit and this patch: a run that was
+ended goes on where it was. `--write` puts the table into docs/explanation/simulation.md.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import os
 import re
 import shutil
@@ -24,6 +29,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 FOUND = re.compile(r"^seed (\d+): (.+?) at ([\d.]+) s: ", re.MULTILINE)
+PAGE = ROOT / "docs" / "explanation" / "simulation.md"
+BEGIN, END = "<!-- planted bugs: make simulate-mutants -->", "<!-- end of planted bugs -->"
 ACTIVE = 'std::env::var_os("TIDEMARK_MUTANT").is_some_and(|m| m == "{name}")'
 
 
@@ -124,6 +131,40 @@ def find(binary: Path, name: str, seed: int, seeds: int, jobs: int) -> tuple[int
     return min(found, default=None)
 
 
+class Results:
+    """What was found, by patch; of another commit, patch or number of seeds nothing counts."""
+
+    def __init__(self, path: Path, seeds: int) -> None:
+        self.path = path
+        self.of = f"{git('rev-parse', 'HEAD', cwd=ROOT).strip()} {seeds}"
+        kept = json.loads(path.read_text()) if path.exists() else {}
+        self.found = kept.get("found", {}) if kept.get("of") == self.of else {}
+
+    def key(self, m: Mutant) -> str:
+        return f"{m.name} {hashlib.sha256(m.patch.read_bytes()).hexdigest()[:16]}"
+
+    def put(self, key: str, found: tuple[int, str] | None) -> None:
+        self.found[key] = found
+        text = json.dumps({"of": self.of, "found": self.found}, indent=1)
+        self.path.with_suffix(".new").write_text(text)
+        self.path.with_suffix(".new").replace(self.path)
+
+
+def search(binary: Path, m: Mutant, args: argparse.Namespace) -> tuple[int, str] | None:
+    """The seed that is known first, then others from the first on."""
+    found = find(binary, m.name, m.seed, 1, 1) if m.seed is not None else None
+    return found or find(binary, m.name, args.seed, args.seeds, args.jobs)
+
+
+def write_page(lines: list[str], summary: str) -> None:
+    """Puts table and sum between the marks of the page."""
+    text = PAGE.read_text()
+    if text.count(BEGIN) != 1 or text.count(END) != 1:
+        fail(f"{PAGE}: has no place for the table ({BEGIN})")
+    head, tail = text.split(BEGIN)[0], text.split(END)[1]
+    PAGE.write_text("\n".join([head + BEGIN, summary, "", *lines, END]) + tail)
+
+
 def main() -> int:
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "tidemark" / "mutants"
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -133,6 +174,7 @@ def main() -> int:
     parser.add_argument("--only", action="append", default=[], help="one patch by its name")
     parser.add_argument("--least", type=float, default=0.95, help="part that must be found")
     parser.add_argument("--cache", type=Path, default=cache, help="where worktree and build are")
+    parser.add_argument("--write", action="store_true", help="put the table into the page")
     parser.add_argument("--clean", action="store_true", help="remove them in the end")
     args = parser.parse_args()
     planted = mutants(args.only)
@@ -140,21 +182,31 @@ def main() -> int:
     tree = args.cache / "tree"
     prepare(tree, planted)
     binary = build(tree, args.cache / "target")
-    sound = find(binary, "", args.seed, args.seeds // 4, args.jobs)
-    if sound:
-        fail(f"without a bug, seed {sound[0]} breaks: {sound[1]}")
-    print("| planted bug | area | found at seed | by |\n|---|---|---|---|", flush=True)
+    results = Results(args.cache / "results.json", args.seeds)
+    if "sound" not in results.found:
+        sound = find(binary, "", args.seed, args.seeds // 4, args.jobs)
+        if sound:
+            fail(f"without a bug, seed {sound[0]} breaks: {sound[1]}")
+        results.put("sound", None)
+    lines = ["| planted bug | area | found at seed | by |", "|---|---|---|---|"]
+    print("\n".join(lines), flush=True)
     count = 0
     for m in planted:
-        found = find(binary, m.name, m.seed, 1, 1) if m.seed is not None else None
-        found = found or find(binary, m.name, args.seed, args.seeds, args.jobs)
+        key = results.key(m)
+        if key not in results.found:
+            results.put(key, search(binary, m, args))
+        found = results.found[key]
         count += found is not None
-        seed, by = found or ("NOT FOUND", "")
-        print(f"| {m.name}: {m.bug} | {m.area} | {seed} | {by} |", flush=True)
-    print(
-        f"\n{count} of {len(planted)} found within {args.seeds} seeds each;"
-        f" without a bug, {args.seeds // 4} seeds break nothing"
+        seed, by = found or ("not found", "")
+        lines.append(f"| {m.bug} (`{m.name}`) | {m.area} | {seed} | {by} |")
+        print(lines[-1], flush=True)
+    summary = (
+        f"{count} of {len(planted)} are found within {args.seeds} seeds each;"
+        f" without a bug, {args.seeds // 4} seeds break nothing."
     )
+    print(f"\n{summary}")
+    if args.write:
+        write_page(lines, summary)
     if args.clean:
         git("worktree", "remove", "--force", str(tree), cwd=ROOT)
         shutil.rmtree(args.cache)
