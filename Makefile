@@ -184,6 +184,10 @@ SEED ?= 1
 simulate: ## The whole chain on a simulated clock under faults from seeds (SEEDS=200 SEED=1; SIMULATE_FLAGS=--verbose)
 	@cargo run $(CARGO_FLAGS) -q -p tidemark-simulate -- --seeds $(SEEDS) --seed $(SEED) $(SIMULATE_FLAGS)
 
+.PHONY: simulate-p4runtime
+simulate-p4runtime: ## The driver and the switch's P4Runtime server over faulty connections (SEEDS=200)
+	P4RUNTIME_SEEDS=$(SEEDS) cargo test $(CARGO_FLAGS) -q -p tidemark-southbound --test faults -- --nocapture
+
 .PHONY: simulate-mutants
 simulate-mutants: ## Planted bugs, built into a copy, and the seed that finds each (MUTANTS_FLAGS="--only NAME --seeds 400")
 	@$(PYTHON) testbed/simulate/mutants.py $(MUTANTS_FLAGS)

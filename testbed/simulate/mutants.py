@@ -9,8 +9,8 @@ them, in a worktree of the last commit beside the build cache; the user's tree s
 A patch that does not apply is an error, and so is a build that finds something with no bug
 switched on.
 
-What a seed has shown is kept beside the build for this commit and this patch: a run that was
-ended goes on where it was. `--write` puts the table into docs/explanation/simulation.md.
+What a seed has shown is kept beside the build for as long as the build is the same: a run that
+was ended goes on where it was. `--write` puts the table into docs/explanation/simulation.md.
 """
 
 from __future__ import annotations
@@ -132,19 +132,16 @@ def find(binary: Path, name: str, seed: int, seeds: int, jobs: int) -> tuple[int
 
 
 class Results:
-    """What was found, by patch; of another commit, patch or number of seeds nothing counts."""
+    """What was found, by patch; of another program or number of seeds nothing counts."""
 
-    def __init__(self, path: Path, seeds: int) -> None:
+    def __init__(self, path: Path, binary: Path, seeds: int) -> None:
         self.path = path
-        self.of = f"{git('rev-parse', 'HEAD', cwd=ROOT).strip()} {seeds}"
+        self.of = f"{hashlib.sha256(binary.read_bytes()).hexdigest()} {seeds}"
         kept = json.loads(path.read_text()) if path.exists() else {}
         self.found = kept.get("found", {}) if kept.get("of") == self.of else {}
 
-    def key(self, m: Mutant) -> str:
-        return f"{m.name} {hashlib.sha256(m.patch.read_bytes()).hexdigest()[:16]}"
-
-    def put(self, key: str, found: tuple[int, str] | None) -> None:
-        self.found[key] = found
+    def put(self, name: str, found: tuple[int, str] | None) -> None:
+        self.found[name] = found
         text = json.dumps({"of": self.of, "found": self.found}, indent=1)
         self.path.with_suffix(".new").write_text(text)
         self.path.with_suffix(".new").replace(self.path)
@@ -182,7 +179,7 @@ def main() -> int:
     tree = args.cache / "tree"
     prepare(tree, planted)
     binary = build(tree, args.cache / "target")
-    results = Results(args.cache / "results.json", args.seeds)
+    results = Results(args.cache / "results.json", binary, args.seeds)
     if "sound" not in results.found:
         sound = find(binary, "", args.seed, args.seeds // 4, args.jobs)
         if sound:
@@ -192,10 +189,9 @@ def main() -> int:
     print("\n".join(lines), flush=True)
     count = 0
     for m in planted:
-        key = results.key(m)
-        if key not in results.found:
-            results.put(key, search(binary, m, args))
-        found = results.found[key]
+        if m.name not in results.found:
+            results.put(m.name, search(binary, m, args))
+        found = results.found[m.name]
         count += found is not None
         seed, by = found or ("not found", "")
         lines.append(f"| {m.bug} (`{m.name}`) | {m.area} | {seed} | {by} |")

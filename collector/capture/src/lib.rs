@@ -28,6 +28,4 @@ pub use tidemark_rows::{FlatEvent, NamedProbe};
 pub use writer::{CaptureWriter, WriterOptions, WriterStats, WriterSteps};
 
 #[cfg(test)]
-mod power_cuts;
-#[cfg(test)]
 mod tests;

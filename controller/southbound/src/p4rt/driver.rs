@@ -12,6 +12,7 @@ use async_trait::async_trait;
 use std::sync::Arc;
 use tidemark_proto::p4::v1 as p4;
 use tokio::sync::Mutex;
+use tonic::transport::{Channel, Endpoint};
 
 /// A switch that serves P4Runtime and runs the Tidemark program.
 pub struct P4Runtime {
@@ -26,8 +27,19 @@ impl P4Runtime {
     /// # Errors
     /// An address that is not `host:port` or a URL.
     pub fn new(options: Options) -> Result<Self, Error> {
+        Self::over(options, |endpoint| endpoint.connect_lazy())
+    }
+
+    /// The same over connections that `connect` makes: not those of TCP.
+    ///
+    /// # Errors
+    /// As [`P4Runtime::new`].
+    pub fn over(
+        options: Options,
+        connect: impl FnOnce(Endpoint) -> Channel,
+    ) -> Result<Self, Error> {
         Ok(Self {
-            client: Client::new(options)?,
+            client: Client::over(options, connect)?,
             program: Mutex::new(None),
         })
     }

@@ -16,6 +16,7 @@ use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::p4_runtime_client::P4RuntimeClient;
 use tokio::sync::Mutex;
 use tonic::Code;
+use tonic::transport::{Channel, Endpoint};
 
 const MAX_MESSAGE_BYTES: usize = 64 << 20;
 
@@ -27,11 +28,14 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Checks the address; no I/O. Needs a tokio runtime.
+    /// Checks the address; connects as `connect` does. Needs a tokio runtime.
     ///
     /// # Errors
     /// An address that is not `host:port` or a URL.
-    pub(super) fn new(mut options: Options) -> Result<Self, Error> {
+    pub(super) fn over(
+        mut options: Options,
+        connect: impl FnOnce(Endpoint) -> Channel,
+    ) -> Result<Self, Error> {
         let endpoint = endpoint(
             &mut options.address,
             &options.access,
@@ -40,7 +44,7 @@ impl Client {
         )?
         .http2_keep_alive_interval(Duration::from_secs(10))
         .keep_alive_while_idle(true);
-        let rpc = P4RuntimeClient::new(options.access.channel(endpoint.connect_lazy()))
+        let rpc = P4RuntimeClient::new(options.access.channel(connect(endpoint)))
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(MAX_MESSAGE_BYTES);
         Ok(Self {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A writer that is killed loses the open files and nothing else.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use crate::postcard;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -9,18 +9,6 @@ use tidemark_capture::{CaptureMeta, CaptureWriter, FORMAT, Replay, Rows, WriterO
 use tidemark_pipeline::{PostcardRow, ProbeRow};
 
 const DIR: &str = "TIDEMARK_TEST_CRASH_DIR";
-
-fn row(order: u64) -> PostcardRow {
-    PostcardRow {
-        order,
-        node_id: 1,
-        ingress_ns: order * 1000,
-        egress_ns: order * 1000 + 500,
-        tcp_seq: order as u32,
-        ip_bytes: 1500,
-        ..PostcardRow::default()
-    }
-}
 
 /// Writes until it is killed; runs as a process of its own.
 #[test]
@@ -43,7 +31,7 @@ fn writer_process() {
     )
     .unwrap();
     for order in 0.. {
-        w.postcard(&row(order * 2));
+        w.postcard(&postcard(order * 2));
         w.probe(&ProbeRow {
             order: order * 2 + 1,
             ..ProbeRow::default()
@@ -62,7 +50,7 @@ fn closed_files_survive_a_kill() {
         let dir = tempfile::tempdir().unwrap();
         let dir = dir.path().join("capture");
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--ignored", "--exact", "writer_process"])
+            .args(["--ignored", "--exact", "kill::writer_process"])
             .env(DIR, &dir)
             .stdout(Stdio::null())
             .spawn()
@@ -76,7 +64,7 @@ fn closed_files_survive_a_kill() {
         let mut rows = Rows::<PostcardRow>::open(&dir).unwrap();
         let mut n = 0;
         while rows.peek().unwrap().is_some() {
-            assert_eq!(rows.take().unwrap(), row(n * 2));
+            assert_eq!(rows.take().unwrap(), postcard(n * 2));
             n += 1;
         }
         with_rows += u64::from(n > 0);

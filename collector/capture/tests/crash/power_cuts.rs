@@ -2,14 +2,15 @@
 //! The writer on a disk that loses power in every way: rows that counted as
 //! written are there, once, and the same configuration starts again.
 
-use crate::{
-    AnyRow, CaptureMeta, CaptureWriter, FORMAT, Merged, Replay, WriterOptions, WriterSteps,
-};
+use crate::postcard;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use tidemark_capture::{
+    AnyRow, CaptureMeta, CaptureWriter, FORMAT, Merged, Replay, WriterOptions, WriterSteps,
+};
 use tidemark_disk::Disk as _;
-use tidemark_pipeline::{Event, EventRow, PostcardRow, ProbeRow};
+use tidemark_pipeline::{Event, EventRow, ProbeRow};
 use tidemark_simulated_disk::{Model, Operation, PowerCut, SimDisk, Store, Survival, seeds};
 
 /// Runs of each model.
@@ -79,17 +80,6 @@ fn found(disk: &SimDisk, dir: &Path) -> Vec<u64> {
         update.unwrap();
     }
     orders
-}
-
-fn postcard(order: u64) -> PostcardRow {
-    PostcardRow {
-        order,
-        node_id: 1,
-        ingress_ns: order * 1000,
-        egress_ns: order * 1000 + 500,
-        tcp_seq: order as u32,
-        ..PostcardRow::default()
-    }
 }
 
 impl Capture {
