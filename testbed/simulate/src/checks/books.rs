@@ -17,6 +17,8 @@ pub(super) struct ControlChecks {
     pub owed: Option<Limit>,
     /// Since when, ns.
     pub owed_since_ns: u64,
+    /// And how long that may take, ns.
+    pub paid_within_ns: u64,
     /// What stands on the switch is what the controller wrote last.
     pub ours: bool,
     /// When the trial under way began.
@@ -41,6 +43,19 @@ fn disturbed_ns(plan: &Plan) -> Vec<(u64, u64)> {
     faults.map(span).collect()
 }
 
+/// After a verdict the limit before is written again within so long, or that failed
+/// and is in the log. Where messages are lost or late, others wait for their answers
+/// before it.
+fn paid_within_ns(plan: &Plan) -> u64 {
+    use Kind::{ControlLoss, ControlPartition, SwitchFails};
+    let late = |k: &Kind| matches!(k, ControlLoss(_) | ControlPartition | SwitchFails(_));
+    if plan.has(late) {
+        10_000_000_000
+    } else {
+        4_000_000_000
+    }
+}
+
 impl ControlChecks {
     pub(super) fn new(plan: &Plan) -> Self {
         Self {
@@ -49,6 +64,7 @@ impl ControlChecks {
             open_trials: 0,
             owed: None,
             owed_since_ns: 0,
+            paid_within_ns: paid_within_ns(plan),
             ours: false,
             trial_since_ns: 0,
             disturbed_ns: disturbed_ns(plan),

@@ -14,9 +14,6 @@ const CLEARLY: f64 = 1.12;
 /// A trial is observed until so long after it began, or longer: it settles for
 /// 1 s and is observed for 3 s.
 const OBSERVED_NS: u64 = 3_500_000_000;
-/// After a verdict the limit before is written again within so long, or that failed
-/// and is in the log.
-const PAID_WITHIN_NS: u64 = 10_000_000_000;
 /// An intent is among so many of the last records when its write arrives.
 const LAST_RECORDS: usize = 8;
 /// Links that a controller may know: there is one switch with few ports.
@@ -116,7 +113,7 @@ impl Checks {
             format!("{open} trials without a verdict in the log, {trial} under way")
         });
         let owed = self.control.owed;
-        let late = self.now_ns > self.control.owed_since_ns + PAID_WITHIN_NS;
+        let late = self.now_ns > self.control.owed_since_ns + self.control.paid_within_ns;
         self.require(owed.is_none() || !late, "a rollback when worse", || {
             format!("{owed:?} should have been written again by now")
         });
