@@ -109,6 +109,9 @@ impl Network {
         let (switch, server) = power_on(self.seed, start);
         let mut s = self.lock();
         (s.switch, s.server, s.starts, s.closed) = (switch, server, start, false);
+        drop(s);
+        // Where it was on: those of its last start.
+        self.cut();
     }
 
     /// A connection to the switch, as TCP would make one.

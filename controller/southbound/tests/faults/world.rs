@@ -113,10 +113,19 @@ struct World {
     driver: Arc<P4Runtime>,
     faults: Vec<Fault>,
     books: Arc<Mutex<Books>>,
-    /// The usurper is the primary, as it was told; between two calls of ours.
-    usurped: Arc<Mutex<bool>>,
+    others: Arc<Mutex<Others>>,
+    election_id: u64,
     tally: Tally,
     started: Instant,
+}
+
+/// Who has taken over.
+struct Others {
+    /// The start of the switch at which somebody else is the primary now, and its id.
+    primary_at: Option<(u64, u64)>,
+    /// The highest election id that anybody had. As P4Runtime asks for, the server
+    /// remembers it: when its primary goes, nobody with a lower one takes its place.
+    highest: u64,
 }
 
 /// One who takes over, writes a limit, and goes.
@@ -125,20 +134,25 @@ async fn usurp(
     fault: Fault,
     bytes: u64,
     books: Arc<Mutex<Books>>,
-    usurped: Arc<Mutex<bool>>,
+    others: Arc<Mutex<Others>>,
 ) {
     tokio::time::sleep(Duration::from_millis(fault.at_ms)).await;
-    let other = driver(&network, 2);
+    let election_id = {
+        let mut others = others.lock().unwrap();
+        others.highest += 1;
+        others.highest
+    };
+    let other = driver(&network, election_id);
     if !other.health().await.ready() {
         return;
     }
-    *usurped.lock().unwrap() = true;
+    others.lock().unwrap().primary_at = Some((network.starts(), election_id));
     books.lock().unwrap().asked(bytes);
     if other.set_limit(PORT, limit(bytes)).await.is_ok() {
         books.lock().unwrap().written(bytes);
     }
     tokio::time::sleep(Duration::from_millis(fault.for_ms)).await;
-    *usurped.lock().unwrap() = false;
+    others.lock().unwrap().primary_at = None;
 }
 
 impl World {
@@ -187,7 +201,7 @@ impl World {
         }
         if answer.is_none() {
             self.tally.killed += 1;
-            self.driver = driver(&self.network, 1);
+            self.driver = driver(&self.network, self.election_id);
         }
         self.hold().map_err(|e| format!("after {what}: {e}"))?;
         Ok(answer)
@@ -212,8 +226,8 @@ impl World {
     }
 
     async fn set(&mut self, bytes: u64) -> Result<bool, String> {
-        let usurped = *self.usurped.lock().unwrap();
         let start = self.network.starts();
+        let usurped = self.usurped_at(start);
         self.books.lock().unwrap().asked(bytes);
         let d = Arc::clone(&self.driver);
         let call = d.set_limit(PORT, limit(bytes));
@@ -228,10 +242,11 @@ impl World {
                 if *found != limit(bytes) {
                     return Err(format!("{bytes} was asked for, {found} came back"));
                 }
-                if usurped && *self.usurped.lock().unwrap() && !self.books_flipped() {
+                let same = start == self.network.starts();
+                if same && usurped && self.usurped_at(start) && !self.books_flipped() {
                     return Err("who is not the primary has written a limit".into());
                 }
-                if start == self.network.starts() {
+                if same {
                     self.books.lock().unwrap().written(bytes);
                 }
             }
@@ -240,12 +255,29 @@ impl World {
         Ok(result.is_ok())
     }
 
+    fn usurped_at(&self, start: u64) -> bool {
+        let primary = self.others.lock().unwrap().primary_at;
+        // Ours may have taken over again before it was told so.
+        primary.is_some_and(|(at, id)| at == start && id > self.election_id)
+    }
+
+    /// Who set a higher election id has gone: ours is started with a higher one.
+    fn take_over_again(&mut self) {
+        let mut others = self.others.lock().unwrap();
+        if others.highest > self.election_id && others.primary_at.is_none() {
+            others.highest += 1;
+            self.election_id = others.highest;
+            self.driver = driver(&self.network, self.election_id);
+        }
+    }
+
     fn books_flipped(&self) -> bool {
         self.books.lock().unwrap().flipped
     }
 
     /// What a controller does now and then.
     async fn work(&mut self) -> Result<(), String> {
+        self.take_over_again();
         match self.rng.between(0, 5) {
             0 | 1 => {
                 let health = self.health().await?;
@@ -313,7 +345,11 @@ async fn play(seed: u64) -> Result<Played, String> {
         driver: driver(&network, 1),
         rng: Rng::of(seed, 3),
         books: Arc::new(Mutex::new(books)),
-        usurped: Arc::default(),
+        others: Arc::new(Mutex::new(Others {
+            primary_at: None,
+            highest: 1,
+        })),
+        election_id: 1,
         tally: Tally::default(),
         started: Instant::now(),
         network,
@@ -323,8 +359,8 @@ async fn play(seed: u64) -> Result<Played, String> {
         let network = world.network.clone();
         match fault.kind {
             Kind::Usurper(bytes) => {
-                let (books, usurped) = (Arc::clone(&world.books), Arc::clone(&world.usurped));
-                tokio::spawn(usurp(network, fault, bytes, books, usurped));
+                let (books, others) = (Arc::clone(&world.books), Arc::clone(&world.others));
+                tokio::spawn(usurp(network, fault, bytes, books, others));
             }
             _ => drop(tokio::spawn(strike(network, fault))),
         }

@@ -63,9 +63,13 @@ impl World {
         self.checks.peak_bytes = peak;
         let peak = peak.saturating_sub(u64::from(MSS) + 54);
         let delay_ms = peak as f64 * 8e3 / self.plan.rate_bps as f64;
-        // No limit below the range is written, whatever the bound asks for.
+        // No limit below the range is written. A bound that asks for a little less is
+        // kept at its lowest limit; one that is far below cannot be kept.
         let least_ms = self.plan.min_limit_bytes as f64 * 8e3 / self.plan.rate_bps as f64;
-        let bound_ms = self.plan.delay_ms.max(least_ms);
+        let bound_ms = match self.plan.delay_ms {
+            bound if least_ms <= bound * SLACK => bound.max(least_ms),
+            bound => bound,
+        };
         let slack = if self.checks.approaches {
             SLACK * (1.0 + Settings::default().deadband)
         } else {
