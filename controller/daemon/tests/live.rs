@@ -68,6 +68,9 @@ impl Telemetry for Collector {
             dropped: vec![false],
             ip_bytes: vec![1500],
             cwnd: vec![10],
+            tcp_seq: vec![7],
+            ce_marked: vec![false],
+            oldest_ns: r.from_ns,
             truncated: false,
         }))
     }

@@ -28,12 +28,12 @@ mod switch;
 mod wire;
 
 pub use loaded::Loaded;
-pub use port::{DEFAULT_DEPTH_PACKETS, MIN_FRAME_BYTES, Port, PortConfig, WIRE_OVERHEAD_BYTES};
+pub use port::{DEFAULT_DEPTH_PACKETS, Port, PortConfig};
 pub use queues::FinishClone;
 pub use replication::{CloneSession, Replica};
 pub use stats::Stats;
 pub use switch::Switch;
-pub use wire::Wire;
+pub use wire::{MIN_FRAME_BYTES, WIRE_OVERHEAD_BYTES, Wire};
 
 /// The examples of the README are tests.
 #[cfg(doctest)]

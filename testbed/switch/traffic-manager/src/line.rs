@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use super_frame::Cutter;
 
-use crate::port::wire_bytes;
+use crate::wire::wire_bytes;
 
 /// Without a rate of its own, a line is this many times as fast as the fastest
 /// port that has one.

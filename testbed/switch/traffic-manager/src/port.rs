@@ -6,12 +6,8 @@ use std::collections::VecDeque;
 use p4_vm::Packet;
 
 use crate::line::Line;
+use crate::wire::wire_bytes;
 
-/// Preamble, FCS and inter-frame gap: what a frame takes on an Ethernet wire
-/// beside its bytes.
-pub const WIRE_OVERHEAD_BYTES: u64 = 24;
-/// Shorter frames are padded on the wire.
-pub const MIN_FRAME_BYTES: u64 = 60;
 /// Depth of a port's queue unless set otherwise.
 pub const DEFAULT_DEPTH_PACKETS: u32 = 4096;
 /// Rate, delay and queue of a port.
@@ -98,11 +94,6 @@ impl Port {
         self.carry = (total % u128::from(rate)) as u64;
         (total / u128::from(rate)) as u64
     }
-}
-
-/// Bytes of a frame on an Ethernet wire.
-pub(crate) fn wire_bytes(frame_bytes: usize) -> u64 {
-    (frame_bytes as u64).max(MIN_FRAME_BYTES) + WIRE_OVERHEAD_BYTES
 }
 
 /// Ports by number, in order.
