@@ -15,7 +15,6 @@ const BIN_DIR = process.env.TIDEMARK_BIN_DIR ?? join(REPOSITORY, 'target', 'rele
 const RUN = 'bscl_n20_bdp';
 export const NODE = 10;
 export const PORT = 1;
-export const TOKEN = 'a-token-for-tests';
 
 /** The programs that are not built; a test without them is ignored. */
 export function missingPrograms(): string[] {
@@ -40,6 +39,8 @@ async function freePort(): Promise<number> {
 
 export interface Programs {
   url: string;
+  /** The operator's, which the controller made at its start. */
+  token: () => string;
   /** What the API says. */
   get: (path: string) => Promise<unknown>;
   /** Ends the controller; `startController` begins another at the same address. */
@@ -73,7 +74,6 @@ export async function startPrograms(): Promise<Programs> {
     .replace('@TELEMETRY@', `127.0.0.1:${grpc}`)
     .replace('@METRICS@', `127.0.0.1:${http}`);
   writeFileSync(join(dir, 'collector.toml'), collector);
-  writeFileSync(join(dir, 'token'), TOKEN, { mode: 0o600 });
   const build = join(REPOSITORY, 'p4src', 'build');
   writeFileSync(
     join(dir, 'controller.toml'),
@@ -147,5 +147,6 @@ program = "${join(build, 'tidemark.json')}"
     await close();
     throw new Error(`${e instanceof Error ? e.message : String(e)}\n${logs.join('\n')}`);
   }
-  return { url: `http://127.0.0.1:${console}/`, get, stopController: () => stop('tidemark-controller'), startController, close };
+  const token = (): string => readFileSync(join(dir, 'token'), 'utf8').trim();
+  return { url: `http://127.0.0.1:${console}/`, token, get, stopController: () => stop('tidemark-controller'), startController, close };
 }
