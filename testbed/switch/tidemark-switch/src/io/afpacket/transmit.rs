@@ -179,8 +179,7 @@ impl Interface {
     }
 }
 
-fn part(bytes: impl AsRef<[u8]>) -> libc::iovec {
-    let bytes = bytes.as_ref();
+fn part(bytes: &[u8]) -> libc::iovec {
     libc::iovec {
         iov_base: bytes.as_ptr().cast_mut().cast(),
         iov_len: bytes.len(),
