@@ -4,6 +4,7 @@
 use crate::explain::Shown;
 use crate::pem;
 use crate::server::{HANDSHAKE, use_ring};
+use crate::sound_status::SoundStatus;
 use crate::token::Token;
 use crate::{Error, Keys};
 use serde::{Deserialize, Serialize};
@@ -56,8 +57,8 @@ impl ClientCredentials {
     }
 }
 
-/// A channel whose calls carry the token.
-pub type CallerChannel = InterceptedService<Channel, Bearer>;
+/// A channel whose calls carry the token, and whose answers can be read.
+pub type CallerChannel = SoundStatus<InterceptedService<Channel, Bearer>>;
 
 /// Puts the token into the metadata of a call, if there is one.
 #[derive(Clone, Debug, Default)]
@@ -170,7 +171,7 @@ impl Access {
 
     /// Makes the calls of a channel carry the token.
     pub fn channel(&self, channel: Channel) -> CallerChannel {
-        InterceptedService::new(channel, self.bearer.clone())
+        SoundStatus::new(InterceptedService::new(channel, self.bearer.clone()))
     }
 }
 

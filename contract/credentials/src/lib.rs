@@ -29,6 +29,7 @@ pub mod http;
 pub mod pem;
 pub mod refusals;
 pub mod server;
+pub mod sound_status;
 pub mod token;
 
 pub use args::AccessArgs;

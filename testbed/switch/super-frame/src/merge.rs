@@ -79,6 +79,11 @@ impl Run {
         self.segments
     }
 
+    /// TCP or UDP.
+    pub fn transport(&self) -> Transport {
+        self.headers.transport
+    }
+
     /// Where the payload of each segment's frame begins.
     pub fn payload_at(&self) -> usize {
         self.headers.payload_at

@@ -175,3 +175,28 @@ fn each_segment_is_reported_and_leaves_merged_or_alone() {
         });
     }
 }
+
+#[test]
+fn an_interface_without_segmentation_gets_segments() {
+    in_namespace(|| {
+        add_veth("p1", "h1");
+        offloads_off("p1");
+        let mut port = Interface::open("p1").unwrap();
+        let host = Host::open("h1");
+        let (frame, vnet) = common::bulk(40, 1460);
+        for round in 1..=2 {
+            for segment in cut(frame.clone(), &vnet) {
+                port.send(segment);
+            }
+            port.flush();
+            for want in cut(frame.clone(), &vnet) {
+                assert!(host.receive().expect("a segment") == want);
+            }
+            assert_eq!(
+                (port.stats.tx_packets, port.stats.tx_errors),
+                (40 * round, 0)
+            );
+        }
+        assert_eq!(port.stats.tx_super_frames, 0);
+    });
+}

@@ -20,6 +20,7 @@ pub use receive::{Arrived, Received};
 use ring::{LINK_HEADER_BYTES, Ring, map_ring};
 use socket::{bind, ifreq, ioctl, option, promiscuous, receive_buffer, socket};
 pub use stats::IoStats;
+use transmit::Takes;
 
 /// Bytes of super-frames that wait beside the ring.
 const SUPER_FRAME_BUFFER_BYTES: i32 = 16 << 20;
@@ -43,6 +44,7 @@ pub struct Interface {
     /// Buffers of frames sent, for frames to come.
     pub spare: Vec<Vec<u8>>,
     headers: Vec<Vec<u8>>,
+    takes: Takes,
     warned_oversize: bool,
     warned_tx: bool,
 }
@@ -98,6 +100,7 @@ impl Interface {
             staged: Vec::new(),
             spare: Vec::new(),
             headers: Vec::new(),
+            takes: Takes::ALL,
             warned_oversize: false,
             warned_tx: false,
         })

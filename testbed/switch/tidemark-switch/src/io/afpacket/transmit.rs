@@ -6,7 +6,7 @@ use std::mem::zeroed;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
 
-use super_frame::{Run, VnetHeader};
+use super_frame::{Run, Transport, VnetHeader};
 
 use super::Interface;
 
@@ -18,8 +18,38 @@ struct Planned {
     /// Which of the staged frames.
     frames: Range<usize>,
     vnet: [u8; VnetHeader::BYTES],
-    /// Of a super-frame: which of the headers, and where payloads begin.
-    merged: Option<(usize, usize)>,
+    merged: Option<Merged>,
+}
+
+/// A super-frame of the batch.
+#[derive(Clone, Copy)]
+struct Merged {
+    /// Which of the headers.
+    header: usize,
+    /// Where the payload of each of its frames begins.
+    payload_at: usize,
+    transport: Transport,
+}
+
+/// Of which transports an interface takes super-frames, as far as is known.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Takes {
+    tcp: bool,
+    udp: bool,
+}
+
+impl Takes {
+    pub(super) const ALL: Self = Self {
+        tcp: true,
+        udp: true,
+    };
+
+    fn of(&mut self, transport: Transport) -> &mut bool {
+        match transport {
+            Transport::Tcp => &mut self.tcp,
+            Transport::Udp => &mut self.udp,
+        }
+    }
 }
 
 impl Planned {
@@ -61,6 +91,9 @@ impl Interface {
             let start = next.and_then(|next| {
                 // A frame is looked at closely only where the next is of its flow.
                 let mut run = same_flow(first, next).then(|| Run::start(first))??;
+                if !*self.takes.of(run.transport()) {
+                    return None;
+                }
                 run.push(first, next).map(|_| run)
             });
             let Some(mut run) = start else {
@@ -84,7 +117,11 @@ impl Interface {
             plan.push(Planned {
                 frames: at..end,
                 vnet: vnet.write(),
-                merged: Some((headers, run.payload_at())),
+                merged: Some(Merged {
+                    header: headers,
+                    payload_at: run.payload_at(),
+                    transport: run.transport(),
+                }),
             });
             headers += 1;
             at = end;
@@ -100,9 +137,9 @@ impl Interface {
         for p in plan {
             let from = parts.len();
             parts.push(part(&p.vnet));
-            let payload_at = p.merged.map_or(0, |(header, payload_at)| {
-                parts.extend(self.headers.get(header).map(|h| part(h)));
-                payload_at
+            let payload_at = p.merged.map_or(0, |m| {
+                parts.extend(self.headers.get(m.header).map(|h| part(h)));
+                m.payload_at
             });
             let frames = self.staged.get(p.frames.clone()).unwrap_or_default();
             parts.extend(frames.iter().filter_map(|f| f.get(payload_at..)).map(part));
@@ -151,18 +188,20 @@ impl Interface {
         self.stats.tx_super_frames += u64::from(p.merged.is_some());
     }
 
-    /// A single frame is lost, and those after it get their chance. A super-frame
-    /// that the interface does not know is sent as its segments, now and from now on.
+    /// A single frame is lost, and those after it get their chance. A super-frame is
+    /// sent as its segments, now and from now on: the kernel gives one up where the
+    /// device cannot cut it, as if there were no room (`dev_direct_xmit`).
     fn not_sent(&mut self, p: &Planned, e: &io::Error) {
-        let unknown = matches!(
+        let given_up = matches!(
             e.raw_os_error(),
-            Some(libc::EINVAL | libc::EMSGSIZE | libc::EOPNOTSUPP)
+            Some(libc::ENOBUFS | libc::EINVAL | libc::EMSGSIZE | libc::EOPNOTSUPP)
         );
-        if p.merged.is_some() && unknown {
-            self.merge = false;
-            tracing::warn!(
+        if let (Some(m), true) = (p.merged, given_up) {
+            *self.takes.of(m.transport) = false;
+            tracing::info!(
                 interface = self.name,
-                "takes no super-frames, segments are sent one by one from now on: {e}"
+                "takes no super-frames of {:?}, segments are sent one by one from now on: {e}",
+                m.transport
             );
             let singles: Vec<Planned> = p.frames.clone().map(Planned::single).collect();
             self.send_planned(&singles);

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Answers of a gRPC server whose status can be read.
+//!
+//! `tonic` 0.14 panics in the client where the details of a status
+//! (`grpc-status-details-bin`) are no base64, which takes a hostile server or, without
+//! TLS, one changed byte. Such details are taken away before tonic sees them; code
+//! and message stay.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use base64::Engine;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+use base64::engine::DecodePaddingMode;
+use http_body_util::BodyExt;
+use tonic::body::Body;
+use tonic::codegen::http::{HeaderMap, Request, Response};
+use tonic::codegen::{Bytes, Service, StdError};
+
+const DETAILS: &str = "grpc-status-details-bin";
+
+/// As tonic reads it: padding or not.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &base64::alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// A channel that takes unreadable details away from every answer.
+#[derive(Clone, Debug)]
+pub struct SoundStatus<S> {
+    inner: S,
+}
+
+impl<S> SoundStatus<S> {
+    pub(crate) fn new(inner: S) -> Self {
+        Self { inner }
+    }
+}
+
+impl<S, B> Service<Request<Body>> for SoundStatus<S>
+where
+    S: Service<Request<Body>, Response = Response<B>>,
+    S::Future: Send + 'static,
+    B: tonic::codegen::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<StdError>,
+{
+    type Response = Response<Body>;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let answer = self.inner.call(request);
+        Box::pin(async move {
+            let mut answer = answer.await?;
+            clean(answer.headers_mut());
+            Ok(answer.map(|body| {
+                Body::new(body.map_frame(|mut frame| {
+                    if let Some(trailers) = frame.trailers_mut() {
+                        clean(trailers);
+                    }
+                    frame
+                }))
+            }))
+        })
+    }
+}
+
+/// Takes details away that are no base64.
+fn clean(headers: &mut HeaderMap) {
+    let unreadable = headers
+        .get(DETAILS)
+        .is_some_and(|v| BASE64.decode(v.as_bytes()).is_err());
+    if unreadable {
+        headers.remove(DETAILS);
+        tracing::warn!("the details of a gRPC status are no base64, and are left out");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::convert::Infallible;
+    use tonic::Code;
+    use tonic::client::Grpc;
+    use tonic::codegen::http::HeaderValue;
+
+    /// Answers every call with a status of the code 9, in the headers or in the trailers.
+    #[derive(Clone)]
+    struct Server {
+        details: &'static str,
+        in_trailers: bool,
+    }
+
+    impl Service<Request<Body>> for Server {
+        type Response = Response<Body>;
+        type Error = Infallible;
+        type Future = std::future::Ready<Result<Self::Response, Infallible>>;
+
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn call(&mut self, _: Request<Body>) -> Self::Future {
+            let mut status = HeaderMap::new();
+            status.insert("grpc-status", HeaderValue::from_static("9"));
+            status.insert("grpc-message", HeaderValue::from_static("why"));
+            status.insert(DETAILS, HeaderValue::from_static(self.details));
+            let mut answer = Response::new(Body::empty());
+            if self.in_trailers {
+                let trailers = http_body_util::Full::new(Bytes::new())
+                    .with_trailers(async move { Some(Ok(status)) });
+                *answer.body_mut() = Body::new(trailers);
+            } else {
+                *answer.headers_mut() = status;
+            }
+            std::future::ready(Ok(answer))
+        }
+    }
+
+    #[tokio::test]
+    async fn unreadable_details_are_left_out_and_others_kept() {
+        for (details, kept) in [("!!", ""), ("AAE", "\0\u{1}"), ("AAE=", "\0\u{1}")] {
+            for in_trailers in [false, true] {
+                let channel = SoundStatus::new(Server {
+                    details,
+                    in_trailers,
+                });
+                let mut client = Grpc::new(channel);
+                client.ready().await.unwrap();
+                let codec = tonic_prost::ProstCodec::<(), ()>::default();
+                let path = tonic::codegen::http::uri::PathAndQuery::from_static("/a/b");
+                let e = client
+                    .unary(tonic::Request::new(()), path, codec)
+                    .await
+                    .unwrap_err();
+                let what = format!("{details} {in_trailers}");
+                assert_eq!((e.code(), e.message()), (Code::FailedPrecondition, "why"), "{what}");
+                assert_eq!(e.details(), kept.as_bytes(), "{what}");
+            }
+        }
+    }
+}
