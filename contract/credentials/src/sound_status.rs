@@ -11,8 +11,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use base64::Engine;
-use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use http_body_util::BodyExt;
 use tonic::body::Body;
 use tonic::codegen::http::{HeaderMap, Request, Response};
@@ -139,7 +139,11 @@ mod tests {
                     .await
                     .unwrap_err();
                 let what = format!("{details} {in_trailers}");
-                assert_eq!((e.code(), e.message()), (Code::FailedPrecondition, "why"), "{what}");
+                assert_eq!(
+                    (e.code(), e.message()),
+                    (Code::FailedPrecondition, "why"),
+                    "{what}"
+                );
                 assert_eq!(e.details(), kept.as_bytes(), "{what}");
             }
         }

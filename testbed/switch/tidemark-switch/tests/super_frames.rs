@@ -17,19 +17,7 @@ use super_frame::{Cutter, Gso, VnetHeader};
 use tidemark_switch::data_plane;
 use tidemark_switch::io::afpacket::{Arrived, Interface};
 use traffic_manager::PortConfig;
-use veth::{Host, add_veth, enter_new_namespace, offloads_off};
-
-/// On a thread of its own, so that the namespace ends with the test.
-fn in_namespace(f: impl FnOnce() + Send + 'static) {
-    let result = std::thread::spawn(|| {
-        enter_new_namespace();
-        f();
-    })
-    .join();
-    if let Err(e) = result {
-        std::panic::resume_unwind(e);
-    }
-}
+use veth::{Host, add_veth, in_namespace, offloads_off};
 
 fn cut(frame: Vec<u8>, vnet: &VnetHeader) -> Vec<Vec<u8>> {
     let mut cutter = Cutter::new(frame, vnet, 1518).map_err(|e| e.0).unwrap();

@@ -15,19 +15,7 @@ use tidemark_switch::data_plane;
 use tidemark_switch::io::afpacket::{Arrived, Interface};
 use tidemark_switch::io::netns;
 use traffic_manager::PortConfig;
-use veth::{Host, add_veth, enter_new_namespace, namespace_path};
-
-/// On a thread of its own, so that the namespace ends with the test.
-fn in_namespace(f: impl FnOnce() + Send + 'static) {
-    let result = std::thread::spawn(|| {
-        enter_new_namespace();
-        f();
-    })
-    .join();
-    if let Err(e) = result {
-        std::panic::resume_unwind(e);
-    }
-}
+use veth::{Host, add_veth, in_namespace, namespace_path};
 
 fn open_ports() -> (BTreeMap<u32, Interface>, [Host; 3]) {
     let names = [

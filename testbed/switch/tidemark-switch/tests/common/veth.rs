@@ -29,6 +29,18 @@ pub(crate) fn enter_new_namespace() {
     let _ = std::fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
 }
 
+/// On a thread of its own, so that the namespace ends with the test.
+pub(crate) fn in_namespace(f: impl FnOnce() + Send + 'static) {
+    let result = std::thread::spawn(|| {
+        enter_new_namespace();
+        f();
+    })
+    .join();
+    if let Err(e) = result {
+        std::panic::resume_unwind(e);
+    }
+}
+
 /// Path of the calling thread's namespace.
 pub(crate) fn namespace_path() -> String {
     let tid = unsafe { libc::syscall(libc::SYS_gettid) };
