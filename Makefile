@@ -251,7 +251,7 @@ venv: $(VENV)/.installed ## Python environment of lab and tests
 
 $(VENV)/.installed: testbed/lab/pyproject.toml ptf-tests/requirements.txt
 	$(PYTHON) -m venv $(VENV) || { echo "python3 -m venv failed: install python3-venv" >&2; exit 1; }
-	$(VENV_PYTHON) -m pip install -q --disable-pip-version-check -e 'testbed/lab[dev]' -r ptf-tests/requirements.txt
+	$(VENV_PYTHON) -m pip install -q --disable-pip-version-check -e 'testbed/lab[dev,table]' -r ptf-tests/requirements.txt
 	touch $@
 
 .PHONY: venv-clickhouse
