@@ -68,6 +68,13 @@ pub fn split(payload: &[u8]) -> Option<Tagged<'_>> {
     is_whole(body).then_some(Tagged { body, signed, code })
 }
 
+/// Whether these bytes, which follow a report of version 2, are a tag and
+/// nothing else: the same as [`split`] for who walks the reports anyway.
+#[inline(always)]
+pub(crate) fn is_tag(rest: &[u8]) -> bool {
+    rest.len() == TAG_BYTES && rest.starts_with(&HEADER)
+}
+
 /// Ends a datagram with a tag; `code` makes the code of what it is given.
 ///
 /// # Errors

@@ -20,8 +20,6 @@ pub(crate) fn decode<'a>(
     payload: &'a [u8],
     mut f: impl FnMut(Report<'a>),
 ) -> Result<usize, DecodeError> {
-    // Who sent it is no report.
-    let payload = tag::split(payload).map_or(payload, |tagged| tagged.body);
     let Some((group, body)) = payload.split_first_chunk::<GROUP_HEADER_BYTES>() else {
         return Err(DecodeError::ShortHeader {
             have_bytes: payload.len(),
@@ -62,6 +60,10 @@ pub(crate) fn decode<'a>(
         f(report);
         count += 1;
         template.first_in_datagram = false;
+        // Who sent it is no report.
+        if tag::is_tag(next) {
+            break;
+        }
         rest = next;
     }
     if count == 0 {
