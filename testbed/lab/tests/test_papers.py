@@ -2,11 +2,13 @@
 """Checks and reports of the papers' figures, and what their theory says."""
 
 import csv
+import json
 import math
 
 import numpy as np
 import pytest
 
+from tidemark_lab import theory
 from tidemark_lab.__main__ import main
 from tidemark_lab.outcome import EXIT_INTERRUPTED
 from tidemark_lab.papers import (
@@ -20,9 +22,8 @@ from tidemark_lab.papers import (
     runs,
     srb,
     utb,
-    utb_fairness,
 )
-from tidemark_lab.papers.paper import Check, Figure
+from tidemark_lab.papers.paper import Check, Figure, within, within_factor
 from tidemark_lab.papers.runs import Packets
 
 
@@ -44,7 +45,7 @@ def test_the_theory_of_one_flow_is_the_papers():
 
 
 def test_the_bound_of_theorem_5():
-    assert utb_fairness.bound(16, 165) == pytest.approx(4 + 256 / 330)
+    assert theory.most_with_loss(16, 165) == pytest.approx(4 + 256 / 330)
 
 
 def packets(time_s, window):
@@ -184,3 +185,30 @@ def test_all_papers_go_one_by_one_and_an_interruption_ends_them(tmp_path, monkey
     seen.clear()
     assert main(["paper", "all", "--quick", "--out", str(tmp_path)]) == 1
     assert seen == ["utb", "bscl", "srb"]
+
+
+def test_what_transfers_offer_is_of_the_phase_alone(tmp_path):
+    """Two transfers, each half within a phase of 10 s; one begins in it."""
+    half = {"bytes_wanted": 1_000_000, "kind": "short"}
+    times = [(0, 10), (15, 25)]
+    truth = [
+        {**half, "start": {"unix_ns": b * 10**9}, "stop": {"unix_ns": e * 10**9}} for b, e in times
+    ]
+    (tmp_path / "truth.json").write_text(json.dumps({"flows": truth}))
+    window = {"start_ns": 5 * 10**9, "end_ns": 20 * 10**9}
+    record = {
+        "phases": [{"name": "one", "windows": [window]}],
+        "rows": [{"phase": "one", "rate_bps": 16e6}],
+    }
+    (tmp_path / "run.json").write_text(json.dumps(record))
+    offered = flows.offered(runs.RunData(tmp_path), "one")
+    assert offered.under_way == pytest.approx(10 / 15)
+    assert offered.load == pytest.approx(8e6 / (15 * 16e6))
+
+
+def test_tolerances_lie_around_the_printed_value():
+    factor = within_factor("x", 8.0, 17.0, 2.0)
+    assert (factor.low, factor.high, factor.paper, factor.agrees) == (4.0, 16.0, "8", False)
+    off = within("x", 0.8, 0.7, 0.15, "80 %")
+    assert (off.low, off.high) == (pytest.approx(0.65), pytest.approx(0.95))
+    assert off.paper == "80 %" and off.agrees

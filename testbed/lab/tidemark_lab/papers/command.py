@@ -120,7 +120,7 @@ def _paper(name: str, arguments: argparse.Namespace, progress: Progress) -> int:
     )
     if missing := [e for e in paper.experiments if not find(runs, e)]:
         about += f" There are no runs yet of {', '.join(missing)}: their figures are missing."
-    page = report.write(out, paper.title, about, figures)
+    page = report.write(out, f"{paper.title}: paper beside ours", about, figures)
     if arguments.docs:
         made_by = f"{about} Made by `tidemark_lab paper {name} --quick --docs`."
         report.write_docs(DOCS, name, paper.title, made_by, figures)

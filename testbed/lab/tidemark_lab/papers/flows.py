@@ -30,10 +30,32 @@ class Flow:
         return self.drops / self.packets if self.packets else 0.0
 
 
+@dataclass(frozen=True)
+class Offered:
+    """What transfers offered in one phase."""
+
+    # Mean number under way.
+    under_way: float
+    # Of those that began in it, over the port's rate, without headers.
+    load: float
+
+
+def offered(run: RunData, phase: str) -> Offered:
+    start, end = run.window_ns(phase)
+    truth = json.loads((run.path / "truth.json").read_text())["flows"]
+    transfers = [f for f in truth if f["bytes_wanted"]]
+    there = sum(
+        max(min(f["stop"]["unix_ns"], end) - max(f["start"]["unix_ns"], start), 0)
+        for f in transfers
+    )
+    size = sum(f["bytes_wanted"] for f in transfers if start <= f["start"]["unix_ns"] < end)
+    seconds = (end - start) / 1e9
+    return Offered(there / (end - start), 8 * size / (seconds * float(run.row(phase)["rate_bps"])))
+
+
 def of_phase(run: RunData, phase: str) -> list[Flow]:
     """Every flow with a packet in the phase, persistent ones and transfers."""
-    window = next(p for p in run.record["phases"] if p["name"] == phase)["windows"][0]
-    start, end = window["start_ns"], window["end_ns"]
+    start, end = run.window_ns(phase)
     truth = json.loads((run.path / "truth.json").read_text())["flows"]
     told = {_port(f["destination"]): f for f in truth if f["destination"]}
     out = []

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..report.style import DROP, GREY, LIMIT, SECOND, WATER
-from . import oi_flows, runs
+from . import flows, oi_flows, runs
 from .draw import svg
 from .paper import Check, Figure
 from .runs import RunData
@@ -83,7 +83,7 @@ def loss_over_buffer(found: dict[str, RunData]) -> Figure:
                     loss,
                     low / LOSS_FACTOR,
                     high * LOSS_FACTOR,
-                    why=_why(name, row),
+                    why=_why(run, name, phase),
                 )
             )
             checks.append(
@@ -93,7 +93,7 @@ def loss_over_buffer(found: dict[str, RunData]) -> Figure:
                     row["utilisation"],
                     LEAST_UTILISATION,
                     1.01,
-                    why="few of its transfers are there in 20 s: the load offered varies",
+                    why=_why_idle(run, phase),
                 )
             )
     if {"oi-open", "oi-closed"} <= set(found):
@@ -136,16 +136,26 @@ def loss_over_buffer(found: dict[str, RunData]) -> Figure:
     )
 
 
-def _why(name: str, row: dict[str, Any]) -> str:
+def _why(run: RunData, name: str, phase: str) -> str:
     if name == "oi-persistent":
         return (
             "windows are of 1 to 3 packets: how often senders time out decides. Ours wait at least "
             "0.2 s and a round trip with a full queue; ns-2's settings are not printed"
         )
-    load = row["utilisation"]
+    there = flows.offered(run, phase)
     return (
-        f"the paper does not print the shares of its sizes; {row['true_short']} transfers are "
-        f"there in the phase, utilisation {load:.1%}; first bursts of 10 packets, ns-2's of 1 or 2"
+        "the paper does not print the arrival rates of its three sizes; "
+        f"{there.under_way:.0f} transfers are under way here on average, and offer {there.load:.0%} of the rate without headers; "
+        "first bursts of 10 packets, ns-2's of 1 or 2"
+    )
+
+
+def _why_idle(run: RunData, phase: str) -> str:
+    there, row = flows.offered(run, phase), run.row(phase)
+    return (
+        f"transfers that begin in these {row['seconds']:.0f} s are {there.load:.0%} of the rate "
+        f"without headers; {row['loss_rate']:.0%} of the packets are lost, and of "
+        f"{there.under_way:.0f} transfers under way those with a timeout send nothing"
     )
 
 

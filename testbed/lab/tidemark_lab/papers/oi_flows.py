@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..report.style import DROP, WATER
 from . import flows
 from .draw import svg
 from .flows import Flow
-from .paper import Check, Figure
+from .paper import Check, Figure, within, within_factor
 from .runs import RunData
 
 SMALL, LARGE = "b18", "b500"
@@ -38,7 +38,28 @@ NOTE = "Small buffer 18 packets, large 500; large flows have more than 100 kB."
 def figures(run: RunData, name: str) -> list[Figure]:
     """Throughput and loss of the flows of one kind of traffic."""
     found = {phase: flows.of_phase(run, phase) for phase in (SMALL, LARGE)}
-    return [throughput(name, found), losses(name, found)]
+    return [throughput(run, name, found), losses(name, found)]
+
+
+def _why_not_more(run: RunData) -> str:
+    """Why large flows get no more with the large buffer."""
+    large, small = run.row(LARGE), run.row(SMALL)
+    delay = large["delay_p50_ms"] - small["delay_p50_ms"]
+    return (
+        f"loss falls from {small['loss_rate']:.1%} to {large['loss_rate']:.1%}, and each round "
+        f"trip becomes {delay:.0f} ms longer, of 60 ms (harmonic mean); a timeout, which the large "
+        "buffer saves, costs at least 0.2 s here, in ns-2 1 s by default"
+    )
+
+
+def _why_faster(run: RunData, phase: str) -> str:
+    there = flows.offered(run, phase).under_way
+    mean = float(run.row(phase)["utilisation"]) * float(run.row(phase)["rate_bps"]) / 8 / there
+    return (
+        f"{there:.0f} transfers are under way here on average, each gets {mean:.0f} bytes/s; the "
+        "paper does not print how many are in its own, nor the arrival rates of its three sizes. "
+        "Of ours those count that begin and end in 20 s"
+    )
 
 
 def better_with_large(found: dict[str, list[Flow]]) -> float | None:
@@ -66,7 +87,7 @@ def _spread(found: Sequence[Flow]) -> float | None:
     return statistics.pstdev(values) if len(values) > 1 else None
 
 
-def throughput(name: str, found: dict[str, list[Flow]]) -> Figure:
+def throughput(run: RunData, name: str, found: dict[str, list[Flow]]) -> Figure:
     """Figs. 2, 4, 6: distribution of the flows' throughput."""
     number, _, about = NUMBERS[name]
     inf = float("inf")
@@ -80,14 +101,12 @@ def throughput(name: str, found: dict[str, list[Flow]]) -> Figure:
     checks = []
     if name == "oi-persistent":
         better = better_with_large(found)
-        low, high = BETTER_WITH_LARGE - SHARE_OFF, BETTER_WITH_LARGE + SHARE_OFF
-        checks.append(
-            Check("flows better with the large buffer", "80 %", better, low, high, why=why)
-        )
+        what = "flows better with the large buffer"
+        checks.append(within(what, BETTER_WITH_LARGE, better, SHARE_OFF, "80 %", why=why))
     elif name == "oi-closed":
         what = "median throughput, large buffer over small"
         checks += [
-            Check(f"large flows: {what}", "most higher", large, 1.0, inf, why=why),
+            Check(f"large flows: {what}", "most higher", large, 1.0, inf, why=_why_not_more(run)),
             Check(f"small flows: {what}", "most lower", small, 0.0, 1.0, why=why),
         ]
     else:
@@ -97,13 +116,13 @@ def throughput(name: str, found: dict[str, list[Flow]]) -> Figure:
         for phase, said in OPEN_MEDIANS.items():
             own = flows.rates(found[phase], large=True)
             checks.append(
-                Check(
+                within_factor(
                     f"large flows, {phase[1:]} packets: median throughput, bytes/s",
-                    f"{said:.0f}",
+                    said,
                     statistics.median(own) if own else None,
-                    said / MEDIAN_FACTOR,
-                    said * MEDIAN_FACTOR,
-                    why=why,
+                    MEDIAN_FACTOR,
+                    f"{said:.0f}",
+                    why=_why_faster(run, phase),
                 )
             )
     spreads = [_spread(found[p]) for p in (LARGE, SMALL)]
@@ -115,27 +134,44 @@ def throughput(name: str, found: dict[str, list[Flow]]) -> Figure:
             )
         )
 
-    def fill(axes: Any) -> None:
-        for axis, is_large, title in ((axes[0], True, "large"), (axes[1], False, "small")):
-            for phase, colour in ((SMALL, DROP), (LARGE, WATER)):
-                values = flows.rates(found[phase], is_large)
-                share = [(i + 1) / len(values) for i in range(len(values))]
-                axis.plot(values, share, color=colour, label=f"{phase[1:]} packets")
-            axis.set_xscale("log")
-            axis.set_title(f"{title} flows", loc="left")
-            axis.set_xlabel("bytes/s")
-        axes[0].set_ylabel("share of flows")
-        axes[0].legend()
-
     return Figure(
         f"Fig. {number}",
         f"Throughput of {about}",
-        svg(f"oi-{number}", 2, 2.2, fill),
+        _distributions(f"oi-{number}", found, lambda f: f.bytes_per_s, "bytes/s", None),
         ("buffer", "large", "bytes_per_s"),
         [(p, f.large, f.bytes_per_s) for p in found for f in found[p] if f.bytes_per_s],
         checks,
         NOTE + " Of transfers those that begin and end in the phase.",
     )
+
+
+def _distributions(
+    name: str,
+    found: dict[str, list[Flow]],
+    value: Callable[[Flow], float | None],
+    label: str,
+    most: float | None,
+) -> str:
+    """Distribution functions with both buffers, of large and small flows; up to `most`, or over a
+    logarithmic axis."""
+
+    def fill(axes: Any) -> None:
+        for axis, is_large, title in ((axes[0], True, "large"), (axes[1], False, "small")):
+            for phase, colour in ((SMALL, DROP), (LARGE, WATER)):
+                own = [value(f) for f in found[phase] if f.large is is_large]
+                values = sorted(v for v in own if v is not None)
+                share = [(i + 1) / len(values) for i in range(len(values))]
+                axis.plot(values, share, color=colour, label=f"{phase[1:]} packets")
+            if most is None:
+                axis.set_xscale("log")
+            else:
+                axis.set_xlim(0, most)
+            axis.set_title(f"{title} flows", loc="left")
+            axis.set_xlabel(label)
+        axes[0].set_ylabel("share of flows")
+        axes[0].legend()
+
+    return svg(name, 2, 2.2, fill)
 
 
 def losses(name: str, found: dict[str, list[Flow]]) -> Figure:
@@ -157,15 +193,14 @@ def losses(name: str, found: dict[str, list[Flow]]) -> Figure:
                 )
             )
     if name == "oi-open":
-        low, high = OPEN_WITHOUT_LOSS - SHARE_OFF, OPEN_WITHOUT_LOSS + SHARE_OFF
         why = "in 20 s; first bursts of 10 packets"
         checks += [
-            Check(
+            within(
                 "large flows without a loss, 500 packets",
-                "70 %",
+                OPEN_WITHOUT_LOSS,
                 free[LARGE, True],
-                low,
-                high,
+                SHARE_OFF,
+                "70 %",
                 why=why,
             ),
             Check(
@@ -178,22 +213,10 @@ def losses(name: str, found: dict[str, list[Flow]]) -> Figure:
             ),
         ]
 
-    def fill(axes: Any) -> None:
-        for axis, is_large, title in ((axes[0], True, "large"), (axes[1], False, "small")):
-            for phase, colour in ((SMALL, DROP), (LARGE, WATER)):
-                values = sorted(f.loss for f in found[phase] if f.large is is_large)
-                share = [(i + 1) / len(values) for i in range(len(values))]
-                axis.plot(values, share, color=colour, label=f"{phase[1:]} packets")
-            axis.set_title(f"{title} flows", loc="left")
-            axis.set_xlim(0, 0.5)
-            axis.set_xlabel("loss")
-        axes[0].set_ylabel("share of flows")
-        axes[0].legend()
-
     return Figure(
         f"Fig. {number}",
         f"Loss of {about}",
-        svg(f"oi-{number}", 2, 2.2, fill),
+        _distributions(f"oi-{number}", found, lambda f: f.loss, "loss", 0.5),
         ("buffer", "large", "packets", "drops"),
         [(p, f.large, f.packets, f.drops) for p in found for f in found[p]],
         checks,

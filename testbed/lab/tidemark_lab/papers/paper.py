@@ -40,6 +40,20 @@ class Check:
         return f"{self.low:.3g} to {self.high:.3g}{self.unit}"
 
 
+def within_factor(
+    what: str, said: float, ours: float | None, factor: float, paper: str = "", why: str = ""
+) -> Check:
+    """Held to a factor on both sides of a printed value; `paper`: how it is written."""
+    return Check(what, paper or f"{said:g}", ours, said / factor, said * factor, why=why)
+
+
+def within(
+    what: str, said: float, ours: float | None, off: float, paper: str = "", why: str = ""
+) -> Check:
+    """Held to so much on both sides of a printed value; `paper`: how it is written."""
+    return Check(what, paper or f"{said:g}", ours, said - off, said + off, why=why)
+
+
 @dataclass
 class Figure:
     """One of ours: an SVG document, its data, and what is held against the paper."""

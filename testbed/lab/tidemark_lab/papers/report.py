@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`report.html`, "paper beside ours": figures, their checks, their data."""
+"""`report.html`: figures, their data, and where there are any the checks against a paper."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def write(out: Path, title: str, about: str, figures: Sequence[Figure]) -> Path:
             writer.writerows(figure.rows)
     page = out / "report.html"
     page.write_text(render(title, about, figures))
-    (out / "checks.md").write_text(markdown(figures))
+    if any(f.checks for f in figures):
+        (out / "checks.md").write_text(markdown(figures))
     return page
 
 
@@ -58,16 +59,17 @@ def render(title: str, about: str, figures: Sequence[Figure]) -> str:
         '<html lang="en"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{escape(title)}</title><style>{STYLE}</style></head><body>",
-        f"<h1>{escape(title)}: paper beside ours</h1>",
+        f"<h1>{escape(title)}</h1>",
         f'<p class="soft">{escape(about)}</p>',
-        f"<p>{escape(summary(checks))}</p>",
     ]
+    if checks:
+        parts.append(f"<p>{escape(summary(checks))}</p>")
     for figure in figures:
         parts += [
             f"<h2>{escape(figure.name)}: {escape(figure.title)}</h2>",
             f"<figure>{_inline(figure.svg)}",
-            f'<figcaption>{escape(figure.note)} <a href="{figure.file}.csv">Data</a>.'
-            "</figcaption></figure>",
+            f'<figcaption id="{figure.file}-caption">{escape(figure.note)} '
+            f'<a href="{figure.file}.csv">Data</a>.</figcaption></figure>',
         ]
         if figure.checks:
             parts.append(_table([c.row() for c in figure.checks]))

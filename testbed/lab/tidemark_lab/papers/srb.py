@@ -13,7 +13,7 @@ import numpy as np
 from ..report.style import GREY, LIMIT, SECOND, WATER
 from . import runs
 from .draw import svg
-from .paper import Check, Figure
+from .paper import Check, Figure, within_factor
 from .runs import RunData
 
 COUNT = "traffic.persistent.flow.count"
@@ -154,12 +154,12 @@ def short_flows(run: RunData) -> Figure:
     for probability in TAILS:
         model = length_at(load, bursts, probability)
         checks.append(
-            Check(
+            within_factor(
                 f"queue exceeded {probability:.0%} of the time, packets",
-                f"{model:.0f} (M/G/1)",
+                model,
                 float(np.quantile(seen, 1 - probability)),
-                model / LENGTH_FACTOR,
-                model * LENGTH_FACTOR,
+                LENGTH_FACTOR,
+                f"{model:.0f} (M/G/1)",
                 why="the model's bursts are independent; here a transfer's second one follows its "
                 "first a round trip later, which makes the tail longer",
             )

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from ..report.style import DROP, GREY, LIMIT, WATER
+from ..theory import BETA
 from . import runs
 from .draw import svg
 from .paper import Check, Figure
 from .runs import Packets, RunData
 
 ALGORITHM = "traffic.persistent.flow.congestion_control"
-# What the window is multiplied by (§3.5; CUBIC as Linux has it). BBR drains to 3/4 BDP.
-BETA = {"reno": 0.5, "cubic": 717 / 1024, "scalable": 7 / 8}
+# BBR drains to 3/4 BDP.
 BBR_SHARE = 0.75
 # §3.6: "Utilization is well-predicted by our models above a queue depth of about twenty
 # packets"; how well, the paper does not say.

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 from ..report.style import DROP, GREY, LIMIT, SECOND, WATER
+from ..theory import most_with_loss
 from . import runs
 from .draw import svg
-from .paper import Check, Figure
+from .paper import Check, Figure, within_factor
 from .runs import RunData
 from .utb import SCALED
 
@@ -26,11 +26,6 @@ DELTA_FACTOR = 1.5
 COLOURS = (GREY, WATER, LIMIT, SECOND, DROP)
 
 
-def bound(n: int, buffer_packets: float) -> float:
-    """√n + n²/(2·BDP) (Theorem 5), as the paper draws it beside Fig. 10."""
-    return math.sqrt(n) + n * n / (2 * buffer_packets)
-
-
 def _few_losses(run: RunData) -> str:
     estimate = run.link("full")["estimates"].get("d_mean")
     return f"{estimate['samples']} round trips have a loss in 10 s" if estimate else ""
@@ -42,19 +37,12 @@ def flows_with_loss(reno: Sequence[RunData]) -> Figure:
     checks = []
     for run in reno:
         n, row = int(run.setting(COUNT)), run.row("full")
-        theory = bound(n, float(row["bdp_bytes"]) / runs.FRAME_BYTES)
+        theory = most_with_loss(n, float(row["bdp_bytes"]) / runs.FRAME_BYTES)
         rows.append((n, row["d_mean"], row["d_max"], theory, AUTHORS_D.get(n)))
         if (authors := AUTHORS_D.get(n)) is not None:
-            low, high = authors / D_FACTOR, authors * D_FACTOR
+            what = f"n = {n}: flows with a loss"
             checks.append(
-                Check(
-                    f"n = {n}: flows with a loss",
-                    f"{authors:g}",
-                    row["d_mean"],
-                    low,
-                    high,
-                    why=_few_losses(run),
-                )
+                within_factor(what, authors, row["d_mean"], D_FACTOR, why=_few_losses(run))
             )
     largest = rows[-1]
     checks.append(
@@ -102,15 +90,8 @@ def fairness(reno: Sequence[RunData]) -> Figure:
             part = float(run.row(phase)["limit_bytes"]) / float(run.row(phase)["bdp_bytes"])
             rows.append((n, part, high, None if not low else 1 / low, AUTHORS_DELTA.get(n)))
             if phase == "full" and (authors := AUTHORS_DELTA.get(n)) is not None:
-                checks.append(
-                    Check(
-                        f"n = {n}: largest window over BDP/n",
-                        f"{authors:g}",
-                        high,
-                        authors / DELTA_FACTOR,
-                        authors * DELTA_FACTOR,
-                    )
-                )
+                what = f"n = {n}: largest window over BDP/n"
+                checks.append(within_factor(what, authors, high, DELTA_FACTOR))
     full = [r for r in rows if r[1] == 1.0]
     if len(full) > 1 and full[0][2] and full[-1][2]:
         growth = float(str(full[-1][2])) / float(str(full[0][2]))

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the papers say of a queue, to be drawn beside what was measured. Pure; sizes are packets.
+
+UTB is Updating the Theory of Buffer Sizing (Spang, Arslan, McKeown 2021).
+"""
+
+from __future__ import annotations
+
+import math
+
+# What the window is multiplied by at a loss (UTB §3.5; CUBIC as Linux has it).
+BETA = {"reno": 0.5, "newreno": 0.5, "cubic": 717 / 1024, "scalable": 7 / 8}
+
+
+def least_queue(n: int, bdp: float, buffer: float, control: str | None = None) -> float | None:
+    """What the queue seldom falls below: of one flow β·(BDP + B) - BDP (UTB §3.5), of several
+    B - BDP/√n (UTB Theorem 4, with a probability of 98 % for n → ∞). 0 where that is an empty
+    queue, None where nothing is known."""
+    if n < 1:
+        return None
+    if n > 1:
+        return max(buffer - bdp / math.sqrt(n), 0.0)
+    beta = BETA.get(control or "")
+    return None if beta is None else max(beta * (bdp + buffer) - bdp, 0.0)
+
+
+def most_with_loss(n: int, bdp: float) -> float:
+    """Flows that lose in a round trip with a loss: √n + n²/(2·BDP) (UTB Theorem 5)."""
+    return math.sqrt(n) + n * n / (2 * bdp)
