@@ -14,6 +14,7 @@ from .contest import run as contest
 from .errors import PreflightError
 from .experiment import command as experiment
 from .experiment.quantities import rate_bps
+from .figures import command as figures
 from .iterate import run as iterate
 from .iterate import unseen
 from .outcome import EXIT_OK, EXIT_PREFLIGHT
@@ -27,6 +28,7 @@ EXPERIMENT_COMMANDS = {
     "table": experiment.table_from_arguments,
     "compare": experiment.compare_from_arguments,
     "list": experiment.list_from_arguments,
+    "figures": figures.from_arguments,
     "paper": papers.from_arguments,
 }
 
@@ -166,6 +168,9 @@ def _add_experiment_commands(commands: Any) -> None:
         commands.add_parser("compare", help="two runs, or sets of runs, side by side")
     )
     commands.add_parser("list", help="the experiments that are there")
+    figures.add_arguments(
+        commands.add_parser("figures", help="figures from the packets of runs, as SVG and CSV")
+    )
     papers.add_arguments(
         commands.add_parser("paper", help="a paper's figures from own packets, beside its values")
     )

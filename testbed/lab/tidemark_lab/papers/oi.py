@@ -145,7 +145,8 @@ def _why(run: RunData, name: str, phase: str) -> str:
     there = flows.offered(run, phase)
     return (
         "the paper does not print the arrival rates of its three sizes; "
-        f"{there.under_way:.0f} transfers are under way here on average, and offer {there.load:.0%} of the rate without headers; "
+        f"{there.under_way:.0f} transfers are under way here on average, and offer "
+        f"{there.load:.0%} of the rate without headers; "
         "first bursts of 10 packets, ns-2's of 1 or 2"
     )
 

@@ -90,7 +90,7 @@ class Run:
         postcards = _read(capture, "postcards", POSTCARD_COLUMNS)
         if postcards.num_rows == 0:
             raise ReportError(f"{capture}: no postcard in the capture")
-        node_id, port = _bottleneck(postcards)
+        node_id, port = busiest_port(postcards)
         there = pc.and_(
             pc.equal(postcards["node_id"], node_id), pc.equal(postcards["egress_port"], port)
         )
@@ -163,7 +163,7 @@ def _read(capture: Path, table: str, columns: tuple[str, ...]) -> pa.Table:
     return joined
 
 
-def _bottleneck(postcards: pa.Table) -> tuple[int, int]:
+def busiest_port(postcards: pa.Table) -> tuple[int, int]:
     """The port with most drops; without any, the one with most packets."""
     groups = postcards.group_by(["node_id", "egress_port"]).aggregate(
         [("dropped", "sum"), ("flow_id", "count")]

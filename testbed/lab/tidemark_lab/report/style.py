@@ -53,6 +53,11 @@ _IDS = re.compile(r'(\bid="|url\(#|xlink:href="#)')
 _SIZE = re.compile(r'<svg[^>]*?(viewBox="[^"]*")[^>]*>', re.DOTALL)
 
 
+def styled() -> Any:
+    """A context in which what is drawn has this look: titles, legends."""
+    return plt.rc_context(RC)
+
+
 def subplots(rows: int = 1, columns: int = 1, height_in: float = 2.2, **more: Any) -> Any:
     """A figure of the papers' width."""
     with plt.rc_context(RC):
