@@ -140,6 +140,24 @@ def test_srbs_buffers_are_multiples_of_the_papers_bdp():
         assert multiple * 1291 / math.sqrt(n) == pytest.approx(packets_, abs=2)
 
 
+def test_srbs_windows_vary_together_or_apart():
+    """Two sawtooths in step have twice the deviation of one, in opposition none."""
+    at = np.arange(0, 20, 0.005)
+    up, down = 10 + np.abs(at % 2 - 1), 11 - np.abs(at % 2 - 1)
+    flow = np.arange(at.size) % 2
+    flat = np.zeros(at.size)
+
+    def of(other):
+        window = np.where(flow == 0, up, other)
+        return srb.variation(Packets(at, flat, flat.astype(bool), flow, window))
+
+    one = float(up.std())
+    together, apart = of(up)
+    assert together == pytest.approx(2 * one, rel=0.02)
+    assert apart == pytest.approx(math.sqrt(2) * one, rel=0.02)
+    assert of(down)[0] == pytest.approx(0, abs=0.02)
+
+
 def test_ois_loss_of_persistent_flows():
     """Eq. 3: as the square of the flows, and slowly with the buffer."""
     assert oi.loss_persistent(200, 250, 500) == pytest.approx((174 / 750) ** 2)
