@@ -152,3 +152,14 @@ def test_users_and_arrivals_are_shared_by_the_hosts():
     # 2 Mb/s of 25 kB: 10 in a second, from two hosts.
     assert found["o-h1"].arrivals_per_s == pytest.approx(5)
     assert [found["c-h1"].users, found["c-h2"].users] == [3, 2]
+
+
+def test_a_run_with_offloads_is_another_where_there_are_some():
+    def names(back_end, **changes):
+        doc = document(run__back_end=back_end, **changes)
+        return [p.run_id for p in grid.points(doc, "x")]
+
+    on, off = ({"topology__offloads": value} for value in (True, False))
+    assert names("embedded") == names("embedded", **on) != names("embedded", **off)
+    axis = document(grid={"topology.offloads": [True, False]})
+    assert [p.experiment.topology.offloads for p in grid.points(axis, "x")] == [True, False]

@@ -16,12 +16,14 @@ from tidemark_lab.experiment.embedded.network import PlanNetwork
 from tidemark_lab.experiment.plan import Plan
 from tidemark_lab.links import link_exists
 from tidemark_lab.state import RunState
+from tidemark_lab.wiring import HOST_INTERFACE
 
 pytestmark = pytest.mark.root
 
 
-def test_two_switches_and_flows_with_links_of_their_own(tmp_path):
-    doc = document(TWO_SWITCHES)
+@pytest.mark.parametrize("offloads", [True, False])
+def test_two_switches_and_flows_with_links_of_their_own(tmp_path, offloads):
+    doc = document(TWO_SWITCHES, topology__offloads=offloads)
     doc["traffic"]["persistent"].append(
         {"name": "slow", "count": 3, "hosts": "near", "ecn": True, "remote": {"rate": "1mbit"}}
     )
@@ -36,6 +38,13 @@ def test_two_switches_and_flows_with_links_of_their_own(tmp_path):
             with netns.entered(layout.namespace(host.name)):
                 assert kernel.get_sysctl(kernel.TCP_ECN) == wanted
         assert all(link_exists(layout.report_link(k).collector_interface) for k in (0, 1))
+        # Hosts, and the switches' ends of their links.
+        names = [layout.namespace(h.name) for h in layout.plan.hosts]
+        places = [(name, HOST_INTERFACE) for name in [*names, layout.receiver_namespace]]
+        places += [(layout.switch_namespace(k), "p1") for k in layout.switches]
+        for name, interface in places:
+            with netns.entered(name):
+                assert kernel.offloads(interface)["tso"] is offloads, name
     finally:
         assert state.clean() == [] and state.leftovers() == []
 
@@ -62,6 +71,7 @@ def test_a_short_run_has_rows_that_say_what_came(tmp_path, binary):
     record = json.loads((run_dir / "run.json").read_text())
     full, half = record["rows"]
     assert record["machine"]["kernel"] == os.uname().release
+    assert record["offloads"] is True
     for row, limit in ((full, 37_500), (half, 18_750)):
         assert row["limit_bytes"] == limit and row["true_n_b"] == 2
         assert row["reports_lost"] == 0

@@ -33,6 +33,7 @@ class Fake:
     def refuse(self, plan): return []
     def ready(self, out): pass
     def versions(self): return {}
+    def offloads(self, plan): return plan.experiment.topology.offloads
     def run(self, plan, run_dir, progress):
         with open(sys.argv[2], "a") as log:
             log.write(run_dir.name + "\\n")

@@ -70,6 +70,10 @@ class BackEnd(Protocol):
         """From nothing to the capture; leaves nothing but files."""
         ...
 
+    def offloads(self, plan: Plan) -> bool | None:
+        """Whether hosts send super-frames; None where there is no such thing."""
+        ...
+
     def versions(self) -> JsonObject:
         """Of what it runs."""
         ...

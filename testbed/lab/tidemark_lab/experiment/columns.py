@@ -87,6 +87,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("load_average", "number", "of the machine, as the phase ended"),
     Column("trusted", "flag", "false where the machine was too slow for this row"),
     Column("why_not_trusted", "text", "what was"),
+    Column("offloads", "flag", "hosts send super-frames; null where there are none (ns3)"),
     Column("kernel", "text", "release of the kernel"),
     Column("commit", "text", "of the repository; + where it had changes"),
     Column("started", "text", "local time, ISO 8601"),

@@ -123,6 +123,7 @@ def _one(sweep: Sweep, point: Point, progress: Progress) -> None:
         "settings": point.settings,
         "started": datetime.now().isoformat(timespec="seconds"),
         "machine": describe.machine(sweep.paths),
+        "offloads": sweep.back_end.offloads(plan),
         "back_end_versions": sweep.back_end.versions(),
     }
     measured = sweep.back_end.run(plan, run_dir, progress)

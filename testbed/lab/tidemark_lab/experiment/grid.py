@@ -75,6 +75,8 @@ def points(document: JsonObject, where: str, overrides: JsonObject | None = None
         one["run"].pop("seed", None)
         # What is the default is written out: it decides as well.
         one["run"]["back_end"] = run.back_end
+        if run.back_end != "ns3":
+            one["topology"]["offloads"] = experiment.topology.offloads
         one.pop("about", None)
         found += [Point(experiment, one, settings, r, run.seed + r) for r in range(run.repetitions)]
     if len(found) > 5000:

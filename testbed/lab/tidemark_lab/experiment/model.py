@@ -73,6 +73,12 @@ class Topology(Strict):
 
     switches: list[Switch] = Field(min_length=1, max_length=4, description="in the data's order")
     hosts: list[Hosts] = Field(min_length=1, description="that send")
+    offloads: bool = Field(
+        default=True,
+        description="hosts leave segmentation and checksums to their interfaces, as the kernel has "
+        "it, and the switch cuts their super-frames; else it gets whole packets only (embedded; "
+        "ns3 has whole packets in any case)",
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Topology:

@@ -88,6 +88,9 @@ class Ns3:
     def place(self, plan: Plan, switch: int) -> Place:
         return Place(NODE, PORT)
 
+    def offloads(self, plan: Plan) -> None:
+        """ns-3's hosts send whole packets."""
+
     def versions(self) -> JsonObject:
         return {"ns3": ns3.VERSION}
 

@@ -28,6 +28,8 @@ def of_runs(run_dirs: Sequence[Path]) -> pa.Table:
     for record in records:
         shared = {
             **{k: record[k] for k in ("experiment", "run", "back_end", "repetition", "seed")},
+            # A record without it is of a time when they were always off on real hosts.
+            "offloads": record.get("offloads", False if record["back_end"] == "embedded" else None),
             "kernel": record["machine"]["kernel"],
             "commit": record["machine"]["commit"],
             "started": record["started"],

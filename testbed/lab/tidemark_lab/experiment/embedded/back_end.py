@@ -70,8 +70,11 @@ class Embedded:
         layout = Layout(plan, "0000")
         return Place(layout.node(switch), layout.out_port(switch))
 
+    def offloads(self, plan: Plan) -> bool:
+        return plan.experiment.topology.offloads
+
     def versions(self) -> JsonObject:
-        return {"offloads": "tso, gso, gro, sg, tx, rx off; no super-frames"}
+        return {}
 
     def run(self, plan: Plan, run_dir: Path, progress: Progress) -> list[MeasuredPhase]:
         name = plan.experiment.name

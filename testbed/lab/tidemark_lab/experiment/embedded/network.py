@@ -23,6 +23,7 @@ class PlanNetwork:
     def build(self, state: RunState) -> None:
         """Makes everything, recording each thing first."""
         layout = self.layout
+        offloads = layout.plan.experiment.topology.offloads
         for switch in layout.switches:
             wiring.make_switch_namespace(state, layout.switch_namespace(switch))
         names = [layout.namespace(h.name) for h in layout.plan.hosts]
@@ -32,7 +33,9 @@ class PlanNetwork:
         for host in layout.plan.hosts:
             end = layout.end(host.switch, layout.host_port(host))
             namespace = layout.namespace(host.name)
-            wiring.connect_host(namespace, layout.address(host), layout.mac(host), end, host.ecn)
+            wiring.connect_host(
+                namespace, layout.address(host), layout.mac(host), end, host.ecn, offloads
+            )
         last = layout.switches[-1]
         wiring.connect_host(
             layout.receiver_namespace,
@@ -41,15 +44,17 @@ class PlanNetwork:
             layout.end(last, layout.out_port(last)),
             # It grants ECN to those who ask.
             any(h.ecn for h in layout.plan.hosts),
+            offloads,
         )
         for switch in layout.switches[1:]:
             wiring.connect_switches(
                 layout.end(switch - 1, layout.out_port(switch - 1)),
                 layout.end(switch, layout.back_port(switch)),
+                offloads,
             )
         for flow in layout.plan.flows:
             if access := layout.access.get(flow.name):
-                wiring.connect_access(access, layout.receiver_namespace, flow.host.ecn)
+                wiring.connect_access(access, layout.receiver_namespace, flow.host.ecn, offloads)
         for switch in layout.switches:
             link = layout.report_link(switch)
             wiring.connect_collector(
@@ -59,4 +64,5 @@ class PlanNetwork:
                 link.prefix_length,
                 link.collector_mac,
                 layout.end(switch, layout.report_port(switch)),
+                offloads,
             )
