@@ -74,22 +74,29 @@ impl Range {
         bytes.max(self.least()).min(self.max_bytes)
     }
 
-    /// The limit nearest to `limit` that may be written. Where the range leaves
-    /// too little room above a threshold, the threshold gives way. `None` where
-    /// nothing of this kind may be.
+    /// The limit nearest to `limit` that may be written. A threshold that rises
+    /// into the range takes its limit along, with the same room between; where
+    /// the range leaves too little room above a threshold, the threshold gives
+    /// way. `None` where nothing of this kind may be.
     pub fn nearest_limit(&self, limit: &Limit) -> Option<Limit> {
-        let Some(bytes) = limit.bytes() else {
-            return Some(*limit);
-        };
-        let refuses = limit.refuses_at_bytes().map(|b| self.nearest(b));
-        let threshold = match (limit, refuses) {
-            (Limit::MarkCe { .. }, Some(refuses)) => {
+        let nearest = match *limit {
+            Limit::Unlimited => return Some(*limit),
+            Limit::MarkCe {
+                threshold_bytes,
+                limit_bytes: Some(refuses),
+            } => {
+                let threshold = self.nearest(threshold_bytes);
+                let moved = refuses.saturating_add(threshold.saturating_sub(threshold_bytes));
+                let refuses = self.nearest(moved.max(threshold.saturating_add(self.unit())));
                 let below = refuses.saturating_sub(self.unit());
-                self.nearest(bytes).min(below)
+                limit.with_bytes(threshold.min(below), Some(refuses))
             }
-            _ => self.nearest(bytes),
+            Limit::MarkCe {
+                threshold_bytes: bytes,
+                ..
+            }
+            | Limit::DropTail { limit_bytes: bytes } => limit.with_bytes(self.nearest(bytes), None),
         };
-        let nearest = limit.with_bytes(threshold, refuses);
         self.limit(&nearest).is_ok().then_some(nearest)
     }
 }
@@ -152,6 +159,11 @@ mod tests {
         assert!(refused(mark(60_000, 50_000)).contains("not above the threshold"));
         let far = mark(200_000, 400_000);
         assert_eq!(RANGE.nearest_limit(&far), Some(mark(99_999, 100_000)));
+        // The room above the threshold stays as it was.
+        assert_eq!(
+            RANGE.nearest_limit(&mark(10, 500)),
+            Some(mark(1_000, 1_490))
+        );
         let one = Range {
             max_bytes: 1_000,
             ..RANGE
@@ -183,7 +195,12 @@ mod tests {
                     prop_assert_eq!(nearest.action(), limit.action());
                     prop_assert!(held.check().is_ok(), "{}", held);
                 }
-                None => prop_assert!(range.limit(&limit).is_err()),
+                // There is no such limit: a range without a value, or without two.
+                None => {
+                    let two = u64::from(marks && room.is_some());
+                    let unit = u64::from(unit_bytes);
+                    prop_assert!(min_bytes.div_ceil(unit) + two > max_bytes / unit);
+                }
             }
             if range.limit(&limit).is_ok() {
                 let held = range.nearest_limit(&limit).map(|l| l.rounded(unit_bytes));

@@ -146,8 +146,17 @@ fn run(settings: impl FnOnce(&mut tidemark_control::Settings), events: Vec<Event
     world
 }
 
+/// Each case is a long history: few of them, but for who asks for more.
+fn few() -> ProptestConfig {
+    let mut config = ProptestConfig::default();
+    if std::env::var_os("PROPTEST_CASES").is_none() {
+        config.cases = 24;
+    }
+    config
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(few())]
 
     #[test]
     fn the_loop_keeps_its_properties(events in prop::collection::vec(event(), 1..60)) {
