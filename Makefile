@@ -76,6 +76,16 @@ packages: build ## Debian packages in target/packages (docs/how-to/install.md)
 	cargo run $(CARGO_FLAGS) -q -p xtask -- manuals $(TARGET_DIR)/manuals
 	$(PYTHON) deploy/packages/build.py --programs $(BIN_DIR) --manuals $(TARGET_DIR)/manuals --out target/packages
 
+IMAGE_BASE ?= docker.io/library/debian:12-slim
+
+.PHONY: image
+image: packages buildah ## An OCI image in target/image (docs/how-to/containers.md; IMAGE_BASE=DIRECTORY: a root file system)
+	$(PYTHON) deploy/image/build.py --out target/image --base $(IMAGE_BASE)
+
+.PHONY: buildah
+buildah:
+	@command -v buildah >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends buildah >/dev/null; }
+
 .PHONY: clickhouse
 clickhouse: venv-clickhouse ## ClickHouse's engine (chDB) with Tidemark's tables on http://127.0.0.1:8123
 	@$(VENV_PYTHON) -m tidemark_clickhouse --path runs/clickhouse --schema deploy/clickhouse/schema.sql \
@@ -130,9 +140,15 @@ test-mininet: build require-root tracefs ## Tidemark in a Mininet topology, on r
 test-packages: packages venv require-root target/debian/etc/debian_version ## The packages in a bare Debian 12 (not part of `make test`)
 	$(VENV_PYTHON) -m pytest -q -s deploy/packages/tests
 
-target/debian/etc/debian_version:
+.PHONY: test-image
+test-image: packages venv-deploy require-root buildah target/image-base/etc/debian_version ## The OCI image and its containerlab topology, without any registry (not part of `make test`)
+	$(VENV_PYTHON) deploy/image/build.py --out target/image --base target/image-base --store target/images
+	$(VENV_PYTHON) -m pytest -q -s deploy/image/tests
+
+target/image-base/etc/debian_version: DEBOOTSTRAP_FLAGS = --include=iproute2
+target/debian/etc/debian_version target/image-base/etc/debian_version: target/%/etc/debian_version:
 	@command -v debootstrap >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends debootstrap >/dev/null; }
-	debootstrap --variant=minbase bookworm target/debian >target/debootstrap.log 2>&1 || { tail -n 5 target/debootstrap.log >&2; rm -rf target/debian; exit 1; }
+	debootstrap --variant=minbase $(DEBOOTSTRAP_FLAGS) bookworm target/$* >target/debootstrap.log 2>&1 || { tail -n 5 target/debootstrap.log >&2; rm -rf target/$*; exit 1; }
 
 .PHONY: test-shell
 test-shell: build .venv-shell/.installed ## p4runtime-shell against the embedded switch

@@ -80,7 +80,9 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<()> {
         .ok()
         .and_then(|directives| directives.parse().ok())
         .unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO));
-    let log = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let log = tracing_subscriber::fmt::layer()
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()));
     tracing_subscriber::registry().with(log).with(filter).init();
     let config = configured(&args)?;
     // The port first: nothing is touched when another controller has it.
