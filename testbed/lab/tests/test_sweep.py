@@ -10,9 +10,9 @@ from tidemark_lab.__main__ import main
 
 
 def test_cases_are_distinct_and_their_limits_fit_the_queue():
-    names = [c.name for c in sweep.CASES]
+    names = [c.name for c in sweep.cases()]
     assert len(set(names)) == len(names)
-    for case in sweep.CASES:
+    for case in sweep.cases():
         room = case.scenario.queue_depth_packets * 1514 // 2
         assert all(sweep.LEAST_LIMIT_BYTES <= b <= room for b in case.limits_bytes()), case.name
 

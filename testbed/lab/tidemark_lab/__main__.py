@@ -115,7 +115,7 @@ def parser() -> argparse.ArgumentParser:
     common.add_argument(
         "--capacity",
         type=_rate,
-        default=Scenario.capacity_bps,
+        default=Scenario().capacity_bps,
         metavar="RATE",
         help="of the bottleneck, like 100mbit or 1gbit; default 100mbit",
     )
@@ -128,9 +128,10 @@ def parser() -> argparse.ArgumentParser:
     commands.add_parser("check", parents=[common], help="can the demo run here?")
     run = commands.add_parser("demo", parents=[common], help="measure, advise, apply, measure")
     run.add_argument("--keep", action="store_true", help="leave it running until Ctrl-C")
-    run.add_argument("--seconds", type=_positive, default=20.0, help="of each phase")
-    run.add_argument("--warmup", type=_positive, default=5.0, metavar="SECONDS")
-    run.add_argument("--settle", type=_positive, default=5.0, metavar="SECONDS")
+    times = demo.planned()
+    run.add_argument("--seconds", type=_positive, default=times.seconds, help="of each phase")
+    run.add_argument("--warmup", type=_positive, default=times.warmup_s, metavar="SECONDS")
+    run.add_argument("--settle", type=_positive, default=times.settle_s, metavar="SECONDS")
     run.add_argument("--no-report", action="store_true", help="draw no figures")
     steps.add_arguments(
         commands.add_parser("steps", help="auto mode while the number of flows changes")

@@ -13,6 +13,7 @@ from pyroute2.netlink.exceptions import NetlinkError
 from . import __version__, checks, offline, preflight, signals, summary
 from .api import ApiError
 from .errors import LabError, PreflightError
+from .experiment import as_scenario
 from .json_types import JsonObject
 from .limits import in_words
 from .machine import CpuTime
@@ -33,11 +34,28 @@ from .traffic import Truth, planned_truth
 PHASES = ("first", "second")
 
 
+@dataclass(frozen=True)
+class Times:
+    """Of a run; what is not given on the command line is testbed/experiments/demo.toml's."""
+
+    # Of each phase.
+    seconds: float
+    warmup_s: float
+    # After the advice was applied.
+    settle_s: float
+
+
+def planned() -> Times:
+    experiment = as_scenario.named("demo")
+    first, second = experiment.phases
+    return Times(first.duration, experiment.run.warmup, second.settle)
+
+
 @dataclass
 class Options:
-    seconds: float = 20.0
-    warmup_s: float = 5.0
-    settle_s: float = 5.0
+    seconds: float = field(default_factory=lambda: planned().seconds)
+    warmup_s: float = field(default_factory=lambda: planned().warmup_s)
+    settle_s: float = field(default_factory=lambda: planned().settle_s)
     keep: bool = False
     report: bool = True
     out: Path = Path("runs")

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import ipaddress
 from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
+from .experiment import as_scenario
 from .json_types import JsonObject
 
 NETWORK = ipaddress.ip_network("198.18.0.0/24")
@@ -62,37 +64,44 @@ class AccessHost:
         return str(interface.network)
 
 
+def _said(name: str) -> Any:
+    """What testbed/experiments/demo.toml says."""
+    return as_scenario.values(as_scenario.named("demo"))[name]
+
+
+def _demo(name: str) -> Any:
+    return field(default_factory=lambda: _said(name))
+
+
 @dataclass(frozen=True)
 class Scenario:
-    """The demo's defaults; every number can be changed for other runs."""
+    """What is not given is as in the demo; every number can be changed for other runs."""
 
-    base_rtts_ms: tuple[float, ...] = (10.0, 20.0, 30.0, 40.0)
-    capacity_bps: int = 100_000_000
-    lbp_flows: int = 12
-    congestion_controls: tuple[str, ...] = ("reno", "cubic")
+    base_rtts_ms: tuple[float, ...] = _demo("base_rtts_ms")
+    capacity_bps: int = _demo("capacity_bps")
+    lbp_flows: int = _demo("lbp_flows")
+    congestion_controls: tuple[str, ...] = _demo("congestion_controls")
     # Sender (from 0) of each remotely bottlenecked and window-limited flow.
-    rbp_senders: tuple[int, ...] = (1, 3)
-    rbp_rate_bps: int = 2_000_000
-    rbp_burst_bytes: int = 3_100
-    rbp_queue_bytes: int = 6_200
-    wl_senders: tuple[int, ...] = (0, 2)
-    wl_receive_buffer_bytes: int = 8_192
-    short_share: float = 0.03
-    short_mean_bytes: int = 20_000
-    short_max_bytes: int = 400_000
+    rbp_senders: tuple[int, ...] = _demo("rbp_senders")
+    rbp_rate_bps: int = _demo("rbp_rate_bps")
+    rbp_burst_bytes: int = _demo("rbp_burst_bytes")
+    rbp_queue_bytes: int = _demo("rbp_queue_bytes")
+    wl_senders: tuple[int, ...] = _demo("wl_senders")
+    wl_receive_buffer_bytes: int = _demo("wl_receive_buffer_bytes")
+    short_share: float = _demo("short_share")
+    short_mean_bytes: int = _demo("short_mean_bytes")
+    short_max_bytes: int = _demo("short_max_bytes")
     # Every flow asks for ECN, and the bottleneck marks where it would drop (RFC 3168).
     ecn: bool = False
     # The hosts' TCP leaves segmentation and checksums to their interfaces, as the kernel has it.
-    offloads: bool = True
+    offloads: bool = _demo("offloads")
     seed: int = 1
     node_id: int = 10
     # The traffic manager's own queue must be deeper than any limit.
     queue_depth_packets: int = 8192
     # All long flows have started after this long.
-    start_spread_s: float = 2.0
-    targets: dict[str, float] = field(
-        default_factory=lambda: {"utilisation": 0.98, "loss_rate": 0.01, "delay_ms": 30.0}
-    )
+    start_spread_s: float = _demo("start_spread_s")
+    targets: dict[str, float] = field(default_factory=lambda: _said("targets"))
 
     def __post_init__(self) -> None:
         if not self.base_rtts_ms or min(self.base_rtts_ms) <= 0:

@@ -36,13 +36,9 @@ from .outcome import (
 from .preflight import Paths, Ports
 from .progress import Progress, bar
 from .scenario import BULK_TCP_PORT
-from .steps_record import MOST_CHANGES, SETTLING_S, Options, Record, Step
+from .steps_record import MOST_CHANGES, Options, Record, Step, planned
 from .traffic import Truth
 
-# The controller recommends before it may change anything by itself, as its
-# operator would have it: what the first flows lose in slow start, at a limit that
-# nobody chose for them, is no measure of the limit they need.
-AUTO_AFTER_S = 8.0
 # Flows of a step start within this time.
 SPREAD_S = 0.5
 
@@ -116,7 +112,7 @@ def run(options: Options, progress: Progress) -> int:
             failed += 1
     if not failed:
         progress.say(
-            f"ok    every bound held {SETTLING_S:g} s after each step, "
+            f"ok    every bound held {planned().settling_s:g} s after each step, "
             f"with at most {MOST_CHANGES} changes"
         )
     progress.say(f"figure: {run_dir / 'steps.svg'}")
@@ -154,7 +150,7 @@ def measure(options: Options, paths: Paths, run_dir: Path, progress: Progress) -
         {
             "flows": options.flows,
             "seconds": options.seconds,
-            "settling_s": SETTLING_S,
+            "settling_s": planned().settling_s,
             "bounds": {"loss_rate": options.loss_rate, "delay_ms": options.delay_ms},
             "settings": options.settings(),
             "steps": [asdict(s) | {"problems": s.problems(options)} for s in steps],
@@ -177,7 +173,7 @@ def _watch(session: ControlSession, options: Options, progress: Progress) -> lis
     automatic = False
     while (elapsed := time.monotonic() - start) < total - 0.2:
         session.supervisor.check()
-        if not automatic and elapsed >= AUTO_AFTER_S:
+        if not automatic and elapsed >= planned().auto_after_s:
             session.controller.post("/mode", {"mode": "auto"})
             automatic = True
         step = min(int(elapsed / options.seconds), len(options.flows) - 1)
@@ -242,16 +238,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--flows",
         type=lambda text: tuple(int(n) for n in text.split(",")),
-        default=(4, 40, 8),
+        default=planned().flows,
         help="N_b of each step",
     )
-    parser.add_argument("--seconds", type=float, default=40.0, help="of each step")
+    parser.add_argument("--seconds", type=float, default=planned().seconds, help="of each step")
     Ports.add_options(parser)
 
 
 def from_arguments(arguments: argparse.Namespace) -> int:
-    if arguments.seconds < SETTLING_S + 2 or min(arguments.flows) < 1:
-        print(f"steps: --seconds must be at least {SETTLING_S + 2:g}, --flows above 0")
+    if arguments.seconds < planned().settling_s + 2 or min(arguments.flows) < 1:
+        print(f"steps: --seconds must be at least {planned().settling_s + 2:g}, --flows above 0")
         return 2
     options = Options(
         flows=arguments.flows,

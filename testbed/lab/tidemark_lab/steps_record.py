@@ -3,66 +3,89 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 from .errors import LabError
+from .experiment import as_scenario
+from .experiment.load import ExperimentError
 from .json_types import JsonObject
 from .limits import acts_at_bytes
 from .preflight import Ports
 from .scenario import Scenario
 from .traffic import Truth
 
-# A step is judged once this has passed of it.
-SETTLING_S = 10.0
 MOST_CHANGES = 3
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What testbed/experiments/steps.toml says."""
+
+    flows: tuple[int, ...]
+    # Of each step.
+    seconds: float
+    # A step is judged once this has passed of it.
+    settling_s: float
+    # The controller recommends only before this.
+    auto_after_s: float
+    scenario: Scenario
+    # Of the controller, besides its targets.
+    controller: JsonObject
+
+
+@cache
+def planned() -> Plan:
+    experiment = as_scenario.named("steps")
+    steps = experiment.traffic.persistent[0].steps or []
+    lengths = {b.at - a.at for a, b in pairwise(steps)}
+    settling = {p.settle for p in experiment.phases[1:]}
+    whole = experiment.seconds - (steps[-1].at if steps else 0.0)
+    if lengths != {whole} or len(settling) != 1 or len(steps) != len(experiment.phases):
+        raise ExperimentError(
+            "experiment steps: a phase for each step, all steps as long, all but the first with "
+            "the same settle"
+        )
+    return Plan(
+        flows=tuple(s.count for s in steps),
+        seconds=whole,
+        settling_s=settling.pop(),
+        auto_after_s=experiment.run.warmup,
+        scenario=Scenario(**as_scenario.values(experiment)),
+        controller=experiment.controller,
+    )
 
 
 @dataclass
 class Options:
-    flows: tuple[int, ...] = (4, 40, 8)
-    seconds: float = 40.0
+    flows: tuple[int, ...] = field(default_factory=lambda: planned().flows)
+    seconds: float = field(default_factory=lambda: planned().seconds)
     out: Path = Path("runs")
     ports: Ports = field(default_factory=Ports)
-    # Both can be kept with 40 flows: with half the loss or half the delay they
-    # could not.
-    loss_rate: float = 0.02
-    delay_ms: float = 60.0
-    utilisation: float = 0.98
-    scenario: Scenario = field(
-        default_factory=lambda: Scenario(
-            base_rtts_ms=(24.0, 30.0, 36.0, 42.0),
-            lbp_flows=0,
-            rbp_senders=(),
-            wl_senders=(),
-            short_share=0.01,
-        )
-    )
+    scenario: Scenario = field(default_factory=lambda: planned().scenario)
+
+    @property
+    def loss_rate(self) -> float:
+        return self.scenario.targets["loss_rate"]
+
+    @property
+    def delay_ms(self) -> float:
+        return self.scenario.targets["delay_ms"]
+
+    @property
+    def utilisation(self) -> float:
+        return self.scenario.targets["utilisation"]
 
     def settings(self) -> JsonObject:
-        """Of the controller: targets, and less waiting than by default."""
-        return {
-            "targets": {
-                "utilisation": self.utilisation,
-                "loss_rate": self.loss_rate,
-                "delay_ms": self.delay_ms,
-                "priority": ["delay", "loss", "utilisation"],
-            },
-            "control": {
-                "mode": "recommend",
-                "headroom": 0.25,
-                "observe_s": 5.0,
-                "min_change_interval_s": 4.0,
-                "short_window_s": 2.0,
-                "stable_s": 3,
-                "advice_memory_s": 4,
-                "deadband": 0.2,
-                "max_step_factor": 4.0,
-            },
-            "window_s": 8.0,
-        }
+        """Of the controller, with its targets; a copy that may be changed."""
+        out = copy.deepcopy(planned().controller)
+        out["targets"] = {**self.scenario.targets, **out.get("targets", {})}
+        return out
 
 
 @dataclass
@@ -137,8 +160,8 @@ class Record:
         ]
 
     def _step(self, n_b: int, start_s: float, end_s: float) -> Step:
-        judged = self._part(start_s + SETTLING_S, end_s)
-        settling = self._part(start_s, start_s + SETTLING_S)
+        judged = self._part(start_s + planned().settling_s, end_s)
+        settling = self._part(start_s, start_s + planned().settling_s)
         changed = [
             acts_at_bytes(c["limit"]) or 0
             for c, at in zip(self.changes, self.change_times_s(), strict=True)
@@ -147,7 +170,7 @@ class Record:
         estimates = [
             s["n_b"]
             for s, at in zip(self.samples, self.sample_s, strict=True)
-            if start_s + SETTLING_S <= at < end_s and s["n_b"] is not None
+            if start_s + planned().settling_s <= at < end_s and s["n_b"] is not None
         ]
         return Step(
             n_b=n_b,

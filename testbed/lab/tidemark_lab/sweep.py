@@ -13,8 +13,8 @@ from __future__ import annotations
 import argparse
 import time
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 from pyroute2.netlink.exceptions import NetlinkError
 
@@ -22,6 +22,9 @@ from . import kernel, preflight, signals, sweep_table
 from .api import ApiError
 from .control_session import ControlSession, running
 from .errors import LabError, PreflightError
+from .experiment import as_scenario
+from .experiment.load import FILES, ExperimentError
+from .experiment.model import Experiment
 from .json_types import JsonObject
 from .outcome import (
     EXIT_FAILED,
@@ -42,6 +45,10 @@ LEAST_LIMIT_BYTES = 8 * FRAME_BYTES
 BUSY_RETRY_S = 5.0
 
 
+# The files of the cases; what stands before a case's name in that of its file.
+FOLDER, PREFIX = "sweep", "sweep-"
+
+
 @dataclass(frozen=True)
 class Case:
     """A scenario and the limits it is measured at, in C·T̄."""
@@ -49,73 +56,48 @@ class Case:
     name: str
     about: str
     scenario: Scenario
-    limits_bdp: tuple[float, ...] = (1.0, 0.5, 0.25)
+    limits_bdp: tuple[float, ...]
+    # At each limit; settled before all but the first.
+    seconds: float
+    settle_s: float
+    warmup_s: float
+
+    @classmethod
+    def of(cls, experiment: Experiment) -> Case:
+        """Each phase is a limit, all of them as long."""
+        phases = experiment.phases
+        limits = [p.limit for p in phases if p.limit is not None and p.limit.unit == "bdp"]
+        if len(limits) < len(phases) or len({p.duration for p in phases}) > 1:
+            raise ExperimentError(
+                f"experiment {experiment.name}: phases: a case of the sweep has a limit in bdp in "
+                "each, all of the same duration"
+            )
+        return cls(
+            name=experiment.name.removeprefix(PREFIX),
+            about=experiment.about,
+            scenario=Scenario(**as_scenario.values(experiment)),
+            limits_bdp=tuple(limit.number for limit in limits),
+            seconds=phases[0].duration,
+            settle_s=phases[-1].settle,
+            warmup_s=experiment.run.warmup,
+        )
 
     def limits_bytes(self) -> list[int]:
         bdp = self.scenario.bdp_limit_bytes
         return [max(LEAST_LIMIT_BYTES, round(bdp * part)) for part in self.limits_bdp]
 
 
-def _only(flows: int, *controls: str, **more: Any) -> Scenario:
-    """LBP flows alone."""
-    return Scenario(
-        lbp_flows=flows,
-        congestion_controls=controls,
-        rbp_senders=(),
-        wl_senders=(),
-        **{"short_share": 0.01, **more},
-    )
-
-
-CASES = (
-    Case("demo", "the demo's mix", Scenario()),
-    Case("one", "a single Reno flow", _only(1, "reno", short_share=0.0)),
-    Case("three", "three CUBIC flows", _only(3, "cubic")),
-    Case(
-        "eight",
-        "half Reno, half CUBIC, 24 to 42 ms",
-        _only(8, "reno", "cubic", base_rtts_ms=(24.0, 30.0, 36.0, 42.0)),
-        (1.15, 0.5, 0.25),
-    ),
-    Case("cubic30", "30 CUBIC flows", _only(30, "cubic")),
-    Case("reno30", "30 Reno flows", _only(30, "reno")),
-    Case("bbr", "BBR, Reno and CUBIC", _only(9, "bbr", "reno", "cubic")),
-    Case("large", "twice the BDP", _only(12, "reno", "cubic"), (2.0, 1.0)),
-    Case("tiny", "a tenth of the BDP", _only(12, "reno", "cubic"), (0.1, 0.3)),
-    Case(
-        "spread",
-        "RTTs of 5 to 100 ms",
-        _only(16, "reno", "cubic", base_rtts_ms=(5.0, 15.0, 40.0, 100.0)),
-    ),
-    Case(
-        "others",
-        "more flows with another limit than LBP flows",
-        Scenario(
-            lbp_flows=8,
-            rbp_senders=(0, 1, 2, 3),
-            wl_senders=(0, 0, 1, 1, 2, 2, 3, 3),
-            wl_receive_buffer_bytes=12_288,
-        ),
-    ),
-    Case(
-        "lossy",
-        "window-limited flows that lose often",
-        Scenario(
-            lbp_flows=40,
-            rbp_senders=(0, 2),
-            wl_senders=(0, 1, 2, 3),
-        ),
-        (0.5, 0.25),
-    ),
-)
+@cache
+def cases() -> tuple[Case, ...]:
+    """Those of testbed/experiments/sweep."""
+    return tuple(Case.of(as_scenario.read(p)) for p in sorted((FILES / FOLDER).glob("*.toml")))
 
 
 @dataclass
 class Options:
-    cases: tuple[Case, ...] = CASES
-    seconds: float = 15.0
-    settle_s: float = 5.0
-    warmup_s: float = 6.0
+    cases: tuple[Case, ...] = field(default_factory=cases)
+    # In place of what the files say.
+    seconds: float | None = None
     out: Path = Path("runs")
     ports: Ports = field(default_factory=Ports)
     # Waits this long for another lab on this machine to end.
@@ -191,15 +173,16 @@ def measure(
             f"{session.link_path}/limit", {"bytes": case.limits_bytes()[0], "reason": "sweep"}
         )
         session.start_traffic()
-        session.let_pass(progress, f"{case.name}: warm-up", options.warmup_s)
+        session.let_pass(progress, f"{case.name}: warm-up", case.warmup_s)
         for k, limit in enumerate(case.limits_bytes()):
             if k > 0:
                 session.controller.post(
                     f"{session.link_path}/limit", {"bytes": limit, "reason": "sweep"}
                 )
-                session.let_pass(progress, f"{case.name}: settling", options.settle_s)
+                session.let_pass(progress, f"{case.name}: settling", case.settle_s)
             start = (session.link()["now_ns"], time.time_ns())
-            session.let_pass(progress, f"{case.name}: {limit} bytes", options.seconds)
+            seconds = options.seconds or case.seconds
+            session.let_pass(progress, f"{case.name}: {limit} bytes", seconds)
             end = (session.link()["now_ns"], time.time_ns())
             phases.append({"limit_bytes": limit, "start": start, "end": end})
         session.finish()
@@ -222,10 +205,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--only",
         type=lambda text: tuple(text.split(",")),
         metavar="NAME,...",
-        help="these cases: " + ", ".join(c.name for c in CASES),
+        help="these cases: " + ", ".join(c.name for c in cases()),
     )
     parser.add_argument("--list", action="store_true", help="the cases, nothing is run")
-    parser.add_argument("--seconds", type=float, default=15.0, help="of each limit")
+    parser.add_argument("--seconds", type=float, help="of each limit; default: as the files say")
     parser.add_argument(
         "--wait", type=float, default=0.0, metavar="SECONDS", help="for another lab to end"
     )
@@ -234,18 +217,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def from_arguments(arguments: argparse.Namespace) -> int:
     if arguments.list:
-        for case in CASES:
+        for case in cases():
             print(f"{case.name:<8} {case.about}; limits {case.limits_bdp} C*T_mean")
         return EXIT_OK
-    names = arguments.only or tuple(c.name for c in CASES)
-    unknown = set(names) - {c.name for c in CASES}
-    if unknown or arguments.seconds < 2:
+    names = arguments.only or tuple(c.name for c in cases())
+    unknown = set(names) - {c.name for c in cases()}
+    if unknown or (arguments.seconds or 2) < 2:
         print(
             f"sweep: no case {', '.join(sorted(unknown))}" if unknown else "--seconds: at least 2"
         )
         return EXIT_PREFLIGHT
     options = Options(
-        cases=tuple(c for c in CASES if c.name in names),
+        cases=tuple(c for c in cases() if c.name in names),
         seconds=arguments.seconds,
         out=arguments.out,
         ports=Ports.of(arguments),

@@ -14,8 +14,7 @@ from .. import limits
 from ..control_session import ControlSession
 from ..json_types import JsonObject
 from ..scenario import FRAME_BYTES
-from ..steps import AUTO_AFTER_S
-from ..steps_record import Options
+from ..steps_record import Options, planned
 from .search import Search
 
 LEAST_LIMIT_BYTES = 4 * FRAME_BYTES
@@ -89,7 +88,7 @@ class Auto:
         return options.settings()
 
     def act(self, session: ControlSession, elapsed_s: float) -> None:
-        if not self.done and elapsed_s >= AUTO_AFTER_S:
+        if not self.done and elapsed_s >= planned().auto_after_s:
             session.controller.post("/mode", {"mode": "auto"})
             self.done = True
 
@@ -109,7 +108,7 @@ class Searching:
         return _passive(options)
 
     def act(self, session: ControlSession, elapsed_s: float) -> None:
-        if elapsed_s < AUTO_AFTER_S:
+        if elapsed_s < planned().auto_after_s:
             return
         if self._limit_bytes is not None:
             if elapsed_s - self._since_s < WINDOW_S:
@@ -149,7 +148,7 @@ def contestants(options: Options) -> list[Controller]:
 
     def of_rule(session: ControlSession, elapsed_s: float) -> int | None:
         """When estimates are as old as auto mode would have them."""
-        if elapsed_s < AUTO_AFTER_S:
+        if elapsed_s < planned().auto_after_s:
             return None
         place = f"node={scenario.node_id}&port={scenario.bottleneck_port}"
         rules = session.controller.get(f"/rules?{place}")["rules"]

@@ -11,11 +11,11 @@ from ..errors import LabError
 from ..outcome import EXIT_FAILED, EXIT_OK, EXIT_PREFLIGHT
 from ..preflight import Paths, Ports
 from ..progress import Progress
-from . import compare, describe, execute, grid, load, store, table
+from . import compare, execute, grid, load, store, table
 from .backend import BackEnd
 from .embedded.back_end import Embedded
 from .grid import Point
-from .load import ExperimentError
+from .load import FILES, ExperimentError
 from .model import BACK_ENDS
 from .simulated import Ns3
 from .store import Store
@@ -25,7 +25,6 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-FILES = describe.REPOSITORY / "testbed" / "experiments"
 NOT_YET = {
     "bmv2": "experiments do not run on BMv2 yet: take embedded or ns3 (PTF tests run on it: "
     "docs/how-to/bmv2.md)",

@@ -21,6 +21,10 @@ else:
     import tomli as tomllib
 
 
+# Those of the repository.
+FILES = Path(__file__).resolve().parents[4] / "testbed" / "experiments"
+
+
 class ExperimentError(LabError):
     """The file cannot be run: where, what, and what to do."""
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import LabError
-from ..experiment import command, describe, execute, grid, load
+from ..experiment import describe, execute, grid, load
 from ..experiment.simulated import Ns3
 from ..experiment.store import Store
 from ..outcome import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_PREFLIGHT
@@ -19,7 +19,7 @@ from . import bscl, ngi, oi, report, srb, utb, utb_many
 from .paper import Figure
 from .runs import find
 
-FILES = command.FILES / "papers"
+FILES = load.FILES / "papers"
 DOCS = describe.REPOSITORY / "docs" / "papers"
 
 
