@@ -19,7 +19,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-
 from test_image import HERE, IMAGE, buildah
 
 TOPOLOGY = HERE / "containerlab/tidemark.clab.yml"
