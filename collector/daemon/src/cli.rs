@@ -34,6 +34,8 @@ enum Command {
     },
     /// Read this host's TCP tracepoints and send them to a collector elsewhere.
     Agent(crate::agent::AgentArgs),
+    /// Print what a switch sends, one JSON line per report; needs no configuration.
+    Print(crate::print::PrintArgs),
     /// Write a table of a capture as text.
     Export(crate::export::ExportArgs),
     /// Send a capture or a pcap to a running collector.
@@ -198,6 +200,7 @@ pub fn main() -> Result<()> {
         }
         Command::Status { settings, json } => status(&settings.load()?.http, json),
         Command::Agent(args) => crate::agent::run_args(&args),
+        Command::Print(args) => crate::print::run(&args),
         Command::Export(args) => crate::export::run(&args),
         Command::Replay(args) => crate::replay::run(&args),
         Command::Load(args) => crate::load::run(&args),

@@ -23,6 +23,7 @@ mod load;
 mod open;
 pub mod packets;
 pub mod pcap;
+mod print;
 pub mod receive;
 mod replay;
 mod run;
