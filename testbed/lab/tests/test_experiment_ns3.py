@@ -10,7 +10,7 @@ import tomli_w
 from experiment_files import TWO_SWITCHES, document
 
 from tidemark_lab.__main__ import main
-from tidemark_lab.experiment import load, simulated, store
+from tidemark_lab.experiment import load, ns3_scenario, simulated, store
 from tidemark_lab.experiment.embedded.back_end import Embedded
 from tidemark_lab.experiment.plan import Plan
 from tidemark_lab.experiment.simulated import Ns3
@@ -33,7 +33,7 @@ def test_what_needs_a_controller_or_several_switches_is_refused():
 
 def text(doc):
     p = plan(doc)
-    return simulated.scenario_text(p, simulated.timed_phases(p), simulated.flow_records(p))
+    return ns3_scenario.scenario_text(p, simulated.timed_phases(p), ns3_scenario.flow_records(p))
 
 
 def test_a_full_packet_takes_as_long_as_on_the_wire_and_limits_change_between_phases():
@@ -63,7 +63,7 @@ CLOSED = {
 
 
 def test_a_user_is_a_chain_of_flows():
-    records = simulated.flow_records(plan(document(traffic={"closed_loop": [CLOSED]})))
+    records = ns3_scenario.flow_records(plan(document(traffic={"closed_loop": [CLOSED]})))
     names = [name for name, _ in records]
     assert len(set(names)) == len(names) > 20
     for number, (_, of_flow) in enumerate(records):
@@ -83,7 +83,7 @@ def test_datagrams_and_fair_queueing_are_records_of_the_scenario():
     assert "fair quantum_bytes=1502" in lines
     udp = [line for line in lines if line.startswith("udp ")]
     assert len(udp) == 4 and all("rate_bps=2000000" in line for line in udp)
-    assert [name for name, _ in simulated.flow_records(plan(doc))][4:] == [
+    assert [name for name, _ in ns3_scenario.flow_records(plan(doc))][4:] == [
         f"udp-{i}" for i in (1, 2, 3, 4)
     ]
     assert not any(line.startswith("fair ") for line in text(document()).splitlines())

@@ -9,7 +9,8 @@ from ...json_types import JsonObject
 from ...preflight import Paths, Ports
 from ...scenario import FRAME_BYTES, REPORT_UDP_PORT
 from ..model import Targets
-from ..plan import MOST_LIMIT_BYTES, Transfers
+from ..plan import MOST_LIMIT_BYTES
+from ..senders import Transfers
 from ..sizes import as_traffic
 from ..traffic import ClosedLoop
 from .layout import (

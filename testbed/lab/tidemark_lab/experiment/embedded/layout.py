@@ -9,7 +9,8 @@ from functools import cached_property
 
 from ...scenario import ACCESS_NETWORK, NETWORK
 from ...wiring import PREFIX, Access, End, Shape
-from ..plan import FIRST_NODE, QUEUE_PACKETS, Host, Plan
+from ..plan import FIRST_NODE, QUEUE_PACKETS, Plan
+from ..senders import Host
 
 RECEIVER_ADDRESS = str(NETWORK[250])
 RECEIVER_MAC = "02:74:6d:00:ff:01"

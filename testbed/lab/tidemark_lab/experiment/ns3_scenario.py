@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plan as the scenario that testbed/ns3 reads. Pure."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from ..iterate.network import SEGMENT_BYTES, line, tcp_record
+from ..json_types import JsonObject
+from . import sizes
+from .backend import MeasuredPhase
+from .plan import Limits, Plan
+from .quantities import FRAME_BYTES, WIRE_BYTES
+from .senders import DatagramFlow, Transfers
+from .traffic import ClosedLoop
+
+IP_BYTES = 1500
+# A full packet as ns-3's device counts it: a turn of fair queueing.
+PPP_BYTES = IP_BYTES + 2
+# The scenario counts IP bytes: at this rate a full packet takes as long as on the wire.
+IP_SHARE = IP_BYTES / (FRAME_BYTES + WIRE_BYTES)
+CONGESTION_CONTROLS = {
+    "reno": "LinuxReno",
+    # Half a segment a round trip with delayed acknowledgements, as ns-2's.
+    "newreno": "NewReno",
+    "cubic": "Cubic",
+    "bbr": "Bbr",
+    "scalable": "Scalable",
+    "highspeed": "HighSpeed",
+    "htcp": "Htcp",
+    "dctcp": "Dctcp",
+    "vegas": "Vegas",
+    "westwood": "WestwoodPlus",
+}
+# What is under way when the last phase ends still arrives.
+TAIL_S = 0.5
+
+
+def _packets(size_bytes: int) -> int:
+    return max(1, round(size_bytes / FRAME_BYTES))
+
+
+def _limit_fields(limits: Limits) -> JsonObject:
+    threshold = limits.threshold_bytes
+    return {
+        "limit_packets": _packets(limits.limit_bytes),
+        "mark_packets": 0 if threshold is None else _packets(threshold),
+    }
+
+
+def scenario_text(
+    plan: Plan, phases: list[MeasuredPhase], records: list[tuple[str, list[JsonObject]]]
+) -> str:
+    """As testbed/ns3 reads it."""
+    experiment = plan.experiment
+    out: list[JsonObject] = [
+        {
+            "record": "link",
+            "capacity_bps": experiment.topology.switches[0].rate * IP_SHARE,
+            **_limit_fields(plan.first_limits()[0]),
+        }
+    ]
+    if experiment.topology.switches[0].scheduling == "fair":
+        out.append({"record": "fair", "quantum_bytes": PPP_BYTES})
+    begins = [experiment.run.warmup, *(p.windows[0].end_ns / 1e9 for p in phases)]
+    limits = [plan.first_limits()[0], *(p.limits[0] for p in phases)]
+    for (before, now), at in zip(pairwise(limits), begins, strict=False):
+        if now != before:
+            out.append({"record": "change", "at_s": at, **_limit_fields(now)})
+    out.append(
+        {
+            "record": "run",
+            "seconds": experiment.seconds + TAIL_S,
+            "warmup_s": experiment.run.warmup,
+            "seed": plan.seed,
+            "jitter_packets": 1,
+        }
+    )
+    out += [record for _, of_flow in records for record in of_flow]
+    return "".join(line(r) for r in out)
+
+
+def flow_records(plan: Plan) -> list[tuple[str, list[JsonObject]]]:
+    """Every flow in the order of its number, with its name."""
+    out: list[tuple[str, list[JsonObject]]] = []
+    for flow in plan.flows:
+        remote = flow.remote
+        record = tcp_record(
+            len(out),
+            flow.kind,
+            CONGESTION_CONTROLS[flow.congestion_control],
+            flow.host.rtt_s,
+            flow.start_s,
+            ecn=flow.host.ecn,
+            window_packets=max(1, round(flow.window_bytes / SEGMENT_BYTES))
+            if flow.window_bytes
+            else 0,
+            # The token bucket of a real host counts Ethernet's header.
+            access_bps=remote.rate * IP_BYTES / FRAME_BYTES if remote else 0,
+        )
+        record["stop_s"] = flow.stop_s or 0
+        if remote:
+            record["access_packets"] = _packets(remote.queue)
+        out.append((flow.name, [record]))
+    out += [
+        (udp.name, [datagram_record(len(out) + i, udp)]) for i, udp in enumerate(plan.datagrams)
+    ]
+    for number, transfers in enumerate(plan.transfers):
+        # A stream of its own: what one source draws changes no other's.
+        rng = np.random.default_rng([plan.seed, number])
+        for user in range(max(transfers.users, 1)):
+            out += _transfers(plan, transfers, user, rng, len(out))
+    return out
+
+
+def datagram_record(number: int, udp: DatagramFlow) -> JsonObject:
+    return {
+        "record": "udp",
+        "id": number,
+        "kind": "udp",
+        "rtt_s": udp.host.rtt_s,
+        "start_s": udp.start_s,
+        "stop_s": udp.stop_s or 0,
+        "rate_bps": udp.rate_bps,
+        "ip_bytes": udp.packet_bytes,
+    }
+
+
+def _transfers(
+    plan: Plan, transfers: Transfers, user: int, rng: np.random.Generator, first: int
+) -> list[tuple[str, list[JsonObject]]]:
+    """Of a Poisson source, or of one user, who starts each a thinking time after the end of the
+    one before."""
+    source = transfers.source
+    closed = isinstance(source, ClosedLoop)
+    end = min(plan.experiment.seconds, source.stop or float("inf"))
+    mean_gap = source.think if isinstance(source, ClosedLoop) else 1 / transfers.arrivals_per_s
+    at = source.start
+    out: list[tuple[str, list[JsonObject]]] = []
+    while (at := at + float(rng.exponential(mean_gap))) < end:
+        number = first + len(out)
+        record = tcp_record(
+            number,
+            "short",
+            CONGESTION_CONTROLS[source.congestion_control],
+            transfers.host.rtt_s,
+            at,
+            ecn=source.ecn,
+            size_bytes=sizes.draw(source.size, rng),
+        )
+        records = [record]
+        if closed and out:
+            think = at - float(out[-1][1][0]["start_s"])
+            records.append({"record": "after", "id": number, "flow": number - 1, "think_s": think})
+        name = f"{transfers.name}-{user + 1}" if closed else transfers.name
+        out.append((f"{name}-{len(out) + 1}", records))
+    return out

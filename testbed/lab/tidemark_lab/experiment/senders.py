@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who sends what in an experiment: its groups as single hosts, flows and sources. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .model import Experiment
+from .sizes import mean_bytes
+from .traffic import ClosedLoop, Datagrams, OpenLoop, Persistent, Remote
+
+# Flows that a step adds start within this time.
+STEP_SPREAD_S = 0.5
+
+
+@dataclass(frozen=True)
+class Host:
+    """One sender: a round trip of a group, with or without ECN."""
+
+    name: str
+    group: str
+    # Index of the switch where it enters.
+    switch: int
+    rtt_s: float
+    ecn: bool
+
+
+@dataclass(frozen=True)
+class Flow:
+    """One persistent flow, in one span of time that it is there."""
+
+    name: str
+    kind: str
+    host: Host
+    congestion_control: str
+    window_bytes: int | None
+    remote: Remote | None
+    # Index of the switch that limits it; None where none does.
+    bottleneck: int | None
+    start_s: float
+    stop_s: float | None
+
+
+@dataclass(frozen=True)
+class Transfers:
+    """One host's part of an open-loop source, or of the users of a closed loop."""
+
+    name: str
+    host: Host
+    source: OpenLoop | ClosedLoop
+    # Of an open-loop source.
+    arrivals_per_s: float
+    # Of a closed loop.
+    users: int
+
+
+@dataclass(frozen=True)
+class DatagramFlow:
+    """One UDP flow with Poisson packets."""
+
+    name: str
+    host: Host
+    # With IP headers.
+    rate_bps: float
+    packet_bytes: int
+    start_s: float
+    stop_s: float | None
+
+
+@dataclass(frozen=True)
+class Senders:
+    """All of an experiment."""
+
+    hosts: tuple[Host, ...]
+    flows: tuple[Flow, ...]
+    transfers: tuple[Transfers, ...]
+    datagrams: tuple[DatagramFlow, ...]
+
+    @classmethod
+    def of(cls, experiment: Experiment) -> Senders:
+        hosts: dict[tuple[str, float, bool], Host] = {}
+        flows: list[Flow] = []
+        for group in experiment.traffic.persistent:
+            flows += _persistent(experiment, group, _hosts(experiment, group, hosts))
+        transfers: list[Transfers] = []
+        loops: list[OpenLoop | ClosedLoop] = [
+            *experiment.traffic.open_loop,
+            *experiment.traffic.closed_loop,
+        ]
+        for source in loops:
+            transfers += _transfers(experiment, source, _hosts(experiment, source, hosts))
+        datagrams: list[DatagramFlow] = []
+        for udp in experiment.traffic.datagrams:
+            datagrams += _datagrams(udp, _hosts(experiment, udp, hosts))
+        return cls(tuple(hosts.values()), tuple(flows), tuple(transfers), tuple(datagrams))
+
+
+def _hosts(
+    experiment: Experiment,
+    group: Persistent | OpenLoop | ClosedLoop | Datagrams,
+    made: dict[tuple[str, float, bool], Host],
+) -> list[Host]:
+    names = [s.name for s in experiment.topology.switches]
+    found = []
+    for name in group.hosts:
+        hosts = next(h for h in experiment.topology.hosts if h.name == name)
+        switch = names.index(hosts.switch) if hosts.switch else 0
+        for rtt in hosts.rtts:
+            ecn = not isinstance(group, Datagrams) and group.ecn
+            key = (name, rtt, ecn)
+            if key not in made:
+                made[key] = Host(f"h{len(made) + 1}", name, switch, rtt, ecn)
+            found.append(made[key])
+    return found
+
+
+def _datagrams(group: Datagrams, hosts: list[Host]) -> list[DatagramFlow]:
+    return [
+        DatagramFlow(
+            f"{group.name}-{i + 1}",
+            hosts[i % len(hosts)],
+            group.rate / group.count,
+            group.packet,
+            group.start,
+            group.stop,
+        )
+        for i in range(group.count)
+    ]
+
+
+def _persistent(experiment: Experiment, group: Persistent, hosts: list[Host]) -> list[Flow]:
+    names = [s.name for s in experiment.topology.switches]
+    out = []
+    for i in range(group.most):
+        host = hosts[i % len(hosts)]
+        # Every round trip sees every congestion control.
+        controls = group.congestion_control
+        control = controls[(i + i // len(hosts)) % len(controls)]
+        bottleneck = None
+        if group.kind == "lbp":
+            bottleneck = names.index(group.bottleneck) if group.bottleneck else len(names) - 1
+        for number, (start_s, stop_s) in enumerate(_spans(group, i)):
+            out.append(
+                Flow(
+                    name=f"{group.name}-{i + 1}" + (f".{number + 1}" if number else ""),
+                    kind=group.kind,
+                    host=host,
+                    congestion_control=control,
+                    window_bytes=group.window,
+                    remote=group.remote,
+                    bottleneck=bottleneck,
+                    start_s=round(start_s, 4),
+                    stop_s=stop_s,
+                )
+            )
+    return out
+
+
+def _spans(group: Persistent, i: int) -> list[tuple[float, float | None]]:
+    """When flow i is there."""
+    if group.steps is None:
+        return [(group.start + i * group.spread / max(group.most, 1), group.stop)]
+    spans: list[tuple[float, float | None]] = []
+    count_before = 0
+    for step in group.steps:
+        at = group.start + step.at
+        if step.count > i >= count_before:
+            place = (i - count_before) / (step.count - count_before)
+            spans.append((at + place * STEP_SPREAD_S, group.stop))
+        elif step.count <= i < count_before:
+            spans[-1] = (spans[-1][0], at)
+        count_before = step.count
+    return spans
+
+
+def _transfers(
+    experiment: Experiment, source: OpenLoop | ClosedLoop, hosts: list[Host]
+) -> list[Transfers]:
+    if isinstance(source, ClosedLoop):
+        shares = [len(range(k, source.users, len(hosts))) for k in range(len(hosts))]
+        return [
+            Transfers(f"{source.name}-{h.name}", h, source, 0.0, users)
+            for h, users in zip(hosts, shares, strict=True)
+            if users
+        ]
+    rate = experiment.topology.switches[min(h.switch for h in hosts)].rate
+    whole = source.arrivals_per_s
+    if whole is None:
+        whole = (source.load or 0.0) * rate / 8 / mean_bytes(source.size)
+    return [Transfers(f"{source.name}-{h.name}", h, source, whole / len(hosts), 0) for h in hosts]
