@@ -3,6 +3,10 @@
 
 import json
 import os
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import pytest
 import tomli_w
@@ -15,7 +19,7 @@ from tidemark_lab.experiment.embedded.layout import Layout
 from tidemark_lab.experiment.embedded.network import PlanNetwork
 from tidemark_lab.experiment.plan import Plan
 from tidemark_lab.links import link_exists
-from tidemark_lab.state import RunState
+from tidemark_lab.state import RunState, recorded
 from tidemark_lab.wiring import HOST_INTERFACE
 
 pytestmark = pytest.mark.root
@@ -96,3 +100,37 @@ def test_what_cannot_run_is_refused_before_anything_is_made(tmp_path, capsys):
         assert main(["run", str(file), "--back-end", back_end]) == 2
         assert "do not run on" in capsys.readouterr().err
     assert store.find([tmp_path]) == []
+
+
+def test_a_killed_sweep_goes_on_and_leaves_nothing(tmp_path, binary):
+    """SIGKILL in the middle of a run, with its programs and namespaces left behind."""
+    binary("tidemark-traffic")
+    doc = document(
+        topology__switches__0__rate="10mbit",
+        run__warmup="1s",
+        traffic__persistent__0__spread="200ms",
+        phases=[{"name": "one", "settle": "500ms", "duration": "2s"}],
+        grid={"phases.one.limit": ["1bdp", "0.5bdp"]},
+    )
+    file = tmp_path / "x.toml"
+    file.write_text(tomli_w.dumps(doc))
+    argv = [sys.executable, "-m", "tidemark_lab", "sweep", str(file), "--out", str(tmp_path)]
+    argv += ["--console-port", "18080", "--switch-port", "19559"]
+    argv += ["--collector-port", "19560", "--metrics-port", "19561"]
+    root = tmp_path / "x"
+    with subprocess.Popen(argv, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 90
+        # The second run: its traffic has begun.
+        while not (list(root.glob("x-*")) and list(root.glob(".part-*/traffic.json"))):
+            assert time.monotonic() < deadline and process.poll() is None
+            time.sleep(0.05)
+        process.kill()
+        # Programs that the killed one had started hold its pipe.
+        process.stderr.close()
+    left = [s for _, s in recorded() if s and Path(s.run_dir).parent == root.resolve()]
+    assert len(left) == 1 and set(left[0].namespaces) <= netns.names()
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=180, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "1 of 2 runs are there already" in done.stderr
+    assert len(store.find([root])) == 2 and not list(root.glob(".part-*"))
+    assert not set(left[0].namespaces) & netns.names()
