@@ -10,6 +10,14 @@ SHELL := /bin/bash
 VENV ?= .venv
 PYTHON ?= python3
 SWITCH ?= embedded
+ifneq ($(SWITCH),embedded)
+ifneq ($(SWITCH),bmv2)
+$(error SWITCH=$(SWITCH): no such switch; choose embedded or bmv2)
+endif
+ifneq ($(filter steps sweep trial contest iterate experiment paper test-demo,$(MAKECMDGOALS)),)
+$(error SWITCH=$(SWITCH): demo and ptf run on BMv2; for $(MAKECMDGOALS) leave SWITCH out)
+endif
+endif
 TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))
 BIN_DIR := $(TARGET_DIR)/release
 VENV_PYTHON := $(abspath $(VENV))/bin/python
@@ -26,8 +34,8 @@ help: ## This list
 	  /^[a-z0-9_-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: build venv ## Real TCP through the switch, estimated, advised, measured (KEEP=1 leaves it running)
-	@$(VENV_PYTHON) -m tidemark_lab demo $(if $(KEEP),--keep) $(DEMO_FLAGS)
+demo: require-switch build venv ## Real TCP through the switch, estimated, advised, measured (KEEP=1 leaves it running; SWITCH=bmv2)
+	@$(VENV_PYTHON) -m tidemark_lab demo --switch $(SWITCH) $(if $(KEEP),--keep) $(DEMO_FLAGS)
 
 .PHONY: steps
 steps: build venv require-root tracefs ## Auto mode under N_b 4, 40, 8: limit over time, bounds judged
@@ -187,7 +195,7 @@ screenshots: console browser ## Pictures of the console into docs/images (SCREEN
 	cd $(CONSOLE) && npm run -s screenshots -- $(SCREENSHOTS)
 
 .PHONY: ptf
-ptf: build venv require-root ## Data-plane tests (SWITCH=embedded or bmv2)
+ptf: require-switch build venv require-root ## Data-plane tests (SWITCH=embedded or bmv2)
 	$(VENV_PYTHON) ptf-tests/run.py --switch $(SWITCH)
 
 .PHONY: ptf-bmv2
@@ -312,6 +320,13 @@ $(CONSOLE)/dist/index.html: $(CONSOLE)/node_modules/.package-lock.json $(CONSOLE
 .PHONY: require-root
 require-root:
 	@test "$$(id -u)" = 0 || { echo "needs root (network namespaces, tracepoints): sudo --preserve-env=PATH make $(MAKECMDGOALS)" >&2; exit 1; }
+
+# Before anything is built for it.
+.PHONY: require-switch
+require-switch:
+ifeq ($(SWITCH),bmv2)
+	@command -v simple_switch_grpc >/dev/null || { echo "SWITCH=bmv2: simple_switch_grpc is not on PATH: install p4lang-bmv2 (docs/how-to/bmv2.md), or leave SWITCH out" >&2; exit 2; }
+endif
 
 .PHONY: tracefs
 tracefs: require-root ## Mounts tracefs where it is not

@@ -2,12 +2,13 @@
 """Starts the switch under test."""
 
 import os
-import shutil
 import socket
 import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
+
+from tidemark_lab.bmv2 import command as bmv2
 
 from runner import SetupError
 from runner.network import die_with_parent
@@ -15,7 +16,7 @@ from runner.network import die_with_parent
 GRPC_PORT = 9559
 THRIFT_PORT = 9090
 DEVICE_ID = 1
-CPU_PORT = 510
+CPU_PORT = bmv2.CPU_PORT
 START_TIMEOUT_S = 20.0
 
 
@@ -47,12 +48,12 @@ def embedded_binary(repository: Path) -> Path:
 
 
 def bmv2_binary() -> Path:
-    path = shutil.which("simple_switch_grpc")
+    path = bmv2.find()
     if path is None:
         raise SetupError(
-            "simple_switch_grpc is not on PATH: install p4lang-bmv2, or use --switch embedded"
+            f"{bmv2.PROGRAM} is not on PATH: install p4lang-bmv2, or use --switch embedded"
         )
-    return Path(path)
+    return path
 
 
 def start_embedded(binary: Path, ports: list[int], logs: Path, merge: bool = False) -> Running:
@@ -65,13 +66,14 @@ def start_embedded(binary: Path, ports: list[int], logs: Path, merge: bool = Fal
 
 
 def start_bmv2(binary: Path, ports: list[int], logs: Path) -> Running:
-    command = [str(binary), "--no-p4", "--device-id", str(DEVICE_ID)]
-    command += ["--thrift-port", str(THRIFT_PORT)]
-    # The default lies in /tmp, which a network namespace does not separate.
-    command += ["--notifications-addr", f"ipc://{logs}/notifications.ipc"]
-    for port in ports:
-        command += ["-i", f"{port}@sw{port}"]
-    command += ["--", "--grpc-server-addr", f"127.0.0.1:{GRPC_PORT}", "--cpu-port", str(CPU_PORT)]
+    command = bmv2.arguments(
+        binary,
+        device_id=DEVICE_ID,
+        interfaces={port: f"sw{port}" for port in ports},
+        grpc=f"127.0.0.1:{GRPC_PORT}",
+        thrift_port=THRIFT_PORT,
+        notifications=f"ipc://{logs}/notifications.ipc",
+    )
     return _start(command, logs / "simple_switch_grpc.log", f"thrift:127.0.0.1:{THRIFT_PORT}")
 
 

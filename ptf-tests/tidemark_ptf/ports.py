@@ -4,7 +4,7 @@
 import subprocess
 import time
 
-from tidemark_ptf.thrift import Thrift
+from tidemark_lab.bmv2.thrift import Thrift
 
 # On the wire: checksum, preamble, gap.
 OVERHEAD_BYTES = 24

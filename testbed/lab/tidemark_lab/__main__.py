@@ -21,7 +21,7 @@ from .outcome import EXIT_OK, EXIT_PREFLIGHT
 from .papers import command as papers
 from .preflight import Paths, Ports
 from .progress import Progress
-from .scenario import Scenario
+from .switches import BMV2, EMBEDDED, SWITCHES
 from .trial import run as trial
 
 EXPERIMENT_COMMANDS = {
@@ -57,19 +57,25 @@ def main(argv: list[str] | None = None) -> int:
     if options.command == "trial":
         return trial.from_arguments(options)
     ports = Ports.of(options)
-    scenario = Scenario(
-        seed=options.seed,
-        ecn=options.ecn,
-        capacity_bps=options.capacity,
-        offloads=not options.no_offloads,
-    ).with_room()
+    switch = SWITCHES[options.switch]
+    try:
+        scenario = switch.scenario(options.seed, options.ecn, options.capacity, options.no_offloads)
+    except PreflightError as error:
+        progress.say(f"{options.command}: {error}")
+        return EXIT_PREFLIGHT
     if options.command == "check":
-        return _notes(progress, lambda: preflight.run(scenario, ports, Paths.find(), options.out))
+        return _notes(
+            progress,
+            switch.preflight,
+            lambda: preflight.run(scenario, ports, Paths.find(), options.out),
+        )
+    times = demo.planned()
     return demo.run(
         demo.Options(
-            seconds=options.seconds,
-            warmup_s=options.warmup,
-            settle_s=options.settle,
+            switch=switch,
+            seconds=options.seconds or times.seconds * switch.times_as_long,
+            warmup_s=options.warmup or times.warmup_s * switch.times_as_long,
+            settle_s=options.settle or times.settle_s * switch.times_as_long,
             keep=options.keep,
             report=not options.no_report,
             out=options.out,
@@ -115,23 +121,37 @@ def parser() -> argparse.ArgumentParser:
     common.add_argument(
         "--capacity",
         type=_rate,
-        default=Scenario().capacity_bps,
         metavar="RATE",
-        help="of the bottleneck, like 100mbit or 1gbit; default 100mbit",
+        help="of the bottleneck, like 100mbit or 1gbit; default 100mbit, or what BMv2 carries",
     )
     common.add_argument(
         "--no-offloads",
         action="store_true",
         help="hosts send whole packets only, no super-frames of several",
     )
+    common.add_argument(
+        "--switch",
+        choices=sorted(SWITCHES),
+        default=EMBEDDED.name,
+        help="what the traffic goes through; bmv2 is simple_switch_grpc on PATH",
+    )
     Ports.add_options(common)
     commands.add_parser("check", parents=[common], help="can the demo run here?")
     run = commands.add_parser("demo", parents=[common], help="measure, advise, apply, measure")
     run.add_argument("--keep", action="store_true", help="leave it running until Ctrl-C")
     times = demo.planned()
-    run.add_argument("--seconds", type=_positive, default=times.seconds, help="of each phase")
-    run.add_argument("--warmup", type=_positive, default=times.warmup_s, metavar="SECONDS")
-    run.add_argument("--settle", type=_positive, default=times.settle_s, metavar="SECONDS")
+    for option, default in (
+        ("--seconds", times.seconds),
+        ("--warmup", times.warmup_s),
+        ("--settle", times.settle_s),
+    ):
+        run.add_argument(
+            option,
+            type=_positive,
+            metavar="SECONDS",
+            help=f"default {default:g}, on BMv2 {default * BMV2.times_as_long:g}"
+            + ("; of each phase" if option == "--seconds" else ""),
+        )
     run.add_argument("--no-report", action="store_true", help="draw no figures")
     steps.add_arguments(
         commands.add_parser("steps", help="auto mode while the number of flows changes")

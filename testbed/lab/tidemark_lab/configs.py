@@ -79,11 +79,17 @@ def controller(
     }
 
 
-def provision(scenario: Scenario, paths: Paths) -> JsonObject:
-    port = scenario.bottleneck_port
+def program_files(paths: Paths) -> JsonObject:
     return {
         "p4info": str(paths.p4_dir / "tidemark.p4info.txtpb"),
         "program": str(paths.p4_dir / "tidemark.json"),
+    }
+
+
+def provision(scenario: Scenario, paths: Paths) -> JsonObject:
+    port = scenario.bottleneck_port
+    return {
+        **program_files(paths),
         "flood_ports": [h.port for h in scenario.hosts],
         "forward": [{"mac": h.mac, "port": h.port} for h in scenario.hosts],
         "watch": [{"protocol": 6, "egress_port": port}],

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from . import configs, signals
+from . import signals
 from .errors import LabError
 from .json_types import JsonObject
 from .lab import START_TIMEOUT_S, Lab
@@ -28,9 +28,7 @@ class ControlSession(Session):
         self.settings = settings
 
     def start_controller(self, observe_s: float) -> None:
-        document = configs.controller(
-            self.scenario, self.ports, self.paths, self.run_dir, observe_s
-        )
+        document = self.controller_document(observe_s)
         document["state_file"] = str(self.run_dir / "controller.state.json")
         for key, value in self.settings.items():
             if isinstance(value, dict):

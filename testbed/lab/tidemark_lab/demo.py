@@ -29,6 +29,7 @@ from .preflight import Paths, Ports
 from .progress import Progress, bar
 from .scenario import Scenario
 from .session import Session
+from .switches import EMBEDDED, Switch
 from .traffic import Truth, planned_truth
 
 PHASES = ("first", "second")
@@ -61,6 +62,7 @@ class Options:
     out: Path = Path("runs")
     ports: Ports = field(default_factory=Ports)
     scenario: Scenario = field(default_factory=Scenario)
+    switch: Switch = EMBEDDED
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,7 @@ def run(options: Options, progress: Progress) -> int:
     """Runs the demo; the exit code."""
     paths = Paths.find()
     try:
+        options.switch.preflight()
         for note in preflight.run(options.scenario, options.ports, paths, options.out):
             progress.say(f"note: {note}")
     except PreflightError as error:
@@ -100,7 +103,7 @@ def _run(options: Options, paths: Paths, progress: Progress) -> int:
     measured: Measured | None = None
     code = EXIT_OK
     with signals.deferred():
-        session = Session(options.scenario, options.ports, paths, run_dir)
+        session = options.switch.session(options.scenario, options.ports, paths, run_dir)
     try:
         _start(session, options, progress)
         measured = _measure(session, options, progress)
@@ -150,6 +153,8 @@ def _start(session: Session, options: Options, progress: Progress) -> None:
         f"{', '.join(f'{r:g}' for r in scenario.base_rtts_ms)} ms, bottleneck "
         f"{scenario.capacity_bps / 1e6:g} Mb/s, run {session.topology.run_id}"
     )
+    for note in options.switch.notes(scenario):
+        progress.say(f"note: {note}")
     session.start_network()
     session.start_switch()
     session.start_collector()
@@ -272,6 +277,7 @@ def build_summary(
         )
     return {
         "config": {
+            "switch": options.switch.name,
             "scenario": session.scenario.as_config(),
             "seconds": options.seconds,
             "warmup_s": options.warmup_s,
@@ -290,6 +296,7 @@ def _conclude(session: Session, measured: Measured, options: Options, progress: 
     document = build_summary(session, measured, options, truth)
     write_json(session.run_dir / "summary.json", document)
     results = checks.judge(document, measured.read_back_bytes)
+    results += options.switch.judge(document)
     code = EXIT_OK
     try:
         results += _compare_offline(session, document)

@@ -85,6 +85,15 @@ def unshare() -> None:
         raise OSError(ctypes.get_errno(), "unshare(CLONE_NEWNET)")
 
 
+def enter(name: str) -> None:
+    """Moves the calling process into namespace `name` for good."""
+    there = os.open(DIRECTORY / name, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        _setns(there, name)
+    finally:
+        os.close(there)
+
+
 @contextmanager
 def entered(name: str) -> Iterator[None]:
     """The calling thread is in namespace `name` inside the block: sockets and

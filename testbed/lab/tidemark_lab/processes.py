@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import signals
+from . import netns, signals
 from .errors import ChildDied, LabError
 from .state import RunState
 
@@ -58,13 +58,22 @@ class Supervisor:
         self._log_dir = log_dir
         self._children: dict[str, Child] = {}
 
-    def start(self, name: str, argv: list[str | Path], real_time: bool = False) -> Child:
-        """`real_time`: the program runs as soon as it can, before all others."""
+    def start(
+        self,
+        name: str,
+        argv: list[str | Path],
+        real_time: bool = False,
+        namespace: str | None = None,
+    ) -> Child:
+        """`real_time`: the program runs as soon as it can, before all others.
+        `namespace`: of its network; None: the lab's."""
 
         def in_child() -> None:
             _end_with_parent()
             if real_time:
                 _run_first()
+            if namespace is not None:
+                netns.enter(namespace)
 
         log = self._log_dir / f"{name}.log"
         with log.open("ab") as output, signals.deferred():

@@ -20,9 +20,12 @@ class Session(Lab):
     """Everything of one run. `start_*` in this order; then `finish`, and always
     `clean`, which may be called at any point."""
 
+    # What the network is made of; other switches have their own.
+    TOPOLOGY: type[Topology] = Topology
+
     def __init__(self, scenario: Scenario, ports: Ports, paths: Paths, run_dir: Path):
         self.scenario = scenario
-        self.topology = Topology(scenario, secrets.token_hex(2))
+        self.topology = self.TOPOLOGY(scenario, secrets.token_hex(2))
         spec = traffic.make_spec(scenario, self.topology.namespace_of)
         super().__init__(self.topology, spec, ports, paths, run_dir)
 
@@ -32,11 +35,11 @@ class Session(Lab):
     def start_collector(self) -> None:
         self.run_collector(configs.collector(self.scenario, self.ports, self.capture_dir))
 
+    def controller_document(self, observe_s: float) -> JsonObject:
+        return configs.controller(self.scenario, self.ports, self.paths, self.run_dir, observe_s)
+
     def start_controller(self, observe_s: float) -> None:
-        document = configs.controller(
-            self.scenario, self.ports, self.paths, self.run_dir, observe_s
-        )
-        child = self.run_controller(document)
+        child = self.run_controller(self.controller_document(observe_s))
         wanted = self.scenario.bdp_limit_bytes
         self.supervisor.wait_until(
             lambda: self.limit_bytes() == wanted,

@@ -192,6 +192,13 @@ def _raise_end(
     ipr.link("set", index=index, state="up")
 
 
+def set_up(ipr: IPRoute, interface: str, address: str, prefix_length: int) -> None:
+    """An interface with an address, for a link that no host or switch is on."""
+    index = ipr.link_lookup(ifname=interface)[0]
+    ipr.addr("add", index=index, address=address, prefixlen=prefix_length)
+    ipr.link("set", index=index, state="up")
+
+
 def raise_loopback(ipr: IPRoute) -> None:
     ipr.link("set", index=ipr.link_lookup(ifname="lo")[0], state="up")
 

@@ -37,7 +37,8 @@ from programs import ENTITIES, HOSTS, PORTS, REPORT_PORT, TIDEMARK  # noqa: E402
 from runner import SetupError, network, switches  # noqa: E402
 from side import CPU_PORT, Side, links  # noqa: E402
 from state import differences  # noqa: E402
-from tidemark_ptf.thrift import Thrift  # noqa: E402
+from tidemark_lab.bmv2 import command as bmv2_command  # noqa: E402
+from tidemark_lab.bmv2.thrift import Thrift  # noqa: E402
 
 GRPC = {"e": 9557, "b": 9558}
 THRIFT_PORT = 9097
@@ -46,12 +47,16 @@ THRIFT_PORT = 9097
 def commands(bmv2: Path, logs: Path) -> dict[str, list[str]]:
     ours = [str(switches.embedded_binary(REPOSITORY)), "run"]
     ours += ["--grpc", f"127.0.0.1:{GRPC['e']}", "--cpu-port", str(CPU_PORT)]
-    theirs = [str(bmv2), "--no-p4", "--device-id", str(switches.DEVICE_ID)]
-    theirs += ["--thrift-port", str(THRIFT_PORT), "--notifications-addr", f"ipc://{logs}/n.ipc"]
+    theirs = bmv2_command.arguments(
+        bmv2,
+        device_id=switches.DEVICE_ID,
+        interfaces={port: f"bs{port}" for port in PORTS},
+        grpc=f"127.0.0.1:{GRPC['b']}",
+        thrift_port=THRIFT_PORT,
+        notifications=f"ipc://{logs}/n.ipc",
+    )
     for port in PORTS:
         ours += ["--port", f"{port}=es{port}"]
-        theirs += ["-i", f"{port}@bs{port}"]
-    theirs += ["--", "--grpc-server-addr", f"127.0.0.1:{GRPC['b']}", "--cpu-port", str(CPU_PORT)]
     return {"e": ours, "b": theirs}
 
 

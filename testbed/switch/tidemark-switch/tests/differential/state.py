@@ -7,7 +7,7 @@ from pathlib import Path
 
 from p4.v1 import p4runtime_pb2
 from side import Side
-from tidemark_ptf.thrift import Thrift
+from tidemark_lab.bmv2.thrift import Thrift
 
 
 def value(bytestring: bytes) -> int:

@@ -4,8 +4,12 @@
 Few calls in Thrift's binary protocol: too little to need its library.
 """
 
+from __future__ import annotations
+
 import socket
 import struct
+from collections.abc import Callable
+from typing import Any, BinaryIO
 
 TIMEOUT_S = 10.0
 # Version 1 of the protocol, and the kinds of message.
@@ -41,15 +45,20 @@ class Thrift:
     def __init__(self, host: str, port: int):
         self._where = (host, port)
 
-    def set_egress_queue_rate(self, port: int, packets_per_s: int):
+    def set_egress_queue_rate(self, port: int, packets_per_s: int) -> None:
         """`i32 set_egress_queue_rate(1: i32 port_num, 2: i64 rate_pps)`"""
         arguments = [_i32(port), _i64(packets_per_s)]
         self._call("simple_switch:set_egress_queue_rate", arguments, lambda _: None)
 
+    def set_egress_queue_depth(self, port: int, packets: int) -> None:
+        """`i32 set_egress_queue_depth(1: i32 port_num, 2: i32 depth_pkts)`"""
+        arguments = [_i32(port), _i32(packets)]
+        self._call("simple_switch:set_egress_queue_depth", arguments, lambda _: None)
+
     def registers(self, name: str) -> list[int]:
         """`list<i64> bm_register_read_all(1: i32 cxt_id, 2: string name)`"""
 
-        def cells(stream) -> list[int]:
+        def cells(stream: BinaryIO) -> list[int]:
             kind, field, element, count = struct.unpack("!bhbI", stream.read(8))
             if (kind, field, element) != (LIST, 0, I64):
                 raise RuntimeError(f"BMv2 does not tell register {name}")
@@ -57,10 +66,10 @@ class Thrift:
 
         return self._call("standard:bm_register_read_all", [_i32(CONTEXT), _string(name)], cells)
 
-    def write_register(self, name: str, index: int, value: int):
+    def write_register(self, name: str, index: int, value: int) -> None:
         """`void bm_register_write(1: i32 cxt_id, 2: string name, 3: i32 index, 4: i64 value)`"""
 
-        def nothing(stream):
+        def nothing(stream: BinaryIO) -> None:
             # Anything else is the exception.
             if stream.read(1) != bytes([STOP]):
                 raise RuntimeError(f"BMv2 does not write cell {index} of register {name}")
@@ -68,7 +77,12 @@ class Thrift:
         arguments = [_i32(CONTEXT), _string(name), _i32(index), _i64(value)]
         self._call("standard:bm_register_write", arguments, nothing)
 
-    def _call(self, method: str, arguments: list[tuple[int, bytes]], result):
+    def _call(
+        self,
+        method: str,
+        arguments: list[tuple[int, bytes]],
+        result: Callable[[BinaryIO], Any],
+    ) -> Any:
         """`result` reads what the reply holds."""
         name = method.encode()
         message = struct.pack("!II", VERSION | CALL, len(name)) + name + struct.pack("!I", 1)

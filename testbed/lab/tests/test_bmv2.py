@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""BMv2 as the switch of the demo: what is known without it, and one run where it is."""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+import tomli_w
+
+from tidemark_lab import configs as lab_configs
+from tidemark_lab import links, netns
+from tidemark_lab.bmv2 import checks, command, configs, preflight, traffic
+from tidemark_lab.bmv2.thrift import Thrift
+from tidemark_lab.bmv2.topology import Bmv2Topology
+from tidemark_lab.errors import PreflightError
+from tidemark_lab.preflight import Paths, Ports
+from tidemark_lab.scenario import FRAME_BYTES, Scenario
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+
+
+def scenario(capacity_bps: int | None = None, ecn: bool = False) -> Scenario:
+    return traffic.scenario(seed=1, ecn=ecn, capacity_bps=capacity_bps)
+
+
+def test_a_capacity_is_a_whole_number_of_packets_per_second():
+    assert scenario().capacity_bps == 1000 * 8 * 1538
+    other = scenario(25_000_000)
+    assert traffic.packets_per_s(other.capacity_bps) == 2032
+    assert other.capacity_bps == 2032 * 8 * 1538
+    # The flows of the access network keep their share.
+    assert other.rbp_rate_bps / other.capacity_bps == pytest.approx(0.02, rel=1e-4)
+
+
+@pytest.mark.parametrize("capacity_bps", [1_000_000, 100_000_000])
+def test_a_capacity_that_bmv2_does_not_carry_is_refused(capacity_bps):
+    with pytest.raises(PreflightError, match=r"200 to 4000; choose 2\.5mbit to 49\.2mbit"):
+        scenario(capacity_bps)
+
+
+def test_windows_are_large_enough_and_queues_deeper_than_every_limit():
+    for ecn in (False, True):
+        s = scenario(ecn=ecn)
+        round_trip_packets = s.capacity_bps / 8 / 1538 * s.mean_rtt_ms / 1000
+        assert (round_trip_packets + s.bdp_limit_bytes / FRAME_BYTES) / s.lbp_flows > 10
+        assert s.queue_depth_packets * FRAME_BYTES >= 2 * s.max_limit_bytes
+        assert s.limit["limit_bytes"] <= s.max_limit_bytes
+        assert not s.offloads
+
+
+def test_the_command_says_no_log_and_its_own_addresses():
+    argv = command.arguments(
+        Path("/x/simple_switch_grpc"),
+        device_id=1,
+        interfaces={1: "p1", 6: "p6"},
+        grpc="198.18.255.6:9559",
+        thrift_port=9090,
+        notifications="tcp://127.0.0.1:9091",
+    )
+    words = " ".join(argv)
+    assert words == (
+        "/x/simple_switch_grpc --no-p4 --device-id 1 --log-level off --thrift-port 9090 "
+        "--notifications-addr tcp://127.0.0.1:9091 -i 1@p1 -i 6@p6 -- "
+        "--grpc-server-addr 198.18.255.6:9559 --cpu-port 510"
+    )
+
+
+def test_the_path_has_the_delays_and_bmv2_the_bottleneck_and_the_reports():
+    topology = Bmv2Topology(scenario(), "abcd")
+    assert topology.bmv2_interfaces() == {1: "p1", 5: "p5", 6: "p6"}
+    ports = topology.path_ports()
+    assert ports[0] == "1=p1@tm-abcd-path,delay=20000us,queue=8192p,gro=off"
+    assert ports[-1] == "5=p5@tm-abcd-path,delay=20000us,queue=8192p,gro=off"
+    delays_ms = [float(p.split("delay=")[1].split("us")[0]) / 1000 for p in ports]
+    for sender, rtt_ms in enumerate(topology.scenario.base_rtts_ms):
+        assert delays_ms[sender] + delays_ms[-1] == rtt_ms
+    assert not any("rate=" in port for port in ports)
+    assert len(topology.management_interface) <= 15
+
+
+def document(s: Scenario, tmp_path: Path) -> dict:
+    paths = Paths.find()
+    return configs.controller(
+        lab_configs.controller(s, Ports(), paths, tmp_path, 30.0),
+        s,
+        paths,
+        path_port=9559,
+        grpc="198.18.255.6:9559",
+        trunk_of_path=5,
+    )
+
+
+def test_only_bmv2_reports_and_both_switches_reach_every_host(tmp_path):
+    s = scenario()
+    bmv2, path = document(s, tmp_path)["switches"]
+    assert bmv2["node"] == s.node_id != path["node"]
+    assert "reports" not in path["provision"] and "watch" not in path["provision"]
+    assert "limits" not in path["provision"]
+    assert bmv2["provision"]["reports"]["port"] == 6
+    assert bmv2["provision"]["limits"] == {"5": s.limit}
+    assert [f["port"] for f in bmv2["provision"]["forward"]] == [1, 1, 1, 1, 5]
+    assert [f["port"] for f in path["provision"]["forward"]] == [1, 2, 3, 4, 5]
+    assert bmv2["provision"]["flood_ports"] == [1, 5]
+
+
+def test_the_controller_accepts_its_configuration(tmp_path, binary):
+    config = tmp_path / "controller.toml"
+    config.write_text(tomli_w.dumps(document(scenario(), tmp_path)))
+    done = subprocess.run(
+        [binary("tidemark-controller"), "validate", "--config", config],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def lab(*arguments: str, path: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tidemark_lab", *arguments],
+        capture_output=True,
+        text=True,
+        env={"PATH": path},
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize("verb", ["demo", "check"])
+def test_without_bmv2_it_is_refused_with_what_to_do(tmp_path, verb):
+    done = lab(verb, "--switch", "bmv2", "--out", str(tmp_path / "runs"), path=str(tmp_path))
+    assert done.returncode == 2
+    assert "simple_switch_grpc is not on PATH" in done.stderr
+    assert "p4lang-bmv2" in done.stderr and "--switch embedded" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "runs").exists()
+
+
+def test_another_switch_is_an_error(tmp_path):
+    done = lab("demo", "--switch", "tofino", path=str(tmp_path))
+    assert done.returncode == 2
+    assert "bmv2" in done.stderr and "embedded" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["demo", "SWITCH=bmv3"], "SWITCH=bmv3: no such switch; choose embedded or bmv2"),
+        (["steps", "SWITCH=bmv2"], "demo and ptf run on BMv2; for steps leave SWITCH out"),
+        (["require-switch", "SWITCH=bmv2"], "simple_switch_grpc is not on PATH"),
+    ],
+)
+def test_make_refuses_what_it_cannot_do(tmp_path, arguments, says):
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for tool in ("bash", "id"):
+        (tools / tool).symlink_to(f"/bin/{tool}")
+    done = subprocess.run(
+        ["/usr/bin/make", "-C", str(REPOSITORY), f"SHELL={tools}/bash", *arguments],
+        capture_output=True,
+        text=True,
+        env={"PATH": str(tools)},
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert says in done.stderr
+
+
+def test_an_address_of_the_management_link_that_is_taken_is_named(monkeypatch):
+    monkeypatch.setattr(command, "find", lambda: Path("/x/simple_switch_grpc"))
+    monkeypatch.setattr(preflight, "addresses_within", lambda _: [("eth7", "198.18.255.5")])
+    with pytest.raises(PreflightError, match=r"198\.18\.255\.5.*eth7"):
+        preflight.check()
+    monkeypatch.setattr(preflight, "addresses_within", links.addresses_within)
+    preflight.check()
+
+
+def phase(delay_ms: float | None, occupancy_bytes: int = 150_000, action: str = "drop_tail"):
+    return {
+        "name": "first",
+        "delay_ms": {"p99": delay_ms},
+        "occupancy_bytes": {"max": occupancy_bytes},
+        "limit_bytes": 153_800,
+        "limit_action": action,
+    }
+
+
+@pytest.mark.parametrize(
+    ("measured", "ok"),
+    [
+        (phase(103.8), True),
+        (phase(206.0), True),
+        # Its input buffer of 1024 packets, before a queue that is full.
+        (phase(1124.0), False),
+        (phase(None), False),
+        # A threshold bounds no occupancy.
+        (phase(400.0, occupancy_bytes=600_000, action="mark_ce"), True),
+        (phase(400.0, action="mark_ce"), False),
+    ],
+)
+def test_a_starved_bmv2_spoils_the_run(measured, ok):
+    summary = {
+        "config": {"scenario": {"capacity_bps": scenario().capacity_bps}},
+        "phases": [measured],
+    }
+    (check,) = checks.judge(summary)
+    assert (check.ok, check.essential) == (ok, True)
+
+
+def answer_once(server: socket.socket, received: list[bytes], reply: bytes) -> None:
+    with server.accept()[0] as client:
+        received.append(client.recv(4096))
+        client.sendall(reply)
+
+
+def call(reply: bytes) -> bytes:
+    """What `set_egress_queue_depth(5, 8192)` sends to a server that answers so."""
+    received: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=answer_once, args=(server, received, reply))
+        thread.start()
+        try:
+            Thrift(*server.getsockname()).set_egress_queue_depth(5, 8192)
+        finally:
+            thread.join()
+    return received[0]
+
+
+NAME = b"set_egress_queue_depth"
+
+
+def test_the_depth_is_sent_as_thrift_has_it():
+    reply = struct.pack("!II", 0x80010002, len(NAME)) + NAME + struct.pack("!I", 1)
+    # The result, field 0: an i32 of 0.
+    sent = call(reply + struct.pack("!bhib", 8, 0, 0, 0))
+    method = b"simple_switch:" + NAME
+    expected = struct.pack("!II", 0x80010001, len(method)) + method + struct.pack("!I", 1)
+    assert sent == expected + struct.pack("!bhibhib", 8, 1, 5, 8, 2, 8192, 0)
+
+
+@pytest.mark.parametrize("reply", [b"", struct.pack("!II", 0x80010003, len(NAME)) + NAME])
+def test_a_refusal_and_no_answer_are_errors(reply):
+    with pytest.raises(RuntimeError, match="set_egress_queue_depth"):
+        call(reply)
+
+
+@pytest.mark.root
+@pytest.mark.skipif(command.find() is None, reason="simple_switch_grpc is not on PATH")
+def test_the_whole_loop_on_bmv2(tmp_path):
+    before = netns.names()
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "tidemark_lab", "demo", "--switch", "bmv2", "--no-report"),
+            *("--seconds", "15", "--out", str(tmp_path)),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "the long path" in done.stdout + done.stderr
+    (run_dir,) = tmp_path.iterdir()
+    summary = json.loads((run_dir / "summary.json").read_text())
+    assert summary["config"]["switch"] == "bmv2"
+    for one in summary["phases"]:
+        assert one["reports"]["lost"] == 0
+        assert one["reports"]["received"] > 5_000
+        assert one["join"]["matched_fraction"] >= 0.95
+        assert one["truth"]["n_b"] == traffic.LBP_FLOWS
+    first, second = summary["phases"]
+    assert first["advice"]["limit_bytes"] == second["limit_bytes"] != first["limit_bytes"]
+    assert netns.names() == before

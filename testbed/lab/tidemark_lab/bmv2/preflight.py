@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run on BMv2 needs beyond what every run needs."""
+
+from __future__ import annotations
+
+from ..errors import PreflightError
+from ..links import addresses_within
+from . import command
+from .topology import MANAGEMENT_NETWORK
+
+
+def check() -> None:
+    """Raises PreflightError."""
+    if command.find() is None:
+        raise PreflightError(
+            f"{command.PROGRAM} is not on PATH",
+            "install BMv2 with its P4Runtime server (p4lang publishes the Debian package "
+            "p4lang-bmv2 and the image p4lang/behavioral-model; with sudo, keep PATH: "
+            "sudo --preserve-env=PATH), or use --switch embedded",
+        )
+    if found := addresses_within(MANAGEMENT_NETWORK):
+        interface, address = found[0]
+        raise PreflightError(
+            f"address {address} of BMv2's management link is already on interface {interface}",
+            "remove it there for the time of the run",
+        )
