@@ -15,7 +15,7 @@ import pytest
 import tomli_w
 
 from tidemark_lab import configs as lab_configs
-from tidemark_lab import links, netns
+from tidemark_lab import netns
 from tidemark_lab.bmv2 import checks, command, configs, preflight, traffic
 from tidemark_lab.bmv2.thrift import Thrift
 from tidemark_lab.bmv2.topology import Bmv2Topology
@@ -176,8 +176,10 @@ def test_an_address_of_the_management_link_that_is_taken_is_named(monkeypatch):
     monkeypatch.setattr(preflight, "addresses_within", lambda _: [("eth7", "198.18.255.5")])
     with pytest.raises(PreflightError, match=r"198\.18\.255\.5.*eth7"):
         preflight.check()
-    monkeypatch.setattr(preflight, "addresses_within", links.addresses_within)
+    asked: list[str] = []
+    monkeypatch.setattr(preflight, "addresses_within", asked.append)
     preflight.check()
+    assert asked == ["198.18.255.4/30"]
 
 
 def phase(delay_ms: float | None, occupancy_bytes: int = 150_000, action: str = "drop_tail"):
