@@ -84,6 +84,19 @@ packages: build ## Debian packages in target/packages (docs/how-to/install.md)
 	cargo run $(CARGO_FLAGS) -q -p xtask -- manuals $(TARGET_DIR)/manuals
 	$(PYTHON) deploy/packages/build.py --programs $(BIN_DIR) --manuals $(TARGET_DIR)/manuals --out target/packages
 
+# The tool writes one file beside each binary's Cargo.toml.
+.PHONY: sbom
+sbom: console $(TARGET_DIR)/tools/bin/cargo-cyclonedx ## What is in each program, as CycloneDX, in target/packages
+	mkdir -p target/packages
+	$(TARGET_DIR)/tools/bin/cargo-cyclonedx cyclonedx -q --manifest-path collector/daemon/Cargo.toml --format json --describe binaries --spec-version 1.5
+	rm -f xtask/*.cdx.json testbed/simulate/*.cdx.json
+	for f in collector/daemon controller/daemon testbed/switch/tidemark-switch testbed/traffic; do \
+	  mv $$f/*_bin.cdx.json target/packages/$$(basename $$f/*_bin.cdx.json _bin.cdx.json).cdx.json || exit 1; done
+	cd $(CONSOLE) && npm sbom --sbom-format cyclonedx --omit dev >$(CURDIR)/target/packages/tidemark-console.cdx.json
+
+$(TARGET_DIR)/tools/bin/cargo-cyclonedx:
+	cargo install --quiet --locked --version 0.5.9 --root $(TARGET_DIR)/tools cargo-cyclonedx
+
 IMAGE_BASE ?= docker.io/library/debian:12-slim
 
 .PHONY: image
