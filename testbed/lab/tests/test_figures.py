@@ -14,7 +14,7 @@ import pytest
 from tidemark_lab import theory
 from tidemark_lab.__main__ import main
 from tidemark_lab.errors import LabError
-from tidemark_lab.figures import data, series, source
+from tidemark_lab.figures import data, kinds, series, source
 
 SMALL = Path(__file__).parent / "data" / "small"
 # 4 Mb/s x 100 ms, of 1538 bytes on the wire.
@@ -73,6 +73,19 @@ def test_windows_are_the_queue_and_what_is_on_its_way(phases):
     at = series.instants(half)
     least = series.windows_sum(half, at).min()
     assert least < series.busy_pipe(half, port.capacity_bps) - 2
+
+
+def test_of_many_senders_those_with_most_samples_are_drawn(tmp_path, monkeypatch):
+    monkeypatch.setattr(kinds, "MOST_SENDERS", 2)
+    assert main(["figures", str(SMALL), "--out", str(tmp_path)]) == 0
+    (port,) = source.ports(SMALL)
+    drawn = table(tmp_path / "windows.csv")
+    for span in port.spans:
+        p = data.read(port, span)
+        counts = sorted((series.samples_in(s, span), s.flow) for s in p.senders)
+        flows = {int(r["flow"]) for r in drawn if r["phase"] == span.name}
+        assert flows == {flow for _, flow in counts[-2:]}
+    assert "1 are left out" in (tmp_path / "report.html").read_text()
 
 
 def test_drops_are_counted_once_for_each_flow_and_round_trip(phases):

@@ -106,7 +106,8 @@ def windows(port: Port, phases: Sequence[Packets]) -> Figure:
         nonlocal left_out
         axis, at = axes[0], series.instants(p)
         left_out = max(left_out, len(p.senders) - MOST_SENDERS)
-        for number, sender in enumerate(p.senders[:MOST_SENDERS]):
+        longest = sorted(p.senders, key=lambda s: series.samples_in(s, p.span), reverse=True)
+        for number, sender in enumerate(longest[:MOST_SENDERS]):
             cwnd = series.window(sender, at)
             colour = COLOURS[number % len(COLOURS)]
             axis.plot(at, cwnd, color=colour, linewidth=0.6, alpha=0.85)
@@ -128,7 +129,11 @@ def windows(port: Port, phases: Sequence[Packets]) -> Figure:
 
     name, title = _titled(port, "windows", "Congestion windows")
     svg = _rows_of_axes(phases, name.replace(" ", "-"), 1, fill)
-    more = f" {left_out} more flows are not drawn." if left_out > 0 else ""
+    more = (
+        f" Of more flows these have the most samples; {left_out} are left out."
+        if left_out > 0
+        else ""
+    )
     return Figure(
         name,
         title,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .data import Packets, Sender
+from .source import Span
 
 # Instants of a phase: more cannot be told apart at a figure's width.
 INSTANTS = 600
@@ -61,6 +62,11 @@ def mean_rtt_s(senders: Sequence[Sender]) -> float | None:
 def instants(p: Packets) -> np.ndarray:
     step = p.span.seconds / INSTANTS
     return (np.arange(INSTANTS) + 0.5) * step
+
+
+def samples_in(sender: Sender, span: Span) -> int:
+    """How often a sender told of itself in a phase."""
+    return int(((sender.time_s >= 0) & (sender.time_s < span.seconds)).sum())
 
 
 def window(sender: Sender, at: np.ndarray) -> np.ndarray:
