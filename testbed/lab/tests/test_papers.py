@@ -13,6 +13,7 @@ from tidemark_lab.__main__ import main
 from tidemark_lab.outcome import EXIT_INTERRUPTED
 from tidemark_lab.papers import (
     bscl,
+    bscl_mix,
     command,
     flows,
     ngi,
@@ -22,6 +23,8 @@ from tidemark_lab.papers import (
     runs,
     srb,
     utb,
+    utb_least,
+    utb_time,
 )
 from tidemark_lab.papers.paper import Check, Figure, within, within_factor
 from tidemark_lab.papers.runs import Packets
@@ -230,3 +233,40 @@ def test_tolerances_lie_around_the_printed_value():
     off = within("x", 0.8, 0.7, 0.15, "80 %")
     assert (off.low, off.high) == (pytest.approx(0.65), pytest.approx(0.95))
     assert off.paper == "80 %" and off.agrees
+
+
+def test_bscls_buffer_is_that_of_its_table():
+    """With the C_e·T_e of a row its buffer is the paper's, where the loss decides."""
+    for n, (_, _, buffer) in bscl_mix.TABLE_I.items():
+        c_te = bscl.loss_packets(0.0, n) - buffer
+        known = bscl_mix.Estimated(n, c_te, 0.55 * n)
+        assert known.buffer() == pytest.approx(buffer)
+        # K_p packets less for each flow that is not counted.
+        less = known.buffer() - known.buffer(bscl_mix.TOO_SMALL)
+        assert less == pytest.approx(0.2 * 8.7 * n, rel=1e-6) or n == 20
+    # With few flows the utilisation decides (eq. 16).
+    few = bscl_mix.Estimated(2, 225, 2)
+    assert few.buffer() == pytest.approx((0.75 * 225 - 4 * 0.25) / 1.25)
+
+
+def test_loss_lies_between_the_buffers_around_it():
+    points = [(10.0, 0.1), (1000.0, 0.001)]
+    assert bscl_mix.loss_at(points, 100) == pytest.approx(0.01)
+    assert bscl_mix.loss_at(points, 10) == pytest.approx(0.1)
+    assert bscl_mix.loss_at(points, 5) is None and bscl_mix.loss_at(points, 2000) is None
+    assert bscl_mix.loss_at([(10.0, 0.1), (1000.0, 0.0)], 100) is None
+
+
+def test_windows_are_those_of_each_flow_where_they_are_known():
+    time_s, flat = np.arange(4.0), np.zeros(4)
+    window = np.array([5.0, np.nan, 7.0, 9.0])
+    p = Packets(time_s, flat, flat.astype(bool), np.array([1, 2, 1, 3]), window)
+    found = utb_time.of_each_flow(p)
+    assert {f: list(w) for f, w in found.items()} == {1: [5.0, 7.0], 3: [9.0]}
+
+
+def test_an_exponent_is_the_slope_of_logarithms():
+    points = [(n, 30 / math.sqrt(n)) for n in (2, 8, 32)]
+    assert utb_least.exponent(points) == pytest.approx(-0.5)
+    assert utb_least.exponent(points[:1]) is None
+    assert utb_least.exponent([(2, 0.0), (4, 1.0)]) is None

@@ -15,7 +15,7 @@ from ..experiment.store import Store
 from ..outcome import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_PREFLIGHT
 from ..preflight import Paths
 from ..progress import Progress
-from . import bscl, ngi, oi, report, srb, utb, utb_many
+from . import bscl, bscl_mix, ngi, oi, report, srb, utb, utb_least, utb_many
 from .paper import Figure
 from .runs import find
 
@@ -33,8 +33,12 @@ class Paper:
 
 
 def _utb(root: Path) -> list[Figure]:
-    found = [*utb.figures(root), *utb_many.figures(root)]
+    found = [*utb.figures(root), *utb_many.figures(root), *utb_least.figures(root)]
     return sorted(found, key=_number)
+
+
+def _bscl(root: Path) -> list[Figure]:
+    return sorted([*bscl.figures(root), *bscl_mix.figures(root)], key=_number)
 
 
 def _oi(root: Path) -> list[Figure]:
@@ -49,10 +53,12 @@ def _number(figure: Figure) -> int:
 PAPERS = {
     "utb": Paper(
         "Updating the Theory of Buffer Sizing",
-        ("utb-ecn", "utb-many", "utb-single", "utb-others"),
+        ("utb-ecn", "utb-many", "utb-least", "utb-single", "utb-others"),
         _utb,
     ),
-    "bscl": Paper("Buffer Sizing for Congested Internet Links", ("bscl-lbp",), bscl.figures),
+    "bscl": Paper(
+        "Buffer Sizing for Congested Internet Links", ("bscl-lbp", *bscl_mix.FIGURES), _bscl
+    ),
     "srb": Paper("Sizing Router Buffers", ("srb-short", "srb-oc3"), srb.figures),
     "oi": Paper(
         "Open Issues in Router Buffer Sizing",

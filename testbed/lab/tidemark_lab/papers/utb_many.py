@@ -36,6 +36,7 @@ def figures(root: Path) -> list[Figure]:
     for run in runs.find(root, "utb-ecn")[:1]:
         made.append(utb_time.marks_against_drops(run))
     made += [utb_time.unfair(r) for r in reno if int(r.setting(COUNT)) == 4][:1]
+    made += [utb_time.window_distributions(r) for r in reno if int(r.setting(COUNT)) == 16][:1]
     if reno:
         made += [utb_fairness.flows_with_loss(reno), utb_fairness.fairness(reno)]
     return made
