@@ -20,6 +20,8 @@ pub enum CaptureError {
     },
     #[error("{0} is no capture: it has no capture.json")]
     NoCapture(PathBuf),
+    #[error("{path} has several captures: {}; name one", names(found))]
+    Several { path: PathBuf, found: Vec<PathBuf> },
     #[error("{0} already holds a capture; name another directory")]
     Exists(PathBuf),
     #[error("{path}: written as format {found}, this program reads {known}; use a newer tidemark")]
@@ -43,6 +45,11 @@ pub enum CaptureError {
     },
     #[error("the capture writer stopped: {0}")]
     Stopped(String),
+}
+
+fn names(found: &[PathBuf]) -> String {
+    let names: Vec<String> = found.iter().map(|p| p.display().to_string()).collect();
+    names.join(", ")
 }
 
 impl CaptureError {

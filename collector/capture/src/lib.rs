@@ -10,7 +10,9 @@ mod encode;
 mod error;
 pub mod export;
 mod file;
+mod locate;
 mod meta;
+mod packets;
 mod press;
 mod reader;
 mod replay;
@@ -21,10 +23,12 @@ mod writer;
 
 pub use error::CaptureError;
 pub use export::{TextFormat, export};
+pub use locate::locate;
 pub use meta::{CaptureMeta, ClockMeta, FORMAT};
+pub use packets::{PacketSpan, Packets, packets};
 pub use reader::{AnyRow, Merged, Rows};
 pub use replay::Replay;
-pub use tidemark_rows::{FlatEvent, NamedProbe};
+pub use tidemark_rows::{FlatEvent, NamedProbe, PostcardRow};
 pub use writer::{CaptureWriter, WriterOptions, WriterStats, WriterSteps};
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use crate::error::CaptureError;
 use crate::table::{Column, Stored, schema};
 use parquet::column::reader::ColumnReader;
 use parquet::errors::ParquetError;
+use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use std::collections::VecDeque;
 use std::fs::File;
@@ -36,10 +37,14 @@ pub(crate) fn files(dir: &Path, table: &str) -> Result<Vec<PathBuf>, CaptureErro
 /// Rows that are read at a time.
 const BATCH_ROWS: usize = 8192;
 
-/// All rows of a table.
+/// Tells by its description whether a row group is read.
+type Wanted = Box<dyn Fn(&RowGroupMetaData) -> bool + Send>;
+
+/// The rows of a table: all, or of some of its columns and row groups.
 pub struct Rows<R> {
     files: std::vec::IntoIter<PathBuf>,
     columns: Vec<Column<R>>,
+    wanted: Option<Wanted>,
     open: Option<Open>,
     rows: VecDeque<R>,
 }
@@ -76,10 +81,20 @@ impl Open {
         }
     }
 
-    /// Opens the chunks of the next row group; false after the last.
-    fn next_group<R: Stored>(&mut self, columns: &[Column<R>]) -> Result<bool, CaptureError> {
+    /// Opens the chunks of the next row group that is wanted; false after the last.
+    fn next_group<R: Stored>(
+        &mut self,
+        columns: &[Column<R>],
+        wanted: Option<&Wanted>,
+    ) -> Result<bool, CaptureError> {
         let metadata = self.reader.metadata();
-        if self.next_group == metadata.num_row_groups() {
+        let groups = metadata.row_groups();
+        while let (Some(wanted), Some(group)) = (wanted, groups.get(self.next_group))
+            && !wanted(group)
+        {
+            self.next_group += 1;
+        }
+        if self.next_group >= groups.len() {
             return Ok(false);
         }
         let error = |e| CaptureError::parquet(&self.path)(e);
@@ -87,7 +102,11 @@ impl Open {
         let there = metadata.file_metadata().schema_descr();
         let group = self.reader.get_row_group(self.next_group).map_err(error)?;
         let mut chunks = Vec::with_capacity(columns.len());
-        for (column, expected) in columns.iter().zip(expected.columns()) {
+        for column in columns {
+            let mut all = expected.columns().iter();
+            let Some(expected) = all.find(|e| e.name() == column.name) else {
+                return Err(self.wrong(column, "is none of this table"));
+            };
             let place = there
                 .columns()
                 .iter()
@@ -138,9 +157,26 @@ impl<R: Stored> Rows<R> {
         Ok(Self {
             files: files(dir, R::TABLE)?.into_iter(),
             columns: R::columns(),
+            wanted: None,
             open: None,
             rows: VecDeque::new(),
         })
+    }
+
+    /// The rows of the row groups that are wanted, with these columns; every other
+    /// field has its default.
+    ///
+    /// # Errors
+    /// When the directory cannot be read.
+    pub(crate) fn open_part(
+        dir: &Path,
+        columns: &[&str],
+        wanted: impl Fn(&RowGroupMetaData) -> bool + Send + 'static,
+    ) -> Result<Self, CaptureError> {
+        let mut rows = Self::open(dir)?;
+        rows.columns.retain(|c| columns.contains(&c.name));
+        rows.wanted = Some(Box::new(wanted));
+        Ok(rows)
     }
 
     /// The next row without taking it.
@@ -150,7 +186,7 @@ impl<R: Stored> Rows<R> {
     pub fn peek(&mut self) -> Result<Option<&R>, CaptureError> {
         while self.rows.is_empty() {
             if let Some(open) = &mut self.open {
-                if open.rows_left > 0 || open.next_group(&self.columns)? {
+                if open.rows_left > 0 || open.next_group(&self.columns, self.wanted.as_ref())? {
                     self.rows = open.batch(&self.columns)?.into();
                     continue;
                 }
@@ -208,6 +244,22 @@ impl Merged {
             probes: Rows::open(dir)?,
             events: Rows::open(dir)?,
         })
+    }
+
+    /// How many rows all tables have, by the ends of their files.
+    ///
+    /// # Errors
+    /// When a file cannot be read.
+    pub(crate) fn rows(dir: &Path) -> Result<u64, CaptureError> {
+        let mut rows = 0;
+        for table in [PostcardRow::TABLE, NamedProbe::TABLE, FlatEvent::TABLE] {
+            for path in files(dir, table)? {
+                let open = Open::new(path)?;
+                let there = open.reader.metadata().file_metadata().num_rows();
+                rows += u64::try_from(there).unwrap_or(0);
+            }
+        }
+        Ok(rows)
     }
 
     /// The next row; `None` at the end.

@@ -21,6 +21,7 @@ pub struct Replay {
     /// `order` of the row that should come next.
     next_order: u64,
     rows_missing: u64,
+    rows_read: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,6 +46,7 @@ impl Replay {
             stage: Stage::Rows,
             next_order: 0,
             rows_missing: 0,
+            rows_read: 0,
         })
     }
 
@@ -66,7 +68,21 @@ impl Replay {
         (!self.meta.known_nodes_only).then_some(self.rows_missing)
     }
 
+    /// Rows of all tables read so far.
+    pub fn rows_read(&self) -> u64 {
+        self.rows_read
+    }
+
+    /// Rows of all tables.
+    ///
+    /// # Errors
+    /// When a file cannot be read.
+    pub fn rows(&self) -> Result<u64, CaptureError> {
+        Merged::rows(&self.dir)
+    }
+
     fn row(&mut self, row: AnyRow) -> Option<Update> {
+        self.rows_read += 1;
         let order = row.order();
         self.rows_missing += order.saturating_sub(self.next_order);
         self.next_order = order.saturating_add(1);

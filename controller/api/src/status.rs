@@ -150,6 +150,27 @@ pub struct Drift {
     pub answer: OnDrift,
 }
 
+/// A finished run that is shown in the place of a live one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Recording {
+    /// Directory of its capture.
+    pub capture: String,
+    /// Start of the capture, Unix time.
+    pub started_unix_ms: u64,
+    /// End of the capture, Unix time; null when it was not closed.
+    pub ended_unix_ms: Option<u64>,
+    /// Length of what was read of it, s.
+    pub seconds: f64,
+    /// Part of its rows that were read, 0 to 1. From 1 on estimates and advice are
+    /// those of the whole run, or of its last limit.
+    pub read_fraction: f64,
+    /// What is missing in it, in words.
+    pub notes: Vec<String>,
+    /// Why it was not read to its end; null while nothing is wrong.
+    pub problem: Option<String>,
+}
+
 /// The controller as a whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -176,6 +197,9 @@ pub struct Status {
     pub audit: AuditLog,
     /// Limits that someone else wrote.
     pub drift: Vec<Drift>,
+    /// The finished run that is shown; null of a live controller. Every request that
+    /// would change something is refused (409) where it is not null.
+    pub recording: Option<Recording>,
     /// Links that have reported.
     pub links: Vec<LinkId>,
 }

@@ -28,6 +28,8 @@ export class App {
   private drawing = false;
   /** The port whose history was asked for. */
   private arrived = '';
+  /** The port of a finished run that is shown as a whole. */
+  private whole = '';
   /** What the address asks for and is not shown yet. */
   private wanted: Address | null = null;
 
@@ -64,7 +66,10 @@ export class App {
       open: () => new EventSource(this.stream()),
       onEvent: (name, data) => this.onEvent(name, data),
       onConnection: (s) => {
-        if (s === 'live') poll();
+        if (s === 'live') {
+          poll();
+          void this.fetching.phases();
+        }
         this.draw();
       },
       now: () => performance.now(),
@@ -111,7 +116,8 @@ export class App {
     else if (name === 'change') {
       this.state.addChange(change(data));
       void this.fetching.poll();
-    } else if (name === 'collector') void this.fetching.poll();
+    } else if (name === 'phase') void this.fetching.phases();
+    else if (name === 'collector') void this.fetching.poll();
     this.draw();
   }
 
@@ -127,9 +133,22 @@ export class App {
     // A port that was asked for and is not there: any other.
     if (!this.state.link && first && !overview.some((l) => linkKey(l) === this.state.selected)) this.select(linkKey(first));
     this.arrive();
+    this.showRun();
     if (document.hidden) return;
     void this.fetching.series();
     void this.fetching.windows();
+  }
+
+  /** Once a finished run was read, what it came to, and all of it in the charts. */
+  private showRun(): void {
+    const link = this.state.link;
+    const whole = this.state.status?.finished?.read === 1;
+    if (!link || !whole || this.whole === this.state.selected) return;
+    this.whole = this.state.selected;
+    void this.fetching.history();
+    void this.fetching.poll();
+    void this.fetching.phases();
+    if (!this.state.held) this.follow();
   }
 
   /** What can only be shown once the port is there. */
@@ -150,6 +169,7 @@ export class App {
   private select(key: string): void {
     this.state.select(key);
     this.arrived = '';
+    this.whole = '';
     setClock(null);
     for (const p of this.panels) p.reset?.();
     this.events.restart();
@@ -194,7 +214,13 @@ export class App {
     this.draw();
   }
 
+  /** The newest of a live link; all of a finished run. */
   private follow(): void {
+    const link = this.state.link;
+    if (this.state.status?.finished && link) {
+      void this.fetching.hold(0, link.now);
+      return;
+    }
     this.state.held = null;
     void this.fetching.series();
     void this.fetching.windows();
@@ -215,6 +241,7 @@ export class App {
       lagMs: link?.lagMs ?? null,
       stale: link?.stale ?? false,
       doubt,
+      finished: this.state.status ? this.state.status.finished : undefined,
       collectorProblem: away ? `Collector ${away.address}: ${away.problem || 'not connected'}. The controller tries again.` : '',
     });
   }

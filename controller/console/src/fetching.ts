@@ -2,7 +2,7 @@
 // Fetches what the event stream does not bring: series, distribution, packets,
 // advice, counters.
 
-import { adviceState, changes, curve, status } from './api/adapt';
+import { adviceState, changes, curve, phases, status } from './api/adapt';
 import { get } from './api/client';
 import { distribution, estimateHistory, packets, series, windows } from './api/over-time';
 import { distributionOfPackets } from './model/distribution';
@@ -134,6 +134,16 @@ export class Fetching {
       }),
       get('/changes', {}, {}).then((a) => s.setChanges(changes(a))),
     ];
+  }
+
+  /** Named spans: all of them, with what was estimated over each. */
+  async phases(): Promise<void> {
+    try {
+      this.state.phases = phases(await get('/phases', {}, {}));
+      this.draw();
+    } catch {
+      // They come with the next one that starts or ends.
+    }
   }
 
   private ofLink(): Promise<void>[] {

@@ -10,7 +10,7 @@ import { Series } from './model/series';
 import { CounterWindow, LimitWatch } from './model/trust';
 import { firstChoice, MOST_CHOSEN, WindowRecord } from './model/windows';
 import type { EstimateRow } from './api/over-time';
-import type { AdviceState, AuditEntry, Brief, CurvePoint, Distribution, EstimateColumn, Link, Packets, Rule, Status } from './model/types';
+import type { AdviceState, AuditEntry, Brief, CurvePoint, Distribution, EstimateColumn, Link, Packets, Phase, Rule, Status } from './model/types';
 import { ESTIMATES, estimateColumns } from './model/types';
 import type { Shown, Snapshot } from './views/panel';
 
@@ -42,6 +42,7 @@ export class State {
   rules: readonly Rule[] = [];
   curve: CurvePoint[] = [];
   status: Status | null = null;
+  phases: readonly Phase[] = [];
   changes: AuditEntry[] = [];
   unit: SizeUnit = 'bytes';
   /** Width of the live window, seconds. */
@@ -135,9 +136,9 @@ export class State {
     this.history = s;
   }
 
-  /** Adds the estimates of this second of the port shown. */
+  /** Adds the estimates of this second of the port shown; those of a finished run are of all of it. */
   private remember(l: Link): void {
-    if (!l.estimate || linkKey(l) !== this.selected) return;
+    if (!l.estimate || linkKey(l) !== this.selected || !this.status || this.status.finished) return;
     // Another zero of time: the switch or the collector restarted.
     const known = this.link;
     const last = this.history?.lastTime ?? null;
@@ -194,6 +195,7 @@ export class State {
       curve: this.curve,
       csv,
       changes: this.changes,
+      phases: this.phases,
       history: this.history,
       shown: this.shown(link),
       chosen,

@@ -54,7 +54,7 @@ pub use link::{
 pub use range::Range;
 pub use record::{Change, Origin, Outcome};
 pub use settings::{AuditPolicy, Mode, OnDrift, Settings};
-pub use stationarity::{Telemetry, WindowEstimate};
+pub use stationarity::{StationarityWindow, Telemetry, WindowEstimate};
 pub use tidemark_rules::Limit;
 pub use time::Timestamp;
 

@@ -11,6 +11,7 @@ import type {
   Collector,
   CurvePoint,
   Estimate,
+  FinishedRun,
   Flow,
   FlowClass,
   Interval,
@@ -18,6 +19,8 @@ import type {
   Limit,
   LinkEstimate,
   Marking,
+  Phase,
+  PhaseLink,
   Prediction,
   Quantiles,
   Recent,
@@ -330,6 +333,7 @@ export function status(v: unknown): Status {
     return known.length === 0 ? null : known.reduce((a, b) => a + b, 0);
   };
   return {
+    finished: finishedRun(o.recording),
     version: string(o.version),
     mode: string(o.mode),
     windowSeconds: number(o.window_s),
@@ -345,6 +349,46 @@ export function status(v: unknown): Status {
     joinCandidates: sum('join_candidates'),
     joinMatched: sum('join_matched'),
     warnings: [...auditWarnings(o.audit), ...list(o.drift).map(driftWarning)],
+  };
+}
+
+function finishedRun(v: unknown): FinishedRun | null {
+  if (v === null || v === undefined) return null;
+  const o = fields<api.Recording>(v);
+  return {
+    capture: string(o.capture),
+    startedUnixMs: number(o.started_unix_ms),
+    seconds: number(o.seconds) ?? 0,
+    read: number(o.read_fraction) ?? 0,
+    notes: strings(o.notes),
+    problem: string(o.problem),
+  };
+}
+
+/** Phases that have ended or run, oldest first. */
+export function phases(v: unknown): Phase[] {
+  return list(fields<api.Phases>(v).phases).map((p) => {
+    const o = fields<api.Phase>(p);
+    return { name: string(o.name), running: o.state === 'running', links: list(o.links).map(phaseLink) };
+  });
+}
+
+function phaseLink(v: unknown): PhaseLink {
+  const o = fields<api.PhaseLink>(v);
+  const start = number(o.capture_start_ns) ?? 0;
+  const e = linkEstimate(o.estimate, start);
+  return {
+    node: number(o.node) ?? 0,
+    port: number(o.port) ?? 0,
+    from: number(o.start_s) ?? 0,
+    to: number(o.end_s),
+    limitBytes: number(o.limit_bytes),
+    utilisation: e?.utilisation ?? null,
+    lossRate: e?.lossRate ?? null,
+    delayP99Ms: e?.delayMs.p99 ?? null,
+    nB: e?.values.nB?.value ?? null,
+    advisedBytes: advice(o.advice)?.advisedBytes ?? null,
+    incomplete: string(o.incomplete),
   };
 }
 

@@ -1091,6 +1091,24 @@ export interface RecentOccupancy {
   p99: number;
 }
 
+/** A finished run that is shown in the place of a live one. */
+export interface Recording {
+  /** Directory of its capture. */
+  capture: string;
+  /** End of the capture, Unix time; null when it was not closed. */
+  ended_unix_ms: number | null;
+  /** What is missing in it, in words. */
+  notes: string[];
+  /** Why it was not read to its end; null while nothing is wrong. */
+  problem: string | null;
+  /** Part of its rows that were read, 0 to 1. From 1 on estimates and advice are those of the whole run, or of its last limit. */
+  read_fraction: number;
+  /** Length of what was read of it, s. */
+  seconds: number;
+  /** Start of the capture, Unix time. */
+  started_unix_ms: number;
+}
+
 /** Regime of a link (NGI §III). */
 export type Regime = 'transparent' | 'elastic' | 'overload' | 'unknown';
 
@@ -1244,6 +1262,8 @@ export interface Status {
   links: LinkId[];
   /** What may be done with advice. */
   mode: Mode;
+  /** The finished run that is shown; null of a live controller. Every request that would change something is refused (409) where it is not null. */
+  recording: Recording | null;
   /** How far back phases and series reach, s. */
   retention_s: number;
   /** Switches by node. */

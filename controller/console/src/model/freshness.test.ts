@@ -12,6 +12,7 @@ const good: FreshnessInput = {
   stale: false,
   collectorProblem: '',
   doubt: null,
+  finished: null,
 };
 
 describe('freshness', () => {
@@ -19,6 +20,17 @@ describe('freshness', () => {
     const f = freshness(good);
     expect(f.level).toBe('live');
     expect(f.detail).toBe('newest report 0.5 s old');
+  });
+
+  it('is never live where a finished run is shown, nor before that is known', () => {
+    const run = { capture: '/runs/a/capture', startedUnixMs: 0, seconds: 42.5, read: 0.5, notes: [], problem: '' };
+    expect(freshness({ ...good, finished: undefined }).level).toBe('waiting');
+    expect(freshness({ ...good, finished: run })).toEqual({ level: 'waiting', headline: 'Reading', detail: '50 % of a finished run, 42.5 s so far.' });
+    const whole = freshness({ ...good, stale: true, finished: { ...run, read: 1, notes: ['3 rows are missing'] } });
+    expect(whole.level).toBe('recorded');
+    expect(whole.detail).toBe('A finished run of 42.5 s, read from /runs/a/capture. Nothing can be set. Note: 3 rows are missing.');
+    expect(freshness({ ...good, finished: { ...run, problem: 'no such file' } }).headline).toBe('Not read');
+    expect(freshness({ ...good, connection: 'lost', finished: run }).level).toBe('lost');
   });
 
   it('turns where something speaks against the numbers, unless they are old', () => {

@@ -4,8 +4,9 @@
 import type { Connection } from '../api/events';
 import { age } from '../format/units';
 import type { Doubt } from './trust';
+import type { FinishedRun } from './types';
 
-export type Level = 'live' | 'doubt' | 'waiting' | 'stale' | 'lost';
+export type Level = 'live' | 'recorded' | 'doubt' | 'waiting' | 'stale' | 'lost';
 
 export interface Freshness {
   level: Level;
@@ -27,6 +28,8 @@ export interface FreshnessInput {
   stale: boolean;
   /** Address and problem of a collector that is not connected. */
   collectorProblem: string;
+  /** The finished run that is shown in the place of a live one; undefined while that is not known. */
+  finished?: FinishedRun | null;
   /** What speaks against the numbers although reports arrive. */
   doubt: Doubt | null;
 }
@@ -52,6 +55,14 @@ function oldBecause(i: FreshnessInput, total: number | null): { headline: string
   };
 }
 
+function recorded(run: FinishedRun): Freshness {
+  if (run.problem) return { level: 'stale', headline: 'Not read', detail: `${run.capture}: ${run.problem}` };
+  const length = `${run.seconds.toFixed(1)} s`;
+  if (run.read < 1) return { level: 'waiting', headline: 'Reading', detail: `${Math.floor(100 * run.read)} % of a finished run, ${length} so far.` };
+  const notes = run.notes.map((n) => ` Note: ${n}.`).join('');
+  return { level: 'recorded', headline: 'Recorded', detail: `A finished run of ${length}, read from ${run.capture}. Nothing can be set.${notes}` };
+}
+
 export function freshness(i: FreshnessInput): Freshness {
   if (i.connection === 'lost') {
     const since = i.silenceMs === null ? '' : ` for ${age(i.silenceMs)}`;
@@ -65,6 +76,8 @@ export function freshness(i: FreshnessInput): Freshness {
     };
   }
   if (i.connection === 'connecting') return { level: 'waiting', headline: 'Connecting', detail: 'Waiting for the controller.' };
+  if (i.finished === undefined) return { level: 'waiting', headline: 'Connecting', detail: 'Asking the controller what it shows.' };
+  if (i.finished) return recorded(i.finished);
   if (i.collectorProblem) return { level: 'stale', headline: 'Collector away', detail: i.collectorProblem };
   if (!i.haveLink) return { level: 'waiting', headline: 'No reports yet', detail: 'The controller runs, but no switch has reported a packet.' };
   const total = i.telemetryAgeMs === null ? null : i.telemetryAgeMs + (i.silenceMs ?? 0);

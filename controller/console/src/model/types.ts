@@ -282,7 +282,40 @@ export interface Collector {
   problem: string;
 }
 
+/** A finished run in the place of a live one. */
+export interface FinishedRun {
+  capture: string;
+  startedUnixMs: number | null;
+  seconds: number;
+  /** Part of it that was read, 0 to 1. */
+  read: number;
+  notes: string[];
+  problem: string;
+}
+
+/** A named span of a run. */
+export interface Phase {
+  name: string;
+  running: boolean;
+  /** Of each port it has. */
+  links: PhaseLink[];
+}
+
+export interface PhaseLink extends LinkId {
+  from: number;
+  to: number | null;
+  limitBytes: number | null;
+  utilisation: number | null;
+  lossRate: number | null;
+  delayP99Ms: number | null;
+  nB: number | null;
+  advisedBytes: number | null;
+  incomplete: string;
+}
+
 export interface Status {
+  /** The finished run that is shown; null of a live controller. */
+  finished: FinishedRun | null;
   version: string;
   mode: string;
   windowSeconds: number | null;

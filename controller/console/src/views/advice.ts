@@ -19,6 +19,8 @@ export interface AdviceViewState {
   context: SizeContext;
   mode: string;
   watching: string;
+  /** A run that goes on no more. */
+  finished: boolean;
 }
 
 export type AdviceActions = Pick<Actions, 'apply' | 'setTargets' | 'token'>;
@@ -130,7 +132,7 @@ export class AdviceView {
     text(this.warning, givenUp.length > 0 ? `The targets cannot hold together: ${givenUp.join(' and ')} given up, by your priority.` : '');
     this.showOutlook(s);
     this.dialog.refresh();
-    this.targets.update(s.state?.targets ?? null);
+    this.targets.update(s.finished ? null : (s.state?.targets ?? null));
     keyed(
       this.reasons,
       (a?.reasons ?? []).map((r, i) => ({ r, i })),
@@ -243,6 +245,6 @@ export const advicePanel: MakePanel = (actions) => {
   const view = new AdviceView(actions);
   return {
     element: view.element,
-    update: (s) => view.update({ ...s, state: s.advice, inForce: s.link?.limit ?? null, mode: s.status?.mode ?? '', watching: s.link?.watching ?? '' }),
+    update: (s) => view.update({ ...s, state: s.advice, inForce: s.link?.limit ?? null, mode: s.status?.mode ?? '', watching: s.link?.watching ?? '', finished: s.status?.finished != null }),
   };
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What was set, refused or rolled back, and why.
 
-import { attr, h, keyed, prose } from '../dom';
+import { attr, h, keyed, prose, text } from '../dom';
 import { MISSING } from '../format/units';
 import type { AuditEntry } from '../model/types';
 import type { MakePanel } from './panel';
@@ -23,7 +23,7 @@ export class Audit {
   readonly element: HTMLElement;
   private readonly body = h('tbody');
   private readonly warnings = h('div', { class: 'warnings', role: 'alert' });
-  private readonly empty = h('p', { class: 'empty' }, 'No limit has been changed since the controller started.');
+  private readonly empty = h('p', { class: 'empty' });
   private readonly table: HTMLElement;
 
   constructor() {
@@ -39,7 +39,8 @@ export class Audit {
     );
   }
 
-  update(entries: readonly AuditEntry[], warnings: readonly string[]): void {
+  update(entries: readonly AuditEntry[], warnings: readonly string[], finished: boolean): void {
+    text(this.empty, finished ? 'The run has no log of limit changes.' : 'No limit has been changed since the controller started.');
     keyed(
       this.warnings,
       warnings,
@@ -75,5 +76,5 @@ export class Audit {
 
 export const auditPanel: MakePanel = () => {
   const view = new Audit();
-  return { element: view.element, update: (s) => view.update(s.changes, s.status?.warnings ?? []) };
+  return { element: view.element, update: (s) => view.update(s.changes, s.status?.warnings ?? [], s.status?.finished != null) };
 };

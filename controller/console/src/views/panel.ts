@@ -6,7 +6,7 @@ import type { SizeContext, SizeUnit } from '../format/units';
 import type { Freshness } from '../model/freshness';
 import type { Recording } from '../model/recording';
 import type { Series } from '../model/series';
-import type { AdviceState, AuditEntry, Brief, CurvePoint, Distribution, EstimateColumn, Link, Packets, Rule, Status, WindowColumns } from '../model/types';
+import type { AdviceState, AuditEntry, Brief, CurvePoint, Distribution, EstimateColumn, Link, Packets, Phase, Rule, Status, WindowColumns } from '../model/types';
 import type { TokenStore } from './confirm';
 
 /** The span of time that the recorder shows. */
@@ -42,6 +42,7 @@ export interface Snapshot {
   /** Where the same curve is a file. */
   csv: string | null;
   changes: readonly AuditEntry[];
+  phases: readonly Phase[];
   /** History of the estimates of the chosen port. */
   history: Series<EstimateColumn> | null;
   shown: Shown;

@@ -10,6 +10,7 @@ import { healthPanel } from './health';
 import { outlookPanel } from './outlook';
 import { overviewPanel } from './overview';
 import type { MakePanel } from './panel';
+import { phasesPanel } from './phases';
 import { recorderPanel } from './recorder';
 import { rulesPanel } from './rules';
 
@@ -21,6 +22,7 @@ export const PANELS: readonly [Place, MakePanel][] = [
   ['top', healthPanel],
   ['main', overviewPanel],
   ['main', recorderPanel],
+  ['main', phasesPanel],
   ['main', estimatesPanel],
   ['left', rulesPanel],
   ['right', advicePanel],

@@ -34,6 +34,8 @@ interface RecorderState extends Shown {
   unit: SizeUnit;
   context: SizeContext;
   stale: boolean;
+  /** A run that goes on no more. */
+  finished: boolean;
   flows: readonly Flow[];
   colours: ReadonlyMap<string, number>;
   bdpBytes: number | null;
@@ -62,6 +64,7 @@ export class Recorder {
   private readonly when = h('span', { class: 'when' });
   private readonly note = h('p', { class: 'hold-note' });
   private readonly windowButtons = new Map<number, HTMLButtonElement>();
+  private readonly windows = h('div', { class: 'segments', role: 'group', 'aria-label': 'Span shown' });
   private readonly holdButton: HTMLButtonElement;
   private readonly values = {
     utilisation: h('b', {}, MISSING),
@@ -84,7 +87,7 @@ export class Recorder {
 
   constructor(actions: RecorderActions) {
     const controls = h('div', { class: 'controls' });
-    const windows = h('div', { class: 'segments', role: 'group', 'aria-label': 'Span shown' });
+    const windows = this.windows;
     for (const s of WINDOWS) {
       const b = h('button', { type: 'button', 'aria-pressed': 'false' }, `${s} s`);
       b.addEventListener('click', () => actions.setWindow(s));
@@ -95,7 +98,7 @@ export class Recorder {
     this.holdButton.addEventListener('click', () => {
       const s = this.state;
       if (!s) return;
-      if (s.held) actions.follow();
+      if (s.held || s.finished) actions.follow();
       else actions.hold(s.from, s.to);
     });
     const nudge = (label: string, words: string, f: (from: number, to: number) => [number, number]): HTMLButtonElement => {
@@ -275,7 +278,8 @@ export class Recorder {
     attr(this.element, 'data-stale', s.stale);
     attr(this.element, 'data-held', s.held);
     for (const [w, b] of this.windowButtons) attr(b, 'aria-pressed', !s.held && w === s.window ? 'true' : 'false');
-    text(this.holdButton, s.held ? 'Back to live' : 'Hold');
+    text(this.holdButton, s.finished ? 'Whole run' : s.held ? 'Back to live' : 'Hold');
+    attr(this.windows, 'hidden', s.finished);
     attr(this.holdButton, 'data-active', s.held);
     const margin = s.recording.step;
     const series = s.recording.series;
@@ -388,7 +392,7 @@ export const recorderPanel: MakePanel = (actions) => {
   const view = new Recorder(actions);
   return {
     element: view.element,
-    update: (s) => view.update({ ...s, ...s.shown, flows: s.link?.estimate?.flows ?? [], bdpBytes: s.link ? bdpBytes(s.link) : null, targets: s.link?.targets ?? null, stale: s.fresh.level === 'stale' || s.fresh.level === 'lost' }),
+    update: (s) => view.update({ ...s, ...s.shown, flows: s.link?.estimate?.flows ?? [], bdpBytes: s.link ? bdpBytes(s.link) : null, targets: s.link?.targets ?? null, finished: s.status?.finished != null, stale: s.fresh.level === 'stale' || s.fresh.level === 'lost' }),
     reset: () => view.reset(),
   };
 };

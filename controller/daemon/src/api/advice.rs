@@ -22,7 +22,10 @@ pub(super) async fn rules(app: App, call: Call<GetRules>) -> Result<Rules, ApiEr
 
 pub(super) async fn advice(app: App, call: Call<GetAdvice>) -> Result<AdviceState, ApiError> {
     let id = select::one(&app.core, call.query)?;
-    let why_not = app.core.may_apply(id).err();
+    let why_not = match app.core.recording() {
+        Some(run) => Some(run.refusal()),
+        None => app.core.may_apply(id).err().map(|e| e.to_string()),
+    };
     let advice = app.core.link(id).and_then(|l| l.advice);
     Ok(AdviceState {
         node: id.node_id,
@@ -31,7 +34,7 @@ pub(super) async fn advice(app: App, call: Call<GetAdvice>) -> Result<AdviceStat
         limit: app.core.limit_in_force(id),
         advice: advice.map(|a| convert::advice(&a, true)),
         can_apply: why_not.is_none(),
-        why_not: why_not.map(|e| e.to_string()),
+        why_not,
     })
 }
 

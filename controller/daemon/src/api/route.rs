@@ -91,6 +91,10 @@ impl Serve for Router<App> {
 async fn read<O: Operation>(app: &App, request: Request) -> Result<Call<O>, ApiError> {
     let (mut parts, content) = request.into_parts();
     if O::METHOD == Method::Post {
+        // Nobody is asked for a token where nothing can be changed.
+        if let Some(run) = app.core.recording() {
+            return Err(ApiError::new(StatusCode::CONFLICT, run.refusal()));
+        }
         app.token.check(&parts.headers).await?;
     }
     let Path(path) = Path::<O::Path>::from_request_parts(&mut parts, app)

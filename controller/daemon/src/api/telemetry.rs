@@ -6,12 +6,13 @@ use super::route::Call;
 use super::{App, convert, select};
 use crate::core::subscribe;
 use axum::http::StatusCode;
+use std::sync::Arc;
 use tidemark_api::operations::{GetDistribution, GetFlows, GetPackets, GetSeries};
 use tidemark_api::{
     Distribution, Flows, FlowsQuery, LinkFlow, LinkQuery, Packets, Series, SpanQuery,
 };
 use tidemark_estimators::{OccupancyDistribution, foremost};
-use tidemark_proto::telemetry::ReadPacketsRequest;
+use tidemark_proto::telemetry::{PacketBatch, ReadPacketsRequest};
 
 const MAX_POINTS: usize = 20_000;
 const MAX_PACKETS: u32 = 200_000;
@@ -114,9 +115,7 @@ pub(super) async fn packets(app: App, call: Call<GetPackets>) -> Result<Packets,
         to_ns,
         max_packets,
     };
-    let b = subscribe::read_packets(&app.core, &address, request)
-        .await
-        .map_err(|m| ApiError::new(StatusCode::BAD_GATEWAY, m))?;
+    let b = read_packets(&app, &address, request).await?;
     // An older collector does not send them.
     let packets = b.ingress_ns.len();
     let (mut tcp_seq, mut ce_marked) = (b.tcp_seq, b.ce_marked);
@@ -139,6 +138,25 @@ pub(super) async fn packets(app: App, call: Call<GetPackets>) -> Result<Packets,
         truncated: b.truncated,
         oldest_ns: (b.oldest_ns > 0).then_some(b.oldest_ns),
     })
+}
+
+/// Packets of the collector at `address`, or of the finished run that is shown.
+async fn read_packets(
+    app: &App,
+    address: &str,
+    request: ReadPacketsRequest,
+) -> Result<PacketBatch, ApiError> {
+    if app.core.recording().is_none() {
+        let read = subscribe::read_packets(&app.core, address, request).await;
+        return read.map_err(|m| ApiError::new(StatusCode::BAD_GATEWAY, m));
+    }
+    let core = Arc::clone(&app.core);
+    let read = move || core.recording().map(|run| run.packets(&request));
+    let failed = |m: String| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, m);
+    let read = tokio::task::spawn_blocking(read).await;
+    let read = read.map_err(|e| failed(e.to_string()))?;
+    read.unwrap_or_else(|| Ok(PacketBatch::default()))
+        .map_err(failed)
 }
 
 pub(super) async fn flows(app: App, call: Call<GetFlows>) -> Result<Flows, ApiError> {

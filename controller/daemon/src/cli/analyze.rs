@@ -9,14 +9,14 @@ use anyhow::Context as _;
 use clap::Args;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use tidemark_capture::Replay;
+use tidemark_capture::{Replay, locate};
 use tidemark_estimators::{Estimator, EstimatorConfig, LinkEstimate, LinkId};
 use tidemark_rules::LEAST_CHANGE;
 use tidemark_rules::{Advice, Change, Options, advise, worth_changing};
 
 #[derive(Debug, Args)]
 pub(super) struct AnalyzeArgs {
-    /// Capture directory.
+    /// Capture directory, or that of a run with one capture in it.
     capture: PathBuf,
     /// Start, seconds after the link's first interval in the capture.
     #[arg(long, conflicts_with = "from_ns")]
@@ -183,7 +183,7 @@ struct Loaded {
 }
 
 /// What is missing in a capture that was read to its end, in words.
-fn missing(replay: &Replay) -> Vec<String> {
+pub(super) fn missing(replay: &Replay) -> Vec<String> {
     let mut notes = Vec::new();
     if replay.meta().ended_unix_ns.is_none() {
         notes.push(
@@ -201,6 +201,7 @@ fn missing(replay: &Replay) -> Vec<String> {
 
 /// Feeds a whole capture to an estimator, as the collector would have live.
 fn load(path: &Path) -> anyhow::Result<Loaded> {
+    let path = &locate(path)?;
     let context = || format!("{}", path.display());
     let mut replay = Replay::open(path).with_context(context)?;
     // Everything is kept: the span asked for may be anywhere.

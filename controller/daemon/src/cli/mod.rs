@@ -12,6 +12,7 @@ mod table;
 mod targets;
 mod units;
 mod usage;
+mod view;
 mod whatif;
 
 use clap::{Args, Parser, Subcommand};
@@ -54,6 +55,8 @@ enum Command {
     /// Predicted utilisation, loss and delay over the limit, from a capture.
     #[command(name = "whatif")]
     WhatIf(whatif::WhatIfArgs),
+    /// Show a finished run in the console, from its capture; no collector runs.
+    View(view::ViewArgs),
     /// Every sizing rule for a link described by hand; needs no switch.
     Size(size::SizeArgs),
     /// Set a limit through a running controller.
@@ -116,6 +119,7 @@ pub fn main() -> ExitCode {
         Command::Analyze(a) => analyze::analyze(&a, false),
         Command::Advise(a) => analyze::analyze(&a, true),
         Command::WhatIf(a) => whatif::whatif(&a),
+        Command::View(a) => view::view(&a),
         Command::Size(a) => size::size(&a),
         Command::Set(a) => remote::set(&a),
         Command::Status(a) => remote::status(&a),

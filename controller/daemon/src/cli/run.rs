@@ -19,7 +19,7 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+pub(super) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -75,23 +75,33 @@ fn collectors_can_be_reached(config: &Config) -> anyhow::Result<()> {
     Ok(())
 }
 
-pub(super) fn run(args: RunArgs) -> anyhow::Result<()> {
+/// The program's log on standard error, from this level on where TIDEMARK_LOG does
+/// not say.
+pub(super) fn start_log(level: LevelFilter) {
     let filter: Targets = std::env::var("TIDEMARK_LOG")
         .ok()
         .and_then(|directives| directives.parse().ok())
-        .unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO));
+        .unwrap_or_else(|| Targets::new().with_default(level));
     let log = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()));
     tracing_subscriber::registry().with(log).with(filter).init();
-    let config = configured(&args)?;
-    // The port first: nothing is touched when another controller has it.
-    let listen = config.http.listen;
-    let listener = std::net::TcpListener::bind(listen)
+}
+
+/// Opens the address of console and REST.
+pub(super) fn listen(address: std::net::SocketAddr) -> anyhow::Result<std::net::TcpListener> {
+    std::net::TcpListener::bind(address)
         .and_then(|l| l.set_nonblocking(true).map(|()| l))
         .with_context(|| {
-            format!("http.listen {listen}: cannot listen; is another controller running? choose another with --listen")
-        })?;
+            format!("http.listen {address}: cannot listen; is another controller running? choose another with --listen")
+        })
+}
+
+pub(super) fn run(args: RunArgs) -> anyhow::Result<()> {
+    start_log(LevelFilter::INFO);
+    let config = configured(&args)?;
+    // The port first: nothing is touched when another controller has it.
+    let listener = listen(config.http.listen)?;
     let acceptor = acceptor(&config)?;
     // Nothing else needs a right that others do not have. No thread runs yet.
     let given_up = tidemark_privileges::give_up("user", config.user.as_deref())?;

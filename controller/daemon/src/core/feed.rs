@@ -8,7 +8,7 @@ use super::switch_clock::SwitchClock;
 use std::collections::BTreeMap;
 use tidemark_control::Timestamp;
 use tidemark_estimators::{
-    Estimator, EstimatorConfig, LinkEstimate, LinkId, OccupancyDistribution,
+    Estimator, EstimatorConfig, Evicted, LinkEstimate, LinkId, OccupancyDistribution,
 };
 use tidemark_proto::telemetry::{CollectorInfo, CollectorStatus, Port, Update};
 
@@ -18,6 +18,25 @@ const BACK_IN_TIME_NS: u64 = 1_000_000_000;
 /// A link that is not configured is forgotten after this much silence, by its
 /// node's clock.
 const FORGET_UNNAMED_NS: u64 = 60_000_000_000;
+
+/// Bounds of what is kept of a finished run: two hours of 20 flows take a gigabyte.
+const WHOLE_RUN: Bounds = Bounds {
+    link_intervals: 1_000_000,
+    flow_intervals: 4_000_000,
+    drops: 4_000_000,
+    events: 4_000_000,
+    charts: 6,
+};
+
+/// How much is kept beyond what is kept of a live collector.
+struct Bounds {
+    link_intervals: usize,
+    flow_intervals: usize,
+    drops: usize,
+    events: usize,
+    /// Series and windows, times as much.
+    charts: usize,
+}
 
 /// One collector's telemetry.
 #[derive(Debug)]
@@ -45,6 +64,8 @@ pub struct Feed {
     firsts: BTreeMap<(LinkId, u32), u64>,
     estimator: Estimator,
     config: EstimatorConfig,
+    /// Bounds of series and windows, times those of a live collector.
+    charts: usize,
 }
 
 impl Feed {
@@ -54,6 +75,25 @@ impl Feed {
             retention_s,
             ..Default::default()
         };
+        Self::of(address, config, 1)
+    }
+
+    /// A feed that keeps a finished run, as `analyze` does, within bounds.
+    pub fn of_whole_run(address: &str) -> Self {
+        let config = EstimatorConfig {
+            retention_s: 1e9,
+            max_link_intervals: WHOLE_RUN.link_intervals,
+            max_flow_intervals: WHOLE_RUN.flow_intervals,
+            max_drops: WHOLE_RUN.drops,
+            max_events: WHOLE_RUN.events,
+            max_flows: usize::MAX,
+            max_listed_flows: usize::MAX,
+            ..Default::default()
+        };
+        Self::of(address, config, WHOLE_RUN.charts)
+    }
+
+    fn of(address: &str, config: EstimatorConfig, charts: usize) -> Self {
         Self {
             address: address.into(),
             connected: false,
@@ -71,7 +111,13 @@ impl Feed {
             firsts: BTreeMap::new(),
             estimator: Estimator::new(config.clone()),
             config,
+            charts,
         }
+    }
+
+    /// Records that the bounds of memory had no room for.
+    pub fn evicted(&self) -> Evicted {
+        self.estimator.evicted()
     }
 
     /// The collector answered. A new `instance` means that it was restarted: it
@@ -114,7 +160,7 @@ impl Feed {
             self.firsts.retain(|(id, _), _| id.node_id != node);
         }
         self.estimator.push(update);
-        let interval_ms = self.info.interval_ms;
+        let (interval_ms, charts) = (self.info.interval_ms, self.charts);
         for i in &update.link_intervals {
             let id = LinkId {
                 node_id: i.node_id,
@@ -125,7 +171,7 @@ impl Feed {
             }
             self.series
                 .entry(id)
-                .or_insert_with(|| LinkSeries::new(interval_ms))
+                .or_insert_with(|| LinkSeries::keeping(interval_ms, charts))
                 .push(i, at);
         }
         for i in &update.flow_intervals {
@@ -137,7 +183,7 @@ impl Feed {
             if self.series.contains_key(&id) {
                 let windows = self.windows.entry(id);
                 windows
-                    .or_insert_with(|| FlowWindows::new(interval_ms))
+                    .or_insert_with(|| FlowWindows::keeping(interval_ms, charts))
                     .push(i);
             }
         }

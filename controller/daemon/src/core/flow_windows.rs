@@ -85,17 +85,24 @@ pub struct FlowWindows {
     /// Number of the step being filled, and its flows.
     open: (u64, BTreeMap<u64, Row>),
     rows: VecDeque<Row>,
+    most_rows: usize,
 }
 
 impl FlowWindows {
     /// Of intervals of `interval_ms`.
     pub fn new(interval_ms: u32) -> Self {
+        Self::keeping(interval_ms, 1)
+    }
+
+    /// As [`FlowWindows::new`], with so many times as many rows.
+    pub fn keeping(interval_ms: u32, times: usize) -> Self {
         let interval_ns = u64::from(interval_ms.max(1)) * 1_000_000;
         Self {
             // Whole intervals.
             step_ns: STEP_NS.div_ceil(interval_ns) * interval_ns,
             open: (0, BTreeMap::new()),
             rows: VecDeque::new(),
+            most_rows: times * MOST_ROWS,
         }
     }
 
@@ -120,7 +127,7 @@ impl FlowWindows {
                 ..row
             });
         }
-        let extra = self.rows.len().saturating_sub(MOST_ROWS);
+        let extra = self.rows.len().saturating_sub(self.most_rows);
         self.rows.drain(..extra);
     }
 

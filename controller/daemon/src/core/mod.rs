@@ -11,6 +11,7 @@
 //! * [`switches`] keeps every [`switch`] provisioned and its limits known;
 //! * [`phases`] marks spans of time for experiments;
 //! * [`audit`] and [`state_file`] are what survives a restart;
+//! * [`Recording`] is a finished run in the place of collectors;
 //! * [`time`] alone reads the clocks of the host.
 
 pub mod audit;
@@ -25,6 +26,7 @@ pub mod phases;
 #[cfg(test)]
 mod power_cuts;
 mod query;
+mod recording;
 pub mod series;
 pub mod state;
 pub mod state_file;
@@ -38,6 +40,7 @@ pub mod time;
 
 pub use event::Event;
 pub use link_status::LinkStatus;
+pub use recording::{Concluded, Recording};
 pub use state::State;
 
 use crate::config::Config;
@@ -66,6 +69,8 @@ pub struct Core {
     pub events: broadcast::Sender<Event>,
     /// What the audit log's store has done, where there is one.
     pub store: OnceLock<Arc<Stats>>,
+    /// The finished run that is shown; nothing is written then.
+    recording: Option<Recording>,
     state: Mutex<State>,
     state_file: Option<StateFile>,
     clock: Clock,
@@ -128,6 +133,7 @@ impl Core {
             metrics: Metrics::default(),
             events: broadcast::channel(64).0,
             store: OnceLock::new(),
+            recording: None,
             state: Mutex::new(state),
             state_file,
             clock,
@@ -192,22 +198,22 @@ impl Core {
         })
     }
 
-    /// Takes an update of the collector with this index.
-    pub fn take(&self, index: usize, update: &Update) {
+    /// Takes an update of the collector with this index. Returns the nodes whose
+    /// clocks restarted with it.
+    pub fn take(&self, index: usize, update: &Update) -> Vec<u32> {
         let now = self.now();
-        let actions = self.write(|s| {
+        let (restarted, actions) = self.write(|s| {
             let Some(feed) = s.feeds.get_mut(index) else {
-                return Vec::new();
+                return (Vec::new(), Vec::new());
             };
             let restarted = feed.push(update, now);
-            let actions = restarted
-                .into_iter()
-                .flat_map(|n| clock_restarted(s, n, now));
+            let actions = restarted.iter().flat_map(|&n| clock_restarted(s, n, now));
             let actions = actions.collect();
             s.phases.account(update);
-            actions
+            (restarted, actions)
         });
         self.record_all(actions);
+        restarted
     }
 }
 

@@ -69,11 +69,17 @@ async fn work(core: &Arc<Core>) {
 /// are completed. It takes its time and waits for nothing.
 pub fn estimates(core: &Core) {
     let now = core.now();
+    links(core);
+    complete_phases(core, now);
+    core.write(|s| s.forget_silent(now));
+}
+
+/// Estimates and advises every link.
+pub fn links(core: &Core) {
+    let now = core.now();
     for id in core.known_links() {
         estimate(core, id, now);
     }
-    complete_phases(core, now);
-    core.write(|s| s.forget_silent(now));
 }
 
 /// The second half: the loops of the links, which may wait for switches.

@@ -3,8 +3,10 @@
 
 use crate::core::feed::Feed;
 use crate::core::switch::{Switch, SwitchState};
-use crate::core::{Core, State};
-use tidemark_api::{AuditLog, Collector, CollectorCounters, Drift, Health, LinkId, Status};
+use crate::core::{self, Core, State};
+use tidemark_api::{
+    AuditLog, Collector, CollectorCounters, Drift, Health, LinkId, Recording, Status,
+};
 use tidemark_control::{LinkControl, Timestamp};
 use tidemark_proto::telemetry::CollectorStatus;
 
@@ -29,6 +31,7 @@ pub fn status(core: &Core) -> Status {
         targets: core.all_targets().0,
         audit: audit(core),
         drift: core.read(drift),
+        recording: core.recording().map(recording),
         links: links
             .iter()
             .map(|l| LinkId {
@@ -36,6 +39,19 @@ pub fn status(core: &Core) -> Status {
                 port: l.port,
             })
             .collect(),
+    }
+}
+
+fn recording(run: &core::Recording) -> Recording {
+    let reading = run.reading();
+    Recording {
+        capture: run.capture.display().to_string(),
+        started_unix_ms: run.started_unix_ms,
+        ended_unix_ms: run.ended_unix_ms,
+        seconds: reading.seconds,
+        read_fraction: reading.share,
+        notes: reading.notes,
+        problem: reading.problem,
     }
 }
 

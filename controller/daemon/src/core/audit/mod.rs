@@ -80,6 +80,24 @@ impl Audit {
         })
     }
 
+    /// The log of a finished run, which is only read.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub fn of_run(disk: &dyn Disk, path: &Path) -> std::io::Result<Self> {
+        let found = last_records(&disk.read_end(path, TAIL_BYTES)?);
+        let shown = found.records.into_iter();
+        let mut recent: VecDeque<Change> =
+            shown.filter(|c| c.outcome != Outcome::Intended).collect();
+        recent.drain(..recent.len().saturating_sub(KEPT));
+        Ok(Self {
+            file: None,
+            health: Mutex::default(),
+            recent: Mutex::new(recent),
+            logged: BTreeMap::new(),
+        })
+    }
+
     /// What a former run wrote, by link.
     pub fn logged(&self) -> &BTreeMap<LinkId, LoggedWrites> {
         &self.logged

@@ -90,6 +90,11 @@ impl Phases {
         closing.cloned().collect()
     }
 
+    /// Adds a phase.
+    pub fn add(&mut self, phase: Phase) {
+        self.all.push(phase);
+    }
+
     /// Puts a completed phase in the place of what it was.
     pub fn replace(&mut self, done: Phase) {
         let same =
@@ -133,7 +138,81 @@ impl Phases {
     }
 }
 
+/// What the records of a span count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    pub intervals: u64,
+    /// Packets that left or were dropped.
+    pub reports: u64,
+    pub reports_lost: u64,
+    pub joined: u64,
+    pub unjoined: u64,
+}
+
+impl Counted {
+    /// Adds what another link counted.
+    pub fn add(&mut self, other: Self) {
+        self.intervals += other.intervals;
+        self.reports += other.reports;
+        self.reports_lost += other.reports_lost;
+        self.joined += other.joined;
+        self.unjoined += other.unjoined;
+    }
+}
+
+impl PhaseLink {
+    /// A span of a finished run.
+    pub fn of_span(
+        (start_ns, end_ns): (u64, u64),
+        first_ns: u64,
+        counted: Counted,
+        estimate: Arc<LinkEstimate>,
+        advice: Arc<Advice>,
+    ) -> Self {
+        Self {
+            start_ns,
+            end_ns: Some(end_ns),
+            first_ns,
+            intervals: counted.intervals,
+            reports_lost: counted.reports_lost,
+            joined: counted.joined,
+            unjoined: counted.unjoined,
+            estimate: Some(estimate),
+            advice: Some(advice),
+            incomplete: None,
+            lost: false,
+        }
+    }
+}
+
 impl Phase {
+    /// A phase of a finished run. Of the collectors' counters a capture tells those
+    /// of `counted`.
+    pub fn of_run(
+        name: &str,
+        unix_ms: (u64, u64),
+        counted: Counted,
+        links: BTreeMap<LinkId, PhaseLink>,
+    ) -> Self {
+        let after = CollectorStatus {
+            reports_received: counted.reports,
+            reports_lost: counted.reports_lost,
+            join_candidates: counted.joined + counted.unjoined,
+            join_matched: counted.joined,
+            ..CollectorStatus::default()
+        };
+        Self {
+            name: name.into(),
+            state: State::Complete,
+            started_unix_ms: unix_ms.0,
+            ended_unix_ms: Some(unix_ms.1),
+            links,
+            before: vec![CollectorStatus::default()],
+            after: vec![after],
+            ended: None,
+        }
+    }
+
     fn link_at(&mut self, node_id: u32, port: u32, start_ns: u64) -> Option<&mut PhaseLink> {
         let l = self.links.get_mut(&LinkId { node_id, port })?;
         let inside = !l.lost && start_ns >= l.start_ns && l.end_ns.is_none_or(|end| start_ns < end);

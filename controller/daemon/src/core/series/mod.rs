@@ -78,12 +78,17 @@ pub struct LinkSeries {
 impl LinkSeries {
     /// A series of intervals of `interval_ms`.
     pub fn new(interval_ms: u32) -> Self {
+        Self::keeping(interval_ms, 1)
+    }
+
+    /// As [`LinkSeries::new`], with bounds so many times as large.
+    pub fn keeping(interval_ms: u32, times: usize) -> Self {
         let fine_ns = u64::from(interval_ms.max(1)) * 1_000_000;
         Self {
             levels: [
-                Level::new(fine_ns, FINE_POINTS),
-                Level::new(MID_NS.max(fine_ns), MID_POINTS),
-                Level::new(SLOW_NS.max(fine_ns), SLOW_POINTS),
+                Level::new(fine_ns, times * FINE_POINTS),
+                Level::new(MID_NS.max(fine_ns), times * MID_POINTS),
+                Level::new(SLOW_NS.max(fine_ns), times * SLOW_POINTS),
             ],
             first_ns: u64::MAX,
             last_ns: 0,

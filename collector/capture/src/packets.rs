@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The packets of one port within a span of time, straight from the files. Row groups
+//! whose statistics rule them out are not read, and no more packets than asked for are
+//! held.
+
+use crate::error::CaptureError;
+use crate::reader::Rows;
+use parquet::file::metadata::RowGroupMetaData;
+use parquet::file::statistics::Statistics;
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use tidemark_rows::PostcardRow;
+
+/// Which packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PacketSpan {
+    /// Node of the switch.
+    pub node_id: u32,
+    /// Egress port.
+    pub port: u32,
+    /// They arrived at this time or after it, ns of the switch's clock.
+    pub from_ns: u64,
+    /// They arrived before this time.
+    pub to_ns: u64,
+    /// The first so many are given.
+    pub most: usize,
+}
+
+/// The packets found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Packets {
+    /// By the time of their arrival.
+    pub rows: Vec<PostcardRow>,
+    /// There are more than were asked for.
+    pub truncated: bool,
+    /// No row of the node and port arrived before this, ns; `None` where the capture
+    /// has none of them.
+    pub oldest_ns: Option<u64>,
+    /// Row groups that were read, and those that were not.
+    pub row_groups: (usize, usize),
+}
+
+/// Columns that are read; other fields of the rows have their default.
+const COLUMNS: [&str; 12] = [
+    "order",
+    "node_id",
+    "flow_id",
+    "egress_port",
+    "ingress_ns",
+    "egress_ns",
+    "occupancy_bytes",
+    "ip_bytes",
+    "tcp_seq",
+    "ce_marked",
+    "dropped",
+    "cwnd_segments",
+];
+
+/// What was seen of the row groups.
+#[derive(Debug, Default)]
+struct Seen {
+    oldest_ns: Option<u64>,
+    read: usize,
+    skipped: usize,
+}
+
+/// Reads the packets of a port.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn packets(dir: &Path, span: &PacketSpan) -> Result<Packets, CaptureError> {
+    let seen = Arc::new(Mutex::new(Seen::default()));
+    let wanted = {
+        let (seen, span) = (Arc::clone(&seen), *span);
+        move |group: &RowGroupMetaData| {
+            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let wanted = seen.take(group, &span);
+            *(if wanted {
+                &mut seen.read
+            } else {
+                &mut seen.skipped
+            }) += 1;
+            wanted
+        }
+    };
+    let mut rows = Rows::<PostcardRow>::open_part(dir, &COLUMNS, wanted)?;
+    // By arrival; packets of one time in the order in which they were stored.
+    let mut first: BTreeMap<(u64, u64), PostcardRow> = BTreeMap::new();
+    let mut truncated = false;
+    while rows.peek()?.is_some() {
+        let Some(row) = rows.take() else { break };
+        let here = (row.node_id, row.port) == (span.node_id, span.port);
+        if !here || !(span.from_ns..span.to_ns).contains(&row.ingress_ns) {
+            continue;
+        }
+        first.insert((row.ingress_ns, row.order), row);
+        if first.len() > span.most {
+            truncated = true;
+            first.pop_last();
+        }
+    }
+    let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(Packets {
+        rows: first.into_values().collect(),
+        truncated,
+        oldest_ns: seen.oldest_ns,
+        row_groups: (seen.read, seen.skipped),
+    })
+}
+
+impl Seen {
+    /// Whether a row group may have packets of the span; one without statistics may.
+    fn take(&mut self, group: &RowGroupMetaData, span: &PacketSpan) -> bool {
+        let may = |column, value: u32| {
+            bounds(group, column).is_none_or(|b| b.contains(&u64::from(value)))
+        };
+        if !may("node_id", span.node_id) || !may("egress_port", span.port) {
+            return false;
+        }
+        let Some(times) = bounds(group, "ingress_ns") else {
+            return true;
+        };
+        let oldest = self.oldest_ns.unwrap_or(u64::MAX);
+        self.oldest_ns = Some(oldest.min(*times.start()));
+        *times.start() < span.to_ns && *times.end() >= span.from_ns
+    }
+}
+
+/// Least and greatest value of a column of unsigned numbers, as far as they are told.
+fn bounds(group: &RowGroupMetaData, column: &str) -> Option<RangeInclusive<u64>> {
+    let mut columns = group.columns().iter();
+    let column = columns.find(|c| c.column_descr().name() == column)?;
+    let (least, most) = match column.statistics()? {
+        // Stored signed, ordered as unsigned.
+        Statistics::Int32(s) => (
+            u64::from(*s.min_opt()? as u32),
+            u64::from(*s.max_opt()? as u32),
+        ),
+        Statistics::Int64(s) => (*s.min_opt()? as u64, *s.max_opt()? as u64),
+        _ => return None,
+    };
+    Some(least..=most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CaptureMeta, CaptureWriter, FORMAT, WriterOptions};
+
+    /// Some files of packets, one per millisecond, to two ports in turn; late packets are
+    /// stored after younger ones.
+    fn capture() -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        let meta = CaptureMeta {
+            format: FORMAT,
+            ..CaptureMeta::default()
+        };
+        let options = WriterOptions {
+            wait_when_full: true,
+            rotate_rows: 100,
+            ..WriterOptions::default()
+        };
+        let mut writer = CaptureWriter::create(&dir.path().join("c"), meta, options).unwrap();
+        for n in 0..30_000u64 {
+            let n = n ^ 1;
+            writer.postcard(&PostcardRow {
+                order: n,
+                node_id: 1,
+                port: 2 + (n % 2) as u32,
+                ingress_ns: 1_000_000 * n,
+                egress_ns: 1_000_000 * n + 5,
+                occupancy_bytes: n,
+                dropped: n == 150,
+                ..PostcardRow::default()
+            });
+        }
+        writer.finish(1).unwrap();
+        dir
+    }
+
+    fn ask(dir: &tempfile::TempDir, ms: std::ops::Range<u64>, most: usize) -> Packets {
+        let span = PacketSpan {
+            node_id: 1,
+            port: 2,
+            from_ns: ms.start * 1_000_000,
+            to_ns: ms.end * 1_000_000,
+            most,
+        };
+        packets(&dir.path().join("c"), &span).unwrap()
+    }
+
+    fn numbers(p: &Packets) -> Vec<u64> {
+        p.rows.iter().map(|r| r.occupancy_bytes).collect()
+    }
+
+    #[test]
+    fn a_span_has_its_packets_by_arrival_and_reads_no_other_file() {
+        let dir = capture();
+        let found = ask(&dir, 145..155, 100);
+        assert_eq!(numbers(&found), [146, 148, 150, 152, 154]);
+        let (read, skipped) = found.row_groups;
+        assert!(read == 1 && skipped >= 2, "{read} {skipped}");
+        assert!(!found.truncated && found.rows[2].dropped && found.rows[2].egress_ns == 0);
+        assert_eq!(found.oldest_ns, Some(0));
+        let all = ask(&dir, 0..30_000, 30_000);
+        assert_eq!((all.rows.len(), all.row_groups), (15_000, (1 + skipped, 0)));
+    }
+
+    #[test]
+    fn the_first_are_given_and_that_there_are_more_is_said() {
+        let dir = capture();
+        let found = ask(&dir, 90..30_000, 3);
+        assert_eq!((numbers(&found), found.truncated), (vec![90, 92, 94], true));
+        assert!(!ask(&dir, 90..96, 3).truncated);
+    }
+
+    #[test]
+    fn what_is_not_there_is_nothing() {
+        let dir = capture();
+        assert!(ask(&dir, 30_000..40_000, 3).rows.is_empty());
+        let span = PacketSpan {
+            node_id: 9,
+            port: 2,
+            from_ns: 0,
+            to_ns: u64::MAX,
+            most: 9,
+        };
+        let found = packets(&dir.path().join("c"), &span).unwrap();
+        assert_eq!((found.rows.len(), found.oldest_ns), (0, None));
+        assert_eq!(found.row_groups.0, 0);
+    }
+}

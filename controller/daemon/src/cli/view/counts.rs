@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the records of every interval count, so that any span has its sums.
+
+use crate::core::phases::Counted;
+use std::collections::BTreeMap;
+use tidemark_estimators::LinkId;
+use tidemark_proto::telemetry::Update;
+
+/// Counts of every interval of every link.
+#[derive(Debug, Default)]
+pub(super) struct Counts(BTreeMap<(LinkId, u64), [u32; 5]>);
+
+impl Counts {
+    /// Adds the records of an update.
+    pub(super) fn add(&mut self, update: &Update) {
+        for i in &update.link_intervals {
+            let reports = i.packets.saturating_add(i.drops);
+            self.at(
+                i.node_id,
+                i.port,
+                i.start_ns,
+                [1, reports, i.reports_lost, 0, 0],
+            );
+        }
+        for i in &update.flow_intervals {
+            self.at(
+                i.node_id,
+                i.port,
+                i.start_ns,
+                [0, 0, 0, i.joined, i.unjoined],
+            );
+        }
+    }
+
+    fn at(&mut self, node_id: u32, port: u32, start_ns: u64, counts: [u32; 5]) {
+        let key = (LinkId { node_id, port }, start_ns);
+        let sums = self.0.entry(key).or_default();
+        for (sum, count) in sums.iter_mut().zip(counts) {
+            *sum = sum.saturating_add(count);
+        }
+    }
+
+    /// Sums over the intervals that start in `[from_ns, to_ns)`.
+    pub(super) fn within(&self, id: LinkId, from_ns: u64, to_ns: u64) -> Counted {
+        let mut all = Counted::default();
+        for (_, [intervals, reports, lost, joined, unjoined]) in
+            self.0.range((id, from_ns)..(id, to_ns.max(from_ns)))
+        {
+            all.intervals += u64::from(*intervals);
+            all.reports += u64::from(*reports);
+            all.reports_lost += u64::from(*lost);
+            all.joined += u64::from(*joined);
+            all.unjoined += u64::from(*unjoined);
+        }
+        all
+    }
+}

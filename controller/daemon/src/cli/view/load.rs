@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A capture into a core: its records in their order, estimates second by second as a
+//! live controller makes them, and in the end those of the whole run as `analyze` does.
+
+use super::clock::RunClock;
+use super::counts::Counts;
+use super::marks::Mark;
+use crate::cli::analyze;
+use crate::cli::capture_span::{Asked, Part, Spans, span_of};
+use crate::core::phases::{Counted, Phase, PhaseLink};
+use crate::core::{Concluded, Core, Recording, time};
+use anyhow::Context as _;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use tidemark_capture::Replay;
+use tidemark_estimators::LinkId;
+use tidemark_rules::{Options, advise};
+
+/// Estimates over time of a run are at most this many.
+const MOST_ESTIMATES: u64 = 3600;
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// What is filled, and with what beside the capture.
+pub(super) struct Load {
+    pub core: Arc<Core>,
+    pub clock: Arc<RunClock>,
+    pub marks: Vec<Mark>,
+}
+
+/// What was read.
+#[derive(Default)]
+struct Run {
+    spans: Spans,
+    counts: Counts,
+    notes: Vec<String>,
+}
+
+/// One link over one span.
+struct Whole {
+    first_ns: u64,
+    counted: Counted,
+    shown: Concluded,
+}
+
+impl Load {
+    /// Reads all; returns what is to be told when it is done.
+    ///
+    /// # Errors
+    /// A capture that cannot be read.
+    pub(super) fn all(&self, mut replay: Replay) -> anyhow::Result<String> {
+        let run = self.records(&mut replay)?;
+        self.phases(&run)?;
+        self.conclude(&run)?;
+        let Some(recording) = self.core.recording() else {
+            anyhow::bail!("no run is shown");
+        };
+        recording.read(|r| {
+            r.share = 1.0;
+            r.notes.clone_from(&run.notes);
+        });
+        self.core.announce(time::now().unix_ms);
+        let seconds = recording.reading().seconds;
+        let links = run.spans.len();
+        Ok(format!(
+            "read: {seconds:.1} s, {links} {} of {}",
+            if links == 1 { "link" } else { "links" },
+            recording.capture.display()
+        ))
+    }
+
+    fn records(&self, replay: &mut Replay) -> anyhow::Result<Run> {
+        let recording = self.core.recording().context("no run is shown")?;
+        let context = || recording.capture.display().to_string();
+        let rows = replay.rows().with_context(context)?.max(1);
+        let every_ns = estimate_every_ns(recording);
+        self.core.connected(0, replay.info());
+        let (mut run, mut next_ns) = (Run::default(), every_ns);
+        let mut restarted = BTreeSet::new();
+        while let Some(update) = replay.next() {
+            let update = update.with_context(context)?;
+            for i in &update.link_intervals {
+                let (node_id, port) = (i.node_id, i.port);
+                let span = run.spans.entry(LinkId { node_id, port }).or_default();
+                span.extend(i);
+            }
+            run.counts.add(&update);
+            let elapsed_ns = self.clock.advance(&update);
+            restarted.extend(self.core.take(0, &update));
+            if elapsed_ns >= next_ns {
+                next_ns = elapsed_ns + every_ns;
+                recording.read(|r| {
+                    r.share = (replay.rows_read() as f64 / rows as f64).min(0.999);
+                    r.seconds = elapsed_ns as f64 / 1e9;
+                });
+                self.core.estimate_links(time::now().unix_ms);
+            }
+        }
+        recording.read(|r| r.seconds = self.clock.now().monotonic_ns as f64 / 1e9);
+        run.notes = analyze::missing(replay);
+        run.notes.extend(restarted.iter().map(|node| {
+            format!(
+                "the clock of node {node} restarted within the run: what was before is not shown"
+            )
+        }));
+        if let Some(said) = self.core.read(|s| s.feeds.first().and_then(out_of_memory)) {
+            run.notes.push(said);
+        }
+        Ok(run)
+    }
+
+    /// The phases that the run's record names, else a phase per limit.
+    fn phases(&self, run: &Run) -> anyhow::Result<()> {
+        let nodes: BTreeSet<u32> = run.spans.keys().map(|id| id.node_id).collect();
+        let place = |id: LinkId| nodes.iter().position(|n| *n == id.node_id).unwrap_or(0);
+        for mark in &self.marks {
+            let spans = run.spans.keys();
+            let spans = spans.filter_map(|&id| Some((id, mark.span_ns(place(id), nodes.len())?)));
+            self.phase(&mark.name, spans.collect(), run);
+        }
+        if !self.marks.is_empty() {
+            return Ok(());
+        }
+        let mut by_limit: Vec<BTreeMap<LinkId, (u64, u64)>> = Vec::new();
+        for (&id, span) in &run.spans {
+            for (i, part) in span_of(Asked::default(), span)?.iter().enumerate() {
+                if by_limit.len() <= i {
+                    by_limit.push(BTreeMap::new());
+                }
+                by_limit[i].insert(id, (part.from_ns, part.to_ns));
+            }
+        }
+        let several = by_limit.len() > 1;
+        for (i, spans) in by_limit.into_iter().enumerate() {
+            let name = if several {
+                format!("limit-{}", i + 1)
+            } else {
+                "run".to_owned()
+            };
+            self.phase(&name, spans, run);
+        }
+        Ok(())
+    }
+
+    fn phase(&self, name: &str, spans: BTreeMap<LinkId, (u64, u64)>, run: &Run) {
+        let (mut links, mut counted) = (BTreeMap::new(), Counted::default());
+        let mut unix_ms: Option<(u64, u64)> = None;
+        for (id, (from_ns, to_ns)) in spans {
+            let Some(whole) = self.over(id, (from_ns, to_ns), run) else {
+                continue;
+            };
+            counted.add(whole.counted);
+            let at = |ns| self.unix_ms_of(id, ns);
+            unix_ms.get_or_insert((at(from_ns), at(to_ns)));
+            let advice = Arc::new(whole.shown.advice);
+            let (span, estimate) = ((from_ns, to_ns), whole.shown.estimate);
+            let link = PhaseLink::of_span(span, whole.first_ns, whole.counted, estimate, advice);
+            links.insert(id, link);
+        }
+        if let Some(unix_ms) = unix_ms {
+            self.core
+                .add_phase(Phase::of_run(name, unix_ms, counted, links));
+        }
+    }
+
+    /// The estimate of every link over the run, or over its last limit.
+    fn conclude(&self, run: &Run) -> anyhow::Result<()> {
+        for (&id, span) in &run.spans {
+            let parts = span_of(Asked::default(), span)?;
+            let Some(Part { from_ns, to_ns, .. }) = parts.last() else {
+                continue;
+            };
+            if let Some(whole) = self.over(id, (*from_ns, *to_ns), run) {
+                self.core.conclude(id, whole.shown);
+            }
+        }
+        Ok(())
+    }
+
+    /// As `analyze` has it.
+    fn over(&self, id: LinkId, (from_ns, to_ns): (u64, u64), run: &Run) -> Option<Whole> {
+        let mut estimate = self
+            .core
+            .with_feed(id, |f| f.estimate(id, from_ns, to_ns))?;
+        estimate.caveats.extend(run.notes.iter().cloned());
+        let measured = estimate.measured();
+        let advice = advise(&measured, &self.core.targets_of(id), &Options::default());
+        Some(Whole {
+            first_ns: run.spans.get(&id)?.first_ns,
+            counted: run.counts.within(id, from_ns, to_ns),
+            shown: Concluded {
+                estimate: Arc::new(estimate),
+                advice,
+                measured,
+            },
+        })
+    }
+
+    fn unix_ms_of(&self, id: LinkId, time_ns: u64) -> u64 {
+        let now = self.core.now();
+        let ago_ns = self
+            .core
+            .with_feed(id, |f| f.now_ns(id, now).saturating_sub(time_ns));
+        now.unix_ms.saturating_sub(ago_ns.unwrap_or(0) / 1_000_000)
+    }
+}
+
+/// A second, and more of a run of hours.
+fn estimate_every_ns(recording: &Recording) -> u64 {
+    let ended = recording.ended_unix_ms.unwrap_or(recording.started_unix_ms);
+    let length_ms = ended.saturating_sub(recording.started_unix_ms);
+    SECOND_NS * (length_ms / 1000).div_ceil(MOST_ESTIMATES).max(1)
+}
+
+/// What did not fit into memory, in words.
+fn out_of_memory(feed: &crate::core::feed::Feed) -> Option<String> {
+    let e = feed.evicted();
+    let records = e.link_intervals + e.flow_intervals + e.drops + e.events;
+    (records > 0).then(|| {
+        format!(
+            "the run is larger than what is kept in memory: estimates and distributions lack {records} of \
+             its oldest records; `tidemark-controller analyze --from-s --to-s` has all"
+        )
+    })
+}

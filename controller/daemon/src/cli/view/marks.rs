@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The phases that a run's own record names: `summary.json` of the demo, `run.json` of
+//! an experiment.
+
+use serde::Deserialize;
+use std::path::Path;
+
+/// A named span of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Mark {
+    pub name: String,
+    /// On the clock of each switch in the order of their nodes; one where they share it.
+    pub spans_ns: Vec<(u64, u64)>,
+}
+
+#[derive(Deserialize)]
+struct Record {
+    #[serde(default)]
+    phases: Vec<Phase>,
+}
+
+#[derive(Deserialize)]
+struct Phase {
+    name: String,
+    window: Option<Window>,
+    #[serde(default)]
+    windows: Vec<Window>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+struct Window {
+    start_ns: u64,
+    end_ns: u64,
+}
+
+/// The phases of a run; none where only its capture is named, or it has no record of them.
+pub(super) fn of_run(run: &Path, capture: &Path) -> Vec<Mark> {
+    if run == capture {
+        return Vec::new();
+    }
+    let texts = ["summary.json", "run.json"].iter();
+    let texts = texts.filter_map(|name| std::fs::read(run.join(name)).ok());
+    let mut found = texts.filter_map(|t| serde_json::from_slice::<Record>(&t).ok());
+    found.next().map_or_else(Vec::new, |r| {
+        r.phases.into_iter().filter_map(mark).collect()
+    })
+}
+
+fn mark(phase: Phase) -> Option<Mark> {
+    let windows = phase.window.into_iter().chain(phase.windows);
+    let spans = windows
+        .map(|w| (w.start_ns, w.end_ns))
+        .filter(|(a, b)| a < b);
+    let spans_ns: Vec<(u64, u64)> = spans.collect();
+    (!spans_ns.is_empty()).then_some(Mark {
+        name: phase.name,
+        spans_ns,
+    })
+}
+
+impl Mark {
+    /// The span on the clock of a node, the `index`-th of `nodes`; `None` where the record
+    /// does not say which is whose.
+    pub(super) fn span_ns(&self, index: usize, nodes: usize) -> Option<(u64, u64)> {
+        match self.spans_ns.as_slice() {
+            [one] => Some(*one),
+            each if each.len() == nodes => each.get(index).copied(),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn phases_of_demo_and_experiment_are_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let capture = dir.path().join("capture");
+        assert!(of_run(dir.path(), &capture).is_empty());
+        let experiment = r#"{"phases": [{"name": "full", "limits": [],
+            "windows": [{"start_ns": 1, "end_ns": 5}, {"start_ns": 2, "end_ns": 6}]}]}"#;
+        std::fs::write(dir.path().join("run.json"), experiment).unwrap();
+        let marks = of_run(dir.path(), &capture);
+        assert_eq!(marks[0].span_ns(1, 2), Some((2, 6)));
+        assert_eq!(marks[0].span_ns(1, 3), None);
+        let demo = r#"{"config": {}, "phases": [
+            {"name": "first", "window": {"start_ns": 3, "end_ns": 9, "start_s": 0.0}}]}"#;
+        std::fs::write(dir.path().join("summary.json"), demo).unwrap();
+        let marks = of_run(dir.path(), &capture);
+        assert_eq!((marks.len(), marks[0].name.as_str()), (1, "first"));
+        assert_eq!(marks[0].span_ns(4, 9), Some((3, 9)));
+        assert!(of_run(&capture, &capture).is_empty());
+    }
+}

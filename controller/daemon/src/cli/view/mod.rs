@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `view`: a finished run in the console, from its capture.
+
+mod clock;
+mod counts;
+mod load;
+mod marks;
+
+use super::targets::TargetArgs;
+use super::usage::Usage;
+use super::{print, run};
+use crate::api::{self, Token};
+use crate::config::Config;
+use crate::core::audit::Audit;
+use crate::core::{Core, Recording, time};
+use anyhow::Context as _;
+use clap::Args;
+use clock::RunClock;
+use load::Load;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tidemark_capture::{Replay, locate};
+use tidemark_credentials::http;
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::filter::LevelFilter;
+
+/// The console takes a controller for gone that says nothing for 4 s.
+const WORD_EVERY: Duration = Duration::from_secs(2);
+
+#[derive(Debug, Args)]
+pub(super) struct ViewArgs {
+    /// Capture directory, or that of a run with one capture in it.
+    run: PathBuf,
+    /// Address of console and REST.
+    #[arg(long, env = "TIDEMARK_LISTEN", default_value = "127.0.0.1:8080")]
+    listen: SocketAddr,
+    /// Serve in the clear also on an address beyond this machine.
+    #[arg(long)]
+    insecure: bool,
+    #[command(flatten)]
+    targets: TargetArgs,
+}
+
+pub(super) fn view(args: &ViewArgs) -> anyhow::Result<()> {
+    run::start_log(LevelFilter::WARN);
+    let mut config = Config {
+        targets: args.targets.targets()?,
+        ..Config::default()
+    };
+    (config.http.listen, config.http.insecure) = (args.listen, args.insecure);
+    config.check().map_err(|e| Usage::of(&e))?;
+    let capture = locate(&args.run)?;
+    let replay = Replay::open(&capture).with_context(|| capture.display().to_string())?;
+    let listener = run::listen(args.listen)?;
+    let marks = marks::of_run(&args.run, &capture);
+    let audit = audit_log(&args.run, &capture)?;
+    let unix_ms = |ns: i64| u64::try_from(ns / 1_000_000).unwrap_or(0);
+    let meta = replay.meta();
+    let recording = Recording::new(
+        capture,
+        unix_ms(meta.started_unix_ns),
+        meta.ended_unix_ns.map(unix_ms),
+    );
+    let clock = Arc::new(RunClock::new(meta));
+    let core = {
+        let clock = Arc::clone(&clock);
+        Core::of_recording(config, Arc::new(move || clock.now()), recording, audit)?
+    };
+    let load = Load {
+        core: Arc::new(core),
+        clock,
+        marks,
+    };
+    run::runtime()?.block_on(serve(load, replay, listener))
+}
+
+/// The log of limit changes beside a run's capture.
+fn audit_log(run: &Path, capture: &Path) -> anyhow::Result<Option<Audit>> {
+    let file = run.join("audit.jsonl");
+    if run == capture || !file.is_file() {
+        return Ok(None);
+    }
+    let log = Audit::of_run(&*tidemark_disk::real(), &file);
+    Ok(Some(log.with_context(|| file.display().to_string())?))
+}
+
+async fn serve(load: Load, replay: Replay, listener: std::net::TcpListener) -> anyhow::Result<()> {
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let address = listener.local_addr()?;
+    // Nothing asks for it: what would change something is refused before.
+    let (token, _) = Token::obtain(None, None)?;
+    let core = Arc::clone(&load.core);
+    let (mut int, mut term) = (
+        signal(SignalKind::interrupt())?,
+        signal(SignalKind::terminate())?,
+    );
+    print(&format!("console: http://{address}/"))?;
+    let served = tokio::spawn(http::serve(listener, api::router(Arc::clone(&core), token)));
+    let told = tokio::spawn(async move {
+        let read = tokio::task::spawn_blocking(move || load.all(replay)).await;
+        let done = match read {
+            Ok(Ok(said)) => print(&said),
+            Ok(Err(e)) => Err(e),
+            Err(e) => Err(anyhow::Error::from(e)),
+        };
+        if let Err(e) = done {
+            eprintln!("error: {e:#}");
+            core.recording()
+                .into_iter()
+                .for_each(|r| r.read(|r| r.problem = Some(format!("{e:#}"))));
+        }
+        let unix_ms = time::now().unix_ms;
+        loop {
+            core.announce(unix_ms);
+            tokio::time::sleep(WORD_EVERY).await;
+        }
+    });
+    let ended = tokio::select! {
+        _ = int.recv() => Ok(()),
+        _ = term.recv() => Ok(()),
+        e = served => match e {
+            Ok(()) => Ok(()),
+            Err(e) => Err(anyhow::Error::from(e).context("HTTP")),
+        },
+    };
+    told.abort();
+    ended
+}
