@@ -3,7 +3,7 @@ import pytest
 from experiment_files import BASE, TWO_SWITCHES, document
 
 from tidemark_lab import demo, steps_record, sweep
-from tidemark_lab.__main__ import parser
+from tidemark_lab.__main__ import main, parser
 from tidemark_lab.experiment import as_scenario, load
 from tidemark_lab.experiment.load import ExperimentError
 from tidemark_lab.experiment.plan import Plan
@@ -139,3 +139,13 @@ def test_the_commands_take_their_times_from_the_files():
     # What is not given depends on the switch.
     assert (options.seconds, options.settle, options.capacity) == (7, None, 10**9)
     assert {(c.seconds, c.settle_s, c.warmup_s) for c in sweep.cases()} == {(15, 5, 6)}
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(as_scenario, "FILES", tmp_path)
+    as_scenario.named.cache_clear()
+    try:
+        assert main(["clean"]) == 2
+    finally:
+        as_scenario.named.cache_clear()
+    assert "demo.toml: cannot be read" in capsys.readouterr().err

@@ -11,7 +11,7 @@ from typing import Any
 
 from . import __version__, demo, preflight, steps, sweep
 from .contest import run as contest
-from .errors import PreflightError
+from .errors import LabError, PreflightError
 from .experiment import command as experiment
 from .experiment.quantities import rate_bps
 from .figures import command as figures
@@ -34,8 +34,13 @@ EXPERIMENT_COMMANDS = {
 
 
 def main(argv: list[str] | None = None) -> int:
-    options = parser().parse_args(argv)
     progress = Progress()
+    try:
+        options = parser().parse_args(argv)
+    except LabError as error:
+        # Defaults are in files of testbed/experiments.
+        progress.say(f"lab: {error}")
+        return EXIT_PREFLIGHT
     if options.command == "clean":
         return _notes(progress, preflight.check_root, preflight.clean_stale)
     if options.command == "steps":
