@@ -109,8 +109,8 @@ def smallest_buffers(found: Sequence[tuple[int, RunData, RunData]]) -> Figure:
             exponent(idle),
             EXPONENT_OFF,
             "-0.5 (1/√n)",
-            why="the theorem leaves the buffer out: the 20 packets, 12 % of a BDP, cover as much of "
-            f"a dip that becomes smaller with n ({', '.join(losing)} flows lose together)",
+            why="the theorem leaves the buffer out: the 20 packets, 12 % of a BDP, cover as much "
+            f"of a dip that becomes smaller with n ({', '.join(losing)} flows lose together)",
         ),
     ]
 
