@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import json
+import signal
 import socket
 import struct
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -172,13 +174,12 @@ def test_make_refuses_what_it_cannot_do(tmp_path, arguments, says):
 
 
 def test_an_address_of_the_management_link_that_is_taken_is_named(monkeypatch):
-    monkeypatch.setattr(command, "find", lambda: Path("/x/simple_switch_grpc"))
     monkeypatch.setattr(preflight, "addresses_within", lambda _: [("eth7", "198.18.255.5")])
     with pytest.raises(PreflightError, match=r"198\.18\.255\.5.*eth7"):
-        preflight.check()
+        preflight.check_addresses()
     asked: list[str] = []
     monkeypatch.setattr(preflight, "addresses_within", asked.append)
-    preflight.check()
+    preflight.check_addresses()
     assert asked == ["198.18.255.4/30"]
 
 
@@ -251,8 +252,50 @@ def test_a_refusal_and_no_answer_are_errors(reply):
         call(reply)
 
 
+NEEDS_BMV2 = pytest.mark.skipif(command.find() is None, reason="simple_switch_grpc is not on PATH")
+
+
 @pytest.mark.root
-@pytest.mark.skipif(command.find() is None, reason="simple_switch_grpc is not on PATH")
+@NEEDS_BMV2
+def test_what_a_killed_run_leaves_is_removed_by_the_next(tmp_path):
+    before, links_before = netns.names(), interfaces()
+    killed = started(tmp_path / "killed")
+    killed.kill()
+    killed.wait()
+    assert len(netns.names() - before) == 9
+    again = started(tmp_path / "again")
+    again.send_signal(signal.SIGINT)
+    assert again.wait(60) == 130, (tmp_path / "again.log").read_text()
+    assert "removed what run" in (tmp_path / "again.log").read_text()
+    assert (netns.names(), interfaces()) == (before, links_before)
+
+
+def interfaces() -> set[str]:
+    return {path.name for path in Path("/sys/class/net").iterdir()}
+
+
+def started(out: Path) -> subprocess.Popen[bytes]:
+    """A demo whose traffic runs."""
+    log = out.with_suffix(".log")
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "tidemark_lab", "demo", "--switch", "bmv2"),
+                *("--no-report", "--out", str(out)),
+            ],
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    deadline = time.monotonic() + 120
+    while "traffic:" not in log.read_text():
+        assert process.poll() is None, log.read_text()
+        assert time.monotonic() < deadline, log.read_text()
+        time.sleep(0.05)
+    return process
+
+
+@pytest.mark.root
+@NEEDS_BMV2
 def test_the_whole_loop_on_bmv2(tmp_path):
     before = netns.names()
     done = subprocess.run(

@@ -71,8 +71,9 @@ def main(argv: list[str] | None = None) -> int:
     if options.command == "check":
         return _notes(
             progress,
-            switch.preflight,
+            switch.check_program,
             lambda: preflight.run(scenario, ports, Paths.find(), options.out),
+            switch.check_network,
         )
     times = demo.planned()
     return demo.run(

@@ -88,9 +88,10 @@ def run(options: Options, progress: Progress) -> int:
     """Runs the demo; the exit code."""
     paths = Paths.find()
     try:
-        options.switch.preflight()
+        options.switch.check_program()
         for note in preflight.run(options.scenario, options.ports, paths, options.out):
             progress.say(f"note: {note}")
+        options.switch.check_network()
     except PreflightError as error:
         progress.say(f"demo: {error}")
         return EXIT_PREFLIGHT

@@ -26,8 +26,10 @@ class Switch:
     scenario: Callable[[int, bool, int | None, bool], Scenario]
     # How long phases and what is waited for are, as a multiple of those of the embedded switch.
     times_as_long: float = 1.0
-    # Raises PreflightError where it cannot run here.
-    preflight: Callable[[], None] = lambda: None
+    # Raise PreflightError where it cannot run here: before what holds for every switch is
+    # looked at and what former runs left is removed, and after.
+    check_program: Callable[[], None] = lambda: None
+    check_network: Callable[[], None] = lambda: None
     # From summary.json; beyond what is judged on every switch.
     judge: Callable[[JsonObject], list[Check]] = lambda _: []
     # What a reader of the result has to know.
@@ -52,7 +54,8 @@ BMV2 = Switch(
     _bmv2,
     # Windows need longer to grow and to shrink.
     times_as_long=1.5,
-    preflight=bmv2_preflight.check,
+    check_program=bmv2_preflight.check_program,
+    check_network=bmv2_preflight.check_addresses,
     judge=bmv2_checks.judge,
     notes=bmv2_traffic.notes,
 )

@@ -16,7 +16,8 @@ use crate::format::FormatError;
 #[allow(missing_docs)]
 pub enum OpenError {
     #[error(
-        "tracefs is not mounted (looked at {}); run: mount -t tracefs nodev /sys/kernel/tracing",
+        "tracefs is not mounted (looked at {}); run: mount -t tracefs nodev /sys/kernel/tracing \
+         (under `ip netns exec`, which has a /sys of its own: use nsenter --net=/run/netns/NAME instead)",
         list(.looked_at)
     )]
     TracefsNotMounted { looked_at: Vec<PathBuf> },

@@ -97,6 +97,7 @@ mod tests {
             "{message}"
         );
         assert!(message.contains("/nonexistent"), "{message}");
+        assert!(message.contains("nsenter --net"), "{message}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ from . import command
 from .topology import MANAGEMENT_NETWORK
 
 
-def check() -> None:
+def check_program() -> None:
     """Raises PreflightError."""
     if command.find() is None:
         raise PreflightError(
@@ -18,6 +18,10 @@ def check() -> None:
             "p4lang-bmv2 and the image p4lang/behavioral-model; with sudo, keep PATH: "
             "sudo --preserve-env=PATH), or use --switch embedded",
         )
+
+
+def check_addresses() -> None:
+    """Once nothing is left of former runs. Raises PreflightError."""
     if found := addresses_within(MANAGEMENT_NETWORK):
         interface, address = found[0]
         raise PreflightError(
