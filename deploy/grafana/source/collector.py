@@ -63,6 +63,16 @@ def build() -> Dashboard:
             *rates("streams_refused", "reports_implausible_sequence", "reports_implausible_time"),
         )
     )
+    d = d.with_panel(
+        graph(
+            "Tags of reports",
+            "pps",
+            *rates("reports_refused_no_tag", "reports_refused_wrong_tag"),
+            *rates("reports_refused_replayed", "reports_tag_unchecked"),
+            description="Of nodes with a key: refused without a tag, with a wrong one, sent again."
+            " Unchecked: a tag of a node that has no key here.",
+        )
+    )
     d = d.with_panel(graph("Updates that subscribers missed", "ops", *rates("updates_lost")))
     d = d.with_row(Row("Clocks"))
     d = d.with_panel(
