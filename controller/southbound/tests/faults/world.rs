@@ -2,22 +2,18 @@
 //! One run: a controller's calls, one after the other, while faults strike.
 
 use crate::books::Books;
+use crate::controllers::{PLANNED_BYTES, PORT, TIMEOUT, driver, limit, plan};
 use crate::network::Network;
+use crate::others::{Others, highest_told, usurp};
 use crate::plan::{Fault, Kind, faults, quiet_ms, strike};
 use crate::rng::Rng;
-use std::path::Path;
+use crate::tally::Tally;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use tidemark_southbound::p4rt::{Options, P4Runtime};
-use tidemark_southbound::{
-    Error, Forward, Health, Limit, Provision, Provisioned, ReportDestination, Southbound,
-    SwitchReader, Watch,
-};
+use tidemark_southbound::p4rt::P4Runtime;
+use tidemark_southbound::{Health, Provisioned, Southbound, SwitchReader};
 use tokio::time::Instant;
 
-pub(crate) const PORT: u32 = 2;
-const PLANNED_BYTES: u64 = 60_000;
-const TIMEOUT: Duration = Duration::from_secs(2);
 /// A call of the driver is a few RPCs; provisioning is more. Each ends in time.
 const MOST_RPCS: u32 = 8;
 const MOST_RPCS_OF_A_PLAN: u32 = 16;
@@ -26,85 +22,11 @@ const RECOVERY_MS: u64 = 40_000;
 /// Then it works without a failure for so long.
 const WORKS_MS: u64 = 10_000;
 
-/// What the calls came to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
-    pub(crate) set: u32,
-    pub(crate) failed: u32,
-    pub(crate) not_primary: u32,
-    pub(crate) refused: u32,
-    pub(crate) unconnected: u32,
-    pub(crate) late: u32,
-    pub(crate) pushed: u32,
-    pub(crate) killed: u32,
-}
-
-impl Tally {
-    fn error(&mut self, e: &Error) {
-        self.failed += 1;
-        match e {
-            Error::NotPrimary { .. } => self.not_primary += 1,
-            Error::Connect { .. } => self.unconnected += 1,
-            Error::Write { .. } => self.refused += 1,
-            Error::Rpc { code, .. } if *code == tonic::Code::DeadlineExceeded => self.late += 1,
-            _ => {}
-        }
-    }
-}
-
 /// A run that is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Played {
     pub(crate) digest: u64,
     pub(crate) tally: Tally,
-}
-
-fn plan() -> Provision {
-    let build = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../p4src/build");
-    Provision {
-        p4info: Some(build.join("tidemark.p4info.txtpb")),
-        program: Some(build.join("tidemark.json")),
-        forward: vec![Forward {
-            mac: "02:00:00:00:00:02".into(),
-            port: PORT,
-        }],
-        watch: vec![Watch {
-            dst: Some("10.0.0.0/8".into()),
-            report: true,
-            ..Watch::default()
-        }],
-        reports: Some(ReportDestination {
-            port: 9,
-            node_id: 10,
-            src_mac: "02:00:00:00:00:51".into(),
-            dst_mac: "02:00:00:00:00:52".into(),
-            src_ip: [10, 9, 0, 1].into(),
-            dst_ip: [10, 9, 0, 2].into(),
-            udp_port: 32_766,
-            source_port_bits: 2,
-        }),
-        limits: [(PORT.to_string(), limit(PLANNED_BYTES))].into(),
-        ..Provision::default()
-    }
-}
-
-fn limit(limit_bytes: u64) -> Limit {
-    Limit::DropTail { limit_bytes }
-}
-
-fn driver(network: &Network, election_id: u64) -> Arc<P4Runtime> {
-    let options = Options {
-        address: "http://simulated:1".into(),
-        election_id,
-        timeout: TIMEOUT,
-        ..Options::default()
-    };
-    let network = network.clone();
-    let connect = move |_| network.clone().connect();
-    let made = P4Runtime::over(options, |endpoint| {
-        endpoint.connect_with_connector_lazy(tower::service_fn(connect))
-    });
-    Arc::new(made.unwrap())
 }
 
 struct World {
@@ -117,42 +39,6 @@ struct World {
     election_id: u64,
     tally: Tally,
     started: Instant,
-}
-
-/// Who has taken over.
-struct Others {
-    /// The start of the switch at which somebody else is the primary now, and its id.
-    primary_at: Option<(u64, u64)>,
-    /// The highest election id that anybody had. As P4Runtime asks for, the server
-    /// remembers it: when its primary goes, nobody with a lower one takes its place.
-    highest: u64,
-}
-
-/// One who takes over, writes a limit, and goes.
-async fn usurp(
-    network: Network,
-    fault: Fault,
-    bytes: u64,
-    books: Arc<Mutex<Books>>,
-    others: Arc<Mutex<Others>>,
-) {
-    tokio::time::sleep(Duration::from_millis(fault.at_ms)).await;
-    let election_id = {
-        let mut others = others.lock().unwrap();
-        others.highest += 1;
-        others.highest
-    };
-    let other = driver(&network, election_id);
-    if !other.health().await.ready() {
-        return;
-    }
-    others.lock().unwrap().primary_at = Some((network.starts(), election_id));
-    books.lock().unwrap().asked(bytes);
-    if other.set_limit(PORT, limit(bytes)).await.is_ok() {
-        books.lock().unwrap().written(bytes);
-    }
-    tokio::time::sleep(Duration::from_millis(fault.for_ms)).await;
-    others.lock().unwrap().primary_at = None;
 }
 
 impl World {
@@ -222,7 +108,15 @@ impl World {
 
     async fn health(&mut self) -> Result<Option<Health>, String> {
         let d = Arc::clone(&self.driver);
-        self.call("health", MOST_RPCS, d.health()).await
+        let health = self.call("health", MOST_RPCS, d.health()).await?;
+        if let Some(id) = health.as_ref().and_then(highest_told)
+            && self.books_flipped()
+        {
+            // Ours came with a changed bit: the server remembers that one.
+            let mut others = self.others.lock().unwrap();
+            others.highest = others.highest.max(id);
+        }
+        Ok(health)
     }
 
     async fn set(&mut self, bytes: u64) -> Result<bool, String> {
@@ -265,7 +159,7 @@ impl World {
     fn take_over_again(&mut self) {
         let mut others = self.others.lock().unwrap();
         if others.highest > self.election_id && others.primary_at.is_none() {
-            others.highest += 1;
+            others.highest = others.highest.saturating_add(1);
             self.election_id = others.highest;
             self.driver = driver(&self.network, self.election_id);
         }
