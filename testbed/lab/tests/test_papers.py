@@ -10,6 +10,7 @@ import pytest
 
 from tidemark_lab import theory
 from tidemark_lab.__main__ import main
+from tidemark_lab.experiment import grid, load
 from tidemark_lab.outcome import EXIT_INTERRUPTED
 from tidemark_lab.papers import (
     bscl,
@@ -270,3 +271,14 @@ def test_an_exponent_is_the_slope_of_logarithms():
     assert utb_least.exponent(points) == pytest.approx(-0.5)
     assert utb_least.exponent(points[:1]) is None
     assert utb_least.exponent([(2, 0.0), (4, 1.0)]) is None
+
+
+def test_a_page_says_of_which_experiments_runs_are_missing(tmp_path):
+    points = grid.points(load.read(command.FILES / "bscl-mix90.toml"), "x")
+    assert command._partly("bscl-mix90", tmp_path) == ""
+    for number, point in enumerate(points, start=1):
+        folder = tmp_path / "bscl-mix90" / point.run_id
+        folder.mkdir(parents=True)
+        (folder / "run.json").write_text("{}")
+        wanted = f"bscl-mix90 ({number} of 3)" if number < 3 else ""
+        assert command._partly("bscl-mix90", tmp_path) == wanted

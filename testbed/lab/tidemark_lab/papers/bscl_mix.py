@@ -137,9 +137,10 @@ def three_sizings(name: str, found: Sequence[RunData]) -> Figure:
         if n >= LOSS_DECIDES:
             limit = bscl.LOSS_RATE
             close = share >= 90
+            outside = f" ({buffer:.0f} packets: fewer than measured)" if buffer and not ours else ""
             checks.append(
                 Check(
-                    f"{n} flows, BSCL: loss",
+                    f"{n} flows, BSCL: loss{outside}",
                     "close to 1 %" if close else "violates 1 %",
                     ours,
                     0.0 if close else limit,

@@ -126,6 +126,8 @@ def _paper(name: str, arguments: argparse.Namespace, progress: Progress) -> int:
     )
     if missing := [e for e in paper.experiments if not find(runs, e)]:
         about += f" There are no runs yet of {', '.join(missing)}: their figures are missing."
+    if partly := [text for e in paper.experiments if (text := _partly(e, runs))]:
+        about += f" Of some experiments there are a part of the runs: {', '.join(partly)}."
     page = report.write(out, f"{paper.title}: paper beside ours", about, figures)
     if arguments.docs:
         made_by = f"{about} Made by `tidemark_lab paper {name} --quick --docs`."
@@ -133,6 +135,14 @@ def _paper(name: str, arguments: argparse.Namespace, progress: Progress) -> int:
     progress.say(report.markdown(figures))
     progress.say(f"report: {page}")
     return EXIT_OK
+
+
+def _partly(name: str, runs: Path) -> str:
+    """How many of an experiment's runs are there, where it is some of them."""
+    points = grid.points(load.read(FILES / f"{name}.toml"), name)
+    store = Store(runs / name)
+    there = sum(store.is_complete(p.run_id) for p in points)
+    return f"{name} ({there} of {len(points)})" if 0 < there < len(points) else ""
 
 
 def _run(name: str, runs: Path, progress: Progress) -> int:
