@@ -4,7 +4,7 @@
 use crate::config::{self, Config};
 use crate::import::{Cards, ImportOptions, ImportReport, import};
 use anyhow::{Context, Result, bail};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
@@ -176,8 +176,9 @@ struct ImportArgs {
 
 /// # Errors
 /// One line for people.
-pub fn main() -> Result<()> {
-    match Cli::parse().command {
+pub fn main(version: &'static str) -> Result<()> {
+    let arguments = Cli::command().version(version).get_matches();
+    match Cli::from_arg_matches(&arguments)?.command {
         Command::Run(settings) => crate::run::run(&settings.load()?),
         Command::Validate(settings) => {
             let c = settings.load()?;

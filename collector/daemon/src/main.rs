@@ -13,7 +13,7 @@ fn main() -> ExitCode {
         .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
         .with_writer(std::io::stderr);
     tracing_subscriber::registry().with(log).with(filter).init();
-    match tidemark_collector::cli::main() {
+    match tidemark_collector::cli::main(tidemark_commit::version!()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
             eprintln!("tidemark-collector: {e:#}");

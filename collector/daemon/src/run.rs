@@ -120,6 +120,21 @@ pub(crate) fn run(config: &Config) -> Result<()> {
     runtime.block_on(serve(config, pipeline, instance, opened))
 }
 
+/// Tells the service manager that the engine works on, where it wants to know.
+async fn tell_alive(snapshot: SharedSnapshot) {
+    let Some(period) = tidemark_service::watchdog_period() else {
+        return;
+    };
+    let mut before = None;
+    loop {
+        let published = snapshot.published();
+        if before.replace(published) != Some(published) {
+            tidemark_service::alive();
+        }
+        tokio::time::sleep(period).await;
+    }
+}
+
 async fn serve(
     config: &Config,
     pipeline: tidemark_pipeline::Config,
@@ -278,11 +293,16 @@ async fn serve(
         config.http.listen
     );
 
+    tidemark_service::ready(&format!("reports on {} addresses", config.listen.len()));
+    let watchdog = tokio::spawn(tell_alive(snapshot));
+
     let early = tokio::select! {
         _ = terminate.recv() => None,
         _ = interrupt.recv() => None,
         result = &mut engine_ended => Some(result),
     };
+    tidemark_service::stopping();
+    watchdog.abort();
     let _deadline = Deadline::start(deadline(config))?;
     stop.store(true, Ordering::Relaxed);
     if let Some(agents) = &agents {

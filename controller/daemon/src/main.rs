@@ -2,5 +2,5 @@
 //! `tidemark-controller`.
 
 fn main() -> std::process::ExitCode {
-    tidemark_controller::cli::main()
+    tidemark_controller::cli::main(tidemark_commit::version!())
 }

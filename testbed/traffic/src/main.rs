@@ -10,7 +10,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use anyhow::{Context, anyhow};
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use tidemark_traffic::run::{Part, run};
 use tidemark_traffic::spec::{Listener, Spec, VERSION};
 use tidemark_traffic::truth::Truth;
@@ -99,7 +99,10 @@ impl FromStr for ListenArg {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let arguments = Cli::command()
+        .version(tidemark_commit::version!())
+        .get_matches();
+    let cli = Cli::from_arg_matches(&arguments).unwrap_or_else(|e| e.exit());
     let filter: Targets = std::env::var("RUST_LOG")
         .ok()
         .and_then(|directives| directives.parse().ok())

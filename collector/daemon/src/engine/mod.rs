@@ -37,6 +37,8 @@ pub enum Input {
 /// Counters of the engine as others see them.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Snapshot {
+    /// How many were published, with this one: it stands still where the engine does.
+    pub number: u64,
     pub stats: Stats,
     pub datagrams: u64,
     /// By [`DecodeError::LABELS`].
@@ -67,8 +69,15 @@ impl SharedSnapshot {
             .clone()
     }
 
+    /// How many were published.
+    pub fn published(&self) -> u64 {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).number
+    }
+
     fn set(&self, snapshot: Snapshot) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = snapshot;
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = last.number + 1;
+        *last = Snapshot { number, ..snapshot };
     }
 }
 
@@ -212,6 +221,7 @@ impl Engine {
         let (packets_waiting, samples_held) = self.pipeline.waiting();
         let sink = self.pipeline.sink();
         self.snapshot.set(Snapshot {
+            number: 0,
             stats: self.pipeline.stats(),
             datagrams: sink.datagrams,
             malformed: sink.malformed,

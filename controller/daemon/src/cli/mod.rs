@@ -15,7 +15,7 @@ mod usage;
 mod view;
 mod whatif;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -110,8 +110,9 @@ struct ConfigArg {
 }
 
 /// Parses the arguments and does what they say.
-pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+pub fn main(version: &'static str) -> ExitCode {
+    let arguments = command().version(version).get_matches();
+    let cli = Cli::from_arg_matches(&arguments).unwrap_or_else(|e| e.exit());
     let done = match cli.command {
         Command::Run(a) => run::run(a),
         Command::Validate(a) => run::validate(&a.config, a.json),

@@ -171,6 +171,7 @@ async fn serve(
         }
         None => tokio::spawn(http::serve(listener, app)),
     };
+    tidemark_service::ready(&format!("console: {scheme}://{address}/"));
     let ended = tokio::select! {
         _ = int.recv() => Ok(()),
         _ = term.recv() => Ok(()),
@@ -179,6 +180,7 @@ async fn serve(
             Err(e) => Err(anyhow::Error::from(e).context("HTTP")),
         },
     };
+    tidemark_service::stopping();
     tasks.abort_all();
     core.save();
     if let Some(store) = store {

@@ -28,6 +28,7 @@ pub async fn run(core: Arc<Core>) {
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     // Ends with this task.
     let mut passes = JoinSet::new();
+    let is_watched = tidemark_service::watchdog_period().is_some();
     loop {
         ticks.tick().await;
         work(&core).await;
@@ -47,6 +48,10 @@ pub async fn run(core: Arc<Core>) {
         let _ = tokio::time::timeout(PATIENCE, all_ended).await;
         while passes.try_join_next().is_some() {}
         finish(&core);
+        // Where the state is locked for good, or estimates never end, it is not told.
+        if is_watched {
+            tidemark_service::alive();
+        }
     }
 }
 

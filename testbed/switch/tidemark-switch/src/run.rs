@@ -119,6 +119,17 @@ fn listen(what: &str, address: SocketAddr, flag: &str) -> Result<std::net::TcpLi
     })
 }
 
+/// Tells the service manager that the data plane answers, where it wants to know.
+async fn tell_alive(data_plane: data_plane::Handle) {
+    let Some(period) = tidemark_service::watchdog_period() else {
+        return;
+    };
+    while data_plane.call(|_| ()).await.is_ok() {
+        tidemark_service::alive();
+        tokio::time::sleep(period).await;
+    }
+}
+
 async fn serve(
     args: RunArgs,
     opened: Opened,
@@ -171,11 +182,15 @@ async fn serve(
         .add_service(server.into_service())
         .add_service(SwitchControlServer::new(Control::new(handle.clone())))
         .serve_with_incoming(TcpListenerStream::new(listener));
+    tidemark_service::ready(&format!("{count} ports, P4Runtime on {address}"));
+    let watchdog = tokio::spawn(tell_alive(handle.clone()));
     let result = tokio::select! {
         r = served => r.context("gRPC server"),
         _ = interrupt.recv() => Ok(()),
         _ = terminate.recv() => Ok(()),
     };
+    tidemark_service::stopping();
+    watchdog.abort();
     handle.stop();
     // The thread answers at once; it never blocks without watching commands.
     tokio::task::spawn_blocking(move || thread.join())

@@ -7,7 +7,7 @@ pub(crate) mod credentials;
 use crate::{client, offline, program, run, stf};
 use anyhow::{Context, Result};
 use args::{Cli, Command};
-use clap::Parser;
+use clap::FromArgMatches as _;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -20,7 +20,7 @@ pub fn command() -> clap::Command {
 }
 
 /// Runs what the command line says; errors go to stderr.
-pub fn main() -> ExitCode {
+pub fn main(version: &'static str) -> ExitCode {
     let filter: Targets = std::env::var("TIDEMARK_LOG")
         .ok()
         .and_then(|directives| directives.parse().ok())
@@ -29,7 +29,9 @@ pub fn main() -> ExitCode {
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal());
     tracing_subscriber::registry().with(log).with(filter).init();
-    match dispatch(Cli::parse()) {
+    let arguments = command().version(version).get_matches();
+    let cli = Cli::from_arg_matches(&arguments).unwrap_or_else(|e| e.exit());
+    match dispatch(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
             eprintln!("tidemark-switch: {e:#}");
