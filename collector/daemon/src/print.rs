@@ -9,7 +9,7 @@ use int_report::{InnerPacket, Report, parse_inner};
 use serde::Serialize;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// No UDP datagram is longer.
 const MAX_DATAGRAM_BYTES: usize = 65_535;
@@ -194,7 +194,7 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     of_io.is_some_and(|e| e.kind() == ErrorKind::BrokenPipe)
 }
 
-fn from_file(path: &PathBuf, ports: &[u16], printer: &mut Printer<impl Write>) -> Result<()> {
+fn from_file(path: &Path, ports: &[u16], printer: &mut Printer<impl Write>) -> Result<()> {
     let mut reader = PcapReader::open(path)?;
     while let Some(packet) = reader.next_packet()? {
         let wanted = ports.is_empty() || ports.contains(&packet.dst_port);
