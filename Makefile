@@ -134,7 +134,7 @@ test-rust: console require-root tracefs ## Unit, property and integration tests 
 
 .PHONY: test-p4
 test-p4: venv ## P4 artifacts and report layout; Scapy layer; Wireshark dissector (where tshark is)
-	$(VENV_PYTHON) -m pytest -q p4src/tests ptf-tests/unit tools/wireshark/tests
+	$(VENV_PYTHON) -m pytest -q p4src/tests ptf-tests/unit tools/wireshark/tests testbed/switch/tidemark-switch/bench
 
 .PHONY: test-lab
 test-lab: build venv require-root tracefs ## The lab: topology, cleanup, summary, report
@@ -260,6 +260,11 @@ bench-switch: venv require-root ## The switch's pipeline alone, then through vet
 	cargo build $(CARGO_FLAGS) -p tidemark-switch --bins --examples
 	$(VENV_PYTHON) testbed/switch/tidemark-switch/bench/run.py
 
+.PHONY: bench-throughput
+bench-throughput: venv require-root ## The switch's highest rate with at most 1 % loss, by frame size (BENCH="--json FILE --sizes 64 1518")
+	cargo build $(CARGO_FLAGS) -p tidemark-switch --bins --examples
+	$(VENV_PYTHON) testbed/switch/tidemark-switch/bench/throughput.py $(BENCH)
+
 .PHONY: fuzz-switch
 fuzz-switch: ## Hostile programs, frames and P4Runtime writes (SECONDS_EACH=600)
 	cargo build $(CARGO_FLAGS) -p tidemark-switch --examples
@@ -268,6 +273,10 @@ fuzz-switch: ## Hostile programs, frames and P4Runtime writes (SECONDS_EACH=600)
 .PHONY: bench-collector
 bench-collector: require-root ## The collector's speed, figure by figure (4 minutes on a quiet machine)
 	cargo bench --locked -p tidemark-collector --bench collector
+
+.PHONY: bench-controller
+bench-controller: ## The controller with 1000 links, generated telemetry (BENCH="--links N ...")
+	cargo bench --locked -p tidemark-controller --bench controller -- $(BENCH)
 
 .PHONY: bench-clickhouse
 bench-clickhouse: ## The inserting client beside the official one

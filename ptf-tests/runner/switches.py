@@ -65,8 +65,10 @@ def start_embedded(binary: Path, ports: list[int], logs: Path, merge: bool = Fal
     return _start(command, logs / "tidemark-switch.log", f"embedded:{binary}")
 
 
-def start_bmv2(binary: Path, ports: list[int], logs: Path) -> Running:
-    command = bmv2.arguments(
+def start_bmv2(binary: Path, ports: list[int], logs: Path, real_time: bool = False) -> Running:
+    """real_time: with the priority that the embedded switch gives its data plane by itself."""
+    command = ["chrt", "--fifo", "10"] if real_time else []
+    command += bmv2.arguments(
         binary,
         device_id=DEVICE_ID,
         interfaces={port: f"sw{port}" for port in ports},
