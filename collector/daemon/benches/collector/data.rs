@@ -160,6 +160,11 @@ pub(crate) fn recorded(flows: u32, reports: u64) -> Recorded {
 }
 
 pub(crate) fn config() -> Config {
+    config_for(Config::default().max_flows)
+}
+
+/// The same with room for so many flows.
+pub(crate) fn config_for(max_flows: usize) -> Config {
     let mut node = NodeConfig::default();
     node.ports.insert(
         1,
@@ -173,6 +178,7 @@ pub(crate) fn config() -> Config {
     Config {
         nodes: [(NODE, node)].into(),
         local_host: Some("local".into()),
+        max_flows,
         ..Config::default()
     }
 }

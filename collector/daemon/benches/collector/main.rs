@@ -31,6 +31,8 @@ fn main() {
     for (name, run) in [
         ("decode", pipeline::decode as fn() -> Row),
         ("join", pipeline::join),
+        ("join-10k", pipeline::join_ten_thousand),
+        ("join-100k", pipeline::join_hundred_thousand),
         ("parquet", pipeline::parquet),
         ("gro", loopback::coalesced),
         ("single", loopback::single),
@@ -70,6 +72,6 @@ fn main() {
         store::bytes_per_postcard();
     }
     if wanted("memory") {
-        memory::at_ten_thousand_flows();
+        memory::with_many_flows();
     }
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Memory at 2 M reports/s with 10 000 flows, all joined and stored.
+//! Memory at 2 M reports/s, all joined and stored: with 10 000 flows, with a million, and with
+//! more than may be remembered.
 //!
-//! A process of its own, so that nothing else is in its memory: everything that
+//! Each in a process of its own, so that nothing else is in its memory: everything that
 //! the collector has after its sockets, fed at 2 M/s of the switch's time.
 
-use crate::data::{REPORT_BYTES, config, packet_at, patch, sample_at, template};
+use crate::data::{REPORT_BYTES, config_for, packet_at, patch, sample_at, template};
 use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::process::Command;
@@ -19,28 +20,58 @@ use tidemark_collector::store::CaptureSink;
 use tidemark_pipeline::Pipeline;
 
 const CHILD: &str = "TIDEMARK_BENCH_MEMORY";
-const FLOWS: u32 = 10_000;
 const SPACING_NS: u64 = 500;
 const RTT_NS: u64 = 100_000_000;
-const SECONDS: u64 = 6;
 
-pub(crate) fn at_ten_thousand_flows() {
-    if std::env::var_os(CHILD).is_some() {
-        return child();
+struct Case {
+    flows: u32,
+    max_flows: usize,
+    seconds: u64,
+    most_mib: u64,
+}
+
+const CASES: [Case; 3] = [
+    Case {
+        flows: 10_000,
+        max_flows: 65_536,
+        seconds: 6,
+        most_mib: 500,
+    },
+    Case {
+        flows: 1_000_000,
+        max_flows: 1_000_000,
+        seconds: 6,
+        most_mib: 2048,
+    },
+    // A flood of flows: what is remembered of the rest is what goes.
+    Case {
+        flows: 1_500_000,
+        max_flows: 1_000_000,
+        seconds: 6,
+        most_mib: 2048,
+    },
+];
+
+pub(crate) fn with_many_flows() {
+    if let Ok(case) = std::env::var(CHILD) {
+        return child(&CASES[case.parse::<usize>().unwrap()]);
     }
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--bench", "memory"])
-        .env(CHILD, "1")
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{output:?}");
-    for line in text.lines().filter(|l| l.starts_with("memory")) {
-        println!("\n{line}");
+    for case in 0..CASES.len() {
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--bench", "memory"])
+            .env(CHILD, case.to_string())
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{output:?}");
+        for line in text.lines().filter(|l| l.starts_with("memory")) {
+            println!("\n{line}");
+        }
     }
 }
 
-fn child() {
+fn child(case: &Case) {
+    let config = || config_for(case.max_flows);
     let dir = tempfile::tempdir().unwrap();
     let meta = CaptureMeta {
         format: FORMAT,
@@ -65,11 +96,11 @@ fn child() {
     let mut report = template();
     assert_eq!(report.len(), REPORT_BYTES);
     let mut samples: VecDeque<Event> = VecDeque::new();
-    let reports = SECONDS * 1_000_000_000 / SPACING_NS;
+    let reports = case.seconds * 1_000_000_000 / SPACING_NS;
     for n in 0..reports {
-        let p = packet_at(n, FLOWS, SPACING_NS);
+        let p = packet_at(n, case.flows, SPACING_NS);
         patch(&mut report, &p);
-        samples.extend(sample_at(&p, FLOWS, SPACING_NS, RTT_NS));
+        samples.extend(sample_at(&p, case.flows, SPACING_NS, RTT_NS));
         let rx_ns = p.egress_ns() + 30_000;
         while samples.front().is_some_and(|e| e.time_ns() <= rx_ns) {
             if let Some(event) = samples.pop_front() {
@@ -85,15 +116,31 @@ fn child() {
     pipeline.finish();
     let stats = pipeline.stats();
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let peak = status
+    let peak_kib: u64 = status
         .lines()
-        .find_map(|l| l.strip_prefix("VmHWM:"))
-        .unwrap()
-        .trim();
+        .find_map(|l| {
+            l.strip_prefix("VmHWM:")?
+                .trim()
+                .strip_suffix("kB")?
+                .trim()
+                .parse()
+                .ok()
+        })
+        .unwrap();
+    let peak_mib = peak_kib / 1024;
     println!(
-        "memory at 2 M reports/s, {FLOWS} flows, RTT {} ms: peak {peak} (below 500 MiB = 512000 kB); \
-         {:.1} % joined, {waiting} packets waiting at the end",
+        "memory at 2 M reports/s, {} flows of which {} are remembered, RTT {} ms: peak {peak_mib} MiB \
+         (at most {} MiB{}); {:.1} % joined, {} flows evicted, {waiting} packets waiting at the end",
+        case.flows,
+        case.max_flows.min(case.flows as usize),
         RTT_NS / 1_000_000,
-        100.0 * stats.matched_fraction()
+        case.most_mib,
+        if peak_mib > case.most_mib {
+            ": BEYOND"
+        } else {
+            ""
+        },
+        100.0 * stats.matched_fraction(),
+        stats.flows_evicted,
     );
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! From memory: decoding, joining, storing.
 
-use crate::data::{REPORT_BYTES, Recorded, config, recorded};
+use crate::data::{REPORT_BYTES, Recorded, config, config_for, recorded};
 use crate::figure::{Row, per_core};
 use int_report::decode as decode_report;
 use std::hint::black_box;
@@ -63,12 +63,28 @@ impl Sink for Count {
 /// Gives everything to the pipeline in the order of reception, in batches as
 /// the receiving threads make them.
 fn feed<S: Sink>(pipeline: &mut Pipeline<S>, data: &Recorded) {
+    let all = data.rx_ns.len();
+    feed_some(pipeline, data, 0, all);
+    pipeline.finish();
+}
+
+/// The reports `from..to`, whole batches, and the samples that come with them.
+fn feed_some<S: Sink>(pipeline: &mut Pipeline<S>, data: &Recorded, from: usize, to: usize) {
     const BATCH: usize = 64;
     let exporter = IpAddr::from([192, 0, 2, 10]);
     let data = black_box(data);
-    let mut samples = data.samples.iter().peekable();
-    let batches = data.reports.chunks(BATCH * REPORT_BYTES);
-    for (reports, rx_ns) in batches.zip(data.rx_ns.chunks(BATCH)) {
+    // Those due at an earlier batch have been given.
+    let given = match from.checked_sub(BATCH) {
+        Some(last) => {
+            let ns = data.rx_ns[last];
+            data.samples.partition_point(|e| e.time_ns() <= ns)
+        }
+        None => 0,
+    };
+    let mut samples = data.samples[given..].iter().peekable();
+    let reports = &data.reports[from * REPORT_BYTES..to * REPORT_BYTES];
+    let batches = reports.chunks(BATCH * REPORT_BYTES);
+    for (reports, rx_ns) in batches.zip(data.rx_ns[from..to].chunks(BATCH)) {
         let due = || samples.next_if(|e| e.time_ns() <= rx_ns[0]).copied();
         pipeline.push_events("local", std::iter::from_fn(due));
         let datagrams = reports
@@ -81,30 +97,52 @@ fn feed<S: Sink>(pipeline: &mut Pipeline<S>, data: &Recorded) {
             });
         pipeline.push_datagrams(datagrams, |_, e| panic!("{e}"));
     }
-    pipeline.finish();
 }
 
 pub(crate) fn join() -> Row {
-    let data = recorded(FLOWS, REPORTS);
-    Row::median(
-        "decode, flow, join, intervals; 1000 flows, per core",
-        8e6,
-        || {
-            let mut pipeline = Pipeline::new(config(), Count::default()).unwrap();
-            let rate = per_core(REPORTS, || feed(&mut pipeline, &data));
-            let sink = pipeline.sink();
-            assert_eq!(sink.postcards, REPORTS);
-            assert!(
-                sink.joined as f64 > 0.95 * REPORTS as f64,
-                "{}",
-                sink.joined
-            );
-            assert!(sink.intervals > 10_000);
-            let by_sequence = pipeline.stats().join_by_sequence;
-            assert!(by_sequence as f64 > 0.95 * REPORTS as f64, "{by_sequence}");
-            rate
-        },
-    )
+    let what = "decode, flow, join, intervals; 1000 flows, per core";
+    join_of(what, 8e6, FLOWS, REPORTS, 0)
+}
+
+pub(crate) fn join_ten_thousand() -> Row {
+    join_steadily("the same, 10 000 flows", 8e6, 10_000)
+}
+
+pub(crate) fn join_hundred_thousand() -> Row {
+    join_steadily("the same, 100 000 flows", 5e6, 100_000)
+}
+
+/// Flows that are known when the measurement begins: four packets of each have
+/// passed. An even number in all, as every second one is acknowledged.
+fn join_steadily(what: &'static str, target: f64, flows: u32) -> Row {
+    let before = 4 * flows as usize;
+    join_of(what, target, flows, before as u64 + REPORTS, before)
+}
+
+fn join_of(what: &'static str, target: f64, flows: u32, reports: u64, before: usize) -> Row {
+    let data = recorded(flows, reports);
+    Row::median(what, target, || {
+        let room = config_for(2 * flows as usize);
+        let mut pipeline = Pipeline::new(room, Count::default()).unwrap();
+        feed_some(&mut pipeline, &data, 0, before);
+        let rate = per_core(reports - before as u64, || {
+            feed_some(&mut pipeline, &data, before, reports as usize);
+            pipeline.finish();
+        });
+        let sink = pipeline.sink();
+        assert_eq!(sink.postcards, reports);
+        assert!(
+            sink.joined as f64 > 0.95 * reports as f64,
+            "{}",
+            sink.joined
+        );
+        assert!(sink.intervals > 10_000);
+        let stats = pipeline.stats();
+        assert_eq!(stats.flows_evicted, 0);
+        let by_sequence = stats.join_by_sequence;
+        assert!(by_sequence as f64 > 0.95 * reports as f64, "{by_sequence}");
+        rate
+    })
 }
 
 struct Store(CaptureWriter);
