@@ -150,7 +150,7 @@ pub struct EstimateColumns {
 }
 
 /// The estimates of a link since the controller knows it: every second of the last
-/// hour, every tenth of a day.
+/// hour, every tenth of a day; of more than 16 links, less far back.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct EstimateHistory {

@@ -17,6 +17,10 @@ pub struct EstimatorConfig {
     pub max_link_intervals: usize,
     /// Flow intervals kept over all flows of a link.
     pub max_flow_intervals: usize,
+    /// Link intervals kept over all links.
+    pub max_all_link_intervals: usize,
+    /// Flow intervals kept over all flows of all links.
+    pub max_all_flow_intervals: usize,
     /// Drops kept per link.
     pub max_drops: usize,
     /// Flows kept, over all links: of more, the short ones that sent last longest
@@ -43,6 +47,8 @@ impl Default for EstimatorConfig {
             memory_s: 30.0,
             max_link_intervals: 200_000,
             max_flow_intervals: 500_000,
+            max_all_link_intervals: 2_000_000,
+            max_all_flow_intervals: 5_000_000,
             max_drops: 500_000,
             max_flows: 65_536,
             max_listed_flows: 10_000,

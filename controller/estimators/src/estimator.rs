@@ -103,8 +103,7 @@ impl Estimator {
         let due = latest >= self.last_expiry_ns.saturating_add(retention_ns / 100);
         if due || self.store.is_crowded(c.max_flows) {
             self.store.evict_flows(c.max_flows, c.short_packets);
-            self.store
-                .expire(retention_ns, c.max_flow_intervals, c.max_flows);
+            self.store.expire(c);
             self.last_expiry_ns = latest;
         }
     }

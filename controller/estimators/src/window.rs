@@ -5,6 +5,7 @@ use crate::config::EstimatorConfig;
 use crate::signals::Signal;
 use crate::store::Store;
 use crate::types::{LinkId, LinkInfo};
+use std::collections::VecDeque;
 use tidemark_proto::telemetry::{Drop, FlowEvent, FlowInfo, FlowInterval, LinkInterval};
 
 /// What the kept records say of a flow as a whole.
@@ -129,6 +130,18 @@ fn drain_rate_bps(intervals: &[&LinkInterval]) -> Option<u64> {
     (count >= BUSY_INTERVALS).then(|| (bytes * 8e9 / ns).round() as u64)
 }
 
+/// What lies in `[from_ns, to_ns)` of records kept by time.
+fn between<T>(
+    kept: &VecDeque<T>,
+    from_ns: u64,
+    to_ns: u64,
+    time_ns: impl Fn(&T) -> u64,
+) -> impl Iterator<Item = &T> {
+    let start = kept.partition_point(|r| time_ns(r) < from_ns);
+    let end = kept.partition_point(|r| time_ns(r) < to_ns);
+    kept.range(start..end.max(start))
+}
+
 impl<'a> LinkWindow<'a> {
     pub fn gather(
         store: &'a Store,
@@ -154,11 +167,8 @@ impl<'a> LinkWindow<'a> {
         let Some(link) = store.links.get(&id) else {
             return window;
         };
-        let inside = |start: u64, duration: u64| start >= from_ns && start + duration <= to_ns;
-        window.intervals = link
-            .intervals
-            .iter()
-            .filter(|r| inside(r.start_ns, r.duration_ns))
+        window.intervals = between(&link.intervals, from_ns, to_ns, |r| r.start_ns)
+            .filter(|r| r.start_ns + r.duration_ns <= to_ns)
             .collect();
         // The window is what the intervals cover, so that rates are exact.
         if let (Some(first), Some(last)) = (window.intervals.first(), window.intervals.last()) {
@@ -167,11 +177,7 @@ impl<'a> LinkWindow<'a> {
         }
         let (from_ns, to_ns) = (window.from_ns, window.to_ns);
         window.flows_evicted = link.flows_evicted_ns >= from_ns && link.flows_evicted_ns > 0;
-        window.drops = link
-            .drops
-            .iter()
-            .filter(|d| (from_ns..to_ns).contains(&d.time_ns))
-            .collect();
+        window.drops = between(&link.drops, from_ns, to_ns, |d| d.time_ns).collect();
         let (mut stands_for, mut reported) = (0.0, 0.0);
         for r in &window.intervals {
             let packets = f64::from(r.packets);
@@ -189,11 +195,13 @@ impl<'a> LinkWindow<'a> {
         }
         let since = from_ns.saturating_sub((config.history_s.max(0.0) * 1e9) as u64);
         for (&flow_id, flow) in &link.flows {
-            let history: Vec<&FlowInterval> = flow
-                .intervals
-                .iter()
-                .filter(|r| r.start_ns >= since && r.start_ns + r.duration_ns <= to_ns)
-                .collect();
+            if flow.intervals.back().is_none_or(|r| r.start_ns < from_ns) {
+                continue; // nothing of it in this window
+            }
+            let history: Vec<&FlowInterval> =
+                between(&flow.intervals, since, to_ns, |r| r.start_ns)
+                    .filter(|r| r.start_ns + r.duration_ns <= to_ns)
+                    .collect();
             let window_at = history.partition_point(|r| r.start_ns < from_ns);
             if window_at == history.len() {
                 continue; // nothing of it in this window
@@ -224,11 +232,7 @@ impl<'a> LinkWindow<'a> {
             });
         }
         window.flows.sort_unstable_by_key(|f| f.id);
-        for drop in link
-            .drops
-            .iter()
-            .filter(|d| d.time_ns >= since && d.time_ns < to_ns)
-        {
+        for drop in between(&link.drops, since, to_ns, |d| d.time_ns) {
             if let Ok(i) = window.flows.binary_search_by_key(&drop.flow_id, |f| f.id)
                 && let Some(flow) = window.flows.get_mut(i)
             {

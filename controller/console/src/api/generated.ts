@@ -331,7 +331,7 @@ export interface EstimateColumns {
   value: (number | null)[];
 }
 
-/** The estimates of a link since the controller knows it: every second of the last hour, every tenth of a day. */
+/** The estimates of a link since the controller knows it: every second of the last hour, every tenth of a day; of more than 16 links, less far back. */
 export interface EstimateHistory {
   /** Advised limit, bytes. */
   advised_bytes: (number | null)[];

@@ -209,6 +209,8 @@ fn load(path: &Path) -> anyhow::Result<Loaded> {
         retention_s: 1e9,
         max_link_intervals: usize::MAX,
         max_flow_intervals: usize::MAX,
+        max_all_link_intervals: usize::MAX,
+        max_all_flow_intervals: usize::MAX,
         max_drops: usize::MAX,
         max_flows: usize::MAX,
         max_listed_flows: usize::MAX,

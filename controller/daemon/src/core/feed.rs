@@ -69,11 +69,14 @@ pub struct Feed {
 }
 
 impl Feed {
-    /// A feed not connected yet.
-    pub fn new(address: &str, retention_s: f64) -> Self {
+    /// One of `feeds`, not connected yet.
+    pub fn new(address: &str, retention_s: f64, feeds: usize) -> Self {
+        let all = EstimatorConfig::default();
         let config = EstimatorConfig {
             retention_s,
-            ..Default::default()
+            max_all_link_intervals: all.max_all_link_intervals / feeds.max(1),
+            max_all_flow_intervals: all.max_all_flow_intervals / feeds.max(1),
+            ..all
         };
         Self::of(address, config, 1)
     }
@@ -84,6 +87,8 @@ impl Feed {
             retention_s: 1e9,
             max_link_intervals: WHOLE_RUN.link_intervals,
             max_flow_intervals: WHOLE_RUN.flow_intervals,
+            max_all_link_intervals: usize::MAX,
+            max_all_flow_intervals: usize::MAX,
             max_drops: WHOLE_RUN.drops,
             max_events: WHOLE_RUN.events,
             max_flows: usize::MAX,

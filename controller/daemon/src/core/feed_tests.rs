@@ -19,7 +19,7 @@ fn update(start_ms: u64, first_ms: u64) -> Update {
 
 #[test]
 fn a_clock_that_restarts_is_noticed() {
-    let mut feed = Feed::new("x", 60.0);
+    let mut feed = Feed::new("x", 60.0, 1);
     let mut push =
         |start_ms, first_ms| feed.push(&update(start_ms, first_ms), Timestamp::default());
     assert!(push(5000, 5000).is_empty());
@@ -65,7 +65,7 @@ const LINK: LinkId = LinkId {
 
 #[test]
 fn a_silent_switch_ages_while_the_collector_goes_on() {
-    let mut feed = Feed::new("x", 60.0);
+    let mut feed = Feed::new("x", 60.0, 1);
     assert_eq!(feed.report_age_s(LINK, at(0)), None);
     feed.push(&second(1, 5, 0), at(1));
     assert_eq!(feed.report_age_s(LINK, at(1)), None, "no packet yet");
@@ -87,7 +87,7 @@ fn a_silent_switch_ages_while_the_collector_goes_on() {
 
 #[test]
 fn a_backlog_is_as_old_as_what_it_tells_of() {
-    let mut feed = Feed::new("x", 60.0);
+    let mut feed = Feed::new("x", 60.0, 1);
     feed.push(&second(1, 5, 7), at(1));
     // From now on everything comes, in order, 37 s late.
     for s in 2..100 {
@@ -103,7 +103,7 @@ fn a_backlog_is_as_old_as_what_it_tells_of() {
 
 #[test]
 fn queues_of_a_port_begin_each_for_itself() {
-    let mut feed = Feed::new("x", 60.0);
+    let mut feed = Feed::new("x", 60.0, 1);
     for ms in 5000..5100 {
         let mut both = update(ms, 5000);
         if ms >= 5050 {
@@ -118,7 +118,7 @@ fn queues_of_a_port_begin_each_for_itself() {
 
 #[test]
 fn a_forgotten_port_that_comes_again_is_no_restart() {
-    let mut feed = Feed::new("x", 60.0);
+    let mut feed = Feed::new("x", 60.0, 1);
     let mut push =
         |start_ms, first_ms| feed.push(&update(start_ms, first_ms), Timestamp::default());
     assert!(push(5000, 5000).is_empty());
@@ -128,7 +128,7 @@ fn a_forgotten_port_that_comes_again_is_no_restart() {
 
 #[test]
 fn only_links_that_are_not_configured_are_forgotten() {
-    let mut feed = Feed::new("x", 60.0);
+    let mut feed = Feed::new("x", 60.0, 1);
     let port = |port| Port {
         port,
         ..Port::default()
@@ -164,7 +164,7 @@ fn only_links_that_are_not_configured_are_forgotten() {
 
 #[test]
 fn another_collector_is_not_another_clock() {
-    let mut feed = Feed::new("x", 60.0);
+    let mut feed = Feed::new("x", 60.0, 1);
     let info = |instance: &str| CollectorInfo {
         instance: instance.into(),
         ..CollectorInfo::default()

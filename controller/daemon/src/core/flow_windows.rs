@@ -3,6 +3,7 @@
 //! within a bound of length, and their sum: the W(t) that the papers hold against
 //! Q(t) + BDP.
 
+use super::share::Share;
 use std::collections::{BTreeMap, VecDeque};
 use tidemark_proto::telemetry::FlowInterval;
 
@@ -10,6 +11,8 @@ use tidemark_proto::telemetry::FlowInterval;
 const STEP_NS: u64 = 100_000_000;
 /// Rows of a link, one per flow and step: 6 MB. Twelve flows for sixteen minutes.
 const MOST_ROWS: usize = 120_000;
+/// However many links there are.
+const LEAST_ROWS: usize = 1_200;
 /// A flow that says nothing for longer is not in the sum.
 const SILENT_NS: u64 = 2_000_000_000;
 
@@ -85,6 +88,8 @@ pub struct FlowWindows {
     /// Number of the step being filled, and its flows.
     open: (u64, BTreeMap<u64, Row>),
     rows: VecDeque<Row>,
+    /// Where there are few links.
+    whole_rows: usize,
     most_rows: usize,
 }
 
@@ -102,6 +107,7 @@ impl FlowWindows {
             step_ns: STEP_NS.div_ceil(interval_ns) * interval_ns,
             open: (0, BTreeMap::new()),
             rows: VecDeque::new(),
+            whole_rows: times * MOST_ROWS,
             most_rows: times * MOST_ROWS,
         }
     }
@@ -129,6 +135,16 @@ impl FlowWindows {
         }
         let extra = self.rows.len().saturating_sub(self.most_rows);
         self.rows.drain(..extra);
+    }
+
+    /// Keeps no more than its share.
+    pub fn bound(&mut self, share: Share) {
+        self.most_rows = share.of(self.whole_rows, LEAST_ROWS);
+        let extra = self.rows.len().saturating_sub(self.most_rows);
+        if extra > 0 {
+            self.rows.drain(..extra);
+            self.rows.shrink_to_fit();
+        }
     }
 
     /// Complete steps that start in `[from_ns, to_ns)`, merged to at most
@@ -320,6 +336,10 @@ mod tests {
             }
         }
         assert_eq!(w.rows.len(), MOST_ROWS);
+        let newest = w.rows.back().map(|r| r.start_ns);
+        w.bound(Share::among(1_000_000));
+        assert_eq!(w.rows.len(), LEAST_ROWS);
+        assert_eq!(w.rows.back().map(|r| r.start_ns), newest);
         assert!(w.query(0, 1_000_000_000, 10, &[], 0).steps.is_empty());
     }
 }

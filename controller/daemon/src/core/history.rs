@@ -2,6 +2,7 @@
 //! The estimates of a link over time: every second of the last hour, every tenth
 //! of a day. A link takes about 1.5 MB.
 
+use super::share::Share;
 use std::collections::VecDeque;
 use tidemark_estimators::{Estimate, LinkEstimate};
 
@@ -9,6 +10,9 @@ const SECOND_NS: u64 = 1_000_000_000;
 const FINE_POINTS: usize = 3_600;
 const COARSE_EVERY_NS: u64 = 10 * SECOND_NS;
 const COARSE_POINTS: usize = 8_640;
+/// However many links there are: of a minute and of an hour.
+const LEAST_FINE_POINTS: usize = 60;
+const LEAST_COARSE_POINTS: usize = 360;
 
 /// An estimate and its range.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,10 +64,21 @@ impl Point {
 }
 
 /// The estimates of one link.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct History {
+    share: Share,
     fine: VecDeque<Point>,
     coarse: VecDeque<Point>,
+}
+
+impl Default for History {
+    fn default() -> Self {
+        Self {
+            share: Share::among(1),
+            fine: VecDeque::new(),
+            coarse: VecDeque::new(),
+        }
+    }
 }
 
 impl History {
@@ -75,16 +90,34 @@ impl History {
         if !newer(1, self.fine.back()) {
             return;
         }
+        let coarse = newer(COARSE_EVERY_NS, self.coarse.back());
         self.fine.push_back(point);
-        if self.fine.len() > FINE_POINTS {
-            self.fine.pop_front();
-        }
-        if newer(COARSE_EVERY_NS, self.coarse.back()) {
+        if coarse {
             self.coarse.push_back(point);
-            if self.coarse.len() > COARSE_POINTS {
-                self.coarse.pop_front();
-            }
         }
+        self.trim();
+    }
+
+    /// Keeps no more than its share.
+    pub fn bound(&mut self, share: Share) {
+        if self.share != share {
+            self.share = share;
+            self.trim();
+            self.fine.shrink_to_fit();
+            self.coarse.shrink_to_fit();
+        }
+    }
+
+    fn trim(&mut self) {
+        let cut = |points: &mut VecDeque<Point>, most: usize| {
+            points.drain(..points.len().saturating_sub(most));
+        };
+        cut(
+            &mut self.fine,
+            self.share.of(FINE_POINTS, LEAST_FINE_POINTS),
+        );
+        let most = self.share.of(COARSE_POINTS, LEAST_COARSE_POINTS);
+        cut(&mut self.coarse, most);
     }
 
     /// End of the newest.
@@ -160,5 +193,20 @@ mod tests {
         h.push(at(4));
         assert_eq!(h.query(0, u64::MAX, 10), [at(5)]);
         assert_eq!(h.last_ns(), Some(5 * SECOND_NS));
+    }
+
+    #[test]
+    fn many_links_keep_the_newest_of_each() {
+        let mut h = History::default();
+        for s in 1..=10_000 {
+            h.push(at(s));
+        }
+        h.bound(Share::among(1_000_000));
+        let all = h.query(0, u64::MAX, 100_000);
+        assert_eq!(all.last(), Some(&at(10_000)));
+        assert!(all.len() <= LEAST_FINE_POINTS + LEAST_COARSE_POINTS);
+        assert!(all[0].time_ns <= 6_500 * SECOND_NS);
+        h.push(at(10_001));
+        assert_eq!(h.fine.len(), LEAST_FINE_POINTS);
     }
 }

@@ -28,6 +28,7 @@ mod power_cuts;
 mod query;
 mod recording;
 pub mod series;
+pub mod share;
 pub mod state;
 pub mod state_file;
 pub mod subscribe;

@@ -4,6 +4,7 @@
 use super::feed::Feed;
 use super::history::History;
 use super::phases::Phases;
+use super::share::Share;
 use super::switch::SwitchState;
 use crate::config::{CollectorConfig, Config};
 use std::collections::BTreeMap;
@@ -42,7 +43,8 @@ pub struct State {
 impl State {
     /// The state at the start, as configured.
     pub fn new(config: &Arc<Config>) -> Self {
-        let feed = |c: &CollectorConfig| Feed::new(&c.address, config.retention_s);
+        let feeds = config.collectors.len();
+        let feed = |c: &CollectorConfig| Feed::new(&c.address, config.retention_s, feeds);
         let own_targets = config.links.iter().filter_map(|l| {
             let id = LinkId {
                 node_id: l.node,
@@ -121,6 +123,18 @@ impl State {
                 || targets.contains_key(id)
         });
         self.history.retain(|id, _| self.links.contains_key(id));
+        self.share_memory();
+    }
+
+    /// Charts reach back less far the more links there are.
+    fn share_memory(&mut self) {
+        let kept = |f: &Feed| f.series.len();
+        let share = Share::among(self.feeds.iter().map(kept).sum());
+        for feed in &mut self.feeds {
+            feed.series.values_mut().for_each(|s| s.bound(share));
+            feed.windows.values_mut().for_each(|w| w.bound(share));
+        }
+        self.history.values_mut().for_each(|h| h.bound(share));
     }
 
     /// Targets in force at a link.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Interval records kept within bounds of time and count.
 
+mod evict;
+
 use crate::types::LinkId;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -67,16 +69,11 @@ fn insert<T>(queue: &mut VecDeque<T>, item: T, time: impl Fn(&T) -> u64) {
     while place > 0 && queue.get(place - 1).is_some_and(|q| time(q) > at) {
         place -= 1;
     }
-    queue.insert(place, item);
-}
-
-fn expire<T>(queue: &mut VecDeque<T>, before: u64, end: impl Fn(&T) -> u64) -> usize {
-    let mut gone = 0;
-    while queue.front().is_some_and(|x| end(x) < before) {
-        queue.pop_front();
-        gone += 1;
+    if queue.len() == queue.capacity() {
+        // Doubling would leave up to half of the memory of many links unused.
+        queue.reserve_exact(1.max(queue.len() / 8));
     }
-    gone
+    queue.insert(place, item);
 }
 
 impl Store {
@@ -104,8 +101,6 @@ impl Store {
         link.flow_intervals += 1;
         let flow = link.flows.entry(record.flow_id).or_default();
         if flow.intervals.is_empty() {
-            // Most flows of a flood never have a second one.
-            flow.intervals.reserve_exact(1);
             self.flow_count += 1;
         }
         insert(&mut flow.intervals, record, |r| r.start_ns);
@@ -174,52 +169,6 @@ impl Store {
         }
     }
 
-    /// Drops what is older than `retention_ns` before each link's newest
-    /// interval, and flows nothing is left of.
-    pub fn expire(&mut self, retention_ns: u64, max_flow_intervals: usize, max_flows: usize) {
-        let mut oldest = u64::MAX;
-        for link in self.links.values_mut() {
-            let before = link.latest_ns.saturating_sub(retention_ns);
-            oldest = oldest.min(before);
-            expire(&mut link.intervals, before, |r| r.start_ns + r.duration_ns);
-            expire(&mut link.drops, before, |d| d.time_ns);
-            for flow in link.flows.values_mut() {
-                link.flow_intervals -=
-                    expire(&mut flow.intervals, before, |r| r.start_ns + r.duration_ns);
-            }
-            while link.flow_intervals > max_flow_intervals {
-                let removed = drop_oldest_tenth(link);
-                if removed == 0 {
-                    break;
-                }
-                link.flow_intervals -= removed;
-                self.evicted.flow_intervals += removed as u64;
-            }
-            link.flows.retain(|_, f| !f.intervals.is_empty());
-        }
-        self.flow_count = self.links.values().map(|l| l.flows.len()).sum();
-        for events in self.events.values_mut() {
-            self.event_count -= expire(events, oldest, |e| e.time_ns);
-        }
-        self.events.retain(|_, e| !e.is_empty());
-        let links = &self.links;
-        self.info.retain(|id, info| {
-            info.first_seen_ns >= oldest || links.values().any(|l| l.flows.contains_key(id))
-        });
-        if self.info.len() > max_flows {
-            let mut by_age: Vec<(u64, u64)> = self
-                .info
-                .values()
-                .map(|i| (i.first_seen_ns, i.flow_id))
-                .collect();
-            by_age.sort_unstable();
-            for &(_, id) in by_age.iter().take(self.info.len() - max_flows) {
-                self.info.remove(&id);
-                self.evicted.flows += 1;
-            }
-        }
-    }
-
     /// Flows with interval records, over all links.
     pub fn flow_count(&self) -> usize {
         self.flow_count
@@ -229,95 +178,5 @@ impl Store {
     pub fn is_crowded(&self, max_flows: usize) -> bool {
         let limit = max_flows.saturating_add(max_flows / 4);
         self.flow_count > limit || self.info.len() > limit
-    }
-
-    /// Leaves at most `max_flows` with records: those of at most `short_packets`
-    /// that sent last longest ago go first, then others by the same order. A flood
-    /// of short flows so leaves the long ones, and those that have just begun.
-    pub fn evict_flows(&mut self, max_flows: usize, short_packets: u64) {
-        if self.flow_count <= max_flows {
-            return;
-        }
-        let mut order: Vec<(bool, u64, LinkId, u64)> = Vec::with_capacity(self.flow_count);
-        for (&link, store) in &self.links {
-            order.extend(store.flows.iter().map(|(&id, flow)| {
-                let last_ns = flow.intervals.back().map_or(0, |r| r.start_ns);
-                (flow.packets() > short_packets, last_ns, link, id)
-            }));
-        }
-        let surplus = order.len().saturating_sub(max_flows);
-        if surplus == 0 {
-            return;
-        }
-        order.select_nth_unstable(surplus - 1);
-        for &(_, last_ns, link, id) in order.iter().take(surplus) {
-            let Some(store) = self.links.get_mut(&link) else {
-                continue;
-            };
-            if let Some(flow) = store.flows.remove(&id) {
-                store.flow_intervals -= flow.intervals.len();
-                store.flows_evicted_ns = store.flows_evicted_ns.max(last_ns);
-                self.evicted.flow_intervals += flow.intervals.len() as u64;
-                self.evicted.flows += 1;
-                self.flow_count -= 1;
-            }
-            // It may cross another link, too.
-            if self.links.values().any(|l| l.flows.contains_key(&id)) {
-                continue;
-            }
-            self.info.remove(&id);
-            if let Some(events) = self.events.remove(&id) {
-                self.event_count -= events.len();
-                self.evicted.events += events.len() as u64;
-            }
-        }
-    }
-}
-
-/// Shortens the time covered by a tenth, for all flows alike.
-fn drop_oldest_tenth(link: &mut LinkStore) -> usize {
-    let first = link
-        .flows
-        .values()
-        .filter_map(|f| f.intervals.front())
-        .map(|r| r.start_ns)
-        .min()
-        .unwrap_or(link.latest_ns);
-    let before = first + (link.latest_ns.saturating_sub(first) / 10).max(1);
-    link.flows
-        .values_mut()
-        .map(|f| expire(&mut f.intervals, before, |r| r.start_ns))
-        .sum()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_flow_that_is_evicted_at_one_link_is_known_at_the_other() {
-        let mut store = Store::default();
-        let record = |port, flow_id, start_ns| FlowInterval {
-            node_id: 10,
-            port,
-            flow_id,
-            start_ns,
-            packets: 1,
-            ..FlowInterval::default()
-        };
-        for (port, flow_id, start_ns) in [(1, 7, 1), (2, 7, 5), (1, 8, 2), (1, 9, 6)] {
-            store.push_flow_interval(record(port, flow_id, start_ns));
-        }
-        for flow_id in [7, 8, 9] {
-            store.push_info(FlowInfo {
-                flow_id,
-                ..FlowInfo::default()
-            });
-        }
-        store.evict_flows(2, 100);
-        assert_eq!((store.flow_count(), store.evicted.flows), (2, 2));
-        let mut known: Vec<u64> = store.info.keys().copied().collect();
-        known.sort_unstable();
-        assert_eq!(known, [7, 9], "8 is gone, 7 still crosses port 2");
     }
 }

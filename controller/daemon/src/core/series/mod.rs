@@ -6,6 +6,7 @@ mod point;
 
 pub use point::Point;
 
+use super::share::Share;
 use point::{Step, merge};
 use std::collections::VecDeque;
 use tidemark_control::Timestamp;
@@ -16,10 +17,14 @@ const SLOW_NS: u64 = 1_000_000_000;
 const FINE_POINTS: usize = 60_000;
 const MID_POINTS: usize = 9_000;
 const SLOW_POINTS: usize = 6 * 3_600;
+/// However many links there are.
+const LEAST_POINTS: usize = 600;
 
 #[derive(Debug)]
 struct Level {
     step_ns: u64,
+    /// Points kept of a link when there are few.
+    most: usize,
     capacity: usize,
     current: Option<(u64, Step)>,
     points: VecDeque<Point>,
@@ -29,6 +34,7 @@ impl Level {
     fn new(step_ns: u64, capacity: usize) -> Self {
         Self {
             step_ns,
+            most: capacity,
             capacity,
             current: None,
             points: VecDeque::new(),
@@ -52,6 +58,15 @@ impl Level {
         step.add(i);
     }
 
+    fn bound(&mut self, share: Share) {
+        self.capacity = share.of(self.most, LEAST_POINTS);
+        let surplus = self.points.len().saturating_sub(self.capacity);
+        if surplus > 0 {
+            self.points.drain(..surplus);
+            self.points.shrink_to_fit();
+        }
+    }
+
     fn within(&self, from_ns: u64, to_ns: u64) -> impl ExactSizeIterator<Item = &Point> {
         let a = self.points.partition_point(|p| p.start_ns < from_ns);
         let b = self.points.partition_point(|p| p.start_ns < to_ns);
@@ -62,7 +77,10 @@ impl Level {
 /// The series of one link.
 #[derive(Debug)]
 pub struct LinkSeries {
-    levels: [Level; 3],
+    fine: Level,
+    /// `None` where intervals are as long.
+    mid: Option<Level>,
+    slow: Level,
     /// Start of the first interval that the collector had of it.
     pub first_ns: u64,
     /// End of the last interval seen.
@@ -85,11 +103,9 @@ impl LinkSeries {
     pub fn keeping(interval_ms: u32, times: usize) -> Self {
         let fine_ns = u64::from(interval_ms.max(1)) * 1_000_000;
         Self {
-            levels: [
-                Level::new(fine_ns, times * FINE_POINTS),
-                Level::new(MID_NS.max(fine_ns), times * MID_POINTS),
-                Level::new(SLOW_NS.max(fine_ns), times * SLOW_POINTS),
-            ],
+            fine: Level::new(fine_ns, times * FINE_POINTS),
+            mid: (fine_ns < MID_NS).then(|| Level::new(MID_NS, times * MID_POINTS)),
+            slow: Level::new(SLOW_NS.max(fine_ns), times * SLOW_POINTS),
             first_ns: u64::MAX,
             last_ns: 0,
             reported_ns: 0,
@@ -117,14 +133,24 @@ impl LinkSeries {
         if i.packets > 0 || i.limit_bytes != 0 {
             self.limit_bytes = i.limit_bytes;
         }
-        for level in &mut self.levels {
+        for level in self.levels_mut() {
             level.push(i);
         }
     }
 
+    fn levels_mut(&mut self) -> impl Iterator<Item = &mut Level> {
+        let fine = std::iter::once(&mut self.fine);
+        fine.chain(&mut self.mid).chain([&mut self.slow])
+    }
+
+    /// Keeps no more than its share.
+    pub fn bound(&mut self, share: Share) {
+        self.levels_mut().for_each(|l| l.bound(share));
+    }
+
     /// The last complete second.
     pub fn last_second(&self) -> Option<&Point> {
-        self.levels[2].points.back()
+        self.slow.points.back()
     }
 
     /// Steps that start in `[from_ns, to_ns)`, at the finest resolution that
@@ -137,7 +163,8 @@ impl LinkSeries {
         };
         let affordable = |l: &Level| l.within(from_ns, to_ns).len() <= 8 * max_points;
         let fits = |l: &&Level| reaches(l) && affordable(l);
-        let level = self.levels.iter().find(fits).unwrap_or(&self.levels[2]);
+        let finer = std::iter::once(&self.fine).chain(&self.mid);
+        let level = finer.into_iter().find(fits).unwrap_or(&self.slow);
         let points: Vec<Point> = level.within(from_ns, to_ns).copied().collect();
         let every = points.len().div_ceil(max_points).max(1);
         let merged = points.chunks(every).map(merge).collect();
@@ -218,9 +245,26 @@ mod tests {
         for ms in 0..(FINE_POINTS as u64 + 5000) {
             s.push(&interval(ms, 1, 0), Timestamp::default());
         }
-        assert_eq!(s.levels[0].points.len(), FINE_POINTS);
+        assert_eq!(s.fine.points.len(), FINE_POINTS);
         // Too far back for the finest level.
         let (step, _) = s.query(0, u64::MAX, 100_000);
         assert_eq!(step, MID_NS);
+    }
+
+    #[test]
+    fn many_links_keep_the_newest_of_each() {
+        let mut s = LinkSeries::new(1);
+        for ms in 0..20_000 {
+            s.push(&interval(ms, 1, 0), Timestamp::default());
+        }
+        let (_, all) = s.query(0, u64::MAX, 100_000);
+        s.bound(Share::among(1_000_000));
+        assert_eq!(s.fine.points.len(), LEAST_POINTS);
+        let (step, newest) = s.query(19_900_000_000, u64::MAX, 1000);
+        assert_eq!((step, newest.last()), (1_000_000, all.last()));
+        // Further back the slower levels answer.
+        assert_eq!(s.query(0, u64::MAX, 1000).0, MID_NS);
+        s.push(&interval(20_000, 1, 0), Timestamp::default());
+        assert_eq!(s.fine.points.len(), LEAST_POINTS);
     }
 }

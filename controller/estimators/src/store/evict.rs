@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What goes: the old, and what is beyond the bounds.
+
+use super::{LinkStore, Store};
+use crate::config::EstimatorConfig;
+use crate::types::LinkId;
+use rustc_hash::FxHashSet;
+use std::collections::VecDeque;
+
+fn expire<T>(queue: &mut VecDeque<T>, before: u64, end: impl Fn(&T) -> u64) -> usize {
+    let mut gone = 0;
+    while queue.front().is_some_and(|x| end(x) < before) {
+        queue.pop_front();
+        gone += 1;
+    }
+    gone
+}
+
+impl Store {
+    /// Drops what is older than the retention before each link's newest interval,
+    /// what the links together have too much of, and flows nothing is left of.
+    pub fn expire(&mut self, config: &EstimatorConfig) {
+        let retention_ns = (config.retention_s.max(0.0) * 1e9) as u64;
+        let mut oldest = u64::MAX;
+        for link in self.links.values_mut() {
+            let before = link.latest_ns.saturating_sub(retention_ns);
+            oldest = oldest.min(before);
+            expire(&mut link.intervals, before, |r| r.start_ns + r.duration_ns);
+            expire(&mut link.drops, before, |d| d.time_ns);
+            for flow in link.flows.values_mut() {
+                link.flow_intervals -=
+                    expire(&mut flow.intervals, before, |r| r.start_ns + r.duration_ns);
+            }
+        }
+        self.evict_intervals(config);
+        self.flow_count = self.links.values().map(|l| l.flows.len()).sum();
+        for events in self.events.values_mut() {
+            self.event_count -= expire(events, oldest, |e| e.time_ns);
+        }
+        self.events.retain(|_, e| !e.is_empty());
+        let with_records = self.links.values().flat_map(|l| l.flows.keys().copied());
+        let with_records: FxHashSet<u64> = with_records.collect();
+        self.info
+            .retain(|id, info| info.first_seen_ns >= oldest || with_records.contains(id));
+        let max_flows = config.max_flows;
+        if self.info.len() > max_flows {
+            let mut by_age: Vec<(u64, u64)> = self
+                .info
+                .values()
+                .map(|i| (i.first_seen_ns, i.flow_id))
+                .collect();
+            by_age.sort_unstable();
+            for &(_, id) in by_age.iter().take(self.info.len() - max_flows) {
+                self.info.remove(&id);
+                self.evicted.flows += 1;
+            }
+        }
+    }
+
+    /// Leaves interval records within the bounds of each link and of all: where all
+    /// have too many, those links lose their oldest that have more than an equal part.
+    fn evict_intervals(&mut self, config: &EstimatorConfig) {
+        let part = |kept: usize, most: usize| {
+            let equal = most / self.links.len().max(1);
+            if kept > most { equal } else { usize::MAX }
+        };
+        let links = self.links.values();
+        let kept = links.clone().map(|l| l.intervals.len()).sum();
+        let most_of_link = part(kept, config.max_all_link_intervals);
+        let kept = links.map(|l| l.flow_intervals).sum();
+        let most_of_flows = part(kept, config.max_all_flow_intervals);
+        let most_of_flows = most_of_flows.min(config.max_flow_intervals);
+        for link in self.links.values_mut() {
+            let surplus = link.intervals.len().saturating_sub(most_of_link);
+            link.intervals.drain(..surplus);
+            self.evicted.link_intervals += surplus as u64;
+            while link.flow_intervals > most_of_flows {
+                let removed = drop_oldest_tenth(link);
+                if removed == 0 {
+                    break;
+                }
+                link.flow_intervals -= removed;
+                self.evicted.flow_intervals += removed as u64;
+            }
+            link.flows.retain(|_, f| !f.intervals.is_empty());
+        }
+    }
+
+    /// Leaves at most `max_flows` with records: those of at most `short_packets`
+    /// that sent last longest ago go first, then others by the same order. A flood
+    /// of short flows so leaves the long ones, and those that have just begun.
+    pub fn evict_flows(&mut self, max_flows: usize, short_packets: u64) {
+        if self.flow_count <= max_flows {
+            return;
+        }
+        let mut order: Vec<(bool, u64, LinkId, u64)> = Vec::with_capacity(self.flow_count);
+        for (&link, store) in &self.links {
+            order.extend(store.flows.iter().map(|(&id, flow)| {
+                let last_ns = flow.intervals.back().map_or(0, |r| r.start_ns);
+                (flow.packets() > short_packets, last_ns, link, id)
+            }));
+        }
+        let surplus = order.len().saturating_sub(max_flows);
+        if surplus == 0 {
+            return;
+        }
+        order.select_nth_unstable(surplus - 1);
+        for &(_, last_ns, link, id) in order.iter().take(surplus) {
+            let Some(store) = self.links.get_mut(&link) else {
+                continue;
+            };
+            if let Some(flow) = store.flows.remove(&id) {
+                store.flow_intervals -= flow.intervals.len();
+                store.flows_evicted_ns = store.flows_evicted_ns.max(last_ns);
+                self.evicted.flow_intervals += flow.intervals.len() as u64;
+                self.evicted.flows += 1;
+                self.flow_count -= 1;
+            }
+            // It may cross another link, too.
+            if self.links.values().any(|l| l.flows.contains_key(&id)) {
+                continue;
+            }
+            self.info.remove(&id);
+            if let Some(events) = self.events.remove(&id) {
+                self.event_count -= events.len();
+                self.evicted.events += events.len() as u64;
+            }
+        }
+    }
+}
+
+/// Shortens the time covered by a tenth, for all flows alike.
+fn drop_oldest_tenth(link: &mut LinkStore) -> usize {
+    let first = link
+        .flows
+        .values()
+        .filter_map(|f| f.intervals.front())
+        .map(|r| r.start_ns)
+        .min()
+        .unwrap_or(link.latest_ns);
+    let before = first + (link.latest_ns.saturating_sub(first) / 10).max(1);
+    link.flows
+        .values_mut()
+        .map(|f| expire(&mut f.intervals, before, |r| r.start_ns))
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tidemark_proto::telemetry::{FlowInfo, FlowInterval, LinkInterval};
+
+    #[test]
+    fn a_flow_that_is_evicted_at_one_link_is_known_at_the_other() {
+        let mut store = Store::default();
+        let record = |port, flow_id, start_ns| FlowInterval {
+            node_id: 10,
+            port,
+            flow_id,
+            start_ns,
+            packets: 1,
+            ..FlowInterval::default()
+        };
+        for (port, flow_id, start_ns) in [(1, 7, 1), (2, 7, 5), (1, 8, 2), (1, 9, 6)] {
+            store.push_flow_interval(record(port, flow_id, start_ns));
+        }
+        for flow_id in [7, 8, 9] {
+            store.push_info(FlowInfo {
+                flow_id,
+                ..FlowInfo::default()
+            });
+        }
+        store.evict_flows(2, 100);
+        assert_eq!((store.flow_count(), store.evicted.flows), (2, 2));
+        let mut known: Vec<u64> = store.info.keys().copied().collect();
+        known.sort_unstable();
+        assert_eq!(known, [7, 9], "8 is gone, 7 still crosses port 2");
+    }
+
+    #[test]
+    fn many_links_share_what_all_may_keep() {
+        let mut store = Store::default();
+        let interval = |port, start_ns| LinkInterval {
+            port,
+            start_ns,
+            ..LinkInterval::default()
+        };
+        let of_flow = |port, start_ns| FlowInterval {
+            port,
+            start_ns,
+            packets: 1,
+            ..FlowInterval::default()
+        };
+        for (port, records) in [(1, 10), (2, 1000), (3, 1000)] {
+            for n in 1000 - records..1000 {
+                store.push_link_interval(interval(port, n), usize::MAX);
+                store.push_flow_interval(of_flow(port, n));
+            }
+        }
+        let config = EstimatorConfig {
+            max_all_link_intervals: 600,
+            max_all_flow_intervals: 900,
+            ..EstimatorConfig::default()
+        };
+        store.expire(&config);
+        let kept = |port| {
+            let link = &store.links[&LinkId { node_id: 0, port }];
+            (link.intervals.len(), link.flows[&0].intervals.len())
+        };
+        assert_eq!(kept(1), (10, 10), "what is less than a part stays");
+        for port in [2, 3] {
+            let (of_link, of_flows) = kept(port);
+            assert_eq!(of_link, 200);
+            assert!((150..=300).contains(&of_flows), "{of_flows}");
+        }
+        let newest = store.links[&LinkId {
+            node_id: 0,
+            port: 2,
+        }]
+            .intervals
+            .back();
+        assert_eq!(newest.map(|r| r.start_ns), Some(999), "the newest stay");
+        assert_eq!(store.evicted.link_intervals, 1600);
+        assert!(store.evicted.flow_intervals >= 1400);
+        let before = store.evicted;
+        store.expire(&config);
+        assert_eq!(store.evicted, before, "within the bounds nothing goes");
+    }
+}
