@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What is generated, and for how long.
+
+use std::path::PathBuf;
+
+const USAGE: &str = "--links N --switches N --collectors N --flows N (of each link) \
+     --interval-ms N --past S --settle S --measure S --json FILE --program FILE (another build) --counted yes (simulated time, no sockets)";
+
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    pub links: u32,
+    pub switches: u32,
+    pub collectors: u32,
+    pub flows: u64,
+    pub interval_ms: u64,
+    /// Telemetry sent at once at the start: what retention keeps is there when it is measured.
+    pub past_s: u64,
+    pub settle_s: u64,
+    pub measure_s: u64,
+    pub json: Option<PathBuf>,
+    pub program: PathBuf,
+    /// In simulated time, in this process: CPU time alone.
+    pub counted: bool,
+}
+
+impl Options {
+    pub(crate) fn parse<'a>(arguments: impl Iterator<Item = &'a String>) -> Self {
+        let mut options = Self {
+            links: 1000,
+            switches: 50,
+            collectors: 4,
+            flows: 6,
+            interval_ms: 100,
+            past_s: 130,
+            settle_s: 5,
+            measure_s: 20,
+            json: None,
+            counted: false,
+            program: env!("CARGO_BIN_EXE_tidemark-controller").into(),
+        };
+        let mut arguments = arguments;
+        while let Some(flag) = arguments.next() {
+            let value = arguments
+                .next()
+                .unwrap_or_else(|| panic!("{flag}: no value; {USAGE}"));
+            let number = || -> u64 {
+                let n = value.parse();
+                n.unwrap_or_else(|_| panic!("{flag} {value}: no whole number; {USAGE}"))
+            };
+            let positive = || u32::try_from(number()).unwrap_or(u32::MAX).max(1);
+            match flag.as_str() {
+                "--links" => options.links = positive(),
+                "--switches" => options.switches = positive(),
+                "--collectors" => options.collectors = positive(),
+                "--flows" => options.flows = number(),
+                "--interval-ms" => options.interval_ms = number().max(1),
+                "--past" => options.past_s = number(),
+                "--settle" => options.settle_s = number(),
+                "--measure" => options.measure_s = number().max(1),
+                "--counted" => options.counted = value == "yes",
+                "--program" => options.program = value.into(),
+                "--json" => options.json = Some(value.into()),
+                _ => panic!("{flag}: no such flag; {USAGE}"),
+            }
+        }
+        options
+    }
+}
