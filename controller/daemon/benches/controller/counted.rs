@@ -13,6 +13,7 @@ use tidemark_controller::config::{CollectorConfig, Config};
 use tidemark_controller::core::{Core, tick};
 use tidemark_estimators::LinkId;
 use tidemark_proto::telemetry::Update;
+use tidemark_rules::Targets;
 
 /// CPU time of a simulated second, s, and what came of it.
 pub(crate) struct Counted {
@@ -25,12 +26,17 @@ pub(crate) struct Counted {
 
 pub(crate) fn measure(load: &Load) -> Counted {
     let o = &load.options;
-    let mut config = Config::default();
-    config.collectors = (0..o.collectors)
-        .map(|c| CollectorConfig::new(&format!("127.0.0.1:{}", 1 + c)))
-        .collect();
-    config.targets.delay_ms = Some(30.0);
-    config.targets.utilisation = 0.98;
+    let address = |c| format!("127.0.0.1:{}", 1 + c);
+    let config = Config {
+        collectors: (0..o.collectors)
+            .map(|c| CollectorConfig::new(address(c)))
+            .collect(),
+        targets: Targets {
+            delay_ms: Some(30.0),
+            ..Targets::default()
+        },
+        ..Config::default()
+    };
     let now_ns = Arc::new(AtomicI64::new(0));
     let clock = Arc::clone(&now_ns);
     let time = move || {

@@ -106,12 +106,14 @@ impl Load {
             }
         }
         let received = reports * (step + 1);
-        u.status = (start_ns % 1_000_000_000 == 0).then(|| CollectorStatus {
-            reports_received: received,
-            join_candidates: received,
-            join_matched: received,
-            ..CollectorStatus::default()
-        });
+        u.status = start_ns
+            .is_multiple_of(1_000_000_000)
+            .then(|| CollectorStatus {
+                reports_received: received,
+                join_candidates: received,
+                join_matched: received,
+                ..CollectorStatus::default()
+            });
         let records = u.link_intervals.len() + u.flow_intervals.len() + u.drops.len();
         (u, records as u64)
     }
