@@ -55,22 +55,27 @@ pub(crate) fn mean_error(values: &[f64]) -> f64 {
     t90(values.len() - 1) * (variance / n).sqrt()
 }
 
-/// Parts of the time that are compared (batch means).
-const BLOCKS: usize = 10;
-/// Values of a part needed for its mean to say more than one of them.
+/// Parts of the time that are compared (batch means). What hangs together for longer than a
+/// part makes their means alike: longer parts show it, fewer of them less surely.
+const BLOCKS: [usize; 3] = [10, 5, 4];
+/// Values of the shortest part needed for its mean to say more than one of them.
 const LEAST_OF_BLOCK: usize = 4;
 
 /// The same of values in order of time that may hang together: congestion controls
 /// change their state over many round trips, so that neighbours say less than their
-/// number. The larger of that of the values and that of the means of parts.
+/// number. The largest of that of the values and those of the means of parts.
 pub(crate) fn mean_error_in_time(values: &[f64]) -> f64 {
     let alone = mean_error(values);
-    if values.len() < BLOCKS * LEAST_OF_BLOCK {
+    let most = BLOCKS.into_iter().fold(0, usize::max);
+    if values.len() < most * LEAST_OF_BLOCK {
         return alone;
     }
-    let part = |i: usize| values.get(i * values.len() / BLOCKS..(i + 1) * values.len() / BLOCKS);
-    let means: Vec<f64> = (0..BLOCKS).filter_map(part).filter_map(mean).collect();
-    alone.max(mean_error(&means))
+    let of_parts = BLOCKS.into_iter().map(|parts| {
+        let part = |i: usize| values.get(i * values.len() / parts..(i + 1) * values.len() / parts);
+        let means: Vec<f64> = (0..parts).filter_map(part).filter_map(mean).collect();
+        mean_error(&means)
+    });
+    of_parts.fold(alone, f64::max)
 }
 
 /// 90 % range of a share of which `of` out of `all` were counted (Wilson).
@@ -105,6 +110,12 @@ mod tests {
         let fast: Vec<f64> = (0..80).map(|i| f64::from(i % 2)).collect();
         assert!(mean_error_in_time(&slow) > 2.5 * mean_error(&slow));
         assert_eq!(mean_error_in_time(&fast), mean_error(&fast));
+        // What goes up for half of the time: ten parts see it less than four.
+        let wave: Vec<f64> = (0..80)
+            .map(|i| (f64::from(i) / 80.0 * std::f64::consts::TAU).sin())
+            .collect();
+        let parts: Vec<f64> = wave.chunks(8).filter_map(mean).collect();
+        assert!(mean_error_in_time(&wave) > 1.2 * mean_error(&parts));
         assert_eq!(mean_error_in_time(&v), mean_error(&v));
         assert!(mean_error(&[3.0]) > 3.0 && mean_error(&[]) == 0.0);
         let (low, high) = share_range(9.0, 10.0);

@@ -99,6 +99,8 @@ pub(super) fn fraction(text: &str) -> Result<f64, String> {
     let v = ratio(text)?;
     if v <= 1.0 {
         Ok(v)
+    } else if text.trim_end().ends_with('%') {
+        Err(format!("\"{text}\" is above 100%"))
     } else {
         Err(format!(
             "\"{text}\" is above 1; write {text}% if it is in percent"
@@ -223,6 +225,7 @@ mod tests {
         assert!(rate("1e999mbit").is_err() && rate("1e308tbit").is_err());
         assert!(time("5min").unwrap_err().contains("ms"));
         assert!(fraction("98").unwrap_err().contains("98%"));
+        assert_eq!(fraction("120%").unwrap_err(), "\"120%\" is above 100%");
         assert!(bytes("-5").is_err());
         for text in ["inf", "nan", "-1", "1e300", "12x", ""] {
             assert!(flows(text).is_err(), "{text}");

@@ -9,9 +9,9 @@ use crate::types::Evidence;
 /// sender was probed, where not, and where nothing but drops is seen: these come to
 /// every flow whatever limits it. So wide that the training runs of the calibration
 /// have N_b in its range in nine of ten windows.
-const PROBED: f64 = 0.1;
-const INFERRED: f64 = 0.15;
-const DROPS_ALONE: f64 = 0.6;
+const PROBED: f64 = 0.05;
+const INFERRED: f64 = 0.08;
+const DROPS_ALONE: f64 = 0.4;
 
 fn common_part(f: &Flow<'_, '_>) -> f64 {
     if f.estimate.evidence != Evidence::Passive {

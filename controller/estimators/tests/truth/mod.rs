@@ -3,6 +3,7 @@
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub(crate) mod coverage;
+mod limit;
 pub(crate) mod reference;
 pub(crate) mod table;
 
@@ -153,7 +154,9 @@ pub(crate) fn run(source: Source, name: &str, view: View) -> Run {
 
 /// A recorded run through the collector's pipeline into an estimator.
 pub(crate) fn seen(recorded: &Recorded, view: View) -> Run {
-    let truth = recorded.truth.clone();
+    let mut truth = recorded.truth.clone();
+    let all_events = probes(&recorded.trace);
+    limit::by_what_limits(&mut truth, &all_events);
     // As the collector has it: without a tcp_probe source nothing is joined.
     let mut config = Config {
         join_wait_ms: 5000,
@@ -178,11 +181,7 @@ pub(crate) fn seen(recorded: &Recorded, view: View) -> Run {
     config.nodes.insert(10, node);
     let nodes = proto_nodes(&config.nodes);
     let mut pipeline = Pipeline::new(config, VecSink::default()).unwrap();
-    let events = if view.probed {
-        probes(&recorded.trace)
-    } else {
-        Vec::new()
-    };
+    let events = if view.probed { all_events } else { Vec::new() };
     let from_ns = (view.from_s * 1e9) as u64;
     let mut events = events
         .into_iter()
