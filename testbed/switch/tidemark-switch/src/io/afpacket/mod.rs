@@ -8,6 +8,7 @@ mod receive;
 mod ring;
 mod socket;
 mod stats;
+mod takes;
 mod transmit;
 
 use std::io;
@@ -20,7 +21,7 @@ pub use receive::{Arrived, Received};
 use ring::{LINK_HEADER_BYTES, Ring, map_ring};
 use socket::{bind, ifreq, ioctl, option, promiscuous, receive_buffer, socket};
 pub use stats::IoStats;
-use transmit::Takes;
+use takes::Takes;
 
 /// Bytes of super-frames that wait beside the ring.
 const SUPER_FRAME_BUFFER_BYTES: i32 = 16 << 20;

@@ -31,27 +31,6 @@ struct Merged {
     transport: Transport,
 }
 
-/// Of which transports an interface takes super-frames, as far as is known.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Takes {
-    tcp: bool,
-    udp: bool,
-}
-
-impl Takes {
-    pub(super) const ALL: Self = Self {
-        tcp: true,
-        udp: true,
-    };
-
-    fn of(&mut self, transport: Transport) -> &mut bool {
-        match transport {
-            Transport::Tcp => &mut self.tcp,
-            Transport::Udp => &mut self.udp,
-        }
-    }
-}
-
 impl Planned {
     fn single(at: usize) -> Self {
         Self {
