@@ -3,12 +3,10 @@
 
 use crate::config::{self, Config};
 use crate::import::{Cards, ImportOptions, ImportReport, import};
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// Receives INT reports and tcp_probe samples, joins, stores and streams them.
 #[derive(Debug, Parser)]
@@ -31,6 +29,14 @@ enum Command {
         /// Print JSON.
         #[arg(long)]
         json: bool,
+    },
+    /// What of this machine, the configuration and the way of the reports is not as
+    /// it has to be, and what to do about it; exits with 1 where something does not work.
+    Doctor {
+        #[command(flatten)]
+        settings: Settings,
+        #[command(flatten)]
+        doctor: crate::doctor::DoctorArgs,
     },
     /// Read this host's TCP tracepoints and send them to a collector elsewhere.
     Agent(crate::agent::AgentArgs),
@@ -200,6 +206,7 @@ pub fn main(version: &'static str) -> Result<()> {
             Ok(())
         }
         Command::Status { settings, json } => status(&settings.load()?.http, json),
+        Command::Doctor { settings, doctor } => crate::doctor::run(settings.load(), &doctor),
         Command::Agent(args) => crate::agent::run_args(&args),
         Command::Print(args) => crate::print::run(&args),
         Command::Export(args) => crate::export::run(&args),
@@ -255,39 +262,7 @@ fn print_import(r: &ImportReport) {
 }
 
 fn status(http: &config::HttpConfig, json: bool) -> Result<()> {
-    let address = http.listen;
-    if http.tls.is_some() {
-        bail!(
-            "http.tls is set: read https://{address}/status, for example with `curl --cacert ca.pem`"
-        );
-    }
-    let token = http.token()?.map_or_else(String::new, |t| {
-        format!("Authorization: {}\r\n", t.header())
-    });
-    let timeout = Duration::from_secs(3);
-    let mut stream = TcpStream::connect_timeout(&address, timeout).with_context(|| {
-        format!("no collector answers on {address}; is it running, and is this its http.listen?")
-    })?;
-    stream.set_read_timeout(Some(timeout))?;
-    write!(
-        stream,
-        "GET /status HTTP/1.0\r\nHost: {address}\r\n{token}Connection: close\r\n\r\n"
-    )?;
-    let mut answer = String::new();
-    stream
-        .read_to_string(&mut answer)
-        .with_context(|| format!("reading the status of {address}"))?;
-    let Some((head, body)) = answer.split_once("\r\n\r\n") else {
-        bail!("{address} does not speak HTTP");
-    };
-    if !head.starts_with("HTTP/1.0 200") && !head.starts_with("HTTP/1.1 200") {
-        bail!(
-            "{address} answered {}; is it a collector's http.listen?",
-            head.lines().next().unwrap_or("nothing")
-        );
-    }
-    let value: serde_json::Value = serde_json::from_str(body)
-        .with_context(|| format!("{address} does not answer as a collector does"))?;
+    let value = crate::status_client::fetch(http)?;
     if json {
         println!("{}", serde_json::to_string_pretty(&value)?);
         return Ok(());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Everything that can fail at the start, before anything has started.
 
-use crate::config::{Config, HttpConfig};
+use crate::config::{Config, HttpConfig, ProbeConfig};
 use crate::receive::{self, ReportReceiver};
 use anyhow::{Context, Result, anyhow};
 use std::net::{SocketAddr, TcpListener};
@@ -35,6 +35,19 @@ fn tcp(what: &str, key: &str, address: SocketAddr) -> Result<TcpListener> {
         Ok(l)
     };
     bind().map_err(|e: std::io::Error| in_use(what, address, key, &e))
+}
+
+/// How the tracepoints are read.
+pub(crate) fn probe_options(p: &ProbeConfig) -> Options {
+    Options {
+        clock: p.clock,
+        ring_bytes: p.ring_bytes,
+        wakeup_bytes: (p.ring_bytes / 4).min(64 << 10) as u32,
+        retransmits: p.retransmits,
+        cong_states: p.cong_states,
+        filter: p.filter.clone(),
+        tracefs: None,
+    }
 }
 
 /// All that was opened.
@@ -74,16 +87,7 @@ pub(crate) fn open(config: &Config, meta: CaptureMeta) -> Result<Opened> {
     .context("reports (UDP, key listen)")?;
     let p = &config.tcp_probe;
     let probe = if p.enabled {
-        let options = Options {
-            clock: p.clock,
-            ring_bytes: p.ring_bytes,
-            wakeup_bytes: (p.ring_bytes / 4).min(64 << 10) as u32,
-            retransmits: p.retransmits,
-            cong_states: p.cong_states,
-            filter: p.filter.clone(),
-            tracefs: None,
-        };
-        Some(PerfReader::open(&options).context("tcp_probe")?)
+        Some(PerfReader::open(&probe_options(p)).context("tcp_probe")?)
     } else {
         None
     };

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Finds the facts out: this machine, and what comes to it.
+
+use super::finding::Finding;
+use super::judge::{self, Heard};
+use crate::config::Config;
+use crate::open::probe_options;
+use crate::status_client;
+use serde_json::Value;
+use socket2::{Domain, Socket, Type};
+use std::io::ErrorKind;
+use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::path::Path;
+use std::time::{Duration, Instant};
+use tcp_probe::perf::PerfReader;
+
+/// Bit of /proc/self/status.
+const CAP_NET_ADMIN: u64 = 1 << 12;
+/// No UDP datagram is longer.
+const MAX_DATAGRAM_BYTES: usize = 65_535;
+
+fn file(path: &str) -> String {
+    std::fs::read_to_string(path).unwrap_or_default()
+}
+
+pub(super) fn kernel() -> Finding {
+    judge::kernel(file("/proc/sys/kernel/osrelease").trim())
+}
+
+pub(super) fn receive_buffer(config: &Config) -> Finding {
+    let most_bytes = file("/proc/sys/net/core/rmem_max").trim().parse();
+    let status = file("/proc/self/status");
+    let capabilities = status.lines().find_map(|l| l.strip_prefix("CapEff:"));
+    let capabilities = capabilities.and_then(|c| u64::from_str_radix(c.trim(), 16).ok());
+    let forced = capabilities.is_some_and(|c| c & CAP_NET_ADMIN != 0);
+    let wanted_bytes = config.receive.buffer_bytes as u64;
+    judge::receive_buffer(wanted_bytes, most_bytes.unwrap_or(0), forced)
+}
+
+/// Opens the tracepoints as the collector would, and closes them again.
+pub(super) fn tcp_probe(config: &Config) -> Finding {
+    let check = "tcp_probe";
+    if !config.tcp_probe.enabled {
+        return Finding::ok(
+            check,
+            "not read on this machine (tcp_probe.enabled is false)",
+        );
+    }
+    match PerfReader::open(&probe_options(&config.tcp_probe)) {
+        Ok(_) => Finding::ok(check, "the tracepoints can be read"),
+        Err(e) => Finding::problem(check, "cannot be read", e.to_string()),
+    }
+}
+
+pub(super) fn capture(config: &Config) -> Option<Finding> {
+    let directory = config.capture.dir.as_deref()?;
+    let shown = directory.display().to_string();
+    // It is made at the start: what counts is the nearest that exists.
+    let there = directory.ancestors().find(|d| d.exists());
+    let there = there
+        .filter(|d| !d.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    if let Err(e) = nix::unistd::access(there, nix::unistd::AccessFlags::W_OK) {
+        return Some(Finding::problem(
+            format!("capture.dir {shown}"),
+            format!("{}: {e}", there.display()),
+            "give it to the user that the collector runs as, or name another directory",
+        ));
+    }
+    Some(match nix::sys::statvfs::statvfs(there) {
+        Ok(disk) => judge::space(&shown, disk.blocks_available() * disk.fragment_size()),
+        Err(e) => Finding::warning(
+            format!("capture.dir {shown}"),
+            format!("its free space is not known: {e}"),
+            "see `df`",
+        ),
+    })
+}
+
+pub(super) fn clickhouse(config: &Config) -> Option<Finding> {
+    let server = config.clickhouse.server()?;
+    let check = format!("clickhouse {}", server.url);
+    let answer = tidemark_clickhouse::Client::of(&server)
+        .map_err(|e| e.to_string())
+        .and_then(|client| {
+            let version = client.execute_without_database("SELECT version()");
+            version.map_err(|e| e.to_string())
+        });
+    Some(match answer {
+        Ok(version) => Finding::ok(check, format!("version {}", version.trim())),
+        Err(e) => Finding::problem(
+            check,
+            e,
+            "rows wait in the spool meanwhile; docs/how-to/clickhouse.md",
+        ),
+    })
+}
+
+fn tcp(address: SocketAddr) -> Result<(), ErrorKind> {
+    TcpListener::bind(address).map(drop).map_err(|e| e.kind())
+}
+
+pub(super) fn servers(config: &Config, runs: bool) -> [Finding; 2] {
+    let (grpc, http) = (config.grpc.listen, config.http.listen);
+    [
+        judge::address("grpc.listen", grpc, tcp(grpc), runs),
+        judge::address("http.listen", http, tcp(http), runs),
+    ]
+}
+
+/// A socket of the same kind as the receiver's, without others beside it.
+fn bind(address: SocketAddr) -> std::io::Result<UdpSocket> {
+    let socket = Socket::new(Domain::for_address(address), Type::DGRAM, None)?;
+    socket.bind(&address.into())?;
+    socket.set_read_timeout(Some(Duration::from_millis(50)))?;
+    Ok(socket.into())
+}
+
+/// Listens in place of the collector.
+pub(super) fn listen(config: &Config, length: Duration) -> Vec<Finding> {
+    let mut sockets = Vec::new();
+    let mut found = Vec::new();
+    for address in &config.listen {
+        let bound = bind(*address);
+        let kind = bound.as_ref().map(|_| ()).map_err(|e| e.kind());
+        found.push(judge::address("listen", *address, kind, false));
+        sockets.extend(bound);
+    }
+    if sockets.is_empty() {
+        return found;
+    }
+    let mut heard = Heard::default();
+    let mut buffer = vec![0; MAX_DATAGRAM_BYTES];
+    let begin = Instant::now();
+    while begin.elapsed() < length {
+        for socket in &sockets {
+            // One after the other: a burst waits in its buffer.
+            for _ in 0..1024 {
+                let Ok((bytes, from)) = socket.recv_from(&mut buffer) else {
+                    break;
+                };
+                heard.datagram(from.ip(), buffer.get(..bytes).unwrap_or_default());
+            }
+        }
+    }
+    found.extend(judge::reports(&heard, &config.nodes, length.as_secs_f64()));
+    found
+}
+
+/// Asks the collector that runs what it receives.
+pub(super) fn ask(config: &Config, first: &Value, length: Duration) -> Vec<Finding> {
+    std::thread::sleep(length);
+    match status_client::fetch(&config.http) {
+        Ok(second) => judge::running(first, &second, length.as_secs_f64()),
+        Err(e) => vec![Finding::problem(
+            "collector",
+            format!("{e:#}"),
+            "see its log",
+        )],
+    }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `doctor`: looks at everything that a collector needs, and says what to do
+//! where something is not as it has to be.
+
+mod finding;
+mod judge;
+mod look;
+
+use crate::config::Config;
+use crate::status_client;
+use anyhow::{Result, bail};
+use clap::Args;
+use finding::{Finding, Verdict};
+use std::io::Write;
+use std::time::Duration;
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// How long to wait for reports, s.
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=600))]
+    seconds: u64,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// # Errors
+/// Something that is configured does not work; standard output says what.
+pub(crate) fn run(config: Result<Config>, args: &DoctorArgs) -> Result<()> {
+    let length = Duration::from_secs(args.seconds);
+    let mut found = vec![look::kernel()];
+    match config {
+        Ok(config) => {
+            found.push(Finding::ok("configuration", "valid"));
+            examine(&config, length, &mut found);
+        }
+        Err(e) => found.push(Finding::problem(
+            "configuration",
+            format!("{e:#}"),
+            "docs/reference/collector.md has every key",
+        )),
+    }
+    print(&found, args.json)?;
+    let problems = found.iter().filter(|f| f.verdict == Verdict::Problem);
+    match problems.count() {
+        0 => Ok(()),
+        1 => bail!("1 problem"),
+        n => bail!("{n} problems"),
+    }
+}
+
+fn examine(config: &Config, length: Duration, found: &mut Vec<Finding>) {
+    found.push(look::receive_buffer(config));
+    found.push(look::tcp_probe(config));
+    found.extend(look::capture(config));
+    found.extend(look::clickhouse(config));
+    let status = status_client::fetch(&config.http).ok();
+    found.extend(look::servers(config, status.is_some()));
+    found.extend(match &status {
+        Some(first) => look::ask(config, first, length),
+        None => look::listen(config, length),
+    });
+}
+
+fn print(found: &[Finding], json: bool) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    if json {
+        writeln!(out, "{}", serde_json::to_string_pretty(found)?)?;
+        return Ok(());
+    }
+    for f in found {
+        let verdict = match f.verdict {
+            Verdict::Ok => "ok     ",
+            Verdict::Warning => "warning",
+            Verdict::Problem => "PROBLEM",
+        };
+        writeln!(out, "{verdict}  {}: {}", f.check, f.found)?;
+        if let Some(remedy) = &f.remedy {
+            writeln!(out, "         -> {remedy}")?;
+        }
+    }
+    Ok(())
+}
