@@ -140,10 +140,15 @@ impl Controller {
     }
 
     fn start_with(flags: &[&str]) -> Self {
+        let any_port: &[&str] = match flags.contains(&"--listen") {
+            true => &[],
+            false => &["--listen", "127.0.0.1:0"],
+        };
         let mut child = program()
-            .args(["run", "--listen", "127.0.0.1:0"])
-            .env("TIDEMARK_TOKEN", TOKEN)
+            .arg("run")
+            .args(any_port)
             .args(flags)
+            .env("TIDEMARK_TOKEN", TOKEN)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -324,6 +329,74 @@ fn events_packets_and_command_line() {
     );
     let out = run(&[&args[..], &["--token", TOKEN]].concat());
     assert_eq!(out.status.code(), Some(2), "a token is no argument");
+}
+
+/// Exit code, and the worst verdict of the checks that begin so.
+fn doctor(config: &Path) -> (i32, impl Fn(&str) -> String) {
+    let out = program()
+        .args(["doctor", "--json", "--seconds", "3", "--config"])
+        .arg(config)
+        .output()
+        .unwrap();
+    let found: Vec<Value> = serde_json::from_slice(&out.stdout).unwrap();
+    let verdict = move |check: &str| {
+        let of_it = found
+            .iter()
+            .filter(|f| text_of(f, "check").starts_with(check));
+        let verdicts: Vec<String> = of_it.map(|f| text_of(f, "verdict")).collect();
+        let worst = ["problem", "warning", "ok"].map(str::to_owned);
+        let worst = worst.into_iter().find(|v| verdicts.contains(v));
+        worst.unwrap_or_else(|| panic!("{check} in {found:#?}"))
+    };
+    (out.status.code().unwrap(), verdict)
+}
+
+fn text_of(finding: &Value, key: &str) -> String {
+    finding[key].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn the_doctor_says_what_is_wrong_and_leaves_nothing_behind() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = dir.path().join("controller.toml");
+    let (runtime, address) = collector("127.0.0.1:0".parse().unwrap(), "one");
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = free.local_addr().unwrap();
+    drop(free);
+    let text = format!(
+        "collectors = [\"{address}\"]\nstate_file = \"state.json\"\n[http]\nlisten = \"{listen}\"\n\
+         [control]\naudit_log = \"audit.jsonl\"\n"
+    );
+    std::fs::write(&config, &text).unwrap();
+    let (_, verdict) = doctor(&config);
+    assert_eq!(verdict("configuration"), "ok");
+    assert_eq!(verdict("http.listen"), "ok");
+    assert_eq!(verdict("collector 127.0.0.1"), "ok");
+    let files = std::fs::read_dir(dir.path()).unwrap().count();
+    assert_eq!(files, 1, "only its configuration");
+
+    // Of a controller that runs it asks that one.
+    let controller = Controller::start_with(&[
+        "--collector",
+        &address.to_string(),
+        "--listen",
+        &listen.to_string(),
+    ]);
+    controller.wait_for("estimated", estimated);
+    let (_, verdict) = doctor(&config);
+    assert_eq!(verdict("controller"), "ok");
+    drop(controller);
+    runtime.shutdown_background();
+    let (code, verdict) = doctor(&config);
+    assert_eq!(
+        (code, verdict("collector 127.0.0.1")),
+        (1, "problem".into())
+    );
+    assert_eq!(verdict("links"), "problem");
+
+    std::fs::write(&config, "colectors = []\n").unwrap();
+    let (code, verdict) = doctor(&config);
+    assert_eq!((code, verdict("configuration")), (1, "problem".into()));
 }
 
 #[test]

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What facts mean. No I/O: what was found out is given.
 
-use super::finding::Finding;
 use int_report::{DecodeError, Report};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
+use tidemark_findings::Finding;
 use tidemark_pipeline::NodeConfig;
 
 /// The oldest kernel that is supported.
@@ -278,10 +278,10 @@ pub(super) fn running(first: &Value, second: &Value, seconds: f64) -> Vec<Findin
 
 #[cfg(test)]
 mod tests {
-    use super::super::finding::Verdict;
     use super::*;
     use int_report::encode::{encode, postcard};
     use std::io::ErrorKind;
+    use tidemark_findings::Verdict;
 
     const HERE: &str = "192.0.2.1:32766";
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Finds the facts out: this machine, and what comes to it.
 
-use super::finding::Finding;
 use super::judge::{self, Heard};
 use crate::config::Config;
 use crate::open::probe_options;
@@ -13,6 +12,7 @@ use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tcp_probe::perf::PerfReader;
+use tidemark_findings::Finding;
 
 /// Bit of /proc/self/status.
 const CAP_NET_ADMIN: u64 = 1 << 12;

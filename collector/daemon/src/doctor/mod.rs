@@ -2,7 +2,6 @@
 //! `doctor`: looks at everything that a collector needs, and says what to do
 //! where something is not as it has to be.
 
-mod finding;
 mod judge;
 mod look;
 
@@ -10,9 +9,8 @@ use crate::config::Config;
 use crate::status_client;
 use anyhow::{Result, bail};
 use clap::Args;
-use finding::{Finding, Verdict};
-use std::io::Write;
 use std::time::Duration;
+use tidemark_findings::{Finding, problems, write};
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
@@ -40,9 +38,8 @@ pub(crate) fn run(config: Result<Config>, args: &DoctorArgs) -> Result<()> {
             "docs/reference/collector.md has every key",
         )),
     }
-    print(&found, args.json)?;
-    let problems = found.iter().filter(|f| f.verdict == Verdict::Problem);
-    match problems.count() {
+    write(&found, args.json, &mut std::io::stdout().lock())?;
+    match problems(&found) {
         0 => Ok(()),
         1 => bail!("1 problem"),
         n => bail!("{n} problems"),
@@ -60,24 +57,4 @@ fn examine(config: &Config, length: Duration, found: &mut Vec<Finding>) {
         Some(first) => look::ask(config, first, length),
         None => look::listen(config, length),
     });
-}
-
-fn print(found: &[Finding], json: bool) -> Result<()> {
-    let mut out = std::io::stdout().lock();
-    if json {
-        writeln!(out, "{}", serde_json::to_string_pretty(found)?)?;
-        return Ok(());
-    }
-    for f in found {
-        let verdict = match f.verdict {
-            Verdict::Ok => "ok     ",
-            Verdict::Warning => "warning",
-            Verdict::Problem => "PROBLEM",
-        };
-        writeln!(out, "{verdict}  {}: {}", f.check, f.found)?;
-        if let Some(remedy) = &f.remedy {
-            writeln!(out, "         -> {remedy}")?;
-        }
-    }
-    Ok(())
 }

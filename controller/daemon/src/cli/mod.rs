@@ -3,6 +3,7 @@
 
 mod analyze;
 mod capture_span;
+mod doctor;
 mod evidence;
 mod http;
 mod remote;
@@ -46,6 +47,9 @@ enum Command {
     Run(RunArgs),
     /// Check a configuration without starting.
     Validate(ConfigArg),
+    /// What is not as it has to be from switch to advice, and what to do about it;
+    /// changes nothing, and exits with 1 where something does not work.
+    Doctor(doctor::DoctorArgs),
     /// Provision the configured switches and end.
     Provision(ConfigArg),
     /// Estimate a capture.
@@ -117,6 +121,7 @@ pub fn main(version: &'static str) -> ExitCode {
         Command::Run(a) => run::run(a),
         Command::Validate(a) => run::validate(&a.config, a.json),
         Command::Provision(a) => run::provision(&a.config, a.json),
+        Command::Doctor(a) => doctor::doctor(&a),
         Command::Analyze(a) => analyze::analyze(&a, false),
         Command::Advise(a) => analyze::analyze(&a, true),
         Command::WhatIf(a) => whatif::whatif(&a),

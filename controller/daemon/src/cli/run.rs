@@ -191,7 +191,8 @@ async fn serve(
     ended
 }
 
-pub(super) fn validate(path: &Path, as_json: bool) -> anyhow::Result<()> {
+/// A configuration that can be run, as far as can be told without connecting.
+pub(super) fn valid(path: &Path) -> anyhow::Result<Config> {
     let config = Config::load(path)?;
     // Drivers check their addresses; they connect only when used.
     let rt = runtime()?;
@@ -211,6 +212,11 @@ pub(super) fn validate(path: &Path, as_json: bool) -> anyhow::Result<()> {
             }
         }
     }
+    Ok(config)
+}
+
+pub(super) fn validate(path: &Path, as_json: bool) -> anyhow::Result<()> {
+    let config = valid(path)?;
     if as_json {
         return print(&serde_json::to_string_pretty(&config)?);
     }

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `doctor`: what of the way from switch to advice is not as it has to be. A running
+//! controller is asked; where none runs, one is started that cannot write.
+
+mod judge;
+
+use super::{http, run};
+use crate::api::{self, Token};
+use crate::config::Config;
+use crate::core::{Core, subscribe, switch, switches, tick, time};
+use anyhow::{Context as _, bail};
+use clap::Args;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use tidemark_api::operations::{GetLinks, GetStatus};
+use tidemark_api::{Link, Nothing, Status};
+use tidemark_findings::{Finding, problems, write};
+use tokio::task::JoinSet;
+
+#[derive(Debug, Args)]
+pub(super) struct DoctorArgs {
+    /// Configuration file (TOML).
+    #[arg(long, env = "TIDEMARK_CONFIG")]
+    config: PathBuf,
+    /// How long to wait for switches and telemetry where no controller runs, s.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=600))]
+    seconds: u64,
+    /// Certificate to trust, PEM, where the controller listens with https.
+    #[arg(long, env = "TIDEMARK_CA")]
+    ca: Option<PathBuf>,
+    /// As JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn doctor(args: &DoctorArgs) -> anyhow::Result<()> {
+    let mut found = Vec::new();
+    match run::valid(&args.config) {
+        Ok(config) => {
+            found.push(Finding::ok("configuration", "valid"));
+            examine(config, args, &mut found);
+        }
+        Err(e) => found.push(Finding::problem(
+            "configuration",
+            format!("{e:#}"),
+            "docs/reference/api.md has every key",
+        )),
+    }
+    write(&found, args.json, &mut std::io::stdout().lock())?;
+    match problems(&found) {
+        0 => Ok(()),
+        1 => bail!("1 problem"),
+        n => bail!("{n} problems"),
+    }
+}
+
+fn examine(config: Config, args: &DoctorArgs, found: &mut Vec<Finding>) {
+    let address = config.http.listen;
+    let scheme = if config.http.tls.is_some() {
+        "https"
+    } else {
+        "http"
+    };
+    let base = format!("{scheme}://{address}");
+    let ca = args.ca.as_deref();
+    if let Ok((status, links)) = ask(&http::At { base: &base, ca }) {
+        found.push(Finding::ok(
+            "controller",
+            format!("{} runs at {base}", status.version),
+        ));
+        found.extend(judge::judge(&status, &links));
+        return;
+    }
+    found.push(match std::net::TcpListener::bind(address) {
+        Ok(_) => Finding::ok(format!("http.listen {address}"), "free; no controller runs"),
+        Err(e) => Finding::problem(
+            format!("http.listen {address}"),
+            format!("{e}, and no controller answers there"),
+            "find who has it with `ss -ltnp`, or set another address",
+        ),
+    });
+    match look(config, Duration::from_secs(args.seconds)) {
+        Ok((status, links)) => found.extend(judge::judge(&status, &links)),
+        Err(e) => found.push(Finding::problem("start", format!("{e:#}"), "see the error")),
+    }
+}
+
+fn ask(at: &http::At<'_>) -> anyhow::Result<(Status, Vec<Link>)> {
+    let status = http::call::<GetStatus>(at, &Nothing {}, None, &Nothing {})?;
+    let links = http::call::<GetLinks>(at, &Nothing {}, None, &Nothing {})?;
+    Ok((status, links.links))
+}
+
+/// A controller of this configuration for a moment, that writes nowhere: no switch,
+/// no state, no log, no database.
+fn look(mut config: Config, length: Duration) -> anyhow::Result<(Status, Vec<Link>)> {
+    config.control.dry_run = true;
+    config.control.audit = None;
+    config.control.audit_log = None;
+    config.state_file = None;
+    config.clickhouse = Default::default();
+    let listener = run::listen(([127, 0, 0, 1], 0).into())?;
+    let base = format!("http://{}", listener.local_addr()?);
+    run::runtime()?.block_on(async move {
+        let connected = switch::connect(&config)?;
+        let core = Arc::new(Core::new(config, connected, Arc::new(time::now))?);
+        let mut tasks = JoinSet::new();
+        for index in 0..core.config.collectors.len() {
+            tasks.spawn(subscribe::run(Arc::clone(&core), index));
+        }
+        for &node in core.switches.keys() {
+            tasks.spawn(switches::run(Arc::clone(&core), node));
+        }
+        tasks.spawn(tick::run(Arc::clone(&core)));
+        let (token, _) = Token::obtain(None, None)?;
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        let app = api::router(Arc::clone(&core), token);
+        tasks.spawn(async move {
+            let _ = tidemark_credentials::http::serve(listener, app).await;
+        });
+        tokio::time::sleep(length).await;
+        let asked = tokio::task::spawn_blocking(move || {
+            ask(&http::At {
+                base: &base,
+                ca: None,
+            })
+        });
+        let answer = asked.await.context("asking it")?;
+        tasks.abort_all();
+        answer
+    })
+}
