@@ -43,7 +43,8 @@ async function save(p: Picture, kind: (typeof KINDS)[number]): Promise<void> {
   else if (kind === 'SVG') download(`${stem}.svg`, new Blob([p.svg()], { type: 'image/svg+xml' }));
   else {
     const blob = await png(p);
-    if (blob) download(`${stem}.png`, blob);
+    if (!blob) throw new Error('the browser cannot make a PNG of it');
+    download(`${stem}.png`, blob);
   }
 }
 
@@ -51,17 +52,25 @@ async function save(p: Picture, kind: (typeof KINDS)[number]): Promise<void> {
 export function saveMenu(name: string, picture: () => Picture): HTMLElement {
   const menu = h('details', { class: 'save' }, h('summary', { 'aria-label': `Save the chart: ${name}`, title: `Save: ${name}` }, '⤓'));
   const list = h('div', { class: 'save-list' });
+  const error = h('p', { class: 'form-error', role: 'alert', hidden: true });
   for (const kind of KINDS) {
     const b = h('button', { type: 'button' }, kind);
     b.addEventListener('click', () => {
       menu.open = false;
-      void save(picture(), kind);
+      error.hidden = true;
+      save(picture(), kind).catch((e: unknown) => {
+        error.textContent = `${kind} not saved: ${e instanceof Error ? e.message : String(e)}`;
+        error.hidden = false;
+        menu.open = true;
+      });
     });
     list.append(b);
   }
+  list.append(error);
   menu.append(list);
   menu.addEventListener('focusout', (e) => {
-    if (!menu.contains(e.relatedTarget as Node | null)) menu.open = false;
+    // A window that loses the focus, to its own download for one, keeps its menus.
+    if (document.hasFocus() && !menu.contains(e.relatedTarget as Node | null)) menu.open = false;
   });
   return menu;
 }

@@ -166,12 +166,20 @@ describe('addresses', () => {
 });
 
 describe('files', () => {
+  /** The file's name and content. The page above moves as its figures change, so that a click may miss. */
   async function saved(chart: string, kind: string): Promise<[string, Buffer]> {
     const menu = page.locator(`summary[aria-label="Save the chart: ${chart}"]`);
-    await menu.scrollIntoViewIfNeeded();
-    await menu.click({ force: true });
-    const [file] = await Promise.all([page.waitForEvent('download') as Promise<Download>, menu.locator('xpath=..').getByRole('button', { name: kind }).click()]);
-    return [file.suggestedFilename(), await readFile(await file.path())];
+    const button = menu.locator('xpath=..').getByRole('button', { name: kind });
+    for (let i = 0; i < 5; i += 1) {
+      if (!(await button.isVisible())) {
+        await menu.scrollIntoViewIfNeeded();
+        await menu.click({ force: true });
+      }
+      const download = page.waitForEvent('download', { timeout: 10_000, predicate: (d: Download) => d.suggestedFilename().endsWith(kind.toLowerCase()) });
+      const [file] = await Promise.all([download.catch(() => null), button.click({ timeout: 5_000 }).catch(() => null)]);
+      if (file) return [file.suggestedFilename(), await readFile(await file.path())];
+    }
+    throw new Error(`${chart}: no ${kind}`);
   }
 
   it('are there of every chart as PNG, SVG and CSV', async () => {
@@ -192,6 +200,24 @@ describe('files', () => {
       expect([...png.subarray(1, 4)], name).toEqual([0x50, 0x4e, 0x47]);
       expect(png.length, name).toBeGreaterThan(500);
     }
+  });
+});
+
+describe('a file that cannot be made', () => {
+  it('is told where it was asked for', async () => {
+    await open();
+    await page.evaluate(() => {
+      HTMLCanvasElement.prototype.toBlob = (done) => done(null);
+    });
+    const box = page.locator('.save').first();
+    await expect
+      .poll(async () => {
+        const png = box.getByRole('button', { name: 'PNG' });
+        if (!(await png.isVisible())) await box.locator('summary').click({ force: true });
+        await png.click({ timeout: 1000 }).catch(() => {});
+        return box.getByRole('alert').textContent();
+      })
+      .toBe('PNG not saved: the browser cannot make a PNG of it');
   });
 });
 
