@@ -18,7 +18,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run the collector until SIGINT or SIGTERM.
+    /// Run the collector until SIGINT, SIGTERM or SIGHUP.
     Run(Settings),
     /// Check a configuration without starting anything.
     Validate(Settings),

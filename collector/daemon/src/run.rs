@@ -28,7 +28,7 @@ use tidemark_pipeline::{Pipeline, proto_nodes};
 use tidemark_proto::telemetry::CollectorInfo;
 use tidemark_proto::telemetry::agent_server::AgentServer;
 use tidemark_proto::telemetry::telemetry_server::TelemetryServer;
-use tokio::signal::unix::{SignalKind, signal};
+use tidemark_service::Stop;
 use tokio::sync::watch;
 use tokio_stream::wrappers::TcpListenerStream;
 
@@ -80,7 +80,7 @@ fn read_probe(
     }
 }
 
-/// Runs until SIGINT or SIGTERM.
+/// Runs until SIGINT, SIGTERM or SIGHUP.
 ///
 /// # Errors
 /// When something cannot be opened (before anything has started), or the
@@ -141,8 +141,7 @@ async fn serve(
     instance: String,
     opened: Opened,
 ) -> Result<()> {
-    let mut terminate = signal(SignalKind::terminate()).context("SIGTERM")?;
-    let mut interrupt = signal(SignalKind::interrupt()).context("SIGINT")?;
+    let mut stop_signals = Stop::listen()?;
     let hub = Arc::new(Hub::new(config.pipeline.max_flows));
     let packets = Arc::new(PacketMemory::new(
         config.packets.keep_s,
@@ -297,8 +296,7 @@ async fn serve(
     let watchdog = tokio::spawn(tell_alive(snapshot));
 
     let early = tokio::select! {
-        _ = terminate.recv() => None,
-        _ = interrupt.recv() => None,
+        _ = stop_signals.asked() => None,
         result = &mut engine_ended => Some(result),
     };
     tidemark_service::stopping();

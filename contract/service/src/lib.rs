@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a program tells the service manager that started it (`sd_notify(3)`): that it is
-//! ready, that it is alive, that it stops. Without one ($NOTIFY_SOCKET) nothing is told.
+//! What passes between a program and who started it. It tells the service manager
+//! (`sd_notify(3)`) that it is ready, that it is alive, that it stops; without one
+//! ($NOTIFY_SOCKET) nothing is told. And it is asked to end, by signals ([`Stop`]).
 
 #![warn(missing_docs)]
 
+mod stop;
 #[cfg(feature = "testing")]
 pub mod testing;
+
+pub use stop::Stop;
 
 use sd_notify::NotifyState;
 use std::time::Duration;

@@ -11,11 +11,11 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use anyhow::{Context, anyhow};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use tidemark_service::Stop;
 use tidemark_traffic::run::{Part, run};
 use tidemark_traffic::spec::{Listener, Spec, VERSION};
 use tidemark_traffic::truth::Truth;
 use tidemark_traffic::{flow, socket};
-use tokio::signal::unix::{SignalKind, signal};
 
 /// TCP traffic with known truth.
 #[derive(Debug, Parser)]
@@ -189,13 +189,9 @@ fn execute(spec: &Spec, part: Part, truth_path: Option<&Path>) -> anyhow::Result
         .enable_all()
         .build()?;
     let truth = runtime.block_on(async {
-        let mut interrupt = signal(SignalKind::interrupt())?;
-        let mut terminate = signal(SignalKind::terminate())?;
+        let mut stop = Stop::listen()?;
         let shutdown = async move {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
+            stop.asked().await;
         };
         let ready = || {
             eprintln!(

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tcp_probe::perf::PerfReader;
 use tidemark_credentials::{Access, explain};
 use tidemark_proto::telemetry::agent_client::AgentClient;
-use tokio::signal::unix::{SignalKind, signal};
+use tidemark_service::Stop;
 use tokio::sync::{Notify, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Endpoint;
@@ -138,7 +138,7 @@ async fn deliver(endpoint: Endpoint, access: Access, shared: Arc<Shared>, to: St
     }
 }
 
-/// Runs until SIGINT or SIGTERM, then delivers what is left.
+/// Runs until it is told to end, then delivers what is left.
 ///
 /// # Errors
 /// When the tracepoints cannot be opened or the address is none; a collector
@@ -181,8 +181,7 @@ pub fn run(options: &AgentOptions) -> Result<AgentReport> {
             .context("cannot start a thread")?
     };
     runtime.block_on(async {
-        let mut terminate = signal(SignalKind::terminate()).context("SIGTERM")?;
-        let mut interrupt = signal(SignalKind::interrupt()).context("SIGINT")?;
+        let mut stop_signals = Stop::listen()?;
         let mut delivering = tokio::spawn(deliver(
             endpoint,
             options.access.clone(),
@@ -191,8 +190,7 @@ pub fn run(options: &AgentOptions) -> Result<AgentReport> {
         ));
         eprintln!("ready: tcp_probe of {} to {}", options.host, options.to);
         tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
+            _ = stop_signals.asked() => {}
             _ = &mut delivering => {}
         }
         stop.store(true, Ordering::Relaxed);

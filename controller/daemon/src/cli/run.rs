@@ -12,7 +12,6 @@ use std::path::Path;
 use std::sync::Arc;
 use tidemark_credentials::{Keys, http};
 use tidemark_privileges::GivenUp;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -151,10 +150,7 @@ async fn serve(
     tasks.spawn(tick::run(Arc::clone(&core)));
 
     // Before anyone is told that it runs, and may end it.
-    let (mut int, mut term) = (
-        signal(SignalKind::interrupt())?,
-        signal(SignalKind::terminate())?,
-    );
+    let mut stop = tidemark_service::Stop::listen()?;
     let scheme = if acceptor.is_some() { "https" } else { "http" };
     print(&format!("console: {scheme}://{address}/"))?;
     if let TokenSource::Made(token) = source {
@@ -173,8 +169,7 @@ async fn serve(
     };
     tidemark_service::ready(&format!("console: {scheme}://{address}/"));
     let ended = tokio::select! {
-        _ = int.recv() => Ok(()),
-        _ = term.recv() => Ok(()),
+        _ = stop.asked() => Ok(()),
         e = served => match e {
             Ok(()) => Ok(()),
             Err(e) => Err(anyhow::Error::from(e).context("HTTP")),

@@ -13,7 +13,6 @@ use tidemark_proto::p4::v1::ForwardingPipelineConfig;
 use tidemark_proto::switch::switch_control_server::SwitchControlServer;
 use tidemark_report_tag::ReportKeys;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio_stream::wrappers::TcpListenerStream;
 
 use crate::cli::args::RunArgs;
@@ -27,7 +26,7 @@ use crate::{data_plane, program};
 use p4_vm::Image;
 use traffic_manager::Switch;
 
-/// Runs until SIGINT or SIGTERM.
+/// Runs until SIGINT, SIGTERM or SIGHUP.
 ///
 /// # Errors
 /// Bad program, interface, namespace or address: nothing stays configured.
@@ -144,8 +143,7 @@ async fn serve(
     let listener = TcpListener::from_std(opened.grpc).context("gRPC address")?;
     let metrics = opened.metrics.map(TcpListener::from_std);
     let metrics_listener = metrics.transpose().context("metrics address")?;
-    let mut interrupt = signal(SignalKind::interrupt()).context("SIGINT handler")?;
-    let mut terminate = signal(SignalKind::terminate()).context("SIGTERM handler")?;
+    let mut stop = tidemark_service::Stop::listen()?;
     let count = interfaces.len();
     let (handle, thread) = data_plane::start(switch, interfaces, args.cpu_port)?;
     data_plane::give_way();
@@ -186,8 +184,7 @@ async fn serve(
     let watchdog = tokio::spawn(tell_alive(handle.clone()));
     let result = tokio::select! {
         r = served => r.context("gRPC server"),
-        _ = interrupt.recv() => Ok(()),
-        _ = terminate.recv() => Ok(()),
+        _ = stop.asked() => Ok(()),
     };
     tidemark_service::stopping();
     watchdog.abort();

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tidemark_capture::{Replay, locate};
 use tidemark_credentials::http;
-use tokio::signal::unix::{SignalKind, signal};
+use tidemark_service::Stop;
 use tracing_subscriber::filter::LevelFilter;
 
 /// The console takes a controller for gone that says nothing for 4 s.
@@ -92,10 +92,7 @@ async fn serve(load: Load, replay: Replay, listener: std::net::TcpListener) -> a
     // Nothing asks for it: what would change something is refused before.
     let (token, _) = Token::obtain(None, None)?;
     let core = Arc::clone(&load.core);
-    let (mut int, mut term) = (
-        signal(SignalKind::interrupt())?,
-        signal(SignalKind::terminate())?,
-    );
+    let mut stop = Stop::listen()?;
     print(&format!("console: http://{address}/"))?;
     let served = tokio::spawn(http::serve(listener, api::router(Arc::clone(&core), token)));
     let told = tokio::spawn(async move {
@@ -118,8 +115,7 @@ async fn serve(load: Load, replay: Replay, listener: std::net::TcpListener) -> a
         }
     });
     let ended = tokio::select! {
-        _ = int.recv() => Ok(()),
-        _ = term.recv() => Ok(()),
+        _ = stop.asked() => Ok(()),
         e = served => match e {
             Ok(()) => Ok(()),
             Err(e) => Err(anyhow::Error::from(e).context("HTTP")),
