@@ -9,7 +9,7 @@ use std::path::Path;
 
 fn programs() -> [Command; 3] {
     [
-        <tidemark_collector::cli::Cli as clap::CommandFactory>::command(),
+        tidemark_collector::cli::command(),
         tidemark_controller::cli::command(),
         tidemark_switch::cli::command(),
     ]

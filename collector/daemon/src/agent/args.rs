@@ -13,8 +13,6 @@ pub struct AgentArgs {
     /// HOST:PORT of the collector's telemetry address, or https://HOST:PORT.
     #[arg(long, env = "TIDEMARK_TO")]
     to: String,
-    #[command(flatten)]
-    access: AccessArgs,
     /// Become this user once the tracepoints are open.
     #[arg(long, env = "TIDEMARK_USER")]
     user: Option<String>,
@@ -39,6 +37,9 @@ pub struct AgentArgs {
     /// Print what was done as JSON at the end.
     #[arg(long)]
     json: bool,
+    // Last: its heading is over all that follow.
+    #[command(flatten)]
+    access: AccessArgs,
 }
 
 fn clock(text: &str) -> Result<Clock, String> {

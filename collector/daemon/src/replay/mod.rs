@@ -43,8 +43,6 @@ pub(crate) struct ReplayArgs {
     /// https://HOST:PORT.
     #[arg(long)]
     agent: Option<String>,
-    #[command(flatten)]
-    access: AccessArgs,
     /// 1 = as recorded, 2 = twice as fast; 0 = as fast as it goes.
     #[arg(long, default_value_t = 1.0)]
     speed: f64,
@@ -54,6 +52,9 @@ pub(crate) struct ReplayArgs {
     /// Print the result as JSON on standard output.
     #[arg(long)]
     json: bool,
+    // Last: its heading is over all that follow.
+    #[command(flatten)]
+    access: AccessArgs,
 }
 
 /// What a replay has done.

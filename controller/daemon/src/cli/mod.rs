@@ -5,6 +5,7 @@ mod analyze;
 mod capture_span;
 mod doctor;
 mod evidence;
+mod examples;
 mod http;
 mod remote;
 mod run;
@@ -20,6 +21,7 @@ use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use tidemark_command_line::{Shell, completions, with_examples};
 
 /// Estimates what decides a buffer, advises its limit, sets it.
 #[derive(Debug, Parser)]
@@ -31,7 +33,7 @@ struct Cli {
 
 /// The command line, for manual pages and completions.
 pub fn command() -> clap::Command {
-    <Cli as clap::CommandFactory>::command()
+    with_examples(<Cli as clap::CommandFactory>::command(), examples::EXAMPLES)
 }
 
 /// A mode, with the possible ones in the help.
@@ -67,6 +69,11 @@ enum Command {
     Set(remote::SetArgs),
     /// Show a running controller.
     Status(remote::StatusArgs),
+    /// Completions for a shell, to be stored where it looks for them.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
 }
 
 /// `run`: flags override environment override file.
@@ -129,6 +136,9 @@ pub fn main(version: &'static str) -> ExitCode {
         Command::Size(a) => size::size(&a),
         Command::Set(a) => remote::set(&a),
         Command::Status(a) => remote::status(&a),
+        Command::Completions { shell } => {
+            completions(command(), shell, &mut std::io::stdout()).map_err(Into::into)
+        }
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -161,6 +171,7 @@ mod tests {
     #[test]
     fn arguments_are_consistent() {
         Cli::command().debug_assert();
+        tidemark_command_line::check(&Cli::command(), examples::EXAMPLES).unwrap();
     }
 
     #[test]

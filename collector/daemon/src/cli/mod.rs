@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The command line.
+
+mod examples;
+mod import;
+mod settings;
+mod status;
+
+use crate::config;
+use anyhow::Result;
+use clap::{FromArgMatches as _, Parser, Subcommand};
+use settings::Settings;
+use tidemark_command_line::{Shell, completions, with_examples};
+
+/// Receives INT reports and tcp_probe samples, joins, stores and streams them.
+#[derive(Debug, Parser)]
+#[command(name = "tidemark-collector", version, about)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the collector until SIGINT, SIGTERM or SIGHUP.
+    Run(Settings),
+    /// Check a configuration without starting anything.
+    Validate(Settings),
+    /// Show the counters of a running collector.
+    Status {
+        #[command(flatten)]
+        settings: Settings,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// What of this machine, the configuration and the way of the reports is not as
+    /// it has to be, and what to do about it; exits with 1 where something does not work.
+    Doctor {
+        #[command(flatten)]
+        settings: Settings,
+        #[command(flatten)]
+        doctor: crate::doctor::DoctorArgs,
+    },
+    /// Read this host's TCP tracepoints and send them to a collector elsewhere.
+    Agent(crate::agent::AgentArgs),
+    /// Print what a switch sends, one JSON line per report; needs no configuration.
+    Print(crate::print::PrintArgs),
+    /// Write a table of a capture as text.
+    Export(crate::export::ExportArgs),
+    /// Send a capture or a pcap to a running collector.
+    Replay(crate::replay::ReplayArgs),
+    /// Make a capture from a pcap of reports and a tcp_probe text trace.
+    Import(import::ImportArgs),
+    /// Put a capture into ClickHouse; started again, it goes on where it was.
+    Load(crate::load::LoadArgs),
+    /// Completions for a shell, to be stored where it looks for them.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+}
+
+/// The command line, for manual pages and completions.
+pub fn command() -> clap::Command {
+    with_examples(<Cli as clap::CommandFactory>::command(), examples::EXAMPLES)
+}
+
+/// # Errors
+/// One line for people.
+pub fn main(version: &'static str) -> Result<()> {
+    let arguments = command().version(version).get_matches();
+    match Cli::from_arg_matches(&arguments)?.command {
+        Command::Run(settings) => crate::run::run(&settings.load()?),
+        Command::Validate(settings) => {
+            let c = settings.load()?;
+            c.pipeline().read_keys()?;
+            let credentials = c.grpc.credentials(crate::time::unix_s())?;
+            c.http.token()?;
+            if let Some(tls) = &c.http.tls {
+                let keys = config::HttpConfig::keys();
+                tidemark_credentials::http::acceptor(tls, &keys, crate::time::unix_s())?;
+            }
+            println!(
+                "ok: {} node(s), reports on {:?}, telemetry on {} ({}), metrics on {}",
+                c.nodes.len(),
+                c.listen,
+                c.grpc.listen,
+                credentials.summary(),
+                c.http.listen
+            );
+            Ok(())
+        }
+        Command::Status { settings, json } => status::status(&settings.load()?.http, json),
+        Command::Doctor { settings, doctor } => crate::doctor::run(settings.load(), &doctor),
+        Command::Agent(args) => crate::agent::run_args(&args),
+        Command::Print(args) => crate::print::run(&args),
+        Command::Export(args) => crate::export::run(&args),
+        Command::Replay(args) => crate::replay::run(&args),
+        Command::Load(args) => crate::load::run(&args),
+        Command::Completions { shell } => {
+            completions(command(), shell, &mut std::io::stdout())?;
+            Ok(())
+        }
+        Command::Import(args) => import::run(args),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_has_examples_that_parse() {
+        command().debug_assert();
+        let program = <Cli as clap::CommandFactory>::command();
+        tidemark_command_line::check(&program, examples::EXAMPLES).unwrap();
+    }
+}

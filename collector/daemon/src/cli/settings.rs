@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The configuration, from file, environment and flags.
+
+use crate::config::{self, Config};
+use anyhow::Result;
+use clap::Args;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+/// Flags override the environment, which overrides the file.
+#[derive(Debug, Args)]
+pub(super) struct Settings {
+    /// Configuration file (TOML).
+    #[arg(long, env = "TIDEMARK_CONFIG")]
+    config: Option<PathBuf>,
+    /// Become this user once sockets and tracepoints are open.
+    #[arg(long, env = "TIDEMARK_USER")]
+    user: Option<String>,
+    /// UDP address for reports; repeat for several.
+    #[arg(long, env = "TIDEMARK_LISTEN", value_delimiter = ',')]
+    listen: Vec<SocketAddr>,
+    /// Address of the telemetry service.
+    #[arg(long, env = "TIDEMARK_GRPC")]
+    grpc: Option<SocketAddr>,
+    /// File with the token that callers of the telemetry service show.
+    #[arg(long, env = "TIDEMARK_GRPC_TOKEN_FILE")]
+    grpc_token_file: Option<PathBuf>,
+    /// Serve telemetry to everybody who reaches its address (true, false).
+    #[arg(long, env = "TIDEMARK_GRPC_INSECURE")]
+    grpc_insecure: Option<bool>,
+    /// Address of /metrics and /status.
+    #[arg(long, env = "TIDEMARK_HTTP")]
+    http: Option<SocketAddr>,
+    /// File with the token that readers of /metrics and /status show.
+    #[arg(long, env = "TIDEMARK_HTTP_TOKEN_FILE")]
+    http_token_file: Option<PathBuf>,
+    /// Serve /metrics and /status to everybody who reaches their address (true, false).
+    #[arg(long, env = "TIDEMARK_HTTP_INSECURE")]
+    http_insecure: Option<bool>,
+    /// Directory for the capture.
+    #[arg(long, env = "TIDEMARK_CAPTURE_DIR")]
+    capture_dir: Option<PathBuf>,
+    /// Read this machine's TCP tracepoints (true, false).
+    #[arg(long, env = "TIDEMARK_TCP_PROBE")]
+    tcp_probe: Option<bool>,
+    /// Take samples of agents on the telemetry address (true, false).
+    #[arg(long, env = "TIDEMARK_AGENTS")]
+    agents: Option<bool>,
+    /// Show, without storing, what nodes send that the configuration does not
+    /// name (true, false).
+    #[arg(long, env = "TIDEMARK_ACCEPT_UNKNOWN_NODES")]
+    accept_unknown_nodes: Option<bool>,
+}
+
+impl Settings {
+    pub(super) fn load(&self) -> Result<Config> {
+        let mut c = match &self.config {
+            Some(path) => config::read(path)?,
+            None => Config::default(),
+        };
+        if let Some(user) = &self.user {
+            c.user = Some(user.clone());
+        }
+        if !self.listen.is_empty() {
+            c.listen.clone_from(&self.listen);
+        }
+        if let Some(a) = self.grpc {
+            c.grpc.listen = a;
+        }
+        if let Some(file) = &self.grpc_token_file {
+            c.grpc.token_file = Some(file.clone());
+        }
+        if let Some(insecure) = self.grpc_insecure {
+            c.grpc.insecure = insecure;
+        }
+        if let Some(a) = self.http {
+            c.http.listen = a;
+        }
+        if let Some(file) = &self.http_token_file {
+            c.http.token_file = Some(file.clone());
+        }
+        if let Some(insecure) = self.http_insecure {
+            c.http.insecure = insecure;
+        }
+        if let Some(dir) = &self.capture_dir {
+            c.capture.dir = Some(dir.clone());
+        }
+        if let Some(enabled) = self.tcp_probe {
+            c.tcp_probe.enabled = enabled;
+        }
+        if let Some(accept) = self.agents {
+            c.agents.accept = accept;
+        }
+        if let Some(accept) = self.accept_unknown_nodes {
+            c.accept_unknown_nodes = accept;
+        }
+        let path = self.config.as_deref().unwrap_or(Path::new("flags"));
+        c.validate(path)?;
+        Ok(c)
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `status`: the counters of a running collector.
+
+use crate::config;
+use anyhow::Result;
+
+pub(super) fn status(http: &config::HttpConfig, json: bool) -> Result<()> {
+    let value = crate::status_client::fetch(http)?;
+    if json {
+        println!("{}", serde_json::to_string_pretty(&value)?);
+        return Ok(());
+    }
+    for section in [
+        "reports",
+        "join",
+        "tcp_probe",
+        "flows",
+        "capture",
+        "clickhouse",
+    ] {
+        if let Some(map) = value[section].as_object() {
+            let line: Vec<String> = map.iter().map(|(k, v)| format!("{k} {v}")).collect();
+            println!("{section:<11}{}", line.join(", "));
+        }
+    }
+    for a in value["agents"].as_array().into_iter().flatten() {
+        println!(
+            "agent      {} events {}, lost {} in rings, {} in its buffer",
+            a["host"], a["events"], a["ring_lost"], a["buffer_lost"]
+        );
+    }
+    for clock in value["clocks"].as_array().into_iter().flatten() {
+        println!(
+            "clock      node {} to {}: offset {} ns, drift {} ppb",
+            clock["node_id"], clock["host"], clock["offset_ns"], clock["drift_ppb"]
+        );
+    }
+    for s in value["subscribers"].as_array().into_iter().flatten() {
+        println!(
+            "subscriber {} updates {}, lost {}",
+            s["name"], s["updates"], s["lost"]
+        );
+    }
+    Ok(())
+}
