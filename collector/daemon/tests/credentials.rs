@@ -8,7 +8,7 @@ mod common;
 use common::{BINARY, Collector, free_ports};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use tidemark_test_certificates::{Authority, Files, Purpose};
+use tidemark_test_certificates::{Authority, Files, Purpose, https};
 
 fn text(out: &Output) -> String {
     String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr)
@@ -185,52 +185,6 @@ fn what_would_be_open_or_cannot_work_is_refused_at_start() {
     assert!(out.status.success(), "{}", text(&out));
 }
 
-/// `GET path` over TLS; what was answered.
-fn https(
-    c: &Collector,
-    ca: &Path,
-    own: Option<&Files>,
-    path: &str,
-) -> Result<String, std::io::Error> {
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    use tokio_rustls::rustls::crypto::ring::default_provider;
-    use tokio_rustls::rustls::pki_types::pem::PemObject as _;
-    use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-    use tokio_rustls::rustls::{ClientConfig, RootCertStore};
-    let mut roots = RootCertStore::empty();
-    roots
-        .add(CertificateDer::from_pem_file(ca).unwrap())
-        .unwrap();
-    let builder = ClientConfig::builder_with_provider(default_provider().into())
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_root_certificates(roots);
-    let config = match own {
-        None => builder.with_no_client_auth(),
-        Some(own) => builder
-            .with_client_auth_cert(
-                vec![CertificateDer::from_pem_file(&own.certificate).unwrap()],
-                PrivateKeyDer::from_pem_file(&own.key).unwrap(),
-            )
-            .unwrap(),
-    };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
-    runtime.block_on(async {
-        let stream = tokio::net::TcpStream::connect(("127.0.0.1", c.http)).await?;
-        let connector = tokio_rustls::TlsConnector::from(std::sync::Arc::new(config));
-        let name = ServerName::try_from("localhost").unwrap();
-        let mut stream = connector.connect(name, stream).await?;
-        let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-        stream.write_all(request.as_bytes()).await?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await?;
-        Ok(answer)
-    })
-}
-
 #[test]
 fn readers_over_https_show_a_certificate_and_who_does_not_is_counted() {
     let dir = tempfile::tempdir().unwrap();
@@ -247,14 +201,15 @@ fn readers_over_https_show_a_certificate_and_who_does_not_is_counted() {
             ca.file
         ),
     );
-    let answer = https(&c, &ca.file, Some(&own), "/healthz").unwrap();
+    let get = |path, ca: &Authority, own| https::get(c.http, path, &ca.file, own);
+    let answer = get("/healthz", &ca, Some(&own)).unwrap();
     assert!(
         answer.starts_with("HTTP/1.1 200") && answer.ends_with("ok\n"),
         "{answer}"
     );
     // No certificate, a stranger's, one for another purpose, and no TLS at all.
     for own in [None, Some(&stranger), Some(&server)] {
-        let refused = https(&c, &ca.file, own, "/healthz");
+        let refused = get("/healthz", &ca, own);
         assert!(refused.is_err(), "{refused:?}");
     }
     {
@@ -267,9 +222,9 @@ fn readers_over_https_show_a_certificate_and_who_does_not_is_counted() {
         let _ = plain.read_to_end(&mut answer);
         assert!(!answer.starts_with(b"HTTP"), "{answer:?}");
     }
-    let metrics = https(&c, &ca.file, Some(&own), "/metrics").unwrap();
+    let metrics = get("/metrics", &ca, Some(&own)).unwrap();
     let line = "tidemark_collector_http_handshakes_failed_total 4\n";
     assert!(metrics.contains(line), "{metrics}");
     // The server has to be the right one, too.
-    assert!(https(&c, &strange.file, Some(&own), "/healthz").is_err());
+    assert!(get("/healthz", &strange, Some(&own)).is_err());
 }

@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
+use tidemark_test_certificates::{Authority, Purpose, https};
 
 fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -55,25 +56,50 @@ fn text(out: &Output) -> String {
     String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr)
 }
 
-#[test]
-fn https_serves_those_who_trust_it_and_nobody_in_the_clear() {
-    let dir = tempfile::tempdir().unwrap();
-    let file = config(dir.path(), &fixture("cert.pem"), &fixture("key.pem"));
+/// The program with this configuration, and where it serves.
+fn start(file: &Path) -> (Running, String) {
     let mut child = program()
-        .args(["run", "--config", file.to_str().unwrap()])
+        .args(["run", "--config"])
+        .arg(file)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let _running = Running(child);
+    let running = Running(child);
     let line = lines.next().unwrap().unwrap();
     let url = line.strip_prefix("console: ").unwrap();
     assert!(url.starts_with("https://127.0.0.1:"), "{url}");
+    (running, url.to_owned())
+}
+
+fn address(url: &str) -> &str {
+    url.trim_start_matches("https://").trim_end_matches('/')
+}
+
+/// What is answered to who does not speak TLS.
+fn in_the_clear(url: &str) -> Vec<u8> {
+    let mut clear = std::net::TcpStream::connect(address(url)).unwrap();
+    clear
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .unwrap();
+    clear
+        .write_all(b"GET /api/v1/status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        .unwrap();
+    let mut answer = Vec::new();
+    let _ = clear.read_to_end(&mut answer);
+    answer
+}
+
+#[test]
+fn https_serves_those_who_trust_it_and_nobody_in_the_clear() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = config(dir.path(), &fixture("cert.pem"), &fixture("key.pem"));
+    let (_running, url) = start(&file);
+    let url = url.as_str();
 
     // A client that says nothing must not hold up the others.
-    let address = url.trim_start_matches("https://").trim_end_matches('/');
-    let _silent = std::net::TcpStream::connect(address).unwrap();
+    let _silent = std::net::TcpStream::connect(address(url)).unwrap();
     let ca = fixture("cert.pem");
     let status = ["status", "--json", "--controller", url];
     let out = program()
@@ -91,16 +117,39 @@ fn https_serves_those_who_trust_it_and_nobody_in_the_clear() {
         text(&out)
     );
 
-    let mut clear = std::net::TcpStream::connect(address).unwrap();
-    clear
-        .set_read_timeout(Some(Duration::from_secs(20)))
-        .unwrap();
-    clear
-        .write_all(b"GET /api/v1/status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-        .unwrap();
-    let mut answer = Vec::new();
-    let _ = clear.read_to_end(&mut answer);
+    let answer = in_the_clear(url);
     assert!(!answer.starts_with(b"HTTP"), "{answer:?}");
+}
+
+#[test]
+fn with_an_authority_of_clients_only_those_whom_it_signed_are_served() {
+    let dir = tempfile::tempdir().unwrap();
+    let ca = Authority::new(dir.path(), "ca");
+    let strange = Authority::new(dir.path(), "strange");
+    let own = ca.sign("reader", Purpose::Client);
+    let stranger = strange.sign("stranger", Purpose::Client);
+    let server = ca.sign("server", Purpose::Server);
+    let file = config(dir.path(), &server.certificate, &server.key);
+    let mut settings = std::fs::read_to_string(&file).unwrap();
+    settings += &format!("client_ca = {:?}\n", ca.file);
+    std::fs::write(&file, settings).unwrap();
+    let (_running, url) = start(&file);
+    let port = address(&url).rsplit(':').next().unwrap().parse().unwrap();
+    let get = |ca: &Authority, own| https::get(port, "/api/v1/status", &ca.file, own);
+    let answer = get(&ca, Some(&own)).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(answer.contains("\"mode\":\"recommend\""), "{answer}");
+    // No certificate, a stranger's, one for another purpose, and no TLS at all.
+    for own in [None, Some(&stranger), Some(&server)] {
+        let refused = get(&ca, own);
+        assert!(refused.is_err(), "{refused:?}");
+    }
+    let answer = in_the_clear(&url);
+    assert!(!answer.starts_with(b"HTTP"), "{answer:?}");
+    // The server has to be the right one, too.
+    assert!(get(&strange, Some(&own)).is_err());
+    // And who was refused has not held up the others.
+    assert!(get(&ca, Some(&own)).is_ok());
 }
 
 #[test]
