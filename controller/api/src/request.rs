@@ -93,6 +93,23 @@ pub struct SpanQuery {
     pub last_s: Option<f64>,
 }
 
+/// The span of queries that ask for more than it.
+macro_rules! spans {
+    ($($query:ident),+) => {$(
+        impl From<&$query> for SpanQuery {
+            fn from(q: &$query) -> Self {
+                Self {
+                    from_ns: q.from_ns,
+                    to_ns: q.to_ns,
+                    last_s: q.last_s,
+                }
+            }
+        }
+    )+};
+}
+
+spans!(WindowsQuery, SeriesQuery, PacketsQuery);
+
 /// A span of time and its resolution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]

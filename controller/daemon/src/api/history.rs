@@ -16,11 +16,7 @@ pub(super) async fn windows(app: App, call: Call<GetWindows>) -> Result<Windows,
     let q = call.query;
     let max_points = points(q.max_points)?;
     let flows = flows(q.flows.as_deref().unwrap_or_default())?;
-    let span = SpanQuery {
-        from_ns: q.from_ns,
-        to_ns: q.to_ns,
-        last_s: q.last_s,
-    };
+    let span = SpanQuery::from(&q);
     let found = app.core.with_feed(id, |f| -> Result<_, ApiError> {
         let (from_ns, to_ns) = resolve(&span, f.complete_ns(id), 30.0)?;
         let overhead_bytes = f.port(id).map_or(0, |p| p.queue_overhead_bytes);
@@ -54,11 +50,7 @@ pub(super) async fn estimates(
     let id = select::known(&app.core, call.path)?;
     let q = call.query;
     let max_points = points(q.max_points)?;
-    let span = SpanQuery {
-        from_ns: q.from_ns,
-        to_ns: q.to_ns,
-        last_s: q.last_s,
-    };
+    let span = SpanQuery::from(&q);
     let found = app.core.read(|s| -> Result<_, ApiError> {
         let Some(history) = s.history.get(&id) else {
             return Ok(Vec::new());

@@ -54,11 +54,7 @@ pub(super) async fn series(app: App, call: Call<GetSeries>) -> Result<Series, Ap
     let id = select::known(&app.core, call.path)?;
     let q = call.query;
     let max_points = points(q.max_points)?;
-    let span = SpanQuery {
-        from_ns: q.from_ns,
-        to_ns: q.to_ns,
-        last_s: q.last_s,
-    };
+    let span = SpanQuery::from(&q);
     let found = app.core.with_feed(id, |f| {
         let s = f.series.get(&id)?;
         let capacity_bps = f.port(id).map_or(0, |p| p.capacity_bps);
@@ -102,11 +98,7 @@ pub(super) async fn packets(app: App, call: Call<GetPackets>) -> Result<Packets,
         .with_feed(id, |f| (f.address.clone(), f.complete_ns(id)));
     let (address, now_ns) =
         known.ok_or_else(|| ApiError::not_found("its collector is not connected"))?;
-    let span = SpanQuery {
-        from_ns: q.from_ns,
-        to_ns: q.to_ns,
-        last_s: q.last_s,
-    };
+    let span = SpanQuery::from(&q);
     let (from_ns, to_ns) = resolve(&span, now_ns, 1.0)?;
     let request = ReadPacketsRequest {
         node_id: id.node_id,
