@@ -177,8 +177,7 @@ impl Stream {
         let sequence = sequence & self.mask;
         self.counts.received += 1;
         if !self.started {
-            self.begin(sequence, time_ns);
-            return Outcome::First;
+            return self.first(sequence, time_ns);
         }
         let ahead = sequence.wrapping_sub(self.highest) & self.mask;
         if ahead == 1 && !self.clock_stepped_back(time_ns) {
@@ -187,6 +186,32 @@ impl Stream {
             return Outcome::InOrder;
         }
         self.observe_any(sequence, ahead, time_ns)
+    }
+
+    /// The node's clock is another one from the next datagram on: a number that came
+    /// before is none that came again.
+    pub fn clock_restarted(&mut self) {
+        self.started = false;
+    }
+
+    /// The first of the stream, or of another clock.
+    #[inline(never)]
+    fn first(&mut self, sequence: u32, time_ns: Option<u64>) -> Outcome {
+        if self.counts.received == 1 {
+            self.begin(sequence, time_ns);
+            return Outcome::First;
+        }
+        let ahead = sequence.wrapping_sub(self.highest) & self.mask;
+        let goes_on = (1..self.half).contains(&ahead);
+        if !goes_on || self.clock_stepped_back(time_ns) {
+            return self.restart(sequence, time_ns);
+        }
+        self.started = true;
+        if ahead > self.window() / 2 {
+            return self.jump(sequence, ahead, time_ns);
+        }
+        self.newest_ns = None;
+        self.ahead(ahead, sequence, time_ns)
     }
 
     /// One that is not the next.

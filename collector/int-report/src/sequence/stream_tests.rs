@@ -49,6 +49,47 @@ fn later_arrivals_from_before_the_first_are_not_credited() {
     assert_eq!((counts.lost, counts.late, counts.duplicate), (1, 2, 1));
 }
 
+/// Its time is near the old one, so that only who follows the clock can tell.
+#[test]
+fn numbers_of_another_clock_came_never_before() {
+    const S: u64 = 1_000_000_000;
+    let mut s = stream(22);
+    for number in 0..100 {
+        s.observe(number, Some(9 * S));
+    }
+    s.clock_restarted();
+    assert_eq!(s.observe(50, Some(9 * S)), Outcome::Restart);
+    assert_eq!(s.observe(51, Some(9 * S)), Outcome::InOrder);
+    assert_eq!((s.counts().restarts, s.counts().duplicate), (1, 0));
+}
+
+/// A silence so long that the clock is not believed at once is no new numbering.
+#[test]
+fn numbers_that_go_on_under_another_clock_are_counted() {
+    const S: u64 = 1_000_000_000;
+    let mut s = stream(22);
+    s.observe(7, Some(9 * S));
+    s.clock_restarted();
+    assert_eq!(s.observe(10, Some(999 * S)), Outcome::Gap { lost: 2 });
+    assert_eq!(s.observe(11, Some(999 * S)), Outcome::InOrder);
+    assert_eq!(s.counts().restarts, 0);
+}
+
+/// Also those that were skipped, if the rate before explains them.
+#[test]
+fn numbers_lost_in_a_long_silence_under_another_clock_are_counted() {
+    const MS: u64 = 1_000_000;
+    let mut s = stream(22);
+    for number in 0..100 {
+        s.observe(number, Some(u64::from(number) * MS));
+    }
+    s.clock_restarted();
+    assert_eq!(s.observe(60_000, Some(60_000 * MS)), Outcome::Implausible);
+    let gap = Outcome::Gap { lost: 59_900 };
+    assert_eq!(s.observe(60_001, Some(60_001 * MS)), gap);
+    assert_eq!(s.counts().restarts, 0);
+}
+
 #[test]
 fn beyond_the_window_nothing_is_corrected() {
     let mut s = Stream::new(

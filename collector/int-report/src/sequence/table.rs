@@ -93,6 +93,16 @@ impl StreamTable {
         self.observe_other(key, sequence, time_ns)
     }
 
+    /// The clock of a node restarted. See [`Stream::clock_restarted`].
+    #[cold]
+    pub fn clock_restarted(&mut self, node_id: u32) {
+        for (key, stream) in &mut self.streams {
+            if key.node_id == node_id {
+                stream.clock_restarted();
+            }
+        }
+    }
+
     #[inline(never)]
     fn observe_other(
         &mut self,

@@ -157,11 +157,17 @@ impl Accounting {
             stats.reports_unconfigured_node += 1;
         }
         let times = node.time.times(report, received.rx_ns);
-        if let Ok(times) = &times
-            && node.is_replayed(report.hw_id, times)
-        {
-            stats.reports_refused_replayed += 1;
-            return None;
+        if let Ok(times) = &times {
+            if times.restarted {
+                // What begins a clock is no double, whatever its number: who does
+                // not hear of it goes on with the old one.
+                self.streams.clock_restarted(report.node_id);
+                (self.duplicate, self.replayed) = (false, false);
+            }
+            if node.is_replayed(report.hw_id, times) {
+                stats.reports_refused_replayed += 1;
+                return None;
+            }
         }
         if report.first_in_datagram {
             (self.duplicate, self.replayed) = (false, false);
@@ -210,6 +216,7 @@ impl Accounting {
     pub(crate) fn restart(&mut self, node: u16, rx_ns: u64) {
         if let Some(node) = self.node_mut(node) {
             node.first_rx_ns = rx_ns;
+            node.last_rx_ns = rx_ns;
             node.idle_mark_ns = 0;
         }
     }

@@ -15,6 +15,9 @@ const RESTART_CONFIRMATIONS: u32 = 8;
 /// One datagram holds many reports, and may be forged: a clock is given up only
 /// when nobody speaks for it any more.
 const SILENCE_NS: u64 = 1_000_000_000;
+/// While a node is silent its time is told by the collector's clock. Clocks run
+/// apart by less than one part in this meanwhile.
+const DRIFT_IN_SILENCE: u64 = 1_000;
 /// As many make a restart where reception times do not advance (some files).
 const RESTART_WITHOUT_RECEPTION: u32 = 10_000;
 
@@ -37,6 +40,26 @@ pub(crate) enum TimeError {
     Implausible,
 }
 
+/// A time of the node that was told as over while it was silent.
+///
+/// A backlog of reports from before it passes at once, or was received before it was
+/// told. A clock that restarted while nobody heard it, and has come near the old
+/// axis, goes on with such reports.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Told {
+    /// Reports before this one lag, ns.
+    floor_ns: u64,
+    /// When it was told, by the collector's clock.
+    rx_ns: u64,
+}
+
+impl Told {
+    /// Whether a report lags: its time is over, and it came after this was told.
+    fn is_over(&self, time_ns: u64, rx_ns: u64) -> bool {
+        time_ns < self.floor_ns && rx_ns >= self.rx_ns
+    }
+}
+
 /// The unwrapped time axis of one node.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct NodeTime {
@@ -45,7 +68,8 @@ pub(crate) struct NodeTime {
     tick_ns: u64,
     last_ticks: Option<u64>,
     max_ns: u64,
-    /// Reports in a row that agree on an implausible time.
+    /// Reports in a row that agree on another time: an implausible one, or one that
+    /// was told as over.
     suspects: u32,
     suspect_ns: u64,
     /// Reception of the first of them.
@@ -53,6 +77,7 @@ pub(crate) struct NodeTime {
     max_forward_ns: u64,
     /// How early a report may come.
     reception: Reception,
+    told: Told,
     /// Reception of the last report that is on the time axis.
     last_rx_ns: u64,
     /// Reports whose egress timestamp is before their ingress timestamp.
@@ -75,8 +100,20 @@ impl NodeTime {
             suspects_since_ns: 0,
             max_forward_ns: u64::from(max_clock_step_ms) * 1_000_000,
             reception: Reception::default(),
+            told: Told::default(),
             last_rx_ns: 0,
             negative_delays: 0,
+        }
+    }
+
+    /// The node has been silent for `silent_ns` until `rx_ns`, and its time up to
+    /// `told_ns` was told as over, by the collector's clock.
+    pub(crate) fn tell_over(&mut self, told_ns: u64, silent_ns: u64, rx_ns: u64) {
+        // Of a clock that does not run with real time that says nothing.
+        if self.reception.is_settled() {
+            let allowed_ns = MAX_BACKWARD_NS.saturating_add(silent_ns / DRIFT_IN_SILENCE);
+            let floor_ns = told_ns.saturating_sub(allowed_ns);
+            self.told = Told { floor_ns, rx_ns };
         }
     }
 
@@ -104,6 +141,7 @@ impl NodeTime {
             && egress_ns - self.max_ns <= self.max_forward_ns
             && ingress_ns <= egress_ns
             && egress_ns > 0
+            && egress_ns >= self.told.floor_ns
             && self.reception.is_known(egress_ns, rx_ns)
         {
             self.suspects = 0;
@@ -154,7 +192,7 @@ impl NodeTime {
         if time_ns > MAX_TIME_NS {
             return Err(TimeError::Implausible);
         }
-        let mut restarted = false;
+        let (mut restarted, mut lags) = (false, false);
         if self.last_ticks.is_some() {
             let back = self.max_ns.saturating_sub(time_ns);
             let forward = time_ns.saturating_sub(self.max_ns);
@@ -163,12 +201,21 @@ impl NodeTime {
                 true => early,
                 false => forward > self.max_forward_ns,
             };
-            if back > MAX_BACKWARD_NS || far {
-                self.suspect(time_ns, rx_ns)?;
+            let off_axis = back > MAX_BACKWARD_NS || far;
+            lags = !off_axis && self.told.is_over(time_ns, rx_ns);
+            if off_axis || lags {
+                self.suspect(time_ns, rx_ns);
+            }
+            if off_axis && !self.is_other_axis(rx_ns) {
+                return Err(TimeError::Implausible);
+            }
+            if off_axis || lags && self.is_lagging_on(rx_ns) {
                 // The same clock seen from a reception clock that was set back
                 // is no restart.
-                restarted = back > MAX_BACKWARD_NS || forward > self.max_forward_ns;
+                restarted = lags || back > MAX_BACKWARD_NS || forward > self.max_forward_ns;
+                lags = false;
                 self.reception = Reception::default();
+                self.told = Told::default();
                 if restarted {
                     self.max_ns = 0;
                     ticks = raw & self.mask;
@@ -176,7 +223,9 @@ impl NodeTime {
                 }
             }
         }
-        self.suspects = 0;
+        if !lags {
+            self.suspects = 0;
+        }
         self.last_rx_ns = rx_ns;
         self.reception.observe(time_ns, rx_ns, self.max_ns);
         if self.last_ticks.is_none_or(|last| ticks > last) || restarted {
@@ -186,9 +235,8 @@ impl NodeTime {
         Ok((time_ns, restarted))
     }
 
-    /// Counts a report off the time axis; an error until enough agree and the
-    /// axis has been silent.
-    fn suspect(&mut self, time_ns: u64, rx_ns: u64) -> Result<(), TimeError> {
+    /// Counts a report off the time axis, or behind it.
+    fn suspect(&mut self, time_ns: u64, rx_ns: u64) {
         let agrees = self.suspects > 0 && time_ns.abs_diff(self.suspect_ns) < MAX_BACKWARD_NS;
         if agrees {
             self.suspects = self.suspects.saturating_add(1);
@@ -197,6 +245,10 @@ impl NodeTime {
             self.suspects_since_ns = rx_ns;
         }
         self.suspect_ns = time_ns;
+    }
+
+    /// Whether enough reports off the axis agree, and the axis has been silent.
+    fn is_other_axis(&self, rx_ns: u64) -> bool {
         // By the suspects' own reception too: the reception clock may have been
         // set back.
         let since_ns = self.last_rx_ns.min(self.suspects_since_ns);
@@ -206,10 +258,13 @@ impl NodeTime {
         } else {
             RESTART_WITHOUT_RECEPTION
         };
-        if self.suspects < enough {
-            return Err(TimeError::Implausible);
-        }
-        Ok(())
+        self.suspects >= enough
+    }
+
+    /// Whether enough reports lag, for longer than a backlog takes.
+    fn is_lagging_on(&self, rx_ns: u64) -> bool {
+        let lasts_ns = rx_ns.saturating_sub(self.suspects_since_ns);
+        self.suspects >= RESTART_CONFIRMATIONS && lasts_ns >= SILENCE_NS
     }
 
     /// A timestamp without its wraps, nearest to the last one.

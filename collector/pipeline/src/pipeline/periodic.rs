@@ -117,6 +117,8 @@ impl<S: Sink> Pipeline<S> {
                 continue;
             }
             node.idle_mark_ns = time_ns;
+            node.time
+                .tell_over(time_ns, silent_ns, self.timers.now_rx_ns);
             let node_id = node.id;
             self.emit_event(Event::Watermark { node_id, time_ns });
         }

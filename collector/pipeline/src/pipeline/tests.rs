@@ -364,6 +364,39 @@ fn a_restarted_switch_is_followed() {
     assert_eq!(arrivals, 93);
 }
 
+/// Nobody heard the start of the switch, and when its reports come again its clock is
+/// near the old one. Their numbers came before.
+#[test]
+fn a_switch_that_restarted_unheard_is_followed() {
+    let mut lab = Lab::new(config());
+    let packet = |n: u64, clock_ms: u64| Packet {
+        seq: n as u32 * MSS,
+        ingress_ns: clock_ms * MS,
+        egress_ns: Some((clock_ms + 1) * MS),
+        ..Packet::default()
+    };
+    for ms in 1..6_000u64 {
+        let report = packet(ms, ms);
+        lab.feeder.push(&mut lab.pipeline, report, ms * MS);
+    }
+    // It starts again at 6 s and is heard from 11.5 s on.
+    for ms in 6_000..11_500 {
+        lab.pipeline.advance(ms * MS);
+    }
+    lab.feeder.sequence = 3_000;
+    for ms in 11_500..14_000u64 {
+        let report = packet(ms, ms - 6_000);
+        lab.feeder.push(&mut lab.pipeline, report, ms * MS);
+    }
+    let p = lab.finish();
+    assert_eq!(p.stats().stream_restarts, 1);
+    let ends = p.sink().updates.iter().flat_map(|u| &u.watermarks);
+    let ends: Vec<u64> = ends.map(|w| w.time_ns / MS).collect();
+    assert!(ends.iter().any(|&ms| ms > 10_000), "{ends:?}");
+    let last = ends.last().copied().unwrap();
+    assert!((7_000..=8_010).contains(&last), "{last}");
+}
+
 #[test]
 fn one_absurd_time_does_no_harm() {
     let mut lab = Lab::new(config());

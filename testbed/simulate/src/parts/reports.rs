@@ -5,6 +5,9 @@ use crate::rng::Rng;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
 
+/// A switch from which nothing has come for so long was silent.
+const BREAK_NS: u64 = 400_000_000;
+
 /// A datagram under way.
 pub(crate) struct Datagram {
     pub exporter: IpAddr,
@@ -28,6 +31,32 @@ pub(crate) struct Numbers {
     pub delivered: BTreeSet<u32>,
 }
 
+/// Reports of one start of the switch reach the collector, without a break.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Heard {
+    epoch: u32,
+    since_ns: u64,
+    last_ns: u64,
+}
+
+impl Heard {
+    /// One has come.
+    pub(crate) fn report(&mut self, epoch: u32, now_ns: u64) {
+        if epoch != self.epoch || now_ns > self.last_ns + BREAK_NS {
+            (self.epoch, self.since_ns) = (epoch, now_ns);
+        }
+        self.last_ns = now_ns;
+    }
+
+    /// For how long they have come, ns.
+    pub(crate) fn for_ns(&self, epoch: u32) -> u64 {
+        match epoch == self.epoch {
+            true => self.last_ns - self.since_ns,
+            false => 0,
+        }
+    }
+}
+
 /// The truth about reports.
 pub(crate) struct Reports {
     pub rng: Rng,
@@ -37,6 +66,7 @@ pub(crate) struct Reports {
     pub unheard: u64,
     /// By start of the switch and stream, for the present collector.
     pub numbers: BTreeMap<(u32, u8), Numbers>,
+    pub heard: Heard,
     /// Datagrams given to the present collector.
     pub given: u64,
     /// Those of them that the switch did not send, or not like this.
@@ -57,6 +87,7 @@ impl Reports {
             lost: 0,
             unheard: 0,
             numbers: BTreeMap::new(),
+            heard: Heard::default(),
             given: 0,
             forged: 0,
             kept: VecDeque::new(),

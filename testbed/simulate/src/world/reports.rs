@@ -123,6 +123,7 @@ impl World {
             let d = s.datagram;
             if let (Some(epoch), Some((hw, number))) = (d.honest, frame::report_number(&d.payload))
             {
+                self.reports.heard.report(epoch, self.now_ns);
                 let n = self.reports.numbers.entry((epoch, hw)).or_default();
                 let first = *n.first.get_or_insert(number);
                 if number >= first {
