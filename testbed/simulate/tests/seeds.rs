@@ -55,6 +55,22 @@ fn changed_reports_are_in_interval_records() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
+/// The first reports of a switch that had restarted were lost. When others came, its
+/// clock was near the old one, and was taken for it.
+#[test]
+fn a_clock_that_restarts_unheard_is_followed() {
+    let found = broken(7267..7268);
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// A controller was killed before the answer to its write came. The next one read the
+/// outcome, and its record counted as one of a write of its own.
+#[test]
+fn a_write_that_a_kill_cut_short_has_one_record() {
+    let found = broken(20066..20067);
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
 #[test]
 fn a_seed_replays_exactly() {
     let mut digests = std::collections::BTreeSet::new();

@@ -33,6 +33,10 @@ pub(super) struct ControlChecks {
     pub lost_ours: bool,
     pub set_records: u64,
     pub failed_records: u64,
+    /// Records of a write that was under way when the controller before ended.
+    pub cut_short: u64,
+    /// The log of the present controller tells of a limit that was set.
+    pub has_set: bool,
 }
 
 /// When the link itself is another one than before.
@@ -73,6 +77,8 @@ impl ControlChecks {
             lost_ours: false,
             set_records: 0,
             failed_records: 0,
+            cut_short: 0,
+            has_set: false,
         }
     }
 }

@@ -18,6 +18,9 @@ const OBSERVED_NS: u64 = 3_500_000_000;
 const LAST_RECORDS: usize = 8;
 /// Links that a controller may know: there is one switch with few ports.
 const MAX_LINKS: usize = 64;
+/// The reason of a record that tells the outcome of a write that another controller
+/// had begun has this.
+const CUT_SHORT: &str = "ended during this write";
 /// Points of a link's series: those of the retention.
 const MAX_EVENTS: usize = 100_000;
 
@@ -35,7 +38,7 @@ impl Checks {
     pub(crate) fn switch_restarted(&mut self) {
         self.control.ours = false;
         self.control.untold = None;
-        self.control.lost_ours = self.control.set_records > 0;
+        self.control.lost_ours = self.control.has_set;
         self.control.owed = None;
     }
 
@@ -74,6 +77,8 @@ impl Checks {
         self.control.open_trials = usize::from(trial.is_some());
         self.control.set_records = 0;
         self.control.failed_records = 0;
+        self.control.cut_short = 0;
+        self.control.has_set = false;
         self.control.owed = None;
         self.control.lost_ours = false;
         let ours = |s: &State| s.links.get(&LINK).and_then(|l| l.set_limit());
@@ -133,11 +138,22 @@ impl Checks {
     pub(crate) fn recorded(&mut self, change: &Change, now_ns: u64) -> bool {
         let before = self.tally.trials;
         self.now_ns = now_ns;
-        self.told(change);
+        // A write ends with the controller that began it. Of one that was under way
+        // then, the next controller reads the outcome.
+        let cut_short = change.reason.contains(CUT_SHORT);
+        if cut_short {
+            self.control.cut_short += 1;
+            let n = self.control.cut_short;
+            self.require(n == 1, "every write in the log", || {
+                format!("{n} writes of the controller before were under way: {change:?}")
+            });
+        }
+        self.told(change, cut_short);
         let advised = matches!(change.origin, Origin::Auto | Origin::Confirmed);
         match change.outcome {
             Outcome::Set => {
-                self.control.set_records += 1;
+                self.control.set_records += u64::from(!cut_short);
+                self.control.has_set = true;
                 self.settle_debt(change);
                 if advised && change.measured_before.is_some() {
                     let open = self.control.open_trials;
@@ -151,7 +167,7 @@ impl Checks {
             }
             Outcome::Failed => {
                 self.tally.failed += 1;
-                self.control.failed_records += 1;
+                self.control.failed_records += u64::from(!cut_short);
                 self.settle_debt(change);
             }
             Outcome::Kept | Outcome::Worse | Outcome::Unclear => self.verdict(change),
@@ -160,8 +176,7 @@ impl Checks {
         self.tally.trials > before
     }
 
-    fn told(&mut self, change: &Change) {
-        let cut_short = change.reason.contains("ended during this write");
+    fn told(&mut self, change: &Change, cut_short: bool) {
         match change.origin {
             Origin::Foreign => {
                 let lost = std::mem::take(&mut self.control.lost_ours);
