@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// One bottleneck in ns-3: reports of its queue, the senders' windows, and the truth.
+// Bottlenecks in a row in ns-3: reports of their queues, the senders' windows, and the truth.
 //
 //     bottleneck SCENARIO OUT
 //
@@ -8,8 +8,8 @@
 
 #include "network.h"
 #include "probe_writer.h"
+#include "read_scenario.h"
 #include "report_writer.h"
-#include "scenario.h"
 #include "tcp_flow.h"
 #include "truth.h"
 #include "udp_flow.h"
@@ -37,17 +37,20 @@ Simulate(const Scenario& scenario, const std::string& out)
     // A closed sender keeps its port for twice as long; no port is used twice.
     set("ns3::TcpSocketBase::MaxSegLifetime", ns3::DoubleValue(1));
 
-    ReportWriter reports(out + "/reports.pcap");
+    size_t last = scenario.links.size() - 1;
+    ReportWriter reports(out + "/reports.pcap", scenario.links.size());
     ProbeWriter probe(out + "/tcp_probe.txt");
     Truth truth(scenario);
-    Network network(scenario, [&](const Seen& seen) {
-        reports.Add(seen);
-        truth.Add(seen);
+    Network network(scenario, [&](size_t link, const Seen& seen) {
+        reports.Add(link, seen);
+        if (link == last)
+        {
+            truth.Add(seen);
+        }
     });
     std::vector<std::unique_ptr<TcpFlow>> tcp;
     std::map<uint32_t, TcpFlow*> byId;
     std::vector<std::unique_ptr<UdpFlow>> udp;
-    double queueS = (scenario.LargestLimitPackets() + 1) * 12000 / scenario.link.capacityBps;
     for (const auto& flow : scenario.flows)
     {
         auto sender = network.SenderOf(flow);
@@ -60,7 +63,7 @@ Simulate(const Scenario& scenario, const std::string& out)
         }
         double ownS = flow.accessBps > 0 ? (flow.accessPackets + 1) * 12000 / flow.accessBps : 0;
         tcp.push_back(std::make_unique<TcpFlow>(
-            flow, sender.node, sender.address, receiver, to, queueS + ownS, probe));
+            flow, sender.node, sender.address, receiver, to, scenario.LongestQueuesS(flow) + ownS, probe));
         byId[flow.id] = tcp.back().get();
         if (flow.afterId >= 0)
         {
@@ -74,7 +77,7 @@ Simulate(const Scenario& scenario, const std::string& out)
     network.Route();
     ns3::Simulator::Stop(ns3::Seconds(scenario.run.seconds));
     ns3::Simulator::Run();
-    truth.Write(out + "/truth.json", tcp, udp, reports.Sent(), probe.Samples());
+    truth.Write(out + "/truth.json", tcp, udp, reports.Sent(last), probe.Samples());
     ns3::Simulator::Destroy();
 }
 

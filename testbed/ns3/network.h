@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Senders, a router with the queue, a receiver.
+// Senders, a router with a queue for each link in a row, a receiver.
 //
-//     sender of an RTT --- router === bottleneck === receiver
+//     sender of an RTT --- router === link === router === link === receiver
 //     sender of an RBP flow --- (own slow link) --- router
 #pragma once
 
@@ -13,12 +13,15 @@
 #include "ns3/network-module.h"
 #include "ns3/point-to-point-module.h"
 
+#include <functional>
 #include <map>
+#include <tuple>
 
 namespace tidemark
 {
 
-constexpr double BOTTLENECK_DELAY_S = 0.001;
+// Of all links of the row together.
+constexpr double ROW_DELAY_S = 0.001;
 constexpr double ACCESS_BPS = 1e9;
 constexpr double REVERSE_BPS = 10e9;
 constexpr uint32_t DEEP_PACKETS = 100000;
@@ -31,45 +34,30 @@ struct Sender
     ns3::Ipv4Address address;
 };
 
+// What a link's queue saw, by the link's number.
+using Observer = std::function<void(size_t, const Seen&)>;
+
 class Network
 {
   public:
-    Network(const Scenario& scenario, std::function<void(const Seen&)> observer)
+    Network(const Scenario& scenario, const Observer& observer)
         : m_scenario(scenario)
     {
-        m_router = ns3::CreateObject<ns3::Node>();
-        m_receiver = ns3::CreateObject<ns3::Node>();
-        m_internet.Install(m_router);
-        m_internet.Install(m_receiver);
-        const auto& link = scenario.link;
-        m_queue = ns3::CreateObject<BottleneckQueue>();
-        m_queue->Configure(scenario.LargestLimitPackets(), std::move(observer));
-        m_queue->SetLimit(link.limitPackets, link.markPackets);
-        if (link.quantumBytes)
+        for (size_t k = 0; k <= scenario.links.size(); k++)
         {
-            m_queue->SetFair(link.quantumBytes);
+            m_row.push_back(ns3::CreateObject<ns3::Node>());
+            m_internet.Install(m_row.back());
         }
-        for (const auto& change : scenario.changes)
+        for (size_t k = 0; k < scenario.links.size(); k++)
         {
-            ns3::Simulator::Schedule(ns3::Seconds(change.atS),
-                                     &BottleneckQueue::SetLimit,
-                                     m_queue,
-                                     change.limitPackets,
-                                     change.markPackets);
+            AddLink(k, observer);
         }
-        auto channel = ns3::CreateObject<ns3::PointToPointChannel>();
-        channel->SetAttribute("Delay", ns3::TimeValue(ns3::Seconds(BOTTLENECK_DELAY_S)));
-        auto out = Device(m_router, link.capacityBps * PPP, m_queue, channel);
-        auto back = Device(m_receiver, REVERSE_BPS, DropTail(DEEP_PACKETS), channel);
-        ns3::Ipv4AddressHelper addresses("10.0.0.0", "255.255.255.0");
-        auto given = Addresses(addresses, out, back);
-        m_receiverAddress = given.second;
     }
 
     Sender SenderOf(const Flow& flow)
     {
         // A remotely bottlenecked flow has a link of its own.
-        auto key = std::make_pair(flow.rttS, flow.accessBps > 0 ? flow.id + 1 : 0);
+        auto key = std::make_tuple(flow.link, flow.rttS, flow.accessBps > 0 ? flow.id + 1 : 0);
         auto found = m_senders.find(key);
         if (found != m_senders.end())
         {
@@ -81,29 +69,61 @@ class Network
     // When all senders are there.
     void Route() { ns3::Ipv4GlobalRoutingHelper::PopulateRoutingTables(); }
 
-    ns3::Ptr<ns3::Node> Receiver() const { return m_receiver; }
+    ns3::Ptr<ns3::Node> Receiver() const { return m_row.back(); }
 
     ns3::Ipv4Address ReceiverAddress() const { return m_receiverAddress; }
 
   private:
+    double LinkDelayS() const { return ROW_DELAY_S / m_scenario.links.size(); }
+
+    // From the k-th node of the row to the next.
+    void AddLink(size_t k, const Observer& observer)
+    {
+        const auto& link = m_scenario.links[k];
+        auto queue = ns3::CreateObject<BottleneckQueue>();
+        queue->Configure(link.LargestLimitPackets(),
+                         [observer, k](const Seen& seen) { observer(k, seen); });
+        queue->SetLimit(link.limitPackets, link.markPackets);
+        if (link.quantumBytes)
+        {
+            queue->SetFair(link.quantumBytes);
+        }
+        for (const auto& change : link.changes)
+        {
+            ns3::Simulator::Schedule(ns3::Seconds(change.atS),
+                                     &BottleneckQueue::SetLimit,
+                                     queue,
+                                     change.limitPackets,
+                                     change.markPackets);
+        }
+        auto channel = ns3::CreateObject<ns3::PointToPointChannel>();
+        channel->SetAttribute("Delay", ns3::TimeValue(ns3::Seconds(LinkDelayS())));
+        auto out = Device(m_row[k], link.capacityBps * PPP, queue, channel);
+        auto back = Device(m_row[k + 1], REVERSE_BPS, DropTail(DEEP_PACKETS), channel);
+        auto base = "10.0." + std::to_string(k) + ".0";
+        ns3::Ipv4AddressHelper addresses(base.c_str(), "255.255.255.0");
+        // At last the receiver's.
+        m_receiverAddress = Addresses(addresses, out, back).second;
+    }
+
     Sender Add(const Flow& flow)
     {
-        double oneWayS = flow.rttS / 2 - BOTTLENECK_DELAY_S;
+        double oneWayS = flow.rttS / 2 - LinkDelayS() * (m_scenario.links.size() - flow.link);
         if (oneWayS < 0)
         {
-            throw std::runtime_error("rtt_s: at least " + std::to_string(2 * BOTTLENECK_DELAY_S));
+            throw std::runtime_error("rtt_s: at least " + std::to_string(2 * ROW_DELAY_S));
         }
         size_t number = m_senders.size();
         auto node = ns3::CreateObject<ns3::Node>();
         m_internet.Install(node);
         auto channel = ns3::CreateObject<JitterChannel>();
         channel->SetAttribute("Delay", ns3::TimeValue(ns3::Seconds(oneWayS)));
-        double packetS = 12000 / m_scenario.link.capacityBps;
+        double packetS = 12000 / m_scenario.links[flow.link].capacityBps;
         channel->SetJitter(ns3::Seconds(m_scenario.run.jitterPackets * packetS));
         bool own = flow.accessBps > 0;
         auto queue = DropTail(own ? std::max(1u, flow.accessPackets) : DEEP_PACKETS);
         auto up = Device(node, own ? flow.accessBps * PPP : ACCESS_BPS, queue, channel);
-        auto down = Device(m_router, ACCESS_BPS, DropTail(DEEP_PACKETS), channel);
+        auto down = Device(m_row[flow.link], ACCESS_BPS, DropTail(DEEP_PACKETS), channel);
         std::ostringstream base;
         base << "10." << 1 + number / 256 << "." << number % 256 << ".0";
         ns3::Ipv4AddressHelper addresses(base.str().c_str(), "255.255.255.0");
@@ -148,11 +168,10 @@ class Network
 
     const Scenario& m_scenario;
     ns3::InternetStackHelper m_internet;
-    ns3::Ptr<ns3::Node> m_router;
-    ns3::Ptr<ns3::Node> m_receiver;
+    // A router for each link, then the receiver.
+    std::vector<ns3::Ptr<ns3::Node>> m_row;
     ns3::Ipv4Address m_receiverAddress;
-    ns3::Ptr<BottleneckQueue> m_queue;
-    std::map<std::pair<double, uint32_t>, Sender> m_senders;
+    std::map<std::tuple<uint32_t, double, uint32_t>, Sender> m_senders;
 };
 
 } // namespace tidemark

@@ -4,6 +4,7 @@
 
 #include "bottleneck_queue.h"
 
+#include <array>
 #include <cstdio>
 #include <stdexcept>
 #include <vector>
@@ -11,16 +12,18 @@
 namespace tidemark
 {
 
-// A pcap of UDP datagrams, one report each. Occupancy and limit are packets.
+// A pcap of UDP datagrams, one report each; a node for each link. Occupancy and limit are packets.
 class ReportWriter
 {
   public:
+    // Of the first link; the next count up.
     static constexpr uint32_t NODE = 10;
     static constexpr uint16_t INGRESS_PORT = 2;
     static constexpr uint16_t EGRESS_PORT = 1;
 
-    explicit ReportWriter(const std::string& path)
-        : m_file(std::fopen(path.c_str(), "wb"))
+    ReportWriter(const std::string& path, size_t links)
+        : m_file(std::fopen(path.c_str(), "wb")),
+          m_sequences(links)
     {
         if (!m_file)
         {
@@ -36,17 +39,19 @@ class ReportWriter
     ReportWriter(const ReportWriter&) = delete;
     ReportWriter& operator=(const ReportWriter&) = delete;
 
-    uint64_t Sent() const { return m_sequence[0] + m_sequence[1]; }
+    // Of one link.
+    uint64_t Sent(size_t link) const { return m_sequences[link][0] + m_sequences[link][1]; }
 
-    void Add(const Seen& seen)
+    void Add(size_t link, const Seen& seen)
     {
+        uint32_t node = NODE + static_cast<uint32_t>(link);
         bool left = seen.fate == Fate::Left;
         uint32_t metadataWords = left ? 8 : 7;
         m_bytes.clear();
         // Each kind numbers its own reports.
         uint32_t kind = left ? 0 : 1;
-        Put32(2u << 28 | kind << 22 | (m_sequence[kind]++ & 0x3fffff));
-        Put32(NODE);
+        Put32(2u << 28 | kind << 22 | (m_sequences[link][kind]++ & 0x3fffff));
+        Put32(node);
         bool congested = seen.depth >= seen.actsAt;
         Put32(0x14u << 24 | (2 + metadataWords + 10) << 16 | metadataWords << 8 |
               (left ? 0 : 0x80) | (congested ? 0x40 : 0) | 0x20);
@@ -69,7 +74,7 @@ class ReportWriter
         Put32(seen.marked ? 1u << 16 : 0);
         m_bytes.insert(m_bytes.end(), seen.headers, seen.headers + 40);
         Inner(m_bytes.size() - 40, seen.headerBytes);
-        Frame(seen.departureNs);
+        Frame(seen.departureNs, node);
     }
 
   private:
@@ -85,7 +90,7 @@ class ReportWriter
         std::fill(ip + std::min<size_t>(keep, present), ip + 40, 0);
     }
 
-    void Frame(int64_t ns)
+    void Frame(int64_t ns, uint32_t node)
     {
         uint16_t udp = 8 + m_bytes.size();
         uint16_t total = 20 + udp;
@@ -100,7 +105,7 @@ class ReportWriter
         ip[6] = 0x40;
         ip[8] = 64;
         ip[9] = 17;
-        const uint8_t addresses[] = {192, 0, 2, 10, 192, 0, 2, 1};
+        const uint8_t addresses[] = {192, 0, 2, static_cast<uint8_t>(node), 192, 0, 2, 1};
         std::copy(addresses, addresses + 8, ip + 12);
         uint16_t sum = Checksum(ip, 20);
         ip[10] = sum >> 8;
@@ -157,7 +162,8 @@ class ReportWriter
     }
 
     std::FILE* m_file;
-    uint32_t m_sequence[2] = {};
+    // Of each link: forwarded, dropped.
+    std::vector<std::array<uint32_t, 2>> m_sequences;
     std::vector<uint8_t> m_bytes;
 };
 

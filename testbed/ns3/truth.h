@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// What happened: totals after the warm-up, and of every flow.
+// What happened at the last link, which every flow passes: totals after the warm-up, and of every
+// flow.
 #pragma once
 
 #include "bottleneck_queue.h"
@@ -91,7 +92,7 @@ class Truth
         {
             throw std::runtime_error(path + ": cannot be written");
         }
-        const auto& link = m_scenario.link;
+        const auto& link = m_scenario.links.back();
         const auto& run = m_scenario.run;
         double seconds = run.seconds - run.warmupS;
         uint64_t left = m_total.arrivals - m_total.drops;
@@ -156,7 +157,7 @@ class Truth
                      reports,
                      samples,
                      link.markPackets ? link.markPackets : link.limitPackets,
-                     ReportWriter::NODE,
+                     ReportWriter::NODE + uint32_t(m_scenario.links.size() - 1),
                      ReportWriter::EGRESS_PORT,
                      run.seconds);
         if (std::fclose(f) != 0)
@@ -212,7 +213,7 @@ class Truth
                          "\"arrivals\": %" PRIu64 ", \"drops\": %" PRIu64 ", \"loss_rate\": %.9g}",
                          comma,
                          name.c_str(),
-                         bps / m_scenario.link.capacityBps,
+                         bps / m_scenario.links.back().capacityBps,
                          bps,
                          c.arrivals,
                          c.drops,

@@ -12,6 +12,7 @@ from experiment_files import TWO_SWITCHES, document
 from tidemark_lab.__main__ import main
 from tidemark_lab.experiment import load, ns3_scenario, simulated, store
 from tidemark_lab.experiment.embedded.back_end import Embedded
+from tidemark_lab.experiment.load import FILES
 from tidemark_lab.experiment.plan import Plan
 from tidemark_lab.experiment.simulated import Ns3
 from tidemark_lab.iterate import ns3
@@ -21,10 +22,10 @@ def plan(doc):
     return Plan.of(load.check(doc, "x"), seed=3)
 
 
-def test_what_needs_a_controller_or_several_switches_is_refused():
+def test_what_needs_a_controller_is_refused():
     back_end = Ns3()
     assert back_end.refuse(plan(document())) == []
-    assert "one bottleneck" in back_end.refuse(plan(document(TWO_SWITCHES)))[0]
+    assert back_end.refuse(plan(document(TWO_SWITCHES))) == []
     doc = document(controller={"window_s": 8.0})
     doc["phases"].append({"name": "auto", "duration": "9s", "mode": "auto"})
     refused = " ".join(back_end.refuse(plan(doc)))
@@ -51,6 +52,23 @@ def test_a_full_packet_takes_as_long_as_on_the_wire_and_limits_change_between_ph
         (11_000_000_000, 21_000_000_000),
         (23_000_000_000, 27_000_000_000),
     ]
+
+
+def test_each_switch_is_a_link_with_its_own_changes_and_flows_enter_where_their_hosts_are():
+    doc = document(TWO_SWITCHES, traffic__datagrams=[DATAGRAMS])
+    doc["phases"].append(
+        {"name": "two", "duration": "4s", "switches": {"second": {"limit": "10packets"}}}
+    )
+    lines = text(doc).splitlines()
+    links = [line.split()[0] for line in lines if line.split()[0] in ("link", "change")]
+    # Both begin with 1 BDP; only the second changes.
+    assert links == ["link", "link", "change"]
+    assert "limit_packets=10 " in next(line for line in lines if line.startswith("change"))
+    entering = [line.split()[1:] for line in lines if line.startswith("enters")]
+    # Six flows over both come first, then two and the datagrams over the second only.
+    assert entering == [[f"id={i}", "link=1"] for i in range(6, 12)]
+    nodes = simulated.described_nodes(plan(doc))
+    assert [(k, n["name"]) for k, n in nodes.items()] == [("10", "first"), ("11", "second")]
 
 
 CLOSED = {
@@ -134,6 +152,36 @@ def test_a_simulated_run_has_the_limits_of_its_phases_and_a_truth(simulator, tmp
     assert len(turns) > 3
     assert all(one[1] < two[0] for one, two in itertools.pairwise(turns))
     assert a["transfers"] > 5 and a["completion_p50_ms"] > 20
+
+
+def test_flows_have_their_class_at_each_of_two_switches(simulator, tmp_path):
+    """Six flows over both, limited at the first; six over the second only."""
+    file = FILES / "parking-lot.toml"
+    argv = ["run", str(file), "--back-end", "ns3", "--out", str(tmp_path)]
+    assert main([*argv, "--set", "phases.half.duration=10s"]) == 0
+    (run_dir,) = store.find([tmp_path])
+    rows = json.loads((run_dir / "run.json").read_text())["rows"]
+    assert [(r["phase"], r["switch"]) for r in rows] == [
+        (phase, switch) for phase in ("full", "half") for switch in ("first", "second")
+    ]
+    for r in rows:
+        assert r["true_n_b"] == 6 and r["n_b"] == pytest.approx(6, abs=0.5), r["switch"]
+        assert r["classes_wrong"] == "" and r["classes_right"] == (6 + r["true_rbp"])
+        assert r["utilisation"] > 0.97
+    assert [r["true_rbp"] for r in rows] == [0, 6, 0, 6]
+    # Each packet at each hop: what leaves the first comes to the second.
+    packets = pq.read_table(sorted((run_dir / "capture").glob("postcards-*")))
+    flows = {}
+    for node, dropped, flow in zip(
+        *(packets[c].to_pylist() for c in ("node_id", "dropped", "flow_id")), strict=True
+    ):
+        at = flows.setdefault(flow, {10: [0, 0], 11: [0, 0]})
+        at[node][0] += 1
+        at[node][1] += dropped
+    over_both = [at for at in flows.values() if at[10][0]]
+    assert len(over_both) == 6 and len(flows) == 12
+    # A few are under way at the end.
+    assert all(0 <= a[10][0] - a[10][1] - a[11][0] < 100 for a in over_both)
 
 
 def test_the_same_seed_gives_the_same_rows(simulator, tmp_path):

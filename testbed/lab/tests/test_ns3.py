@@ -199,6 +199,8 @@ def test_a_run_is_what_its_scenario_makes_it(tmp_path: Path):
         ("mark_packets=0", "mark=0", "mark"),
         ("run seconds=4", "walk seconds=4", "no record"),
         ("cc=Cubic", "cc=Cube", "Cube"),
+        ("link capacity_bps=20000000", "link capacity_bps=0", "capacity"),
+        ("link ", "change at_s=1 limit_packets=9 mark_packets=0\nlink ", "none"),
     ],
 )
 def test_a_scenario_that_makes_no_sense_is_refused(

@@ -13,7 +13,7 @@ from . import sizes
 from .backend import MeasuredPhase
 from .plan import Limits, Plan
 from .quantities import FRAME_BYTES, WIRE_BYTES
-from .senders import DatagramFlow, Transfers
+from .senders import DatagramFlow, Host, Transfers
 from .traffic import ClosedLoop
 
 IP_BYTES = 1500
@@ -55,20 +55,9 @@ def scenario_text(
 ) -> str:
     """As testbed/ns3 reads it."""
     experiment = plan.experiment
-    out: list[JsonObject] = [
-        {
-            "record": "link",
-            "capacity_bps": experiment.topology.switches[0].rate * IP_SHARE,
-            **_limit_fields(plan.first_limits()[0]),
-        }
-    ]
-    if experiment.topology.switches[0].scheduling == "fair":
-        out.append({"record": "fair", "quantum_bytes": PPP_BYTES})
-    begins = [experiment.run.warmup, *(p.windows[0].end_ns / 1e9 for p in phases)]
-    limits = [plan.first_limits()[0], *(p.limits[0] for p in phases)]
-    for (before, now), at in zip(pairwise(limits), begins, strict=False):
-        if now != before:
-            out.append({"record": "change", "at_s": at, **_limit_fields(now)})
+    out: list[JsonObject] = []
+    for switch in range(len(experiment.topology.switches)):
+        out += _link_records(plan, phases, switch)
     out.append(
         {
             "record": "run",
@@ -80,6 +69,23 @@ def scenario_text(
     )
     out += [record for _, of_flow in records for record in of_flow]
     return "".join(line(r) for r in out)
+
+
+def _link_records(plan: Plan, phases: list[MeasuredPhase], switch: int) -> list[JsonObject]:
+    """A link, and what belongs to it."""
+    described = plan.experiment.topology.switches[switch]
+    first = plan.first_limits()[switch]
+    out: list[JsonObject] = [
+        {"record": "link", "capacity_bps": described.rate * IP_SHARE, **_limit_fields(first)}
+    ]
+    if described.scheduling == "fair":
+        out.append({"record": "fair", "quantum_bytes": PPP_BYTES})
+    begins = [plan.experiment.run.warmup, *(p.windows[switch].end_ns / 1e9 for p in phases)]
+    limits = [first, *(p.limits[switch] for p in phases)]
+    for (before, now), at in zip(pairwise(limits), begins, strict=False):
+        if now != before:
+            out.append({"record": "change", "at_s": at, **_limit_fields(now)})
+    return out
 
 
 def flow_records(plan: Plan) -> list[tuple[str, list[JsonObject]]]:
@@ -103,9 +109,10 @@ def flow_records(plan: Plan) -> list[tuple[str, list[JsonObject]]]:
         record["stop_s"] = flow.stop_s or 0
         if remote:
             record["access_packets"] = _packets(remote.queue)
-        out.append((flow.name, [record]))
+        out.append((flow.name, _entering(record, flow.host)))
     out += [
-        (udp.name, [datagram_record(len(out) + i, udp)]) for i, udp in enumerate(plan.datagrams)
+        (udp.name, _entering(datagram_record(len(out) + i, udp), udp.host))
+        for i, udp in enumerate(plan.datagrams)
     ]
     for number, transfers in enumerate(plan.transfers):
         # A stream of its own: what one source draws changes no other's.
@@ -113,6 +120,13 @@ def flow_records(plan: Plan) -> list[tuple[str, list[JsonObject]]]:
         for user in range(max(transfers.users, 1)):
             out += _transfers(plan, transfers, user, rng, len(out))
     return out
+
+
+def _entering(flow: JsonObject, host: Host) -> list[JsonObject]:
+    """With the first link that the flow passes, where that is not the first of the row."""
+    if host.switch == 0:
+        return [flow]
+    return [flow, {"record": "enters", "id": flow["id"], "link": host.switch}]
 
 
 def datagram_record(number: int, udp: DatagramFlow) -> JsonObject:
@@ -150,7 +164,7 @@ def _transfers(
             ecn=source.ecn,
             size_bytes=sizes.draw(source.size, rng),
         )
-        records = [record]
+        records = _entering(record, transfers.host)
         if closed and out:
             think = at - float(out[-1][1][0]["start_s"])
             records.append({"record": "after", "id": number, "flow": number - 1, "think_s": think})

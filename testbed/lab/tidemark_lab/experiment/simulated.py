@@ -19,10 +19,11 @@ from ..preflight import Paths
 from ..progress import Progress
 from .backend import MeasuredPhase, Place, Window
 from .ns3_scenario import IP_BYTES, flow_records, scenario_text
-from .plan import Plan
+from .plan import FIRST_NODE, Plan
 from .quantities import FRAME_BYTES, WIRE_BYTES
 
-NODE, PORT = 10, 1
+# Towards the next switch, or the receiver; of every node.
+PORT = 1
 MOST_FLOWS = 60_000
 IMPORT_TIMEOUT_S = 900
 PROGRAMS = ("tidemark-collector", "tidemark-controller")
@@ -30,7 +31,7 @@ PROGRAMS = ("tidemark-collector", "tidemark-controller")
 
 @dataclass
 class Ns3:
-    """Simulated TCP over one bottleneck; needs no root. The same seed gives the same run."""
+    """Simulated TCP over links in a row; needs no root. The same seed gives the same run."""
 
     paths: Paths = field(default_factory=Paths.find)
     name: str = "ns3"
@@ -38,8 +39,6 @@ class Ns3:
     def refuse(self, plan: Plan) -> list[str]:
         found = []
         experiment = plan.experiment
-        if len(experiment.topology.switches) > 1:
-            found.append("topology.switches: ns3 has one bottleneck: take embedded for several")
         live = "needs a running controller: take embedded"
         for number, phase in enumerate(experiment.phases):
             for key in ("mode", "targets", "apply_advice"):
@@ -62,7 +61,7 @@ class Ns3:
         out.mkdir(parents=True, exist_ok=True)
 
     def place(self, plan: Plan, switch: int) -> Place:
-        return Place(NODE, PORT)
+        return Place(FIRST_NODE + switch, PORT)
 
     def offloads(self, plan: Plan) -> None:
         """ns-3's hosts send whole packets."""
@@ -82,21 +81,8 @@ class Ns3:
         return phases
 
     def _import(self, plan: Plan, run_dir: Path) -> None:
-        switch = plan.experiment.topology.switches[0]
-        port = {
-            "name": switch.name,
-            "capacity_bps": round(switch.rate),
-            "wire_overhead_bytes": FRAME_BYTES + WIRE_BYTES - IP_BYTES,
-            "queue_overhead_bytes": FRAME_BYTES - IP_BYTES,
-        }
-        node = {
-            "name": switch.name,
-            "depth_unit": "packets",
-            "packet_bytes": FRAME_BYTES,
-            "ports": {str(PORT): port},
-        }
         nodes = run_dir / "nodes.toml"
-        nodes.write_text(tomli_w.dumps({"nodes": {str(NODE): node}}))
+        nodes.write_text(tomli_w.dumps({"nodes": described_nodes(plan)}))
         reports, windows = run_dir / "reports.pcap", run_dir / "tcp_probe.txt"
         argv: list[object] = [self.paths.binary("tidemark-collector"), "import", "--json"]
         argv += ["--pcap", reports, "--nodes", nodes, "--tcp-probe", windows]
@@ -115,6 +101,26 @@ class Ns3:
         windows.unlink()
 
 
+def described_nodes(plan: Plan) -> JsonObject:
+    """As the importer reads them: a node for each switch."""
+    return {
+        str(FIRST_NODE + number): {
+            "name": switch.name,
+            "depth_unit": "packets",
+            "packet_bytes": FRAME_BYTES,
+            "ports": {
+                str(PORT): {
+                    "name": switch.name,
+                    "capacity_bps": round(switch.rate),
+                    "wire_overhead_bytes": FRAME_BYTES + WIRE_BYTES - IP_BYTES,
+                    "queue_overhead_bytes": FRAME_BYTES - IP_BYTES,
+                }
+            },
+        }
+        for number, switch in enumerate(plan.experiment.topology.switches)
+    }
+
+
 def timed_phases(plan: Plan) -> list[MeasuredPhase]:
     """When each phase is, in simulated time; the clock of switch and hosts is one."""
     at = plan.experiment.run.warmup
@@ -125,7 +131,7 @@ def timed_phases(plan: Plan) -> list[MeasuredPhase]:
         start = at + phase.settle
         at = start + phase.duration
         window = Window(*(round(1e9 * t) for t in (start, at, start, at)))
-        out.append(MeasuredPhase(phase.name, limits, [window]))
+        out.append(MeasuredPhase(phase.name, limits, [window] * len(limits)))
     return out
 
 
