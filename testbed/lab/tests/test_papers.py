@@ -14,6 +14,7 @@ from tidemark_lab.experiment import grid, load
 from tidemark_lab.outcome import EXIT_INTERRUPTED
 from tidemark_lab.papers import (
     bscl,
+    bscl_few,
     bscl_mix,
     command,
     flows,
@@ -111,6 +112,14 @@ def test_bscls_formulas():
     # All flows lose in every event: the deterministic model C·T_e (eq. 11).
     assert bscl.utilisation_packets(200, 1, 1.0) == pytest.approx(200)
     assert bscl.utilisation_packets(200, 20, 0.6) < 100
+
+
+def test_utilisation_at_a_buffer_lies_between_two_that_were_measured():
+    points = [(10.0, 0.9), (40.0, 0.98), (90.0, 1.0)]
+    assert bscl_few.utilisation_at(points, 20) == pytest.approx(0.94)
+    assert bscl_few.utilisation_at(points, 90) == 1.0
+    assert bscl_few.utilisation_at(points, 9) is None
+    assert bscl_few.utilisation_at(points, 91) is None
 
 
 def test_a_crossing_lies_between_the_buffers_that_enclose_it():

@@ -15,7 +15,7 @@ from ..experiment.store import Store
 from ..outcome import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_PREFLIGHT
 from ..preflight import Paths
 from ..progress import Progress
-from . import bscl, bscl_mix, ngi, oi, report, srb, utb, utb_least, utb_many
+from . import bscl, bscl_few, bscl_mix, ngi, oi, report, srb, utb, utb_least, utb_many
 from .paper import Figure
 from .runs import find
 
@@ -38,7 +38,8 @@ def _utb(root: Path) -> list[Figure]:
 
 
 def _bscl(root: Path) -> list[Figure]:
-    return sorted([*bscl.figures(root), *bscl_mix.figures(root)], key=_number)
+    found = [*bscl.figures(root), *bscl_mix.figures(root), *bscl_few.figures(root)]
+    return sorted(found, key=_number)
 
 
 def _oi(root: Path) -> list[Figure]:
@@ -57,7 +58,9 @@ PAPERS = {
         _utb,
     ),
     "bscl": Paper(
-        "Buffer Sizing for Congested Internet Links", ("bscl-lbp", *bscl_mix.FIGURES), _bscl
+        "Buffer Sizing for Congested Internet Links",
+        ("bscl-lbp", bscl_few.EXPERIMENT, *bscl_mix.FIGURES),
+        _bscl,
     ),
     "srb": Paper("Sizing Router Buffers", ("srb-short", "srb-oc3"), srb.figures),
     "oi": Paper(

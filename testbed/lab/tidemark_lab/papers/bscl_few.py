@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Buffer Sizing for Congested Internet Links, Fig. 8: utilisation with few flows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from ..report.style import DROP, GREY, LIMIT, SECOND, WATER
+from . import bscl, runs
+from .bscl_mix import COUNT, STANFORD, THUMB, Estimated, estimated
+from .draw import svg
+from .paper import Check, Figure, within
+from .runs import RunData
+
+EXPERIMENT = "bscl-few"
+# §VII: with BSCL "a more significant underutilization (80%) when Nb is just two flows".
+FEWEST, UTILISATION_OF_FEWEST, UTILISATION_OFF = 2, 0.80, 0.10
+# Table I's row of two flows: BSCL's packets of those of C·T_avg.
+PART_OF_FEWEST = 336 / 1600
+# With few more it "can slightly underestimate" where the burst is its median: at most this much
+# below full.
+SLIGHTLY_BELOW = 0.90
+# "Remains at 100% with all three schemes, as long as the number of LBP flows is more than 10-20":
+# held to the target that the sizing has.
+ENOUGH_FLOWS, FULL = 10, bscl.UTILISATION
+# A phase's utilisation may exceed 1 by a packet at its ends.
+MOST = 1.01
+# "A few very long loss-bursts that make the average significantly longer than the median."
+LONGER, LONGEST = 1.2, 10.0
+SCALED = (
+    "10 Mb/s, a fifth of the paper's, with a fifth of its other flows; Reno that grows a segment a "
+    "round trip: a halved window is regained in a tenth of the time. 100 s of each setting for 180 "
+    "s (150 s at the rule of thumb); one seed. Utilisation at BSCL's buffer lies between two of "
+    "five measured ones; its estimates are those of the rule of thumb's phase."
+)
+
+
+def utilisation_at(points: Sequence[tuple[float, float]], buffer: float) -> float | None:
+    """Between the two of `points` (buffer, utilisation; by buffer) around a buffer, on a
+    logarithmic axis; None outside them."""
+    for (below, a), (above, b) in pairwise(points):
+        if below <= buffer <= above:
+            part = math.log(buffer / below) / math.log(above / below) if above > below else 0.0
+            return a + (b - a) * part
+    return None
+
+
+def figures(root: Path) -> list[Figure]:
+    """Fig. 8, where its runs are there."""
+    found = sorted(runs.find(root, EXPERIMENT), key=lambda r: int(r.setting(COUNT)))
+    return [few_flows(found)] if found else []
+
+
+def _with_median(run: RunData, known: Estimated | None) -> Estimated | None:
+    """The same with the median of the loss bursts."""
+    median = run.link(THUMB)["estimates"].get("median_loss_burst")
+    if known is None or median is None:
+        return None
+    return replace(known, mean_loss_burst=float(median["value"]))
+
+
+def few_flows(found: Sequence[RunData]) -> Figure:
+    """Fig. 8: utilisation over N_b with three sizings, BSCL's with the mean burst and with the
+    median."""
+    rows: list[tuple[object, ...]] = []
+    checks = []
+    for run in found:
+        n, by_mean = int(run.setting(COUNT)), estimated(run)
+        by_median = _with_median(run, by_mean)
+        measured = _measured(run)
+        buffers = [e.buffer() if e else None for e in (by_mean, by_median)]
+        ours = [utilisation_at(measured, b) if b else None for b in buffers]
+        fixed = [float(run.row(p)["utilisation"]) for p in (THUMB, STANFORD)]
+        bursts = [e.mean_loss_burst if e else None for e in (by_mean, by_median)]
+        rows.append((n, *fixed, *ours, *buffers, *bursts))
+        checks += _checks(run, n, fixed, ours, bursts, by_mean)
+    return Figure(
+        "Fig. 8",
+        "Utilisation with few flows and three sizings, C_e = 90 % of C",
+        svg("bscl-8", 1, 2.2, lambda axes: _fill(axes, rows)),
+        (
+            "n_b",
+            *("utilisation_ct", "utilisation_stanford"),
+            *("utilisation_bscl_mean", "utilisation_bscl_median"),
+            *("bscl_mean_packets", "bscl_median_packets"),
+            *("mean_loss_burst", "median_loss_burst"),
+        ),
+        list(rows),
+        checks,
+        SCALED + f" Dashed: the wanted {FULL:.0%}.",
+    )
+
+
+def _checks(
+    run: RunData,
+    n: int,
+    fixed: Sequence[float],
+    ours: Sequence[float | None],
+    bursts: Sequence[float | None],
+    known: Estimated | None,
+) -> list[Check]:
+    by_mean, by_median = ours
+    if n >= ENOUGH_FLOWS:
+        labels = ("rule of thumb", "Stanford", "BSCL")
+        return [
+            Check(f"{n} flows, {label}: utilisation", "100 %", value, FULL, MOST, why=_why(run))
+            for label, value in zip(labels, (*fixed, by_mean), strict=True)
+        ]
+    what = f"{n} flows, BSCL with the median burst: utilisation"
+    if n == FEWEST:
+        why = f"{_why(run)}; {_at_table_i(run)}"
+        first = within(what, UTILISATION_OF_FEWEST, by_median, UTILISATION_OFF, "80 %", why=why)
+    else:
+        first = Check(what, "slightly below", by_median, SLIGHTLY_BELOW, MOST, why=_why(run))
+    mean, median = bursts
+    ratio = mean / median if mean is not None and median else None
+    burst = Check(
+        f"{n} flows: mean loss burst over its median",
+        "significantly longer",
+        ratio,
+        LONGER,
+        LONGEST,
+        why=_events(run, known),
+    )
+    return [first, burst]
+
+
+def _why(run: RunData) -> str:
+    """What there is to say of a phase: how often the flows lose, and with what burst."""
+    return _events(run, estimated(run))
+
+
+def _measured(run: RunData) -> list[tuple[float, float]]:
+    rows = (run.row(p) for p in run.phases)
+    return sorted((r["limit_bytes"] / runs.FRAME_BYTES, float(r["utilisation"])) for r in rows)
+
+
+def _at_table_i(run: RunData) -> str:
+    """What the paper's own buffer gives here: its part of C·T_avg."""
+    buffer = PART_OF_FEWEST * run.row(THUMB)["limit_bytes"] / runs.FRAME_BYTES
+    there = utilisation_at(_measured(run), buffer)
+    part = f"the {PART_OF_FEWEST:.0%} of C·T_avg that Table I has"
+    return f"{part} would give {there:.0%} here" if there else f"{part} was not measured"
+
+
+def _events(run: RunData, known: Estimated | None) -> str:
+    burst = run.link(THUMB)["estimates"].get("mean_loss_burst")
+    if known is None or not burst:
+        return "no loss event in the rule of thumb's phase"
+    return (
+        f"{burst['samples']} loss events at the rule of thumb; a mean burst of "
+        f"{known.mean_loss_burst:.1f} packets gives BSCL {known.buffer():.0f} packets, C_e·T_e is "
+        f"{known.c_te:.0f}"
+    )
+
+
+def _fill(axes: Any, rows: Sequence[tuple[object, ...]]) -> None:
+    for column, label, colour in (
+        (1, "C·T_avg", LIMIT),
+        (2, "Stanford", DROP),
+        (3, "BSCL, mean burst", WATER),
+        (4, "BSCL, median burst", SECOND),
+    ):
+        seen = [(r[0], r[column]) for r in rows if r[column] is not None]
+        axes[0].plot([a for a, _ in seen], [b for _, b in seen], "o-", color=colour, label=label)
+    axes[0].axhline(FULL, color=GREY, linestyle="--", linewidth=0.8)
+    axes[0].set_xlabel("N_b")
+    axes[0].set_ylabel("utilisation")
+    axes[0].legend()
