@@ -2,8 +2,9 @@
 import pytest
 from experiment_files import BASE, TWO_SWITCHES, document
 
-from tidemark_lab import demo, steps_record, sweep
+from tidemark_lab import steps_record, sweep
 from tidemark_lab.__main__ import main, parser
+from tidemark_lab.demo import options as demo_options
 from tidemark_lab.experiment import as_scenario, load
 from tidemark_lab.experiment.load import ExperimentError
 from tidemark_lab.experiment.plan import Plan
@@ -122,7 +123,7 @@ def test_what_a_scenario_has_not_is_refused(changes, words):
 
 
 def test_the_commands_take_their_times_from_the_files():
-    times, steps = demo.planned(), steps_record.planned()
+    times, steps = demo_options.planned(), steps_record.planned()
     assert (times.seconds, times.warmup_s, times.settle_s) == (20, 5, 5)
     assert (steps.flows, steps.seconds) == ((4, 40, 8), 40)
     assert (steps.settling_s, steps.auto_after_s) == (10, 8)

@@ -9,8 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from . import __version__, demo, preflight, steps, sweep
+from . import __version__, preflight, steps, sweep
 from .contest import run as contest
+from .demo import options as demo_options
+from .demo import run as demo
 from .errors import LabError, PreflightError
 from .experiment import command as experiment
 from .experiment.quantities import rate_bps
@@ -75,9 +77,9 @@ def main(argv: list[str] | None = None) -> int:
             lambda: preflight.run(scenario, ports, Paths.find(), options.out),
             switch.check_network,
         )
-    times = demo.planned()
+    times = demo_options.planned()
     return demo.run(
-        demo.Options(
+        demo_options.Options(
             switch=switch,
             seconds=options.seconds or times.seconds * switch.times_as_long,
             warmup_s=options.warmup or times.warmup_s * switch.times_as_long,
@@ -145,7 +147,7 @@ def parser() -> argparse.ArgumentParser:
     commands.add_parser("check", parents=[common], help="can the demo run here?")
     run = commands.add_parser("demo", parents=[common], help="measure, advise, apply, measure")
     run.add_argument("--keep", action="store_true", help="leave it running until Ctrl-C")
-    times = demo.planned()
+    times = demo_options.planned()
     for option, default in (
         ("--seconds", times.seconds),
         ("--warmup", times.warmup_s),
