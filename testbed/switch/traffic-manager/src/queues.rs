@@ -22,7 +22,7 @@ pub(crate) struct Queues {
     pub free_frames: Vec<Vec<u8>>,
     /// Buffers of what waited on a line.
     pub free_lines: Vec<Vec<u8>>,
-    /// The frame being let in from a line.
+    /// A frame from a line that no program sees.
     pub scratch: Vec<u8>,
     /// Rate of lines that have none of their own.
     pub usual_line_bps: u64,

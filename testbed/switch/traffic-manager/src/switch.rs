@@ -42,12 +42,25 @@ impl State {
 
     /// Lets in the next frame that waits on the line of `port`. False: none does.
     fn let_in(&mut self, q: &mut Queues, port: u32, t: u64) -> bool {
-        let mut frame = std::mem::take(&mut q.scratch);
-        let is_one = q.next_from_line(port, &mut frame, t);
-        if is_one {
-            self.receive(q, port, &frame, t);
+        let mut is_one = false;
+        match self {
+            Self::Loaded(l) => {
+                let frame = l
+                    .engine
+                    .frame_buffer(|out| is_one = q.next_from_line(port, out, t));
+                if is_one {
+                    q.stats.received += 1;
+                    let p = l.engine.receive_shared(port, frame.into(), t / 1000);
+                    l.ingress(q, p, t);
+                }
+            }
+            Self::Empty => {
+                let mut frame = std::mem::take(&mut q.scratch);
+                is_one = q.next_from_line(port, &mut frame, t);
+                q.stats.received += u64::from(is_one);
+                q.scratch = frame;
+            }
         }
-        q.scratch = frame;
         is_one
     }
 

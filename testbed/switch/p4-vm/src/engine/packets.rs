@@ -27,14 +27,22 @@ impl Engine {
 
     /// A packet as received, metadata set as far as the receiver does.
     pub fn receive(&mut self, port: u32, frame: &[u8], now_us: u64) -> Box<Packet> {
+        let shared = self.frame_buffer(|buffer| buffer.extend_from_slice(frame));
+        self.receive_shared(port, shared.into(), now_us)
+    }
+
+    /// A buffer for a frame, written by `write`, which gets it empty.
+    pub fn frame_buffer(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Arc<Vec<u8>> {
         let mut shared = self.pool.frames.pop().unwrap_or_default();
         if let Some(buffer) = Arc::get_mut(&mut shared) {
             buffer.clear();
-            buffer.extend_from_slice(frame);
+            write(buffer);
         } else {
-            shared = Arc::new(frame.to_vec());
+            let mut buffer = Vec::new();
+            write(&mut buffer);
+            shared = Arc::new(buffer);
         }
-        self.receive_shared(port, shared.into(), now_us)
+        shared
     }
 
     /// As [`Self::receive`], without a copy of the frame.
