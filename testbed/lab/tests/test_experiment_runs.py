@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pyarrow.csv
 import pyarrow.parquet as pq
@@ -30,6 +31,7 @@ from tidemark_lab.progress import Progress
 
 class Fake:
     name = "fake"
+    several = len(sys.argv) < 7
     def refuse(self, plan): return []
     def ready(self, out): pass
     def versions(self): return {}
@@ -53,7 +55,7 @@ def row(program, plan, back_end, phase, run_dir):
 
 rows.of_phase = row
 points = grid.points(json.loads(Path(sys.argv[3]).read_text()), "x.toml")
-sweep = execute.Sweep(points, Fake(), Store(Path(sys.argv[1])), Paths.find())
+sweep = execute.Sweep(points, Fake(), Store(Path(sys.argv[1])), Paths.find(), jobs=int(sys.argv[5]))
 sys.exit(execute.run(sweep, Progress()))
 """
 
@@ -68,11 +70,11 @@ def sweep(tmp_path):
     (tmp_path / "x.json").write_text(json.dumps(doc))
     (tmp_path / "water").touch()
 
-    def start():
+    def start(jobs=1, *more):
         return subprocess.Popen(
             [
                 *(sys.executable, "-c", RUN, tmp_path / "runs", tmp_path / "log"),
-                *(tmp_path / "x.json", tmp_path / "water"),
+                *(tmp_path / "x.json", tmp_path / "water", str(jobs), *more),
             ],
             stderr=subprocess.PIPE,
             text=True,
@@ -86,11 +88,12 @@ def started(tmp_path):
     return log.read_text().split() if log.exists() else []
 
 
-def test_a_killed_sweep_goes_on_and_runs_nothing_twice_that_was_complete(sweep, tmp_path):
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_a_killed_sweep_goes_on_and_runs_nothing_twice_that_was_complete(sweep, tmp_path, jobs):
     root = tmp_path / "runs"
     killed_within_a_run = False
     for kills, wanted in enumerate((3, 9, 16)):
-        process = sweep()
+        process = sweep(jobs)
         deadline = time.monotonic() + 60
         while len(started(tmp_path)) < wanted:
             assert time.monotonic() < deadline and process.poll() is None, process.poll()
@@ -98,37 +101,43 @@ def test_a_killed_sweep_goes_on_and_runs_nothing_twice_that_was_complete(sweep, 
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
         parts = list(root.glob(".part-*"))
-        assert len(parts) <= 1, kills
-        killed_within_a_run |= bool(parts)
+        assert len(parts) <= jobs, kills
+        # Of several, each removes its own part when the sweep dies.
+        complete = {d.name for d in store.find([root])}
+        begun = {name.removeprefix(".part-") for name in started(tmp_path)}
+        killed_within_a_run |= bool(begun - complete)
         assert all((d / "run.json").is_file() for d in store.find([root]))
     assert killed_within_a_run
-    process = sweep()
+    process = sweep(jobs)
     _, said = process.communicate(timeout=120)
     assert process.returncode == 0, said
     assert "runs are there already" in said
     complete = store.find([root])
     assert len(complete) == 24 and not list(root.glob(".part-*"))
-    # What began again was not complete: at most one run for each kill.
-    assert 24 <= len(started(tmp_path)) <= 24 + 3
+    # What began again was not complete: at most those under way at each kill.
+    assert 24 <= len(started(tmp_path)) <= 24 + 3 * jobs
     assert table.of_runs(complete).num_rows == 24
-    process = sweep()
+    process = sweep(jobs)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 0 and "24 of 24 runs are there already" in said
 
 
-def test_an_interrupted_sweep_says_how_to_go_on(sweep, tmp_path):
-    process = sweep()
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_an_interrupted_sweep_says_how_to_go_on(sweep, tmp_path, jobs):
+    process = sweep(jobs)
     while not started(tmp_path):
         time.sleep(0.005)
-    process.send_signal(signal.SIGINT)
+    # As `kill` does: a terminal would tell its processes, too.
+    process.send_signal(signal.SIGTERM)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130 and "run it again to go on" in said
     assert not list((tmp_path / "runs").glob(".part-*"))
 
 
-def test_a_run_that_fails_is_told_and_tried_again(sweep, tmp_path):
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_a_run_that_fails_is_told_and_tried_again(sweep, tmp_path, jobs):
     (tmp_path / "water").unlink()
-    process = sweep()
+    process = sweep(jobs)
     _, said = process.communicate(timeout=120)
     assert process.returncode == 1 and "the machine is on fire" in said
     assert "6 runs failed" in said
@@ -136,9 +145,28 @@ def test_a_run_that_fails_is_told_and_tried_again(sweep, tmp_path):
     failed = list((tmp_path / "runs").glob(".failed-*"))
     assert len(failed) == 6 and (failed[0] / "error.txt").read_text().startswith("the machine")
     (tmp_path / "water").touch()
-    assert sweep().wait(120) == 0
+    assert sweep(jobs).wait(120) == 0
     assert not list((tmp_path / "runs").glob(".failed-*"))
     assert len(store.find([tmp_path / "runs"])) == 24
+
+
+def test_a_run_whose_process_dies_is_told_and_the_others_are_made(sweep, tmp_path):
+    process = sweep(3)
+    while len(started(tmp_path)) < 3:
+        time.sleep(0.005)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    os.kill(int(children[0]), signal.SIGKILL)
+    _, said = process.communicate(timeout=120)
+    assert (
+        process.returncode == 1 and "its process ended with -9" in said and "1 runs failed" in said
+    )
+    assert len(store.find([tmp_path / "runs"])) == 23
+
+
+def test_several_at_a_time_are_refused_where_they_would_disturb_each_other(sweep):
+    process = sweep(2, "alone")
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 2 and "one run at a time" in said
 
 
 def test_two_sweeps_in_one_directory_are_refused(tmp_path):

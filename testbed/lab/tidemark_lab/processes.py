@@ -24,7 +24,7 @@ _REAL_TIME_PRIORITY = 10
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """In the child: SIGTERM when the lab dies, even of SIGKILL."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
 
@@ -69,7 +69,7 @@ class Supervisor:
         `namespace`: of its network; None: the lab's."""
 
         def in_child() -> None:
-            _end_with_parent()
+            end_with_parent()
             if real_time:
                 _run_first()
             if namespace is not None:

@@ -11,7 +11,9 @@ from typing import TextIO
 
 
 class Progress:
-    def __init__(self, stream: TextIO | None = None, every_s: float = 5.0):
+    def __init__(self, stream: TextIO | None = None, every_s: float = 5.0, states: bool = True):
+        """`states` false: lines that stay and no others, as of one of several at a time."""
+        self._states = states
         self._stream = stream or sys.stderr
         self._live = self._stream.isatty()
         self._every_s = every_s
@@ -25,6 +27,8 @@ class Progress:
 
     def show(self, text: str) -> None:
         """The state of the moment."""
+        if not self._states:
+            return
         now = time.monotonic()
         if self._live:
             width = shutil.get_terminal_size().columns - 1

@@ -77,6 +77,9 @@ def as_exception() -> Iterator[None]:
 
     Python drops an exception raised in a finaliser, a weak reference's callback or a hook
     of fork, and tells `sys.unraisablehook`: from there an alarm raises it once more."""
+    if _Owner.pid not in (0, os.getpid()):
+        # A process that began as a copy inside such a block is not inside it.
+        _Deferral.depth, _Deferral.pending = 0, None
     _Owner.pid = os.getpid()
     hook = sys.unraisablehook
 

@@ -53,6 +53,8 @@ class BackEnd(Protocol):
     afterwards."""
 
     name: str
+    # Whether several runs at a time do not disturb each other.
+    several: bool
 
     def refuse(self, plan: Plan) -> list[str]:
         """What of a plan it cannot do, with the path of the key; empty where it can."""

@@ -51,7 +51,18 @@ def add_sweep_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--back-end", choices=BACK_ENDS, help="another than the file says")
     parser.add_argument("--no-captures", action="store_true", help="keep the rows alone")
+    parser.add_argument(
+        "--jobs", type=positive, default=1, help="runs at a time (ns3); default: one"
+    )
     parser.add_argument("--dry-run", action="store_true", help="say what would run")
+
+
+def positive(text: str) -> int:
+    """A number of runs at a time."""
+    value = int(text)
+    if value < 1:
+        raise ValueError(text)
+    return value
 
 
 def add_table_arguments(parser: argparse.ArgumentParser) -> None:
@@ -85,7 +96,9 @@ def run_from_arguments(arguments: argparse.Namespace, one: bool) -> int:
     if getattr(arguments, "again", False):
         for point in points:
             out.remove(point.run_id)
-    sweep = execute.Sweep(points, back_end, out, Paths.find(), not arguments.no_captures)
+    sweep = execute.Sweep(
+        points, back_end, out, Paths.find(), not arguments.no_captures, arguments.jobs
+    )
     return execute.run(sweep, progress)
 
 

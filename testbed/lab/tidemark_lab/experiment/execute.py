@@ -20,7 +20,7 @@ from ..json_types import JsonObject
 from ..outcome import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_PREFLIGHT
 from ..preflight import Paths
 from ..progress import Progress
-from . import describe, rows
+from . import describe, parallel, rows
 from .backend import BackEnd, MeasuredPhase
 from .grid import Point
 from .load import ExperimentError
@@ -42,6 +42,8 @@ class Sweep:
     paths: Paths
     # Captures are most of a run's bytes; without them there are no figures.
     keep_captures: bool = True
+    # Runs at a time.
+    jobs: int = 1
 
 
 def run(sweep: Sweep, progress: Progress) -> int:
@@ -68,6 +70,10 @@ def run(sweep: Sweep, progress: Progress) -> int:
 
 def _check(sweep: Sweep) -> None:
     """Everything that can be known to fail before the first run."""
+    if sweep.jobs > 1 and not sweep.back_end.several:
+        raise ExperimentError(
+            f"{sweep.back_end.name} makes one run at a time: leave out --jobs, or take ns3"
+        )
     for point in sweep.points:
         problems = sweep.back_end.refuse(Plan.of(point.experiment, point.seed))
         if problems:
@@ -82,6 +88,15 @@ def _run(sweep: Sweep, progress: Progress) -> int:
     done = len(sweep.points) - len(todo)
     if done:
         progress.say(f"{done} of {len(sweep.points)} runs are there already")
+    failed = (_at_once if sweep.jobs > 1 else _in_turn)(sweep, todo, done, progress)
+    progress.say(f"runs: {sweep.store.root}")
+    if failed:
+        progress.say(f"lab: {failed} runs failed; the same command tries them again")
+    return EXIT_FAILED if failed else EXIT_OK
+
+
+def _in_turn(sweep: Sweep, todo: Sequence[Point], done: int, progress: Progress) -> int:
+    """How many failed."""
     over: list[float] = []
     failed = 0
     for number, point in enumerate(todo):
@@ -92,21 +107,51 @@ def _run(sweep: Sweep, progress: Progress) -> int:
             f"about {_duration(left)} left"
         )
         begin = time.monotonic()
-        try:
-            _one(sweep, point, progress)
-        except signals.Interrupted:
-            sweep.store.discard(point.run_id)
-            raise
-        except (LabError, OSError, NetlinkError, subprocess.SubprocessError) as error:
-            where = sweep.store.fail(point.run_id, str(error))
-            progress.say(f"{point.run_id}: {error} (its logs: {where})")
+        if not _tried(sweep, point, progress):
             failed += 1
             continue
         over.append(time.monotonic() - begin - point.experiment.seconds)
-    progress.say(f"runs: {sweep.store.root}")
-    if failed:
-        progress.say(f"lab: {failed} runs failed; the same command tries them again")
-    return EXIT_FAILED if failed else EXIT_OK
+    return failed
+
+
+def _at_once(sweep: Sweep, todo: Sequence[Point], done: int, progress: Progress) -> int:
+    """How many failed. Simulated time has no fixed relation to ours: what is left is told once a
+    run has shown it."""
+    begins_s: dict[int, float] = {}
+    took_s: dict[int, float] = {}
+
+    def begins(number: int) -> None:
+        begins_s[number] = time.monotonic()
+        left = ""
+        if took_s:
+            pace = sum(took_s.values()) / sum(todo[k].experiment.seconds for k in took_s)
+            waiting = sum(p.experiment.seconds for k, p in enumerate(todo) if k not in took_s)
+            left = f", about {_duration(pace * waiting / sweep.jobs)} left"
+        progress.say(f"run {done + number + 1} of {len(sweep.points)}: {todo[number].run_id}{left}")
+
+    def ended(number: int, died: str) -> None:
+        took_s[number] = time.monotonic() - begins_s[number]
+        if died:
+            progress.say(f"{todo[number].run_id}: {died}")
+
+    def make(number: int) -> bool:
+        return _tried(sweep, todo[number], Progress(states=False))
+
+    return parallel.run(range(len(todo)), sweep.jobs, make, begins, ended)
+
+
+def _tried(sweep: Sweep, point: Point, progress: Progress) -> bool:
+    """Whether the run is complete."""
+    try:
+        _one(sweep, point, progress)
+    except signals.Interrupted:
+        sweep.store.discard(point.run_id)
+        raise
+    except (LabError, OSError, NetlinkError, subprocess.SubprocessError) as error:
+        where = sweep.store.fail(point.run_id, str(error))
+        progress.say(f"{point.run_id}: {error} (its logs: {where})")
+        return False
+    return True
 
 
 def _one(sweep: Sweep, point: Point, progress: Progress) -> None:

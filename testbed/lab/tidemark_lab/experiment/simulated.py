@@ -35,6 +35,7 @@ class Ns3:
 
     paths: Paths = field(default_factory=Paths.find)
     name: str = "ns3"
+    several: bool = True
 
     def refuse(self, plan: Plan) -> list[str]:
         found = []

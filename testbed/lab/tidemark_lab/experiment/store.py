@@ -8,10 +8,12 @@ import fcntl
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 from ..errors import LabError
 from ..json_types import JsonObject
@@ -19,6 +21,7 @@ from ..json_types import JsonObject
 PARTIAL, FAILED = ".part-", ".failed-"
 # Written last: a directory of this name without it is no run.
 RECORD = "run.json"
+PATIENCE_S = 3.0
 
 
 @dataclass(frozen=True)
@@ -32,12 +35,7 @@ class Store:
         """Alone: two sweeps in one directory would remove each other's parts."""
         self.root.mkdir(parents=True, exist_ok=True)
         with (self.root / ".lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise LabError(
-                    f"{self.root}: another process runs here; wait for it, or choose --out DIR"
-                ) from error
+            _take(lock, self.root)
             for partial in self.root.glob(f"{PARTIAL}*"):
                 shutil.rmtree(partial)
             yield
@@ -83,6 +81,21 @@ class Store:
 
     def _forget_failure(self, run_id: str) -> None:
         shutil.rmtree(self.root / f"{FAILED}{run_id}", ignore_errors=True)
+
+
+def _take(lock: TextIO, root: Path) -> None:
+    """Waits a little: the processes of a sweep that was killed end just after it."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except OSError as error:
+            if time.monotonic() > deadline:
+                raise LabError(
+                    f"{root}: another process runs here; wait for it, or choose --out DIR"
+                ) from error
+        time.sleep(0.05)
 
 
 def find(paths: list[Path]) -> list[Path]:

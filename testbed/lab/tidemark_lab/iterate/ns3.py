@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 from ..errors import LabError
+from ..processes import end_with_parent
 
 SOURCE_DIR = Path(__file__).resolve().parents[3] / "ns3"
 LIBRARIES = ("core", "network", "internet", "point-to-point", "traffic-control")
@@ -88,6 +89,8 @@ def simulate(scenario: str, out: Path) -> None:
             text=True,
             timeout=RUN_TIMEOUT_S,
             check=False,
+            # Left behind it would write where the next run does.
+            preexec_fn=end_with_parent,
         )
     except subprocess.TimeoutExpired:
         raise LabError(

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import LabError
 from ..experiment import describe, execute, grid, load
+from ..experiment.command import positive
 from ..experiment.simulated import Ns3
 from ..experiment.store import Store
 from ..outcome import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_PREFLIGHT
@@ -87,6 +89,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true", help="one run of each setting")
     parser.add_argument("--report", action="store_true", help="from runs that are there, no others")
     parser.add_argument("--docs", action="store_true", help="write docs/papers/NAME.md too")
+    parser.add_argument(
+        "--jobs",
+        type=positive,
+        default=len(os.sched_getaffinity(0)),
+        help="runs at a time; default: one a processor",
+    )
     parser.add_argument("--out", type=Path, default=Path("runs/papers"), help="where it goes")
 
 
@@ -113,7 +121,7 @@ def _paper(name: str, arguments: argparse.Namespace, progress: Progress) -> int:
     runs = out / "runs"
     if not arguments.report:
         for experiment in paper.experiments:
-            if code := _run(experiment, runs, progress):
+            if code := _run(experiment, runs, arguments.jobs, progress):
                 return code
     try:
         figures = paper.figures(runs)
@@ -148,12 +156,12 @@ def _partly(name: str, runs: Path) -> str:
     return f"{name} ({there} of {len(points)})" if 0 < there < len(points) else ""
 
 
-def _run(name: str, runs: Path, progress: Progress) -> int:
+def _run(name: str, runs: Path, jobs: int, progress: Progress) -> int:
     path = FILES / f"{name}.toml"
     try:
         points = grid.points(load.read(path), str(path))
     except LabError as error:
         progress.say(str(error))
         return EXIT_PREFLIGHT
-    sweep = execute.Sweep(points, Ns3(), Store(runs / name), Paths.find())
+    sweep = execute.Sweep(points, Ns3(), Store(runs / name), Paths.find(), jobs=jobs)
     return execute.run(sweep, progress)

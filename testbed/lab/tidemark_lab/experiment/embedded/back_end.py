@@ -34,6 +34,7 @@ class Embedded:
     ports: Ports = field(default_factory=Ports)
     paths: Paths = field(default_factory=Paths.find)
     name: str = "embedded"
+    several: bool = False
 
     def refuse(self, plan: Plan) -> list[str]:
         found = []
