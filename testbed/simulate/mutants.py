@@ -197,8 +197,8 @@ def main() -> int:
         lines.append(f"| {m.bug} (`{m.name}`) | {m.area} | {seed} | {by} |")
         print(lines[-1], flush=True)
     summary = (
-        f"{count} of {len(planted)} are found within {args.seeds} seeds each;"
-        f" without a bug, {args.seeds // 4} seeds break nothing."
+        f"{count} of {len(planted)} are found, each at the seed that its patch names or at one of"
+        f" {args.seeds} others; without a bug, {args.seeds // 4} seeds break nothing."
     )
     print(f"\n{summary}")
     if args.write:
