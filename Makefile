@@ -266,9 +266,8 @@ bench-throughput: venv require-root ## The switch's highest rate with at most 1 
 	$(VENV_PYTHON) testbed/switch/tidemark-switch/bench/throughput.py $(BENCH)
 
 .PHONY: fuzz-switch
-fuzz-switch: ## Hostile programs, frames and P4Runtime writes (SECONDS_EACH=600)
-	cargo build $(CARGO_FLAGS) -p tidemark-switch --examples
-	for t in program frame write; do $(BIN_DIR)/examples/fuzz $$t $(or $(SECONDS_EACH),600); done
+fuzz-switch: ## Hostile programs, frames and P4Runtime writes, 10 minutes each (FUZZ="SECONDS TARGET...")
+	testbed/fuzz.sh testbed/switch/fuzz $(FUZZ)
 
 .PHONY: bench-collector
 bench-collector: require-root ## The collector's speed, figure by figure (4 minutes on a quiet machine)
@@ -288,7 +287,7 @@ soak: ## The collector for 10 minutes at 1 M reports/s (SOAK="SECONDS RATE")
 
 .PHONY: fuzz-collector
 fuzz-collector: ## Every decoder of the collector, 10 minutes each (FUZZ="SECONDS TARGET...")
-	collector/fuzz/run.sh $(FUZZ)
+	testbed/fuzz.sh collector/fuzz $(FUZZ)
 
 ##@ Set-up (done by the others as needed)
 
