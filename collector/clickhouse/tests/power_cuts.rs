@@ -14,7 +14,8 @@ use tidemark_clickhouse::{ClickHouseConfig, ClickHouseSink, Loss, SinkSteps};
 use tidemark_disk::Disk as _;
 use tidemark_model_database::{Batch, Fate, ModelDatabase};
 use tidemark_rows::{Event, EventRow, PostcardRow, ProbeRow};
-use tidemark_simulated_disk::{Model, Operation, PowerCut, Rng, SimDisk, Store, Survival, seeds};
+use tidemark_seeded_rng::Rng;
+use tidemark_simulated_disk::{Model, Operation, PowerCut, SimDisk, Store, Survival, seeds};
 
 /// Runs of each model.
 const SEEDS: u64 = 200;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a power cut leaves of what is pending.
 
-use crate::rng::Rng;
+use tidemark_seeded_rng::Rng;
 
 /// What a power cut leaves of what is pending. What was synced is there in every
 /// case.

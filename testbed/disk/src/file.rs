@@ -3,7 +3,7 @@
 //! pending in between.
 
 use crate::cut::Survival;
-use crate::rng::Rng;
+use tidemark_seeded_rng::Rng;
 
 /// What a disk writes whole.
 pub(crate) const SECTOR_BYTES: usize = 512;

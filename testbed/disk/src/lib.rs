@@ -16,14 +16,12 @@ mod faults;
 mod file;
 mod names;
 mod power_cuts;
-mod rng;
 mod state;
 
 pub use cut::Survival;
 pub use disk::SimDisk;
 pub use faults::{Errors, Operation};
 pub use power_cuts::{Model, PowerCut, Store, seeds};
-pub use rng::Rng;
 
 #[cfg(test)]
 mod tests;

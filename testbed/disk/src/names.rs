@@ -2,9 +2,9 @@
 //! Names: as programs see them, as they were synced, and what is pending.
 
 use crate::cut::Survival;
-use crate::rng::Rng;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use tidemark_seeded_rng::Rng;
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

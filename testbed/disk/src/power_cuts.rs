@@ -5,7 +5,7 @@
 use crate::cut::Survival;
 use crate::disk::SimDisk;
 use crate::faults::{Errors, Operation};
-use crate::rng::Rng;
+use tidemark_seeded_rng::Rng;
 
 /// Runs of each model: the usual number, or that of `POWER_CUT_SEEDS`.
 pub fn seeds(usual: u64) -> u64 {

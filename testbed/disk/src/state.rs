@@ -5,10 +5,10 @@ use crate::cut::Survival;
 use crate::faults::{Errors, Fuse, Operation};
 use crate::file::{Change as Bytes, Content};
 use crate::names::{Change as Name, Names, Node};
-use crate::rng::Rng;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
+use tidemark_seeded_rng::Rng;
 
 /// A sync takes as long as writing so many bytes.
 const SYNC_BYTES: u64 = 64 << 10;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What goes wrong.
 
-use crate::rng::Rng;
 use std::fmt;
+use tidemark_seeded_rng::Rng;
 
 /// Something that goes wrong for a while, or at once.
 #[derive(Clone, Debug, PartialEq)]

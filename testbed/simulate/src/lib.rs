@@ -18,7 +18,6 @@ mod fault;
 mod frame;
 mod parts;
 pub mod plan;
-mod rng;
 pub mod run;
 pub mod shrink;
 mod stores;

@@ -2,7 +2,7 @@
 //! What a seed means: the link, its traffic, the targets, and the faults.
 
 use crate::fault::{Fault, Kind};
-use crate::rng::Rng;
+use tidemark_seeded_rng::Rng;
 
 /// Faults begin after, and have all ended by, ms.
 const FAULTS_FROM_MS: u64 = 6_000;
@@ -22,7 +22,7 @@ fn settle_ms(faults: &[Fault]) -> u64 {
 
 /// A third of the seeds has one more: where limits are written, from the first on.
 fn fault_of_writes(seed: u64) -> Option<Fault> {
-    let mut r = Rng::of(seed, 7);
+    let mut r = Rng::of_part(seed, 7);
     Some(Fault {
         kind: Kind::draw_of_writes(&mut r)?,
         at_ms: r.between(300, FAULTS_TO_MS - 10_000),
@@ -50,7 +50,7 @@ pub struct Plan {
 impl Plan {
     /// The run of a seed.
     pub fn of(seed: u64) -> Self {
-        let mut r = Rng::of(seed, 0);
+        let mut r = Rng::of_part(seed, 0);
         let rate_bps = r.between(8, 16) * 1_000_000;
         let delay_ms = r.between(15, 30) as f64;
         let target_bytes = (delay_ms * rate_bps as f64 / 8e3) as u64;

@@ -3,12 +3,11 @@
 
 use bytes::Bytes;
 use p4runtime_server::target::{
-    ActionCall, CloneSession, CounterValue, DigestSample, EntryAction, EntryId, MeterConfig,
-    Replica, TableEntry, Target, TargetError, TargetErrorKind, WeightedMember,
+    ActionCall, CloneSession, DigestSample, EntryAction, EntryId, Replica, TableEntry, Target,
+    TargetError, TargetErrorKind,
 };
 use p4runtime_server::{Options, Server};
 use std::net::SocketAddr;
-use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -68,47 +67,6 @@ impl Target for Switch {
         seen.defaults.push((table.into(), action.cloned()));
         Ok(())
     }
-    async fn set_member(&self, _: &str, _: u64, _: Option<&ActionCall>) -> Done {
-        self.answer()
-    }
-    async fn set_group(&self, _: &str, _: u64, _: Option<&[WeightedMember]>) -> Done {
-        self.answer()
-    }
-    async fn read_direct_counter(&self, _: &str, _: EntryId) -> Result<CounterValue, TargetError> {
-        Ok(CounterValue::default())
-    }
-    async fn write_direct_counter(&self, _: &str, _: EntryId, _: CounterValue) -> Done {
-        self.answer()
-    }
-    async fn read_counter(
-        &self,
-        _: &str,
-        cells: Range<usize>,
-    ) -> Result<Vec<CounterValue>, TargetError> {
-        Ok(cells.map(|_| CounterValue::default()).collect())
-    }
-    async fn write_counter(&self, _: &str, _: Range<usize>, _: CounterValue) -> Done {
-        self.answer()
-    }
-    async fn read_register(
-        &self,
-        _: &str,
-        cells: Range<usize>,
-    ) -> Result<Vec<Vec<u8>>, TargetError> {
-        Ok(cells.map(|_| vec![0; 4]).collect())
-    }
-    async fn write_register(&self, _: &str, _: Range<usize>, _: &[u8]) -> Done {
-        self.answer()
-    }
-    async fn set_meter(&self, _: &str, _: Range<usize>, _: Option<MeterConfig>) -> Done {
-        self.answer()
-    }
-    async fn set_direct_meter(&self, _: &str, _: EntryId, _: Option<MeterConfig>) -> Done {
-        self.answer()
-    }
-    async fn set_value_set(&self, _: &str, _: &[Vec<u8>]) -> Done {
-        self.answer()
-    }
     async fn set_multicast_group(&self, id: u32, replicas: Option<&[Replica]>) -> Done {
         let mut seen = self.seen.lock().unwrap();
         seen.groups.push((id, replicas.unwrap_or(&[]).to_vec()));
@@ -118,9 +76,6 @@ impl Target for Switch {
         let mut seen = self.seen.lock().unwrap();
         seen.sessions
             .push((id, session.cloned().unwrap_or_default()));
-        Ok(())
-    }
-    async fn packet_out(&self, _: Bytes) -> Done {
         Ok(())
     }
     fn packet_in(&self) -> broadcast::Receiver<Bytes> {

@@ -11,7 +11,6 @@ mod controllers;
 mod network;
 mod others;
 mod plan;
-mod rng;
 mod switch;
 mod tally;
 mod world;

@@ -2,7 +2,6 @@
 //! Connections in memory that delay, stall, cut and change what they carry, and
 //! the real server at their other end.
 
-use crate::rng::Rng;
 use crate::switch::Switch;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -10,6 +9,7 @@ use p4runtime_server::{Options, Server};
 use std::io::{Error, ErrorKind};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
+use tidemark_seeded_rng::Rng;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, DuplexStream};
 use tokio::sync::watch;
 
@@ -41,7 +41,7 @@ pub(crate) struct Network {
 }
 
 fn power_on(seed: u64, start: u64) -> (Arc<Switch>, Server) {
-    let switch = Arc::new(Switch::new(Rng::of(seed, 100 + start)));
+    let switch = Arc::new(Switch::new(Rng::of_part(seed, 100 + start)));
     let server = Server::new(switch.clone(), Options::default());
     (switch, server)
 }
@@ -51,7 +51,7 @@ impl Network {
     pub(crate) fn new(seed: u64) -> Self {
         let (switch, server) = power_on(seed, 0);
         let state = State {
-            rng: Rng::of(seed, 1),
+            rng: Rng::of_part(seed, 1),
             slower_ms: 3,
             stalled: false,
             closed: false,

@@ -2,9 +2,9 @@
 //! What goes wrong in the run of a seed.
 
 use crate::network::Network;
-use crate::rng::Rng;
 use crate::switch::Failing;
 use std::time::Duration;
+use tidemark_seeded_rng::Rng;
 
 /// Faults begin and have ended by, ms.
 const FROM_MS: u64 = 3_000;
@@ -39,7 +39,7 @@ pub(crate) struct Fault {
 
 /// The faults of a seed.
 pub(crate) fn faults(seed: u64) -> Vec<Fault> {
-    let mut r = Rng::of(seed, 2);
+    let mut r = Rng::of_part(seed, 2);
     let mut one = |_| {
         let kind = match r.between(0, 7) {
             0 => Kind::Slow(r.between(5, 800)),

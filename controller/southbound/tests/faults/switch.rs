@@ -2,17 +2,16 @@
 //! The switch behind the server: the engine of the embedded switch, with the
 //! compiled program, and writes that fail or take long.
 
-use crate::rng::Rng;
 use bytes::Bytes;
 use p4_vm::{Engine, Image};
 use p4runtime_server::target::{
-    ActionCall, CloneSession, CounterValue, DigestSample, EntryAction, EntryId, MatchValue,
-    MeterConfig, Replica, TableEntry, Target, TargetError, TargetErrorKind as Kind, WeightedMember,
+    ActionCall, CloneSession, DigestSample, EntryAction, EntryId, MatchValue, Replica, TableEntry,
+    Target, TargetError, TargetErrorKind as Kind,
 };
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
+use tidemark_seeded_rng::Rng;
 use tidemark_switch::p4runtime::{insert, modify, set_default};
 use tokio::sync::broadcast;
 
@@ -188,47 +187,6 @@ impl Target for Switch {
         self.write(|p| set_default(p.engine.as_mut().ok_or_else(no_program)?, table, action))
             .await
     }
-    async fn set_member(&self, _: &str, _: u64, _: Option<&ActionCall>) -> Done {
-        Err(unsupported())
-    }
-    async fn set_group(&self, _: &str, _: u64, _: Option<&[WeightedMember]>) -> Done {
-        Err(unsupported())
-    }
-    async fn read_direct_counter(&self, _: &str, _: EntryId) -> Result<CounterValue, TargetError> {
-        Ok(CounterValue::default())
-    }
-    async fn write_direct_counter(&self, _: &str, _: EntryId, _: CounterValue) -> Done {
-        Err(unsupported())
-    }
-    async fn read_counter(
-        &self,
-        _: &str,
-        cells: Range<usize>,
-    ) -> Result<Vec<CounterValue>, TargetError> {
-        Ok(cells.map(|_| CounterValue::default()).collect())
-    }
-    async fn write_counter(&self, _: &str, _: Range<usize>, _: CounterValue) -> Done {
-        Err(unsupported())
-    }
-    async fn read_register(
-        &self,
-        _: &str,
-        cells: Range<usize>,
-    ) -> Result<Vec<Vec<u8>>, TargetError> {
-        Ok(cells.map(|_| vec![0; 4]).collect())
-    }
-    async fn write_register(&self, _: &str, _: Range<usize>, _: &[u8]) -> Done {
-        Err(unsupported())
-    }
-    async fn set_meter(&self, _: &str, _: Range<usize>, _: Option<MeterConfig>) -> Done {
-        Err(unsupported())
-    }
-    async fn set_direct_meter(&self, _: &str, _: EntryId, _: Option<MeterConfig>) -> Done {
-        Err(unsupported())
-    }
-    async fn set_value_set(&self, _: &str, _: &[Vec<u8>]) -> Done {
-        Err(unsupported())
-    }
     async fn set_multicast_group(&self, _: u32, _: Option<&[Replica]>) -> Done {
         Err(unsupported())
     }
@@ -241,9 +199,6 @@ impl Target for Switch {
             Ok(())
         })
         .await
-    }
-    async fn packet_out(&self, _: Bytes) -> Done {
-        Err(unsupported())
     }
     fn packet_in(&self) -> broadcast::Receiver<Bytes> {
         self.packets.subscribe()

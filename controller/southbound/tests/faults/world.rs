@@ -6,10 +6,10 @@ use crate::controllers::{PLANNED_BYTES, PORT, TIMEOUT, driver, limit, plan};
 use crate::network::Network;
 use crate::others::{Others, highest_told, usurp};
 use crate::plan::{Fault, Kind, faults, quiet_ms, strike};
-use crate::rng::Rng;
 use crate::tally::Tally;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tidemark_seeded_rng::Rng;
 use tidemark_southbound::p4rt::P4Runtime;
 use tidemark_southbound::{Health, Provisioned, Southbound, SwitchReader};
 use tokio::time::Instant;
@@ -237,7 +237,7 @@ async fn play(seed: u64) -> Result<Played, String> {
     books.flipped = faults.iter().any(|f| matches!(f.kind, Kind::Flips(_)));
     let mut world = World {
         driver: driver(&network, 1),
-        rng: Rng::of(seed, 3),
+        rng: Rng::of_part(seed, 3),
         books: Arc::new(Mutex::new(books)),
         others: Arc::new(Mutex::new(Others {
             primary_at: None,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reports under way, and the truth about them.
 
-use crate::rng::Rng;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::IpAddr;
+use tidemark_seeded_rng::Rng;
 
 /// A switch from which nothing has come for so long was silent.
 const BREAK_NS: u64 = 400_000_000;
@@ -82,7 +82,7 @@ pub(crate) struct Reports {
 impl Reports {
     pub(crate) fn new(seed: u64) -> Self {
         Self {
-            rng: Rng::of(seed, 1),
+            rng: Rng::of_part(seed, 1),
             sent: 0,
             lost: 0,
             unheard: 0,

@@ -2,13 +2,13 @@
 //! The disks, the database, and what each start was told is stored.
 
 use crate::controller::{Controller, DIR};
-use crate::rng::Rng;
 use anyhow::{Context as _, Result};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tidemark_control::Change;
 use tidemark_model_database::{Fate, ModelDatabase};
+use tidemark_seeded_rng::Rng;
 use tidemark_simulated_disk::SimDisk;
 
 /// Streams of random numbers of the disks and the database.
@@ -73,7 +73,7 @@ impl Storage {
     /// # Errors
     /// None: the disk is new.
     pub(crate) fn new(seed: u64) -> Result<Self> {
-        let mut of = PARTS.map(|part| Rng::of(seed, part));
+        let mut of = PARTS.map(|part| Rng::of_part(seed, part));
         let controller_disk = SimDisk::new(of[1].next_u64());
         tidemark_disk::make_directories(&controller_disk, Path::new(DIR))
             .context("the controller's directory")?;

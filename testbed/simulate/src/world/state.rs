@@ -12,13 +12,13 @@ use crate::parts::telemetry::Telemetry;
 use crate::parts::traffic::Traffic;
 use crate::parts::truth::Truth;
 use crate::plan::Plan;
-use crate::rng::Rng;
 use crate::switch::SimSwitch;
 use anyhow::Result;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::PathBuf;
 use tidemark_proto::telemetry::Update;
+use tidemark_seeded_rng::Rng;
 
 /// Unix time at the start, ms.
 pub(super) const START_UNIX_MS: u64 = 1_800_000_000_000;
@@ -104,7 +104,7 @@ impl World {
     /// Parts that cannot start.
     pub(crate) fn new(plan: Plan, dir: PathBuf) -> Result<Self> {
         let fault_rngs = (0..plan.faults.len())
-            .map(|i| Rng::of(plan.seed, 1_000 + i as u64))
+            .map(|i| Rng::of_part(plan.seed, 1_000 + i as u64))
             .collect();
         let mut world = Self {
             now_ns: 0,

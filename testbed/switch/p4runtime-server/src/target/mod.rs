@@ -23,7 +23,13 @@ use bytes::Bytes;
 use std::ops::Range;
 use tokio::sync::broadcast;
 
-/// A switch that runs a BMv2 program.
+fn without(what: &str) -> TargetError {
+    let message = format!("this switch has no {what}");
+    TargetError::new(TargetErrorKind::Unsupported, message)
+}
+
+/// A switch that runs a BMv2 program. Objects that it does not have it need not
+/// implement: they are refused.
 #[async_trait]
 pub trait Target: Send + Sync + 'static {
     /// Checks that `load` of this program would succeed; changes nothing.
@@ -68,9 +74,11 @@ pub trait Target: Send + Sync + 'static {
     async fn set_member(
         &self,
         profile: &str,
-        member: u64,
-        action: Option<&ActionCall>,
-    ) -> Result<(), TargetError>;
+        _member: u64,
+        _action: Option<&ActionCall>,
+    ) -> Result<(), TargetError> {
+        Err(without(&format!("action profile {profile}")))
+    }
 
     /// Creates or replaces a group of an action selector, its members in the
     /// order of their ids; `None` removes it. All members exist; a group that
@@ -78,74 +86,94 @@ pub trait Target: Send + Sync + 'static {
     async fn set_group(
         &self,
         profile: &str,
-        group: u64,
-        members: Option<&[WeightedMember]>,
-    ) -> Result<(), TargetError>;
+        _group: u64,
+        _members: Option<&[WeightedMember]>,
+    ) -> Result<(), TargetError> {
+        Err(without(&format!("action selector {profile}")))
+    }
 
     /// Hits of one entry of a table with a direct counter.
     async fn read_direct_counter(
         &self,
         table: &str,
-        id: EntryId,
-    ) -> Result<CounterValue, TargetError>;
+        _id: EntryId,
+    ) -> Result<CounterValue, TargetError> {
+        Err(without(&format!("direct counter of {table}")))
+    }
 
     /// Sets the hits of one entry.
     async fn write_direct_counter(
         &self,
         table: &str,
-        id: EntryId,
-        value: CounterValue,
-    ) -> Result<(), TargetError>;
+        _id: EntryId,
+        _value: CounterValue,
+    ) -> Result<(), TargetError> {
+        Err(without(&format!("direct counter of {table}")))
+    }
 
     /// Cells of an indexed counter. `cells` lies within the P4Info's size.
     async fn read_counter(
         &self,
         counter: &str,
-        cells: Range<usize>,
-    ) -> Result<Vec<CounterValue>, TargetError>;
+        _cells: Range<usize>,
+    ) -> Result<Vec<CounterValue>, TargetError> {
+        Err(without(&format!("counter {counter}")))
+    }
 
     /// Sets all `cells` to `value`.
     async fn write_counter(
         &self,
         counter: &str,
-        cells: Range<usize>,
-        value: CounterValue,
-    ) -> Result<(), TargetError>;
+        _cells: Range<usize>,
+        _value: CounterValue,
+    ) -> Result<(), TargetError> {
+        Err(without(&format!("counter {counter}")))
+    }
 
     /// Cells of a register, each big-endian in `ceil(bits / 8)` bytes.
     async fn read_register(
         &self,
         register: &str,
-        cells: Range<usize>,
-    ) -> Result<Vec<Vec<u8>>, TargetError>;
+        _cells: Range<usize>,
+    ) -> Result<Vec<Vec<u8>>, TargetError> {
+        Err(without(&format!("register {register}")))
+    }
 
     /// Sets all `cells` to `value`, big-endian in `ceil(bits / 8)` bytes.
     async fn write_register(
         &self,
         register: &str,
-        cells: Range<usize>,
-        value: &[u8],
-    ) -> Result<(), TargetError>;
+        _cells: Range<usize>,
+        _value: &[u8],
+    ) -> Result<(), TargetError> {
+        Err(without(&format!("register {register}")))
+    }
 
     /// Configures cells of an indexed meter; `None`: all packets are green.
     async fn set_meter(
         &self,
         meter: &str,
-        cells: Range<usize>,
-        config: Option<MeterConfig>,
-    ) -> Result<(), TargetError>;
+        _cells: Range<usize>,
+        _config: Option<MeterConfig>,
+    ) -> Result<(), TargetError> {
+        Err(without(&format!("meter {meter}")))
+    }
 
     /// Configures the meter of one entry of a table with a direct meter.
     async fn set_direct_meter(
         &self,
         table: &str,
-        id: EntryId,
-        config: Option<MeterConfig>,
-    ) -> Result<(), TargetError>;
+        _id: EntryId,
+        _config: Option<MeterConfig>,
+    ) -> Result<(), TargetError> {
+        Err(without(&format!("direct meter of {table}")))
+    }
 
     /// Replaces the values of a parser value set. Each is the concatenation of
     /// its fields, each big-endian in `ceil(bits / 8)` bytes.
-    async fn set_value_set(&self, value_set: &str, values: &[Vec<u8>]) -> Result<(), TargetError>;
+    async fn set_value_set(&self, value_set: &str, _values: &[Vec<u8>]) -> Result<(), TargetError> {
+        Err(without(&format!("value set {value_set}")))
+    }
 
     /// Creates or replaces a multicast group; `None` removes it.
     async fn set_multicast_group(
@@ -163,7 +191,9 @@ pub trait Target: Send + Sync + 'static {
 
     /// Runs a frame through the pipeline as if received on the CPU port. The
     /// frame begins with the program's packet-out header, if it has one.
-    async fn packet_out(&self, frame: Bytes) -> Result<(), TargetError>;
+    async fn packet_out(&self, _frame: Bytes) -> Result<(), TargetError> {
+        Err(without("packet-out"))
+    }
 
     /// Frames the program sent to the CPU port from now on, beginning with its
     /// packet-in header, if it has one. A receiver that lags loses the oldest.
