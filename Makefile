@@ -242,6 +242,8 @@ lint: venv console ## Generated files, architecture, formatting, clippy, ruff, m
 	cargo xtask codegen --check
 	cargo test --locked -p xtask
 	cargo fmt --all --check
+	for d in collector/fuzz testbed/switch/fuzz; do \
+	  cargo metadata --locked --format-version 1 --manifest-path $$d/Cargo.toml >/dev/null || exit 1; done
 	cargo clippy $(CARGO_FLAGS) --workspace --all-targets -- -D warnings
 	@if cargo deny --version >/dev/null 2>&1; then cargo deny --all-features check; \
 	  else echo "NOT CHECKED: licences and advisories of dependencies (deny.toml): cargo-deny is not installed; CI checks them" >&2; fi
