@@ -5,6 +5,7 @@ use crate::error::ControlError;
 use crate::record::Change;
 use crate::settings::Mode;
 use crate::stationarity::WindowEstimate;
+use crate::time::nanoseconds;
 use std::sync::Arc;
 use tidemark_estimators::LinkEstimate;
 use tidemark_rules::{Advice, Limit, Targets, Traffic};
@@ -29,6 +30,13 @@ pub struct TelemetryReading {
     pub clock_ns: u64,
     /// Everything before this has arrived, on the switch's clock, ns.
     pub complete_ns: u64,
+}
+
+impl TelemetryReading {
+    /// Time of the newest report of this link, on the switch's clock, ns.
+    pub(crate) fn newest_ns(&self) -> Option<u64> {
+        Some(self.clock_ns.saturating_sub(nanoseconds(self.age_s?)))
+    }
 }
 
 /// What happens to a link.

@@ -61,6 +61,11 @@ pub use time::Timestamp;
 use tidemark_estimators::LinkEstimate;
 use tidemark_rules::Observed;
 
+/// Fraction of the reports of an estimate's time that were lost.
+pub(crate) fn report_loss(e: &LinkEstimate) -> f64 {
+    e.reports_lost as f64 / (e.arrivals + e.reports_lost).max(1) as f64
+}
+
 /// Utilisation, loss and delay of an estimate; `None` without a capacity or
 /// without traffic.
 pub fn observed(e: &LinkEstimate) -> Option<Observed> {

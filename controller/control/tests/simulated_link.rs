@@ -98,6 +98,45 @@ fn silence_ends_a_trial_as_unclear() {
     assert!(last.reason.contains("did not arrive"), "{}", last.reason);
 }
 
+/// What seems to idle may be what nobody heard of.
+#[test]
+fn a_trial_with_lost_reports_takes_nothing_back() {
+    let mut world = World::new(Mode::Confirm, |_, _| {});
+    world.pass(15);
+    world.confirm();
+    let applied = in_force(&world);
+    world.link.report_loss = 0.05;
+    world.link.loss_factor = 100.0;
+    world.pass(20);
+    assert_eq!(in_force(&world), applied);
+    let last = world.log.last().unwrap();
+    assert_eq!(
+        (last.origin, last.outcome),
+        (Origin::Trial, Outcome::Unclear)
+    );
+    assert!(
+        last.reason.contains("4.76 % of its reports"),
+        "{}",
+        last.reason
+    );
+}
+
+/// Until a report tells what came before it, nothing is known of its time.
+#[test]
+fn a_verdict_waits_for_a_report_from_after_the_trial() {
+    let mut world = World::new(Mode::Confirm, |_, _| {});
+    world.pass(15);
+    world.confirm();
+    world.pass(10);
+    world.link.unheard = true;
+    world.pass(10);
+    assert!(world.control.trial().is_some());
+    world.link.unheard = false;
+    world.pass(1);
+    assert!(world.control.trial().is_none());
+    assert_eq!(told(&world).last(), Some(&(Origin::Trial, Outcome::Kept)));
+}
+
 #[test]
 fn a_dry_run_decides_and_writes_nothing() {
     let mut world = World::new(Mode::Auto, |s, _| s.dry_run = true);

@@ -71,6 +71,14 @@ fn a_write_that_a_kill_cut_short_has_one_record() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
+/// No report came while a limit was on trial: the link seemed to idle, the limit was
+/// taken back, and remembered as one that failed.
+#[test]
+fn a_trial_that_was_not_heard_is_not_judged() {
+    let found = broken(30099..30100);
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
 #[test]
 fn a_seed_replays_exactly() {
     let mut digests = std::collections::BTreeSet::new();

@@ -7,10 +7,10 @@ use crate::contradiction::contradiction;
 use crate::error::{ControlError, Refusal};
 use crate::guard::{self, Evidence};
 use crate::io::{Action, Readings};
-use crate::observed;
 use crate::record::{Origin, Outcome};
 use crate::settings::Mode;
 use crate::time::Timestamp;
+use crate::{observed, report_loss};
 use std::sync::Arc;
 use tidemark_rules::{Advice, Limit, RuleId, worth_changing};
 
@@ -277,7 +277,6 @@ fn trusted(
         return Err(refused("advice", "there is no advice for this link yet"));
     };
     let reports = link.estimate.as_ref().map_or(0, |e| e.arrivals);
-    let lost = link.estimate.as_ref().map_or(0, |e| e.reports_lost);
     let in_force = readings.in_force.and_then(|l| l.bytes());
     let contradiction = link.estimate.as_deref().and_then(contradiction);
     let evidence = Evidence {
@@ -287,7 +286,7 @@ fn trusted(
         settled: link.pure && !link.other_traffic,
         contradiction,
         age_s: readings.telemetry.and_then(|t| t.age_s),
-        report_loss: lost as f64 / (reports + lost).max(1) as f64,
+        report_loss: link.estimate.as_deref().map_or(0.0, report_loss),
         since_change_s: link.changed.map(|at| now.since_s(at)),
     };
     let settings = &link.settings.control;

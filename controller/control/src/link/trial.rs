@@ -6,11 +6,11 @@ use super::LinkControl;
 use crate::contradiction::contradiction;
 use crate::io::Action;
 use crate::judge;
-use crate::observed;
 use crate::record::{Change, Origin, Outcome};
 use crate::stationarity::differs;
 use crate::time::Timestamp;
 use crate::trial::{Trial, TrialChange};
+use crate::{observed, report_loss};
 use tidemark_estimators::LinkEstimate;
 use tidemark_rules::Limit;
 
@@ -24,7 +24,10 @@ impl LinkControl {
         };
         let deadline = trial.deadline;
         match (telemetry, trial.span_ns) {
-            (Some(t), Some((from_ns, to_ns))) if t.complete_ns >= to_ns => {
+            // Which reports are missing is known from the next one.
+            (Some(t), Some((from_ns, to_ns)))
+                if t.complete_ns >= to_ns && t.newest_ns() >= Some(to_ns) =>
+            {
                 return vec![Action::Measure { from_ns, to_ns }];
             }
             // Telemetry has come of a trial that began before a restart.
@@ -57,6 +60,15 @@ impl LinkControl {
             let why = format!(
                 "the traffic changed meanwhile: N_b was {:.0} and is {:.0}",
                 before.value, n_b.value
+            );
+            return self.abandon_trial(&why, now);
+        }
+        let (lost, most) = (report_loss(estimate), self.settings.control.max_report_loss);
+        if lost > most {
+            let why = format!(
+                "{:.2} % of its reports were lost, more than control.max_report_loss, {:.2} %",
+                lost * 100.0,
+                most * 100.0
             );
             return self.abandon_trial(&why, now);
         }

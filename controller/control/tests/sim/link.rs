@@ -42,6 +42,8 @@ pub(crate) struct SimulatedLink {
     pub elsewhere_ms: f64,
     /// No telemetry arrives.
     pub silent: bool,
+    /// No report arrives, and the collector's clock tells the time as over.
+    pub unheard: bool,
     seconds: Vec<Second>,
     complete: usize,
 }
@@ -57,6 +59,7 @@ impl SimulatedLink {
             report_loss: 0.0,
             elsewhere_ms: 0.0,
             silent: false,
+            unheard: false,
             seconds: Vec::new(),
             complete: 0,
         }

@@ -109,7 +109,7 @@ impl World {
         for _ in 0..seconds {
             self.now = self.now.plus_s(1.0);
             self.link.pass();
-            if !self.link.silent {
+            if !self.link.silent && !self.link.unheard {
                 self.updated = Some(self.now);
             }
             if let Some(window) = self.control.look(&self.link) {

@@ -265,6 +265,15 @@ impl Feed {
         self.estimator.estimate(link, from_ns, to_ns)
     }
 
+    /// The estimate of a time that is over. Its lost reports are those told until now:
+    /// which are missing is known from the next report, after that time.
+    pub fn outcome(&self, link: LinkId, from_ns: u64, to_ns: u64) -> LinkEstimate {
+        let mut estimate = self.estimate(link, from_ns, to_ns);
+        let until_now = self.estimate(link, from_ns, to_ns.max(self.complete_ns(link)));
+        estimate.reports_lost = estimate.reports_lost.max(until_now.reports_lost);
+        estimate
+    }
+
     /// The occupancy met by arrivals within `[from_ns, to_ns)` of the switch's
     /// clock, at the last limit there.
     pub fn occupancy(&self, link: LinkId, from_ns: u64, to_ns: u64) -> OccupancyDistribution {

@@ -61,7 +61,7 @@ impl Core {
                     (Action::Save, _) => self.save(),
                     (Action::Answer(a), _) => answer = Some(a),
                     (Action::Measure { from_ns, to_ns }, _) => {
-                        let estimate = self.with_feed(link, |f| f.estimate(link, from_ns, to_ns));
+                        let estimate = self.with_feed(link, |f| f.outcome(link, from_ns, to_ns));
                         inputs.extend(estimate.map(|e| Input::Outcome(e.into())));
                     }
                     (Action::Read, Some(s)) => {

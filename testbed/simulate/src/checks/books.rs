@@ -25,6 +25,8 @@ pub(super) struct ControlChecks {
     pub trial_since_ns: u64,
     /// When faults disturb what a trial measures, from and to.
     pub disturbed_ns: Vec<(u64, u64)>,
+    /// When no report came, where that can be known.
+    pub unheard_ns: Vec<(u64, u64)>,
     /// A limit of somebody else that stands, and is not told yet.
     pub untold: Option<Limit>,
     /// When somebody else wrote last, ns.
@@ -42,9 +44,29 @@ pub(super) struct ControlChecks {
 /// When the link itself is another one than before.
 fn disturbed_ns(plan: &Plan) -> Vec<(u64, u64)> {
     let disturbs = |k: &Kind| matches!(k, Kind::SlowPort(_) | Kind::MoreFlows(_));
-    let faults = plan.faults.iter().filter(|f| disturbs(&f.kind));
+    spans(plan, disturbs)
+}
+
+fn spans(plan: &Plan, of: impl Fn(&Kind) -> bool) -> Vec<(u64, u64)> {
+    let faults = plan.faults.iter().filter(|f| of(&f.kind));
     let span = |f: &Fault| (f.at_ms * 1_000_000, (f.at_ms + f.for_ms) * 1_000_000);
     faults.map(span).collect()
+}
+
+/// When no report came from a switch, nor to a collector, that was there throughout:
+/// of what one missed that began again nobody knows.
+fn unheard_ns(plan: &Plan) -> Vec<(u64, u64)> {
+    use Kind::{CollectorKill, CollectorStop, ControllerKill, PowerCut, SwitchRestart};
+    let ends = |k: &Kind| {
+        matches!(
+            k,
+            CollectorKill | CollectorStop | ControllerKill | PowerCut | SwitchRestart
+        )
+    };
+    if plan.has(ends) {
+        return Vec::new();
+    }
+    spans(plan, |k| matches!(k, Kind::ReportPartition))
 }
 
 /// After a verdict the limit before is written again within so long, or that failed
@@ -72,6 +94,7 @@ impl ControlChecks {
             ours: false,
             trial_since_ns: 0,
             disturbed_ns: disturbed_ns(plan),
+            unheard_ns: unheard_ns(plan),
             untold: None,
             others_ns: 0,
             lost_ours: false,

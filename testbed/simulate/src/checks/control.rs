@@ -14,6 +14,9 @@ const CLEARLY: f64 = 1.12;
 /// A trial is observed until so long after it began, or longer: it settles for
 /// 1 s and is observed for 3 s.
 const OBSERVED_NS: u64 = 3_500_000_000;
+const MS: u64 = 1_000_000;
+/// While it is observed, reports may be missing for less than this.
+const MOST_UNHEARD_NS: u64 = 300 * MS;
 /// An intent is among so many of the last records when its write arrives.
 const LAST_RECORDS: usize = 8;
 /// Links that a controller may know: there is one switch with few ports.
@@ -235,6 +238,15 @@ impl Checks {
             !others || change.outcome == Outcome::Unclear,
             "judged by its own limit",
             || format!("another limit was in force when it was measured: {change:?}"),
+        );
+        // It is observed from 1 s to 4 s after it began.
+        let (from_ns, to_ns) = (on_trial_ns + 1_200 * MS, on_trial_ns + 3_800 * MS);
+        let within_ns = |&(a, b): &(u64, u64)| b.min(to_ns).saturating_sub(a.max(from_ns));
+        let unheard_ns = self.control.unheard_ns.iter().map(within_ns).max();
+        self.require(
+            unheard_ns < Some(MOST_UNHEARD_NS) || change.outcome == Outcome::Unclear,
+            "judged by all of its reports",
+            || format!("{unheard_ns:?} ns of it were not heard: {change:?}"),
         );
         let clearly = match (&change.measured_before, &change.measured_after) {
             (Some(before), Some(after)) => clearly_worse(&self.control.targets, before, after),
