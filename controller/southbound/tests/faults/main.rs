@@ -61,7 +61,7 @@ fn what_succeeds_is_in_force_and_all_works_again() {
 /// health, and sets a higher one, is the primary again.
 #[test]
 fn an_election_id_with_a_changed_bit_is_overtaken() {
-    run(419).unwrap();
+    run(1182).unwrap();
 }
 
 #[test]
