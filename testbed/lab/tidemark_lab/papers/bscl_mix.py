@@ -37,7 +37,7 @@ TABLE_I = {20: (838, 187, 115), 80: (714, 79, 583), 300: (672, 38, 2459)}
 TABLE_FACTOR = 1.5
 SCALED = (
     "50 Mb/s, 18 round trips of 20 to 530 ms; 10 s for 180 s of each setting; one seed. Loss at "
-    "BSCL's buffer lies between two of five measured ones; its estimates are those of the rule of "
+    "BSCL's buffer lies between two of seven measured ones; its estimates are those of the rule of "
     "thumb's phase."
 )
 
