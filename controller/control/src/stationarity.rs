@@ -50,6 +50,10 @@ pub trait Telemetry {
     fn reported_limit_bytes(&self) -> u64;
     /// The estimate over `[from_ns, to_ns)`.
     fn estimate(&self, from_ns: u64, to_ns: u64) -> LinkEstimate;
+    /// N_b alone over `[from_ns, to_ns)`, equal to that of the estimate.
+    fn n_b(&self, from_ns: u64, to_ns: u64) -> Estimate {
+        self.estimate(from_ns, to_ns).estimates.n_b
+    }
 }
 
 /// The estimate of one tick and the window that it rests on.
@@ -115,14 +119,13 @@ impl StationarityWindow {
         }
         let mut traffic_changed = None;
         if let Some((from_ns, to_ns)) = self.earlier(span, short_ns) {
-            let before = telemetry.estimate(from_ns, to_ns).estimates.n_b;
-            let latest = telemetry.estimate(end_ns - short_ns, end_ns);
-            let now = latest.estimates.n_b;
+            let before = telemetry.n_b(from_ns, to_ns);
+            let now = telemetry.n_b(end_ns - short_ns, end_ns);
             if self.traffic(&before, &now) {
                 // Within the short window, on average in its middle.
                 self.restart(end_ns - short_ns / 2);
                 span.pure = false;
-                estimate = latest;
+                estimate = telemetry.estimate(end_ns - short_ns, end_ns);
                 traffic_changed = Some(format!(
                     "N_b was {:.0} and is {:.0} in the last {:.1} s",
                     before.value,

@@ -82,7 +82,11 @@ fn estimate(s: &Scenario, skip_s: f64) -> (LinkEstimate, sim::Run) {
         e.push(u);
     }
     let (start, end) = e.span(LINK).unwrap();
-    (e.estimate(LINK, start + (skip_s * 1e9) as u64, end), r)
+    let from = start + (skip_s * 1e9) as u64;
+    let got = e.estimate(LINK, from, end);
+    // N_b alone is the same in every scenario.
+    assert_eq!(e.n_b(LINK, from, end), got.estimates.n_b);
+    (got, r)
 }
 
 fn class_of(e: &LinkEstimate, flow: u64) -> FlowClass {

@@ -8,7 +8,7 @@ use super::switch_clock::SwitchClock;
 use std::collections::BTreeMap;
 use tidemark_control::Timestamp;
 use tidemark_estimators::{
-    Estimator, EstimatorConfig, Evicted, LinkEstimate, LinkId, OccupancyDistribution,
+    Estimate, Estimator, EstimatorConfig, Evicted, LinkEstimate, LinkId, OccupancyDistribution,
 };
 use tidemark_proto::telemetry::{CollectorInfo, CollectorStatus, Port, Update};
 
@@ -263,6 +263,11 @@ impl Feed {
     /// The estimate over `[from_ns, to_ns)` of the switch's clock.
     pub fn estimate(&self, link: LinkId, from_ns: u64, to_ns: u64) -> LinkEstimate {
         self.estimator.estimate(link, from_ns, to_ns)
+    }
+
+    /// N_b alone over `[from_ns, to_ns)` of the switch's clock.
+    pub fn n_b(&self, link: LinkId, from_ns: u64, to_ns: u64) -> Estimate {
+        self.estimator.n_b(link, from_ns, to_ns)
     }
 
     /// The estimate of a time that is over. Its lost reports are those told until now:

@@ -3,7 +3,7 @@
 
 use super::feed::Feed;
 use tidemark_control::Telemetry;
-use tidemark_estimators::{LinkEstimate, LinkId};
+use tidemark_estimators::{Estimate, LinkEstimate, LinkId};
 
 /// The telemetry of one link.
 pub(super) struct LinkTelemetry<'a> {
@@ -35,5 +35,9 @@ impl Telemetry for LinkTelemetry<'_> {
 
     fn estimate(&self, from_ns: u64, to_ns: u64) -> LinkEstimate {
         self.feed.estimate(self.link, from_ns, to_ns)
+    }
+
+    fn n_b(&self, from_ns: u64, to_ns: u64) -> Estimate {
+        self.feed.n_b(self.link, from_ns, to_ns)
     }
 }

@@ -5,7 +5,7 @@ use super::activity::Activity;
 use super::bursts::{alpha, bursts, q};
 use super::flows::Flow;
 use super::load::load;
-use super::n_b::{evidence, n_b};
+use super::n_b::{evidence, lbp, n_b};
 use super::synchrony::{Facts, synchrony};
 use crate::config::EstimatorConfig;
 use crate::fairness::{Fairness, fairness, windows};
@@ -13,7 +13,7 @@ use crate::load::{LoadFacts, regime, saturable};
 use crate::loss_events::{loss_events, merged, overshoot_drops};
 use crate::rtt::{BaseRtt, t_e_and_mean_ms};
 use crate::stats::{mean, quantile};
-use crate::types::{CongestionControl, Estimate, Estimates, Evidence, FlowClass};
+use crate::types::{CongestionControl, Estimate, Estimates, Evidence};
 use crate::utilisation::Totals;
 use crate::window::LinkWindow;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -33,10 +33,7 @@ pub(super) fn estimates(
     flows: &[Flow<'_, '_>],
     config: &EstimatorConfig,
 ) -> Parts {
-    let lbp: Vec<&Flow<'_, '_>> = flows
-        .iter()
-        .filter(|f| f.estimate.class == FlowClass::Lbp)
-        .collect();
+    let lbp = lbp(flows);
     let lbp_ids: FxHashSet<u64> = lbp.iter().map(|f| f.estimate.flow).collect();
     let evidence = evidence(&lbp, flows);
     let n_b = n_b(flows, evidence);

@@ -15,7 +15,7 @@ use crate::classify::{Classified, LinkContext};
 use crate::config::EstimatorConfig;
 use crate::reductions::rtt_ns;
 use crate::signals::marked_rounds;
-use crate::types::{ClassCounts, FlowClass, FlowKeyText, LinkEstimate, foremost};
+use crate::types::{ClassCounts, Estimate, FlowClass, FlowKeyText, LinkEstimate, foremost};
 use crate::utilisation::{self, Totals};
 use crate::window::LinkWindow;
 use estimates::Parts;
@@ -61,6 +61,13 @@ pub(crate) fn link(window: &LinkWindow<'_>, config: &EstimatorConfig) -> LinkEst
         estimates: parts.estimates,
         flows,
     }
+}
+
+/// N_b alone, the same as that of [`link`]: what it costs is the classes of the flows.
+pub(crate) fn n_b(window: &LinkWindow<'_>, config: &EstimatorConfig) -> Estimate {
+    let context = context(window, &utilisation::totals(window), config);
+    let flows = flows::all(window, &context, config);
+    n_b::of(&flows)
 }
 
 /// Each flow of the window with its class, unsorted.

@@ -3,7 +3,7 @@
 
 use super::class_error::ClassSum;
 use super::flows::Flow;
-use crate::types::{Estimate, Evidence};
+use crate::types::{Estimate, Evidence, FlowClass};
 
 /// Evidence of the flows that matter: the LBP flows, or all where there is none.
 pub(super) fn evidence(lbp: &[&Flow<'_, '_>], flows: &[Flow<'_, '_>]) -> Evidence {
@@ -19,6 +19,19 @@ pub(super) fn evidence(lbp: &[&Flow<'_, '_>], flows: &[Flow<'_, '_>]) -> Evidenc
         (true, false) => Evidence::Probed,
         _ => Evidence::Passive,
     }
+}
+
+/// The flows classified LBP.
+pub(super) fn lbp<'f, 'a, 'w>(flows: &'f [Flow<'a, 'w>]) -> Vec<&'f Flow<'a, 'w>> {
+    flows
+        .iter()
+        .filter(|f| f.estimate.class == FlowClass::Lbp)
+        .collect()
+}
+
+/// N_b of classified flows.
+pub(super) fn of(flows: &[Flow<'_, '_>]) -> Estimate {
+    n_b(flows, evidence(&lbp(flows), flows))
 }
 
 /// N_b: the LBP flows, each counted by the part of the window it was active.
