@@ -2,6 +2,7 @@
 //! The device: its committed pipeline, the one saved for a later commit, and
 //! the target that runs the first.
 
+use crate::device_config;
 use crate::errors::{Failure, Outcome, batch_status};
 use crate::pipeline::Pipeline;
 use crate::read::Reader;
@@ -111,14 +112,18 @@ impl Device {
         let config = config.ok_or_else(|| Failure::invalid("the request has no config"))?;
         let configured = Configured::new(config)?;
         self.target
-            .verify(&configured.pipeline.config.p4_device_config)
+            .verify(&device_config::program(
+                &configured.pipeline.config.p4_device_config,
+            ))
             .await?;
         Ok(configured)
     }
 
     async fn load(&mut self, configured: Configured) -> Outcome<()> {
         self.target
-            .load(&configured.pipeline.config.p4_device_config)
+            .load(&device_config::program(
+                &configured.pipeline.config.p4_device_config,
+            ))
             .await?;
         self.committed = Some(configured);
         Ok(())

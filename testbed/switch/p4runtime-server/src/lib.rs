@@ -19,6 +19,7 @@ mod actions;
 mod arbitration;
 mod bytestring;
 mod device;
+mod device_config;
 mod digests;
 pub mod errors;
 mod forwarding;

@@ -10,6 +10,7 @@
 
 #![warn(missing_docs)]
 
+mod bmv2;
 pub mod cli;
 mod client;
 mod control;

@@ -8,6 +8,7 @@ use super::digests::{self, Digest};
 use super::profiles::{self, Profile};
 use super::tables::{self, Table};
 use super::value_sets::{self, ValueSet};
+use crate::device_config;
 use crate::errors::{Failure, Outcome};
 use crate::packetio::HeaderInfo;
 use crate::program::Program;
@@ -47,7 +48,7 @@ impl Pipeline {
                 "p4_device_config is empty; it must hold the BMv2 JSON made by p4c",
             ));
         }
-        let program = Program::parse(&config.p4_device_config)
+        let program = Program::parse(&device_config::program(&config.p4_device_config))
             .map_err(|e| Failure::invalid(format!("p4_device_config is not BMv2 JSON: {e}")))?;
         check_ids(info)?;
         let actions = actions::index(info)?;

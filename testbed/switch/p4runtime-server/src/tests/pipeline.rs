@@ -60,6 +60,26 @@ fn what_does_not_belong_together_is_refused() {
 }
 
 #[test]
+fn a_program_in_the_form_of_bmv2_clients() {
+    let json = JSON.as_bytes();
+    // p4.tmp.P4DeviceConfig: reassign = true, device_data.
+    let mut wrapped = vec![0x08, 0x01, 0x1a];
+    prost::encoding::encode_varint(json.len() as u64, &mut wrapped);
+    wrapped.extend_from_slice(json);
+    let p = Pipeline::new(p4::ForwardingPipelineConfig {
+        p4_device_config: wrapped.clone(),
+        ..config()
+    })
+    .unwrap();
+    // A client that reads it back sees what was sent.
+    assert_eq!(p.config.p4_device_config, wrapped);
+    assert_eq!(
+        p.tables.len(),
+        Pipeline::new(config()).unwrap().tables.len()
+    );
+}
+
+#[test]
 fn unusable_configs_are_refused() {
     let no_info = p4::ForwardingPipelineConfig {
         p4info: None,

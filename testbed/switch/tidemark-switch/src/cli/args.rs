@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Command line.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -42,6 +43,17 @@ pub(crate) enum Command {
         #[arg(long)]
         program: PathBuf,
         test: PathBuf,
+    },
+    /// Run with the options of BMv2's simple_switch_grpc (`-h` lists them), for scripts
+    /// that start it; a link of that name to this program does the same.
+    #[command(disable_help_flag = true)]
+    SimpleSwitchGrpc {
+        #[arg(
+            trailing_var_arg = true,
+            allow_hyphen_values = true,
+            value_name = "OPTION"
+        )]
+        arguments: Vec<OsString>,
     },
 }
 
@@ -159,7 +171,7 @@ impl FromStr for PortSettings {
     }
 }
 
-fn port_number(s: &str) -> Result<u32, String> {
+pub(crate) fn port_number(s: &str) -> Result<u32, String> {
     s.parse()
         .ok()
         .filter(|n| *n <= MAX_PORT)

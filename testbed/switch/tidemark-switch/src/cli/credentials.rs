@@ -27,6 +27,11 @@ pub(crate) struct CredentialArgs {
 }
 
 impl CredentialArgs {
+    /// As `--insecure`.
+    pub(crate) fn serve_everybody(&mut self) {
+        self.insecure = true;
+    }
+
     /// Reads the files for a server on this address, and says what is left open;
     /// `now_unix_s` is the time now, s.
     ///

@@ -4,10 +4,11 @@
 pub(crate) mod args;
 pub(crate) mod credentials;
 
-use crate::{client, offline, program, run, stf};
+use crate::{bmv2, client, offline, program, run, stf};
 use anyhow::{Context, Result};
 use args::{Cli, Command};
 use clap::FromArgMatches as _;
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -29,19 +30,27 @@ pub fn main(version: &'static str) -> ExitCode {
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal());
     tracing_subscriber::registry().with(log).with(filter).init();
-    let arguments = command().version(version).get_matches();
-    let cli = Cli::from_arg_matches(&arguments).unwrap_or_else(|e| e.exit());
-    match dispatch(cli) {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let (name, result) = match words.split_first() {
+        Some((first, rest)) if bmv2::is_called(first) => (bmv2::NAME, bmv2::main(rest, version)),
+        _ => {
+            let arguments = command().version(version).get_matches_from(words);
+            let cli = Cli::from_arg_matches(&arguments).unwrap_or_else(|e| e.exit());
+            ("tidemark-switch", dispatch(cli, version))
+        }
+    };
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
-            eprintln!("tidemark-switch: {e:#}");
+            eprintln!("{name}: {e:#}");
             ExitCode::FAILURE
         }
     }
 }
 
-fn dispatch(cli: Cli) -> Result<()> {
+fn dispatch(cli: Cli, version: &str) -> Result<()> {
     match cli.command {
+        Command::SimpleSwitchGrpc { arguments } => bmv2::main(&arguments, version),
         Command::Run(args) => run::run(args),
         Command::Pcap(args) => offline::run(&args),
         Command::Port(command) => client::run(command),
