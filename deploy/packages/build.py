@@ -120,6 +120,9 @@ def stage(package: Package, programs: Path, manuals: Path, release: str, root: P
                 put(manuals / shell, root / path)
     for source, path in (package.files | package.conffiles).items():
         put(REPOSITORY / source, root / path, 0o755 if path.startswith("usr/bin/") else 0o644)
+    for path, target in package.links.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).symlink_to(target)
     for unit in package.units:
         put(REPOSITORY / HERE / "systemd" / unit, root / "lib/systemd/system" / unit)
     if package.recorded:
@@ -143,7 +146,7 @@ def control(package: Package, binaries: list[Path], release: str, root: Path) ->
     depends = [f"{d} (= {release})" for d in package.depends]
     if binaries:
         depends.insert(0, c_library(binaries))
-    files = [p for p in sorted(root.rglob("*")) if p.is_file() and "DEBIAN" not in p.parts]
+    files = [p for p in sorted(root.rglob("*")) if p.is_file() and not p.is_symlink() and "DEBIAN" not in p.parts]
     size = sum(p.stat().st_size for p in files)
     machine = out_of("dpkg", "--print-architecture") if binaries else "all"
     (root / "DEBIAN/control").write_text(

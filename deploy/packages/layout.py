@@ -21,6 +21,8 @@ class Package:
     files: dict[str, str] = field(default_factory=dict)
     # Configuration files: dpkg keeps what an administrator changed.
     conffiles: dict[str, str] = field(default_factory=dict)
+    # Symbolic links: where they are, and what they point to.
+    links: dict[str, str] = field(default_factory=dict)
     units: tuple[str, ...] = ()
     users: bool = False
     # Besides the C library.
@@ -70,6 +72,8 @@ PACKAGES = (
             "p4src/build/tidemark.json": "usr/share/tidemark/p4/tidemark.json",
             "p4src/build/tidemark.p4info.txtpb": "usr/share/tidemark/p4/tidemark.p4info.txtpb",
         },
+        # Scripts that start BMv2 by its name find this one, where it is first on PATH.
+        links={"usr/lib/tidemark/bmv2/simple_switch_grpc": "../../../bin/tidemark-switch"},
         units=("tidemark-switch@.service",),
     ),
     Package(

@@ -102,6 +102,8 @@ def test_sample_configurations_are_valid_and_start(debian: Path):
         version = must(inside(debian, f"tidemark-{program}", "--version"))
         assert version.startswith(f"tidemark-{program} ")
     must(inside(debian, "tidemark-switch", "check", "/usr/share/tidemark/p4/tidemark.json"))
+    front = must(inside(debian, "/usr/lib/tidemark/bmv2/simple_switch_grpc", "--version"))
+    assert "with simple_switch_grpc's options" in front
 
 
 def test_units_are_well_confined():

@@ -44,6 +44,11 @@ pub(crate) enum Command {
         program: PathBuf,
         test: PathBuf,
     },
+    /// Completions for a shell, to be stored where it looks for them.
+    Completions {
+        /// The shell.
+        shell: tidemark_command_line::Shell,
+    },
     /// Run with the options of BMv2's simple_switch_grpc (`-h` lists them), for scripts
     /// that start it; a link of that name to this program does the same.
     #[command(disable_help_flag = true)]
@@ -70,8 +75,6 @@ pub(crate) struct RunArgs {
     /// P4Runtime and SwitchControl.
     #[arg(long, default_value = "127.0.0.1:9559", env = "TIDEMARK_SWITCH_GRPC")]
     pub grpc: SocketAddr,
-    #[command(flatten)]
-    pub credentials: CredentialArgs,
     #[arg(long, default_value_t = 1, env = "TIDEMARK_SWITCH_DEVICE_ID")]
     pub device_id: u64,
     /// N=IFACE[@NETNS][,rate=100mbit][,delay=5ms][,queue=4096p][,in_rate=1gbit][,gro=off];
@@ -100,6 +103,9 @@ pub(crate) struct RunArgs {
     /// Become this user once interfaces and addresses are open.
     #[arg(long, env = "TIDEMARK_SWITCH_USER")]
     pub user: Option<String>,
+    // Last: its heading is over all that follow.
+    #[command(flatten)]
+    pub credentials: CredentialArgs,
 }
 
 #[derive(Debug, Args)]

@@ -3,6 +3,7 @@
 
 pub(crate) mod args;
 pub(crate) mod credentials;
+mod examples;
 
 use crate::{bmv2, client, offline, program, run, stf};
 use anyhow::{Context, Result};
@@ -11,13 +12,14 @@ use clap::FromArgMatches as _;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::process::ExitCode;
+use tidemark_command_line::{completions, with_examples};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 /// The command line, for manual pages and completions.
 pub fn command() -> clap::Command {
-    <Cli as clap::CommandFactory>::command()
+    with_examples(<Cli as clap::CommandFactory>::command(), examples::EXAMPLES)
 }
 
 /// Runs what the command line says; errors go to stderr.
@@ -52,6 +54,9 @@ fn dispatch(cli: Cli, version: &str) -> Result<()> {
     match cli.command {
         Command::SimpleSwitchGrpc { arguments } => bmv2::main(&arguments, version),
         Command::Run(args) => run::run(args),
+        Command::Completions { shell } => {
+            completions(command(), shell, &mut std::io::stdout()).context("standard output")
+        }
         Command::Pcap(args) => offline::run(&args),
         Command::Port(command) => client::run(command),
         Command::Stf { program, test } => {
@@ -74,5 +79,17 @@ fn dispatch(cli: Cli, version: &str) -> Result<()> {
             );
             Ok(())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_has_examples_that_parse() {
+        command().debug_assert();
+        let program = <Cli as clap::CommandFactory>::command();
+        tidemark_command_line::check(&program, examples::EXAMPLES).unwrap();
     }
 }
