@@ -13,6 +13,8 @@ fn program() -> Command {
 /// The program as the manager's service, once it serves; `ignoring` a signal from the start.
 fn start(manager: &ServiceManager, ignoring: Option<&str>) -> Child {
     let mut command = Command::new("env");
+    // Whoever runs the tests may ignore it.
+    command.arg("--default-signal=HUP");
     if let Some(signal) = ignoring {
         command.arg(format!("--ignore-signal={signal}"));
     }

@@ -73,6 +73,10 @@ pub(super) const EXAMPLES: &[Example] = &[
         "The same of another machine, for programs.",
     ),
     example(
+        "tidemark-controller top",
+        "Every link live, those that miss a target first.",
+    ),
+    example(
         "tidemark-controller completions bash > /etc/bash_completion.d/tidemark-controller",
         "For every user of this machine.",
     ),

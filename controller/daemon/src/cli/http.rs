@@ -41,6 +41,20 @@ pub(super) fn call<O: Operation<Query = Nothing>>(
     token: Option<&str>,
     body: &O::Body,
 ) -> anyhow::Result<O::Answer> {
+    ask::<O>(at, path, &Nothing {}, token, body)
+}
+
+/// Calls an operation.
+///
+/// # Errors
+/// As [`call`].
+pub(super) fn ask<O: Operation>(
+    at: &At<'_>,
+    path: &O::Path,
+    query: &O::Query,
+    token: Option<&str>,
+    body: &O::Body,
+) -> anyhow::Result<O::Answer> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -49,7 +63,8 @@ pub(super) fn call<O: Operation<Query = Nothing>>(
         ApiMethod::Get => None,
         ApiMethod::Post => Some(serde_json::to_string(body)?),
     };
-    let path = filled(O::PATH, &serde_json::to_value(path)?);
+    let mut path = filled(O::PATH, &serde_json::to_value(path)?);
+    path += &query_text(&serde_json::to_value(query)?);
     let (status, bytes) = runtime.block_on(async {
         tokio::time::timeout(TIMEOUT, exchange(at, &path, token, body))
             .await
@@ -66,6 +81,19 @@ fn filled(path: &str, parameters: &serde_json::Value) -> String {
         path = path.replace(&format!("{{{name}}}"), &text);
     }
     path
+}
+
+/// `?name=value&...` of what is not null; of numbers and words, which need no escapes.
+fn query_text(parameters: &serde_json::Value) -> String {
+    let mut text = String::new();
+    for (name, value) in parameters.as_object().into_iter().flatten() {
+        if !value.is_null() {
+            text.push(if text.is_empty() { '?' } else { '&' });
+            let value = value.as_str().map_or_else(|| value.to_string(), Into::into);
+            text += &format!("{name}={value}");
+        }
+    }
+    text
 }
 
 async fn exchange(

@@ -12,6 +12,7 @@ mod run;
 mod size;
 mod table;
 mod targets;
+mod top;
 mod units;
 mod usage;
 mod view;
@@ -69,6 +70,8 @@ enum Command {
     Set(remote::SetArgs),
     /// Show a running controller.
     Status(remote::StatusArgs),
+    /// Every link in the terminal, as it goes on.
+    Top(top::TopArgs),
     /// Completions for a shell, to be stored where it looks for them.
     Completions {
         /// The shell.
@@ -136,6 +139,7 @@ pub fn main(version: &'static str) -> ExitCode {
         Command::Size(a) => size::size(&a),
         Command::Set(a) => remote::set(&a),
         Command::Status(a) => remote::status(&a),
+        Command::Top(a) => top::top(&a),
         Command::Completions { shell } => {
             completions(command(), shell, &mut std::io::stdout()).map_err(Into::into)
         }

@@ -9,8 +9,9 @@ use tidemark_api::operations::{ApplyAdvice, GetLinks, GetStatus, SetLimit};
 use tidemark_api::{ApplyRequest, LimitAction, LimitRequest, Link, LinkPath, Nothing};
 use tidemark_rules::Limit;
 
-#[derive(Debug, Args)]
-struct Controller {
+/// A running controller.
+#[derive(Clone, Debug, Args)]
+pub(super) struct Where {
     /// Where the controller listens.
     #[arg(
         long,
@@ -21,6 +22,12 @@ struct Controller {
     /// Certificate to trust, PEM, where the controller listens with https.
     #[arg(long, env = "TIDEMARK_CA")]
     ca: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+struct Controller {
+    #[command(flatten)]
+    at: Where,
     /// As JSON.
     #[arg(long)]
     json: bool,
@@ -28,6 +35,12 @@ struct Controller {
 
 impl Controller {
     fn at(&self) -> http::At<'_> {
+        self.at.at()
+    }
+}
+
+impl Where {
+    pub(super) fn at(&self) -> http::At<'_> {
         http::At {
             base: &self.controller,
             ca: self.ca.as_deref(),
@@ -207,7 +220,7 @@ pub(super) fn status(args: &StatusArgs) -> anyhow::Result<()> {
 }
 
 /// As read from the switch, else as its reports say.
-fn limit(l: &Link) -> String {
+pub(super) fn limit(l: &Link) -> String {
     match (l.limit, l.reported_limit_bytes) {
         (None, Some(bytes)) => format!("{bytes} bytes, reported"),
         (limit, _) => or_unknown(limit),

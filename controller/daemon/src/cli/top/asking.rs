@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Asks the controller, in a thread of its own: an answer that is late holds up no key.
+
+use super::super::http;
+use super::super::remote::Where;
+use anyhow::Context as _;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+use tidemark_api::operations::{GetFlows, GetLinks, GetStatus};
+use tidemark_api::{FlowsQuery, Link, LinkFlow, Nothing, Status};
+
+/// Flows of the opened link that are asked for.
+const MOST_FLOWS: usize = 500;
+
+/// A link: node and port.
+pub(super) type LinkKey = (u32, u32);
+
+/// What the controller answered.
+pub(super) struct State {
+    pub status: Status,
+    pub links: Vec<Link>,
+    /// The flows of a link, where one is open.
+    pub flows: Option<(LinkKey, Vec<LinkFlow>)>,
+}
+
+pub(super) enum Heard {
+    All(Box<State>),
+    /// In words.
+    Problem(String),
+}
+
+pub(super) struct Asking {
+    answers: Receiver<Heard>,
+    opened: Sender<Option<LinkKey>>,
+    open: Option<LinkKey>,
+}
+
+impl Asking {
+    /// # Errors
+    /// No thread can be started.
+    pub(super) fn start(controller: Where, period: Duration) -> anyhow::Result<Self> {
+        let (told, answers) = channel();
+        let (opened, choices) = channel();
+        std::thread::Builder::new()
+            .name("asking".into())
+            .spawn(move || {
+                let mut open = None;
+                loop {
+                    let heard = match ask(&controller.at(), open) {
+                        Ok(state) => Heard::All(Box::new(state)),
+                        Err(e) => Heard::Problem(format!("{e:#}")),
+                    };
+                    if told.send(heard).is_err() {
+                        return;
+                    }
+                    // Until the next is due, or another link is opened.
+                    match choices.recv_timeout(period) {
+                        Ok(link) => open = link,
+                        Err(RecvTimeoutError::Timeout) => {}
+                        Err(RecvTimeoutError::Disconnected) => return,
+                    }
+                }
+            })
+            .context("cannot start a thread")?;
+        Ok(Self {
+            answers,
+            opened,
+            open: None,
+        })
+    }
+
+    /// What came since the last call.
+    pub(super) fn heard(&self) -> impl Iterator<Item = Heard> {
+        self.answers.try_iter()
+    }
+
+    /// Whose flows to ask for.
+    pub(super) fn open(&mut self, link: Option<LinkKey>) {
+        if link != self.open {
+            self.open = link;
+            // A thread that has ended asks nobody.
+            let _ = self.opened.send(link);
+        }
+    }
+}
+
+fn ask(at: &http::At<'_>, open: Option<LinkKey>) -> anyhow::Result<State> {
+    let status = http::call::<GetStatus>(at, &Nothing {}, None, &Nothing {})?;
+    let links = http::call::<GetLinks>(at, &Nothing {}, None, &Nothing {})?.links;
+    let flows = match open {
+        None => None,
+        Some((node, port)) => {
+            let query = FlowsQuery {
+                node: Some(node),
+                port: Some(port),
+                max_flows: Some(MOST_FLOWS),
+            };
+            let flows = http::ask::<GetFlows>(at, &Nothing {}, &query, None, &Nothing {})?;
+            Some(((node, port), flows.flows))
+        }
+    };
+    Ok(State {
+        status,
+        links,
+        flows,
+    })
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `top`: every link in a terminal, as it goes on.
+
+mod asking;
+mod picture;
+mod rows;
+
+use super::remote::Where;
+use anyhow::{Context as _, bail};
+use asking::{Asking, Heard};
+use clap::Args;
+use picture::Screen;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use std::io::IsTerminal as _;
+use std::time::Duration;
+
+/// How long a key may wait for what was heard meanwhile to be drawn.
+const DRAWN: Duration = Duration::from_millis(100);
+
+#[derive(Debug, Args)]
+pub(super) struct TopArgs {
+    #[command(flatten)]
+    controller: Where,
+    /// How often the controller is asked, s.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=60))]
+    seconds: u64,
+}
+
+pub(super) fn top(args: &TopArgs) -> anyhow::Result<()> {
+    if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
+        bail!("top needs a terminal; `tidemark-controller status` prints the same once");
+    }
+    let period = Duration::from_secs(args.seconds);
+    let mut asking = Asking::start(args.controller.clone(), period)?;
+    let mut terminal = ratatui::try_init().context("the terminal cannot be taken over")?;
+    let ended = watch(&mut terminal, &mut asking);
+    let restored = ratatui::try_restore().context("the terminal cannot be given back");
+    ended.and(restored)
+}
+
+fn watch(terminal: &mut ratatui::DefaultTerminal, asking: &mut Asking) -> anyhow::Result<()> {
+    let mut screen = Screen::default();
+    loop {
+        for heard in asking.heard() {
+            match heard {
+                Heard::All(state) => screen.hear(*state),
+                Heard::Problem(text) => screen.problem = Some(text),
+            }
+        }
+        terminal.draw(|frame| screen.draw(frame))?;
+        if event::poll(DRAWN)?
+            && let Event::Key(key) = event::read()?
+            && key.kind != KeyEventKind::Release
+            && !pressed(key, &mut screen)
+        {
+            return Ok(());
+        }
+        asking.open(screen.open);
+    }
+}
+
+/// False: it ends.
+fn pressed(key: KeyEvent, screen: &mut Screen) -> bool {
+    let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    match key.code {
+        KeyCode::Char('c') if control => return false,
+        KeyCode::Char('q') => return false,
+        KeyCode::Esc | KeyCode::Backspace | KeyCode::Left => screen.open = None,
+        KeyCode::Up | KeyCode::Char('k') => screen.choose(-1),
+        KeyCode::Down | KeyCode::Char('j') => screen.choose(1),
+        KeyCode::PageUp => screen.choose(-20),
+        KeyCode::PageDown => screen.choose(20),
+        KeyCode::Enter | KeyCode::Right => screen.open = screen.chosen,
+        _ => {}
+    }
+    true
+}

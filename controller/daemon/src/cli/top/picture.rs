@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What is drawn: all links, or one with its flows.
+
+use super::asking::{LinkKey, State};
+use super::rows::{self, Condition};
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::Line;
+use ratatui::widgets::{Cell, Paragraph, Row, Table, TableState};
+use serde_json::json;
+use tidemark_api::Link;
+
+const KEYS: &str = "arrows choose, Enter opens, Esc goes back, q ends";
+
+#[derive(Default)]
+pub(super) struct Screen {
+    state: Option<State>,
+    /// Why the last question was not answered.
+    pub problem: Option<String>,
+    pub chosen: Option<LinkKey>,
+    pub open: Option<LinkKey>,
+}
+
+fn key(l: &Link) -> LinkKey {
+    (l.node, l.port)
+}
+
+impl Screen {
+    pub(super) fn hear(&mut self, mut state: State) {
+        state
+            .links
+            .sort_by_cached_key(|l| (Condition::of(l).rank(), key(l)));
+        self.problem = None;
+        self.chosen = self
+            .chosen
+            .filter(|c| state.links.iter().any(|l| key(l) == *c))
+            .or_else(|| state.links.first().map(key));
+        self.state = Some(state);
+    }
+
+    /// Chooses the link that is so many rows further down.
+    pub(super) fn choose(&mut self, rows: isize) {
+        let Some(links) = self.state.as_ref().map(|s| &s.links) else {
+            return;
+        };
+        let at = links.iter().position(|l| Some(key(l)) == self.chosen);
+        let last = links.len().saturating_sub(1);
+        let to = at.unwrap_or(0).saturating_add_signed(rows).min(last);
+        self.chosen = links.get(to).map(key);
+        if self.open.is_some() {
+            self.open = self.chosen;
+        }
+    }
+
+    pub(super) fn draw(&self, frame: &mut Frame<'_>) {
+        let [head, body, foot] = Layout::vertical([
+            Constraint::Length(2),
+            Constraint::Min(1),
+            Constraint::Length(1),
+        ])
+        .areas(frame.area());
+        frame.render_widget(Paragraph::new(self.head()), head);
+        frame.render_widget(
+            Paragraph::new(KEYS).style(Style::new().add_modifier(Modifier::DIM)),
+            foot,
+        );
+        let Some(state) = &self.state else {
+            return;
+        };
+        match state.links.iter().find(|l| Some(key(l)) == self.open) {
+            Some(l) => one(frame, body, l, state),
+            None => self.all(frame, body, &state.links),
+        }
+    }
+
+    fn head(&self) -> Vec<Line<'_>> {
+        let Some(state) = &self.state else {
+            return vec![Line::from("asking the controller")];
+        };
+        let s = &state.status;
+        let connected = s.collectors.iter().filter(|c| c.connected).count();
+        let lost: u64 = s.collectors.iter().map(|c| c.status.reports_lost).sum();
+        let ready = s.switches.iter().filter(|s| s.ready).count();
+        let mode = json!(s.mode);
+        let told = format!(
+            "tidemark-controller {}, mode {}, up {:.0} s; collectors {connected} of {}, switches {ready} of {}, reports \
+             lost {lost}",
+            s.version,
+            mode.as_str().unwrap_or_default(),
+            s.uptime_s,
+            s.collectors.len(),
+            s.switches.len(),
+        );
+        let bad = Style::new().fg(Color::Red);
+        let second = match &self.problem {
+            Some(p) => Line::styled(format!("no answer, what follows is old: {p}"), bad),
+            None => Line::from(""),
+        };
+        vec![Line::from(told), second]
+    }
+
+    fn all(&self, frame: &mut Frame<'_>, area: Rect, links: &[Link]) {
+        if links.is_empty() {
+            frame.render_widget(Paragraph::new("no link has reported yet"), area);
+            return;
+        }
+        let table_rows = links.iter().map(|l| {
+            let condition = Condition::of(l);
+            let style = match condition {
+                Condition::Stale => Style::new().fg(Color::Yellow),
+                Condition::Misses(_) => Style::new().fg(Color::Red),
+                Condition::Measuring => Style::new().fg(Color::Cyan),
+                Condition::Well => Style::new(),
+            };
+            let state = Cell::new(condition.text(l)).style(style);
+            Row::new(rows::link(l).into_iter().map(Cell::new).chain([state]))
+        });
+        let chosen = links.iter().position(|l| Some(key(l)) == self.chosen);
+        let widths = [16, 20, 14, 10, 7, 8, 9, 18, 6, 6, 24].map(Constraint::Length);
+        let table = Table::new(table_rows, widths)
+            .header(heading(&rows::LINK_HEADING))
+            .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
+        let mut at = TableState::new().with_selected(chosen);
+        frame.render_stateful_widget(table, area, &mut at);
+    }
+}
+
+fn heading<const N: usize>(names: &[&'static str; N]) -> Row<'static> {
+    Row::new(*names).style(Style::new().add_modifier(Modifier::BOLD))
+}
+
+/// One link with its flows.
+fn one(frame: &mut Frame<'_>, area: Rect, l: &Link, state: &State) {
+    let texts = rows::link(l);
+    let condition = Condition::of(l).text(l);
+    let texts = texts.iter().map(String::as_str).chain([condition.as_str()]);
+    let facts = rows::LINK_HEADING
+        .iter()
+        .zip(texts)
+        .map(|(name, text)| Line::from(format!("{name:<12}{text}")));
+    let mut lines: Vec<Line<'_>> = facts.collect();
+    let reasons = l.advice.iter().flat_map(|a| &a.reasons);
+    lines.extend(reasons.map(|r| Line::from(format!("  - {r}"))));
+    let [above, below] = Layout::vertical([
+        Constraint::Length(lines.len() as u16 + 1),
+        Constraint::Min(3),
+    ])
+    .areas(area);
+    frame.render_widget(Paragraph::new(lines), above);
+    let flows = state.flows.as_ref().filter(|(of, _)| *of == key(l));
+    let Some((_, flows)) = flows else {
+        frame.render_widget(Paragraph::new("asking for its flows"), below);
+        return;
+    };
+    let table_rows = flows
+        .iter()
+        .map(|f| Row::new(rows::flow(f, l.capacity_bps)));
+    let widths = [5, 5, 40, 8, 9, 7, 9, 8, 11, 6].map(Constraint::Length);
+    let table = Table::new(table_rows, widths).header(heading(&rows::FLOW_HEADING));
+    frame.render_widget(table, below);
+}
+
+#[cfg(test)]
+#[path = "picture_tests.rs"]
+mod tests;

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What of links and flows is shown, as text.
+
+use super::super::{remote, table};
+use serde_json::json;
+use tidemark_api::{Link, LinkFlow};
+
+/// How a link is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Condition {
+    /// Its telemetry is too old.
+    Stale,
+    /// What it misses of its targets in the last second.
+    Misses(Vec<&'static str>),
+    /// A change of its limit is being measured.
+    Measuring,
+    Well,
+}
+
+impl Condition {
+    pub(super) fn of(l: &Link) -> Self {
+        if l.stale {
+            return Self::Stale;
+        }
+        let mut missed = Vec::new();
+        if let Some(r) = &l.recent {
+            if r.utilisation.is_some_and(|u| u < l.targets.utilisation) {
+                missed.push("utilisation");
+            }
+            if l.targets.loss_rate.is_some_and(|most| r.loss_rate > most) {
+                missed.push("loss");
+            }
+            if l.targets.delay_ms.is_some_and(|most| r.delay_ms.max > most) {
+                missed.push("delay");
+            }
+        }
+        match (missed.is_empty(), &l.watching) {
+            (false, _) => Self::Misses(missed),
+            (true, Some(_)) => Self::Measuring,
+            (true, None) => Self::Well,
+        }
+    }
+
+    /// Those that miss most come first.
+    pub(super) fn rank(&self) -> usize {
+        match self {
+            Self::Stale => 0,
+            Self::Misses(m) => 4 - m.len().min(3),
+            Self::Measuring | Self::Well => 4,
+        }
+    }
+
+    pub(super) fn text(&self, l: &Link) -> String {
+        match self {
+            Self::Stale => l.age_s.map_or_else(
+                || "no report".into(),
+                |s| format!("silent {} s", table::number(s)),
+            ),
+            Self::Misses(m) => format!("misses {}", m.join(", ")),
+            Self::Measuring => "measuring".into(),
+            Self::Well => "ok".into(),
+        }
+    }
+}
+
+pub(super) const LINK_HEADING: [&str; 11] = [
+    "link",
+    "limit",
+    "advised",
+    "occup. p99",
+    "util.",
+    "loss",
+    "delay max",
+    "N_b",
+    "alpha",
+    "Delta",
+    "state",
+];
+
+/// A link, without its condition.
+pub(super) fn link(l: &Link) -> [String; 10] {
+    let recent = l.recent.as_ref();
+    let e = l.estimate.as_ref().map(|e| &e.estimates);
+    let name = match l.name.as_str() {
+        "" => format!("{}:{}", l.node, l.port),
+        name => format!("{}:{} {name}", l.node, l.port),
+    };
+    let percent = |v: Option<f64>| v.map_or_else(|| "-".into(), table::percent);
+    let advised = l.advice.as_ref().and_then(|a| a.limit_bytes);
+    [
+        name,
+        remote::limit(l),
+        advised.map_or_else(|| "-".into(), |b| format!("{b} bytes")),
+        recent.map_or_else(|| "-".into(), |r| format!("{:.0} B", r.occupancy_bytes.p99)),
+        percent(recent.and_then(|r| r.utilisation)),
+        percent(recent.map(|r| r.loss_rate)),
+        recent.map_or_else(
+            || "-".into(),
+            |r| format!("{} ms", table::number(r.delay_ms.max)),
+        ),
+        e.map_or_else(
+            || "-".into(),
+            |e| {
+                format!(
+                    "{} ({} to {})",
+                    table::number(e.n_b.value),
+                    table::number(e.n_b.low),
+                    table::number(e.n_b.high)
+                )
+            },
+        ),
+        table::or_dash(e.map(|e| e.alpha.value)),
+        table::or_dash(e.and_then(|e| Some(e.delta?.value))),
+    ]
+}
+
+pub(super) const FLOW_HEADING: [&str; 10] = [
+    "class",
+    "sure",
+    "flow",
+    "control",
+    "rate Mb/s",
+    "share",
+    "cwnd pkts",
+    "srtt ms",
+    "base RTT ms",
+    "drops",
+];
+
+/// A flow; `capacity_bps` is its link's, 0 where that is not known.
+pub(super) fn flow(f: &LinkFlow, capacity_bps: u64) -> [String; 10] {
+    let f = &f.flow;
+    let word = |v: serde_json::Value| v.as_str().unwrap_or_default().to_owned();
+    let key = f.key.as_ref().map_or_else(
+        || format!("flow {}", f.flow),
+        |k| format!("{}:{} > {}:{}", k.src, k.src_port, k.dst, k.dst_port),
+    );
+    let share = (capacity_bps > 0).then(|| f.rate_bps / capacity_bps as f64);
+    [
+        word(json!(f.class)).to_uppercase(),
+        format!("{:.0} %", f.confidence * 100.0),
+        key,
+        word(json!(f.congestion_control)),
+        table::number(f.rate_bps / 1e6),
+        share.map_or_else(|| "-".into(), table::percent),
+        f.cwnd.map_or_else(|| "-".into(), |w| w.to_string()),
+        table::or_dash(f.srtt_ms),
+        table::or_dash(f.base_rtt_ms),
+        f.drops.to_string(),
+    ]
+}
