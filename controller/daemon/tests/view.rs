@@ -330,3 +330,50 @@ fn what_is_no_capture_is_refused() {
     assert_eq!(out.status.code(), Some(2), "{said}");
     assert!(said.contains("insecure"), "{said}");
 }
+
+/// Reads until all of `words` have come.
+fn read_until(out: &mut impl std::io::Read, words: &[&str]) -> String {
+    let (mut all, mut some) = (Vec::new(), [0; 4096]);
+    loop {
+        let text = String::from_utf8_lossy(&all).into_owned();
+        if words.iter().all(|w| text.contains(w)) {
+            return text;
+        }
+        let n = out.read(&mut some).unwrap();
+        assert!(n > 0, "ended before {words:?}: {text}");
+        all.extend_from_slice(&some[..n]);
+    }
+}
+
+/// In a terminal of util-linux's `script`, which ends as the program does.
+#[test]
+fn top_draws_it_in_a_terminal_and_refuses_to_without_one() {
+    let dir = run_dir();
+    let view = View::of(dir.path());
+    let top = format!(
+        "{} top --controller http://{}",
+        env!("CARGO_BIN_EXE_tidemark-controller"),
+        view.address
+    );
+    let mut child = Command::new("script")
+        .args(["-qefc", &format!("stty rows 40 cols 150; exec {top}")])
+        .arg("/dev/null")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .env("TERM", "xterm-256color")
+        .spawn()
+        .expect("`script` of util-linux");
+    let mut keys = child.stdin.take().unwrap();
+    let mut out = child.stdout.take().unwrap();
+    read_until(&mut out, &["tidemark-controller", "N_b", "state"]);
+    keys.write_all(b"\r").unwrap();
+    read_until(&mut out, &["base RTT ms", "LBP"]);
+    keys.write_all(b"q").unwrap();
+    assert!(child.wait().unwrap().success());
+
+    let words: Vec<&str> = top.split(' ').skip(1).collect();
+    let refused = program().args(words).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success(), "{said}");
+    assert!(said.contains("status"), "{said}");
+}
