@@ -2,7 +2,7 @@
 //! A service manager for tests: its socket, and the environment of what it starts.
 
 use std::os::unix::net::UnixDatagram;
-use std::process::Command;
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 /// Nothing that a test waits for takes longer.
@@ -57,4 +57,112 @@ impl ServiceManager {
             }
         }
     }
+}
+
+/// A program as the service of a manager of its own.
+pub struct Service {
+    manager: ServiceManager,
+    child: Child,
+}
+
+impl Service {
+    /// Starts it and waits until it serves and says what.
+    ///
+    /// # Errors
+    /// It cannot be started, or does not say within a minute that it serves.
+    pub fn start(program: &str, arguments: &[&str]) -> std::io::Result<Self> {
+        Self::start_with(program, arguments, &[])
+    }
+
+    /// As [`Self::start`], with these options of `env`.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn start_with(
+        program: &str,
+        arguments: &[&str],
+        options: &[&str],
+    ) -> std::io::Result<Self> {
+        let manager = ServiceManager::new()?;
+        let mut command = Command::new("env");
+        // Whoever runs the tests may ignore it.
+        command
+            .arg("--default-signal=HUP")
+            .args(options)
+            .arg(program)
+            .args(arguments)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        manager.environment(&mut command, Duration::from_secs(2));
+        let child = command.spawn()?;
+        let service = Self { manager, child };
+        let ready = service.manager.wait_for("READY=1")?;
+        if ready.iter().any(|l| l.starts_with("STATUS=")) {
+            Ok(service)
+        } else {
+            Err(std::io::Error::other(format!("no status: {ready:?}")))
+        }
+    }
+
+    /// Waits until it has told a few times that it works on.
+    ///
+    /// # Errors
+    /// It does not, for a minute.
+    pub fn works_on(&self) -> std::io::Result<()> {
+        for _ in 0..3 {
+            self.manager.wait_for("WATCHDOG=1")?;
+        }
+        Ok(())
+    }
+
+    /// Sends it a signal by its short name, as `TERM`.
+    ///
+    /// # Errors
+    /// `kill` cannot.
+    pub fn send(&self, signal: &str) -> std::io::Result<()> {
+        let pid = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-s", signal, &pid]).status()?;
+        if sent.success() {
+            Ok(())
+        } else {
+            Err(std::io::Error::other(format!("kill -s {signal}: {sent}")))
+        }
+    }
+
+    /// Waits until it has told that it stops, and has.
+    ///
+    /// # Errors
+    /// It does not within a minute.
+    pub fn stops(&mut self) -> std::io::Result<ExitStatus> {
+        self.manager.wait_for("STOPPING=1")?;
+        self.child.wait()
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What `--version` of a program says stands for its commit: `abc1234`, or
+/// `unknown commit`.
+///
+/// # Errors
+/// It says something else.
+pub fn commit_of(program: &str, name: &str, version: &str) -> std::io::Result<String> {
+    let out = Command::new(program).arg("--version").output()?;
+    let said = String::from_utf8_lossy(&out.stdout).into_owned();
+    let commit = said
+        .trim()
+        .strip_prefix(&format!("{name} {version} ("))
+        .and_then(|rest| rest.strip_suffix(')'))
+        .filter(|c| {
+            let is_commit = c.len() >= 7 && c.bytes().all(|b| b.is_ascii_hexdigit());
+            is_commit || *c == "unknown commit"
+        });
+    commit
+        .map(str::to_owned)
+        .ok_or_else(|| std::io::Error::other(said.clone()))
 }
