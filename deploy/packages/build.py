@@ -146,7 +146,11 @@ def control(package: Package, binaries: list[Path], release: str, root: Path) ->
     depends = [f"{d} (= {release})" for d in package.depends]
     if binaries:
         depends.insert(0, c_library(binaries))
-    files = [p for p in sorted(root.rglob("*")) if p.is_file() and not p.is_symlink() and "DEBIAN" not in p.parts]
+    files = [
+        p
+        for p in sorted(root.rglob("*"))
+        if p.is_file() and not p.is_symlink() and "DEBIAN" not in p.parts
+    ]
     size = sum(p.stat().st_size for p in files)
     machine = out_of("dpkg", "--print-architecture") if binaries else "all"
     (root / "DEBIAN/control").write_text(
