@@ -12,7 +12,8 @@ import { ink, onTheme } from './theme';
 
 /** Left gutter of every time chart, so that their plots line up. */
 export const GUTTER = 62;
-const RIGHT = 14;
+/** Half of the last time of day under an axis, which may stand at its end. */
+const RIGHT = 30;
 
 export interface YAxis {
   label: string;
