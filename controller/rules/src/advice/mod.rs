@@ -9,6 +9,7 @@ mod answer;
 mod bound;
 mod bounds;
 mod candidate;
+mod expected;
 mod fit;
 mod marking;
 mod model_based;

@@ -2,11 +2,11 @@
 //! The advisor's decisions in sentences.
 
 use super::answer::Nearest;
+use super::expected::expected;
 use super::preconditions::Refusal;
 use super::record::{Finding, Record};
 use crate::bscl::SQRT_CONSTANT;
 use crate::extrapolation::LEAST_DROPS;
-use crate::prediction::Prediction;
 use crate::rule::Situation;
 use crate::targets::Goal;
 use crate::traffic::{Regime, Traffic};
@@ -204,7 +204,7 @@ fn sentence(finding: &Finding, s: &Situation<'_>) -> String {
             "far from the limit in force ({in_force:.0} bytes, more than {factor:.0} times {}): predictions are extrapolated, measure again after the change",
             if *larger { "larger" } else { "smaller" }
         ),
-        Finding::Expected { bytes, predicted } => expected(*bytes, m, predicted),
+        Finding::Expected { bytes, predicted } => expected(*bytes, s, predicted),
         Finding::NoPrediction(e) => format!("no prediction: {e}"),
         Finding::GivenUp { goals, nearest } => given_up(goals, s, nearest),
     }
@@ -257,21 +257,6 @@ fn compared(measured_lowest: f64, assumed_lowest: f64) -> &'static str {
         d if d > SAME_SWING => "smaller than",
         _ => "about what",
     }
-}
-
-fn expected(bytes: f64, m: &Traffic, p: &Prediction) -> String {
-    format!(
-        "advised limit {bytes:.0} bytes = {:.0} packets = {:.1} ms: utilisation {:.1} % ({:.1} to {:.1}), loss {:.3} % ({:.3} to {:.3}), delay up to {:.1} ms expected",
-        bytes / m.segment_bytes,
-        bytes / m.drain_bytes_per_s() * 1e3,
-        p.utilisation.value * 100.0,
-        p.utilisation.low * 100.0,
-        p.utilisation.high * 100.0,
-        p.loss_rate.value * 100.0,
-        p.loss_rate.low * 100.0,
-        p.loss_rate.high * 100.0,
-        p.delay_ms.value
-    )
 }
 
 fn given_up(goals: &[Goal], s: &Situation<'_>, nearest: &Nearest) -> String {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How far off an extrapolation may be.
 
+use crate::bscl;
 use crate::traffic::Traffic;
 
 /// How uncertain the exponent of k is for windows: 1 within this.
@@ -47,6 +48,26 @@ pub(crate) fn loss_events(m: &Traffic) -> f64 {
         1.0
     };
     (m.observed.map_or(0, |o| o.drops) as f64 / burst).max(1.0)
+}
+
+/// Student's t of a two-sided 90 % interval, up to 10 degrees of freedom.
+const T90: [f64; 10] = [
+    6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833, 1.812,
+];
+
+/// Sampling error (90 %) of a mean utilisation over its deviation. Of a few flows
+/// sawteeth are counted: their deviation is known from as many as were seen
+/// (Student), and what will be measured in as long a time is drawn, too.
+pub(super) fn utilisation_sampling_error(m: &Traffic) -> f64 {
+    let events = loss_events(m);
+    if m.n_b.value >= bscl::FEW_FLOWS {
+        return Z90 / events.sqrt();
+    }
+    let degrees = (events.floor() - 1.0).max(1.0);
+    let t = T90.get(degrees as usize - 1).copied();
+    // Beyond the table its expansion about the normal quantile, first term.
+    let t = t.unwrap_or(Z90 + (Z90.powi(3) + Z90) / 4.0 / degrees);
+    t * (2.0 / events).sqrt()
 }
 
 /// Lowest and highest exponent of k for windows.

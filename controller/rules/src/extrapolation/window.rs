@@ -3,9 +3,9 @@
 
 use super::conditions::{occupancy_known, scalable};
 use super::learned::utilisation_between;
-use super::uncertainty::{PRIOR_EVENTS, Z90, exponents, loss_events};
+use super::uncertainty::{PRIOR_EVENTS, Z90, exponents, loss_events, utilisation_sampling_error};
 use super::window_peak::{ALL_AT_ONCE, FULL, Peak};
-use super::window_samples::{Means, Sample, means, samples};
+use super::window_samples::{Means, Sample, means, samples, sawtooth_samples};
 use crate::bscl;
 use crate::error::{RuleError, not_negative};
 use crate::range::Range;
@@ -111,6 +111,30 @@ impl<'a> WindowScaling<'a> {
         1.0 - drawn.min(1.0) * (1.0 - ALL_AT_ONCE)
     }
 
+    /// Deviation of the utilisation over time. Of a few flows those seen may by
+    /// chance not have fallen far: with them count [`PRIOR_EVENTS`] sawteeth that do.
+    fn deviation_of(&self, seen: &Means, k: f64) -> f64 {
+        if self.m.n_b.value >= bscl::FEW_FLOWS {
+            return seen.deviation;
+        }
+        let teeth = sawtooth_samples(self.lowest_possible(), k * self.peak.over_bdp());
+        let Some(fallen) = means(&teeth, self.others, 1.0) else {
+            return seen.deviation;
+        };
+        let events = loss_events(self.m);
+        let sum = events * seen.deviation.powi(2) + PRIOR_EVENTS * fallen.deviation.powi(2);
+        (sum / (events + PRIOR_EVENTS)).sqrt()
+    }
+
+    /// Lowest window over its peak after any loss event.
+    fn lowest_possible(&self) -> f64 {
+        if self.m.n_b.value < ONE_FLOW {
+            ONE_AGAIN.low
+        } else {
+            ALL_AT_ONCE
+        }
+    }
+
     fn expected(&self, k: f64) -> f64 {
         let scaled = self.utilisation_of(&self.at_scale(k).unwrap_or(self.there));
         let exponent = 2.0 * (1.0 + PRIOR_EVENTS / loss_events(self.m));
@@ -150,7 +174,7 @@ impl<'a> WindowScaling<'a> {
     pub fn range_at(&self, buffer_bytes: f64) -> Result<Range, RuleError> {
         let value = self.utilisation_at(buffer_bytes)?;
         let (mut low, mut high) = (value, value);
-        let error = Z90 / loss_events(self.m).sqrt();
+        let error = utilisation_sampling_error(self.m);
         for t_e_s in [self.m.t_e_s.low, self.m.t_e_s.value, self.m.t_e_s.high] {
             for share in [self.m.c_e_share.low, self.m.c_e_share.high] {
                 let Some(other) = Self::with(self.m, t_e_s, share) else {
@@ -162,28 +186,32 @@ impl<'a> WindowScaling<'a> {
                         continue;
                     };
                     let u = other.utilisation_of(&means);
-                    let lowest = match self.m.n_b.value < ONE_FLOW {
-                        true => ONE_AGAIN.low,
-                        false => ALL_AT_ONCE,
-                    };
-                    let least = if k < 1.0 {
-                        other.falling_to(lowest, k, u)
+                    let deviation = other.deviation_of(&means, k);
+                    // One flow's next sawteeth are others at the same limit, too.
+                    let least = if k < 1.0 || self.m.n_b.value < ONE_FLOW {
+                        other.falling_to(self.lowest_possible(), k, u)
                     } else {
                         u
                     };
                     let stays = self.m.model_based_share > 0.0;
                     let most = if stays { u.max(self.utilisation) } else { u };
-                    low = low.min(least - error * means.deviation);
+                    low = low.min(least - error * deviation);
                     if k > 1.0 {
                         // Idle time of recoveries and timeouts: fewer losses, but
                         // not none.
                         low = low.min(1.0 - (1.0 - other.utilisation) / k);
                     }
-                    high = high.max(most + error * means.deviation);
+                    high = high.max(most + error * deviation);
                 }
             }
         }
-        let tried = self.between(buffer_bytes)[0] * (1.0 - TRIED_ERROR);
+        let few = self.m.n_b.value < bscl::FEW_FLOWS;
+        let sampled = if few {
+            error * self.deviation_of(&self.there, 1.0)
+        } else {
+            0.0
+        };
+        let tried = self.between(buffer_bytes)[0] * (1.0 - sampled.max(TRIED_ERROR));
         Ok(Range::new(value, low.max(tried).max(0.0), high.min(1.0)))
     }
 

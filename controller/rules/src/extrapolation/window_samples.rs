@@ -6,6 +6,9 @@ use crate::traffic::Occupancy;
 
 /// Points that stand for the arrivals at a link that was not full.
 const IDLE_POINTS: usize = 32;
+/// Points that stand for one sawtooth.
+const SAWTOOTH_POINTS: usize = 64;
+
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample {
     /// Aggregate window over C·Tₑ.
@@ -72,6 +75,18 @@ pub(super) fn samples(
         }
     }
     all
+}
+
+/// One sawtooth of the window, from `lowest` of `peak` (over C·Tₑ) to it.
+pub(super) fn sawtooth_samples(lowest: f64, peak: f64) -> Vec<Sample> {
+    let at = |i: usize| (i as f64 + 0.5) / SAWTOOTH_POINTS as f64;
+    let window = |part: f64| peak * (lowest + (1.0 - lowest) * part);
+    (0..SAWTOOTH_POINTS)
+        .map(|i| Sample {
+            window: window(at(i)),
+            rounds: 1.0,
+        })
+        .collect()
 }
 
 /// Means over the samples with every window multiplied by `k`.
