@@ -14,7 +14,19 @@ pub(super) fn table<const N: usize>(
     for column in table.column_iter_mut() {
         column.set_padding((0, 2));
     }
+    if let Some(columns) = terminal_columns() {
+        table.set_content_arrangement(comfy_table::ContentArrangement::Dynamic);
+        table.set_width(columns);
+    }
     table.trim_fmt()
+}
+
+/// How wide the terminal is; `None` where something else reads what is printed.
+fn terminal_columns() -> Option<u16> {
+    use std::io::IsTerminal as _;
+    let size = ratatui::crossterm::terminal::size();
+    let columns = size.ok().map(|(columns, _)| columns)?;
+    (std::io::stdout().is_terminal() && columns > 0).then_some(columns)
 }
 
 /// A number with as many digits as are worth reading.

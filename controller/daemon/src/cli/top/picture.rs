@@ -105,6 +105,7 @@ impl Screen {
             frame.render_widget(Paragraph::new("no link has reported yet"), area);
             return;
         }
+        let shown = fitting(area.width);
         let table_rows = links.iter().map(|l| {
             let condition = Condition::of(l);
             let style = match condition {
@@ -114,20 +115,46 @@ impl Screen {
                 Condition::Well => Style::new(),
             };
             let state = Cell::new(condition.text(l)).style(style);
-            Row::new(rows::link(l).into_iter().map(Cell::new).chain([state]))
+            let cells = rows::link(l).into_iter().map(Cell::new).chain([state]);
+            let cells = cells.enumerate().filter(|(i, _)| shown.contains(i));
+            Row::new(cells.map(|(_, cell)| cell))
         });
         let chosen = links.iter().position(|l| Some(key(l)) == self.chosen);
-        let widths = [16, 20, 14, 10, 7, 8, 9, 18, 6, 6, 24].map(Constraint::Length);
-        let table = Table::new(table_rows, widths)
-            .header(heading(&rows::LINK_HEADING))
+        let of_shown = |i: &usize| LINK_WIDTHS.get(*i).copied().map(Constraint::Length);
+        let names = shown
+            .iter()
+            .filter_map(|i| rows::LINK_HEADING.get(*i).copied());
+        let table = Table::new(table_rows, shown.iter().filter_map(of_shown))
+            .header(heading(names))
             .row_highlight_style(Style::new().add_modifier(Modifier::REVERSED));
         let mut at = TableState::new().with_selected(chosen);
         frame.render_stateful_widget(table, area, &mut at);
     }
 }
 
-fn heading<const N: usize>(names: &[&'static str; N]) -> Row<'static> {
-    Row::new(*names).style(Style::new().add_modifier(Modifier::BOLD))
+/// Widths of the columns of links.
+const LINK_WIDTHS: [u16; 11] = [16, 20, 14, 10, 7, 8, 9, 18, 6, 6, 24];
+/// What a narrow terminal does without, first what is missed least: delta, alpha,
+/// occupancy, advice, delay, N_b.
+const LEFT_OUT: [usize; 6] = [9, 8, 3, 2, 6, 7];
+
+/// The columns of links that there is room for, in their order.
+fn fitting(width: u16) -> Vec<usize> {
+    let mut shown: Vec<usize> = (0..LINK_WIDTHS.len()).collect();
+    let needed = |shown: &[usize]| -> u16 {
+        let widths = shown.iter().filter_map(|i| LINK_WIDTHS.get(*i));
+        widths.map(|w| w + 1).sum()
+    };
+    for left_out in LEFT_OUT {
+        if needed(&shown) > width + 1 {
+            shown.retain(|i| *i != left_out);
+        }
+    }
+    shown
+}
+
+fn heading(names: impl IntoIterator<Item = &'static str>) -> Row<'static> {
+    Row::new(names).style(Style::new().add_modifier(Modifier::BOLD))
 }
 
 /// One link with its flows.
@@ -157,7 +184,7 @@ fn one(frame: &mut Frame<'_>, area: Rect, l: &Link, state: &State) {
         .iter()
         .map(|f| Row::new(rows::flow(f, l.capacity_bps)));
     let widths = [5, 5, 40, 8, 9, 7, 9, 8, 11, 6].map(Constraint::Length);
-    let table = Table::new(table_rows, widths).header(heading(&rows::FLOW_HEADING));
+    let table = Table::new(table_rows, widths).header(heading(rows::FLOW_HEADING));
     frame.render_widget(table, below);
 }
 

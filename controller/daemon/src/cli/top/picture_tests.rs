@@ -68,7 +68,15 @@ fn a_silent_link_comes_first_and_an_answer_that_fails_is_told() {
         text.contains("what follows is old: cannot connect"),
         "{text}"
     );
-    // Narrow terminals lose columns, not the program.
+    // Narrow terminals lose columns, not the state, and nothing is cut.
+    let narrow = drawn(&screen, 80);
+    let heading = narrow.lines().nth(2).unwrap();
+    assert!(
+        heading.contains("loss") && heading.contains("state"),
+        "{narrow}"
+    );
+    assert!(!heading.contains("Delta"), "{narrow}");
+    assert!(narrow.contains("silent 5.25 s"), "{narrow}");
     let _ = drawn(&screen, 20);
 }
 
