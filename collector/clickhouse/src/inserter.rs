@@ -6,7 +6,7 @@ use crate::database::Database;
 use crate::error::CallError;
 use crate::insert::{self, Engine, Outcome};
 use crate::queue::{Queue, Waiting};
-use crate::spool::Spool;
+use crate::spool::{Spool, Spooled};
 use crate::stats::{Loss, SinkStats};
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -101,9 +101,9 @@ impl Inserter {
             Ok(Outcome::Stored) => self.stored(&job.waiting),
             Ok(Outcome::Partial { found }) => {
                 let why = format!("the server keeps only {found} of {} rows", batch.name.rows);
-                self.reject(&job.waiting, &why);
+                self.put_aside(batch, Loss::Rejected, &why);
             }
-            Err(e) if e.bad_data() => self.reject(&job.waiting, &e.to_string()),
+            Err(e) if e.bad_data() => self.put_aside(batch, Loss::Rejected, &e.to_string()),
             Err(e) => {
                 job.doubtful |= !matches!(e, CallError::Unreachable(_));
                 // The server may come back as another one.
@@ -119,7 +119,7 @@ impl Inserter {
     }
 
     /// Reads the batch where it is not in memory. A file that cannot be read is
-    /// given up after a few times: its rows are lost, as far as this start knows.
+    /// given up after a few times.
     fn has_body(&self, job: &mut Job) -> bool {
         if job.waiting.body.is_some() {
             return true;
@@ -133,9 +133,11 @@ impl Inserter {
                     _ => job.reads + 1,
                 };
                 tracing::error!("clickhouse spool: {}: {e}", batch.path.display());
-                if job.reads >= READS {
+                if e.kind() == ErrorKind::NotFound {
                     self.stats.lose(Loss::SpoolError, batch.name.rows);
-                    self.stats.sub_spool(batch.bytes);
+                    self.stats.left_spool(batch);
+                } else if job.reads >= READS {
+                    self.put_aside(batch, Loss::SpoolError, "it cannot be read");
                 }
                 return false;
             }
@@ -163,20 +165,25 @@ impl Inserter {
         }
         self.stats.add_inserted(batch.name.rows);
         self.stats.add_batches(1);
-        self.stats.sub_spool(batch.bytes);
+        self.stats.left_spool(batch);
         // A power cut may bring it back: the next start finds its rows stored then.
         if let Err(e) = self.disk.remove(&batch.path) {
             tracing::error!("clickhouse spool: {}: {e}", batch.path.display());
         }
     }
 
-    fn reject(&self, waiting: &Waiting, why: &str) {
-        let batch = &waiting.batch;
-        self.stats.lose(Loss::Rejected, batch.name.rows);
-        self.stats.sub_spool(batch.bytes);
+    /// Its rows count as lost where the next start does not find them: a batch that
+    /// stays in the spool is tried again then.
+    fn put_aside(&self, batch: &Spooled, loss: Loss, why: &str) {
         match Spool::reject(&*self.disk, batch) {
-            Ok(path) => tracing::error!("clickhouse: {why}; kept in {}", path.display()),
-            Err(e) => tracing::error!("clickhouse: {why}; {e}"),
+            Ok(path) => {
+                self.stats.lose(loss, batch.name.rows);
+                self.stats.left_spool(batch);
+                tracing::error!("clickhouse: {why}; kept in {}", path.display());
+            }
+            Err(e) => {
+                tracing::error!("clickhouse: {why}; {e}; it stays in the spool for the next start");
+            }
         }
     }
 }

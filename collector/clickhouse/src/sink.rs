@@ -150,8 +150,7 @@ impl ClickHouseSink {
         let queue = Arc::new(Queue::default());
         let stats = SinkStats::default();
         for batch in left {
-            stats.add_spool_bytes(batch.bytes);
-            stats.add_spool_batches(1);
+            stats.spooled(&batch);
             queue.push_left(batch);
         }
         let (sender, receiver) = sync_channel(QUEUE_CHUNKS);

@@ -71,6 +71,15 @@ pub(crate) struct Spooled {
     pub bytes: u64,
     /// Left by a former start: whether the server has it is not known.
     pub doubtful: bool,
+    /// A power cut leaves its name.
+    pub lasts: bool,
+}
+
+impl Spooled {
+    /// Its rows, where a power cut may take them.
+    pub(crate) fn unsynced_rows(&self) -> u64 {
+        if self.lasts { 0 } else { self.name.rows }
+    }
 }
 
 /// The directory, held against others.
@@ -108,6 +117,7 @@ impl Spool {
                     path,
                     bytes: entry.length_bytes,
                     doubtful: true,
+                    lasts: true,
                 });
             } else if entry.name != "lock" {
                 tracing::warn!(
@@ -156,6 +166,7 @@ impl Spool {
             path,
             bytes: body.len() as u64,
             doubtful: false,
+            lasts: false,
         })
     }
 
@@ -168,27 +179,23 @@ impl Spool {
         synced.map_err(ClickHouseError::io(&self.dir))
     }
 
-    /// Takes a batch back that was put and not synced.
-    pub(crate) fn take_back(&self, batch: &Spooled) {
-        if let Err(e) = self.disk.remove(&batch.path) {
-            // The next start finds it, and the server has it then after all.
-            tracing::error!("clickhouse spool: {}: {e}", batch.path.display());
-        }
-    }
-
-    /// Puts a batch that the server refuses out of the way.
+    /// Puts a batch that cannot be inserted out of the way of the next start.
     ///
     /// # Errors
-    /// Those of the disk.
+    /// Those of the disk; the batch is where it was then.
     pub(crate) fn reject(disk: &dyn Disk, batch: &Spooled) -> Result<PathBuf, ClickHouseError> {
         let parent = batch.path.parent().unwrap_or(Path::new("."));
         let dir = parent.join("rejected");
         make_directories(disk, &dir).map_err(ClickHouseError::io(&dir))?;
         let to = dir.join(batch.path.file_name().unwrap_or_default());
-        disk.rename(&batch.path, &to)
-            .and_then(|()| disk.sync_directory(&dir))
-            .and_then(|()| disk.sync_directory(parent))
-            .map_err(ClickHouseError::io(&batch.path))?;
+        let renamed = disk.rename(&batch.path, &to);
+        renamed.map_err(ClickHouseError::io(&batch.path))?;
+        // It has left. A power cut may bring it back: it is refused again then.
+        for dir in [dir.as_path(), parent] {
+            if let Err(e) = disk.sync_directory(dir) {
+                tracing::error!("clickhouse spool: {}: {e}", dir.display());
+            }
+        }
         Ok(to)
     }
 }

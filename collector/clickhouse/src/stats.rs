@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Counters of the sink, readable from other threads.
 
+use crate::spool::Spooled;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,7 +13,7 @@ pub enum Loss {
     QueueFull = 0,
     /// The server was away for longer than the spool is large.
     SpoolFull = 1,
-    /// The spool's disk failed.
+    /// The spool's disk failed, and the rows are not in the spool.
     SpoolError = 2,
     /// The server refused the batch for good; it is kept in `rejected/`.
     Rejected = 3,
@@ -35,6 +36,7 @@ struct Shared {
     sent_bytes: AtomicU64,
     spool_bytes: AtomicU64,
     spool_batches: AtomicU64,
+    unsynced_rows: AtomicU64,
     failure: Mutex<Option<String>>,
     spool_failure: Mutex<Option<String>>,
 }
@@ -71,15 +73,40 @@ impl SinkStats {
         doubled add_doubled;
         /// Bytes of bodies sent.
         sent_bytes add_sent_bytes;
-        /// Bytes of batches on disk.
-        spool_bytes add_spool_bytes;
-        /// Batches on disk.
-        spool_batches add_spool_batches;
     }
 
-    pub(crate) fn sub_spool(&self, bytes: u64) {
-        self.0.spool_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    /// Bytes of batches on disk.
+    pub fn spool_bytes(&self) -> u64 {
+        self.0.spool_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Batches on disk.
+    pub fn spool_batches(&self) -> u64 {
+        self.0.spool_batches.load(Ordering::Relaxed)
+    }
+
+    /// Rows in the spool that a power cut may take: the names of their batches could
+    /// not be synced.
+    pub fn unsynced_rows(&self) -> u64 {
+        self.0.unsynced_rows.load(Ordering::Relaxed)
+    }
+
+    /// A batch is in the spool.
+    pub(crate) fn spooled(&self, batch: &Spooled) {
+        self.0.spool_bytes.fetch_add(batch.bytes, Ordering::Relaxed);
+        self.0.spool_batches.fetch_add(1, Ordering::Relaxed);
+        self.0
+            .unsynced_rows
+            .fetch_add(batch.unsynced_rows(), Ordering::Relaxed);
+    }
+
+    /// It is there no more.
+    pub(crate) fn left_spool(&self, batch: &Spooled) {
+        self.0.spool_bytes.fetch_sub(batch.bytes, Ordering::Relaxed);
         self.0.spool_batches.fetch_sub(1, Ordering::Relaxed);
+        self.0
+            .unsynced_rows
+            .fetch_sub(batch.unsynced_rows(), Ordering::Relaxed);
     }
 
     /// Rows lost for one reason.
@@ -110,8 +137,7 @@ impl SinkStats {
             .clone()
     }
 
-    /// What keeps rows from being put into the spool, if the last ones were lost by
-    /// it.
+    /// What kept the last rows from being put into the spool, or from lasting there.
     pub fn spool_failure(&self) -> Option<String> {
         let failure = self.0.spool_failure.lock();
         failure.unwrap_or_else(PoisonError::into_inner).clone()

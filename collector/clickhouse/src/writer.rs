@@ -151,24 +151,22 @@ impl Writer {
         self.stats.set_spool_failure(self.failure.take());
     }
 
-    /// Batches go to the inserters when a power cut cannot take them any more.
+    /// Batches go to the inserters. A name that could not be synced is told, and does
+    /// not last by itself; its file is complete, so the server gets its rows all the
+    /// same: they are neither lost, nor in the way of the next start.
     fn hand_over(&mut self, sealed: Vec<(Spooled, Vec<u8>)>) {
         let synced = self.spool.sync();
         if let Err(e) = &synced {
             let rows: u64 = sealed.iter().map(|(b, _)| b.name.rows).sum();
-            tracing::error!("clickhouse spool: {e}; {rows} rows lost");
+            tracing::error!(
+                "clickhouse spool: {e}; a power cut takes {rows} rows, unless the server has them before"
+            );
             self.failure = Some(e.to_string());
         }
         for (mut batch, body) in sealed {
-            if synced.is_err() {
-                self.stats.lose(Loss::SpoolError, batch.name.rows);
-                self.spool.take_back(&batch);
-                self.queue.done_without(batch.bytes);
-                continue;
-            }
             batch.doubtful = self.wait;
-            self.stats.add_spool_bytes(batch.bytes);
-            self.stats.add_spool_batches(1);
+            batch.lasts = synced.is_ok();
+            self.stats.spooled(&batch);
             self.queue.push(batch, Some(body));
         }
     }

@@ -58,6 +58,9 @@ struct Spool {
     lost_before: u64,
     /// Batches of which the sink said that they are lost.
     lost: BTreeMap<Batch, u64>,
+    /// Batches that a power cut may take, or took while they were written.
+    unsure: BTreeMap<Batch, u64>,
+    disk: Option<SimDisk>,
 }
 
 impl Spool {
@@ -88,6 +91,8 @@ impl Spool {
             spooled: BTreeMap::new(),
             lost_before: 0,
             lost: BTreeMap::new(),
+            unsure: BTreeMap::new(),
+            disk: None,
         }
     }
 
@@ -108,8 +113,11 @@ impl Spool {
         for (batch, rows) in &self.spooled {
             assert_eq!(stored.get(batch), Some(rows), "{batch:?} was spooled");
         }
+        for batch in self.lost.keys() {
+            assert_eq!(stored.get(batch), None, "{batch:?} counts as lost");
+        }
         for (batch, rows) in &stored {
-            let sent = self.spooled.get(batch).or_else(|| self.lost.get(batch));
+            let sent = self.spooled.get(batch).or_else(|| self.unsure.get(batch));
             // Or one whose end was not seen: the power went in the middle of it.
             assert!(
                 sent.is_none_or(|sent| sent == rows),
@@ -129,6 +137,7 @@ impl Store for Spool {
         self.running = Some(started.map_err(|e| e.to_string())?);
         self.order = 0;
         self.lost_before = 0;
+        self.disk = Some(disk.clone());
         Ok(())
     }
 
@@ -158,21 +167,26 @@ impl Store for Spool {
         self.order += rows;
         sink.flush();
         let stats = sink.stats();
-        let (lost, waiting) = (stats.lost(Loss::SpoolError), stats.spool_batches());
+        let told = || {
+            let lost = stats.lost(Loss::SpoolError);
+            (lost, stats.spool_batches(), stats.unsynced_rows())
+        };
+        let before = told();
         self.now += Duration::from_millis(100);
         steps.write(self.now);
         let batch = (table.to_owned(), format!("s{}", self.starts), first);
-        match (
-            stats.lost(Loss::SpoolError) - lost,
-            stats.spool_batches() - waiting,
-        ) {
-            (0, 1) => self.spooled.insert(batch, rows),
-            (n, 0) if n == rows => {
-                self.lost_before += n;
-                self.lost.insert(batch, rows)
-            }
+        let after = told();
+        let powered = self.disk.as_ref().is_some_and(SimDisk::is_on);
+        let change = (after.0 - before.0, after.1 - before.1, after.2 - before.2);
+        self.lost_before += change.0;
+        let of = match change {
+            (0, 1, 0) => &mut self.spooled,
+            (0, 1, n) if n == rows => &mut self.unsure,
+            (n, 0, 0) if n == rows && powered => &mut self.lost,
+            (n, 0, 0) if n == rows => &mut self.unsure,
             other => panic!("{other:?} of {rows} rows"),
         };
+        of.insert(batch, rows);
         steps.insert(self.now);
         assert_eq!(stats.lost(Loss::Rejected), 0);
     }
@@ -275,23 +289,59 @@ fn a_disk_that_was_full_goes_on() {
     assert_eq!((stats.spool_failure(), stats.spool_batches()), (None, 2));
 }
 
-/// A name that may not last was handed on as if it did.
+/// A name that may not last was handed on as if it did; then its batch counted as lost,
+/// and was stored all the same where the file could not be taken back.
 #[test]
-fn a_batch_whose_name_cannot_be_synced_counts_as_lost() {
+fn a_batch_whose_name_cannot_be_synced_is_inserted_and_not_lost() {
     let disk = SimDisk::new(1);
     let server = ModelDatabase::new(|| Fate::Normal);
     let (mut sink, mut steps) = started(&disk, "first", &server);
     sink.postcard(&postcard(0));
     sink.flush();
     disk.fail_once(Operation::SyncDirectory);
+    disk.fail_once(Operation::Name);
     steps.write(Duration::from_secs(1));
     let stats = sink.stats();
-    assert_eq!(
-        (stats.lost(Loss::SpoolError), stats.spool_batches()),
-        (1, 0)
-    );
+    let told = || (stats.lost_total(), stats.unsynced_rows(), server.rows());
+    assert!(stats.spool_failure().unwrap().contains(SPOOL));
+    assert_eq!(told(), (0, 1, 0));
+    // Its file cannot be removed: the next start finds it, and its rows stored.
     steps.insert(Duration::from_secs(1));
-    assert_eq!(server.rows(), 0);
+    assert_eq!(told(), (0, 0, 1));
+    drop((sink, steps));
+    disk.killed();
+    let (sink, mut steps) = started(&disk, "second", &server);
+    steps.insert(Duration::from_secs(1));
+    assert_eq!((sink.stats().found(), server.rows()), (1, 1));
+}
+
+/// A batch that could not be read counted as lost, and the next start inserted it.
+#[test]
+fn a_batch_that_cannot_be_read_is_put_aside_or_left_for_the_next_start() {
+    for stuck in [false, true] {
+        let disk = SimDisk::new(1);
+        let server = ModelDatabase::new(|| Fate::Normal);
+        drop(spool_one(&disk, &server));
+        disk.killed();
+        let (sink, mut steps) = started(&disk, "second", &server);
+        for _ in 0..5 {
+            disk.fail_once(Operation::Read);
+        }
+        if stuck {
+            disk.fail_once(Operation::Name);
+        }
+        for s in 1..10 {
+            steps.insert(Duration::from_secs(s));
+        }
+        let (lost, left) = if stuck { (0, 1) } else { (10, 0) };
+        let stats = sink.stats();
+        assert_eq!((stats.lost_total(), stats.spool_batches()), (lost, left));
+        drop((sink, steps));
+        disk.killed();
+        let (_sink, mut steps) = started(&disk, "third", &server);
+        steps.insert(Duration::from_secs(1));
+        assert_eq!(server.rows() + lost, 10, "stored or lost, stuck: {stuck}");
+    }
 }
 
 /// Killed between token and rows a second time, under the other token too, the

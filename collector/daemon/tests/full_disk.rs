@@ -115,7 +115,7 @@ fn a_full_disk_is_told_and_used_again() {
         let said = health(c.http);
         said.contains(" 503 ")
             && said.contains("cannot be written")
-            && said.contains("the spool takes no rows")
+            && said.contains("the spool does not take rows")
     });
     let said = health(c.http);
     assert!(

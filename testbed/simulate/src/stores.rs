@@ -174,7 +174,9 @@ impl Stores {
         let b = &mut self.books;
         b.spooled_lost = stats.lost_total();
         b.found = stats.found();
-        b.spooled = stats.taken() - b.spooled_lost - self.clickhouse_steps.open_rows();
+        b.unsynced = stats.unsynced_rows();
+        let open = self.clickhouse_steps.open_rows();
+        b.spooled = stats.taken() - b.spooled_lost - open - b.unsynced;
     }
 
     /// The collector ends as it should: nothing is left in memory.
@@ -192,7 +194,8 @@ impl Stores {
         let mut b = self.books;
         (b.written, b.written_lost) = (stats.written(), stats.lost());
         b.spooled_lost = sink.lost_total();
-        b.spooled = sink.taken() - b.spooled_lost;
+        b.unsynced = sink.unsynced_rows();
+        b.spooled = sink.taken() - b.spooled_lost - b.unsynced;
         b.closed = ended.is_ok() && finished.is_ok();
         b
     }

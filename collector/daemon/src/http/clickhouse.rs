@@ -13,6 +13,7 @@ pub struct ClickHouseStatus {
     pub rows_lost: u64,
     pub spool_batches: u64,
     pub spool_bytes: u64,
+    pub unsynced_rows: u64,
     pub failure: Option<String>,
 }
 
@@ -24,6 +25,7 @@ impl From<&SinkStats> for ClickHouseStatus {
             rows_lost: s.lost_total(),
             spool_batches: s.spool_batches(),
             spool_bytes: s.spool_bytes(),
+            unsynced_rows: s.unsynced_rows(),
             failure: s.failure(),
         }
     }
@@ -53,6 +55,8 @@ metrics! {
         gauge clickhouse_spool_bytes: u64,
         /// Batches waiting on disk.
         gauge clickhouse_spool_batches: u64,
+        /// Rows waiting on disk that a power cut may take: their batches' names could not be synced.
+        gauge clickhouse_unsynced_rows: u64,
         /// 1 while ClickHouse cannot be reached or refuses.
         gauge clickhouse_failing: bool,
     }
@@ -71,6 +75,7 @@ impl From<&SinkStats> for ClickHouseMetrics {
             clickhouse_sent_bytes: s.sent_bytes(),
             clickhouse_spool_bytes: s.spool_bytes(),
             clickhouse_spool_batches: s.spool_batches(),
+            clickhouse_unsynced_rows: s.unsynced_rows(),
             clickhouse_failing: s.failure().is_some(),
         }
     }

@@ -98,7 +98,9 @@ fn health(shown: &Shown) -> (StatusCode, String) {
     if let Some(clickhouse) = &shown.clickhouse {
         if let Some(failure) = clickhouse.spool_failure() {
             code = StatusCode::SERVICE_UNAVAILABLE;
-            told.push(format!("clickhouse: the spool takes no rows: {failure}"));
+            told.push(format!(
+                "clickhouse: the spool does not take rows as it should: {failure}"
+            ));
         }
         if let Some(failure) = clickhouse.failure() {
             told.push(format!("clickhouse: {failure}; rows wait in the spool"));

@@ -35,6 +35,9 @@ pub(crate) struct Books {
     /// Rows that were on the disk for the database, and that fell out before.
     pub(crate) spooled: u64,
     pub(crate) spooled_lost: u64,
+    /// Rows there that a power cut may take, and that one may have taken.
+    pub(crate) unsynced: u64,
+    pub(crate) maybe_taken: u64,
     /// Batches that a repeated attempt found stored already.
     pub(crate) found: u64,
     /// It could end.

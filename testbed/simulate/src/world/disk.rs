@@ -57,6 +57,9 @@ impl World {
         self.storage.collector_disk.cut();
         self.end_collector(false);
         self.storage.collector_disk.restart(first);
+        for b in &mut self.storage.books {
+            b.maybe_taken = b.unsynced;
+        }
         // Its log is asked for what it said while it still could.
         self.end_controller();
         self.storage.controller_disk.restart(second);
