@@ -29,6 +29,24 @@ fn auto_mode_meets_the_delay_bound_and_then_rests() {
     assert_eq!(world.log.len(), changes, "it oscillates");
 }
 
+/// The limit stayed within the dead band of the advice, and the queue beyond the bound
+/// on delay.
+#[test]
+fn a_missed_delay_bound_ends_in_one_step() {
+    let mut world = World::new(Mode::Auto, |_, _| {});
+    world.link.flows = 1.0;
+    world.pass(120);
+    let before = world.log.len();
+    let limit_bytes = 135_000;
+    world.set(Limit::DropTail { limit_bytes });
+    world.pass(120);
+    // 10 ms at 100 Mb/s, at once and once.
+    let by_auto = world.log.iter().skip(before);
+    let by_auto = by_auto.filter(|c| c.origin == Origin::Auto);
+    let limits: Vec<_> = by_auto.filter_map(|c| c.limit?.bytes()).collect();
+    assert_eq!(limits, [125_000], "{:?}", told(&world));
+}
+
 #[test]
 fn a_limit_that_loses_too_much_is_taken_back_and_approached_by_halves() {
     let mut world = World::new(Mode::Auto, |s, _| s.rollback_hold_s = 60.0);

@@ -4,7 +4,7 @@
 //! loop's.
 
 use crate::advice::Advice;
-use crate::targets::Targets;
+use crate::targets::{Goal, Targets};
 use crate::traffic::Regime;
 use serde::{Deserialize, Serialize};
 
@@ -36,21 +36,42 @@ const UTILISATION_SLACK: f64 = 0.002;
 const BOUND_SLACK: f64 = 0.05;
 
 /// Whether to move from the limit in force to the advised one. Not for less than
-/// `least_change` (relative); upwards only when a target is missed at the limit
-/// in force; downwards when the bound on delay is missed there, or when the gain
-/// is at least twice `least_change` and the targets are expected to hold at the
-/// advised limit. With the advice's own range of error inside these steps, a
-/// limit that serves is left alone.
+/// `least_change` (relative), unless that ends a miss of the bound on delay; upwards
+/// only when a target is missed at the limit in force; downwards when the bound on
+/// delay is missed there, or when the gain is at least twice `least_change` and the
+/// targets are expected to hold at the advised limit. With the advice's own range of
+/// error inside these steps, a limit that serves is left alone.
 pub fn worth_changing(advice: &Advice, targets: &Targets, least_change: f64) -> Change {
-    let Some(advised) = advice.limit_bytes.map(|b| b as f64) else {
-        return Change::new(false, "no limit is advised");
-    };
+    match advice.limit_bytes {
+        Some(advised) => worth_a_step(advice, advised, targets, least_change),
+        None => Change::new(false, "no limit is advised"),
+    }
+}
+
+/// The same of a step that ends at `to_bytes`, on the way to the advice. One that
+/// stops short of it ends no miss, and is followed by the next: it is not worth less
+/// than `least_change` in any case.
+pub fn worth_a_step(
+    advice: &Advice,
+    to_bytes: u64,
+    targets: &Targets,
+    least_change: f64,
+) -> Change {
     let Some(present) = advice.present.as_ref().filter(|p| p.limit_bytes > 0.0) else {
         return Change::new(true, "no limit in force is known");
     };
-    let ratio = advised / present.limit_bytes;
+    let ratio = to_bytes as f64 / present.limit_bytes;
     let least = least_change.max(0.0);
-    if (1.0 / (1.0 + least)..=1.0 + least).contains(&ratio) {
+    let near = (1.0 / (1.0 + least)..=1.0 + least).contains(&ratio);
+    let misses_delay = present.predicted.is_some_and(|there| {
+        let bound_ms = targets.delay_ms.unwrap_or(f64::INFINITY);
+        there.delay_ms.value > bound_ms * (1.0 + BOUND_SLACK)
+    });
+    let ends_miss = misses_delay
+        && ratio < 1.0
+        && advice.limit_bytes == Some(to_bytes)
+        && !gives_up_delay(advice);
+    if near && !ends_miss {
         return Change::new(
             false,
             format!("within {:.0} % of the limit in force", least * 100.0),
@@ -69,9 +90,6 @@ pub fn worth_changing(advice: &Advice, targets: &Targets, least_change: f64) -> 
         .loss_rate
         .is_some_and(|p| loss_rate > p * (1.0 + BOUND_SLACK));
     let misses_utilisation = utilisation < targets.utilisation - UTILISATION_SLACK;
-    let misses_delay = targets
-        .delay_ms
-        .is_some_and(|d| there.delay_ms.value > d * (1.0 + BOUND_SLACK));
     if ratio > 1.0 {
         return match (misses_utilisation, misses_loss) {
             (false, false) => Change::new(false, "the targets hold at the limit in force"),
@@ -92,10 +110,16 @@ pub fn worth_changing(advice: &Advice, targets: &Targets, least_change: f64) -> 
     Change::new(true, "the targets hold with a smaller buffer too")
 }
 
+/// The advised limit is above what the bound on delay allows.
+fn gives_up_delay(advice: &Advice) -> bool {
+    let given_up = advice.infeasible.as_ref().map(|i| &i.given_up);
+    given_up.is_some_and(|goals| goals.contains(&Goal::Delay))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::advice::Present;
+    use crate::advice::{Infeasibility, Nearest, Present};
     use crate::prediction::Prediction;
     use crate::range::Range;
     use crate::targets::Options;
@@ -145,6 +169,36 @@ mod tests {
         let mut a = advice(1e5, 60_000, 0.99, 0.001, 10.0);
         a.feasible = false;
         assert!(!worth(&a));
+    }
+
+    /// A limit within the dead band of the advice stayed, though the queue was longer
+    /// than the bound on delay allows.
+    #[test]
+    fn a_missed_delay_ends_within_the_dead_band() {
+        let near = |delay_ms| advice(1e5, 93_000, 0.99, 0.001, delay_ms);
+        assert!(worth(&near(53.0)));
+        assert!(!worth(&near(52.0)), "the slack of a bound");
+        assert!(!worth(&advice(1e5, 107_000, 0.99, 0.001, 53.0)), "upwards");
+        let targets = Targets {
+            delay_ms: Some(50.0),
+            ..Targets::default()
+        };
+        // On the way to a limit that failed, each step comes nearer by half: none of
+        // them ends the miss.
+        let part = |to| worth_a_step(&near(53.0), to, &targets, LEAST_CHANGE).worth;
+        assert!(part(93_000) && !part(95_000));
+        let far = advice(1e5, 40_000, 0.99, 0.001, 53.0);
+        assert!(worth_a_step(&far, 80_000, &targets, LEAST_CHANGE).worth);
+        let mut given_up = near(53.0);
+        given_up.infeasible = Some(Infeasibility {
+            given_up: vec![Goal::Delay],
+            nearest: Nearest {
+                utilisation: 0.99,
+                loss_rate: 0.001,
+                delay_ms: 49.0,
+            },
+        });
+        assert!(!worth(&given_up));
     }
 
     #[test]

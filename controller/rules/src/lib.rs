@@ -80,7 +80,7 @@ pub mod traffic;
 pub mod utb;
 
 pub use advice::{Advice, Infeasibility, Marking, Nearest, Present, Rejected, Sensitivity, advise};
-pub use dead_band::{Change, LEAST_CHANGE, worth_changing};
+pub use dead_band::{Change, LEAST_CHANGE, worth_a_step, worth_changing};
 pub use error::RuleError;
 pub use limit::Limit;
 pub use list::{RULES, evaluate};

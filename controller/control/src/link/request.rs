@@ -12,7 +12,7 @@ use crate::settings::Mode;
 use crate::time::Timestamp;
 use crate::{observed, report_loss};
 use std::sync::Arc;
-use tidemark_rules::{Advice, Limit, RuleId, worth_changing};
+use tidemark_rules::{Advice, Limit, RuleId, worth_a_step};
 
 /// Advice may move by this fraction between what an operator sees and confirms.
 const SEEN_SLACK: f64 = 0.05;
@@ -139,9 +139,7 @@ impl LinkControl {
     /// Whether `bytes` is worth leaving the limit in force for. Every change can
     /// turn out wrong, and costs utilisation or loss until it is taken back.
     fn is_worth(&self, shown: &Advice, bytes: u64) -> bool {
-        let mut advice = shown.clone();
-        advice.limit_bytes = Some(bytes);
-        worth_changing(&advice, &self.targets, self.settings.control.deadband).worth
+        worth_a_step(shown, bytes, &self.targets, self.settings.control.deadband).worth
     }
 
     /// Whether the limit in force is outside of the range, and the advice wants it
