@@ -79,6 +79,22 @@ fn a_trial_that_was_not_heard_is_not_judged() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
+/// A limit stayed within the dead band of the advice, above what the bound on delay
+/// allows.
+#[test]
+fn a_missed_delay_bound_ends_within_the_dead_band() {
+    let found = broken(31587..31588);
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// A batch counted as lost, since its name could not be synced, and its file could not
+/// be removed either: the next start inserted it.
+#[test]
+fn a_row_that_counts_as_lost_is_not_stored() {
+    let found = broken(31614..31615);
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
 #[test]
 fn a_seed_replays_exactly() {
     let mut digests = std::collections::BTreeSet::new();
