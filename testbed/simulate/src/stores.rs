@@ -71,6 +71,8 @@ pub(crate) struct Stores {
     /// Rows that have been handed to the writers.
     flushed: u64,
     busy_until_ns: u64,
+    /// The last operation on a slow disk ended then.
+    slow_until_ns: u64,
     books: Books,
 }
 
@@ -118,6 +120,7 @@ impl Stores {
             flush_ns: now_ns,
             flushed: 0,
             busy_until_ns: 0,
+            slow_until_ns: 0,
         })
     }
 
@@ -156,7 +159,11 @@ impl Stores {
         self.clickhouse_steps.write(now);
         self.note_spooled();
         self.clickhouse_steps.insert(now);
-        self.busy_until_ns = now_ns + self.disk.take_busy_ns();
+        let busy_ns = self.disk.take_busy_ns();
+        self.busy_until_ns = now_ns + busy_ns;
+        if busy_ns > 0 {
+            self.slow_until_ns = self.busy_until_ns;
+        }
         self.note_written();
     }
 
@@ -207,6 +214,11 @@ impl Stores {
 
     pub(crate) fn books(&self) -> &Books {
         &self.books
+    }
+
+    /// When the last operation on a slow disk ended, or will end.
+    pub(crate) fn slow_until_ns(&self) -> u64 {
+        self.slow_until_ns
     }
 
     /// What keeps rows out of the stores now.

@@ -56,7 +56,7 @@ impl World {
         if now_ms > quiet_ms + LIVE_MS {
             self.check_live();
             self.checks.nothing_untold();
-            self.check_stores_live();
+            self.check_stores_live(LIVE_MS * MS);
         }
         if now_ms <= quiet_ms + self.plan.settle_ms() {
             return;
