@@ -5,6 +5,8 @@
 //! The scope of a number is (exporter, node, hw_id); a datagram has one number
 //! whatever it coalesces. Loss before the number is given is invisible here.
 
+#[cfg(test)]
+mod exhaustive_tests;
 mod stream;
 mod table;
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+mod exhaustive;
 mod golden;
 mod inner;
 mod malformed;

@@ -41,6 +41,36 @@ fn microseconds_of_32_bits_wrap() {
     assert_eq!(before.egress_ns - older.egress_ns, 3_000);
 }
 
+/// Every time of 8 and 16 bits, and the borders of 32 and 48, after every last time that
+/// lies at a border: the nearest of all that look like it, or 0 where that is before 0.
+#[test]
+fn a_time_without_its_wraps_is_the_nearest_one() {
+    for bits in [8u8, 16, 32, 48] {
+        let (range, mut time) = (1u64 << bits, node_time(TimeUnit::Ns, bits));
+        let places = [0, range / 4, range / 2, range - range / 4, range];
+        let near = |p: u64| (p.saturating_sub(2)..=p + 2).filter(move |t| *t < range);
+        let raws: Vec<u64> = match bits {
+            ..=16 => (0..range).collect(),
+            _ => places.into_iter().flat_map(near).collect(),
+        };
+        for wraps in [0, 1, 2, 1_000] {
+            for last in places.into_iter().flat_map(near) {
+                let last = wraps * range + last;
+                time.last_ticks = Some(last);
+                for &raw in &raws {
+                    let unwrapped = time.unwrap(raw);
+                    let distance = i128::from(raw) - i128::from(last % range);
+                    let half = i128::from(range / 2);
+                    let nearest = (distance + half).rem_euclid(2 * half) - half;
+                    // Half of the range away is ahead no longer.
+                    let expected = (i128::from(last) + nearest).max(0);
+                    assert_eq!(i128::from(unwrapped), expected, "{bits}: {last} {raw}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn a_restart_needs_several_reports_that_agree() {
     let mut time = node_time(TimeUnit::Ns, 64);

@@ -245,6 +245,28 @@ mod tests {
         assert_eq!(f.unwrap(0xffff_ff80), a + 0x80);
     }
 
+    /// Around the quarters of the range, from every such number to every other.
+    #[test]
+    fn a_number_without_its_wraps_is_the_nearest_one() {
+        let near = |p: u32| (0..9u32).map(move |n| p.wrapping_add(n).wrapping_sub(4));
+        let places: Vec<u32> = (0..8).flat_map(|n| near(n << 29)).collect();
+        for &first in &places {
+            for &second in &places {
+                for &third in &places {
+                    let mut f = flow();
+                    let mut highest = f.unwrap(first);
+                    for seq in [second, third] {
+                        let value = f.unwrap(seq);
+                        assert_eq!(value as u32, seq);
+                        let distance = i128::from(value) - i128::from(highest);
+                        assert!((-(1 << 31)..1 << 31).contains(&distance), "{first} {seq}");
+                        highest = highest.max(value);
+                    }
+                }
+            }
+        }
+    }
+
     #[test]
     fn the_sample_beyond_is_found() {
         let mut f = flow();
