@@ -429,6 +429,29 @@ async fn a_dry_run_cannot_write_in_any_way() {
     assert!(outcomes(&lab).await.iter().all(|o| o.1 == "dry_run"));
 }
 
+/// The answer to the first attempt was lost; the second found the program there, and the
+/// limit that came with it counted as one of somebody else.
+#[tokio::test]
+async fn a_limit_is_restored_where_provisioning_was_not_answered() {
+    let mut lab = Lab::new(|_| {});
+    lab.pass(2).await;
+    lab.post("/links/10/5/limit", json!({"bytes": 90_000}))
+        .await;
+    lab.switch.empty.store(true, Ordering::Relaxed);
+    lab.switch.hushed.store(true, Ordering::Relaxed);
+    let limit_bytes = 250_000;
+    let of_start = Limit::DropTail { limit_bytes };
+    lab.switch.limits.lock().unwrap().insert(PORT, of_start);
+    for _ in 0..3 {
+        tidemark_controller::core::switches::once(&lab.core, 10).await;
+    }
+    assert_eq!(in_force(&lab), 90_000);
+    let told = outcomes(&lab).await;
+    let expected = [("operator", "set"), ("restore", "set")];
+    let told: Vec<_> = told.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+    assert_eq!(told, expected);
+}
+
 /// The disk of the audit log is full.
 #[tokio::test]
 async fn no_change_without_its_record() {

@@ -63,11 +63,14 @@ pub async fn poll(core: &Core, switch: &Switch) {
                 core.update_switch(node, |s| {
                     s.provisioned = true;
                     s.provision_problem = None;
+                    s.maybe_pushed = false;
                     s.limits.extend(done.limits.iter());
                 });
+                let pushes = switch.config.driver.kind().pushes_program;
+                let pushed = done.pushed || pushes && was.maybe_pushed;
                 // Where nothing is pushed, only the limits themselves tell.
-                if done.pushed || !switch.config.driver.kind().pushes_program {
-                    restore(core, node, done.pushed).await;
+                if pushed || !pushes {
+                    restore(core, node, pushed).await;
                 }
                 health = switch.driver.health().await;
             }
@@ -86,7 +89,10 @@ pub async fn poll(core: &Core, switch: &Switch) {
                 if was.provision_problem.as_ref() != Some(&text) {
                     tracing::error!(node, "switch: not provisioned: {text}");
                 }
-                core.update_switch(node, |s| s.provision_problem = Some(text));
+                core.update_switch(node, |s| {
+                    s.provision_problem = Some(text);
+                    s.maybe_pushed |= health.connected && !health.program_loaded;
+                });
             }
         }
     }

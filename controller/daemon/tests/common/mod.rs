@@ -43,6 +43,8 @@ pub(crate) struct FakeSwitch {
     pub reports: Mutex<BTreeMap<u32, bool>>,
     /// It has no program until it is provisioned.
     pub empty: AtomicBool,
+    /// It is provisioned once without an answer.
+    pub hushed: AtomicBool,
     /// Calls that change it.
     pub writes: AtomicU64,
 }
@@ -75,6 +77,12 @@ impl Southbound for FakeSwitch {
     async fn provision(&self, _: &Provision) -> Result<Provisioned, Error> {
         self.writes.fetch_add(1, Ordering::Relaxed);
         let pushed = self.empty.swap(false, Ordering::Relaxed);
+        if self.hushed.swap(false, Ordering::Relaxed) {
+            return Err(Error::Connect {
+                address: "memory".into(),
+                reason: "no answer in time".into(),
+            });
+        }
         Ok(Provisioned {
             pushed,
             ..Provisioned::default()
