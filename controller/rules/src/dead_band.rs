@@ -36,11 +36,11 @@ const UTILISATION_SLACK: f64 = 0.002;
 const BOUND_SLACK: f64 = 0.05;
 
 /// Whether to move from the limit in force to the advised one. Not for less than
-/// `least_change` (relative), unless that ends a miss of the bound on delay; upwards
-/// only when a target is missed at the limit in force; downwards when the bound on
-/// delay is missed there, or when the gain is at least twice `least_change` and the
-/// targets are expected to hold at the advised limit. With the advice's own range of
-/// error inside these steps, a limit that serves is left alone.
+/// `least_change` (relative), of which 5 % are enough to end a miss of the bound on
+/// delay; upwards only when a target is missed at the limit in force; downwards when
+/// the bound on delay is missed there, or when the gain is at least twice
+/// `least_change` and the targets are expected to hold at the advised limit. With the
+/// advice's own range of error inside these steps, a limit that serves is left alone.
 pub fn worth_changing(advice: &Advice, targets: &Targets, least_change: f64) -> Change {
     match advice.limit_bytes {
         Some(advised) => worth_a_step(advice, advised, targets, least_change),
@@ -61,8 +61,7 @@ pub fn worth_a_step(
         return Change::new(true, "no limit in force is known");
     };
     let ratio = to_bytes as f64 / present.limit_bytes;
-    let least = least_change.max(0.0);
-    let near = (1.0 / (1.0 + least)..=1.0 + least).contains(&ratio);
+    let mut least = least_change.max(0.0);
     let misses_delay = present.predicted.is_some_and(|there| {
         let bound_ms = targets.delay_ms.unwrap_or(f64::INFINITY);
         there.delay_ms.value > bound_ms * (1.0 + BOUND_SLACK)
@@ -71,7 +70,10 @@ pub fn worth_a_step(
         && ratio < 1.0
         && advice.limit_bytes == Some(to_bytes)
         && !gives_up_delay(advice);
-    if near && !ends_miss {
+    if ends_miss {
+        least = least.min(BOUND_SLACK);
+    }
+    if (1.0 / (1.0 + least)..=1.0 + least).contains(&ratio) {
         return Change::new(
             false,
             format!("within {:.0} % of the limit in force", least * 100.0),
@@ -178,6 +180,11 @@ mod tests {
         let near = |delay_ms| advice(1e5, 93_000, 0.99, 0.001, delay_ms);
         assert!(worth(&near(53.0)));
         assert!(!worth(&near(52.0)), "the slack of a bound");
+        // What is expected counts one packet more than the limit.
+        assert!(
+            !worth(&advice(1e5, 97_000, 0.99, 0.001, 53.0)),
+            "too little"
+        );
         assert!(!worth(&advice(1e5, 107_000, 0.99, 0.001, 53.0)), "upwards");
         let targets = Targets {
             delay_ms: Some(50.0),
