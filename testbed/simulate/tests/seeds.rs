@@ -95,6 +95,16 @@ fn a_row_that_counts_as_lost_is_not_stored() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
+/// Operations on a slow disk outlast the fault by 8 s: what they left is no failure yet.
+#[test]
+fn a_slow_disk_is_waited_for() {
+    let found: Vec<String> = [32486, 33572]
+        .into_iter()
+        .flat_map(|s| broken(s..s + 1))
+        .collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
 #[test]
 fn a_seed_replays_exactly() {
     let mut digests = std::collections::BTreeSet::new();
