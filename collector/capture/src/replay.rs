@@ -4,6 +4,7 @@
 use crate::error::CaptureError;
 use crate::meta::CaptureMeta;
 use crate::reader::{AnyRow, Merged};
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use tidemark_pipeline::Aggregator;
 use tidemark_proto::telemetry::{CollectorInfo, CollectorStatus, Update};
@@ -16,6 +17,8 @@ pub struct Replay {
     meta: CaptureMeta,
     rows: Merged,
     aggregator: Aggregator,
+    /// Updates that are complete and not yet given.
+    ready: VecDeque<Update>,
     seen: CollectorStatus,
     stage: Stage,
     /// `order` of the row that should come next.
@@ -40,6 +43,7 @@ impl Replay {
         Ok(Self {
             rows: Merged::open(dir)?,
             aggregator: Aggregator::of(&meta.config),
+            ready: VecDeque::new(),
             dir: dir.to_path_buf(),
             meta,
             seen: CollectorStatus::default(),
@@ -81,7 +85,7 @@ impl Replay {
         Merged::rows(&self.dir)
     }
 
-    fn row(&mut self, row: AnyRow) -> Option<Update> {
+    fn row(&mut self, row: AnyRow) {
         self.rows_read += 1;
         let order = row.order();
         self.rows_missing += order.saturating_sub(self.next_order);
@@ -95,17 +99,18 @@ impl Replay {
                 let candidate = r.join != tidemark_pipeline::Join::None;
                 self.seen.join_candidates += u64::from(candidate);
                 self.seen.join_matched += u64::from(r.join.matched());
-                self.aggregator.postcard(&r)
+                self.aggregator
+                    .postcard(&r, &mut |update| self.ready.push_back(update));
             }
             AnyRow::Probe(r) => {
                 self.seen.probe_samples += 1;
                 self.seen.capture_rows += 1;
                 self.aggregator.probe(&r.row);
-                None
             }
             AnyRow::Event(r) => {
                 self.seen.capture_rows += 1;
-                self.aggregator.event(&r)
+                self.aggregator
+                    .event(&r, &mut |update| self.ready.push_back(update));
             }
         }
     }
@@ -130,18 +135,19 @@ impl Iterator for Replay {
     type Item = Result<Update, CaptureError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        while self.stage == Stage::Rows {
+        loop {
+            if let Some(update) = self.ready.pop_front() {
+                return Some(Ok(update));
+            }
+            if self.stage != Stage::Rows {
+                break;
+            }
             match self.rows.next_row() {
-                Ok(Some(row)) => {
-                    if let Some(update) = self.row(row) {
-                        return Some(Ok(update));
-                    }
-                }
+                Ok(Some(row)) => self.row(row),
                 Ok(None) => {
                     self.stage = Stage::Status;
-                    if let Some(update) = self.aggregator.finish() {
-                        return Some(Ok(update));
-                    }
+                    self.aggregator
+                        .finish(&mut |update| self.ready.push_back(update));
                 }
                 Err(e) => {
                     self.stage = Stage::End;

@@ -2,7 +2,7 @@
 //! Emit layer: puts rows into one order, hands them to the sink, and builds the
 //! interval records from them.
 
-use crate::aggregate::Aggregator;
+use crate::aggregate::{Aggregator, Step};
 use crate::rows::{Event, EventRow, PostcardRow, ProbeRow, Sink};
 use crate::stats::Stats;
 use tidemark_proto::telemetry::Update;
@@ -36,10 +36,9 @@ impl<S: Sink> Emitter<S> {
         row.order = self.order();
         stats.postcard_rows += 1;
         self.sink.postcard(row);
-        if self.aggregator.count(row)
-            && let Some(update) = self.aggregator.close_due()
-        {
-            self.sink.update(update);
+        if self.aggregator.count(row) {
+            self.aggregator
+                .close_due(&mut |update| self.sink.update(update));
         }
     }
 
@@ -52,6 +51,24 @@ impl<S: Sink> Emitter<S> {
         self.aggregator.probe(&row);
     }
 
+    /// Whether fetching ahead is worth its cost.
+    #[inline(always)]
+    pub(crate) fn has_many_flows(&self) -> bool {
+        self.aggregator.has_many_flows()
+    }
+
+    /// Prefetches what handing on a packet ahead will need.
+    #[inline(always)]
+    pub(crate) fn prefetch_packet(&self, step: Step, flow_id: u64, port: u32) {
+        self.aggregator.prefetch_packet(step, flow_id, port);
+    }
+
+    /// Prefetches what handing on a sample ahead will need.
+    #[inline(always)]
+    pub(crate) fn prefetch_sample(&self, step: Step, flow_id: u64, port: u32) {
+        self.aggregator.prefetch_sample(step, flow_id, port);
+    }
+
     /// Hands on an event.
     pub(crate) fn event(&mut self, event: Event, stats: &mut Stats) {
         let row = EventRow {
@@ -60,16 +77,14 @@ impl<S: Sink> Emitter<S> {
         };
         stats.event_rows += 1;
         self.sink.event(&row);
-        if let Some(update) = self.aggregator.event(&row) {
-            self.sink.update(update);
-        }
+        self.aggregator
+            .event(&row, &mut |update| self.sink.update(update));
     }
 
     /// Closes all intervals.
     pub(crate) fn finish(&mut self) {
-        if let Some(update) = self.aggregator.finish() {
-            self.sink.update(update);
-        }
+        self.aggregator
+            .finish(&mut |update| self.sink.update(update));
     }
 
     /// Hands on an update that holds no interval.
@@ -142,17 +157,18 @@ mod tests {
         assert_eq!(orders, (0..210).collect::<Vec<u64>>());
 
         let mut replayed = Vec::new();
+        let mut replay = |update| replayed.push(update);
         let mut aggregator = Aggregator::new(config);
         for order in 0..210 {
             if let Some(row) = sink.postcards.iter().find(|r| r.order == order) {
-                replayed.extend(aggregator.postcard(row));
+                aggregator.postcard(row, &mut replay);
             } else if let Some(row) = sink.probes.iter().find(|r| r.order == order) {
                 aggregator.probe(row);
             } else if let Some(row) = sink.events.iter().find(|r| r.order == order) {
-                replayed.extend(aggregator.event(row));
+                aggregator.event(row, &mut replay);
             }
         }
-        replayed.extend(aggregator.finish());
+        aggregator.finish(&mut replay);
         assert_eq!(replayed, sink.updates);
     }
 }

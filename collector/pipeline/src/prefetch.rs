@@ -12,19 +12,39 @@
 //! of `make bench-collector`. Change a distance only with a measurement.
 
 /// How many items ahead of their turn memory is asked for.
+/// Flows from which tables of them are fetched ahead. Smaller ones lie in the
+/// core's own caches, and asking would only cost.
+pub(crate) const MANY_FLOWS: usize = 2048;
+
 pub(crate) mod distance {
     /// Datagrams decoded, and their flows fetched, before the first is taken.
     pub(crate) const DATAGRAMS: usize = 8;
+    /// The same where there are many flows.
+    pub(crate) const DATAGRAMS_OF_MANY_FLOWS: usize = 16;
     /// Datagrams whose flows' segment lists are fetched.
-    pub(crate) const SEGMENT_LISTS: usize = 4;
+    pub(crate) const SEGMENT_LISTS: usize = 6;
     /// Samples whose flows are fetched.
-    pub(crate) const SAMPLE_FLOWS: usize = 8;
+    pub(crate) const SAMPLE_FLOWS: usize = 14;
     /// Samples whose flows' oldest segments are fetched.
-    pub(crate) const SAMPLE_SEGMENTS: usize = 5;
+    pub(crate) const SAMPLE_SEGMENTS: usize = 8;
     /// Samples whose packets' join slots are fetched.
-    pub(crate) const SAMPLE_JOIN_SLOTS: usize = 2;
+    pub(crate) const SAMPLE_JOIN_SLOTS: usize = 4;
+    /// Samples that are themselves fetched.
+    pub(crate) const SAMPLES: usize = 28;
+    /// Samples whose flows' places in the index are fetched.
+    pub(crate) const SAMPLE_INDEX: usize = 20;
+    /// Samples whose flows' places among an interval's totals are fetched.
+    pub(crate) const SAMPLE_PLACES: usize = 6;
+    /// Samples whose totals are fetched.
+    pub(crate) const SAMPLE_TOTALS: usize = 3;
     /// Queued packets whose rows are fetched before they are handed on.
-    pub(crate) const QUEUED_ROWS: u64 = 6;
+    pub(crate) const QUEUED_ROWS: u64 = 20;
+    /// Queued packets whose flows' places among an interval's totals are fetched.
+    pub(crate) const ROW_PLACES: u64 = 14;
+    /// Queued packets whose totals are fetched.
+    pub(crate) const ROW_TOTALS: u64 = 7;
+    /// Flows of a closed interval whose totals are fetched before their records are made.
+    pub(crate) const DRAINED_FLOWS: usize = 8;
 }
 
 /// Asks for the cache line of an address.

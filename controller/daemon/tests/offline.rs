@@ -93,7 +93,7 @@ async fn a_phase_and_its_capture_agree() {
         info.nodes = proto_nodes(&config().nodes);
         lab.core.connected(0, info);
     }
-    let push = |update| {
+    let mut push = |update| {
         lab.core.take(0, &update);
     };
     let mut order = 0;
@@ -107,7 +107,7 @@ async fn a_phase_and_its_capture_agree() {
         let row = PostcardRow { order, ..packet(n) };
         order += 1;
         writer.postcard(&row);
-        aggregator.postcard(&row).into_iter().for_each(&push);
+        aggregator.postcard(&row, &mut push);
         if n % 100 == 0 {
             let event = Event::Watermark {
                 node_id: common::NODE,
@@ -116,10 +116,10 @@ async fn a_phase_and_its_capture_agree() {
             let event = EventRow { order, event };
             order += 1;
             writer.event(&event);
-            aggregator.event(&event).into_iter().for_each(&push);
+            aggregator.event(&event, &mut push);
         }
     }
-    aggregator.finish().into_iter().for_each(&push);
+    aggregator.finish(&mut push);
     writer.finish(1).unwrap();
     tidemark_controller::core::tick::once(&lab.core).await;
 

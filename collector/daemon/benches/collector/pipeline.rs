@@ -113,9 +113,11 @@ pub(crate) fn join_hundred_thousand() -> Row {
 }
 
 /// Flows that are known when the measurement begins: four packets of each have
-/// passed. An even number in all, as every second one is acknowledged.
+/// passed, and at least so many that interval records have been handed on, so
+/// that all memory there will be has been touched. An even number in all, as
+/// every second one is acknowledged.
 fn join_steadily(what: &'static str, target: f64, flows: u32) -> Row {
-    let before = 4 * flows as usize;
+    let before = (4 * flows as usize).max(300_000);
     join_of(what, target, flows, before as u64 + REPORTS, before)
 }
 

@@ -39,7 +39,10 @@ pub(crate) struct Packet<'a> {
     /// Index of the node.
     pub node: u16,
     pub rx_ns: u64,
-    pub times: Times,
+    /// Unwrapped, ns; not together with `restarted` in [`Times`]: a copy of what was
+    /// written in pieces waits for them.
+    pub ingress_ns: u64,
+    pub egress_ns: u64,
     pub report: &'a Report<'a>,
     pub inner: &'a InnerPacket,
     pub hint: Option<FlowHint>,
@@ -178,7 +181,7 @@ impl Accounting {
                     // recording sent again from another one is a recording.
                     exporter: match node.has_keys() {
                         true => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-                        false => received.exporter,
+                        false => *received.exporter,
                     },
                     node_id: report.node_id,
                     hw_id: report.hw_id,

@@ -60,8 +60,10 @@ impl Node {
 
     /// Whether an address may send reports of this node.
     #[inline]
-    pub(super) fn allows(&mut self, exporter: IpAddr) -> bool {
-        self.open_to_anybody || self.last_exporter == Some(exporter) || self.allows_new(exporter)
+    pub(super) fn allows(&mut self, exporter: &IpAddr) -> bool {
+        self.open_to_anybody
+            || self.last_exporter.as_ref() == Some(exporter)
+            || self.allows_new(*exporter)
     }
 
     /// Whether a datagram was made by who has the node's key, where it has one.

@@ -45,7 +45,7 @@ pub(super) struct Refusals(Vec<RefusedSource>);
 impl Refusals {
     #[cold]
     pub(super) fn add(&mut self, received: &Received<'_>, reason: RefusalReason) {
-        let (exporter, node_id) = (received.exporter, received.report.node_id);
+        let (exporter, node_id) = (*received.exporter, received.report.node_id);
         let known = self
             .0
             .iter_mut()

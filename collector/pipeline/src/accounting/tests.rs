@@ -41,7 +41,7 @@ fn accept_by(
         ..Report::default()
     };
     let received = Received {
-        exporter: IpAddr::V4(Ipv4Addr::LOCALHOST),
+        exporter: &IpAddr::V4(Ipv4Addr::LOCALHOST),
         rx_ns: 5,
         tagged: None,
         report: &report,

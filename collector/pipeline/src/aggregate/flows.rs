@@ -5,8 +5,10 @@
 //! read in order. Justified by the benchmark row "decode, flow, join,
 //! intervals"; `agrees_with_plain_counting` holds it equal to a map.
 
+use super::batch::Batch;
 use super::flow::FlowTotals;
 use super::link::Span;
+use crate::prefetch::{self, distance};
 use crate::rows::{PostcardRow, ProbeRow};
 use crate::tcp_flags::{FIN, RST, SYN};
 use tidemark_proto::telemetry::FlowInterval;
@@ -30,6 +32,15 @@ pub(super) struct Flows {
 
 /// Its upper bits decide. Numbers of flows are consecutive, which a multiple of
 /// the golden ratio puts far from each other.
+/// Steps of looking ahead to a flow's turn, each a few rows after the one before.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Step {
+    /// Fetches the place that tells where the flow's totals are.
+    Place,
+    /// Fetches the totals; the place is near by now.
+    Totals,
+}
+
 #[inline]
 fn hash(flow_id: u64, port: u32) -> u64 {
     (flow_id ^ u64::from(port) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -50,6 +61,23 @@ impl Flows {
             at = (at + 1) & mask;
         }
         self.add(flow_id, port)
+    }
+
+    /// Prefetches what a flow's turn will need, step by step.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, step: Step, flow_id: u64, port: u32) {
+        let at = (hash(flow_id, port) >> (self.shift & 63)) as usize;
+        let Some(place) = self.places.get(at) else {
+            return;
+        };
+        match step {
+            Step::Place => prefetch::start(place),
+            Step::Totals => {
+                if let Some(totals) = self.totals.get((*place as usize).wrapping_sub(1)) {
+                    prefetch::lines(totals, size_of::<FlowTotals>());
+                }
+            }
+        }
     }
 
     #[cold]
@@ -111,19 +139,30 @@ impl Flows {
         }
     }
 
+    /// Number of flows so far.
+    pub(super) fn len(&self) -> usize {
+        self.totals.len()
+    }
+
     /// Hands on the records in the order of flows and ports and forgets them; the
     /// memory stays.
-    pub(super) fn drain(&mut self, node_id: u32, span: Span, to: &mut Vec<FlowInterval>) {
+    pub(super) fn drain(&mut self, node_id: u32, span: Span, to: &mut Batch<'_>) {
         to.reserve(self.totals.len());
         self.order.sort_unstable();
-        for &(_, _, i) in &self.order {
+        for (at, &(_, _, i)) in self.order.iter().enumerate() {
+            if let Some(&(_, _, ahead)) = self.order.get(at + distance::DRAINED_FLOWS)
+                && let Some(totals) = self.totals.get(ahead as usize)
+            {
+                prefetch::lines(totals, size_of::<FlowTotals>());
+            }
             let i = i as usize;
             if let (Some(totals), Some(flags)) = (self.totals.get(i), self.flags.get(i)) {
-                to.push(FlowInterval {
+                let record = FlowInterval {
                     syn: flags & SYN != 0,
                     fin_or_rst: flags & FIN_OR_RST != 0,
                     ..totals.record(node_id, span)
-                });
+                };
+                to.push(record, self.order.len() - at - 1);
             }
         }
         self.totals.clear();
@@ -136,6 +175,7 @@ impl Flows {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tidemark_proto::telemetry::Update;
 
     #[test]
     fn records_are_in_order_and_complete() {
@@ -151,13 +191,19 @@ mod tests {
                 };
                 f.packet(&row);
             }
-            let mut out = vec![FlowInterval::default()];
+            let mut updates = Vec::new();
+            let mut hand_on = |update| updates.push(update);
+            let mut batch = Batch::new(Update::default(), &mut hand_on);
             let span = Span {
                 start_ns: 100,
                 duration_ns: 50,
             };
-            f.drain(9, span, &mut out);
-            let out = &out[1..];
+            f.drain(9, span, &mut batch);
+            batch.finish();
+            let out: Vec<FlowInterval> = updates
+                .into_iter()
+                .flat_map(|u: Update| u.flow_intervals)
+                .collect();
             assert_eq!(out.len(), 1500, "{round}");
             assert!(out.is_sorted_by_key(|r| (r.flow_id, r.port)));
             assert!(out.iter().all(|r| r.packets == 2 && r.ip_bytes == 20));

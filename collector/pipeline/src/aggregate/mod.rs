@@ -3,6 +3,7 @@
 //! alone, so that a replayed capture gives what was sent live.
 
 mod allowance;
+mod batch;
 mod config;
 mod flow;
 mod flows;
@@ -16,6 +17,7 @@ mod out_of_window;
 
 use crate::config::{Config, NodeConfig};
 use crate::rows::{Event, EventRow, FlowRow, PostcardRow, ProbeRow};
+use batch::Batch;
 use node::NodeIntervals;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +27,7 @@ use tidemark_proto::telemetry::{
 };
 
 pub use config::AggregateConfig;
+pub(crate) use flows::Step;
 pub use out_of_window::OutOfWindow;
 
 /// Flows, events and clocks are handed on at once when so many have gathered.
@@ -109,13 +112,11 @@ impl Aggregator {
         &mut self.nodes[i]
     }
 
-    /// Takes a packet; gives the update that became complete by it.
+    /// Takes a packet; `out` gets the updates that became complete by it.
     #[inline]
-    pub fn postcard(&mut self, row: &PostcardRow) -> Option<Update> {
+    pub fn postcard(&mut self, row: &PostcardRow, out: &mut dyn FnMut(Update)) {
         if self.count(row) {
-            self.close_due()
-        } else {
-            None
+            self.close_due(out);
         }
     }
 
@@ -132,10 +133,12 @@ impl Aggregator {
 
     /// Closes what is due at the node of the last packet.
     #[cold]
-    pub(crate) fn close_due(&mut self) -> Option<Update> {
-        let node = self.nodes.get(self.last_node)?;
-        let to_ns = node.due()?;
-        self.close(node.node_id(), to_ns)
+    pub(crate) fn close_due(&mut self, out: &mut dyn FnMut(Update)) {
+        if let Some(node) = self.nodes.get(self.last_node)
+            && let Some(to_ns) = node.due()
+        {
+            self.close(node.node_id(), to_ns, out);
+        }
     }
 
     /// Takes a sample.
@@ -147,8 +150,32 @@ impl Aggregator {
         }
     }
 
-    /// Takes an event; gives the update that became complete by it.
-    pub fn event(&mut self, row: &EventRow) -> Option<Update> {
+    /// Whether fetching ahead is worth its cost: at the node that came last, as
+    /// the next one is nearly always the same.
+    #[inline(always)]
+    pub(crate) fn has_many_flows(&self) -> bool {
+        let node = self.nodes.get(self.last_node);
+        node.is_some_and(NodeIntervals::has_many_flows)
+    }
+
+    /// Prefetches what counting a packet ahead will need, at that node.
+    #[inline(always)]
+    pub(crate) fn prefetch_packet(&self, step: Step, flow_id: u64, port: u32) {
+        if let Some(node) = self.nodes.get(self.last_node) {
+            node.prefetch_packet(step, flow_id, port);
+        }
+    }
+
+    /// The same for a sample.
+    #[inline(always)]
+    pub(crate) fn prefetch_sample(&self, step: Step, flow_id: u64, port: u32) {
+        if let Some(node) = self.nodes.get(self.last_node) {
+            node.prefetch_sample(step, flow_id, port);
+        }
+    }
+
+    /// Takes an event; `out` gets the updates that became complete by it.
+    pub fn event(&mut self, row: &EventRow, out: &mut dyn FnMut(Update)) {
         match &row.event {
             Event::Flow(f) => self.gathered.flows.push(flow_info(f)),
             Event::Retransmit(at) => self.gathered.events.push(FlowEvent {
@@ -165,42 +192,47 @@ impl Aggregator {
             }),
             Event::Host { .. } => {}
             Event::Clock(mapping) => self.gathered.clocks.push(mapping.clone()),
-            Event::Watermark { node_id, time_ns } => return self.close(*node_id, *time_ns),
+            Event::Watermark { node_id, time_ns } => {
+                self.close(*node_id, *time_ns, out);
+                return;
+            }
             Event::Restart { node_id, .. } => {
-                let update = self.close(*node_id, u64::MAX);
+                self.close(*node_id, u64::MAX, out);
                 self.node(*node_id).restart();
-                return update;
+                return;
             }
         }
         let g = &self.gathered;
-        (g.flows.len() + g.events.len() + g.clocks.len() >= MAX_GATHERED)
-            .then(|| std::mem::take(&mut self.gathered))
+        if g.flows.len() + g.events.len() + g.clocks.len() >= MAX_GATHERED {
+            out(std::mem::take(&mut self.gathered));
+        }
     }
 
-    fn close(&mut self, node_id: u32, to_ns: u64) -> Option<Update> {
-        let mut update = std::mem::take(&mut self.gathered);
-        let closed = if to_ns == u64::MAX {
-            self.node(node_id).end(&mut update)
-        } else {
-            self.node(node_id).close(to_ns, &mut update)
+    fn close(&mut self, node_id: u32, to_ns: u64, out: &mut dyn FnMut(Update)) {
+        let mut batch = Batch::new(std::mem::take(&mut self.gathered), out);
+        let node = self.node(node_id);
+        let closed = match to_ns {
+            u64::MAX => node.end(&mut batch),
+            to_ns => node.close(to_ns, &mut batch),
         };
         if closed {
-            Some(update)
+            batch.finish();
         } else {
-            self.gathered = update;
-            None
+            self.gathered = batch.into_gathered();
         }
     }
 
     /// Closes everything.
-    pub fn finish(&mut self) -> Option<Update> {
-        let mut update = std::mem::take(&mut self.gathered);
+    pub fn finish(&mut self, out: &mut dyn FnMut(Update)) {
+        let mut batch = Batch::new(std::mem::take(&mut self.gathered), out);
         let mut ids: Vec<u32> = self.node_index.keys().copied().collect();
         ids.sort_unstable();
         for id in ids {
-            self.node(id).end(&mut update);
+            self.node(id).end(&mut batch);
         }
-        (update != Update::default()).then_some(update)
+        if batch.update != Update::default() {
+            batch.finish();
+        }
     }
 }
 

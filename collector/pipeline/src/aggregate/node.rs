@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What is counted at one node.
 
+use super::batch::Batch;
 use super::config::AggregateConfig;
+use super::flows::Step;
 use super::interval::LinkIndex;
 use super::links::Links;
 use super::open::{CachedInterval, OpenIntervals};
 use super::out_of_window::OutOfWindow;
+use crate::prefetch;
 use crate::rows::{PostcardRow, ProbeRow};
 use std::collections::BTreeSet;
-use tidemark_proto::telemetry::{Drop, Update, Watermark};
+use tidemark_proto::telemetry::{Drop, Watermark};
 
 /// The open intervals of one node and what is carried from one to the next.
 ///
@@ -35,6 +38,8 @@ pub(super) struct NodeIntervals {
     longest_delay_ns: u64,
     /// Intervals can be handed on once a packet is as young as this.
     due_ns: u64,
+    /// The last closed interval had many flows.
+    many_flows: bool,
 }
 
 impl NodeIntervals {
@@ -51,6 +56,7 @@ impl NodeIntervals {
             learnt: (0, 0),
             longest_delay_ns: 0,
             due_ns: u64::MAX,
+            many_flows: false,
         }
     }
 
@@ -218,6 +224,29 @@ impl NodeIntervals {
         }
     }
 
+    /// Whether the last closed interval had so many flows that fetching totals
+    /// ahead is worth its cost.
+    #[inline(always)]
+    pub(super) fn has_many_flows(&self) -> bool {
+        self.many_flows
+    }
+
+    /// Prefetches the totals that a packet ahead will probably be counted in.
+    #[inline(always)]
+    pub(super) fn prefetch_packet(&self, step: Step, flow_id: u64, port: u32) {
+        if let Some(interval) = self.open.get(self.last_packet.offset) {
+            interval.flows.prefetch(step, flow_id, port);
+        }
+    }
+
+    /// The same for a sample.
+    #[inline(always)]
+    pub(super) fn prefetch_sample(&self, step: Step, flow_id: u64, port: u32) {
+        if let Some(interval) = self.open.get(self.last_sample.offset) {
+            interval.flows.prefetch(step, flow_id, port);
+        }
+    }
+
     /// Up to where intervals can be closed, once that is worth an update.
     #[inline]
     pub(super) fn due(&self) -> Option<u64> {
@@ -228,29 +257,32 @@ impl NodeIntervals {
     }
 
     /// Closes the intervals that end by `to_ns`; false when there is none.
-    pub(super) fn close(&mut self, to_ns: u64, update: &mut Update) -> bool {
+    pub(super) fn close(&mut self, to_ns: u64, batch: &mut Batch<'_>) -> bool {
         let (links, node_id) = (&mut self.links, self.node_id);
+        let mut many = self.many_flows;
         let closed = self.open.close(to_ns, |span, interval| {
-            links.records(node_id, span, interval, &mut update.link_intervals);
-            interval
-                .flows
-                .drain(node_id, span, &mut update.flow_intervals);
+            links.records(node_id, span, interval, &mut batch.update.link_intervals);
             interval.drops.sort_by_key(|d| d.time_ns);
-            update.drops.append(&mut interval.drops);
+            batch.update.drops.append(&mut interval.drops);
+            many = interval.flows.len() >= prefetch::MANY_FLOWS;
+            interval.flows.drain(node_id, span, batch);
+            batch.interval_ended();
         });
+        self.many_flows = many;
         let Some(time_ns) = closed else { return false };
         let open = &self.open;
         self.links.forget(time_ns, |link| open.has(link));
         self.learnt = (0, 0);
         self.delays_changed();
-        update.watermarks.push(Watermark { node_id, time_ns });
+        let watermark = Watermark { node_id, time_ns };
+        batch.update.watermarks.push(watermark);
         true
     }
 
-    /// Closes all intervals that hold anything.
-    pub(super) fn end(&mut self, update: &mut Update) -> bool {
+    /// Closes everything.
+    pub(super) fn end(&mut self, batch: &mut Batch<'_>) -> bool {
         match self.open.end_ns() {
-            Some(end_ns) => self.close(end_ns, update),
+            Some(end_ns) => self.close(end_ns, batch),
             None => false,
         }
     }

@@ -104,6 +104,11 @@ impl OpenIntervals {
     }
 
     #[inline]
+    pub(super) fn get(&self, offset: usize) -> Option<&Interval> {
+        self.intervals.get(offset)
+    }
+
+    #[inline]
     pub(super) fn get_mut(&mut self, offset: usize) -> Option<&mut Interval> {
         self.intervals.get_mut(offset)
     }

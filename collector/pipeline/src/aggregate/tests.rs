@@ -31,11 +31,12 @@ proptest! {
         packets in prop::collection::vec((0u64..3000, 0u64..200, any::<bool>()), 1..300),
     ) {
         let mut a = Aggregator::new(CONFIG);
-        let mut updates: Vec<Update> = packets
-            .iter()
-            .filter_map(|&(t, d, drop)| a.postcard(&row(t, d, drop)))
-            .collect();
-        updates.extend(a.finish());
+        let mut updates = Vec::new();
+        let mut hand_on = |update| updates.push(update);
+        for &(t, d, drop) in &packets {
+            a.postcard(&row(t, d, drop), &mut hand_on);
+        }
+        a.finish(&mut hand_on);
         let links: Vec<_> = updates.iter().flat_map(|u| &u.link_intervals).collect();
         let arrivals: u32 = links.iter().map(|l| l.arrivals).sum();
         let left: u32 = links.iter().map(|l| l.packets).sum();
@@ -54,9 +55,9 @@ proptest! {
     fn any_row_is_survived(rows in prop::collection::vec((any::<u64>(), any::<u64>(), any::<bool>()), 1..50)) {
         let mut a = Aggregator::new(AggregateConfig { interval_ns: 10_000_000, ..CONFIG });
         for (t, e, dropped) in rows {
-            a.postcard(&PostcardRow { egress_ns: e, ..row(t, 0, dropped) });
+            a.postcard(&PostcardRow { egress_ns: e, ..row(t, 0, dropped) }, &mut drop);
         }
-        a.finish();
+        a.finish(&mut drop);
     }
 
     /// Against counting into maps, while nothing is closed before the end.
@@ -78,10 +79,12 @@ proptest! {
                 ce_marked: n % 6 == 0,
                 ..row(t, d, dropped)
             };
-            prop_assert!(a.postcard(&r).is_none());
+            a.postcard(&r, &mut |update| panic!("closed: {update:?}"));
             plain.count(&r);
         }
-        let update = a.finish().unwrap();
+        let mut updates = Vec::new();
+        a.finish(&mut |update| updates.push(update));
+        let [update] = &updates[..] else { panic!("{} updates", updates.len()) };
         for l in &update.link_intervals {
             let expected = plain.links.remove(&(l.start_ns / 10, l.port)).unwrap_or_default();
             let found = LinkSums {
@@ -160,4 +163,30 @@ impl Plain {
         flow[2] += u32::from(r.retransmitted);
         flow[3] += u32::from(r.ce_marked);
     }
+}
+
+/// However much is closed at once, each update stays small, nothing is missing,
+/// and the watermark comes last.
+#[test]
+fn updates_are_bounded() {
+    const FLOWS: u64 = 10_000;
+    let mut a = Aggregator::new(CONFIG);
+    let mut updates = Vec::new();
+    for n in 0..3 * FLOWS {
+        let packet = PostcardRow {
+            flow_id: 1 + n % FLOWS,
+            ..row(n / FLOWS * 10, 1, n < FLOWS / 2)
+        };
+        a.postcard(&packet, &mut |update| updates.push(update));
+    }
+    assert!(updates.is_empty());
+    a.finish(&mut |update| updates.push(update));
+    let sizes: Vec<usize> = updates.iter().map(|u| u.flow_intervals.len()).collect();
+    assert!(sizes.iter().all(|&n| n <= 4096), "{sizes:?}");
+    assert_eq!(sizes.iter().sum::<usize>() as u64, 3 * FLOWS);
+    let drops: usize = updates.iter().map(|u| u.drops.len()).sum();
+    assert_eq!(drops as u64, FLOWS / 2);
+    let (last, before) = updates.split_last().unwrap();
+    assert!(before.iter().all(|u| u.watermarks.is_empty()));
+    assert_eq!(last.watermarks.len(), 1);
 }

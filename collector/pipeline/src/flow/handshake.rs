@@ -13,7 +13,8 @@ use crate::tcp_flags::{ACK, SYN};
 pub(super) fn handshake(flow: &mut Flow, packet: &Packet<'_>) -> bool {
     let Packet {
         node,
-        times,
+        ingress_ns,
+        egress_ns,
         report,
         inner,
         ..
@@ -24,20 +25,20 @@ pub(super) fn handshake(flow: &mut Flow, packet: &Packet<'_>) -> bool {
             node,
             inner.tcp_seq,
             report.dropped && inner.payload_bytes > 0,
-            times.ingress_ns,
+            ingress_ns,
         );
         if let Some(rtt_ns) = rtt_ns {
             flow.handshake_rtt_ns = rtt_ns;
         }
-        flow.set_syn(syn.followed_by(report.dropped, times.ingress_ns));
+        flow.set_syn(syn.followed_by(report.dropped, ingress_ns));
         return rtt_ns.is_some();
     }
     let seq = flow.unwrap(inner.tcp_seq);
     let index = flow.port_index(node, report.egress_port.unwrap_or(0));
     if let Some(port) = flow.ports.get_mut(index) {
-        port.arrival(seq, seq + 1, times.ingress_ns);
+        port.arrival(seq, seq + 1, ingress_ns);
         if !report.dropped {
-            port.syn(times.egress_ns.saturating_sub(times.ingress_ns));
+            port.syn(egress_ns.saturating_sub(ingress_ns));
         }
     }
     if inner.tcp_flags & ACK == 0 {
@@ -46,7 +47,7 @@ pub(super) fn handshake(flow: &mut Flow, packet: &Packet<'_>) -> bool {
         let repeated = flow.syn.is_some_and(|s| s.repeated || !s.dropped);
         flow.set_syn(Syn {
             seq: inner.tcp_seq,
-            egress_ns: times.egress_ns,
+            egress_ns,
             node,
             repeated,
             dropped: report.dropped,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The index of the flow table: from a five-tuple to the slot of its flow.
 
+use crate::prefetch;
 use int_report::{FastPath, FlowKey};
 use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
@@ -88,6 +89,21 @@ impl Index {
     #[inline]
     fn hash(&self, key: PackedKey) -> u32 {
         (fold(key.0 ^ self.seed, key.1 ^ 0x9e37_79b9_7f4a_7c15) >> 16) as u32
+    }
+
+    /// Whether it is too large for the core's own caches.
+    #[inline(always)]
+    pub(super) fn is_large(&self) -> bool {
+        self.places.len() >= 2 * prefetch::MANY_FLOWS
+    }
+
+    /// Prefetches where a search for a key begins.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, key: PackedKey) {
+        let mask = self.places.len() - 1;
+        if let Some(place) = self.places.get(self.hash(key) as usize & mask) {
+            prefetch::start(place);
+        }
     }
 
     /// The first slot with the key's hash for which `is` holds.

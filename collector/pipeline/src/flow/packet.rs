@@ -13,7 +13,7 @@ impl FlowTable {
     #[inline(always)]
     pub(crate) fn packet(&mut self, packet: &Packet<'_>, stats: &mut Stats) -> (u32, bool) {
         let inner = packet.inner;
-        let ingress_ns = packet.times.ingress_ns;
+        let ingress_ns = packet.ingress_ns;
         let is_tcp = inner.protocol == TCP && !inner.fragment;
         let is_syn = is_tcp && inner.tcp_flags & SYN != 0;
         let mut changed = false;
@@ -64,7 +64,6 @@ impl FlowTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::accounting::Times;
     use int_report::{InnerPacket, Report};
 
     fn packet(table: &mut FlowTable, stats: &mut Stats, flags: u8, seq: u32, payload: u32) -> bool {
@@ -87,11 +86,8 @@ mod tests {
         let packet = Packet {
             node: 0,
             rx_ns: 1,
-            times: Times {
-                ingress_ns: 1,
-                egress_ns: 2,
-                restarted: false,
-            },
+            ingress_ns: 1,
+            egress_ns: 2,
             report: &report,
             inner: &inner,
             hint: None,

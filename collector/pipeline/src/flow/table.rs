@@ -52,6 +52,18 @@ impl FlowTable {
         })
     }
 
+    /// Whether [`FlowTable::prefetch_index`] is worth its cost.
+    #[inline(always)]
+    pub(crate) fn is_large(&self) -> bool {
+        self.index.is_large()
+    }
+
+    /// Prefetches what [`FlowTable::look_ahead`] will need.
+    #[inline(always)]
+    pub(crate) fn prefetch_index(&self, key: PackedKey) {
+        self.index.prefetch(key);
+    }
+
     /// Looks a flow up ahead of its turn and prefetches it. Only
     /// [`FlowTable::confirm`] tells whether it is the one sought: that reads the
     /// flow, which is not here yet.

@@ -25,7 +25,7 @@ pub(crate) use reorder::{HostEvent, ReorderBuffer};
 use crate::accounting::{Node, Packet};
 use crate::config::Config;
 use crate::flow::{Flow, FlowTable};
-use crate::prefetch::distance;
+use crate::prefetch::{self, distance};
 use crate::rows::PostcardRow;
 use crate::stats::Stats;
 use crate::tcp_flags::{SYN, TCP};
@@ -130,7 +130,7 @@ impl Joiner {
         let position = self.queue.next_position();
         let joined = node_at(&mut self.nodes, packet.node, &self.hosts);
         if !report.dropped {
-            joined.clock.received(packet.times.egress_ns, packet.rx_ns);
+            joined.clock.received(packet.egress_ns, packet.rx_ns);
             if joined.clock.lacks_local() {
                 joined.clock.update();
             }
@@ -155,8 +155,8 @@ impl Joiner {
                 tcp_seq: inner.tcp_seq,
                 payload_bytes: inner.payload_bytes,
                 dropped: report.dropped,
-                ingress_ns: packet.times.ingress_ns,
-                egress_ns: packet.times.egress_ns,
+                ingress_ns: packet.ingress_ns,
+                egress_ns: packet.egress_ns,
                 rx_ns: packet.rx_ns,
                 node: packet.node,
                 port,
@@ -200,6 +200,12 @@ impl Joiner {
         Some(row)
     }
 
+    /// The packet that many places behind the oldest.
+    #[inline(always)]
+    pub(crate) fn ahead(&self, places: u64) -> Option<&PostcardRow> {
+        self.queue.ahead(places)
+    }
+
     /// Removes the oldest packet.
     #[inline(always)]
     pub(crate) fn pop(&mut self) {
@@ -210,6 +216,14 @@ impl Joiner {
     /// own distance.
     #[inline(always)]
     pub(crate) fn prefetch(&self, events: &mut VecDeque<HostEvent>, flows: &FlowTable) {
+        if flows.is_large()
+            && let Some(event) = events.get(distance::SAMPLE_INDEX)
+        {
+            if let Some(later) = events.get(distance::SAMPLES) {
+                prefetch::lines(later, size_of::<HostEvent>());
+            }
+            event.prefetch_index(flows);
+        }
         if let Some(event) = events.get_mut(distance::SAMPLE_FLOWS) {
             event.look_ahead(flows);
         }
@@ -246,8 +260,8 @@ fn fill_row(row: &mut PostcardRow, packet: &Packet<'_>, node: &mut Node, flow_id
     row.ingress_port = report.ingress_port.unwrap_or(0);
     row.port = port;
     row.queue = report.queue_id.unwrap_or(0);
-    row.ingress_ns = packet.times.ingress_ns;
-    row.egress_ns = packet.times.egress_ns;
+    row.ingress_ns = packet.ingress_ns;
+    row.egress_ns = packet.egress_ns;
     row.occupancy_bytes = node.depth_bytes(report.queue_occupancy.unwrap_or(0));
     row.limit_bytes = match report.limit {
         None | Some(u32::MAX) => 0,

@@ -108,7 +108,7 @@ pub(super) fn came_before(flow: &mut Flow, packet: &Packet<'_>, port: u32) -> bo
     let Some(port) = flow.ports.get_mut(index) else {
         return false;
     };
-    port.arrival(seq, end, packet.times.ingress_ns) == Arrival::Again
+    port.arrival(seq, end, packet.ingress_ns) == Arrival::Again
 }
 
 /// A packet that is reported after its sample, reordered, or retransmitted.

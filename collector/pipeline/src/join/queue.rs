@@ -125,6 +125,16 @@ impl PacketQueue {
         }
     }
 
+    /// The row that many places behind the oldest.
+    #[inline(always)]
+    pub(super) fn ahead(&self, places: u64) -> Option<&PostcardRow> {
+        let position = self.first + places;
+        if position >= self.next {
+            return None;
+        }
+        self.rows.get(self.place(position))
+    }
+
     /// Removes the oldest packet, and prefetches one of the next: they have lain
     /// here for a round trip.
     #[inline(always)]

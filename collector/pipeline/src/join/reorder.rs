@@ -26,6 +26,14 @@ impl HostEvent {
         self.host == other.host && self.event.time_ns() > other.event.time_ns()
     }
 
+    /// Prefetches what looking up the flow of a sample will need.
+    #[inline(always)]
+    pub(crate) fn prefetch_index(&self, flows: &FlowTable) {
+        if let tcp_probe::Event::Probe(s) = &self.event {
+            flows.prefetch_index(PackedKey::of(&s.flow));
+        }
+    }
+
     /// Looks up and prefetches the flow of a sample.
     #[inline(always)]
     pub(crate) fn look_ahead(&mut self, flows: &FlowTable) {

@@ -54,6 +54,9 @@ impl<S: Sink> Pipeline<S> {
             }
             events.pop_front();
             self.join.prefetch(&mut events, &self.flows);
+            if self.emit.has_many_flows() {
+                self.prefetch_samples(&events);
+            }
         }
         self.join.events.put_back(events);
     }

@@ -2,6 +2,7 @@
 //! The pipeline: composes the layers and moves time.
 
 mod events;
+mod look_ahead;
 mod periodic;
 mod timers;
 
@@ -141,7 +142,7 @@ impl<S: Sink> Pipeline<S> {
     pub fn push_report(&mut self, exporter: IpAddr, report: &Report<'_>, rx_ns: u64) {
         let inner = parse_inner(&report.inner);
         self.take_slow(&Received {
-            exporter,
+            exporter: &exporter,
             rx_ns,
             report,
             tagged: None,
@@ -189,7 +190,7 @@ impl<S: Sink> Pipeline<S> {
                 Contents::FastPath(fast) => {
                     let inner = fast.inner();
                     self.take(&Received {
-                        exporter: s.exporter,
+                        exporter: &s.exporter,
                         rx_ns: s.rx_ns,
                         report: &fast.report(),
                         tagged: s.tagged,
@@ -201,7 +202,7 @@ impl<S: Sink> Pipeline<S> {
                     for decoded in stage.decoded(*start, *end) {
                         let report = &decoded.report;
                         self.take_slow(&Received {
-                            exporter: s.exporter,
+                            exporter: &s.exporter,
                             rx_ns: s.rx_ns,
                             report,
                             tagged: s.tagged,
@@ -259,7 +260,8 @@ impl<S: Sink> Pipeline<S> {
         let packet = Packet {
             node,
             rx_ns: received.rx_ns,
-            times,
+            ingress_ns: times.ingress_ns,
+            egress_ns: times.egress_ns,
             report: received.report,
             inner,
             hint: received.hint,
@@ -294,6 +296,9 @@ impl<S: Sink> Pipeline<S> {
         while let Some(row) = self.join.ready(now_rx_ns, &self.flows, &mut self.stats) {
             self.emit.postcard(row, &mut self.stats);
             self.join.pop();
+            if self.emit.has_many_flows() {
+                self.prefetch_rows();
+            }
         }
     }
 

@@ -28,7 +28,7 @@ pub struct Datagram<'a> {
 /// A decoded report that has not been accounted for yet.
 #[derive(Clone, Copy)]
 pub(crate) struct Received<'a> {
-    pub exporter: IpAddr,
+    pub exporter: &'a IpAddr,
     pub rx_ns: u64,
     pub report: &'a Report<'a>,
     /// The tag of its datagram, not verified.

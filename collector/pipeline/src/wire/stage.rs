@@ -57,7 +57,7 @@ pub(crate) enum Contents<'a> {
 /// Datagrams decoded ahead of their turn.
 #[derive(Default)]
 pub(crate) struct Stage<'a> {
-    staged: [Option<Staged<'a>>; distance::DATAGRAMS],
+    staged: [Option<Staged<'a>>; distance::DATAGRAMS_OF_MANY_FLOWS],
     count: usize,
     /// Reports of the slow path. Empty, and without memory, on the fast path.
     decoded: Vec<Decoded<'a>>,
@@ -74,18 +74,33 @@ impl<'a> Stage<'a> {
     ) -> bool {
         self.count = 0;
         self.decoded.clear();
-        for place in &mut self.staged {
+        let mut keys = [None; distance::DATAGRAMS_OF_MANY_FLOWS];
+        let mut more = true;
+        let large = flows.is_large();
+        let room = match large {
+            true => distance::DATAGRAMS_OF_MANY_FLOWS,
+            false => distance::DATAGRAMS,
+        };
+        for (place, key) in self.staged.iter_mut().zip(&mut keys).take(room) {
             let Some(datagram) = datagrams.next() else {
-                return false;
+                more = false;
+                break;
             };
-            let (contents, tagged, hint) = match fast_path(datagram.payload) {
-                Some(fast) => (
-                    Contents::FastPath(fast),
-                    None,
-                    flows.look_ahead(PackedKey::of_fast_path(&fast)),
-                ),
-                None => slow_path(&mut self.decoded, datagram.payload, flows),
+            let (contents, tagged) = match fast_path(datagram.payload) {
+                Some(fast) => {
+                    *key = Some(PackedKey::of_fast_path(&fast));
+                    (Contents::FastPath(fast), None)
+                }
+                None => slow_path(&mut self.decoded, datagram.payload, key),
             };
+            let mut hint = None;
+            if let Some(key) = *key {
+                if large {
+                    flows.prefetch_index(key);
+                } else {
+                    hint = flows.look_ahead(key);
+                }
+            }
             *place = Some(Staged {
                 exporter: datagram.exporter,
                 rx_ns: datagram.rx_ns,
@@ -98,7 +113,12 @@ impl<'a> Stage<'a> {
                 break;
             }
         }
-        true
+        if large {
+            for (staged, key) in self.staged.iter_mut().flatten().zip(keys) {
+                staged.hint = key.and_then(|key| flows.look_ahead(key));
+            }
+        }
+        more
     }
 
     /// The staged datagrams in order.
@@ -115,23 +135,22 @@ impl<'a> Stage<'a> {
 }
 
 /// What is not alone in its datagram: beside a tag it may be on the fast path
-/// all the same.
+/// all the same. `key`: of the flow of its first report.
 #[inline(never)]
 fn slow_path<'a>(
     decoded: &mut Vec<Decoded<'a>>,
     payload: &'a [u8],
-    flows: &FlowTable,
-) -> (Contents<'a>, Option<Tagged<'a>>, Option<FlowHint>) {
+    key: &mut Option<PackedKey>,
+) -> (Contents<'a>, Option<Tagged<'a>>) {
     let tagged = tag::split(payload);
-    let fast = tagged.and_then(|t| fast_path(t.body));
-    let (contents, hint) = match fast {
-        Some(fast) => (
-            Contents::FastPath(fast),
-            flows.look_ahead(PackedKey::of_fast_path(&fast)),
-        ),
-        None => decode(decoded, payload, flows),
+    let contents = match tagged.and_then(|t| fast_path(t.body)) {
+        Some(fast) => {
+            *key = Some(PackedKey::of_fast_path(&fast));
+            Contents::FastPath(fast)
+        }
+        None => decode(decoded, payload, key),
     };
-    (contents, tagged, hint)
+    (contents, tagged)
 }
 
 /// Decodes any datagram into the list.
@@ -139,25 +158,23 @@ fn slow_path<'a>(
 fn decode<'a>(
     decoded: &mut Vec<Decoded<'a>>,
     payload: &'a [u8],
-    flows: &FlowTable,
-) -> (Contents<'a>, Option<FlowHint>) {
+    key: &mut Option<PackedKey>,
+) -> Contents<'a> {
     let start = decoded.len();
-    let mut hint = None;
     let result = int_report::decode(payload, |report| {
         let inner = parse_inner(&report.inner);
         if report.first_in_datagram
             && let Ok(inner) = &inner
         {
-            hint = flows.look_ahead(PackedKey::of(&inner.flow_key()));
+            *key = Some(PackedKey::of(&inner.flow_key()));
         }
         decoded.push(Decoded { report, inner });
     });
-    let contents = Contents::Decoded {
+    Contents::Decoded {
         start,
         end: decoded.len(),
         error: result.err(),
-    };
-    (contents, hint)
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//! With many flows, what rows will be counted into is fetched some rows ahead:
+//! each is of another flow than the one before.
+
+use super::Pipeline;
+use crate::aggregate::Step;
+use crate::join::HostEvent;
+use crate::prefetch::distance;
+use crate::rows::Sink;
+use std::collections::VecDeque;
+
+impl<S: Sink> Pipeline<S> {
+    /// Fetches what the next rows will be counted into.
+    #[inline(never)]
+    pub(super) fn prefetch_rows(&self) {
+        for (step, places) in [
+            (Step::Place, distance::ROW_PLACES),
+            (Step::Totals, distance::ROW_TOTALS),
+        ] {
+            if let Some(row) = self.join.ahead(places) {
+                self.emit.prefetch_packet(step, row.flow_id, row.port);
+            }
+        }
+    }
+
+    /// Fetches what the next samples will be counted into.
+    #[inline(never)]
+    pub(super) fn prefetch_samples(&self, events: &VecDeque<HostEvent>) {
+        for (step, places) in [
+            (Step::Place, distance::SAMPLE_PLACES),
+            (Step::Totals, distance::SAMPLE_TOTALS),
+        ] {
+            if let Some(event) = events.get(places)
+                && let Some(hint) = event.hint
+                && let Some(flow) = self.flows.get(hint.slot)
+                && let Some(port) = flow.ports.first()
+            {
+                self.emit.prefetch_sample(step, flow.id, port.port);
+            }
+        }
+    }
+}
