@@ -4,7 +4,6 @@
 //! 64 equal buckets, so a value is known to within 1/64 of itself.
 
 use crate::telemetry::Histogram;
-use std::collections::BTreeMap;
 
 const LINEAR: u64 = 128;
 const SUB_BITS: u32 = 6;
@@ -30,12 +29,25 @@ pub fn bucket_range(bucket: u32) -> (u64, u64) {
     ((1u64 << exponent) + sub * width, width)
 }
 
-/// A mutable histogram: bucket number to count.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The bucket of the largest value.
+const LAST: u32 = ((63 - SUB_BITS) << SUB_BITS) + LINEAR as u32 - 1;
+
+/// A mutable histogram. At most 30 KiB: there are 3776 buckets.
+#[derive(Clone, Debug, Default)]
 pub struct Counts {
-    counts: BTreeMap<u32, u64>,
+    /// Number of the first bucket in `counts`.
+    first: u32,
+    counts: Vec<u64>,
     total: u64,
 }
+
+impl PartialEq for Counts {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for Counts {}
 
 impl Counts {
     /// Counts of nothing.
@@ -44,17 +56,46 @@ impl Counts {
     }
     /// Counts a value.
     pub fn record(&mut self, value: u64) {
-        *self.counts.entry(bucket_of(value)).or_default() += 1;
-        self.total += 1;
+        self.add(bucket_of(value), 1);
     }
 
-    /// Adds a histogram off the wire; unequal columns are cut to the shorter.
-    pub fn merge(&mut self, h: &Histogram) {
-        for (&b, &c) in h.bucket.iter().zip(&h.count) {
-            *self.counts.entry(b).or_default() += u64::from(c);
-            self.total += u64::from(c);
+    #[inline]
+    fn add(&mut self, bucket: u32, count: u64) {
+        let at = bucket.wrapping_sub(self.first) as usize;
+        if at >= self.counts.len() {
+            self.enlarge(bucket);
+        }
+        let at = bucket.wrapping_sub(self.first) as usize;
+        if let Some(sum) = self.counts.get_mut(at) {
+            *sum += count;
+            self.total += count;
         }
     }
+
+    /// Makes a place for a bucket, which has none.
+    #[cold]
+    fn enlarge(&mut self, bucket: u32) {
+        if self.counts.is_empty() {
+            self.first = bucket;
+        } else if bucket < self.first {
+            let more = (self.first - bucket) as usize;
+            self.counts.splice(..0, std::iter::repeat_n(0, more));
+            self.first = bucket;
+        }
+        let length = (bucket - self.first) as usize + 1;
+        if length > self.counts.len() {
+            self.counts.resize(length, 0);
+        }
+    }
+
+    /// Adds a histogram off the wire; unequal columns are cut to the shorter, and
+    /// buckets beyond the last count there.
+    pub fn merge(&mut self, h: &Histogram) {
+        for (&bucket, &count) in h.bucket.iter().zip(&h.count) {
+            self.add(bucket.min(LAST), u64::from(count));
+        }
+    }
+
     /// Number of values counted.
     pub fn total(&self) -> u64 {
         self.total
@@ -72,7 +113,7 @@ impl Counts {
         }
         let rank = (q.clamp(0.0, 1.0) * (self.total - 1) as f64).round() as u64;
         let mut before = 0;
-        for (&bucket, &count) in &self.counts {
+        for (bucket, count) in self.iter() {
             if rank < before + count {
                 let (low, width) = bucket_range(bucket);
                 let inside = (rank - before) as f64 + 0.5;
@@ -85,21 +126,21 @@ impl Counts {
 
     /// Bucket numbers and counts, ascending.
     pub fn iter(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
-        self.counts.iter().map(|(&b, &c)| (b, c))
+        let all = (self.first..).zip(self.counts.iter().copied());
+        all.filter(|&(_, count)| count > 0)
     }
 
     /// The wire form; empties the histogram. Counts above `u32::MAX` are held
     /// at `u32::MAX`.
     pub fn take(&mut self) -> Histogram {
-        self.total = 0;
-        let counts = std::mem::take(&mut self.counts);
-        Histogram {
-            bucket: counts.keys().copied().collect(),
-            count: counts
-                .values()
-                .map(|&c| u32::try_from(c).unwrap_or(u32::MAX))
-                .collect(),
+        let taken = std::mem::take(self);
+        let mut histogram = Histogram::default();
+        for (bucket, count) in taken.iter() {
+            histogram.bucket.push(bucket);
+            let count = u32::try_from(count).unwrap_or(u32::MAX);
+            histogram.count.push(count);
         }
+        histogram
     }
 }
 
@@ -119,7 +160,31 @@ mod tests {
         assert_eq!(c.total(), 4);
     }
 
+    #[test]
+    fn what_is_made_up_counts_in_the_last_bucket() {
+        assert_eq!(LAST, bucket_of(u64::MAX));
+        let mut c = Counts::new();
+        c.merge(&Histogram {
+            bucket: vec![u32::MAX, LAST, 3],
+            count: vec![1, 2, 4, 8],
+        });
+        assert_eq!(c.iter().collect::<Vec<_>>(), [(3, 4), (LAST, 3)]);
+        assert!(c.quantile(1.0).unwrap() > 1.8e19);
+    }
+
     proptest! {
+        /// Against a map, whatever the order.
+        #[test]
+        fn counts_agree_with_a_map(values in prop::collection::vec(any::<u64>(), 0..200)) {
+            let (mut c, mut map) = (Counts::new(), std::collections::BTreeMap::new());
+            for &v in &values {
+                c.record(v);
+                *map.entry(bucket_of(v)).or_insert(0u64) += 1;
+            }
+            prop_assert_eq!(c.total() as usize, values.len());
+            prop_assert_eq!(c.iter().collect::<Vec<_>>(), map.into_iter().collect::<Vec<_>>());
+        }
+
         #[test]
         fn value_lies_in_its_bucket(v in any::<u64>()) {
             let (low, width) = bucket_range(bucket_of(v));

@@ -56,7 +56,7 @@ pub struct Advice {
     /// The rules that were set aside. Left out where `rules` is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rejected: Option<Vec<Rejected>>,
-    /// What N_b, α and Δ each decide of the limit.
+    /// What N_b, α and Δ each decide of the limit. Left out where `rules` is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sensitivity: Vec<Sensitivity>,
     /// The way to the answer, in sentences.

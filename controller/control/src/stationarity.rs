@@ -14,6 +14,9 @@ const N_B_FRACTION: f64 = 0.25;
 const N_B_FLOWS: f64 = 1.5;
 /// Ticks in a row that must say so.
 const CONFIRMATIONS: u32 = 2;
+/// What the traffic now is compared with is measured anew after this, or when it
+/// seems to differ, ns.
+const COMPARED_WITH_FOR_NS: u64 = 5_000_000_000;
 /// No window is shorter than this many effective RTTs.
 const LEAST_RTTS: f64 = 50.0;
 
@@ -72,11 +75,21 @@ pub struct WindowEstimate {
 }
 
 /// What is remembered of the changes at a link.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StationarityWindow {
     since_ns: u64,
     reported_limit_bytes: Option<u64>,
     suspected: u32,
+    compared_with: Option<ComparedWith>,
+}
+
+/// N_b before the last short window, as it was a little earlier.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct ComparedWith {
+    n_b: Estimate,
+    /// Start of what counts then, and end of the records then, ns.
+    since_ns: u64,
+    at_ns: u64,
 }
 
 impl StationarityWindow {
@@ -119,8 +132,12 @@ impl StationarityWindow {
         }
         let mut traffic_changed = None;
         if let Some((from_ns, to_ns)) = self.earlier(span, short_ns) {
-            let before = telemetry.n_b(from_ns, to_ns);
             let now = telemetry.n_b(end_ns - short_ns, end_ns);
+            let before = match self.compared_with(end_ns) {
+                Some(known) if !differs(&known, &now) => known,
+                _ => telemetry.n_b(from_ns, to_ns),
+            };
+            self.remember(before, end_ns);
             if self.traffic(&before, &now) {
                 // Within the short window, on average in its middle.
                 self.restart(end_ns - short_ns / 2);
@@ -162,6 +179,23 @@ impl StationarityWindow {
         let from_ns = span.from_ns.max(self.since_ns);
         let to_ns = span.to_ns.saturating_sub(short_ns);
         (to_ns >= from_ns + short_ns).then_some((from_ns, to_ns))
+    }
+
+    /// N_b before, if it was measured a short while ago and nothing changed since.
+    fn compared_with(&self, end_ns: u64) -> Option<Estimate> {
+        let known = self.compared_with?;
+        let is_recent = end_ns.saturating_sub(known.at_ns) < COMPARED_WITH_FOR_NS;
+        (is_recent && known.since_ns == self.since_ns).then_some(known.n_b)
+    }
+
+    fn remember(&mut self, n_b: Estimate, end_ns: u64) {
+        if self.compared_with(end_ns) != Some(n_b) {
+            self.compared_with = Some(ComparedWith {
+                n_b,
+                since_ns: self.since_ns,
+                at_ns: end_ns,
+            });
+        }
     }
 
     /// Takes the limit that the reports state; true when it is another one.
@@ -242,6 +276,22 @@ mod tests {
         assert!(differs(&n_b(40.0), &n_b(8.0)));
         // One flow more is not another traffic.
         assert!(!differs(&n_b(2.0), &n_b(3.0)));
+    }
+
+    #[test]
+    fn what_now_is_compared_with_is_kept_for_a_while() {
+        let mut c = StationarityWindow::default();
+        let s = 1_000_000_000;
+        assert_eq!(c.compared_with(40 * s), None);
+        c.remember(n_b(12.0), 40 * s);
+        assert_eq!(c.compared_with(44 * s), Some(n_b(12.0)));
+        // What is known already does not become younger by being used.
+        c.remember(n_b(12.0), 44 * s);
+        assert_eq!(c.compared_with(45 * s), None);
+        c.remember(n_b(13.0), 45 * s);
+        assert_eq!(c.compared_with(46 * s), Some(n_b(13.0)));
+        c.restart(46 * s);
+        assert_eq!(c.compared_with(46 * s), None, "the traffic is another one");
     }
 
     #[test]

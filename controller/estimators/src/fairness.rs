@@ -3,7 +3,7 @@
 
 use crate::in_flight::moments;
 use crate::rtt::BaseRtt;
-use crate::stats::{mean, mean_error, quantile_sorted};
+use crate::stats::{mean, mean_error, quantile};
 use crate::window::FlowWindow;
 
 /// A window seen longer ago than this no longer stands for the present.
@@ -130,10 +130,8 @@ pub(crate) fn fairness(per_flow: &[Vec<f64>], bdp_pkts: f64, n: f64) -> Option<F
 
 /// 1st percentile of the windows, Δ_low and Δ_high.
 fn ends<'a>(windows: impl Iterator<Item = &'a f64>, share: f64) -> Option<(f64, f64, f64)> {
-    let mut all: Vec<f64> = windows.copied().collect();
-    all.sort_unstable_by(f64::total_cmp);
-    let p01 = quantile_sorted(&all, 0.01)?;
-    let p99 = quantile_sorted(&all, 0.99)?;
+    let all: Vec<f64> = windows.copied().collect();
+    let (p01, p99) = (quantile(&all, 0.01)?, quantile(&all, 0.99)?);
     Some((p01, share / p01.max(1.0), p99 / share))
 }
 

@@ -31,11 +31,9 @@ const BASE_RTT_QUANTILE: f64 = 0.1;
 /// `None` when nothing is known.
 pub(crate) fn base_rtt(flow: &FlowWindow<'_>) -> Option<BaseRtt> {
     let probes = || flow.history.iter().filter_map(|r| r.probe.as_ref());
-    let differences: Vec<f64> = probes()
-        .map(|p| p.base_rtt_min_us)
-        .filter(|&b| b > 0)
-        .map(f64::from)
-        .collect();
+    let mut differences = Vec::with_capacity(flow.history.len());
+    let known = probes().map(|p| p.base_rtt_min_us).filter(|&b| b > 0);
+    differences.extend(known.map(f64::from));
     let handshake = flow
         .info
         .map(|i| i.handshake_rtt_ns)

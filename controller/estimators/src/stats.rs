@@ -3,7 +3,8 @@
 
 /// Quantile of unsorted values, linear between ranks; `None` when empty.
 pub(crate) fn quantile(values: &[f64], q: f64) -> Option<f64> {
-    let mut finite: Vec<f64> = values.iter().copied().filter(|v| v.is_finite()).collect();
+    let mut finite = Vec::with_capacity(values.len());
+    finite.extend(values.iter().copied().filter(|v| v.is_finite()));
     let last = finite.len().checked_sub(1)?;
     let position = q.clamp(0.0, 1.0) * last as f64;
     let below = position.floor() as usize;
@@ -11,16 +12,6 @@ pub(crate) fn quantile(values: &[f64], q: f64) -> Option<f64> {
     let (_, low, above) = finite.select_nth_unstable_by(below, f64::total_cmp);
     let low = *low;
     let high = above.iter().copied().min_by(f64::total_cmp).unwrap_or(low);
-    Some(low + (high - low) * (position - below as f64))
-}
-
-/// Quantile of sorted values.
-pub(crate) fn quantile_sorted(sorted: &[f64], q: f64) -> Option<f64> {
-    let last = sorted.len().checked_sub(1)?;
-    let position = q.clamp(0.0, 1.0) * last as f64;
-    let below = position.floor() as usize;
-    let low = *sorted.get(below)?;
-    let high = *sorted.get((below + 1).min(last))?;
     Some(low + (high - low) * (position - below as f64))
 }
 
@@ -98,6 +89,16 @@ pub(crate) fn share_range(of: f64, all: f64) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The plain form.
+    fn quantile_sorted(sorted: &[f64], q: f64) -> Option<f64> {
+        let last = sorted.len().checked_sub(1)?;
+        let position = q.clamp(0.0, 1.0) * last as f64;
+        let below = position.floor() as usize;
+        let low = *sorted.get(below)?;
+        let high = *sorted.get((below + 1).min(last))?;
+        Some(low + (high - low) * (position - below as f64))
+    }
 
     #[test]
     fn quantile_of_unsorted_values_is_that_of_sorted_ones_bit_by_bit() {

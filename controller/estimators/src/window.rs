@@ -136,7 +136,7 @@ fn between<T>(
     from_ns: u64,
     to_ns: u64,
     time_ns: impl Fn(&T) -> u64,
-) -> impl Iterator<Item = &T> {
+) -> impl ExactSizeIterator<Item = &T> {
     let start = kept.partition_point(|r| time_ns(r) < from_ns);
     let end = kept.partition_point(|r| time_ns(r) < to_ns);
     kept.range(start..end.max(start))
@@ -198,10 +198,9 @@ impl<'a> LinkWindow<'a> {
             if flow.intervals.back().is_none_or(|r| r.start_ns < from_ns) {
                 continue; // nothing of it in this window
             }
-            let history: Vec<&FlowInterval> =
-                between(&flow.intervals, since, to_ns, |r| r.start_ns)
-                    .filter(|r| r.start_ns + r.duration_ns <= to_ns)
-                    .collect();
+            let records = between(&flow.intervals, since, to_ns, |r| r.start_ns);
+            let mut history: Vec<&FlowInterval> = Vec::with_capacity(records.len());
+            history.extend(records.filter(|r| r.start_ns + r.duration_ns <= to_ns));
             let window_at = history.partition_point(|r| r.start_ns < from_ns);
             if window_at == history.len() {
                 continue; // nothing of it in this window

@@ -79,7 +79,9 @@ mod targets;
 pub mod traffic;
 pub mod utb;
 
-pub use advice::{Advice, Infeasibility, Marking, Nearest, Present, Rejected, Sensitivity, advise};
+pub use advice::{
+    Advice, Infeasibility, Marking, Nearest, Present, Rejected, Sensitivities, Sensitivity, advise,
+};
 pub use dead_band::{Change, LEAST_CHANGE, worth_a_step, worth_changing};
 pub use error::RuleError;
 pub use limit::Limit;

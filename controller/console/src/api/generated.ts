@@ -31,7 +31,7 @@ export interface Advice {
   rule: string | null;
   /** Every rule, with its buffer, inputs and conditions. Left out of `update` events and of `GET /links`. */
   rules?: Rule[] | null;
-  /** What N_b, α and Δ each decide of the limit. */
+  /** What N_b, α and Δ each decide of the limit. Left out where `rules` is. */
   sensitivity?: Sensitivity[];
 }
 

@@ -247,7 +247,11 @@ impl Link {
         v["from_s"] = json!((self.estimate.from_ns.saturating_sub(self.first_ns)) as f64 / 1e9);
         v["to_s"] = json!((self.estimate.to_ns.saturating_sub(self.first_ns)) as f64 / 1e9);
         v["rules"] = json!(self.advice.rules);
-        v["advice"] = json!(convert::advice(&self.advice, false));
+        let advice = tidemark_api::Advice {
+            sensitivity: self.advice.sensitivity.get().to_vec(),
+            ..convert::advice(&self.advice, false)
+        };
+        v["advice"] = json!(advice);
         v["advice"]["change"] = json!(self.change);
         if let Some(limits) = &self.limits {
             v["limit_changes"] = json!(limits);

@@ -136,7 +136,7 @@ pub(super) fn advice(a: &Advice) -> String {
             number(i.nearest.delay_ms)
         ));
     }
-    lines.extend(a.sensitivity.iter().map(|s| {
+    lines.extend(a.sensitivity.get().iter().map(|s| {
         let bytes = |b: Option<u64>| b.map_or("-".into(), |b| b.to_string());
         format!(
             "  {} = {}: {} ({} and {} bytes)",

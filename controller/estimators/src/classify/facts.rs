@@ -79,7 +79,7 @@ pub(super) fn facts(
                 .first()
                 .map_or(recent, |r| r.start_ns.min(recent));
             let moments = moments(flow, b.seconds, since, flow.life.last_ns);
-            shape(&moments, &losses_ns(flow)).filter(|s| s.rtts >= LEAST_RTTS)
+            shape(moments, &losses_ns(flow)).filter(|s| s.rtts >= LEAST_RTTS)
         });
     }
     let (mut packets, mut bytes, mut rtt_sum, mut records) = (0.0, 0.0, 0.0, 0.0);
@@ -143,7 +143,8 @@ fn from_probe(flow: &FlowWindow<'_>, reductions: &[Reduction]) -> Facts {
         .filter(|r| r.counts)
         .map(|r| r.time_ns)
         .peekable();
-    let (mut srtt_us, mut without_delay_us, mut here_us) = (Vec::new(), Vec::new(), Vec::new());
+    let [mut srtt_us, mut without_delay_us, mut here_us] =
+        [(); 3].map(|()| Vec::with_capacity(flow.history.len()));
     let mut base_us = flow
         .info
         .map(|i| i.handshake_rtt_ns as f64 / 1e3)

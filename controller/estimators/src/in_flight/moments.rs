@@ -2,6 +2,7 @@
 //! Packets in flight at points in time.
 
 use crate::window::FlowWindow;
+use tidemark_proto::telemetry::FlowInterval;
 
 /// Points looked at per round trip.
 const POINTS_PER_RTT: f64 = 8.0;
@@ -19,7 +20,8 @@ pub(crate) struct Moment {
 /// The flow's packets in flight between two times, from its records with the
 /// base RTT `base_s`.
 pub(crate) fn moments(flow: &FlowWindow<'_>, base_s: f64, from_ns: u64, to_ns: u64) -> Vec<Moment> {
-    let records: Vec<_> = flow.history.iter().filter(|r| r.packets > 0).collect();
+    let mut records: Vec<&FlowInterval> = Vec::with_capacity(flow.history.len());
+    records.extend(flow.history.iter().filter(|r| r.packets > 0));
     let (Some(first), Some(last)) = (records.first(), records.last()) else {
         return Vec::new();
     };
@@ -41,17 +43,12 @@ pub(crate) fn moments(flow: &FlowWindow<'_>, base_s: f64, from_ns: u64, to_ns: u
         .max((end - begin) / MAX_POINTS);
     // Packets that left up to a time, linear within a record.
     let mut total = 0.0;
-    let curve: Vec<(f64, f64)> = records
-        .iter()
-        .flat_map(|r| {
-            let before = total;
-            total += f64::from(r.packets);
-            [
-                (r.start_ns as f64, before),
-                ((r.start_ns + r.duration_ns) as f64, total),
-            ]
-        })
-        .collect();
+    let mut curve: Vec<(f64, f64)> = Vec::with_capacity(2 * records.len());
+    for r in &records {
+        curve.push((r.start_ns as f64, total));
+        total += f64::from(r.packets);
+        curve.push(((r.start_ns + r.duration_ns) as f64, total));
+    }
     let delays: Vec<(f64, f64)> = records
         .iter()
         .map(|r| {
@@ -64,7 +61,7 @@ pub(crate) fn moments(flow: &FlowWindow<'_>, base_s: f64, from_ns: u64, to_ns: u
         Cursor::new(&curve),
         Cursor::new(&delays),
     );
-    let mut out = Vec::new();
+    let mut out = Vec::with_capacity(((end - begin) / step) as usize + 1);
     let mut at = begin;
     while at < end {
         let t = at as f64;

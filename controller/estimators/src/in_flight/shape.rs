@@ -2,7 +2,7 @@
 //! What a series of packets in flight says of the limit of its flow.
 
 use super::moments::Moment;
-use crate::stats::quantile_sorted;
+use crate::stats::quantile;
 use crate::window::FlowWindow;
 
 /// Within this many packets of its 90th percentile a window is at its top: an
@@ -35,21 +35,16 @@ pub(crate) struct Shape {
 
 /// Sums up the moments, silences left out. `losses_ns` are the times, ascending,
 /// of drops and retransmissions.
-pub(crate) fn shape(moments: &[Moment], losses_ns: &[u64]) -> Option<Shape> {
-    let moments: Vec<Moment> = moments
-        .iter()
-        .filter(|m| m.packets > 0.5)
-        .copied()
-        .collect();
-    let mut sorted: Vec<f64> = moments.iter().map(|m| m.packets).collect();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let top = quantile_sorted(&sorted, 0.9)?;
-    let n = sorted.len() as f64;
-    let at_top = sorted.iter().filter(|&&p| p >= top - TOP_PKTS).count() as f64 / n;
+pub(crate) fn shape(mut moments: Vec<Moment>, losses_ns: &[u64]) -> Option<Shape> {
+    moments.retain(|m| m.packets > 0.5);
+    let windows: Vec<f64> = moments.iter().map(|m| m.packets).collect();
+    let top = quantile(&windows, 0.9)?;
+    let n = windows.len() as f64;
+    let at_top = windows.iter().filter(|&&p| p >= top - TOP_PKTS).count() as f64 / n;
     let progress = progress(&moments);
     let (growth, growth_rtts) = growth(&moments, &progress, losses_ns);
     Some(Shape {
-        mean: sorted.iter().sum::<f64>() / n,
+        mean: windows.iter().sum::<f64>() / n,
         top,
         at_top,
         rtts: progress.last().copied().unwrap_or(0.0),
@@ -181,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_constant_window_is_at_its_top_and_does_not_grow() {
-        let s = shape(&line(400, |_| 6.0), &[]).unwrap();
+        let s = shape(line(400, |_| 6.0), &[]).unwrap();
         assert_eq!((s.mean, s.top, s.at_top), (6.0, 6.0, 1.0));
         assert!(s.growth.unwrap().abs() < 1e-9);
         assert!((s.rtts - 399.0 / 8.0).abs() < 1e-6);
@@ -193,7 +188,7 @@ mod tests {
         let period = 160;
         let m = line(1600, |i| 10.0 + (i % period) as f64 / 16.0);
         let losses: Vec<u64> = (1..10).map(|k| k * period as u64 * 12_500_000).collect();
-        let s = shape(&m, &losses).unwrap();
+        let s = shape(m, &losses).unwrap();
         assert!((s.growth.unwrap() - 0.5).abs() < 1e-6, "{s:?}");
         assert!(s.at_top < 0.3 && s.growth_rtts > 100.0, "{s:?}");
     }

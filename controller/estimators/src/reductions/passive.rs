@@ -48,6 +48,9 @@ fn typical_rtt_ns(flow: &FlowWindow<'_>, config: &EstimatorConfig) -> u64 {
 
 /// Drops and CE marks here, those within one RTT counted once.
 pub(crate) fn local_episodes(flow: &FlowWindow<'_>, config: &EstimatorConfig) -> Vec<Reduction> {
+    if flow.signals_ns.is_empty() {
+        return Vec::new();
+    }
     episodes(&flow.signals_ns, typical_rtt_ns(flow, config))
 }
 

@@ -2,6 +2,7 @@
 //! What the advisor answers.
 
 use super::marking::Marking;
+use super::sensitivity::Sensitivities;
 use crate::prediction::Prediction;
 use crate::rule::{RuleId, RuleResult};
 use crate::targets::Goal;
@@ -109,8 +110,8 @@ pub struct Advice {
     /// Those of them that do not apply.
     pub rejected: Vec<Rejected>,
     /// What N_b, α and Δ each decide of the limit.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub sensitivity: Vec<Sensitivity>,
+    #[serde(default, skip_serializing_if = "Sensitivities::is_empty")]
+    pub sensitivity: Sensitivities,
     /// The way to the answer, in sentences.
     pub reasons: Vec<String>,
 }

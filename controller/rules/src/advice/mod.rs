@@ -25,6 +25,7 @@ mod unobserved_loss;
 
 pub use answer::{Advice, Infeasibility, Nearest, Present, Rejected, Sensitivity};
 pub use marking::Marking;
+pub use sensitivity::Sensitivities;
 
 use crate::list::RULES;
 use crate::prediction::predict;
@@ -53,9 +54,8 @@ fn advise_by(
     targets: &Targets,
     options: &Options,
 ) -> Advice {
-    let limit = |other: &Traffic| answer(rules, other, targets, options).limit_bytes;
     let mut advice = answer(rules, traffic, targets, options);
-    advice.sensitivity = sensitivity::sensitivities(traffic, &advice, limit);
+    advice.sensitivity = Sensitivities::of(&advice, rules, traffic, targets, options);
     advice
 }
 
@@ -92,7 +92,7 @@ fn answer(
         }),
         rejected: Vec::new(),
         rules: Vec::new(),
-        sensitivity: Vec::new(),
+        sensitivity: Sensitivities::default(),
         reasons: Vec::new(),
     };
     let refusals = preconditions::refusals(traffic, targets);

@@ -4,7 +4,11 @@
 
 use super::answer::{Advice, Sensitivity};
 use crate::range::Range;
+use crate::rule::{Rule, RuleId};
+use crate::targets::{Options, Targets};
 use crate::traffic::Traffic;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::sync::{Arc, OnceLock};
 
 /// How far each quantity is moved, relative.
 const MOVED_BY: f64 = 0.2;
@@ -40,16 +44,99 @@ const QUANTITIES: [Quantity; 3] = [
     },
 ];
 
-/// What each quantity decides of `advice`; `limit` is the limit advised for other
-/// traffic, bytes. Empty without an advice.
-pub(super) fn sensitivities(
-    traffic: &Traffic,
-    advice: &Advice,
-    limit: impl Fn(&Traffic) -> Option<u64>,
-) -> Vec<Sensitivity> {
-    let Some(advised) = advice.limit_bytes else {
-        return Vec::new();
-    };
+/// What N_b, α and Δ each decide of an advice. Finding it takes several times as
+/// long as the advice itself, so it is found when it is first looked at.
+#[derive(Clone, Default)]
+pub struct Sensitivities(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    question: Option<Question>,
+    found: OnceLock<Vec<Sensitivity>>,
+}
+
+/// An advice that was given, and what was asked.
+struct Question {
+    advised_bytes: u64,
+    rule: Option<RuleId>,
+    rules: Box<[&'static Rule]>,
+    traffic: Traffic,
+    targets: Targets,
+    options: Options,
+}
+
+impl Sensitivities {
+    /// Of `advice`, the answer of these rules; nothing without a limit.
+    pub(super) fn of(
+        advice: &Advice,
+        rules: &[&'static Rule],
+        traffic: &Traffic,
+        targets: &Targets,
+        options: &Options,
+    ) -> Self {
+        let question = advice.limit_bytes.map(|advised_bytes| Question {
+            advised_bytes,
+            rule: advice.rule.clone(),
+            rules: rules.into(),
+            traffic: traffic.clone(),
+            targets: targets.clone(),
+            options: options.clone(),
+        });
+        Self(Arc::new(Inner {
+            question,
+            found: OnceLock::new(),
+        }))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.get().is_empty()
+    }
+
+    /// One entry per quantity that is known; empty without an advice.
+    pub fn get(&self) -> &[Sensitivity] {
+        let find = || self.0.question.as_ref().map_or_else(Vec::new, find);
+        self.0.found.get_or_init(find)
+    }
+}
+
+impl std::fmt::Debug for Sensitivities {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.get().fmt(f)
+    }
+}
+
+impl PartialEq for Sensitivities {
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl Serialize for Sensitivities {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.get().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Sensitivities {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let found = Vec::<Sensitivity>::deserialize(deserializer)?;
+        Ok(Self(Arc::new(Inner {
+            question: None,
+            found: OnceLock::from(found),
+        })))
+    }
+}
+
+fn find(question: &Question) -> Vec<Sensitivity> {
+    let Question {
+        advised_bytes,
+        rule,
+        rules,
+        traffic,
+        targets,
+        options,
+    } = question;
+    let limit = |other: &Traffic| super::answer(rules, other, targets, options).limit_bytes;
     let known = QUANTITIES
         .iter()
         .filter_map(|q| Some((q, (q.get)(traffic)?)));
@@ -71,7 +158,7 @@ pub(super) fn sensitivities(
                 value: range.value,
                 limit_bytes_less: less,
                 limit_bytes_more: more,
-                decides: decides(quantity.symbol, advice, advised, less, more),
+                decides: decides(quantity.symbol, rule.as_ref(), *advised_bytes, less, more),
             }
         })
         .collect()
@@ -79,7 +166,7 @@ pub(super) fn sensitivities(
 
 fn decides(
     symbol: &str,
-    advice: &Advice,
+    rule: Option<&RuleId>,
     advised: u64,
     less: Option<u64>,
     more: Option<u64>,
@@ -90,7 +177,7 @@ fn decides(
         .iter()
         .all(|c| c.is_some_and(|c| c.abs() < UNMOVED))
     {
-        let rule = advice.rule.as_ref().map_or("no rule", |r| r.as_str());
+        let rule = rule.map_or("no rule", |r| r.as_str());
         let why = if rule.starts_with("measured_") {
             "what was measured at the limit in force has it in it"
         } else {
@@ -113,7 +200,8 @@ mod tests {
     use crate::traffic::{CongestionControl, Observed, Traffic};
 
     fn of(m: &Traffic) -> Vec<crate::Sensitivity> {
-        advise(m, &Targets::default(), &Options::default()).sensitivity
+        let advice = advise(m, &Targets::default(), &Options::default());
+        advice.sensitivity.get().to_vec()
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use tidemark_rules::Advice;
 
-/// An advice, with or without its rules.
+/// An advice, with or without its rules and its sensitivity.
 pub fn advice(a: &Advice, with_rules: bool) -> tidemark_api::Advice {
     let Advice {
         regime,
@@ -36,7 +36,10 @@ pub fn advice(a: &Advice, with_rules: bool) -> tidemark_api::Advice {
         present: present.clone(),
         rules: with_rules.then(|| rules.clone()),
         rejected: with_rules.then(|| rejected.clone()),
-        sensitivity: sensitivity.clone(),
+        sensitivity: match with_rules {
+            true => sensitivity.get().to_vec(),
+            false => Vec::new(),
+        },
         reasons: reasons.clone(),
     }
 }
