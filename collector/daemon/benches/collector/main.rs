@@ -10,6 +10,7 @@
 
 mod data;
 mod figure;
+mod import;
 mod loopback;
 mod memory;
 mod pipeline;
@@ -34,6 +35,7 @@ fn main() {
         ("join-10k", pipeline::join_ten_thousand),
         ("join-100k", pipeline::join_hundred_thousand),
         ("parquet", pipeline::parquet),
+        ("import", import::pcap),
         ("gro", loopback::coalesced),
         ("single", loopback::single),
         ("baseline", loopback::baseline),

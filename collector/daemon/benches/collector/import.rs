@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A capture from a pcap of reports.
+
+use crate::data::{NODE, REPORT_BYTES, Recorded, recorded};
+use crate::figure::{Row, per_core};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use tidemark_collector::import::{ImportOptions, import};
+
+const FLOWS: u32 = 1000;
+const REPORTS: u64 = 1_000_000;
+/// Ethernet, IPv4 and UDP.
+const HEADERS: usize = 14 + 20 + 8;
+const PORT: u16 = 32766;
+
+/// Reading, decoding, flows, and the capture with its rows; no trace to join.
+pub(crate) fn pcap() -> Row {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("reports.pcap");
+    write_pcap(&file, &recorded(FLOWS, REPORTS));
+    let nodes = dir.path().join("nodes.toml");
+    let port = "capacity_bps = 10000000000";
+    std::fs::write(&nodes, format!("[nodes.{NODE}.ports.1]\n{port}\n")).unwrap();
+    let what = "import of a pcap into a capture, per core";
+    Row::median(what, 3e6, || {
+        let out = dir.path().join("capture");
+        let rate = per_core(REPORTS, || {
+            let report = import(&ImportOptions {
+                pcap: file.clone(),
+                nodes: Some(nodes.clone()),
+                out: out.clone(),
+                ..ImportOptions::default()
+            })
+            .unwrap();
+            assert_eq!(report.pipeline.postcard_rows, REPORTS);
+            assert_eq!(report.capture.rows_lost, 0);
+        });
+        std::fs::remove_dir_all(out).unwrap();
+        rate
+    })
+}
+
+/// One report to a datagram, as a switch sends them.
+fn write_pcap(path: &Path, data: &Recorded) {
+    let mut out = BufWriter::new(std::fs::File::create(path).unwrap());
+    let mut header = Vec::new();
+    // Nanoseconds, version 2.4, Ethernet.
+    for word in [0xa1b2_3c4d_u32, 2 | 4 << 16, 0, 0, 65_535, 1] {
+        header.extend(word.to_le_bytes());
+    }
+    out.write_all(&header).unwrap();
+    let headers = headers();
+    let length = (HEADERS + REPORT_BYTES) as u32;
+    for (report, rx_ns) in data.reports.chunks(REPORT_BYTES).zip(&data.rx_ns) {
+        let (s, ns) = (rx_ns / 1_000_000_000, rx_ns % 1_000_000_000);
+        for word in [s as u32, ns as u32, length, length] {
+            out.write_all(&word.to_le_bytes()).unwrap();
+        }
+        out.write_all(&headers).unwrap();
+        out.write_all(report).unwrap();
+    }
+    out.flush().unwrap();
+}
+
+fn headers() -> [u8; HEADERS] {
+    let mut h = [0; HEADERS];
+    h[12] = 8;
+    h[14] = 0x45;
+    h[16..18].copy_from_slice(&((28 + REPORT_BYTES) as u16).to_be_bytes());
+    (h[22], h[23]) = (64, 17);
+    h[26..30].copy_from_slice(&[192, 0, 2, 10]);
+    h[30..34].copy_from_slice(&[192, 0, 2, 1]);
+    h[36..38].copy_from_slice(&PORT.to_be_bytes());
+    h[38..40].copy_from_slice(&((8 + REPORT_BYTES) as u16).to_be_bytes());
+    h
+}
