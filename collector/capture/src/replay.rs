@@ -38,8 +38,17 @@ impl Replay {
     /// # Errors
     /// When the directory holds no capture that this program can read.
     pub fn open(dir: impl AsRef<Path>) -> Result<Self, CaptureError> {
+        Self::open_widened(dir, 1)
+    }
+
+    /// The same with interval records `factor` times as long as those sent live.
+    ///
+    /// # Errors
+    /// As [`Replay::open`].
+    pub fn open_widened(dir: impl AsRef<Path>, factor: u32) -> Result<Self, CaptureError> {
         let dir = dir.as_ref();
-        let meta = CaptureMeta::read(dir)?;
+        let mut meta = CaptureMeta::read(dir)?;
+        meta.config.interval_ms = meta.config.interval_ms.saturating_mul(factor.max(1));
         Ok(Self {
             rows: Merged::open(dir)?,
             aggregator: Aggregator::of(&meta.config),

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the command lines of all programs have: examples in the help of each command,
-//! which tests hold against the arguments, and completions of the shell.
+//! which tests hold against the arguments, completions of the shell, and how far
+//! something long is.
 
 #![warn(missing_docs)]
+
+mod progress;
+
+pub use progress::Progress;
 
 use clap::Command;
 pub use clap_complete::Shell;

@@ -3,7 +3,6 @@
 
 mod align;
 mod error;
-mod progress;
 mod report;
 mod trace;
 
@@ -11,12 +10,12 @@ use crate::config::{self, ConfigError};
 use crate::pcap::PcapReader;
 use crate::status::{JoinStatus, ReportStatus};
 use align::Alignment;
-use progress::Progress;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tidemark_capture::{CaptureMeta, CaptureWriter, WriterOptions};
+use tidemark_command_line::Progress;
 use tidemark_pipeline::{Datagram, EventRow, NodeConfig, Pipeline, PostcardRow, ProbeRow, Sink};
 use tidemark_proto::telemetry::Update;
 
@@ -187,7 +186,7 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport, ImportError> {
             source,
         })?;
     let mut snapshot = crate::engine::Snapshot::default();
-    let mut progress = Progress::new(options.progress);
+    let mut progress = Progress::new("datagrams", options.progress);
     let mut last_ns = 0;
     let mut cards_malformed = 0;
     let position = pcap.position.clone();
@@ -221,7 +220,9 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport, ImportError> {
                 }
             });
         }
-        progress.tick(snapshot.datagrams, position.fraction());
+        if snapshot.datagrams.is_multiple_of(4096) {
+            progress.tick(snapshot.datagrams, position.fraction());
+        }
     }
     while let Some(event) = trace.until(u64::MAX)? {
         let at_ns = event

@@ -18,12 +18,9 @@ pub struct Position {
 }
 
 impl Position {
-    /// The part that has been read, 0 to 1.
-    pub fn fraction(&self) -> f64 {
-        if self.size == 0 {
-            return 1.0;
-        }
-        (self.read.get() as f64 / self.size as f64).min(1.0)
+    /// The part that has been read, 0 to 1; `None` where the size is not known.
+    pub fn fraction(&self) -> Option<f64> {
+        (self.size > 0).then(|| (self.read.get() as f64 / self.size as f64).min(1.0))
     }
 }
 

@@ -3,14 +3,13 @@
 
 use super::capture_span::{Asked, Spans, span_of};
 use super::evidence::EvidenceFile;
+use super::loaded::{Loaded, load};
 use super::{print, table, targets::TargetArgs};
 use crate::api::convert;
-use anyhow::Context as _;
 use clap::Args;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use tidemark_capture::{Replay, locate};
-use tidemark_estimators::{Estimator, EstimatorConfig, LinkEstimate, LinkId};
+use tidemark_estimators::{LinkEstimate, LinkId};
 use tidemark_rules::LEAST_CHANGE;
 use tidemark_rules::{Advice, Change, Options, advise, worth_changing};
 
@@ -127,7 +126,7 @@ pub(super) fn estimated(
         estimator,
         spans,
         notes,
-    } = load(capture)?;
+    } = load(capture, asked)?;
     let mut all = Vec::new();
     for (&id, span) in &spans {
         if node.is_some_and(|n| n != id.node_id) || port.is_some_and(|p| p != id.port) {
@@ -172,69 +171,6 @@ impl AnalyzeArgs {
             to_ns: self.to_ns,
         }
     }
-}
-
-/// A capture, given to an estimator.
-struct Loaded {
-    estimator: Estimator,
-    spans: Spans,
-    /// What is missing in the capture, in words.
-    notes: Vec<String>,
-}
-
-/// What is missing in a capture that was read to its end, in words.
-pub(super) fn missing(replay: &Replay) -> Vec<String> {
-    let mut notes = Vec::new();
-    if replay.meta().ended_unix_ns.is_none() {
-        notes.push(
-            "the capture was not closed: its collector still runs, or was killed; its last seconds may be missing"
-                .to_owned(),
-        );
-    }
-    if let Some(rows @ 1..) = replay.rows_missing() {
-        notes.push(format!(
-            "{rows} rows of the capture are missing: lost when it was written, or files are gone"
-        ));
-    }
-    notes
-}
-
-/// Feeds a whole capture to an estimator, as the collector would have live.
-fn load(path: &Path) -> anyhow::Result<Loaded> {
-    let path = &locate(path)?;
-    let context = || format!("{}", path.display());
-    let mut replay = Replay::open(path).with_context(context)?;
-    // Everything is kept: the span asked for may be anywhere.
-    let mut estimator = Estimator::new(EstimatorConfig {
-        retention_s: 1e9,
-        max_link_intervals: usize::MAX,
-        max_flow_intervals: usize::MAX,
-        max_all_link_intervals: usize::MAX,
-        max_all_flow_intervals: usize::MAX,
-        max_drops: usize::MAX,
-        max_flows: usize::MAX,
-        max_listed_flows: usize::MAX,
-        max_events: usize::MAX,
-        ..EstimatorConfig::default()
-    });
-    estimator.set_nodes(&replay.info().nodes);
-    let mut spans = Spans::new();
-    for update in replay.by_ref() {
-        let update = update.with_context(context)?;
-        for interval in &update.link_intervals {
-            let id = LinkId {
-                node_id: interval.node_id,
-                port: interval.port,
-            };
-            spans.entry(id).or_default().extend(interval);
-        }
-        estimator.push(&update);
-    }
-    Ok(Loaded {
-        estimator,
-        spans,
-        notes: missing(&replay),
-    })
 }
 
 impl Link {

@@ -64,6 +64,15 @@ impl Asked {
         [self.from_s, self.to_s].iter().any(Option::is_some)
             || [self.from_ns, self.to_ns].iter().any(Option::is_some)
     }
+
+    /// The span of a link that begins at `first_ns`, not checked.
+    pub(super) fn about(self, first_ns: u64) -> (u64, u64) {
+        let at = |s: f64| first_ns.saturating_add((s.max(0.0) * 1e9).round() as u64);
+        (
+            self.from_s.map(at).or(self.from_ns).unwrap_or(0),
+            self.to_s.map(at).or(self.to_ns).unwrap_or(u64::MAX),
+        )
+    }
 }
 
 /// A span to estimate.

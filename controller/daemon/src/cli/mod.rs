@@ -7,6 +7,7 @@ mod doctor;
 mod evidence;
 mod examples;
 mod http;
+mod loaded;
 mod remote;
 mod run;
 mod size;

@@ -5,8 +5,8 @@
 use super::clock::RunClock;
 use super::counts::Counts;
 use super::marks::Mark;
-use crate::cli::analyze;
 use crate::cli::capture_span::{Asked, Part, Spans, span_of};
+use crate::cli::loaded;
 use crate::core::phases::{Counted, Phase, PhaseLink};
 use crate::core::{Concluded, Core, Recording, time};
 use anyhow::Context as _;
@@ -96,7 +96,7 @@ impl Load {
             }
         }
         recording.read(|r| r.seconds = self.clock.now().monotonic_ns as f64 / 1e9);
-        run.notes = analyze::missing(replay);
+        run.notes = loaded::missing(replay);
         run.notes.extend(restarted.iter().map(|node| {
             format!(
                 "the clock of node {node} restarted within the run: what was before is not shown"

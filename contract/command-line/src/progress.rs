@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How far something long is, and how long it will still take.
+
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+const WIDTH: usize = 30;
+/// What is done sooner needs no bar.
+const QUICK: Duration = Duration::from_secs(2);
+const PERIOD: Duration = Duration::from_millis(200);
+
+/// A line on standard error that is renewed; nothing where that is no terminal, or
+/// within the first two seconds.
+#[derive(Debug)]
+pub struct Progress {
+    of: &'static str,
+    terminal: bool,
+    shown: bool,
+    next: Instant,
+    started: Instant,
+}
+
+impl Progress {
+    /// Of what is counted in `of`, for example "rows"; shown only when `wanted`.
+    pub fn new(of: &'static str, wanted: bool) -> Self {
+        let now = Instant::now();
+        Self {
+            of,
+            terminal: wanted && std::io::stderr().is_terminal(),
+            shown: false,
+            next: now + QUICK,
+            started: now,
+        }
+    }
+
+    /// `done` of them, the part `fraction` of all, 0 to 1; `None` where that is not
+    /// known.
+    pub fn tick(&mut self, done: u64, fraction: Option<f64>) {
+        if self.terminal && Instant::now() >= self.next {
+            self.next = Instant::now() + PERIOD;
+            self.shown = true;
+            self.print(done, fraction);
+        }
+    }
+
+    fn print(&self, done: u64, fraction: Option<f64>) {
+        let line = line(
+            self.of,
+            done,
+            fraction,
+            self.started.elapsed().as_secs_f64(),
+        );
+        // Nothing to do about a terminal that is gone.
+        let _ = write!(std::io::stderr(), "\r{line}\x1b[K");
+    }
+
+    /// All is done.
+    pub fn end(&self, done: u64) {
+        if self.shown {
+            self.print(done, Some(1.0));
+            let _ = writeln!(std::io::stderr());
+        }
+    }
+}
+
+fn line(of: &str, done: u64, fraction: Option<f64>, elapsed_s: f64) -> String {
+    let rate = done as f64 / elapsed_s.max(1e-3) / 1e6;
+    let counted = format!("{done} {of}, {rate:.2} M/s");
+    let Some(fraction) = fraction.map(|f| f.clamp(0.0, 1.0)) else {
+        return counted;
+    };
+    let full = ((fraction * WIDTH as f64).round() as usize).min(WIDTH);
+    let left = match fraction {
+        f if f > 0.0 && f < 1.0 => format!(", {} left", duration(elapsed_s * (1.0 - f) / f)),
+        _ => String::new(),
+    };
+    format!(
+        "[{}{}] {:3.0} % {counted}{left}",
+        "#".repeat(full),
+        ".".repeat(WIDTH - full),
+        100.0 * fraction
+    )
+}
+
+fn duration(s: f64) -> String {
+    match s.ceil() as u64 {
+        s @ ..60 => format!("{s} s"),
+        s @ 60..3600 => format!("{} min {} s", s / 60, s % 60),
+        s => format!("{} h {} min", s / 3600, s % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_says_how_much_is_left() {
+        assert_eq!(
+            line("datagrams", 1_000_000, Some(0.5), 2.0),
+            "[###############...............]  50 % 1000000 datagrams, 0.50 M/s, 2 s left"
+        );
+        assert_eq!(line("rows", 5, None, 1.0), "5 rows, 0.00 M/s");
+        let all = line("rows", 0, Some(2.0), 0.0);
+        assert!(all.starts_with("[##############################] 100 % 0 rows"));
+        assert!(!all.contains("left"));
+        assert!(!line("rows", 0, Some(0.0), 3.0).contains("left"));
+        assert_eq!(duration(59.2), "1 min 0 s");
+        assert_eq!(duration(7321.0), "2 h 2 min");
+    }
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A capture, given to an estimator as the collector would have live.
+//!
+//! All records of the span asked for are needed at once. What they take is bounded:
+//! of a longer capture the interval records are longer, up to a tenth of a second,
+//! and what does not fit then is refused with what to do.
+
+use super::capture_span::{Asked, Spans};
+use super::usage::Usage;
+use anyhow::Context as _;
+use std::path::Path;
+use tidemark_capture::{Replay, locate};
+use tidemark_command_line::Progress;
+use tidemark_estimators::{Estimator, EstimatorConfig, LinkId};
+use tidemark_proto::telemetry::Update;
+
+/// Records of flows at once, about 0.2 KiB each.
+const MAX_FLOW_INTERVALS: u64 = 5_000_000;
+/// A record of a link, with two histograms, takes as much as so many of flows.
+const LINK_INTERVAL_AS: u64 = 8;
+/// The longest interval, ms: round trips should not be much shorter.
+const LONGEST_INTERVAL_MS: u32 = 100;
+
+/// A capture that was read.
+pub(super) struct Loaded {
+    pub estimator: Estimator,
+    pub spans: Spans,
+    /// What is to be known of the capture, in words.
+    pub notes: Vec<String>,
+}
+
+/// Reads a capture. Of what is not asked for, only the spans of links are kept.
+///
+/// # Errors
+/// A capture that cannot be read, or of which more is asked than fits.
+pub(super) fn load(path: &Path, asked: Asked) -> anyhow::Result<Loaded> {
+    load_within(path, asked, MAX_FLOW_INTERVALS)
+}
+
+fn load_within(path: &Path, asked: Asked, most: u64) -> anyhow::Result<Loaded> {
+    let path = &locate(path)?;
+    let context = || format!("{}", path.display());
+    let open = |factor| Replay::open_widened(path, factor).with_context(context);
+    let mut factor = 1;
+    loop {
+        let replay = open(factor)?;
+        let interval_ms = replay.info().interval_ms;
+        match read(replay, asked, most).with_context(context)? {
+            Read::All(mut loaded) => {
+                if factor > 1 {
+                    loaded.notes.push(format!(
+                        "the capture is long: interval records are of {interval_ms} ms; a span (--from-s, --to-s) is analysed finer"
+                    ));
+                }
+                return Ok(*loaded);
+            }
+            Read::TooMany { share } => {
+                let longest = LONGEST_INTERVAL_MS / (interval_ms / factor).max(1);
+                // As flows have at most one record in each interval.
+                let needed = (f64::from(factor) * 1.1 / share.max(1e-6)).ceil();
+                let next = (needed as u32).clamp(factor + 1, longest.max(factor + 1));
+                Usage::unless(
+                    next <= longest,
+                    format!(
+                        "{}: about {:.0} times as many records of flows as fit; ask for a span (--from-s, --to-s)",
+                        path.display(),
+                        1.0 / share.max(1e-6)
+                    ),
+                )?;
+                factor = next;
+            }
+        }
+    }
+}
+
+enum Read {
+    All(Box<Loaded>),
+    /// No more records fit when this share of the rows was read.
+    TooMany {
+        share: f64,
+    },
+}
+
+fn read(
+    mut replay: Replay,
+    asked: Asked,
+    most: u64,
+) -> Result<Read, tidemark_capture::CaptureError> {
+    let config = EstimatorConfig {
+        retention_s: 1e9,
+        max_link_intervals: usize::MAX,
+        max_flow_intervals: usize::MAX,
+        max_all_link_intervals: usize::MAX,
+        max_all_flow_intervals: usize::MAX,
+        max_drops: usize::MAX,
+        max_flows: usize::MAX,
+        max_listed_flows: usize::MAX,
+        max_events: usize::MAX,
+        ..EstimatorConfig::default()
+    };
+    let history_ns = (config.history_s.max(0.0) * 1e9) as u64;
+    let mut estimator = Estimator::new(config);
+    estimator.set_nodes(&replay.info().nodes);
+    let rows = replay.rows()?.max(1);
+    let mut spans = Spans::new();
+    let mut kept = 0;
+    let mut progress = Progress::new("rows", true);
+    while let Some(update) = replay.next() {
+        let mut update = update?;
+        let done = replay.rows_read();
+        progress.tick(done, Some(done as f64 / rows as f64));
+        for interval in &update.link_intervals {
+            let id = LinkId {
+                node_id: interval.node_id,
+                port: interval.port,
+            };
+            spans.entry(id).or_default().extend(interval);
+        }
+        only_asked(&mut update, asked, &spans, history_ns);
+        kept += update.flow_intervals.len() as u64;
+        kept += LINK_INTERVAL_AS * update.link_intervals.len() as u64;
+        if kept > most {
+            return Ok(Read::TooMany {
+                share: replay.rows_read() as f64 / rows as f64,
+            });
+        }
+        estimator.push(&update);
+    }
+    progress.end(replay.rows_read());
+    Ok(Read::All(Box::new(Loaded {
+        estimator,
+        spans,
+        notes: missing(&replay),
+    })))
+}
+
+/// Leaves out the records that no estimate of the span asked for needs.
+fn only_asked(update: &mut Update, asked: Asked, spans: &Spans, history_ns: u64) {
+    if !asked.given() {
+        return;
+    }
+    let is_needed = |node_id: u32, port: u32, start_ns: u64| {
+        let id = LinkId { node_id, port };
+        let first_ns = spans.get(&id).map_or(start_ns, |span| span.first_ns);
+        let (from_ns, to_ns) = asked.about(first_ns);
+        start_ns >= from_ns.saturating_sub(history_ns) && start_ns < to_ns
+    };
+    let Update {
+        flow_intervals,
+        link_intervals,
+        drops,
+        ..
+    } = update;
+    flow_intervals.retain(|r| is_needed(r.node_id, r.port, r.start_ns));
+    link_intervals.retain(|r| is_needed(r.node_id, r.port, r.start_ns));
+    drops.retain(|d| is_needed(d.node_id, d.port, d.time_ns));
+}
+
+/// What is missing in a capture that was read to its end, in words.
+pub(super) fn missing(replay: &Replay) -> Vec<String> {
+    let mut notes = Vec::new();
+    if replay.meta().ended_unix_ns.is_none() {
+        notes.push(
+            "the capture was not closed: its collector still runs, or was killed; its last seconds may be missing"
+                .to_owned(),
+        );
+    }
+    if let Some(rows @ 1..) = replay.rows_missing() {
+        notes.push(format!(
+            "{rows} rows of the capture are missing: lost when it was written, or files are gone"
+        ));
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tidemark_capture::{CaptureMeta, CaptureWriter, FORMAT, WriterOptions};
+    use tidemark_pipeline::PostcardRow;
+
+    const FLOWS: u64 = 5;
+    const SECONDS: u64 = 4;
+
+    /// A packet of each flow every 10 ms.
+    fn capture(dir: &Path) {
+        let meta = CaptureMeta {
+            format: FORMAT,
+            ..CaptureMeta::default()
+        };
+        let options = WriterOptions {
+            wait_when_full: true,
+            ..WriterOptions::default()
+        };
+        let mut writer = CaptureWriter::create(dir, meta, options).unwrap();
+        for n in 0..SECONDS * 100 * FLOWS {
+            let ingress_ns = 1_000_000_000 + n * 10_000_000 / FLOWS;
+            writer.postcard(&PostcardRow {
+                order: n,
+                node_id: 1,
+                port: 2,
+                flow_id: 1 + n % FLOWS,
+                ingress_ns,
+                egress_ns: ingress_ns + 1000,
+                ip_bytes: 1500,
+                ..PostcardRow::default()
+            });
+        }
+        writer.finish(1).unwrap();
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded_and_what_does_not_fit_is_said() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("capture");
+        capture(&path);
+        let all = SECONDS * 100 * (FLOWS + LINK_INTERVAL_AS);
+        let id = LinkId {
+            node_id: 1,
+            port: 2,
+        };
+        let whole = Asked::default();
+        let arrivals = |loaded: &Loaded| {
+            let span = &loaded.spans[&id];
+            loaded
+                .estimator
+                .estimate(id, span.first_ns, span.last_ns)
+                .arrivals
+        };
+        let fine = load_within(&path, whole, all).unwrap();
+        assert_eq!(fine.notes, Vec::<String>::new());
+        let coarse = load_within(&path, whole, all / 3).unwrap();
+        assert!(
+            coarse.notes[0].contains("interval records are of 40 ms"),
+            "{:?}",
+            coarse.notes
+        );
+        assert_eq!(arrivals(&coarse), arrivals(&fine));
+        assert_eq!(arrivals(&fine), SECONDS * 100 * FLOWS);
+        let Err(error) = load_within(&path, whole, all / 30) else {
+            panic!("it does not fit");
+        };
+        assert!(format!("{error:#}").contains("ask for a span"), "{error:#}");
+        // A span of it fits: its last second, with the history before it of one more.
+        let last = Asked {
+            from_s: Some(3.9),
+            ..Asked::default()
+        };
+        assert!(load_within(&path, last, all).is_ok());
+    }
+}
