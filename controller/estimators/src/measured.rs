@@ -46,7 +46,8 @@ impl LinkEstimate {
             alpha: if e.alpha.evidence != Evidence::Assumed {
                 drawn_alpha(e.alpha, self.loss_events)
             } else {
-                e.alpha.into()
+                // Its range says what could not be told here, not what is typical.
+                literature_alpha()
             },
             alpha_measured: e.alpha.evidence != Evidence::Assumed,
             q_observed: e.q.map(Into::into),
@@ -106,6 +107,13 @@ fn base_rtts_s(lbp: &[&FlowEstimate]) -> Vec<f64> {
 /// events says less than all that was ever measured of others.
 const PRIOR_EVENTS: f64 = 4.0;
 
+/// Range of the literature's α.
+const LITERATURE: (f64, f64) = (0.4, 0.7);
+
+fn literature_alpha() -> Range {
+    Range::new(DEFAULT_ALPHA, LITERATURE.0, LITERATURE.1)
+}
+
 /// α for the advisor, drawn towards the literature's by as many events.
 fn drawn_alpha(alpha: Estimate, events: u64) -> Range {
     let toward = |v: f64, prior: f64| {
@@ -113,8 +121,8 @@ fn drawn_alpha(alpha: Estimate, events: u64) -> Range {
     };
     Range::new(
         toward(alpha.value, DEFAULT_ALPHA),
-        toward(alpha.low, 0.4),
-        toward(alpha.high, 0.7),
+        toward(alpha.low, LITERATURE.0),
+        toward(alpha.high, LITERATURE.1),
     )
 }
 

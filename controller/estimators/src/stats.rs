@@ -75,6 +75,37 @@ pub(crate) fn mean_error_in_time(values: &[f64]) -> f64 {
     of_parts.fold(alone, f64::max)
 }
 
+/// Fewer values say too little of their own spread for Student's t to be all.
+const FEW: usize = 40;
+
+/// The 90 % range of the mean of sizes, in order of time, as the logarithms of mean
+/// over low and of high over mean. Sizes are positive, and a few large ones make
+/// their mean: its error is a factor, so that there is more room above than below.
+/// Few that happen to differ much, or a single one, are taken for exponentially
+/// distributed: geometric, were packets lost until the queue has room at random.
+/// `None` without any.
+pub(crate) fn log_errors_of_sizes(sizes: &[f64]) -> Option<(f64, f64)> {
+    let m = mean(sizes).filter(|&m| m > 0.0)?;
+    let error = mean_error_in_time(sizes) / m;
+    if sizes.len() >= FEW {
+        return Some((error, error));
+    }
+    let (less, more) = exponential_log_errors(sizes.len());
+    Some((error.min(less), error.min(more)))
+}
+
+/// The same of the mean of `n` exponentially distributed values: 2n times their mean
+/// over the true one is χ² of 2n degrees of freedom. Its quantiles by Wilson and
+/// Hilferty (to 3 %), for one value exactly.
+fn exponential_log_errors(n: usize) -> (f64, f64) {
+    if n <= 1 {
+        return ((-0.05f64.ln()).ln(), -(-0.95f64.ln()).ln());
+    }
+    let part = 1.0 / (9.0 * n as f64);
+    let quantile = |z: f64| (1.0 - part + z * part.sqrt()).powi(3);
+    (quantile(Z90).ln(), -quantile(-Z90).ln())
+}
+
 /// 90 % range of a share of which `of` out of `all` were counted (Wilson).
 pub(crate) fn share_range(of: f64, all: f64) -> (f64, f64) {
     if all <= 0.0 {
@@ -154,5 +185,35 @@ mod tests {
         let (low, high) = share_range(9.0, 10.0);
         assert!(low < 0.7 && (0.95..1.0).contains(&high), "{low} {high}");
         assert_eq!(share_range(0.0, 0.0), (0.0, 1.0));
+    }
+
+    #[test]
+    fn the_mean_of_sizes_is_known_to_a_factor() {
+        let near = |got: (f64, f64), want: (f64, f64)| {
+            let apart = (got.0 - want.0).abs().max((got.1 - want.1).abs());
+            assert!(apart < 0.03, "{got:?} {want:?}");
+        };
+        // χ² of 2, 4 and 20 degrees of freedom at 5 and 95 % over these.
+        near(exponential_log_errors(1), (2.996f64.ln(), -0.0513f64.ln()));
+        near(exponential_log_errors(2), (2.372f64.ln(), -0.1777f64.ln()));
+        near(
+            exponential_log_errors(10),
+            (1.5705f64.ln(), -0.5425f64.ln()),
+        );
+        assert_eq!(log_errors_of_sizes(&[]), None);
+        assert_eq!(log_errors_of_sizes(&[7.0]), Some(exponential_log_errors(1)));
+        // Two that are far apart by chance, and ten that hardly differ.
+        assert_eq!(
+            log_errors_of_sizes(&[1.0, 16.0]),
+            Some(exponential_log_errors(2))
+        );
+        let alike: Vec<f64> = (0..10).map(|i| 10.0 + f64::from(i % 2)).collect();
+        let (less, more) = log_errors_of_sizes(&alike).unwrap();
+        assert!(less == more && less < 0.04, "{less}");
+        // Many that hang together say less than their number.
+        let wave: Vec<f64> = (0..400).map(|i| f64::from(1 + i / 100)).collect();
+        let mixed: Vec<f64> = (0..400).map(|i| f64::from(1 + i % 4)).collect();
+        let error = |sizes: &[f64]| log_errors_of_sizes(sizes).unwrap().1;
+        assert!(error(&wave) > 5.0 * error(&mixed));
     }
 }

@@ -91,6 +91,16 @@ fn flows_per_rtt(
     per
 }
 
+/// Packets dropped or marked in a round trip that had one; `None` without any.
+pub(crate) fn lost_per_rtt(signals: &[Signal], rounds: &RoundTrips) -> Option<f64> {
+    let mut per: BTreeMap<u64, u64> = BTreeMap::new();
+    for s in signals {
+        *per.entry(rounds.number(s.time_ns)).or_default() += s.packets;
+    }
+    let lost: Vec<f64> = per.values().map(|&packets| packets as f64).collect();
+    mean(&lost)
+}
+
 /// What each flow does to mean D, were it not one of `of`, or were it one: its class
 /// may be wrong.
 pub(crate) fn of_each_flow(
@@ -171,6 +181,8 @@ mod tests {
         let rounds = RoundTrips::of(&[&quiet[0], &quiet[1]], 10);
         let d = distinct_per_rtt(&signals, &rounds, &of);
         assert_eq!(d, [2.0, 1.0]); // flow 9 is not counted
+        assert_eq!(lost_per_rtt(&signals, &rounds), Some(5.0 / 3.0));
+        assert_eq!(lost_per_rtt(&[], &rounds), None);
         // Without flow 1, or 3, one flow in each; with flow 9, 4 in three round trips.
         let each = of_each_flow(&signals, &rounds, &of);
         let got = [1, 2, 3, 9].map(|f| each[&f]);

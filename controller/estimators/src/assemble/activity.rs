@@ -33,6 +33,16 @@ impl Activity {
         all
     }
 
+    /// So many flows from begin to end.
+    #[cfg(test)]
+    pub fn steady(flows: f64) -> Self {
+        Self {
+            always: flows,
+            starts_ns: Vec::new(),
+            ends_ns: Vec::new(),
+        }
+    }
+
     /// LBP flows active at any time of `[from_ns, to_ns]`.
     pub fn during(&self, from_ns: u64, to_ns: u64) -> f64 {
         let begun = self.starts_ns.partition_point(|&s| s <= to_ns);

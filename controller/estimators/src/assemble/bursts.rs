@@ -1,11 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Loss bursts: L̄, α and q̂.
+//! Loss bursts: L̄ and q̂.
 
 use super::activity::Activity;
-use crate::loss_events::LossEvent;
-use crate::stats::{mean, mean_error, quantile};
+use crate::loss_events::{LossEvent, loss_events};
+use crate::signals::Signal;
+use crate::stats::{Z90, log_errors_of_sizes, mean, mean_error_in_time, quantile};
 use crate::types::{Estimate, Evidence};
-use tidemark_rules::bscl::DEFAULT_ALPHA;
+use rustc_hash::FxHashSet;
+
+/// The loss events of a window. What parts them is T_e, so that an error in T_e
+/// joins events or takes them apart.
+pub(super) struct Events {
+    /// By the T_e that is estimated.
+    pub by_t_e: Vec<LossEvent>,
+    /// By the ends of its range, where these differ.
+    by_its_range: Vec<Vec<LossEvent>>,
+}
+
+impl Events {
+    /// `gap_ns` is T_e, and the ends of its range.
+    pub fn of(signals: &[Signal], gap_ns: (u64, [u64; 2]), of: &FxHashSet<u64>) -> Self {
+        let (t_e_ns, range) = gap_ns;
+        let others = range.into_iter().filter(|&g| g != t_e_ns);
+        Self {
+            by_t_e: loss_events(signals, t_e_ns, of),
+            by_its_range: others.map(|g| loss_events(signals, g, of)).collect(),
+        }
+    }
+
+    /// Least and largest of a mean over the events by the range of T_e and by
+    /// its value, `m`.
+    fn ends(&self, m: f64, of: impl Fn(&[LossEvent]) -> Option<f64>) -> (f64, f64) {
+        let all = self.by_its_range.iter().filter_map(|events| of(events));
+        all.fold((m, m), |(low, high), v| (low.min(v), high.max(v)))
+    }
+}
 
 pub(super) struct Bursts {
     /// Mean drops per loss event.
@@ -14,40 +43,35 @@ pub(super) struct Bursts {
     pub median: Estimate,
 }
 
-pub(super) fn bursts(events: &[LossEvent]) -> Option<Bursts> {
-    let sizes: Vec<f64> = events.iter().map(|e| e.packets as f64).collect();
-    let m = mean(&sizes)?;
-    let error = mean_error(&sizes);
-    let n = sizes.len() as u64;
+fn sizes(events: &[LossEvent]) -> Vec<f64> {
+    events.iter().map(|e| e.packets as f64).collect()
+}
+
+/// The range of the mean has what the events that were not seen may say, and what
+/// T_e may join or take apart.
+pub(super) fn bursts(events: &Events) -> Option<Bursts> {
+    let all = sizes(&events.by_t_e);
+    let m = mean(&all)?;
+    let (less, more) = log_errors_of_sizes(&all)?;
+    let (shortest, longest) = events.ends(m, |e| mean(&sizes(e)));
+    let low = m * (-less.hypot((m / shortest).ln())).exp();
+    let high = m * more.hypot((longest / m).ln()).exp();
+    let n = all.len() as u64;
     Some(Bursts {
-        mean: Estimate::new(m, (m - error).max(1.0), m + error, Evidence::Passive, n),
+        mean: Estimate::new(m, low.max(1.0), high, Evidence::Passive, n),
         median: Estimate::new(
-            quantile(&sizes, 0.5)?,
-            quantile(&sizes, 0.25)?,
-            quantile(&sizes, 0.75)?,
+            quantile(&all, 0.5)?,
+            quantile(&all, 0.25)?,
+            quantile(&all, 0.75)?,
             Evidence::Passive,
             n,
         ),
     })
 }
 
-/// α = L̄/N_b; the literature's where no drop was seen or no flow is LBP.
-pub(super) fn alpha(burst: Option<&Bursts>, n_b: Estimate) -> Estimate {
-    match burst {
-        Some(b) if n_b.value >= 0.5 => Estimate::new(
-            b.mean.value / n_b.value,
-            b.mean.low / n_b.high.max(n_b.value),
-            b.mean.high / n_b.low.max(0.5).min(n_b.value),
-            n_b.evidence,
-            b.mean.samples,
-        ),
-        _ => Estimate::new(DEFAULT_ALPHA, 0.4, 0.7, Evidence::Assumed, 0),
-    }
-}
-
 /// q̂: mean part of the LBP flows active then that lost in a loss event.
 pub(super) fn q(
-    events: &[LossEvent],
+    events: &Events,
     n_b: f64,
     active: &Activity,
     evidence: Evidence,
@@ -55,17 +79,65 @@ pub(super) fn q(
     if n_b < 0.5 {
         return None;
     }
-    let fractions: Vec<f64> = events
-        .iter()
-        .map(|e| (e.flows as f64 / active.during(e.from_ns, e.to_ns).max(1.0)).min(1.0))
-        .collect();
-    let m = mean(&fractions)?;
-    let error = mean_error(&fractions);
-    Some(Estimate::new(
-        m,
-        (m - error).max(0.0),
-        (m + error).min(1.0),
-        evidence,
-        fractions.len() as u64,
-    ))
+    let fractions = |events: &[LossEvent]| -> Vec<f64> {
+        let active = |e: &LossEvent| active.during(e.from_ns, e.to_ns).max(1.0);
+        let part = |e: &LossEvent| (e.flows as f64 / active(e)).min(1.0);
+        events.iter().map(part).collect()
+    };
+    let all = fractions(&events.by_t_e);
+    let m = mean(&all)?;
+    let error = mean_error_in_time(&all);
+    let (shortest, longest) = events.ends(m, |e| mean(&fractions(e)));
+    let (mut low, mut high) = (m - error.hypot(m - shortest), m + error.hypot(longest - m));
+    if all.iter().all(|&f| f == m) {
+        // Events that are all alike say that others are rare, not that none is
+        // (Wilson's range of the part of them that is like these).
+        let rare = Z90 * Z90 / (all.len() as f64 + Z90 * Z90);
+        low = low.min(m * (1.0 - rare));
+        high = high.max(m + rare * (1.0 - m));
+    }
+    let n = all.len() as u64;
+    Some(Estimate::new(m, low.max(0.0), high.min(1.0), evidence, n))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn signals(at: impl IntoIterator<Item = (u64, u64)>) -> Vec<Signal> {
+        let signal = |(time_ns, packets)| Signal {
+            time_ns,
+            flow: 1,
+            packets,
+        };
+        at.into_iter().map(signal).collect()
+    }
+
+    #[test]
+    fn the_range_of_l_holds_what_another_t_e_would_give() {
+        let of: FxHashSet<u64> = [1].into_iter().collect();
+        // Pairs of drops 12 apart, each pair 100 from the next.
+        let s = signals((0..40).flat_map(|i| [(100 * i, 1), (100 * i + 12, 1)]));
+        let sure = Events::of(&s, (10, [10, 10]), &of);
+        let unsure = Events::of(&s, (10, [9, 14]), &of);
+        let (sure, unsure) = (bursts(&sure).unwrap().mean, bursts(&unsure).unwrap().mean);
+        assert_eq!((sure.value, sure.low, sure.high), (1.0, 1.0, 1.0));
+        assert_eq!((unsure.value, unsure.low), (1.0, 1.0));
+        assert!((unsure.high - 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn events_that_are_all_alike_leave_room_for_others() {
+        let of: FxHashSet<u64> = [1].into_iter().collect();
+        let active = Activity::steady(1.0);
+        let range = |events: u64| {
+            let s = signals((0..events).map(|i| (100 * i, 1)));
+            let events = Events::of(&s, (10, [10, 10]), &of);
+            q(&events, 1.0, &active, Evidence::Passive).unwrap()
+        };
+        let (few, many) = (range(3), range(300));
+        assert_eq!((few.value, few.high), (1.0, 1.0));
+        assert!((0.45..0.6).contains(&few.low), "{few:?}");
+        assert!((0.98..1.0).contains(&many.low), "{many:?}");
+    }
 }

@@ -2,7 +2,8 @@
 //! The link's estimates from its classified flows.
 
 use super::activity::Activity;
-use super::bursts::{alpha, bursts, q};
+use super::alpha::alpha;
+use super::bursts::{Events, bursts, q};
 use super::flows::Flow;
 use super::load::load;
 use super::n_b::{evidence, lbp, n_b};
@@ -10,9 +11,10 @@ use super::synchrony::{Facts, synchrony};
 use crate::config::EstimatorConfig;
 use crate::fairness::{Fairness, fairness, windows};
 use crate::load::{LoadFacts, regime, saturable};
-use crate::loss_events::{loss_events, merged, overshoot_drops};
+use crate::loss_events::{merged, overshoot_drops};
 use crate::rtt::{BaseRtt, t_e_and_mean_ms};
 use crate::stats::{mean, quantile};
+use crate::synchrony::{RoundTrips, lost_per_rtt};
 use crate::types::{CongestionControl, Estimate, Estimates, Evidence};
 use crate::utilisation::Totals;
 use crate::window::LinkWindow;
@@ -50,10 +52,17 @@ pub(super) fn estimates(
         .collect();
     let gap_ns = t_e_s.map_or(config.default_rtt_ms * 1e6, |s| s * 1e9) as u64;
     let signals = window.signals();
-    let events = loss_events(&signals, gap_ns, &lbp_ids);
+    let ends_ns = rtts.map_or([gap_ns; 2], |(t, _)| {
+        [t.low, t.high].map(|ms| (ms * 1e6) as u64)
+    });
+    let events = Events::of(&signals, (gap_ns, ends_ns), &lbp_ids);
     let delay_ns = mean_delay_ns(window);
-    let events_merged = merged(&events, gap_ns + delay_ns);
+    let events_merged = merged(&events.by_t_e, gap_ns + delay_ns);
     let burst = bursts(&events);
+    let lost_per_rtt = || {
+        let rounds = RoundTrips::of(&window.intervals, gap_ns);
+        lost_per_rtt(&signals, &rounds)
+    };
     let ip_bytes = f64::from(segment_ip_bytes(&lbp, flows));
     let wire_segment = ip_bytes + f64::from(window.info.wire_overhead_bytes);
     let bdp_pkts = match (window.capacity_bytes_per_s(), t_e_s) {
@@ -85,6 +94,7 @@ pub(super) fn estimates(
             n: n_b.value,
             delta,
             bdp_pkts: bdp_pkts?,
+            t_e: rtts?.0,
             t_e_ns: gap_ns,
         })
     });
@@ -101,7 +111,7 @@ pub(super) fn estimates(
         evidence,
     });
     Parts {
-        loss_events: events.len() as u64,
+        loss_events: events.by_t_e.len() as u64,
         events_merged,
         overshoot_drops: overshoot_drops(&drops, &windows_at_once(window, &lbp, &per_flow)),
         segment_queue_bytes: if ip_bytes > 0.0 {
@@ -111,7 +121,11 @@ pub(super) fn estimates(
         },
         estimates: Estimates {
             n_b,
-            alpha: alpha(burst.as_ref().filter(|_| !events_merged), n_b),
+            alpha: alpha(
+                burst.as_ref(),
+                n_b,
+                events_merged.then(lost_per_rtt).flatten(),
+            ),
             mean_loss_burst: burst.as_ref().map(|b| b.mean),
             median_loss_burst: burst.as_ref().map(|b| b.median),
             q: q(&events, n_b.value, &Activity::of(window, &lbp), evidence),

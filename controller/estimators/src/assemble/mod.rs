@@ -2,6 +2,7 @@
 //! Puts the parts of a link's estimate together.
 
 mod activity;
+mod alpha;
 mod bursts;
 mod class_error;
 mod classed;
@@ -199,7 +200,8 @@ fn caveats(window: &LinkWindow<'_>, t: &Totals, parts: &Parts, used: Option<f64>
     if parts.events_merged {
         all.push(
             "losses follow one another so closely that loss events cannot be told apart: alpha is \
-             the literature's"
+             the literature's where what a round trip loses allows it, and its range goes from \
+             there to what has merged"
                 .to_owned(),
         );
     }

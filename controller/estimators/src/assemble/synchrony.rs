@@ -19,6 +19,7 @@ pub(super) struct Facts<'f, 'a, 'w> {
     pub n: f64,
     pub delta: Estimate,
     pub bdp_pkts: f64,
+    pub t_e: Estimate,
     pub t_e_ns: u64,
 }
 
@@ -36,11 +37,13 @@ pub(super) struct Synchrony {
 const IN_D: f64 = 0.4;
 
 /// `None` without a loss. The ranges have what the round trips that were not seen may
-/// say, and flows whose class is wrong; that of s the range of Δ too.
+/// say, and flows whose class is wrong; that of s the ranges of Δ and of T_e, which
+/// rules the BDP, too.
 pub(super) fn synchrony(facts: &Facts<'_, '_, '_>) -> Option<Synchrony> {
     let (n, lbp) = (facts.n, facts.lbp);
     let rounds = RoundTrips::of(&facts.window.intervals, facts.t_e_ns);
     let compensated = |delta: f64| n * n / (delta * facts.bdp_pkts);
+    let by_t_e = |t_e_ms: f64| t_e_ms / facts.t_e.value;
     let d = distinct_per_rtt(facts.signals, &rounds, lbp);
     let sync = synchronised(&d, compensated(facts.delta.value), n.sqrt())?;
     let of_each = of_each_flow(facts.signals, &rounds, lbp);
@@ -54,7 +57,8 @@ pub(super) fn synchrony(facts: &Facts<'_, '_, '_>) -> Option<Synchrony> {
         synchronised(&d, compensated(delta), n.sqrt())
     };
     // The fairer the windows, the more reductions the queue makes up for.
-    let fairest = at(facts.delta.low, 1.0)?;
+    let fairest = at(facts.delta.low * by_t_e(facts.t_e.low), 1.0)?;
+    let least_fair = at(facts.delta.high * by_t_e(facts.t_e.high), 1.0)?;
     let s_error = sync.s_error.hypot(sync.s_mean - fairest.s_mean).hypot(less);
     let c = sync.condition_fraction;
     let (low, high) = share_range(c * sync.condition_rtts, sync.condition_rtts);
@@ -71,7 +75,7 @@ pub(super) fn synchrony(facts: &Facts<'_, '_, '_>) -> Option<Synchrony> {
             sync.d_mean + sync.d_error.hypot(more),
         ),
         d_max: sync.d_max,
-        s: passive(sync.s_mean, sync.s_mean - s_error, sync.s_max),
+        s: passive(sync.s_mean, sync.s_mean - s_error, least_fair.s_max),
         condition_fraction: passive(
             c,
             c - (c - low).hypot(c - rarely),
