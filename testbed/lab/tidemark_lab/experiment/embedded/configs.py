@@ -3,24 +3,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from ...json_types import JsonObject
 from ...preflight import Paths, Ports
 from ...scenario import FRAME_BYTES, REPORT_UDP_PORT
-from ..model import Targets
+from .. import live, traffic_spec
 from ..plan import MOST_LIMIT_BYTES
-from ..senders import Transfers
-from ..sizes import as_traffic
-from ..traffic import ClosedLoop
-from .layout import (
-    BULK_TCP_PORT,
-    CLOSED_TCP_PORT,
-    FIRST_WINDOW_TCP_PORT,
-    RECEIVER_ADDRESS,
-    SHORT_TCP_PORT,
-    Layout,
-)
+from ..senders import Flow, Host
+from ..traffic_spec import Endpoint
+from .layout import RECEIVER_ADDRESS, Layout
 
 # An experiment changes limits on purpose; what protects a network is wider here.
 LEAST_LIMIT_BYTES = 2 * FRAME_BYTES
@@ -62,17 +55,6 @@ def collector(layout: Layout, ports: Ports, capture_dir: Path) -> JsonObject:
     }
 
 
-def targets(wanted: Targets) -> JsonObject:
-    """As the controller's configuration and interface have them; what is not there is no
-    bound."""
-    out: JsonObject = {"utilisation": wanted.utilisation}
-    if wanted.loss is not None:
-        out["loss_rate"] = wanted.loss
-    if wanted.delay is not None:
-        out["delay_ms"] = 1e3 * wanted.delay
-    return out
-
-
 def controller(layout: Layout, ports: Ports, paths: Paths, run_dir: Path) -> JsonObject:
     experiment = layout.plan.experiment
     document: JsonObject = {
@@ -83,7 +65,7 @@ def controller(layout: Layout, ports: Ports, paths: Paths, run_dir: Path) -> Jso
             "listen": f"127.0.0.1:{ports.console}",
             "token_file": str(run_dir / "controller.token"),
         },
-        "targets": targets(experiment.targets),
+        "targets": live.targets(experiment.targets),
         "control": {
             "mode": "confirm",
             "audit_log": str(run_dir / "audit.jsonl"),
@@ -135,74 +117,20 @@ def provision(layout: Layout, switch: int, paths: Paths) -> JsonObject:
 
 
 def traffic(layout: Layout) -> JsonObject:
-    """The spec of tidemark-traffic."""
-    plan = layout.plan
-    windows = sorted({f.window_bytes for f in plan.flows if f.window_bytes is not None})
-    window_port = {w: FIRST_WINDOW_TCP_PORT + i for i, w in enumerate(windows)}
-    ports: dict[str, tuple[int, int | None]] = {
-        "bulk": (BULK_TCP_PORT, None),
-        "short": (SHORT_TCP_PORT, None),
-        "closed": (CLOSED_TCP_PORT, None),
-        **{f"window-{w}": (window_port[w], w) for w in windows},
-    }
-    flows = []
-    for flow in plan.flows:
-        access = layout.access.get(flow.name)
-        port = BULK_TCP_PORT if flow.window_bytes is None else window_port[flow.window_bytes]
-        flows.append(
-            {
-                "name": flow.name,
-                "kind": flow.kind,
-                "netns": access.namespace if access else layout.namespace(flow.host.name),
-                "source": f"{access.address if access else layout.address(flow.host)}:0",
-                "destination": f"{RECEIVER_ADDRESS}:{port}",
-                "base_rtt_ms": 1e3 * flow.host.rtt_s,
-                "congestion_control": flow.congestion_control,
-                "start_s": flow.start_s,
-                **({"stop_s": flow.stop_s} if flow.stop_s is not None else {}),
-            }
-        )
-    users = [
-        {
-            **_source(layout, t, CLOSED_TCP_PORT),
-            "users": t.users,
-            "think_s": t.source.think,
-        }
-        for t in plan.transfers
-        if isinstance(t.source, ClosedLoop)
-    ]
-    return {
-        "version": 1,
-        "seed": plan.seed,
-        "listeners": [
-            {
-                "name": name,
-                "netns": layout.receiver_namespace,
-                "address": f"{RECEIVER_ADDRESS}:{port}",
-                **({"receive_buffer_bytes": window} if window else {}),
-            }
-            for name, (port, window) in ports.items()
-        ],
-        "flows": flows,
-        "poisson": [
-            {**_source(layout, t, SHORT_TCP_PORT), "arrivals_per_s": t.arrivals_per_s}
-            for t in plan.transfers
-            if not isinstance(t.source, ClosedLoop)
-        ],
-        **({"closed_loop": users} if users else {}),
-    }
+    """The spec of tidemark-traffic, in one process for all namespaces."""
+    return traffic_spec.spec(layout.plan, _Endpoints(layout))
 
 
-def _source(layout: Layout, transfers: Transfers, port: int) -> JsonObject:
-    source = transfers.source
-    return {
-        "name": transfers.name,
-        "netns": layout.namespace(transfers.host.name),
-        "source": f"{layout.address(transfers.host)}:0",
-        "destination": f"{RECEIVER_ADDRESS}:{port}",
-        "congestion_control": source.congestion_control,
-        "size": as_traffic(source.size),
-        "base_rtt_ms": 1e3 * transfers.host.rtt_s,
-        "start_s": source.start,
-        **({"stop_s": source.stop} if source.stop is not None else {}),
-    }
+@dataclass(frozen=True)
+class _Endpoints:
+    layout: Layout
+
+    def receiver(self) -> Endpoint:
+        return Endpoint(RECEIVER_ADDRESS, self.layout.receiver_namespace)
+
+    def of_host(self, host: Host) -> Endpoint:
+        return Endpoint(self.layout.address(host), self.layout.namespace(host.name))
+
+    def of_flow(self, flow: Flow) -> Endpoint:
+        access = self.layout.access.get(flow.name)
+        return Endpoint(access.address, access.namespace) if access else self.of_host(flow.host)

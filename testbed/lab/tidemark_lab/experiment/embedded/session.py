@@ -6,12 +6,12 @@ from __future__ import annotations
 import secrets
 from pathlib import Path
 
-from ...json_types import JsonObject
 from ...lab import START_TIMEOUT_S, Lab
-from ...limits import request
 from ...preflight import Paths, Ports
 from ...processes import Child
-from ..plan import Limits, Plan
+from ..backend import Place
+from ..live import Links
+from ..plan import Plan
 from . import configs
 from .layout import Layout
 from .network import PlanNetwork
@@ -47,16 +47,13 @@ class PlanSession(Lab):
             child,
         )
 
-    def link_path(self, switch: int) -> str:
-        return f"/links/{self.layout.node(switch)}/{self.layout.out_port(switch)}"
-
-    def link(self, switch: int) -> JsonObject:
-        return self.controller.get(self.link_path(switch))
+    @property
+    def links(self) -> Links:
+        """At the controller, once it runs."""
+        layout = self.layout
+        places = [Place(layout.node(k), layout.out_port(k)) for k in layout.switches]
+        return Links(self.plan, places, self.controller, self.supervisor.check)
 
     def limit_bytes(self, switch: int) -> int | None:
         """What acts first; None while unknown."""
         return self.limit_at(self.layout.node(switch), self.layout.out_port(switch))
-
-    def set_limits(self, switch: int, limits: Limits, reason: str) -> None:
-        body = {**request(limits.document()), "reason": reason}
-        self.controller.post(f"{self.link_path(switch)}/limit", body)

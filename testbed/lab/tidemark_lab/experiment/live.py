@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ports of a plan at a running controller: settings of a phase, limits in force, estimates."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..api import ApiError, Controller
+from ..errors import LabError
+from ..json_types import JsonObject
+from ..limits import acts_at_bytes, request
+from .backend import Place
+from .model import Phase, Targets
+from .plan import Limits, Plan
+
+ADVICE_WAIT_S = 15.0
+
+
+@dataclass(frozen=True)
+class Links:
+    """`check` raises where a program of the run has ended."""
+
+    plan: Plan
+    places: Sequence[Place]
+    controller: Controller
+    check: Callable[[], None]
+
+    def link(self, switch: int) -> JsonObject:
+        return self.controller.get(path(self.places[switch]))
+
+    def set_limits(self, switch: int, limits: Limits, reason: str) -> None:
+        where, body = limit_request(self.places[switch], limits.document(), reason)
+        self.controller.post(where, body)
+
+    def set_phase(self, phase: Phase, before: list[Limits]) -> list[Limits]:
+        """Makes the settings of a phase; the limits then in force."""
+        if phase.targets is not None:
+            self.set_targets(phase.targets)
+        if phase.mode is not None:
+            self.controller.post("/mode", {"mode": phase.mode})
+        if phase.apply_advice:
+            return [self._advised(k, before[k]) for k in range(len(self.places))]
+        limits = self.plan.limits_in(phase, before)
+        for k, wanted in enumerate(limits):
+            if wanted != before[k]:
+                self.set_limits(k, wanted, reason(phase))
+        return limits
+
+    def set_targets(self, wanted: Targets) -> None:
+        for place in self.places:
+            self.controller.post("/targets", {**named(place), **targets(wanted)})
+
+    def _advised(self, switch: int, before: Limits) -> Limits:
+        """The controller's advice is applied; where it is the limit in force, nothing is."""
+        place = self.places[switch]
+        query = f"/advice?node={place.node}&port={place.port}"
+        deadline = time.monotonic() + ADVICE_WAIT_S
+        while True:
+            self.check()
+            state = self.controller.get(query)
+            advice = state["advice"] or {}
+            if state["can_apply"]:
+                limit = self.controller.post("/advice/apply", named(place))["limit"]
+                return limits_of(limit, before)
+            if advice.get("limit_bytes") == before.acts_at_bytes:
+                return before
+            if time.monotonic() > deadline:
+                raise LabError(
+                    f"no advice can be applied at switch {switch + 1}: {state.get('why_not')}"
+                )
+            time.sleep(0.2)
+
+    def in_force(self, before: list[Limits]) -> list[Limits]:
+        """What the switches have now: a controller in auto mode has its own."""
+        found = []
+        for k in range(len(self.places)):
+            limit = self.link(k).get("limit")
+            found.append(limits_of(limit, before[k]) if limit else before[k])
+        return found
+
+    def now(self) -> list[tuple[int, int]]:
+        """The clock of each switch, as its newest reports have it, and Unix time here; ns."""
+        return [(self.link(k)["now_ns"], time.time_ns()) for k in range(len(self.places))]
+
+    def live(self) -> list[JsonObject]:
+        """What the controller says of each switch at this moment."""
+        return [self._live(k) for k in range(len(self.places))]
+
+    def _live(self, switch: int) -> JsonObject:
+        try:
+            link = self.link(switch)
+        except ApiError:
+            return {}
+        estimates = (link.get("estimate") or {}).get("estimates") or {}
+        return {
+            "n_b": (estimates.get("n_b") or {}).get("value"),
+            "limit_bytes": acts_at_bytes(link.get("limit")),
+            "advice_bytes": (link.get("advice") or {}).get("limit_bytes"),
+            "mode": link.get("mode"),
+        }
+
+
+def path(place: Place) -> str:
+    return f"/links/{place.node}/{place.port}"
+
+
+def named(place: Place) -> JsonObject:
+    return {"node": place.node, "port": place.port}
+
+
+def reason(phase: Phase) -> str:
+    """As the audit log of the controller has it."""
+    return f"experiment, phase {phase.name}"
+
+
+def limit_request(place: Place, limit: JsonObject, why: str) -> tuple[str, JsonObject]:
+    """Path and body of what sets a limit."""
+    return f"{path(place)}/limit", {**request(limit), "reason": why}
+
+
+def limits_of(document: JsonObject, before: Limits) -> Limits:
+    threshold = document.get("threshold_bytes")
+    return Limits(
+        document.get("action", before.action),
+        int(document.get("limit_bytes") or before.limit_bytes),
+        None if threshold is None else int(threshold),
+    )
+
+
+def targets(wanted: Targets) -> JsonObject:
+    """As the controller's configuration and interface have them; what is not there is no
+    bound."""
+    out: JsonObject = {"utilisation": wanted.utilisation}
+    if wanted.loss is not None:
+        out["loss_rate"] = wanted.loss
+    if wanted.delay is not None:
+        out["delay_ms"] = 1e3 * wanted.delay
+    return out
