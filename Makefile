@@ -137,7 +137,7 @@ test-p4: venv ## P4 artifacts and report layout; Scapy layer; Wireshark dissecto
 	$(VENV_PYTHON) -m pytest -q p4src/tests ptf-tests/unit tools/wireshark/tests testbed/switch/tidemark-switch/bench
 
 .PHONY: test-lab
-test-lab: build venv require-root tracefs ## The lab: topology, cleanup, summary, report
+test-lab: build venv require-root tracefs sshd ## The lab: topology, cleanup, summary, report, remote hosts
 	$(VENV_PYTHON) -m pytest -q testbed/reproduce/tests testbed/lab/tests --ignore=testbed/lab/tests/test_demo.py
 
 .PHONY: test-clickhouse
@@ -362,6 +362,14 @@ browser:
 	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
 	  else echo "no Chromium found: install it, or set CHROMIUM to its path" >&2; exit 1; fi; fi
+
+# Remote hosts are tested against real ssh servers, one in each namespace; none is reached from outside.
+.PHONY: sshd
+sshd:
+	@if ! test -x /usr/sbin/sshd || ! command -v ssh scp ssh-keygen >/dev/null; then \
+	  if command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends openssh-server openssh-client >/dev/null; \
+	  else echo "no OpenSSH found: install sshd, ssh, scp and ssh-keygen" >&2; exit 1; fi; fi
 
 # Rules are tested by promtool and a real Prometheus: those on PATH, or Debian's.
 .PHONY: prometheus

@@ -9,6 +9,9 @@
 | `backend` | what a back end is |
 | `embedded/` | real TCP through `tidemark-switch` |
 | `simulated` | ns-3 |
+| `remote/` | real TCP between hosts over SSH, through switches that are there |
+| `live` | settings and limits at a running controller |
+| `traffic_spec` | what tidemark-traffic is to send |
 | `execute`, `store` | running what is not there yet; directories of runs |
 | `rows`, `trust`, `columns` | from a capture and a truth to rows; whether the machine kept up |
 | `table`, `compare` | all rows of many runs; two of them side by side |

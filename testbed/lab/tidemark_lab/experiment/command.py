@@ -17,6 +17,8 @@ from .embedded.back_end import Embedded
 from .grid import Point
 from .load import FILES, ExperimentError
 from .model import BACK_ENDS
+from .plan import Plan
+from .remote.back_end import Remote
 from .simulated import Ns3
 from .store import Store
 
@@ -28,7 +30,6 @@ else:
 NOT_YET = {
     "bmv2": "experiments do not run on BMv2 yet: take embedded or ns3 (PTF tests run on it: "
     "docs/how-to/bmv2.md)",
-    "remote": "experiments do not run on remote hosts yet: take embedded or ns3",
 }
 
 
@@ -91,7 +92,12 @@ def run_from_arguments(arguments: argparse.Namespace, one: bool) -> int:
         return EXIT_PREFLIGHT
     out = Store(arguments.out / points[0].experiment.name)
     if arguments.dry_run:
-        _tell(points, out, progress)
+        try:
+            execute.refuse(points, back_end)
+            _tell(points, back_end, out, progress)
+        except LabError as error:
+            progress.say(str(error))
+            return EXIT_PREFLIGHT
         return EXIT_OK
     if getattr(arguments, "again", False):
         for point in points:
@@ -133,13 +139,21 @@ def _override(text: str) -> tuple[str, object]:
 def _back_end(name: str, arguments: argparse.Namespace) -> BackEnd:
     if name in NOT_YET:
         raise ExperimentError(f"{arguments.file}: back end {name}: {NOT_YET[name]}")
-    return Ns3() if name == "ns3" else Embedded(ports=Ports.of(arguments))
+    if name == "ns3":
+        return Ns3()
+    return Remote() if name == "remote" else Embedded(ports=Ports.of(arguments))
 
 
-def _tell(points: list[Point], out: Store, progress: Progress) -> None:
+def _tell(points: list[Point], back_end: BackEnd, out: Store, progress: Progress) -> None:
+    """The runs, and of a back end that does things elsewhere everything it does, as lines of
+    standard output."""
     for point in points:
         there = "there" if out.is_complete(point.run_id) else "to run"
         progress.say(f"{there:<7} {point.experiment.seconds:5.0f} s  {point.run_id}")
+        if isinstance(back_end, Remote):
+            plan = Plan.of(point.experiment, point.seed)
+            for line in back_end.words(plan, out.partial(point.run_id)):
+                print(line)
 
 
 def table_from_arguments(arguments: argparse.Namespace) -> int:

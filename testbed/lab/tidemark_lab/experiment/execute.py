@@ -74,13 +74,18 @@ def _check(sweep: Sweep) -> None:
         raise ExperimentError(
             f"{sweep.back_end.name} makes one run at a time: leave out --jobs, or take ns3"
         )
-    for point in sweep.points:
-        problems = sweep.back_end.refuse(Plan.of(point.experiment, point.seed))
+    refuse(sweep.points, sweep.back_end)
+    sweep.back_end.ready(sweep.store.root)
+
+
+def refuse(points: Sequence[Point], back_end: BackEnd) -> None:
+    """Raises ExperimentError where a point cannot run there, with everything that it cannot."""
+    for point in points:
+        problems = back_end.refuse(Plan.of(point.experiment, point.seed))
         if problems:
             at = ", ".join(f"{k} = {v}" for k, v in point.settings.items())
-            head = f"{point.experiment.name}{f' with {at}' if at else ''} on {sweep.back_end.name}"
+            head = f"{point.experiment.name}{f' with {at}' if at else ''} on {back_end.name}"
             raise ExperimentError("\n".join(f"{head}: {p}" for p in problems))
-    sweep.back_end.ready(sweep.store.root)
 
 
 def _run(sweep: Sweep, progress: Progress) -> int:

@@ -77,6 +77,9 @@ def points(document: JsonObject, where: str, overrides: JsonObject | None = None
         one["run"]["back_end"] = run.back_end
         if run.back_end != "ns3":
             one["topology"]["offloads"] = experiment.topology.offloads
+        if run.back_end != "remote":
+            # Where hosts are decides nothing elsewhere.
+            one.pop("remote", None)
         one.pop("about", None)
         found += [Point(experiment, one, settings, r, run.seed + r) for r in range(run.repetitions)]
     if len(found) > 5000:

@@ -16,6 +16,10 @@ from .model import Phase, Targets
 from .plan import Limits, Plan
 
 ADVICE_WAIT_S = 15.0
+# Until a phase says otherwise: advice is applied when the experiment asks for it.
+FIRST_MODE = "confirm"
+# Why a limit was set, in the audit log of the controller.
+FIRST = "experiment, before its first phase"
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ class Links:
 
     def set_targets(self, wanted: Targets) -> None:
         for place in self.places:
-            self.controller.post("/targets", {**named(place), **targets(wanted)})
+            self.controller.post("/targets", target_request(place, wanted))
 
     def _advised(self, switch: int, before: Limits) -> Limits:
         """The controller's advice is applied; where it is the limit in force, nothing is."""
@@ -129,9 +133,13 @@ def limits_of(document: JsonObject, before: Limits) -> Limits:
     )
 
 
+def target_request(place: Place, wanted: Targets) -> JsonObject:
+    """What is left out stays as it is there, so no bound is null."""
+    return {**named(place), "loss_rate": None, "delay_ms": None, **targets(wanted)}
+
+
 def targets(wanted: Targets) -> JsonObject:
-    """As the controller's configuration and interface have them; what is not there is no
-    bound."""
+    """As the controller's configuration has them; what is not there is no bound."""
     out: JsonObject = {"utilisation": wanted.utilisation}
     if wanted.loss is not None:
         out["loss_rate"] = wanted.loss

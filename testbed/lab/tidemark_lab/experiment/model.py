@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from .quantities import Fraction, Limit, Rate, Seconds
+from .remote.model import RemoteLab
 from .traffic import NAME, Persistent, Strict, Traffic, one_or_more
 
 BACK_ENDS = ("embedded", "ns3", "bmv2", "remote")
@@ -111,11 +112,11 @@ class Phase(Strict):
     action: Action | None = Field(default=None, description="of every switch")
     switches: dict[str, LimitSettings] = Field(default={}, description="for a switch of its own")
     mode: Literal["confirm", "recommend", "auto"] | None = Field(
-        default=None, description="of the controller from here on (embedded)"
+        default=None, description="of the controller from here on (not ns3)"
     )
-    targets: Targets | None = Field(default=None, description="from here on (embedded)")
+    targets: Targets | None = Field(default=None, description="from here on (not ns3)")
     apply_advice: bool = Field(
-        default=False, description="first the controller's advice is applied (embedded)"
+        default=False, description="first the controller's advice is applied (not ns3)"
     )
 
     @model_validator(mode="after")
@@ -150,7 +151,10 @@ class Experiment(Strict):
     phases: list[Phase] = Field(min_length=1, description="what is measured, in order")
     targets: Targets = Field(default=Targets(), description="of the controller, at the start")
     controller: dict[str, Any] = Field(
-        default={}, description="keys of the controller's own configuration (embedded)"
+        default={}, description="keys of the controller's own configuration (embedded, bmv2)"
+    )
+    remote: RemoteLab | None = Field(
+        default=None, description="where everything is, for the back end remote"
     )
     grid: dict[str, list[Any]] = Field(
         default={}, description="values of any parameter, by its path; every combination is run"

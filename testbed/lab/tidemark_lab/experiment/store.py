@@ -43,8 +43,12 @@ class Store:
     def is_complete(self, run_id: str) -> bool:
         return (self.root / run_id / RECORD).is_file()
 
+    def partial(self, run_id: str) -> Path:
+        """Where a run is while it goes on."""
+        return (self.root / f"{PARTIAL}{run_id}").resolve()
+
     def begin(self, run_id: str) -> Path:
-        path = (self.root / f"{PARTIAL}{run_id}").resolve()
+        path = self.partial(run_id)
         path.mkdir()
         return path
 

@@ -67,7 +67,7 @@ def controller(layout: Layout, ports: Ports, paths: Paths, run_dir: Path) -> Jso
         },
         "targets": live.targets(experiment.targets),
         "control": {
-            "mode": "confirm",
+            "mode": live.FIRST_MODE,
             "audit_log": str(run_dir / "audit.jsonl"),
             "min_limit_bytes": LEAST_LIMIT_BYTES,
             # The switch's own queue must never be the one that drops.

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What runs on remote hosts and how it ends, with shells of this machine for ssh; clocks."""
+
+import subprocess
+
+import pytest
+
+from tidemark_lab.errors import LabError
+from tidemark_lab.experiment.remote import clocks, ssh
+from tidemark_lab.experiment.remote.carry_out import Run
+from tidemark_lab.experiment.remote.clocks import Asked, Offset
+from tidemark_lab.experiment.remote.session import Session
+from tidemark_lab.experiment.remote.steps import Look
+
+
+def test_a_clock_is_known_within_half_of_the_quickest_round_trip():
+    asked = [Asked(0, 5_000_900, 9_000), Asked(100_000, 5_101_000, 102_000)]
+    offset = Offset.of(asked)
+    assert (offset.offset_ns, offset.error_ns) == (5_000_000, 1_000)
+    clocks.check("a", "before", offset, 0.0051)
+    with pytest.raises(LabError, match=r"a: its clock is \+5\.0 ms .* before.*most_clock_offset"):
+        clocks.check("a", "before", offset, 0.005)
+
+
+def test_the_truths_of_hosts_are_one_in_the_time_of_this_machine():
+    def truth(name, start, stop):
+        moments = {"start": {"unix_ns": start, "mono_raw_ns": 7}, "stop": {"unix_ns": stop}}
+        return {"flows": [{"name": name, **moments}], "omitted_flows": 1}
+
+    parts = [
+        (truth("late", 1_000, 9_000), Offset(-500, 1)),
+        (truth("early", 1_200, 9_000), Offset(200, 1)),
+        ({"flows": [], "listeners": {"bulk": {"bytes_received": 3}}}, Offset(0, 1)),
+    ]
+    one = clocks.one_truth(4, parts)
+    assert [(f["name"], f["start"], f["stop"]["unix_ns"]) for f in one["flows"]] == [
+        ("early", {"unix_ns": 1_000}, 8_800),
+        ("late", {"unix_ns": 1_500}, 9_500),
+    ]
+    assert (one["seed"], one["omitted_flows"]) == (4, 2)
+    assert one["listeners"]["bulk"]["bytes_received"] == 3
+
+
+def test_a_program_on_a_host_ends_with_its_session(tmp_path):
+    """Without ssh: the end of standard input ends it, and its exit code is passed on."""
+    script = 'trap "echo ended > done; exit 3" TERM; echo ready; while :; do sleep 0.1; done'
+    argv = ["sh", "-c", ssh.holder(["sh", "-c", script])]
+    with subprocess.Popen(
+        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path
+    ) as held:
+        assert held.stdout.readline() == b"ready\n"
+        assert held.poll() is None
+        held.stdin.close()
+        assert held.wait(20) == 3
+    assert (tmp_path / "done").read_text() == "ended\n"
+    argv = ["sh", "-c", ssh.holder(["sh", "-c", "exit 5"])]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE) as held:
+        assert held.wait(20) == 5
+
+
+def test_the_directory_of_a_host_goes_with_its_session(tmp_path):
+    session = Session(tmp_path / "logs", tmp_path / "sockets")
+    session.open()
+    there = tmp_path / "a host's"
+    session.connect("a", ["sh", "-c", ssh.keeper(str(there))])
+    (there / "truth.json").write_text("{}")
+    assert there.stat().st_mode & 0o777 == 0o700
+    offset = session.clock("a")
+    assert abs(offset.offset_ns) <= offset.error_ns
+    assert session.end_all() == []
+    assert not there.exists() and not (tmp_path / "sockets").exists()
+    # One that is there already is somebody else's.
+    there.mkdir()
+    session.open()
+    with pytest.raises(LabError, match=r"a: sh -c .*: ended \(exit code 1\).*\n.*File exists"):
+        session.connect("a", ["sh", "-c", ssh.keeper(str(there))])
+    assert session.end_all() != [] and there.exists()
+
+
+def test_a_failure_names_host_command_exit_code_and_what_was_said(tmp_path):
+    session = Session(tmp_path / "logs", tmp_path / "sockets")
+    session.open()
+    with pytest.raises(LabError, match=r"root@a: sh -c .*exit code 7; the end .*\n  no such thing"):
+        session.call("root@a", ["sh", "-c", "echo no such thing >&2; exit 7"])
+    with pytest.raises(LabError, match="no connection"):
+        session.call("root@a", ["sh", "-c", "exit 255"])
+    session.start("p", ["sh", "-c", "echo gone >&2; exit 4"], "root@b", may_end=True)
+    session.programs["p"].process.wait(20)
+    with pytest.raises(LabError, match=r"root@b: .*ended \(exit code 4\).*\n  gone"):
+        session.check()
+    session.end_all()
+    session.open()
+    session.start("q", ["true"], "root@b", may_end=True)
+    session.programs["q"].process.wait(20)
+    session.check()
+    session.end("q")
+    assert session.end_all() == []
+
+
+@pytest.mark.parametrize(
+    ("controls", "ecn", "says"),
+    [
+        (("reno", "cubic"), ("0", "2"), None),
+        (
+            ("reno", "bbr"),
+            (),
+            "root@a: has no congestion control bbr .reno cubic.: modprobe tcp_bbr",
+        ),
+        (("reno",), ("1",), "root@a: net.ipv4.tcp_ecn is 2, the flows need 1"),
+    ],
+)
+def test_a_host_that_cannot_send_what_is_planned_is_named(tmp_path, controls, ecn, says):
+    run = Run(None, Session(tmp_path / "logs", tmp_path / "sockets"), None)
+    argv = ["printf", "Linux 6.1\\nreno cubic\\n2\\n"]
+    step = Look("root@a", argv, controls, ecn)
+    if says is None:
+        run._do(step)
+        assert run.hosts["root@a"] == {"kernel": "Linux 6.1", "tcp_ecn": "2", "clock": {}}
+    else:
+        with pytest.raises(LabError, match=says):
+            run._do(step)

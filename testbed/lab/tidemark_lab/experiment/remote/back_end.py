@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What of a plan can run on remote hosts, and running it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ... import signals
+from ...errors import LabError, PreflightError
+from ...json_types import JsonObject
+from ...preflight import Paths
+from ...progress import Progress
+from ..backend import MeasuredPhase, Place
+from ..load import ExperimentError
+from ..plan import Plan
+from .carry_out import Run
+from .configs import Machines
+from .model import RemoteLab
+from .script import Script
+from .session import Session
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+# In the names of a dry run.
+NO_TOKEN = "RUN"
+TOOLS = ("ssh", "scp")
+LOOPBACK = ("127.", "localhost:", "[::1]:")
+
+
+@dataclass
+class Remote:
+    """Real TCP between hosts reached by SSH, through switches that are there."""
+
+    paths: Paths = field(default_factory=Paths.find)
+    name: str = "remote"
+    several: bool = False
+
+    def refuse(self, plan: Plan) -> list[str]:
+        lab = plan.experiment.remote
+        if lab is None:
+            return ["remote: is missing: it says where hosts, switches and controller are"]
+        return [*_not_there(plan, lab), *_not_done(plan, lab)]
+
+    def ready(self, out: Path) -> None:
+        for tool in TOOLS:
+            if shutil.which(tool) is None:
+                raise PreflightError(f"{tool} is not on PATH", "install openssh-client")
+        for name in ("tidemark-collector", "tidemark-controller", "tidemark-traffic"):
+            if not os.access(self.paths.binary(name), os.X_OK):
+                raise PreflightError(f"{name} is not at {self.paths.bin_dir}", "run: make build")
+        out.mkdir(parents=True, exist_ok=True)
+
+    def place(self, plan: Plan, switch: int) -> Place:
+        return Machines(plan, _lab(plan)).place(switch)
+
+    def offloads(self, plan: Plan) -> None:
+        """The hosts' own affair."""
+
+    def versions(self) -> JsonObject:
+        return {}
+
+    def words(self, plan: Plan, run_dir: Path) -> list[str]:
+        """Everything that a run does, in order; a command is a line."""
+        script = self._script(plan, run_dir, NO_TOKEN)
+        lines = [f"mkdir -m 700 {script.sockets}"]
+        for step in script.steps():
+            lines += step.words()
+        return [*lines, f"rm -r {script.sockets}"]
+
+    def _script(self, plan: Plan, run_dir: Path, token: str) -> Script:
+        lab = _lab(plan)
+        sockets = Path(tempfile.gettempdir()) / f"tidemark-{token}"
+        machines = Machines(plan, lab)
+        return Script(machines, self.paths, run_dir, token, controller_url(lab), sockets)
+
+    def run(self, plan: Plan, run_dir: Path, progress: Progress) -> list[MeasuredPhase]:
+        script = self._script(plan, run_dir, secrets.token_hex(3))
+        session = Session(run_dir / "logs", script.sockets)
+        run = Run(script, session, progress)
+        with _cleared(run):
+            session.open()
+            for step in script.steps():
+                run.do(step)
+        return run.measured
+
+
+@contextmanager
+def _cleared(run: Run) -> Iterator[None]:
+    """Whatever happens inside, limits are as before, and nothing is left on the hosts."""
+    problems: list[str] = []
+    try:
+        yield
+    finally:
+        with signals.ignored():
+            problems = run.clear()
+        for problem in problems:
+            run.progress.say(f"left: {problem}")
+    if problems:
+        raise LabError("not everything could be put back: " + "; ".join(problems))
+
+
+def _lab(plan: Plan) -> RemoteLab:
+    lab = plan.experiment.remote
+    if lab is None:
+        raise ExperimentError("remote: is missing")
+    return lab
+
+
+def controller_url(lab: RemoteLab) -> str:
+    """As the file says, or the configuration of the controller that is started here."""
+    if lab.controller.url is not None:
+        return lab.controller.url.rstrip("/")
+    path = Path(lab.controller.config or "").expanduser()
+    try:
+        http = tomllib.loads(path.read_text()).get("http", {})
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ExperimentError(
+            f"remote.controller.config: {path}: cannot be read: {error}"
+        ) from error
+    scheme = "https" if "tls" in http else "http"
+    return f"{scheme}://{http.get('listen', '127.0.0.1:8080')}"
+
+
+def _not_there(plan: Plan, lab: RemoteLab) -> list[str]:
+    """What the plan has and the table does not name, or names twice."""
+    found = []
+    groups = {h.name: h.rtts for h in plan.experiment.topology.hosts}
+    for number, sender in enumerate(lab.senders):
+        key = f"remote.senders[{number}]"
+        rtts = groups.get(sender.hosts)
+        if rtts is None:
+            found.append(f"{key}.hosts: there are no hosts {sender.hosts} in topology.hosts")
+        elif sender.rtt is None and len(rtts) > 1:
+            found.append(f"{key}.rtt: is missing: {sender.hosts} has {len(rtts)} round trips")
+        elif sender.rtt is not None and sender.rtt not in rtts:
+            found.append(f"{key}.rtt: {sender.hosts} has no {1e3 * sender.rtt:g}ms")
+    machines = Machines(plan, lab)
+    taken: dict[int, str] = {}
+    for host in plan.hosts:
+        machine = machines.sender(host)
+        if machine is None:
+            found.append(
+                f"remote.senders: none stands for {host.group} with {1e3 * host.rtt_s:g}ms"
+            )
+        elif id(machine) in taken:
+            found.append(
+                f"traffic: {host.group} with {1e3 * host.rtt_s:g}ms has flows with and without "
+                "ECN, which is a setting of a host: take two groups of hosts"
+            )
+        else:
+            taken[id(machine)] = host.name
+    names = [s.name for s in plan.experiment.topology.switches]
+    there = [s.name for s in lab.switches]
+    if sorted(names) != sorted(there):
+        found.append(
+            f"remote.switches: are {', '.join(there)}, the topology has {', '.join(names)}"
+        )
+    return found
+
+
+def _not_done(plan: Plan, lab: RemoteLab) -> list[str]:
+    """What this back end does not make."""
+    found = []
+    experiment = plan.experiment
+    for number, group in enumerate(experiment.traffic.persistent):
+        if group.remote is not None:
+            found.append(
+                f"traffic.persistent[{number}].remote: no slow link is made on remote hosts: "
+                "take embedded or ns3"
+            )
+        if "newreno" in group.congestion_control:
+            found.append(
+                f"traffic.persistent[{number}].congestion_control: newreno is ns-3's: take reno"
+            )
+    if plan.datagrams:
+        found.append("traffic.datagrams: only ns3 sends them so far")
+    for number, switch in enumerate(experiment.topology.switches):
+        if switch.scheduling != "fifo":
+            found.append(
+                f"topology.switches[{number}].scheduling: this command sets limits only: set it "
+                "at the switch and leave it out, or take ns3"
+            )
+    if not experiment.topology.offloads:
+        found.append(
+            "topology.offloads: remote hosts keep theirs: turn them off there (ethtool -K) and "
+            "leave it out"
+        )
+    if experiment.controller:
+        where = lab.controller.config or "its own configuration"
+        found.append(f"controller: the keys of this controller are in {where}")
+    if lab.collector.token_file is None and not lab.collector.grpc.startswith(LOOPBACK):
+        found.append("remote.collector.token_file: is missing: grpc is not on loopback")
+    return found

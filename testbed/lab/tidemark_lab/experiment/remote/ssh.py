@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Command lines of ssh and scp, and what runs on the hosts. Pure.
+
+Nothing outlives its session. What a host keeps open reads its standard input, whose end, also
+that of a command that was killed or a line that was cut, ends the program and removes the
+directory.
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+
+from .model import SshHost
+
+# Without a question, without waiting for ever, and over one connection a host.
+ALWAYS = (
+    "BatchMode=yes",
+    "ConnectTimeout=10",
+    "ServerAliveInterval=5",
+    "ServerAliveCountMax=3",
+    "ExitOnForwardFailure=yes",
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    """To one host: its connection, and its directory for this run."""
+
+    host: SshHost
+    # Of the connection that sessions share, on this machine.
+    socket: Path
+    directory: str
+
+    def _options(self) -> list[str]:
+        out = []
+        for option in (*self.host.options, *ALWAYS, f"ControlPath={self.socket}"):
+            out += ["-o", option]
+        if self.host.port is not None:
+            out += ["-o", f"Port={self.host.port}"]
+        if self.host.identity_file is not None:
+            out += ["-o", f"IdentityFile={self.host.identity_file}", "-o", "IdentitiesOnly=yes"]
+        return out
+
+    def connect(self, forward: str | None = None) -> list[str]:
+        """The session that keeps connection and directory. `forward`: a port there led here."""
+        led = ["-R", forward] if forward else []
+        options = ["-o", "ControlMaster=yes", *self._options(), *led]
+        return ["ssh", *options, self.host.destination, _sh(keeper(self.directory))]
+
+    def call(self, command: str) -> list[str]:
+        """Runs to its end."""
+        options = ["-o", "ControlMaster=no", *self._options()]
+        return ["ssh", *options, self.host.destination, _sh(command)]
+
+    def hold(self, argv: list[str]) -> list[str]:
+        """A program that is ended by the end of the session's standard input."""
+        return self.call(holder(argv))
+
+    def put(self, local: Path, name: str) -> list[str]:
+        return [*self._scp(), str(local), f"{self._scp_host()}:{self.path(name)}"]
+
+    def get(self, name: str, local: Path) -> list[str]:
+        return [*self._scp(), f"{self._scp_host()}:{self.path(name)}", str(local)]
+
+    def _scp(self) -> list[str]:
+        return ["scp", "-q", "-p", "-o", "ControlMaster=no", *self._options()]
+
+    def _scp_host(self) -> str:
+        """An IPv6 address in brackets."""
+        user, at, name = self.host.destination.rpartition("@")
+        return f"{user}{at}[{name}]" if ":" in name else self.host.destination
+
+    def path(self, name: str) -> str:
+        return f"{self.directory}/{name}"
+
+
+def keeper(directory: str) -> str:
+    """Makes the directory, says so, tells the time for every line that it gets, and removes the
+    directory in the end. What still writes there ends at the same time: tried twice."""
+    there = shlex.quote(directory)
+    return (
+        f"umask 077; mkdir {there} || exit 1; echo ready; "
+        "while read -r line; do date +%s%N; done; "
+        f"rm -rf {there} 2>/dev/null || {{ sleep 5; rm -rf {there}; }}"
+    )
+
+
+def holder(argv: list[str]) -> str:
+    """The exit code is the program's."""
+    return (
+        f"exec 3<&0; {shlex.join(argv)} </dev/null 3<&- & p=$!; "
+        "{ cat <&3; kill -TERM $p; } >/dev/null 2>&1 & w=$!; "
+        "wait $p; c=$?; kill $w 2>/dev/null; exit $c"
+    )
+
+
+def _sh(script: str) -> str:
+    """Whatever shell the user has."""
+    return f"exec sh -c {shlex.quote(script)}"
