@@ -91,8 +91,8 @@ def document(s: Scenario, tmp_path: Path) -> dict:
     paths = Paths.find()
     return configs.controller(
         lab_configs.controller(s, Ports(), paths, tmp_path, 30.0),
-        s,
         paths,
+        receiver_port=s.receiver.port,
         path_port=9559,
         grpc="198.18.255.6:9559",
         trunk_of_path=5,

@@ -27,9 +27,18 @@ def _not_starved(phase: JsonObject, capacity_bps: int) -> Check:
     if phase["limit_action"] == "mark_ce":
         # A threshold bounds no occupancy.
         limit_bytes = max(limit_bytes, phase["occupancy_bytes"]["max"] or 0)
-    drains_in_ms = (limit_bytes + FRAME_BYTES) * 8e3 / capacity_bps
+    drains_in_ms = _drains_in_ms(limit_bytes, capacity_bps)
     return Check(
         f"{phase['name']}: delay p99 {waited_ms:.1f} ms, a full queue drains in "
         f"{drains_in_ms:.1f} ms (much longer: BMv2 is slower than its rate)",
-        waited_ms <= _FACTOR * drains_in_ms + _SLACK_MS,
+        waited_ms <= most_delay_ms(limit_bytes, capacity_bps),
     )
+
+
+def _drains_in_ms(limit_bytes: float, capacity_bps: float) -> float:
+    return (limit_bytes + FRAME_BYTES) * 8e3 / capacity_bps
+
+
+def most_delay_ms(limit_bytes: float, capacity_bps: float) -> float:
+    """What a queue of a limit can explain."""
+    return _FACTOR * _drains_in_ms(limit_bytes, capacity_bps) + _SLACK_MS

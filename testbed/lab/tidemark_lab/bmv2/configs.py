@@ -6,7 +6,6 @@ from __future__ import annotations
 from ..configs import program_files
 from ..json_types import JsonObject
 from ..preflight import Paths
-from ..scenario import Scenario
 from .topology import TRUNK_PORT
 
 DEVICE_ID = 1
@@ -14,39 +13,37 @@ DEVICE_ID = 1
 
 def controller(
     embedded: JsonObject,
-    scenario: Scenario,
     paths: Paths,
     *,
+    receiver_port: int,
     path_port: int,
     grpc: str,
     trunk_of_path: int,
 ) -> JsonObject:
-    """`embedded`: that of the same scenario on the embedded switch. `path_port`: TCP port of
-    the long path's switch; `grpc`: BMv2's P4Runtime server."""
+    """`embedded`: that of the same run on one embedded switch, whose port to the receiver is
+    `receiver_port`. `path_port`: TCP port of the long path's switch; `grpc`: BMv2's P4Runtime
+    server."""
     (switch,) = embedded["switches"]
-    receiver = scenario.receiver
+    forward = switch["provision"]["forward"]
+    senders = [f["port"] for f in forward if f["port"] != receiver_port]
     provision = {
         **switch["provision"],
-        "flood_ports": [TRUNK_PORT, receiver.port],
-        "forward": _forward(scenario, {h.port: TRUNK_PORT for h in scenario.senders}),
+        "flood_ports": [TRUNK_PORT, receiver_port],
+        "forward": _forward(forward, dict.fromkeys(senders, TRUNK_PORT)),
     }
     bmv2 = {**switch, "address": grpc, "device_id": DEVICE_ID, "provision": provision}
     path = {
-        "node": path_node(scenario),
+        # Its packets are not reported; the controller tells switches by their node.
+        "node": switch["node"] + 1,
         "address": f"127.0.0.1:{path_port}",
         "provision": {
             **program_files(paths),
-            "flood_ports": [*(h.port for h in scenario.senders), trunk_of_path],
-            "forward": _forward(scenario, {receiver.port: trunk_of_path}),
+            "flood_ports": [*senders, trunk_of_path],
+            "forward": _forward(forward, {receiver_port: trunk_of_path}),
         },
     }
     return {**embedded, "switches": [bmv2, path]}
 
 
-def path_node(scenario: Scenario) -> int:
-    """Its packets are not reported; the controller tells switches by their node."""
-    return scenario.node_id + 1
-
-
-def _forward(scenario: Scenario, moved: dict[int, int]) -> list[JsonObject]:
-    return [{"mac": h.mac, "port": moved.get(h.port, h.port)} for h in scenario.hosts]
+def _forward(forward: list[JsonObject], moved: dict[int, int]) -> list[JsonObject]:
+    return [{"mac": f["mac"], "port": moved.get(f["port"], f["port"])} for f in forward]

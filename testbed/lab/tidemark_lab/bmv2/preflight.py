@@ -9,14 +9,14 @@ from . import command
 from .topology import MANAGEMENT_NETWORK
 
 
-def check_program() -> None:
-    """Raises PreflightError."""
+def check_program(instead: str = "--switch embedded") -> None:
+    """`instead`: what needs no BMv2. Raises PreflightError."""
     if command.find() is None:
         raise PreflightError(
             f"{command.PROGRAM} is not on PATH",
             "install BMv2 with its P4Runtime server (p4lang publishes the Debian package "
             "p4lang-bmv2 and the image p4lang/behavioral-model; with sudo, keep PATH: "
-            "sudo --preserve-env=PATH), or use --switch embedded",
+            f"sudo --preserve-env=PATH), or use {instead}",
         )
 
 

@@ -105,19 +105,21 @@ class Bmv2Topology(Topology):
             self._end(s.report_port),
             s.offloads,
         )
-        self._connect_management(state)
+        connect_management(state, self.management_interface, self.switch_namespace)
 
-    def _connect_management(self, state: RunState) -> None:
-        state.add_interface(self.management_interface)
-        with IPRoute() as ipr:
-            ipr.link(
-                "add",
-                ifname=self.management_interface,
-                kind="veth",
-                peer={"ifname": _MANAGEMENT_INTERFACE, "net_ns_fd": self.switch_namespace},
-            )
-            kernel.set_sysctls({f"net.ipv6.conf.{self.management_interface}.disable_ipv6": "1"})
-            wiring.set_up(ipr, self.management_interface, CONTROLLER_ADDRESS, _PREFIX_LENGTH)
-        with IPRoute(netns=self.switch_namespace) as ipr:
-            wiring.set_up(ipr, _MANAGEMENT_INTERFACE, SWITCH_ADDRESS, _PREFIX_LENGTH)
-            wiring.raise_loopback(ipr)
+
+def connect_management(state: RunState, interface: str, switch_namespace: str) -> None:
+    """`interface`: the controller's end."""
+    state.add_interface(interface)
+    with IPRoute() as ipr:
+        ipr.link(
+            "add",
+            ifname=interface,
+            kind="veth",
+            peer={"ifname": _MANAGEMENT_INTERFACE, "net_ns_fd": switch_namespace},
+        )
+        kernel.set_sysctls({f"net.ipv6.conf.{interface}.disable_ipv6": "1"})
+        wiring.set_up(ipr, interface, CONTROLLER_ADDRESS, _PREFIX_LENGTH)
+    with IPRoute(netns=switch_namespace) as ipr:
+        wiring.set_up(ipr, _MANAGEMENT_INTERFACE, SWITCH_ADDRESS, _PREFIX_LENGTH)
+        wiring.raise_loopback(ipr)

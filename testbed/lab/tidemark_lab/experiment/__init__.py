@@ -8,6 +8,7 @@
 | `plan` | every quantity worked out; the same for every back end; pure |
 | `backend` | what a back end is |
 | `embedded/` | real TCP through `tidemark-switch` |
+| `bmv2/` | the same through `simple_switch_grpc` |
 | `simulated` | ns-3 |
 | `remote/` | real TCP between hosts over SSH, through switches that are there |
 | `live` | settings and limits at a running controller |

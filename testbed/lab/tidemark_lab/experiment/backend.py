@@ -76,6 +76,10 @@ class BackEnd(Protocol):
         """Whether hosts send super-frames; None where there is no such thing."""
         ...
 
+    def doubts(self, row: JsonObject) -> list[str]:
+        """Why a row is not to be trusted, beyond what holds for every back end."""
+        ...
+
     def versions(self) -> JsonObject:
         """Of what it runs."""
         ...

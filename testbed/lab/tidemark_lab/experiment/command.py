@@ -13,6 +13,7 @@ from ..preflight import Paths, Ports
 from ..progress import Progress
 from . import compare, execute, grid, load, store, table
 from .backend import BackEnd
+from .bmv2.back_end import Bmv2
 from .embedded.back_end import Embedded
 from .grid import Point
 from .load import FILES, ExperimentError
@@ -26,11 +27,6 @@ if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
-
-NOT_YET = {
-    "bmv2": "experiments do not run on BMv2 yet: take embedded or ns3 (PTF tests run on it: "
-    "docs/how-to/bmv2.md)",
-}
 
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
@@ -137,11 +133,11 @@ def _override(text: str) -> tuple[str, object]:
 
 
 def _back_end(name: str, arguments: argparse.Namespace) -> BackEnd:
-    if name in NOT_YET:
-        raise ExperimentError(f"{arguments.file}: back end {name}: {NOT_YET[name]}")
     if name == "ns3":
         return Ns3()
-    return Remote() if name == "remote" else Embedded(ports=Ports.of(arguments))
+    if name == "remote":
+        return Remote()
+    return (Bmv2 if name == "bmv2" else Embedded)(ports=Ports.of(arguments))
 
 
 def _tell(points: list[Point], back_end: BackEnd, out: Store, progress: Progress) -> None:

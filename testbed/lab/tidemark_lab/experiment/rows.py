@@ -35,7 +35,7 @@ def of_phase(
             (place.node, place.port),
         )
         keep_link(run_dir, phase, plan, switch, link)
-        rows.append(
+        row = (
             _settings(plan, phase, switch)
             | _truth(plan, truth, switch, window)
             | _outcome(link)
@@ -43,6 +43,7 @@ def of_phase(
             | _flows(plan, truth, switch, window, link)
             | _machine(phase, switch, run_dir / "capture", place, link)
         )
+        rows.append(_doubted(row, back_end.doubts(row)))
     return rows
 
 
@@ -163,6 +164,11 @@ def _machine(
         "trusted": not why,
         "why_not_trusted": "; ".join(why),
     }
+
+
+def _doubted(row: JsonObject, more: list[str]) -> JsonObject:
+    why = "; ".join(filter(None, [row["why_not_trusted"], *more]))
+    return {**row, "trusted": not why, "why_not_trusted": why}
 
 
 def whole(row: JsonObject, run: JsonObject, settings: JsonObject) -> JsonObject:

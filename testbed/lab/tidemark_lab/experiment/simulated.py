@@ -67,6 +67,9 @@ class Ns3:
     def offloads(self, plan: Plan) -> None:
         """ns-3's hosts send whole packets."""
 
+    def doubts(self, row: JsonObject) -> list[str]:
+        return []
+
     def versions(self) -> JsonObject:
         return {"ns3": ns3.VERSION}
 

@@ -71,10 +71,16 @@ class Embedded:
     def versions(self) -> JsonObject:
         return {}
 
+    def doubts(self, row: JsonObject) -> list[str]:
+        return []
+
+    def session(self, plan: Plan, run_dir: Path) -> PlanSession:
+        return PlanSession(plan, self.ports, self.paths, run_dir)
+
     def run(self, plan: Plan, run_dir: Path, progress: Progress) -> list[MeasuredPhase]:
         name = plan.experiment.name
         with signals.deferred():
-            session = PlanSession(plan, self.ports, self.paths, run_dir)
+            session = self.session(plan, run_dir)
         measured = []
         with running(session):
             session.start()

@@ -71,6 +71,10 @@ class Layout:
     def end(self, switch: int, port: int) -> End:
         return End(self.switch_namespace(switch), f"p{port}")
 
+    def host_end(self, host: Host) -> End:
+        """The switch's end of a host's link."""
+        return self.end(host.switch, self.host_port(host))
+
     def node(self, switch: int) -> int:
         return FIRST_NODE + switch
 

@@ -31,7 +31,7 @@ class PlanNetwork:
         for name in [*names, layout.receiver_namespace]:
             wiring.make_namespace(state, name)
         for host in layout.plan.hosts:
-            end = layout.end(host.switch, layout.host_port(host))
+            end = layout.host_end(host)
             namespace = layout.namespace(host.name)
             wiring.connect_host(
                 namespace, layout.address(host), layout.mac(host), end, host.ecn, offloads

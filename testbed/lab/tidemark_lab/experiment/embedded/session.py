@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import secrets
 from pathlib import Path
+from typing import ClassVar
 
+from ...json_types import JsonObject
 from ...lab import START_TIMEOUT_S, Lab
 from ...preflight import Paths, Ports
 from ...processes import Child
@@ -20,23 +22,31 @@ from .network import PlanNetwork
 class PlanSession(Lab):
     """`start`, then the phases, then `finish`; always `clean`."""
 
+    LAYOUT: ClassVar[type[Layout]] = Layout
+    NETWORK: ClassVar[type[PlanNetwork]] = PlanNetwork
+
     def __init__(self, plan: Plan, ports: Ports, paths: Paths, run_dir: Path):
         self.plan = plan
-        self.layout = Layout(plan, secrets.token_hex(2))
+        self.layout = self.LAYOUT(plan, secrets.token_hex(2))
         spec = configs.traffic(self.layout)
-        super().__init__(PlanNetwork(self.layout), spec, ports, paths, run_dir)
+        super().__init__(self.NETWORK(self.layout), spec, ports, paths, run_dir)
 
     def start(self) -> None:
         """Everything but the traffic."""
         self.start_network()
+        self.start_switches()
+        self.run_collector(configs.collector(self.layout, self.ports, self.capture_dir))
+        child = self.run_controller(self.controller_document())
+        for k in self.layout.switches:
+            self._wait_for_limit(k, child)
+
+    def start_switches(self) -> None:
         for k in self.layout.switches:
             port = configs.grpc_port(self.ports, k)
             self.run_switch(f"switch-{k + 1}", port, self.layout.switch_ports(k))
-        self.run_collector(configs.collector(self.layout, self.ports, self.capture_dir))
-        document = configs.controller(self.layout, self.ports, self.paths, self.run_dir)
-        child = self.run_controller(document)
-        for k in self.layout.switches:
-            self._wait_for_limit(k, child)
+
+    def controller_document(self) -> JsonObject:
+        return configs.controller(self.layout, self.ports, self.paths, self.run_dir)
 
     def _wait_for_limit(self, switch: int, child: Child) -> None:
         wanted = self.plan.first_limits()[switch].acts_at_bytes

@@ -67,6 +67,9 @@ class Remote:
     def offloads(self, plan: Plan) -> None:
         """The hosts' own affair."""
 
+    def doubts(self, row: JsonObject) -> list[str]:
+        return []
+
     def versions(self) -> JsonObject:
         return {}
 

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Carries out a plan on real TCP through BMv2."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...bmv2 import checks, command, preflight
+from ...bmv2.traffic import LEAST_PACKETS_PER_S, MOST_PACKETS_PER_S, WIRE_BITS, packets_per_s
+from ...json_types import JsonObject
+from ..embedded.back_end import Embedded
+from ..embedded.session import PlanSession
+from ..plan import Plan
+from .session import Bmv2PlanSession
+
+# Of the file's rate, which the rows have, against the rate that BMv2 is told.
+MOST_RATE_ERROR = 0.001
+
+
+@dataclass
+class Bmv2(Embedded):
+    """Real Linux TCP through one `simple_switch_grpc` in network namespaces; needs root."""
+
+    name: str = "bmv2"
+
+    def refuse(self, plan: Plan) -> list[str]:
+        topology = plan.experiment.topology
+        found = []
+        if len(topology.switches) > 1:
+            found.append(
+                f"topology.switches: {len(topology.switches)} switches: one is carried out on "
+                "BMv2: take embedded or ns3"
+            )
+        for number, switch in enumerate(topology.switches):
+            rate = packets_per_s(round(switch.rate))
+            if not LEAST_PACKETS_PER_S <= rate <= MOST_PACKETS_PER_S:
+                found.append(
+                    f"topology.switches[{number}].rate: BMv2 would have to send {rate} packets/s, "
+                    f"and the lab lets it send {LEAST_PACKETS_PER_S} to {MOST_PACKETS_PER_S}: "
+                    f"{LEAST_PACKETS_PER_S * WIRE_BITS / 1e6:.1f}mbit to "
+                    f"{MOST_PACKETS_PER_S * WIRE_BITS / 1e6:.1f}mbit"
+                )
+            elif abs(rate * WIRE_BITS / switch.rate - 1) > MOST_RATE_ERROR:
+                found.append(
+                    f"topology.switches[{number}].rate: BMv2 sends a whole number of packets a "
+                    f"second: write {rate * WIRE_BITS / 1e3:g}kbit"
+                )
+        if topology.offloads:
+            found.append("topology.offloads: BMv2 takes whole packets only: write offloads = false")
+        return [*found, *super().refuse(plan)]
+
+    def ready(self, out: Path) -> None:
+        preflight.check_program("--back-end embedded")
+        super().ready(out)
+        preflight.check_addresses()
+
+    def session(self, plan: Plan, run_dir: Path) -> PlanSession:
+        return Bmv2PlanSession(plan, self.ports, self.paths, run_dir)
+
+    def doubts(self, row: JsonObject) -> list[str]:
+        """A BMv2 that gets too little of the processor keeps packets before the queue."""
+        acts_at = row["threshold_bytes"] or row["limit_bytes"]
+        if row["action"] == "mark_ce":
+            # A threshold bounds no occupancy.
+            acts_at = max(acts_at, row["occupancy_max_bytes"] or 0)
+        waited_ms = row["delay_p99_ms"]
+        most_ms = checks.most_delay_ms(acts_at, row["rate_bps"])
+        if waited_ms is None or waited_ms <= most_ms:
+            return []
+        return [
+            f"1 % of the packets waited {waited_ms:.1f} ms or more, a full queue explains "
+            f"{most_ms:.1f}: BMv2 is slower than its rate"
+        ]
+
+    def versions(self) -> JsonObject:
+        binary = command.find()
+        if binary is None:
+            return {}
+        try:
+            done = subprocess.run(
+                [binary, "--version"], capture_output=True, text=True, timeout=30, check=False
+            )
+        except (OSError, subprocess.SubprocessError):
+            return {"bmv2": None}
+        return {"bmv2": done.stdout.strip() or None}
