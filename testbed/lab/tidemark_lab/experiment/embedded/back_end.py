@@ -50,7 +50,7 @@ class Embedded:
         if plan.datagrams:
             found.append("traffic.datagrams: only ns3 sends them so far")
         if any(s.scheduling != "fifo" for s in plan.experiment.topology.switches):
-            found.append("topology.switches: scheduling: tidemark-switch has fifo only: take ns3")
+            found.append("topology.switches: scheduling: this back end has fifo only: take ns3")
         if missing := kernel.missing_congestion_control(sorted(controls)):
             found.append(
                 f"traffic: this kernel has no congestion control {missing}: modprobe "
