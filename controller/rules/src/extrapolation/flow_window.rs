@@ -19,7 +19,7 @@ pub(super) fn flow_window(m: &Traffic, peak: Peak, stretch: f64, buffer_bytes: f
     };
     let flow_bytes_per_s = drain * m.c_e_share.value.clamp(0.0, 1.0) / m.n_b.value.max(1.0);
     FlowWindow {
-        segments: flow_bytes_per_s * rtt_s / m.segment_bytes,
+        segments: flow_bytes_per_s * rtt_s * peak.short_of(buffer_bytes) / m.segment_bytes,
         rtt_s,
     }
 }

@@ -103,12 +103,14 @@ impl<'a> LossScaling<'a> {
                 continue;
             };
             let stretch = t_e_s / self.m.t_e_s.value;
-            let to = self.window(peak, stretch, buffer_bytes);
-            let from = self.window(peak, stretch, peak.limit_bytes);
-            for by in [-1.0, 1.0] {
-                for parts in self.parts.possible() {
-                    let p = self.loss_rate * self.scaled(parts, from, to, by);
-                    range.widen(p.min(1.0));
+            for peak in peak.possible(self.m) {
+                let to = self.window(peak, stretch, buffer_bytes);
+                let from = self.window(peak, stretch, peak.limit_bytes);
+                for by in [-1.0, 1.0] {
+                    for parts in self.parts.possible() {
+                        let p = self.loss_rate * self.scaled(parts, from, to, by);
+                        range.widen(p.min(1.0));
+                    }
                 }
             }
         }

@@ -74,6 +74,7 @@ mod source;
 mod uncertainty;
 mod utilisation_rule;
 mod window;
+mod window_delay;
 mod window_peak;
 mod window_samples;
 
@@ -85,6 +86,7 @@ pub(crate) use in_flight_cap::InFlightCap;
 pub(crate) use learned::{lost_less, others};
 pub(crate) use overshoot::{overshoot_bytes, threshold_within};
 pub(crate) use uncertainty::loss_events;
+pub(crate) use window_peak::short_by_bursts;
 
 use crate::rule::{Rule, RuleId};
 

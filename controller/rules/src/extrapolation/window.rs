@@ -4,7 +4,7 @@
 use super::conditions::{occupancy_known, scalable};
 use super::learned::utilisation_between;
 use super::uncertainty::{PRIOR_EVENTS, Z90, exponents, loss_events, utilisation_sampling_error};
-use super::window_peak::{ALL_AT_ONCE, FULL, Peak};
+use super::window_peak::{ALL_AT_ONCE, FULL, ONE_FLOW, Peak};
 use super::window_samples::{Means, Sample, means, samples, sawtooth_samples};
 use crate::bscl;
 use crate::error::{RuleError, not_negative};
@@ -15,8 +15,6 @@ use crate::traffic::Traffic;
 /// Relative error of the utilisation that a limit tried before had.
 const TRIED_ERROR: f64 = 0.01;
 
-/// N_b below which one flow sets the swing.
-const ONE_FLOW: f64 = 1.5;
 /// Lowest window over the peak of one flow, as likely and at its lowest: it may lose
 /// again right after it halved. Utilisation of one Reno flow at 0.4, 0.53 and 0.7 C·T,
 /// 86.0, 92.7 and 96.4 % on a real link, is that of a swing from 0.4 of the peak;
@@ -30,14 +28,14 @@ const ONE_AGAIN: Range = Range {
 /// The measured window, scaled.
 #[derive(Clone, Debug)]
 pub struct WindowScaling<'a> {
-    m: &'a Traffic,
-    peak: Peak,
+    pub(super) m: &'a Traffic,
+    pub(super) peak: Peak,
     samples: Vec<Sample>,
     /// Part of the capacity that others use.
     others: f64,
     utilisation: f64,
-    delay_mean_ms: f64,
-    there: Means,
+    pub(super) delay_mean_ms: f64,
+    pub(super) there: Means,
 }
 
 impl<'a> WindowScaling<'a> {
@@ -46,13 +44,20 @@ impl<'a> WindowScaling<'a> {
         if !scalable(m) || !occupancy_known(m) {
             return None;
         }
-        Self::with(m, m.t_e_s.value, m.c_e_share.value)
+        let peak = Peak::of(m, m.t_e_s.value)?;
+        Self::with(m, peak, m.c_e_share.value)
     }
 
-    fn with(m: &'a Traffic, t_e_s: f64, lbp_share: f64) -> Option<Self> {
+    /// The same at every peak that Tₑ and bursts leave possible.
+    fn possible(&self, t_e_s: f64, lbp_share: f64) -> impl Iterator<Item = Self> {
+        let peaks = Peak::of(self.m, t_e_s).into_iter();
+        let all = peaks.flat_map(|peak| peak.possible(self.m));
+        all.filter_map(move |peak| Self::with(self.m, peak, lbp_share))
+    }
+
+    pub(super) fn with(m: &'a Traffic, peak: Peak, lbp_share: f64) -> Option<Self> {
         let observed = m.observed?;
         let occupancy = m.occupancy.as_ref()?;
-        let peak = Peak::of(m, t_e_s)?;
         let utilisation = observed.utilisation.min(1.0);
         if utilisation.is_nan() || utilisation <= 0.0 {
             return None;
@@ -71,7 +76,7 @@ impl<'a> WindowScaling<'a> {
         })
     }
 
-    fn at_scale(&self, k: f64) -> Option<Means> {
+    pub(super) fn at_scale(&self, k: f64) -> Option<Means> {
         means(&self.samples, self.others, k)
     }
 
@@ -176,10 +181,8 @@ impl<'a> WindowScaling<'a> {
         let (mut low, mut high) = (value, value);
         let error = utilisation_sampling_error(self.m);
         for t_e_s in [self.m.t_e_s.low, self.m.t_e_s.value, self.m.t_e_s.high] {
-            for share in [self.m.c_e_share.low, self.m.c_e_share.high] {
-                let Some(other) = Self::with(self.m, t_e_s, share) else {
-                    continue;
-                };
+            let shares = [self.m.c_e_share.low, self.m.c_e_share.high];
+            for other in shares.iter().flat_map(|&s| self.possible(t_e_s, s)) {
                 for exponent in exponents(self.m) {
                     let k = other.peak.scale(buffer_bytes).powf(exponent);
                     let Some(means) = other.at_scale(k) else {
@@ -213,44 +216,6 @@ impl<'a> WindowScaling<'a> {
         };
         let tried = self.between(buffer_bytes)[0] * (1.0 - sampled.max(TRIED_ERROR));
         Ok(Range::new(value, low.max(tried).max(0.0), high.min(1.0)))
-    }
-
-    /// Mean queueing delay expected at a limit, ms.
-    ///
-    /// # Errors
-    /// As [`Self::utilisation_at`].
-    pub fn mean_delay_ms_at(&self, buffer_bytes: f64) -> Result<f64, RuleError> {
-        let b = not_negative("B (bytes)", buffer_bytes)?;
-        let means = self.at_scale(self.peak.scale(b)).unwrap_or(self.there);
-        Ok(self.delay_of(&means))
-    }
-
-    fn delay_of(&self, means: &Means) -> f64 {
-        let more = (means.queue_bdp - self.there.queue_bdp) * self.peak.bdp_bytes
-            / self.m.drain_bytes_per_s();
-        (self.delay_mean_ms + more * 1e3).max(0.0)
-    }
-
-    /// The same with its range.
-    ///
-    /// # Errors
-    /// As [`Self::utilisation_at`].
-    pub fn mean_delay_range_ms_at(&self, buffer_bytes: f64) -> Result<Range, RuleError> {
-        let value = self.mean_delay_ms_at(buffer_bytes)?;
-        let (mut low, mut high) = (value, value);
-        for t_e_s in [self.m.t_e_s.low, self.m.t_e_s.high] {
-            let Some(other) = Self::with(self.m, t_e_s, self.m.c_e_share.value) else {
-                continue;
-            };
-            for exponent in exponents(self.m) {
-                let k = other.peak.scale(buffer_bytes).powf(exponent);
-                if let Some(means) = other.at_scale(k) {
-                    low = low.min(other.delay_of(&means));
-                    high = high.max(other.delay_of(&means));
-                }
-            }
-        }
-        Ok(Range::new(value, low, high))
     }
 
     /// Smallest buffer with an expected utilisation of `target` (of [`FULL`]

@@ -90,7 +90,7 @@ pub fn predict(traffic: &Traffic, buffer_bytes: f64) -> Result<Prediction, RuleE
     if let Some(constant) = traffic.assumed_constant {
         widen_for_synchrony(traffic, buffer_bytes, &mut prediction)?;
         widen_for_constant(constant, &mut prediction);
-        widen_for_description(traffic, &mut prediction);
+        widen_for_description(traffic, buffer_bytes, &mut prediction);
     }
     let there = at_limit_in_force(traffic)?;
     if let Some(there) = &there {

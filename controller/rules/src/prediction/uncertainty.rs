@@ -7,7 +7,7 @@ use super::model_outcome::ModelOutcome;
 use super::outcome::Prediction;
 use crate::bscl;
 use crate::error::RuleError;
-use crate::extrapolation::LEAST_DROPS;
+use crate::extrapolation::{LEAST_DROPS, short_by_bursts};
 use crate::range::Range;
 use crate::traffic::{Regime, Synchrony, Traffic};
 use crate::utb::{self, single_flow};
@@ -74,13 +74,22 @@ const DESCRIBED_UTILISATION: f64 = 0.02;
 /// With few flows a loss event takes several packets of each.
 const DESCRIBED_LOSS_OF_FEW: f64 = 2.5;
 
-pub(super) fn widen_for_description(traffic: &Traffic, prediction: &mut Prediction) {
+pub(super) fn widen_for_description(
+    traffic: &Traffic,
+    buffer_bytes: f64,
+    prediction: &mut Prediction,
+) {
     let (delay, full_ms) = (prediction.delay_mean_ms, prediction.delay_ms.value);
     prediction.delay_mean_ms.widen(delay.low / DESCRIBED_DELAY);
-    let high = (delay.high * DESCRIBED_DELAY).min(full_ms.max(delay.high));
+    let short = short_by_bursts(traffic, buffer_bytes);
+    // The second of two that come at once waits for the first.
+    let segment_ms = traffic.segment_bytes / traffic.drain_bytes_per_s() * 1e3;
+    let waits_ms = if short.is_some() { segment_ms } else { 0.0 };
+    let high = (delay.high + waits_ms) * DESCRIBED_DELAY;
+    let high = high.min(full_ms.max(delay.high));
     prediction.delay_mean_ms.widen(high);
     let used = prediction.utilisation;
-    let low = (used.low - DESCRIBED_UTILISATION).max(0.0);
+    let low = (used.low * short.unwrap_or(1.0) - DESCRIBED_UTILISATION).max(0.0);
     prediction.utilisation.widen(low);
     let high = (used.high + DESCRIBED_UTILISATION).min(used.high.max(1.0));
     prediction.utilisation.widen(high);
