@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import tomli_w
 from pyroute2 import IPRoute
 
 from tidemark_lab import netns
@@ -39,7 +40,8 @@ class Standing:
 
 
 @contextmanager
-def standing(document: dict, tmp_path: Path) -> Iterator[Standing]:
+def standing(document: dict, tmp_path: Path, controller_there: bool = True) -> Iterator[Standing]:
+    """Without `controller_there` its configuration is in a file."""
     plan = Plan.of(load.check(document, "x"), 1)
     layout = Layout(plan, secrets.token_hex(2))
     there = tmp_path / "there"
@@ -53,9 +55,12 @@ def standing(document: dict, tmp_path: Path) -> Iterator[Standing]:
         for number, name in enumerate(names):
             start_sshd(lab, layout.namespace(name), number, keys)
         controller = configs.controller(layout, PORTS, lab.paths, there)
-        lab.run_controller(controller)
-        where = layout.node(0), layout.out_port(0)
-        lab.supervisor.wait_until(lambda: lab.limit_at(*where), "the switch's limit", 30)
+        if controller_there:
+            lab.run_controller(controller)
+            where = layout.node(0), layout.out_port(0)
+            lab.supervisor.wait_until(lambda: lab.limit_at(*where), "the switch's limit", 30)
+        else:
+            (there / "controller.toml").write_text(tomli_w.dumps(controller))
         yield Standing(lab, layout, table(layout, keys, there, controller))
     finally:
         assert lab.clean() == []

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tidemark_lab import preflight, tracing
+from tidemark_lab import kernel_check, preflight, tracing
 from tidemark_lab.errors import PreflightError
 from tidemark_lab.preflight import Paths, Ports
 from tidemark_lab.scenario import Scenario
@@ -54,13 +54,13 @@ def test_a_place_for_namespaces_that_cannot_be_written_is_named(monkeypatch):
 
 @pytest.mark.root
 def test_this_kernel_can_run_the_lab():
-    preflight.check_kernel(Scenario())
+    kernel_check.check(Scenario())
 
 
 @pytest.mark.root
 def test_an_unknown_congestion_control_names_the_available_ones():
     with pytest.raises(PreflightError, match=r"nosuch is not available \(available: .*reno"):
-        preflight.check_kernel(Scenario(congestion_controls=("nosuch",)))
+        kernel_check.check(Scenario(congestion_controls=("nosuch",)))
 
 
 @pytest.mark.root

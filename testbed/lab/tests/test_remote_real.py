@@ -17,6 +17,11 @@ from remote_lab import PORTS, processes_of, standing
 from tidemark_lab.__main__ import main
 from tidemark_lab.experiment import compare, store, table
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 pytestmark = pytest.mark.root
 
 PORT_OPTIONS = [f"{option}={number}" for option, number in PORTS.by_option().items()]
@@ -102,3 +107,29 @@ def test_ended_in_the_middle_it_puts_back_what_it_changed(tmp_path, binary):
             nothing_left(lab)
             if number == signal.SIGINT:
                 assert lab.lab.limit_at(*where) == limit_before
+
+
+def test_a_controller_of_the_run_and_a_token_and_programs_that_are_there(tmp_path, binary):
+    where = binary("tidemark-traffic").parent
+    doc = experiment()
+    doc["phases"][0] |= {"duration": "3s", "settle": "500ms"}
+    token = tmp_path / "telemetry.token"
+    token.write_text("a-token-of-this-test-alone\n")
+    token.chmod(0o600)
+    with standing(doc, tmp_path, controller_there=False) as lab:
+        config = lab.lab.run_dir / "controller.toml"
+        written = tomllib.loads(config.read_text())
+        address = {"address": written["collectors"][0], "token_file": str(token)}
+        config.write_text(tomli_w.dumps({**written, "collectors": [address]}))
+        token_file = lab.table["controller"]["token_file"]
+        lab.table["controller"] = {"config": str(config), "token_file": token_file}
+        lab.table["collector"]["token_file"] = str(token)
+        lab.table["programs"] = str(where)
+        file = tmp_path / "x.toml"
+        file.write_text(tomli_w.dumps({**doc, "remote": lab.table}))
+        assert main(["run", str(file), "--back-end", "remote", "--out", str(tmp_path)]) == 0
+        nothing_left(lab)
+    (run_dir,) = store.find([tmp_path / "x"])
+    (row,) = json.loads((run_dir / "run.json").read_text())["rows"]
+    assert row["true_n_b"] == 4 and row["arrivals"] > 1000 and row["reports_lost"] == 0
+    assert not (run_dir / "logs" / "controller.log").read_text().count("ERROR")

@@ -79,9 +79,10 @@ class Session:
         ready: str | None = None,
         may_end: bool = False,
     ) -> None:
-        program = self._spawn(name, argv, host, self.log_dir / f"{name}.log")
+        log = self.log_dir / f"{name}.log"
+        with signals.deferred():
+            program = self.programs[name] = self._spawn(name, argv, host, log)
         program.may_end = may_end
-        self.programs[name] = program
         deadline = time.monotonic() + START_TIMEOUT_S
         while ready is not None and ready not in program.log.read_text(errors="replace"):
             self.check()
@@ -93,7 +94,7 @@ class Session:
     def _spawn(
         self, name: str, argv: list[str], host: str | None, log: Path, answers: bool = False
     ) -> Program:
-        with log.open("ab") as output, signals.deferred():
+        with log.open("ab") as output:
             process = subprocess.Popen(
                 argv,
                 stdin=subprocess.DEVNULL if host is None else subprocess.PIPE,
@@ -109,8 +110,9 @@ class Session:
     def connect(self, host: str, argv: list[str]) -> None:
         """The session that keeps the host's directory; it says when that is there."""
         log = self.log_dir / f"ssh-{len(self.keepers) + 1}.log"
-        keeper = self._spawn(f"connection to {host}", argv, host, log, answers=True)
-        self.keepers[host] = keeper
+        with signals.deferred():
+            keeper = self._spawn(f"connection to {host}", argv, host, log, answers=True)
+            self.keepers[host] = keeper
         if self._answer(keeper, START_TIMEOUT_S) != "ready":
             raise LabError(keeper.failed("its directory could not be made"))
 
