@@ -83,7 +83,7 @@ def test_a_whole_file_is_refused_nothing():
         ({"remote__controller__config": "c.toml"}, "remote.controller: give url"),
         ({"remote__directory": "tmp; rm"}, "remote.directory"),
         ({"remote__most_clock_offset": 3}, "3 has no unit"),
-        ({"remote__collector__listen": []}, "remote.collector.listen"),
+        ({"remote__collector__listen": []}, "remote.collector: give listen"),
     ],
 )
 def test_an_error_of_the_table_has_its_key(changes, says):
@@ -212,6 +212,40 @@ def test_programs_that_are_there_are_not_copied_and_a_controller_is_started(tmp_
     config.unlink()
     assert main(["run", str(tmp_path / "x.toml"), "--dry-run"]) == 2
     assert "remote.controller.config" in capsys.readouterr().err
+
+
+def test_the_capture_of_a_collector_that_is_there_is_fetched(tmp_path, capsys):
+    there = {"destination": "lab@collector", "capture": "/var/lib/capture", "rotate": "3s"}
+    doc = experiment()
+    doc["remote"]["collector"] = {"there": there, "grpc": "192.0.2.9:9560", "token_file": "t"}
+    lines = dry_run(tmp_path, capsys, doc)
+    assert not any("tidemark-collector run" in line or line == "end collector" for line in lines)
+    assert any("-R 127.0.0.1:19560:192.0.2.9:9560 root@a1" in line for line in lines)
+    order = [
+        "ssh .* lab@collector .*mkdir /tmp/tidemark-RUN-collector",
+        "ssh .* lab@collector .*touch /tmp/tidemark-RUN-collector/begin",
+        "end agent-h2",
+        "let 5 s pass: x: the collector's last files",
+        "ssh .* lab@collector .*find /var/lib/capture/ .*-newer /tmp/tidemark-RUN-collector/begin",
+        "scp .* lab@collector:/tmp/tidemark-RUN-collector/capture .*/capture",
+        "end the session at lab@collector",
+    ]
+    at = 0
+    for pattern in order:
+        found = [k for k in range(at, len(lines)) if re.search(pattern, lines[k])]
+        assert found, f"{pattern} is not after line {at}:\n" + "\n".join(lines[at:])
+        at = found[0] + 1
+
+
+def test_a_collector_beyond_loopback_asks_for_its_token():
+    made = plan(
+        experiment(remote__collector__grpc="192.0.2.1:9560", remote__collector__token_file="t")
+    )
+    machines = Machines(made, made.experiment.remote)
+    grpc = machines.collector(Path("/c"))["grpc"]
+    assert grpc == {"listen": "192.0.2.1:9560", "token_file": str(Path("t").absolute())}
+    agent = [line for line in Remote().words(made, Path("/run")) if "collector agent" in line]
+    assert len(agent) == 2 and all("--token-file" in line for line in agent)
 
 
 def test_several_switches_in_a_row_are_places_of_one_controller():

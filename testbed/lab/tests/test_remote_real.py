@@ -16,6 +16,7 @@ from remote_lab import PORTS, processes_of, standing
 
 from tidemark_lab.__main__ import main
 from tidemark_lab.experiment import compare, store, table
+from tidemark_lab.experiment.embedded import configs
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -109,7 +110,7 @@ def test_ended_in_the_middle_it_puts_back_what_it_changed(tmp_path, binary):
                 assert lab.lab.limit_at(*where) == limit_before
 
 
-def test_a_controller_of_the_run_and_a_token_and_programs_that_are_there(tmp_path, binary):
+def test_a_controller_of_the_run_and_collector_and_programs_that_are_there(tmp_path, binary):
     where = binary("tidemark-traffic").parent
     doc = experiment()
     doc["phases"][0] |= {"duration": "3s", "settle": "500ms"}
@@ -117,19 +118,38 @@ def test_a_controller_of_the_run_and_a_token_and_programs_that_are_there(tmp_pat
     token.write_text("a-token-of-this-test-alone\n")
     token.chmod(0o600)
     with standing(doc, tmp_path, controller_there=False) as lab:
+        start_collector(lab, token)
         config = lab.lab.run_dir / "controller.toml"
         written = tomllib.loads(config.read_text())
         address = {"address": written["collectors"][0], "token_file": str(token)}
         config.write_text(tomli_w.dumps({**written, "collectors": [address]}))
         token_file = lab.table["controller"]["token_file"]
+        # Namespaces have one file system: the receiver's ssh server reaches the capture.
+        there = {k: v for k, v in lab.table["receiver"].items() if k != "address"}
+        there |= {"capture": str(lab.lab.capture_dir), "rotate": "1s"}
         lab.table["controller"] = {"config": str(config), "token_file": token_file}
-        lab.table["collector"]["token_file"] = str(token)
+        lab.table["collector"] = {
+            "there": there,
+            "grpc": f"127.0.0.1:{PORTS.collector}",
+            "token_file": str(token),
+        }
         lab.table["programs"] = str(where)
         file = tmp_path / "x.toml"
         file.write_text(tomli_w.dumps({**doc, "remote": lab.table}))
         assert main(["run", str(file), "--back-end", "remote", "--out", str(tmp_path)]) == 0
         nothing_left(lab)
+        assert lab.lab.supervisor.running()[-1] == "collector"
+        lab.lab.supervisor.check()
     (run_dir,) = store.find([tmp_path / "x"])
     (row,) = json.loads((run_dir / "run.json").read_text())["rows"]
     assert row["true_n_b"] == 4 and row["arrivals"] > 1000 and row["reports_lost"] == 0
-    assert not (run_dir / "logs" / "controller.log").read_text().count("ERROR")
+    assert row["utilisation"] > 0.8
+    assert list((run_dir / "capture").glob("tcp_probe-*.parquet"))
+
+
+def start_collector(lab, token) -> None:
+    """That belongs to the lab, and takes the samples of agents."""
+    made = configs.collector(lab.layout, PORTS, lab.lab.capture_dir)
+    made["grpc"]["token_file"] = str(token)
+    made["capture"]["rotate_s"] = 1
+    lab.lab.run_collector({**made, "tcp_probe": {"enabled": False}, "agents": {"accept": True}})

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What runs on remote hosts and how it ends, with shells of this machine for ssh; clocks."""
 
+import os
 import subprocess
 
 import pytest
@@ -97,6 +98,20 @@ def test_a_failure_names_host_command_exit_code_and_what_was_said(tmp_path):
     assert session.end_all() == []
 
 
+def test_what_a_collector_wrote_since_a_mark_is_copied(tmp_path):
+    capture, mark, into = (tmp_path / name for name in ("its capture", "begin", "copy"))
+    capture.mkdir()
+    for name in ("postcards-0000.parquet", "capture.json"):
+        (capture / name).write_text("old")
+        os.utime(capture / name, (1, 1))
+    mark.write_text("")
+    for name in ("postcards-0001.parquet", "postcards-0002.parquet.open"):
+        (capture / name).write_text("new")
+    os.utime(mark, (2, 2))
+    subprocess.run(["sh", "-c", ssh.since(str(mark), str(capture), str(into))], check=True)
+    assert sorted(p.name for p in into.iterdir()) == ["capture.json", "postcards-0001.parquet"]
+
+
 @pytest.mark.parametrize(
     ("controls", "ecn", "says"),
     [
@@ -115,7 +130,7 @@ def test_a_host_that_cannot_send_what_is_planned_is_named(tmp_path, controls, ec
     step = Look("root@a", argv, controls, ecn)
     if says is None:
         run._do(step)
-        assert run.hosts["root@a"] == {"kernel": "Linux 6.1", "tcp_ecn": "2", "clock": {}}
+        assert run.hosts["root@a"] == {"kernel": "Linux 6.1", "tcp_ecn": "2"}
     else:
         with pytest.raises(LabError, match=says):
             run._do(step)

@@ -202,6 +202,7 @@ def _not_done(plan: Plan, lab: RemoteLab) -> list[str]:
     if experiment.controller:
         where = lab.controller.config or "its own configuration"
         found.append(f"controller: the keys of this controller are in {where}")
-    if lab.collector.token_file is None and not lab.collector.grpc.startswith(LOOPBACK):
+    here = lab.collector.there is None
+    if here and lab.collector.token_file is None and not lab.collector.grpc.startswith(LOOPBACK):
         found.append("remote.collector.token_file: is missing: grpc is not on loopback")
     return found

@@ -82,7 +82,7 @@ class Run:
         if len(lines) != 3:
             raise LabError(f"{step.host}: is no Linux host: it says {lines}")
         kernel, controls, ecn = lines
-        self.hosts[step.host] = {"kernel": kernel, "tcp_ecn": ecn, "clock": {}}
+        self.hosts[step.host] = {"kernel": kernel, "tcp_ecn": ecn}
         if missing := [c for c in step.congestion_controls if c not in controls.split()]:
             raise LabError(
                 f"{step.host}: has no congestion control {missing[0]} ({controls}): modprobe "
@@ -115,7 +115,8 @@ class Run:
         most_s = self.script.machines.lab.most_clock_offset
         now = {host: self.session.clock(host) for host in self.session.keepers}
         for host, offset in now.items():
-            self.hosts[host]["clock"][step.when] = offset.document()
+            clock = self.hosts.setdefault(host, {}).setdefault("clock", {})
+            clock[step.when] = offset.document()
         write_json(self.script.run_dir / "hosts.json", self.hosts)
         self.offsets = {**now, **self.offsets}
         for host, offset in now.items():

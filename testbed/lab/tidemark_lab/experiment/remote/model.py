@@ -21,8 +21,8 @@ SshOption = Annotated[str, StringConstraints(pattern=SSH_OPTION)]
 Address = Annotated[str, StringConstraints(pattern=HOST_PORT)]
 
 
-class SshHost(Strict):
-    """How a host is reached, and its address in the network under test."""
+class SshLine(Strict):
+    """How a machine is reached."""
 
     destination: str = Field(
         pattern=DESTINATION,
@@ -35,6 +35,11 @@ class SshHost(Strict):
     options: list[SshOption] = Field(
         default=[], description='of ssh and scp, as `-o` takes them: `"UserKnownHostsFile=known"`'
     )
+
+
+class SshHost(SshLine):
+    """And its address in the network under test."""
+
     address: IPv4Address = Field(description="of its data, in the network under test")
 
 
@@ -66,26 +71,48 @@ class SwitchThere(Strict):
     )
 
 
-class CollectorHere(Strict):
-    """The collector, which runs on this machine for each run. Its hosts' samples come through
-    ssh."""
+class CollectorThere(SshLine):
+    """A collector that is there, and takes the samples of agents (`agents.accept`)."""
+
+    capture: str = Field(
+        pattern=DIRECTORY,
+        description="the directory that it writes now; what it writes during the run is fetched",
+    )
+    rotate: Seconds = Field(
+        default=5.0, description="its `capture.rotate_s`: so long is waited for its last files"
+    )
+
+
+class RemoteCollector(Strict):
+    """The collector: one that runs on this machine for each run (`listen`), or one that is there.
+    The hosts' samples come to it through ssh and this machine."""
 
     listen: list[Address] = Field(
-        min_length=1, description="ADDRESS:PORT here that the switches send their reports to"
+        default=[], description="ADDRESS:PORT here that the switches send their reports to"
     )
+    there: CollectorThere | None = Field(default=None, description="or where it is")
     grpc: Address = Field(
-        default="127.0.0.1:9560", description="ADDRESS:PORT here that the controller subscribes to"
+        default="127.0.0.1:9560",
+        description="its ADDRESS:PORT, as this machine has it, for the controller and the samples",
     )
     token_file: str | None = Field(
         default=None, description="of `grpc`; needed where it is not on loopback"
     )
-    http: Address = Field(default="127.0.0.1:9561", description="ADDRESS:PORT here of its metrics")
+    http: Address = Field(
+        default="127.0.0.1:9561", description="ADDRESS:PORT here of its metrics (`listen`)"
+    )
     agents_port: int = Field(
         default=19560,
         ge=1024,
         le=65000,
-        description="TCP port on each sender's loopback, counting up, led here by ssh",
+        description="TCP port on each sender's loopback, counting up, led to `grpc` by ssh",
     )
+
+    @model_validator(mode="after")
+    def _one(self) -> RemoteCollector:
+        if bool(self.listen) == (self.there is not None):
+            raise ValueError("give listen (a collector that runs here) or there (one that is)")
+        return self
 
 
 class ControllerThere(Strict):
@@ -118,7 +145,7 @@ class RemoteLab(Strict):
     switches: list[SwitchThere] = Field(
         min_length=1, description="those of the topology, in its order"
     )
-    collector: CollectorHere = Field(description="on this machine")
+    collector: RemoteCollector = Field(description="of reports and samples")
     controller: ControllerThere = Field(description="that sets the limits")
     directory: str = Field(
         default="/tmp",

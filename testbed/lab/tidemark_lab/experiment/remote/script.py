@@ -18,8 +18,8 @@ from ..plan import Limits
 from ..senders import Host
 from . import steps
 from .configs import Machines
-from .model import SshHost
-from .ssh import Line
+from .model import CollectorThere, SshLine
+from .ssh import Line, since
 from .steps import Step
 
 COLLECTOR, CONTROLLER, RECEIVER = "collector", "controller", "receiver"
@@ -53,9 +53,18 @@ class Script:
         machine = self.machines.sender(host) if host else self.machines.lab.receiver
         if machine is None:
             raise ValueError(f"no machine for {host}")
-        name = host.name if host else "rx"
+        return self._to(machine, host.name if host else "rx")
+
+    def _to(self, machine: SshLine, name: str) -> Line:
         directory = f"{self.machines.lab.directory.rstrip('/')}/tidemark-{self.token}-{name}"
         return Line(_expanded(machine), self.sockets / name, directory)
+
+    def _collector(self) -> tuple[str, Line, CollectorThere] | None:
+        """One that is there: its name, and the way to it."""
+        there = self.machines.lab.collector.there
+        if there is None:
+            return None
+        return f"{there.destination} (collector)", self._to(there, "collector"), there
 
     def _name(self, host: Host | None) -> str:
         return self.machines.name(host) if host else self.machines.receiver_name
@@ -82,11 +91,27 @@ class Script:
             yield steps.Measure(phase, f"{name}: {phase.name}")
         yield from self._end_there()
         yield steps.Restore()
-        yield steps.End(COLLECTOR)
+        yield from self._capture()
         if self.machines.lab.controller.config is not None:
             yield steps.End(CONTROLLER)
         for host in self._hosts:
             yield steps.Disconnect(self._name(host))
+        if collector := self._collector():
+            yield steps.Disconnect(collector[0])
+
+    def _capture(self) -> Iterator[Step]:
+        """Made here, or fetched once all of it is there."""
+        collector = self._collector()
+        if collector is None:
+            yield steps.End(COLLECTOR)
+            return
+        name, line, there = collector
+        what = f"{self.machines.plan.experiment.name}: the collector's last files"
+        # What waits for its sample, then the files that have it.
+        yield steps.Pass(what, 2.0 + there.rotate)
+        copy = since(line.path("begin"), there.capture, line.path("capture"))
+        yield steps.Call(name, line.call(copy))
+        yield steps.Call(name, line.get("capture", self.capture_dir))
 
     def _reach(self) -> Iterator[Step]:
         """Connections, what the hosts are, and their clocks."""
@@ -96,6 +121,10 @@ class Script:
             if host is not None:
                 led = f"127.0.0.1:{self._agent_port(host)}:{lab.collector.grpc}"
             yield steps.Connect(self._name(host), self._line(host).connect(led))
+        if collector := self._collector():
+            name, line, _ = collector
+            yield steps.Connect(name, line.connect())
+            yield steps.Call(name, line.call(f"touch {line.path('begin')}"))
         for host in self._hosts:
             ecn: tuple[str, ...]
             if host is not None:
@@ -118,10 +147,11 @@ class Script:
 
     def _start_here(self) -> Iterator[Step]:
         lab = self.machines.lab
-        config = self.run_dir / "collector.toml"
-        yield steps.Write(config, tomli_w.dumps(self.machines.collector(self.capture_dir)))
-        program = str(self.paths.binary(COLLECTOR_PROGRAM))
-        yield steps.Start(COLLECTOR, [program, "run", "--config", str(config)])
+        if lab.collector.there is None:
+            config = self.run_dir / "collector.toml"
+            yield steps.Write(config, tomli_w.dumps(self.machines.collector(self.capture_dir)))
+            program = str(self.paths.binary(COLLECTOR_PROGRAM))
+            yield steps.Start(COLLECTOR, [program, "run", "--config", str(config)])
         yield steps.AwaitPort(COLLECTOR, lab.collector.grpc)
         if lab.controller.config is not None:
             program = str(self.paths.binary("tidemark-controller"))
@@ -221,7 +251,7 @@ class Script:
         yield steps.Truth(tuple(parts), self.run_dir / "truth.json")
 
 
-def _expanded(machine: SshHost) -> SshHost:
+def _expanded(machine: SshLine) -> SshLine:
     """`~` of the identity file is this user's home."""
     if machine.identity_file is None:
         return machine

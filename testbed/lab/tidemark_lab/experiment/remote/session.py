@@ -180,7 +180,9 @@ class Session:
                 socket.create_connection((host.strip("[]"), int(port)), timeout=0.5).close()
                 return
             if time.monotonic() > deadline:
-                raise LabError(self.programs[name].failed(f"takes no connections at {address}"))
+                what = f"takes no connections at {address}"
+                program = self.programs.get(name)
+                raise LabError(program.failed(what) if program else f"{name} {what}")
             time.sleep(0.05)
 
     def end(self, name: str) -> None:

@@ -12,7 +12,7 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from .model import SshHost
+from .model import SshLine
 
 # Without a question, without waiting for ever, and over one connection a host.
 ALWAYS = (
@@ -28,7 +28,7 @@ ALWAYS = (
 class Line:
     """To one host: its connection, and its directory for this run."""
 
-    host: SshHost
+    host: SshLine
     # Of the connection that sessions share, on this machine.
     socket: Path
     directory: str
@@ -62,7 +62,8 @@ class Line:
         return [*self._scp(), str(local), f"{self._scp_host()}:{self.path(name)}"]
 
     def get(self, name: str, local: Path) -> list[str]:
-        return [*self._scp(), f"{self._scp_host()}:{self.path(name)}", str(local)]
+        """A file, or a directory with what is in it."""
+        return [*self._scp(), "-r", f"{self._scp_host()}:{self.path(name)}", str(local)]
 
     def _scp(self) -> list[str]:
         return ["scp", "-q", "-p", "-o", "ControlMaster=no", *self._options()]
@@ -84,6 +85,15 @@ def keeper(directory: str) -> str:
         f"umask 077; mkdir {there} || exit 1; echo ready; "
         "while read -r line; do date +%s%N; done; "
         f"rm -rf {there} 2>/dev/null || {{ sleep 5; rm -rf {there}; }}"
+    )
+
+
+def since(mark: str, capture: str, into: str) -> str:
+    """Copies what a collector has written since a file was made."""
+    mark, capture, into = map(shlex.quote, (mark, capture, into))
+    return (
+        f"mkdir {into} && cp {capture}/capture.json {into}/ && "
+        f"find {capture}/ -maxdepth 1 -name '*.parquet' -newer {mark} -exec cp {{}} {into}/ ';'"
     )
 
 

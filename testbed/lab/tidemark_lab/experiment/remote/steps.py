@@ -99,7 +99,7 @@ class Clocks:
 
 @dataclass(frozen=True)
 class AwaitPort:
-    """A server here takes connections."""
+    """A server takes connections."""
 
     name: str
     address: str
