@@ -80,9 +80,10 @@ build: console ## Every binary, with the console inside
 	cargo build $(CARGO_FLAGS)
 
 .PHONY: packages
-packages: build ## Debian packages in target/packages (docs/how-to/install.md)
+packages: build $(VENV)/.installed-packages ## Debian packages in target/packages (docs/how-to/install.md)
 	cargo run $(CARGO_FLAGS) -q -p xtask -- manuals $(TARGET_DIR)/manuals
-	$(PYTHON) deploy/packages/build.py --programs $(BIN_DIR) --manuals $(TARGET_DIR)/manuals --out target/packages
+	$(VENV_PYTHON) deploy/packages/lab/manuals.py $(TARGET_DIR)/manuals
+	$(VENV_PYTHON) deploy/packages/build.py --programs $(BIN_DIR) --manuals $(TARGET_DIR)/manuals --out target/packages
 
 # The tool writes one file beside each binary's Cargo.toml.
 .PHONY: sbom
@@ -158,7 +159,7 @@ test-mininet: build require-root tracefs ## Tidemark in a Mininet topology, on r
 	/usr/bin/python3 -m pytest -q -p no:cacheprovider testbed/mininet/tests
 
 .PHONY: test-packages
-test-packages: packages venv require-root target/debian/etc/debian_version ## The packages in a bare Debian 12 (not part of `make test`)
+test-packages: packages venv require-root target/debian/etc/debian_version target/debian-python/etc/debian_version ## The packages in a bare Debian 12 (not part of `make test`)
 	$(VENV_PYTHON) -m pytest -q -s deploy/packages/tests
 
 .PHONY: test-image
@@ -167,7 +168,8 @@ test-image: packages venv-deploy require-root buildah target/image-base/etc/debi
 	$(VENV_PYTHON) -m pytest -q -s deploy/image/tests
 
 target/image-base/etc/debian_version: DEBOOTSTRAP_FLAGS = --include=iproute2
-target/debian/etc/debian_version target/image-base/etc/debian_version: target/%/etc/debian_version:
+target/debian-python/etc/debian_version: DEBOOTSTRAP_FLAGS = --include=python3
+target/debian/etc/debian_version target/debian-python/etc/debian_version target/image-base/etc/debian_version: target/%/etc/debian_version:
 	@command -v debootstrap >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends debootstrap >/dev/null; }
 	debootstrap --variant=minbase $(DEBOOTSTRAP_FLAGS) bookworm target/$* >target/debootstrap.log 2>&1 || { tail -n 5 target/debootstrap.log >&2; rm -rf target/$*; exit 1; }
 
@@ -313,6 +315,10 @@ venv-deploy: $(VENV)/.installed-deploy ## Grafana's dashboard builder, Prometheu
 
 $(VENV)/.installed-deploy: $(VENV)/.installed deploy/requirements.txt
 	$(VENV_PYTHON) -m pip install -q --disable-pip-version-check -r deploy/requirements.txt
+	touch $@
+
+$(VENV)/.installed-packages: $(VENV)/.installed deploy/packages/requirements.txt
+	$(VENV_PYTHON) -m pip install -q --disable-pip-version-check -r deploy/packages/requirements.txt
 	touch $@
 
 .PHONY: dashboards

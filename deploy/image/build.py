@@ -36,6 +36,8 @@ def run(*command: object, cwd: Path | None = None) -> str:
 def newest(packages: Path) -> list[Path]:
     found = []
     for package in PACKAGES:
+        if not package.in_image:
+            continue
         of_it = sorted(packages.glob(f"{package.name}_*.deb"), key=lambda p: p.stat().st_mtime)
         if not of_it:
             sys.exit(f"build.py: no package {package.name} in {packages}: make packages")

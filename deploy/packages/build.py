@@ -21,6 +21,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import libraries
 from layout import HERE, HOMEPAGE, MAINTAINER, PACKAGES, Package
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -56,6 +57,13 @@ def packed(text: bytes, to: Path) -> None:
     to.write_bytes(gzip.compress(text, mtime=0))
 
 
+def tree(source: str, to: Path) -> None:
+    """A directory of the repository: what git has of it."""
+    listed = out_of("git", "-C", REPOSITORY, "ls-files", "--", source).splitlines()
+    for name in listed:
+        put(REPOSITORY / name, to / Path(name).relative_to(source))
+
+
 def c_library(programs: list[Path]) -> str:
     """What the programs need of libc6 and libgcc: the highest version of a symbol."""
     needs = ""
@@ -83,6 +91,12 @@ def scripts(package: Package, root: Path) -> None:
         steps = [s.replace("tidemark.conf", f"{package.name}.conf") for s in steps]
     if package.units:
         steps.append("[ ! -d /run/systemd/system ] || systemctl daemon-reload || :")
+    if package.libraries:
+        # As root, once; a user could not keep what Python compiles.
+        steps.append(f"py3compile -p {package.name} /{package.libraries[1]}")
+        clean = f"#!/bin/sh\nset -e\npy3clean -p {package.name}\n"
+        (root / "DEBIAN/prerm").write_text(clean)
+        (root / "DEBIAN/prerm").chmod(0o755)
     if not steps:
         return
     script = root / "DEBIAN/postinst"
@@ -100,8 +114,9 @@ def scripts(package: Package, root: Path) -> None:
         script.chmod(0o755)
 
 
-def stage(package: Package, programs: Path, manuals: Path, release: str, root: Path) -> None:
+def stage(package: Package, args: argparse.Namespace, release: str, root: Path) -> None:
     """The package's tree below `root`."""
+    programs, manuals, wheels = args.programs, args.manuals, args.wheels
     (root / "DEBIAN").mkdir(parents=True)
     binaries = []
     for name in package.programs:
@@ -109,6 +124,7 @@ def stage(package: Package, programs: Path, manuals: Path, release: str, root: P
         put(programs / name, to, 0o755)
         out_of("strip", "--strip-unneeded", to)
         binaries.append(to)
+    for name in package.programs + package.commands:
         for section in sorted(manuals.glob(f"man/{name}*.1")):
             packed(section.read_bytes(), root / f"usr/share/man/man1/{section.name}.gz")
         for shell, path in (
@@ -120,6 +136,12 @@ def stage(package: Package, programs: Path, manuals: Path, release: str, root: P
                 put(manuals / shell, root / path)
     for source, path in (package.files | package.conffiles).items():
         put(REPOSITORY / source, root / path, 0o755 if path.startswith("usr/bin/") else 0o644)
+    for source, path in package.trees.items():
+        tree(source, root / path)
+    if package.libraries:
+        requirements, path = package.libraries
+        machine = out_of("dpkg", "--print-architecture")
+        libraries.unpack(REPOSITORY / requirements, machine, wheels, root / path)
     for path, target in package.links.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).symlink_to(target)
@@ -133,7 +155,8 @@ def stage(package: Package, programs: Path, manuals: Path, release: str, root: P
             compressed.write_bytes(gzip.compress(gzip.decompress(compressed.read_bytes()), mtime=0))
     doc = root / "usr/share/doc" / package.name
     doc.mkdir(parents=True, exist_ok=True)
-    put(REPOSITORY / "LICENSE", doc / "copyright")
+    if not (doc / "copyright").exists():
+        put(REPOSITORY / "LICENSE", doc / "copyright")
     packed((REPOSITORY / "CHANGELOG.md").read_bytes(), doc / "changelog.gz")
     if package.conffiles:
         lines = "".join(f"/{path}\n" for path in package.conffiles.values())
@@ -143,7 +166,7 @@ def stage(package: Package, programs: Path, manuals: Path, release: str, root: P
 
 
 def control(package: Package, binaries: list[Path], release: str, root: Path) -> None:
-    depends = [f"{d} (= {release})" for d in package.depends]
+    depends = [*package.needs, *(f"{d} (= {release})" for d in package.depends)]
     if binaries:
         depends.insert(0, c_library(binaries))
     files = [
@@ -152,15 +175,23 @@ def control(package: Package, binaries: list[Path], release: str, root: Path) ->
         if p.is_file() and not p.is_symlink() and "DEBIAN" not in p.parts
     ]
     size = sum(p.stat().st_size for p in files)
-    machine = out_of("dpkg", "--print-architecture") if binaries else "all"
+    machine = architecture(package)
+    suggests = f"Suggests: {', '.join(package.suggests)}\n" if package.suggests else ""
     (root / "DEBIAN/control").write_text(
         f"Package: {package.name}\nVersion: {release}\nArchitecture: {machine}\n"
         f"Maintainer: {MAINTAINER}\nInstalled-Size: {-(-size // 1024)}\n"
-        f"Depends: {', '.join(depends)}\nSection: net\nPriority: optional\nHomepage: {HOMEPAGE}\n"
+        f"Depends: {', '.join(depends)}\n{suggests}"
+        f"Section: net\nPriority: optional\nHomepage: {HOMEPAGE}\n"
         f"Description: {package.summary}\n {package.description}\n"
     )
     sums = "".join(f"{_md5(p)}  {p.relative_to(root)}\n" for p in files)
     (root / "DEBIAN/md5sums").write_text(sums)
+
+
+def architecture(package: Package) -> str:
+    """Compiled programs and libraries are for one."""
+    compiled = package.programs or package.libraries
+    return out_of("dpkg", "--print-architecture") if compiled else "all"
 
 
 def _md5(path: Path) -> str:
@@ -170,16 +201,16 @@ def _md5(path: Path) -> str:
 def build(package: Package, args: argparse.Namespace, release: str, epoch: str) -> Path:
     with tempfile.TemporaryDirectory() as directory:
         root = Path(directory) / package.name
-        stage(package, args.programs, args.manuals, release, root)
+        stage(package, args, release, root)
         for path in [root, *root.rglob("*")]:
             if path.is_dir():
                 path.chmod(0o755)
             os.utime(path, (int(epoch), int(epoch)))
-        command = ["dpkg-deb", "--root-owner-group", "-Zxz", "--build", root, args.out]
+        # The libraries are large: xz takes minutes.
+        packed_by = ["-Zzstd", "-z9"] if package.libraries else ["-Zxz"]
+        command = ["dpkg-deb", "--root-owner-group", *packed_by, "--build", root, args.out]
         out_of(*command, env=os.environ | {"SOURCE_DATE_EPOCH": epoch})
-    machine = "amd64" if package.programs else "all"
-    machine = out_of("dpkg", "--print-architecture") if package.programs else machine
-    return args.out / f"{package.name}_{release}_{machine}.deb"
+    return args.out / f"{package.name}_{release}_{architecture(package)}.deb"
 
 
 def main() -> None:
@@ -187,6 +218,8 @@ def main() -> None:
     parser.add_argument("--programs", type=Path, default=REPOSITORY / "target/release")
     parser.add_argument("--manuals", type=Path, default=REPOSITORY / "target/manuals")
     parser.add_argument("--out", type=Path, default=REPOSITORY / "target/packages")
+    parser.add_argument("--wheels", type=Path, default=REPOSITORY / "target/wheels")
+    parser.add_argument("--only", help="one package")
     args = parser.parse_args()
     for tool in ("dpkg-deb", "objdump", "strip"):
         if not shutil.which(tool):
@@ -195,6 +228,8 @@ def main() -> None:
     release = version()
     epoch = out_of("git", "-C", REPOSITORY, "log", "-1", "--format=%ct")
     for package in PACKAGES:
+        if args.only not in (None, package.name):
+            continue
         deb = build(package, args, release, epoch)
         print(f"{hashlib.sha256(deb.read_bytes()).hexdigest()}  {deb}")
 

@@ -29,6 +29,16 @@ class Package:
     depends: tuple[str, ...] = ()
     # The recorded run of the golden set, if any, and where it goes.
     recorded: tuple[str, str] | None = None
+    # Commands among the files, with a manual page and completions of the build.
+    commands: tuple[str, ...] = ()
+    # Directories of the repository, with what of them: what git has.
+    trees: dict[str, str] = field(default_factory=dict)
+    # Python libraries: those that a file names, and where they go.
+    libraries: tuple[str, str] | None = None
+    # Of other packages.
+    needs: tuple[str, ...] = ()
+    suggests: tuple[str, ...] = ()
+    in_image: bool = True
 
 
 HERE = "deploy/packages"
@@ -96,5 +106,29 @@ PACKAGES = (
         },
         depends=("tidemark-collector", "tidemark-controller", "tidemark-switch"),
         recorded=("bscl_n20_bdp", "usr/share/tidemark/demo"),
+    ),
+    Package(
+        name="tidemark-lab",
+        summary="experiments on buffers with real TCP in network namespaces",
+        description="Runs experiments described in files: switches in a row, hosts, traffic, "
+        "phases with their limits, and a grid over any parameter; with tables and figures of what "
+        "was measured. With its Python libraries, as Debian has older ones or none.",
+        files={
+            f"{HERE}/lab/tidemark-lab": "usr/bin/tidemark-lab",
+            "LICENSE": "usr/share/doc/tidemark-lab/LICENSE",
+            f"{HERE}/lab/copyright": "usr/share/doc/tidemark-lab/copyright",
+        },
+        commands=("tidemark-lab",),
+        trees={
+            "testbed/lab/tidemark_lab": "usr/lib/tidemark/lab/tidemark_lab",
+            "testbed/experiments": "usr/share/tidemark/experiments",
+            "testbed/ns3": "usr/share/tidemark/ns3",
+        },
+        libraries=(f"{HERE}/lab/libraries.txt", "usr/lib/tidemark/lab"),
+        # The libraries are for this Python.
+        needs=("python3 (>= 3.11)", "python3 (<< 3.12)"),
+        suggests=("g++",),
+        depends=("tidemark-collector", "tidemark-controller", "tidemark-switch"),
+        in_image=False,
     ),
 )

@@ -22,12 +22,13 @@ HERE = Path(__file__).resolve().parents[1]
 PACKAGES = Path(os.environ.get("TIDEMARK_PACKAGES", HERE.parents[1] / "target/packages"))
 CHROOT = Path(os.environ.get("TIDEMARK_CHROOT", HERE.parents[1] / "target/debian"))
 NAMES = ("tidemark-collector", "tidemark-controller", "tidemark-switch", "tidemark")
+LAB = "tidemark-lab"
 
 
-def debs() -> list[Path]:
+def debs(names: tuple[str, ...] = NAMES) -> list[Path]:
     """The newest of each package."""
     found = []
-    for name in NAMES:
+    for name in names:
         all_of_it = sorted(PACKAGES.glob(f"{name}_*.deb"), key=lambda p: p.stat().st_mtime)
         assert all_of_it, f"no package {name} in {PACKAGES}: make packages"
         found.append(all_of_it[-1])
@@ -137,7 +138,7 @@ def test_two_builds_are_the_same_bytes(tmp_path: Path):
         subprocess.run([*build, "--out", str(tmp_path / out)], check=True)
         time.sleep(1.1)
     names = sorted(p.name for p in (tmp_path / "a").iterdir())
-    assert len(names) == len(NAMES)
+    assert len(names) == len((*NAMES, LAB))
     for name in names:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
 

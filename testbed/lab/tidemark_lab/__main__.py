@@ -26,6 +26,7 @@ from .progress import Progress
 from .switches import BMV2, EMBEDDED, SWITCHES
 from .trial import run as trial
 
+DESCRIPTION = "Experiments on buffers with real TCP in network namespaces, or with simulated TCP."
 EXPERIMENT_COMMANDS = {
     "table": experiment.table_from_arguments,
     "compare": experiment.compare_from_arguments,
@@ -40,7 +41,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         options = parser().parse_args(argv)
     except LabError as error:
-        # Defaults are in files of testbed/experiments.
+        # Defaults are in files of experiments.
         progress.say(f"lab: {error}")
         return EXIT_PREFLIGHT
     if options.command == "clean":
@@ -114,7 +115,7 @@ def _rate(text: str) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(prog="tidemark-lab", description=__doc__)
+    top = argparse.ArgumentParser(prog="tidemark-lab", description=DESCRIPTION)
     top.add_argument("--version", action="version", version=__version__)
     commands = top.add_subparsers(dest="command", required=True)
     commands.add_parser("clean", help="remove what runs that were killed have left")

@@ -10,6 +10,8 @@ import struct
 from collections.abc import Iterable
 from pathlib import Path
 
+from .errors import PreflightError
+
 _SIOCETHTOOL = 0x8946
 # Set and get command of each feature, in an order that the kernel accepts:
 # segmentation needs scatter-gather and checksums, so it goes first.
@@ -67,7 +69,11 @@ def missing_congestion_control(names: Iterable[str]) -> str | None:
 
 
 def get_sysctl(key: str) -> str:
-    return (Path("/proc/sys") / key.replace(".", "/")).read_text().strip()
+    path = Path("/proc/sys") / key.replace(".", "/")
+    try:
+        return path.read_text().strip()
+    except OSError as error:
+        raise PreflightError(f"cannot read {path}: {error.strerror}", "mount /proc") from error
 
 
 def disable_offloads(interface: str) -> None:

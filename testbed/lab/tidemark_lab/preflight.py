@@ -13,7 +13,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import kernel_check, netns, tracing
+from . import kernel_check, netns, places, tracing
 from .errors import PreflightError
 from .links import addresses_within
 from .scenario import COLLECTOR_ADDRESS, REPORT_PREFIX_LENGTH, REPORT_UDP_PORT, Scenario
@@ -21,6 +21,7 @@ from .state import DIRECTORY as RECORDS
 from .state import recorded
 
 BINARIES = ("tidemark-switch", "tidemark-collector", "tidemark-controller", "tidemark-traffic")
+PACKAGES = "tidemark-collector, tidemark-controller and tidemark-switch"
 P4_FILES = ("tidemark.json", "tidemark.p4info.txtpb")
 
 
@@ -65,12 +66,7 @@ class Paths:
 
     @classmethod
     def find(cls) -> Paths:
-        repository = Path(__file__).resolve().parents[3]
-        default = repository / "target" / "release"
-        return cls(
-            bin_dir=Path(os.environ.get("TIDEMARK_BIN_DIR", default)),
-            p4_dir=repository / "p4src" / "build",
-        )
+        return cls(bin_dir=places.programs(), p4_dir=places.P4)
 
     def binary(self, name: str) -> Path:
         return self.bin_dir / name
@@ -103,7 +99,7 @@ def check_root() -> None:
     if os.geteuid() != 0:
         raise PreflightError(
             "the lab needs root (network namespaces, packet sockets, tracepoints)",
-            "run: sudo --preserve-env=PATH make demo",
+            places.remedy("run: sudo --preserve-env=PATH make demo", "run it with sudo"),
         )
 
 
@@ -112,12 +108,16 @@ def check_files(paths: Paths) -> None:
         if not os.access(paths.binary(name), os.X_OK):
             raise PreflightError(
                 f"{name} is not at {paths.bin_dir}",
-                "run: make build (or set TIDEMARK_BIN_DIR to where the programs are)",
+                places.remedy(
+                    "run: make build (or set TIDEMARK_BIN_DIR to where the programs are)",
+                    f"install the packages {PACKAGES}",
+                ),
             )
     for name in P4_FILES:
         if not (paths.p4_dir / name).is_file():
             raise PreflightError(
-                f"the compiled P4 program {name} is not at {paths.p4_dir}", "run: make p4"
+                f"the compiled P4 program {name} is not at {paths.p4_dir}",
+                places.remedy("run: make p4", "install the package tidemark-switch"),
             )
 
 

@@ -113,7 +113,7 @@ def _points(arguments: argparse.Namespace) -> list[Point]:
 
 
 def find_file(named: Path) -> Path:
-    """A path, or the name of an experiment of the repository."""
+    """A path, or the name of an experiment that comes with the lab."""
     if named.suffix == ".toml" or named.exists():
         return named
     found = [p for p in FILES.rglob("*.toml") if p.stem == named.name]
@@ -179,8 +179,12 @@ def compare_from_arguments(arguments: argparse.Namespace) -> int:
 
 
 def list_from_arguments(_arguments: argparse.Namespace) -> int:
+    files = sorted(FILES.rglob("*.toml"))
+    if not files:
+        print(f"lab: no experiments in {FILES}", file=sys.stderr)
+        return EXIT_PREFLIGHT
     code = EXIT_OK
-    for path in sorted(FILES.rglob("*.toml")):
+    for path in files:
         try:
             points = grid.points(load.read(path), str(path))
         except LabError as error:

@@ -12,9 +12,8 @@ from pathlib import Path
 from .. import __version__
 from ..json_types import JsonObject
 from ..machine import load_average
+from ..places import REPOSITORY
 from ..preflight import Paths
-
-REPOSITORY = Path(__file__).resolve().parents[4]
 
 
 def machine(paths: Paths) -> JsonObject:
@@ -36,6 +35,8 @@ def machine(paths: Paths) -> JsonObject:
 
 def commit() -> str | None:
     """Of the repository; + where files differ from it. None outside a clone."""
+    if REPOSITORY is None:
+        return None
     try:
         head = _git("rev-parse", "--short=12", "HEAD")
         changed = _git("status", "--porcelain", "--untracked-files=no")

@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails
 
 from ..errors import LabError
 from ..json_types import JsonObject
+from ..places import EXPERIMENTS
 from .model import Experiment
 
 if sys.version_info >= (3, 11):
@@ -21,8 +22,8 @@ else:
     import tomli as tomllib
 
 
-# Those of the repository.
-FILES = Path(__file__).resolve().parents[4] / "testbed" / "experiments"
+# Those that come with the lab.
+FILES = EXPERIMENTS
 
 
 class ExperimentError(LabError):

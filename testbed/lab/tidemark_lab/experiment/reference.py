@@ -14,13 +14,14 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from . import describe, load, quantities
+from ..places import in_clone
+from . import load, quantities
 from .columns import COLUMNS, SETTING
 from .model import Experiment
 from .traffic import Strict
 
-SCHEMA = describe.REPOSITORY / "testbed" / "experiments" / "experiment.schema.json"
-PAGE = describe.REPOSITORY / "docs" / "reference" / "experiments.md"
+SCHEMA = in_clone("testbed/experiments/experiment.schema.json")
+PAGE = in_clone("docs/reference/experiments.md")
 
 HEAD = """# Experiments
 

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import tomli_w
 
+from .. import places
 from ..errors import LabError, PreflightError
 from ..iterate import ns3
 from ..json_types import JsonObject
 from ..outcome import write_json
-from ..preflight import Paths
+from ..preflight import PACKAGES, Paths
 from ..progress import Progress
 from .backend import MeasuredPhase, Place, Window
 from .ns3_scenario import IP_BYTES, flow_records, scenario_text
@@ -58,7 +59,10 @@ class Ns3:
             raise PreflightError(f"ns-3 is not there: {error}", "or take embedded") from error
         for name in PROGRAMS:
             if not self.paths.binary(name).exists():
-                raise PreflightError(f"{name} is not at {self.paths.bin_dir}", "run: make build")
+                raise PreflightError(
+                    f"{name} is not at {self.paths.bin_dir}",
+                    places.remedy("run: make build", f"install the packages {PACKAGES}"),
+                )
         out.mkdir(parents=True, exist_ok=True)
 
     def place(self, plan: Plan, switch: int) -> Place:

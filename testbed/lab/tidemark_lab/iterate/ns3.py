@@ -15,11 +15,13 @@ import tempfile
 from pathlib import Path
 
 from ..errors import LabError
+from ..places import NS3_SOURCES, remedy
 from ..processes import end_with_parent
 
-SOURCE_DIR = Path(__file__).resolve().parents[3] / "ns3"
 LIBRARIES = ("core", "network", "internet", "point-to-point", "traffic-control")
 VERSION = "3.44"
+# As the Makefile has it.
+WHEEL = "ns3==3.44.post0"
 OPTIONS = ("-std=c++20", "-O2")
 COMPILE_TIMEOUT_S = 600
 # Simulated traffic that never ends is a fault of the scenario.
@@ -38,13 +40,17 @@ def find_wheel() -> Path:
     for place in places:
         if (place / "include" / "ns3" / "core-module.h").exists():
             return place
-    raise Ns3Missing(f"no ns-3 {VERSION} in {places[0]}: run `make venv-ns3` (69 MB)")
+    how = remedy(
+        "run `make venv-ns3` (69 MB)",
+        f"run `pip install --no-deps --target DIR {WHEEL}` (69 MB), set TIDEMARK_NS3=DIR/ns3",
+    )
+    raise Ns3Missing(f"no ns-3 {VERSION} in {places[0]}: {how}")
 
 
 def program() -> Path:
     """The compiled scenario, from the cache or made now."""
     wheel = find_wheel()
-    sources = sorted([*SOURCE_DIR.glob("*.cc"), *SOURCE_DIR.glob("*.h")])
+    sources = sorted([*NS3_SOURCES.glob("*.cc"), *NS3_SOURCES.glob("*.h")])
     digest = hashlib.sha256(f"{wheel} {OPTIONS} {VERSION}".encode())
     for source in sources:
         digest.update(source.name.encode() + source.read_bytes())

@@ -11,7 +11,8 @@ from pathlib import Path
 from ..errors import LabError
 from ..json_types import JsonObject
 from ..outcome import EXIT_INTERRUPTED, EXIT_OK, EXIT_PREFLIGHT, new_run_dir
-from ..preflight import Paths, Ports
+from ..places import remedy
+from ..preflight import PACKAGES, Paths, Ports
 from ..progress import Progress
 from ..trial.traffics import TRAFFICS as EMBEDDED_TRAFFICS
 from . import embedded, ns3, table
@@ -107,4 +108,5 @@ def from_arguments(arguments: argparse.Namespace) -> int:
 def _have(paths: Paths) -> None:
     for name in PROGRAMS:
         if not paths.binary(name).exists():
-            raise LabError(f"{paths.binary(name)} is not there: run make build")
+            how = remedy("run make build", f"install the packages {PACKAGES}")
+            raise LabError(f"{paths.binary(name)} is not there: {how}")

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import LabError
-from ..experiment import describe, execute, grid, load
+from ..experiment import execute, grid, load
 from ..experiment.command import positive
 from ..experiment.simulated import Ns3
 from ..experiment.store import Store
 from ..outcome import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_PREFLIGHT
+from ..places import in_clone
 from ..preflight import Paths
 from ..progress import Progress
 from . import bscl, bscl_few, bscl_mix, ngi, oi, report, srb, utb, utb_least, utb_many
@@ -22,7 +23,7 @@ from .paper import Figure
 from .runs import find
 
 FILES = load.FILES / "papers"
-DOCS = describe.REPOSITORY / "docs" / "papers"
+DOCS = "docs/papers"
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,12 @@ def from_arguments(arguments: argparse.Namespace) -> int:
     if not arguments.quick:
         progress.say("paper: only --quick is there so far: one run of each setting, in simulation")
         return EXIT_PREFLIGHT
+    try:
+        if arguments.docs:
+            in_clone(DOCS)
+    except LabError as error:
+        progress.say(f"paper --docs: {error}")
+        return EXIT_PREFLIGHT
     worst = EXIT_OK
     for name in PAPERS if arguments.name == ALL else [arguments.name]:
         code = _paper(name, arguments, progress)
@@ -142,7 +149,7 @@ def _paper(name: str, arguments: argparse.Namespace, progress: Progress) -> int:
     page = report.write(out, f"{paper.title}: paper beside ours", about, figures)
     if arguments.docs:
         made_by = f"{about} Made by `tidemark_lab paper {name} --quick --docs`."
-        report.write_docs(DOCS, name, paper.title, made_by, figures)
+        report.write_docs(in_clone(DOCS), name, paper.title, made_by, figures)
     progress.say(report.markdown(figures))
     progress.say(f"report: {page}")
     return EXIT_OK

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The package tidemark-lab in a Debian that has Python and nothing else: no file outside of the
+packages is needed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from test_packages import HERE, LAB, NAMES, debs, inside, must
+
+CHROOT = Path(
+    os.environ.get("TIDEMARK_CHROOT_PYTHON", HERE.parents[1] / "target/debian-python")
+).resolve()
+ALL = (*NAMES[:3], LAB)
+EXPERIMENTS = HERE.parents[1] / "testbed/experiments"
+
+
+@pytest.fixture(scope="module")
+def debian(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    assert os.geteuid() == 0, "chroot needs root"
+    assert (CHROOT / "usr/bin/python3").exists(), f"no Debian in {CHROOT}: make test-packages"
+    root = tmp_path_factory.mktemp("debian-python") / "root"
+    subprocess.run(["cp", "-a", "--reflink=auto", CHROOT, root], check=True)
+    for directory in (root.parent, root.parent.parent, root.parent.parent.parent):
+        directory.chmod(0o755)
+    assert not list(root.glob("usr/lib/python3/dist-packages/numpy")), "this Debian is not bare"
+    for deb in debs(ALL):
+        shutil.copy(deb, root / "tmp" / deb.name)
+    must(inside(root, "dpkg", "--install", *(f"/tmp/{d.name}" for d in debs(ALL))))
+    yield root
+    shutil.rmtree(root)
+
+
+def lab(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Without rights, and without a network."""
+    command = ["unshare", "--net", "chroot", "--userspec=nobody:nogroup", str(root)]
+    environment = {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8"}
+    command += ["/bin/sh", "-c", 'cd /tmp && exec tidemark-lab "$@"', "lab", *words]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+
+
+def test_help_and_list(debian: Path):
+    assert "usage: tidemark-lab" in must(lab(debian, "--help"))
+    listed = {line.split()[0] for line in must(lab(debian, "list")).splitlines()}
+    assert listed == {p.stem for p in EXPERIMENTS.rglob("*.toml")}
+
+
+def test_an_experiment_is_planned(debian: Path):
+    done = lab(debian, "run", "first", "--dry-run")
+    assert done.returncode == 0 and "to run" in done.stderr, done
+    done = lab(debian, "sweep", "algorithms", "--dry-run")
+    assert done.returncode == 0 and done.stderr.count("to run") == 80, done
+    assert not (debian / "tmp/runs").exists()
+
+
+def test_figures_of_a_run_are_drawn(debian: Path):
+    """With its own numpy, pyarrow and matplotlib."""
+    data = HERE.parents[1] / "testbed/lab/tests/data/small"
+    run = debian / "tmp/small"
+    shutil.copytree(data, run)
+    subprocess.run(["chown", "-R", "nobody:nogroup", run], check=True)
+    must(lab(debian, "figures", "/tmp/small"))
+    assert "<svg" in next((run / "figures").rglob("*.svg")).read_text()
+    must(lab(debian, "table", "/tmp/small", "--out", "/tmp/small"))
+    assert (run / "table.csv").read_text().count("\n") > 1
+
+
+def test_what_it_cannot_do_here_is_said(debian: Path):
+    for words, said in (
+        (("run", "first", "--back-end", "ns3"), "TIDEMARK_NS3"),
+        (("run", "first"), "mount /proc"),
+        (("check",), "the lab needs root"),
+        (("paper", "utb", "--quick", "--docs"), "in a clone of the repository only"),
+        (("run", "nonsense"), "`list` names them"),
+    ):
+        done = lab(debian, *words)
+        assert done.returncode == 2 and said in done.stderr, (words, done)
+        assert "Traceback" not in done.stderr and "make " not in done.stderr, done.stderr
+
+
+def test_manual_page_and_completions(debian: Path):
+    for path in (
+        "usr/share/man/man1/tidemark-lab.1.gz",
+        "usr/share/bash-completion/completions/tidemark-lab",
+        "usr/share/zsh/vendor-completions/_tidemark-lab",
+        "usr/share/fish/vendor_completions.d/tidemark-lab.fish",
+    ):
+        assert (debian / path).stat().st_size > 500, path
+
+
+def test_licences_of_all_that_is_inside(debian: Path):
+    assert "GENERAL PUBLIC LICENSE" in (debian / "usr/share/tidemark/ns3/LICENSE").read_text()
+    for library in (debian / "usr/lib/tidemark/lab").glob("*.dist-info"):
+        names = {p.name.upper() for p in library.rglob("*") if p.is_file()}
+        assert any(n.startswith(("LICEN", "COPYING")) for n in names), library.name
+
+
+def test_removal_leaves_nothing(debian: Path):
+    must(inside(debian, "dpkg", "--purge", LAB))
+    assert not (debian / "usr/lib/tidemark/lab").exists()
+    assert not (debian / "usr/share/tidemark/experiments").exists()
+    must(inside(debian, "dpkg", "--purge", *reversed(NAMES[:3])))
+    assert list((debian / "usr").rglob("*tidemark*")) == []
