@@ -16,7 +16,8 @@ from pathlib import Path
 from ... import signals
 from ...errors import LabError, PreflightError
 from ...json_types import JsonObject
-from ...preflight import Paths
+from ...places import remedy
+from ...preflight import PACKAGES, Paths
 from ...progress import Progress
 from ..backend import MeasuredPhase, Place
 from ..load import ExperimentError
@@ -58,7 +59,10 @@ class Remote:
                 raise PreflightError(f"{tool} is not on PATH", "install openssh-client")
         for name in ("tidemark-collector", "tidemark-controller", "tidemark-traffic"):
             if not os.access(self.paths.binary(name), os.X_OK):
-                raise PreflightError(f"{name} is not at {self.paths.bin_dir}", "run: make build")
+                raise PreflightError(
+                    f"{name} is not at {self.paths.bin_dir}",
+                    remedy("run: make build", f"install the packages {PACKAGES}"),
+                )
         out.mkdir(parents=True, exist_ok=True)
 
     def place(self, plan: Plan, switch: int) -> Place:
