@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """The report as the programs write it, against the Scapy layer, bit by bit. (The
 collector's codec is held to the same file by its own tests.)"""
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """Forwarding: by MAC address, flooding, and what is left alone."""
 
 from scapy.compat import raw

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """IPv4 fragments, options, protocols without ports, contradictory headers: what
 a report says of them is true, or there is none."""
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """IPv6: reported like IPv4, by its own header; extension headers; marking."""
 
 import struct

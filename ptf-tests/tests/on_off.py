@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """Reports on or off per egress port, while traffic flows."""
 
 from tidemark_ptf import packets

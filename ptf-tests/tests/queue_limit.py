@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """The limit of an egress queue: who is the last admitted, who the first dropped.
 
 A port is slowed so that every frame takes longer than the burst. The first

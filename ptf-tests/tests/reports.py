@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """Reports of forwarded packets: every field, numbering, where they go."""
 
 import struct

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """One in 2^k packets by a hash of what no switch changes; drops always."""
 
 import struct

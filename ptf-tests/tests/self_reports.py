@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """No reports about reports, nor about anything else on its way to the collector."""
 
 from scapy.layers.inet import IP

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """The numbers of reports, 22 bits wide, wrap without a gap."""
 
 from tidemark_ptf import packets

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """One 802.1Q tag: kept when forwarded, looked through when watched, left out of
 the report, whose inner packet starts at the IP header."""
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """Which packets are reported: the watch tables."""
 
 from scapy.compat import raw

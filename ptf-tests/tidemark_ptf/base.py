@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """Base class: a fresh program with forwarding, flooding and a receiver of reports."""
 
 import time

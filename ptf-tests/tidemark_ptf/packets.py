@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """Hosts of the tests and the packets they send."""
 
 from scapy.compat import raw

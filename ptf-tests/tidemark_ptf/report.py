@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """Telemetry Report v2.0 (INT-XD) as a Scapy layer. Needs nothing but Scapy:
 
     >>> import report                      # this file, wherever it lies

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """The Scapy layer of reports: golden vectors, coalesced and foreign reports, and
 the fixture that the collector's codec reads too."""
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """The Wireshark dissector reads every field as the Scapy layer does. Runs where
 tshark is (Debian package tshark)."""
 

@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """The programs that are run, and what is written to both switches."""
 
 from collections.abc import Callable

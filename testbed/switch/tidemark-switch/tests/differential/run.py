@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: GPL-2.0-only
 """The embedded switch against BMv2: the same P4Runtime writes, the same random
 frames (valid, truncated, malformed), the same frames out of every port; after
 the last one the same registers, counters, packet-ins and digests.
