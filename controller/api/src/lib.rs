@@ -26,6 +26,7 @@ mod change;
 mod error;
 mod event;
 mod flow;
+mod inspection;
 mod link;
 #[cfg(feature = "openapi")]
 pub mod openapi;
@@ -42,6 +43,7 @@ pub use change::*;
 pub use error::*;
 pub use event::*;
 pub use flow::*;
+pub use inspection::*;
 pub use link::*;
 pub use operation::*;
 pub use phase::*;

@@ -69,6 +69,8 @@ operations! {
     GetPhase: Get "/phases/{name}" (PhasePath, Nothing, Nothing) -> Phase
     /// The last limit changes with reason and outcome
     GetChanges: Get "/changes" (Nothing, Nothing, Nothing) -> Changes
+    /// A switch looked at before its first run: program, mirror sessions, ports, hardware drops (BFRT)
+    GetInspection: Get "/switches/{node}/inspection" (NodePath, Nothing, Nothing) -> Inspection
     /// Server-sent events: update, change, phase, collector
     GetEvents: Get "/events" (Nothing, EventsQuery, Nothing) -> Event {
         const MEDIA: &'static [&'static str] = &["text/event-stream"];

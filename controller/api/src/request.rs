@@ -20,6 +20,14 @@ pub struct LinkPath {
     pub port: u32,
 }
 
+/// A switch in the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct NodePath {
+    /// Node id of the switch.
+    pub node: u32,
+}
+
 /// A phase in the path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]

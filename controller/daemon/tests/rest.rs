@@ -50,6 +50,18 @@ async fn links_tell_what_the_traffic_was() {
 }
 
 #[tokio::test]
+async fn a_switch_is_held_against_the_links_it_has() {
+    let lab = warm().await;
+    let (status, found) = lab.get("/switches/10/inspection").await;
+    assert_eq!(status, 200);
+    let finding = json!({"check": "capacities", "verdict": "ok", "found": "[(5, 100000000)]"});
+    assert_eq!(found["findings"], json!([finding]));
+    assert_eq!(found["hardware_drops"], json!([{"port": 5, "drops": 18}]));
+    let (status, error) = lab.get("/switches/11/inspection").await;
+    assert_eq!(status, 404, "{error}");
+}
+
+#[tokio::test]
 async fn series_rules_advice_curve() {
     let lab = warm().await;
     let (_, s) = lab

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The driver traits: all that the controller knows of a switch.
 
-use crate::{Description, Error, Health, Limit, Provision, Provisioned};
+use crate::{Description, Error, Expected, Health, Inspection, Limit, Provision, Provisioned};
 use async_trait::async_trait;
 
 /// What can be asked of a switch. Nothing here changes it, nor who may write to
@@ -17,6 +17,12 @@ pub trait SwitchReader: Send + Sync {
     /// Whether the switch answers and has a program loaded. It is not asked
     /// whether it takes our writes.
     async fn observe(&self) -> Health;
+
+    /// Looks at everything that has to be right before the first run, one finding for
+    /// each check. Drivers whose switches say all of it by [`Self::observe`] find nothing.
+    async fn inspect(&self, _expected: &Expected<'_>) -> Inspection {
+        Inspection::default()
+    }
 }
 
 /// One switch whose queue limits can be read and set.

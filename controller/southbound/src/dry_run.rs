@@ -2,7 +2,10 @@
 //! A driver that cannot write: what `control.dry_run` puts in the place of one
 //! that can.
 
-use crate::{Description, Error, Health, Limit, Provision, Provisioned, Southbound, SwitchReader};
+use crate::{
+    Description, Error, Expected, Health, Inspection, Limit, Provision, Provisioned, Southbound,
+    SwitchReader,
+};
 use async_trait::async_trait;
 use std::sync::Arc;
 
@@ -38,6 +41,10 @@ impl SwitchReader for DryRun {
 
     async fn observe(&self) -> Health {
         self.switch.observe().await
+    }
+
+    async fn inspect(&self, expected: &Expected<'_>) -> Inspection {
+        self.switch.inspect(expected).await
     }
 }
 

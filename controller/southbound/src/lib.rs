@@ -27,6 +27,7 @@ pub mod driver;
 mod driver_kind;
 mod dry_run;
 pub mod error;
+mod inspection;
 pub mod p4rt;
 pub mod plan;
 mod program_contract;
@@ -37,6 +38,7 @@ mod values;
 pub use driver::{Southbound, SwitchReader};
 pub use dry_run::DryRun;
 pub use error::{Error, UpdateFailure};
+pub use inspection::{Expected, Inspection};
 pub use plan::{
     Description, Forward, Health, Limit, Provision, Provisioned, PushMode, ReportDestination, Watch,
 };

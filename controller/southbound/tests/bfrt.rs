@@ -3,6 +3,7 @@
 //! (It says nothing of real hardware; the driver has never run on any.)
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests
 
+#[allow(dead_code)]
 mod bfrt_server;
 
 use bfrt_server::{Fault, P4_NAME, Server};

@@ -407,6 +407,18 @@ export type Event = { data: Update; event: 'update' } | { data: Change; event: '
 /** What an estimate rests on. */
 export type Evidence = 'probed' | 'passive' | 'mixed' | 'assumed';
 
+/** One line of the answer. */
+export interface Finding {
+  /** What was looked at. */
+  check: string;
+  /** What is there. */
+  found: string;
+  /** What to do about it. */
+  remedy?: string | null;
+  /** How it stands. */
+  verdict: Verdict;
+}
+
 /** One flow during the window. */
 export interface Flow {
   /** Part of the window during which it was active. */
@@ -499,6 +511,14 @@ export interface FormulaPrediction {
 /** One of the operator's three targets. */
 export type Goal = 'utilisation' | 'loss' | 'delay';
 
+/** Packets that the hardware itself dropped. */
+export interface HardwareDrops {
+  /** Since the hardware's counter was cleared, packets. */
+  drops: number;
+  /** Egress port. */
+  port: number;
+}
+
 /** State of the connection to a switch. */
 export interface Health {
   /** API version that the server states. */
@@ -529,6 +549,16 @@ export interface Input {
   unit: string;
   /** Its value. */
   value: number;
+}
+
+/** A switch, looked at; nothing is written to it. */
+export interface Inspection {
+  /** One for each check; none of a switch whose driver looks at nothing beyond what `/status` says. */
+  findings: Finding[];
+  /** Of the measured ports, where the hardware counts. */
+  hardware_drops: HardwareDrops[];
+  /** Node id of the switch. */
+  node: number;
 }
 
 /** A value with the range it may lie in. */
@@ -1374,6 +1404,9 @@ export interface Utilisation {
   windows: number;
 }
 
+/** How it stands. */
+export type Verdict = 'ok' | 'warning' | 'problem';
+
 /** A limit change whose effect is being measured. */
 export interface Watching {
   /** Limit to go back to. */
@@ -1483,6 +1516,11 @@ export interface Gets {
     path: Record<string, never>;
     query: Record<string, never>;
     answer: Status;
+  };
+  '/switches/{node}/inspection': {
+    path: { node: number };
+    query: Record<string, never>;
+    answer: Inspection;
   };
   '/targets': {
     path: Record<string, never>;

@@ -14,6 +14,7 @@ mod error;
 mod events;
 mod history;
 mod hosts;
+mod inspection;
 mod last_update;
 mod links;
 mod metrics;
@@ -49,6 +50,7 @@ pub fn router(core: Arc<Core>, token: Token) -> Router {
         .serve(status::status)
         .serve(status::set_mode)
         .serve(status::changes)
+        .serve(inspection::inspection)
         .serve(links::links)
         .serve(links::link)
         .serve(links::set_limit)

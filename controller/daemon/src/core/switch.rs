@@ -16,6 +16,8 @@ pub struct Switch {
     pub(super) changing: tokio::sync::Mutex<()>,
     /// Held while the loops of its links are given a tick.
     pub(super) driven: tokio::sync::Mutex<()>,
+    /// Held while it is inspected.
+    pub inspecting: tokio::sync::Mutex<()>,
 }
 
 /// What is known of it.
@@ -64,6 +66,7 @@ impl Switch {
             driver,
             changing: tokio::sync::Mutex::default(),
             driven: tokio::sync::Mutex::default(),
+            inspecting: tokio::sync::Mutex::default(),
         }
     }
 

@@ -14,13 +14,15 @@ use tidemark_controller::api::{self, Token};
 use tidemark_controller::config::{Config, SwitchConfig};
 use tidemark_controller::core::switch::Switch;
 use tidemark_controller::core::{Core, time};
+use tidemark_findings::Finding;
 use tidemark_proto::histogram::Counts;
 use tidemark_proto::telemetry::{
     CollectorInfo, CollectorStatus, Drop, FlowInfo, FlowInterval, FlowKey, LinkInterval, Node,
     Port, ProbeInterval, Update, Watermark,
 };
 use tidemark_southbound::{
-    Description, Error, Health, Limit, Provision, Provisioned, Southbound, SwitchReader,
+    Description, Error, Expected, Health, Inspection, Limit, Provision, Provisioned, Southbound,
+    SwitchReader,
 };
 use tower::ServiceExt as _;
 
@@ -68,6 +70,14 @@ impl SwitchReader for FakeSwitch {
             connected: true,
             program_loaded: !self.empty.load(Ordering::Relaxed),
             ..Health::default()
+        }
+    }
+    /// Says what it is held against.
+    async fn inspect(&self, expected: &Expected<'_>) -> Inspection {
+        let capacities = format!("{:?}", expected.capacities_bps);
+        Inspection {
+            findings: vec![Finding::ok("capacities", capacities)],
+            hardware_drops_pkts: [(5, 18)].into(),
         }
     }
 }

@@ -4,9 +4,11 @@
 use super::client::{ALL_PIPES, Client, Options};
 use super::entries::{self, Queue};
 use super::info::Info;
+use super::inspect;
 use crate::rpc::read_back;
 use crate::{
-    Description, Error, Health, Limit, Provision, Provisioned, PushMode, Southbound, SwitchReader,
+    Description, Error, Expected, Health, Inspection, Limit, Provision, Provisioned, PushMode,
+    Southbound, SwitchReader,
 };
 use async_trait::async_trait;
 use std::collections::BTreeMap;
@@ -120,6 +122,10 @@ impl SwitchReader for Bfrt {
                 }
             }
         }
+    }
+
+    async fn inspect(&self, expected: &Expected<'_>) -> Inspection {
+        inspect::inspect(&self.client, &self.queues, expected).await
     }
 }
 

@@ -4,6 +4,7 @@
 //! * `info`: ids by name from the `bfrt.json` that p4c writes;
 //! * `client`: connection, subscription, calls and their errors;
 //! * `entries`: the tables of the Tidemark program and the device's fixed ones;
+//! * `inspect`: what a first run needs, looked at;
 //! * `driver`: the [`crate::Southbound`] that uses them;
 //! * `config`: the section `bfrt` of a switch's configuration.
 //!
@@ -19,6 +20,7 @@ mod config;
 mod driver;
 mod entries;
 mod info;
+mod inspect;
 
 pub use client::Options;
 pub use config::Config;

@@ -9,6 +9,9 @@ use tidemark_findings::Finding;
 const MUCH_LOSS: f64 = 0.01;
 /// An exporter's clock that is so far ahead or behind is not the one of the samples.
 const LATE_S: f64 = 1.0;
+/// Of the drops of the hardware at least this share is to be reported: the deflection
+/// queue loses some of a burst, and the two are read at different moments.
+const MOST_DROPS: f64 = 0.9;
 
 /// Collectors, switches, links and log, as the controller has them.
 pub(super) fn judge(status: &Status, links: &[Link]) -> Vec<Finding> {
@@ -157,6 +160,23 @@ fn link(l: &Link) -> Finding {
     }
 }
 
+/// What the traffic manager dropped beside the drops that were reported meanwhile, packets.
+pub(super) fn drops(check: String, hardware: u64, reported: u64) -> Finding {
+    if hardware == 0 {
+        let found = format!("the hardware dropped none, {reported} were reported by the program");
+        return Finding::ok(check, found);
+    }
+    let found = format!("the hardware dropped {hardware}, {reported} were reported");
+    if (reported as f64) < MOST_DROPS * hardware as f64 {
+        return Finding::problem(
+            check,
+            found,
+            "set hardware_drop to deflect with its queue (docs/how-to/tofino.md, \"Deflect on drop\"), or keep the traffic manager's limit above that of queue_limit",
+        );
+    }
+    Finding::ok(check, found)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,6 +221,15 @@ mod tests {
         links[0].node_age_s = Some(0.1);
         assert_eq!(worst(&status, &links[..1], "link").verdict, Verdict::Ok);
         assert_eq!(worst(&status, &[], "links").verdict, Verdict::Problem);
+    }
+
+    #[test]
+    fn drops_of_the_hardware_are_to_be_reported() {
+        let verdict = |hardware, reported| drops("drops".into(), hardware, reported).verdict;
+        assert_eq!(verdict(0, 12), Verdict::Ok);
+        assert_eq!(verdict(100, 90), Verdict::Ok);
+        assert_eq!(verdict(100, 89), Verdict::Problem);
+        assert_eq!(verdict(1, 0), Verdict::Problem);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! controller is asked; where none runs, one is started that cannot write.
 
 mod judge;
+mod survey;
 
 use super::{http, run};
 use crate::api::{self, Token};
@@ -13,8 +14,6 @@ use clap::Args;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use tidemark_api::operations::{GetLinks, GetStatus};
-use tidemark_api::{Link, Nothing, Status};
 use tidemark_findings::{Finding, problems, write};
 use tokio::task::JoinSet;
 
@@ -23,7 +22,8 @@ pub(super) struct DoctorArgs {
     /// Configuration file (TOML).
     #[arg(long, env = "TIDEMARK_CONFIG")]
     config: PathBuf,
-    /// How long to wait for switches and telemetry where no controller runs, s.
+    /// How long to wait for switches and telemetry where no controller runs, and to count
+    /// the drops of a Tofino's traffic manager, s.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=600))]
     seconds: u64,
     /// Certificate to trust, PEM, where the controller listens with https.
@@ -64,12 +64,15 @@ fn examine(config: Config, args: &DoctorArgs, found: &mut Vec<Finding>) {
     };
     let base = format!("{scheme}://{address}");
     let ca = args.ca.as_deref();
-    if let Ok((status, links)) = ask(&http::At { base: &base, ca }) {
+    let length = Duration::from_secs(args.seconds);
+    let at = http::At { base: &base, ca };
+    if let Ok((status, links)) = survey::ask(&at) {
         found.push(Finding::ok(
             "controller",
             format!("{} runs at {base}", status.version),
         ));
         found.extend(judge::judge(&status, &links));
+        found.extend(survey::switches(&at, &status, length));
         return;
     }
     found.push(match std::net::TcpListener::bind(address) {
@@ -80,21 +83,15 @@ fn examine(config: Config, args: &DoctorArgs, found: &mut Vec<Finding>) {
             "find who has it with `ss -ltnp`, or set another address",
         ),
     });
-    match look(config, Duration::from_secs(args.seconds)) {
-        Ok((status, links)) => found.extend(judge::judge(&status, &links)),
+    match look(config, length) {
+        Ok(more) => found.extend(more),
         Err(e) => found.push(Finding::problem("start", format!("{e:#}"), "see the error")),
     }
 }
 
-fn ask(at: &http::At<'_>) -> anyhow::Result<(Status, Vec<Link>)> {
-    let status = http::call::<GetStatus>(at, &Nothing {}, None, &Nothing {})?;
-    let links = http::call::<GetLinks>(at, &Nothing {}, None, &Nothing {})?;
-    Ok((status, links.links))
-}
-
 /// A controller of this configuration for a moment, that writes nowhere: no switch,
 /// no state, no log, no database.
-fn look(mut config: Config, length: Duration) -> anyhow::Result<(Status, Vec<Link>)> {
+fn look(mut config: Config, length: Duration) -> anyhow::Result<Vec<Finding>> {
     config.control.dry_run = true;
     config.control.audit = None;
     config.control.audit_log = None;
@@ -121,10 +118,14 @@ fn look(mut config: Config, length: Duration) -> anyhow::Result<(Status, Vec<Lin
         });
         tokio::time::sleep(length).await;
         let asked = tokio::task::spawn_blocking(move || {
-            ask(&http::At {
+            let at = http::At {
                 base: &base,
                 ca: None,
-            })
+            };
+            let (status, links) = survey::ask(&at)?;
+            let mut found = judge::judge(&status, &links);
+            found.extend(survey::switches(&at, &status, length));
+            Ok(found)
         });
         let answer = asked.await.context("asking it")?;
         tasks.abort_all();

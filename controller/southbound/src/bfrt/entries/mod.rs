@@ -8,10 +8,12 @@ pub use limit::Queue;
 pub(super) use limit::{
     limit, limit_key, queue_buffer, queue_buffer_key, read_limit, read_queue_buffer,
 };
-pub(super) use report::{mirror_sessions, report_port, report_to, watch};
+pub(super) use report::{
+    Session, mirror_sessions, mirror_table, report_port, report_to, sessions, watch,
+};
 
 use super::client::Item;
-use super::info::{Info, Value};
+use super::info::{Fields, Info, Value};
 use crate::program_contract::FLOOD_GROUP;
 use crate::values::mac;
 use crate::{Error, Forward};
@@ -45,6 +47,11 @@ pub(super) fn port_key(info: &Info, port: u32) -> Result<bf::TableEntry, Error> 
 pub(super) fn read_port_speed(info: &Info, entry: &bf::TableEntry) -> Result<Option<u64>, Error> {
     let t = info.table("$PORT")?;
     let (_, fields) = t.read(&entry.data.clone().unwrap_or_default());
+    port_speed(&fields)
+}
+
+/// Speed that the fields of a port state, bits/s.
+pub(super) fn port_speed(fields: &Fields) -> Result<Option<u64>, Error> {
     let Some(Value::Text(speed)) = fields.get("$SPEED") else {
         return Ok(None);
     };

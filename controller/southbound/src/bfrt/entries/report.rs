@@ -3,7 +3,7 @@
 
 use super::put;
 use crate::bfrt::client::Item;
-use crate::bfrt::info::{Info, Value};
+use crate::bfrt::info::{Info, Table, Value};
 use crate::program_contract::destination;
 use crate::values::prefix;
 use crate::{Error, ReportDestination, Watch};
@@ -12,9 +12,18 @@ use tidemark_proto::bfrt_proto::update::Type;
 
 /// A session of the program: what of a packet goes into a report differs by its
 /// headers, and a session is what cuts.
-struct Session {
-    id: u64,
+pub(crate) struct Session {
+    pub id: u64,
+    /// Headers of the packets that it carries.
+    pub headers: String,
     header_bytes: u64,
+}
+
+impl Session {
+    /// What it cuts to.
+    pub(crate) fn length_bytes(&self) -> u64 {
+        MIRROR_HEADER_BYTES + self.header_bytes
+    }
 }
 
 /// Mirrored in front of the headers (contract with the P4 program).
@@ -27,13 +36,14 @@ const UDP: u64 = 8;
 const TCP: u64 = 20;
 
 /// Sessions 1 to 12: without and with VLAN; IPv4, IPv6; nothing, UDP, TCP.
-fn sessions() -> Vec<Session> {
+pub(crate) fn sessions() -> Vec<Session> {
     let mut all = Vec::new();
-    for vlan in [0, VLAN] {
-        for ip in [IPV4, IPV6] {
-            for transport in [0, UDP, TCP] {
+    for (tag, vlan) in [("", 0), (", VLAN", VLAN)] {
+        for (family, ip) in [("IPv4", IPV4), ("IPv6", IPV6)] {
+            for (protocol, transport) in [("other", 0), ("UDP", UDP), ("TCP", TCP)] {
                 all.push(Session {
                     id: all.len() as u64 + 1,
+                    headers: format!("{family}, {protocol}{tag}"),
                     header_bytes: ETHERNET + vlan + ip + transport,
                 });
             }
@@ -116,14 +126,18 @@ pub(crate) fn report_to(info: &Info, d: &ReportDestination) -> Result<Item, Erro
     })
 }
 
+/// The device's table of mirror sessions.
+pub(crate) fn mirror_table(info: &Info) -> Result<&Table, Error> {
+    info.table("mirror.cfg")
+        .or_else(|_| info.table("$mirror.cfg"))
+}
+
 /// The mirror sessions that carry reports to a port.
 pub(crate) fn mirror_sessions(info: &Info, port: u32) -> Result<Vec<Item>, Error> {
-    let t = info
-        .table("mirror.cfg")
-        .or_else(|_| info.table("$mirror.cfg"))?;
+    let t = mirror_table(info)?;
     let items = sessions().into_iter().map(|s| {
         let key = t.key(&[("$sid", s.id, None)])?;
-        let length = MIRROR_HEADER_BYTES + s.header_bytes;
+        let length = s.length_bytes();
         let data = t.action(
             "$normal",
             &[

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What has to be right at a switch before its first run.
+
+use serde::{Deserialize, Serialize};
+use tidemark_findings::Finding;
+
+/// Packets that the hardware itself dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct HardwareDrops {
+    /// Egress port.
+    pub port: u32,
+    /// Since the hardware's counter was cleared, packets.
+    pub drops: u64,
+}
+
+/// A switch, looked at; nothing is written to it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub struct Inspection {
+    /// Node id of the switch.
+    pub node: u32,
+    /// One for each check; none of a switch whose driver looks at nothing beyond what
+    /// `/status` says.
+    pub findings: Vec<Finding>,
+    /// Of the measured ports, where the hardware counts.
+    pub hardware_drops: Vec<HardwareDrops>,
+}

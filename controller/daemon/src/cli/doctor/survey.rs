@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Asks a controller for everything that is judged.
+
+use super::judge;
+use crate::cli::http::{self, At};
+use std::time::Duration;
+use tidemark_api::operations::{GetInspection, GetLinks, GetSeries, GetStatus};
+use tidemark_api::{Inspection, Link, LinkPath, NodePath, Nothing, SeriesQuery, Status};
+use tidemark_findings::Finding;
+
+/// Status and links.
+///
+/// # Errors
+/// No controller answers there.
+pub(super) fn ask(at: &At<'_>) -> anyhow::Result<(Status, Vec<Link>)> {
+    let status = http::call::<GetStatus>(at, &Nothing {}, None, &Nothing {})?;
+    let links = http::call::<GetLinks>(at, &Nothing {}, None, &Nothing {})?;
+    Ok((status, links.links))
+}
+
+/// What the drivers find at their switches. Where the hardware counts what it drops, the
+/// drops of `length` are held against those reported meanwhile.
+pub(super) fn switches(at: &At<'_>, status: &Status, length: Duration) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let connected = status.switches.iter().filter(|s| s.health.connected);
+    let mut counted = Vec::new();
+    for s in connected {
+        match inspect(at, s.node) {
+            Ok(i) => {
+                let check = |f: &Finding| format!("switch {}: {}", s.node, f.check);
+                let named = i.findings.iter().map(|f| Finding {
+                    check: check(f),
+                    ..f.clone()
+                });
+                found.extend(named);
+                if !i.hardware_drops.is_empty() {
+                    counted.push(i);
+                }
+            }
+            Err(e) => found.push(unanswered(s.node, &e)),
+        }
+    }
+    if counted.is_empty() {
+        return found;
+    }
+    std::thread::sleep(length);
+    for before in counted {
+        match inspect(at, before.node) {
+            Ok(after) => found.extend(drops(at, &before, &after, length)),
+            Err(e) => found.push(unanswered(before.node, &e)),
+        }
+    }
+    found
+}
+
+fn inspect(at: &At<'_>, node: u32) -> anyhow::Result<Inspection> {
+    http::call::<GetInspection>(at, &NodePath { node }, None, &Nothing {})
+}
+
+fn unanswered(node: u32, e: &anyhow::Error) -> Finding {
+    Finding::problem(
+        format!("switch {node}"),
+        format!("{e:#}"),
+        "does the switch daemon answer? Its log tells",
+    )
+}
+
+fn drops(at: &At<'_>, before: &Inspection, after: &Inspection, length: Duration) -> Vec<Finding> {
+    let ports = after.hardware_drops.iter().filter_map(|now| {
+        let then = before.hardware_drops.iter().find(|d| d.port == now.port)?;
+        // A counter that was cleared meanwhile says nothing.
+        let hardware = now.drops.checked_sub(then.drops)?;
+        let path = LinkPath {
+            node: after.node,
+            port: now.port,
+        };
+        let span = SeriesQuery {
+            // Reports are on their way for a moment.
+            last_s: Some(length.as_secs_f64() + 1.0),
+            ..SeriesQuery::default()
+        };
+        let check = format!("switch {}: drops at port {}", path.node, path.port);
+        Some(
+            match http::ask::<GetSeries>(at, &path, &span, None, &Nothing {}) {
+                Ok(series) => judge::drops(check, hardware, series.drops.iter().sum()),
+                Err(e) => Finding::warning(
+                    check,
+                    format!("the reported ones cannot be read: {e:#}"),
+                    "does the port report?",
+                ),
+            },
+        )
+    });
+    ports.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read as _, Write as _};
+    use std::net::TcpListener;
+    use tidemark_findings::Verdict;
+
+    /// A controller whose switch drops 100 packets between two looks, of which `reported`
+    /// are in its series. It answers three requests.
+    fn controller(reported: u64) -> (String, std::thread::JoinHandle<Vec<String>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let answers = std::thread::spawn(move || {
+            let mut asked = Vec::new();
+            for n in 0..3u64 {
+                let (mut stream, _) = listener.accept().unwrap();
+                let mut buffer = [0; 4096];
+                let read = stream.read(&mut buffer).unwrap();
+                let head = String::from_utf8_lossy(&buffer[..read]).into_owned();
+                let path = head.split(' ').nth(1).unwrap().to_owned();
+                let body = if path.contains("/series") {
+                    series(reported)
+                } else {
+                    serde_json::json!({
+                        "node": 10,
+                        "findings": [{"check": "program", "verdict": "ok", "found": "there"}],
+                        "hardware_drops": [{"port": 5, "drops": 7 + 100 * n}],
+                    })
+                    .to_string()
+                };
+                let length = body.len();
+                write!(
+                    stream,
+                    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+                )
+                .unwrap();
+                asked.push(path);
+            }
+            asked
+        });
+        (base, answers)
+    }
+
+    fn series(reported: u64) -> String {
+        let mut series = serde_json::to_value(tidemark_api::Series::default()).unwrap();
+        series["drops"] = serde_json::json!([reported, 0]);
+        series.to_string()
+    }
+
+    fn found(reported: u64) -> Vec<Finding> {
+        let status = include_str!("../../../../console/dev/fixtures/status.json");
+        let mut status: Status = serde_json::from_str(status).unwrap();
+        status.switches.truncate(1);
+        status.switches[0].node = 10;
+        status.switches[0].health.connected = true;
+        let (base, answers) = controller(reported);
+        let at = At {
+            base: &base,
+            ca: None,
+        };
+        let found = switches(&at, &status, Duration::from_millis(10));
+        let asked = answers.join().unwrap();
+        assert!(asked[0].ends_with("/switches/10/inspection"), "{asked:?}");
+        assert!(asked[2].contains("/links/10/5/series?"), "{asked:?}");
+        found
+    }
+
+    #[test]
+    fn what_the_hardware_dropped_is_held_against_the_reports() {
+        let well = found(100);
+        assert_eq!(well[0].check, "switch 10: program");
+        assert_eq!(well[1].check, "switch 10: drops at port 5");
+        assert_eq!(well[1].verdict, Verdict::Ok, "{well:?}");
+        let silent = found(0);
+        assert_eq!(silent[1].verdict, Verdict::Problem);
+        assert!(silent[1].found.contains("dropped 100, 0 were reported"));
+    }
+}

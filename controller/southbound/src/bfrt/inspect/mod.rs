@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What has to be right on a Tofino before the first run. Everything is read, and
+//! nothing is written.
+
+mod mirror;
+mod ports;
+mod tables;
+mod traffic_manager;
+
+use super::client::{ALL_PIPES, Client};
+use super::entries::Queue;
+use super::info::{Fields, Info, Table};
+use crate::{Error, Expected, Inspection};
+use std::collections::BTreeMap;
+use tidemark_findings::Finding;
+use tidemark_proto::bfrt_proto as bf;
+
+/// Where the steps are.
+const CHECKLIST: &str = "docs/how-to/tofino.md, \"The first run\"";
+
+/// Program, mirror sessions, ports, traffic manager: in the order in which one rests on
+/// another. What cannot be read is a finding, and the rest is looked at all the same.
+pub(super) async fn inspect(
+    client: &Client,
+    queues: &BTreeMap<u32, Queue>,
+    expected: &Expected<'_>,
+) -> Inspection {
+    let mut found = Inspection::default();
+    let info = match client.bound().await {
+        Ok(info) => info,
+        Err(e) => {
+            let remedy = "is the switch daemon up, with a program loaded under bfrt.p4_name?";
+            let program = format!("program {}", client.options().p4_name);
+            found
+                .findings
+                .push(Finding::problem(program, e.to_string(), remedy));
+            return found;
+        }
+    };
+    let device = Device {
+        client,
+        info: &info,
+    };
+    let reports_port = expected.plan.and_then(|p| Some(p.reports.as_ref()?.port));
+    found.findings.push(tables::look(&device));
+    found
+        .findings
+        .extend(mirror::look(&device, reports_port).await);
+    found.findings.extend(ports::look(&device, expected).await);
+    traffic_manager::look(&device, queues, expected, &mut found).await;
+    found
+}
+
+/// A bound device that is read.
+struct Device<'a> {
+    client: &'a Client,
+    info: &'a Info,
+}
+
+impl Device<'_> {
+    /// The fields of an entry; `None` where there is no such entry.
+    async fn fields(
+        &self,
+        table: &Table,
+        key: &[(&str, u64)],
+        pipe: u32,
+        from_hw: bool,
+    ) -> Result<Option<Fields>, Error> {
+        let key: Vec<_> = key.iter().map(|&(name, v)| (name, v, None)).collect();
+        let entry = bf::TableEntry {
+            table_id: table.id,
+            key: Some(table.key(&key)?),
+            ..Default::default()
+        };
+        let found = self.client.read(pipe, &table.name, entry, from_hw).await?;
+        Ok(found.map(|e| table.read(&e.data.unwrap_or_default()).1))
+    }
+
+    /// The same in all pipes, of the daemon's copy.
+    async fn entry(&self, table: &Table, key: &[(&str, u64)]) -> Result<Option<Fields>, Error> {
+        self.fields(table, key, ALL_PIPES, false).await
+    }
+}
+
+/// What could not be read.
+fn unread(check: impl Into<String>, e: &Error) -> Finding {
+    Finding::problem(check, e.to_string(), CHECKLIST)
+}

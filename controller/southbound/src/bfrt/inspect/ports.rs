@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Ports: set up, up, and as quick as the configuration says.
+
+use super::{CHECKLIST, Device, unread};
+use crate::Expected;
+use crate::bfrt::entries::port_speed;
+use crate::bfrt::info::{Fields, Value};
+use std::collections::BTreeMap;
+use tidemark_findings::Finding;
+
+/// One finding for each port that is measured, limited, or carries reports.
+pub(super) async fn look(device: &Device<'_>, expected: &Expected<'_>) -> Vec<Finding> {
+    let table = match device.info.table("$PORT") {
+        Ok(t) => t,
+        Err(e) => return vec![unread("ports", &e)],
+    };
+    let mut found = Vec::new();
+    let reports_port = expected.plan.and_then(|p| Some(p.reports.as_ref()?.port));
+    for (port, capacity_bps) in ports(expected) {
+        let check = format!("port {port}");
+        found.push(
+            match device.entry(table, &[("$DEV_PORT", u64::from(port))]).await {
+                Err(e) => unread(check, &e),
+                Ok(None) => Finding::problem(
+                    check,
+                    "is not set up",
+                    "bfrt.port.port.add (docs/how-to/tofino.md, \"Ports\"), or another dev_port number",
+                ),
+                Ok(Some(fields)) => judge(check, capacity_bps, &fields),
+            },
+        );
+        if Some(port) == reports_port && expected.capacities_bps.iter().any(|(p, _)| *p == port) {
+            found.push(Finding::warning(
+                format!("port {port}"),
+                "carries reports and is measured: reports add to the queue under test",
+                "send reports by a port of their own (provision.reports.port)",
+            ));
+        }
+    }
+    found
+}
+
+/// Each with its capacity, bits/s; 0 where none is known.
+fn ports(expected: &Expected<'_>) -> BTreeMap<u32, u64> {
+    let mut ports = BTreeMap::new();
+    if let Some(plan) = expected.plan {
+        let limited = plan.limit_ports().unwrap_or_default();
+        ports.extend(limited.iter().map(|(p, _)| (*p, 0)));
+        ports.extend(plan.flood_ports.iter().map(|p| (*p, 0)));
+        ports.extend(plan.forward.iter().map(|f| (f.port, 0)));
+        ports.extend(plan.reports.iter().map(|r| (r.port, 0)));
+    }
+    ports.extend(expected.capacities_bps.iter().copied());
+    ports
+}
+
+fn judge(check: String, capacity_bps: u64, fields: &Fields) -> Finding {
+    let flag = |name: &str| fields.get(name) == Some(&Value::Flag(false));
+    if flag("$PORT_ENABLE") {
+        let remedy = "bfrt.port.port.mod(DEV_PORT=..., PORT_ENABLE=True)";
+        return Finding::problem(check, "is disabled", remedy);
+    }
+    if flag("$PORT_UP") {
+        let remedy = "cable, transceiver, FEC and auto-negotiation of both ends";
+        return Finding::problem(check, "is down", remedy);
+    }
+    let speed_bps = match port_speed(fields) {
+        Ok(s) => s,
+        Err(e) => return unread(check, &e),
+    };
+    let Some(speed_bps) = speed_bps else {
+        return Finding::warning(check, "its speed is not told", CHECKLIST);
+    };
+    let gbps = |bps: u64| format!("{} Gbit/s", bps as f64 / 1e9);
+    if capacity_bps > speed_bps {
+        return Finding::problem(
+            check,
+            format!(
+                "has {}, and the collector's configuration {}",
+                gbps(speed_bps),
+                gbps(capacity_bps)
+            ),
+            "capacity of the port in nodes.ID.ports: estimates and advice rest on it",
+        );
+    }
+    if capacity_bps > 0 && capacity_bps < speed_bps {
+        return Finding::ok(
+            check,
+            format!(
+                "up with {}; {} are configured, so a shaper has to be set (docs/how-to/tofino.md, \"Traffic manager\")",
+                gbps(speed_bps),
+                gbps(capacity_bps)
+            ),
+        );
+    }
+    Finding::ok(check, format!("up with {}", gbps(speed_bps)))
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What is looked at before a switch is used for the first time.
+
+use crate::Provision;
+use std::collections::BTreeMap;
+use tidemark_findings::Finding;
+
+/// What the switch is held against.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Expected<'a> {
+    /// What the configuration wants on it.
+    pub plan: Option<&'a Provision>,
+    /// Capacity of the links that leave it, bits/s by port; 0 where none is configured.
+    pub capacities_bps: &'a [(u32, u64)],
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Inspection {
+    /// One for each check.
+    pub findings: Vec<Finding>,
+    /// Packets that the traffic manager has dropped at each port since its counter was
+    /// cleared, in hardware that has one.
+    pub hardware_drops_pkts: BTreeMap<u32, u64>,
+}
