@@ -32,6 +32,30 @@ TWO_SWITCHES = {
 }
 
 
+# Where the hosts of BASE are.
+REMOTE = {
+    "senders": [
+        {
+            "destination": f"root@a{k}",
+            "address": f"10.0.0.1{k}",
+            "hosts": "near",
+            "rtt": f"{20 * k}ms",
+        }
+        for k in (1, 2)
+    ],
+    "receiver": {
+        "destination": "lab@rx",
+        "port": 2222,
+        "identity_file": "/keys/lab",
+        "options": ["UserKnownHostsFile=/keys/known"],
+        "address": "10.0.0.250",
+    },
+    "switches": [{"name": "s1", "node": 7, "port": 3, "node_settings": {"profile": "tofino"}}],
+    "collector": {"listen": ["192.0.2.1:32766"]},
+    "controller": {"url": "http://192.0.2.2:8080", "token_file": "controller.token"},
+}
+
+
 def document(base=None, **changes):
     """A copy; `traffic__persistent__0__count=9` changes a value."""
     out = copy.deepcopy(base or BASE)

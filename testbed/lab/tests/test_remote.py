@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import tomli_w
-from experiment_files import TWO_SWITCHES, document
+from experiment_files import REMOTE, TWO_SWITCHES, document
 
 from tidemark_lab.__main__ import main
 from tidemark_lab.experiment import load
@@ -24,31 +24,9 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-TABLE = {
-    "senders": [
-        {
-            "destination": f"root@a{k}",
-            "address": f"10.0.0.1{k}",
-            "hosts": "near",
-            "rtt": f"{20 * k}ms",
-        }
-        for k in (1, 2)
-    ],
-    "receiver": {
-        "destination": "lab@rx",
-        "port": 2222,
-        "identity_file": "/keys/lab",
-        "options": ["UserKnownHostsFile=/keys/known"],
-        "address": "10.0.0.250",
-    },
-    "switches": [{"name": "s1", "node": 7, "port": 3, "node_settings": {"profile": "tofino"}}],
-    "collector": {"listen": ["192.0.2.1:32766"]},
-    "controller": {"url": "http://192.0.2.2:8080", "token_file": "controller.token"},
-}
-
 
 def experiment(base=None, **changes):
-    return document({**document(base), "run": {"back_end": "remote"}, "remote": TABLE}, **changes)
+    return document({**document(base), "run": {"back_end": "remote"}, "remote": REMOTE}, **changes)
 
 
 def plan(doc):
@@ -95,7 +73,10 @@ def test_an_error_of_the_table_has_its_key(changes, says):
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"remote__senders": TABLE["senders"][:1]}, "remote.senders: none stands for near with 40"),
+        (
+            {"remote__senders": REMOTE["senders"][:1]},
+            "remote.senders: none stands for near with 40",
+        ),
         ({"remote__senders__1__hosts": "far"}, "remote.senders[1].hosts: there are no hosts far"),
         ({"remote__senders__1__rtt": "41ms"}, "remote.senders[1].rtt: near has no 41ms"),
         ({"remote__switches__0__name": "s2"}, "remote.switches: are s2, the topology has s1"),
@@ -129,7 +110,7 @@ def test_without_the_table_it_is_refused_and_elsewhere_the_table_is_nothing(tmp_
     assert "remote: is missing" in capsys.readouterr().err
     assert main([*argv, "--back-end", "ns3"]) == 0
     name = capsys.readouterr().err.split()[-1]
-    file.write_text(tomli_w.dumps({**document(), "remote": TABLE}))
+    file.write_text(tomli_w.dumps({**document(), "remote": REMOTE}))
     assert main([*argv, "--back-end", "ns3"]) == 0
     assert capsys.readouterr().err.split()[-1] == name
 
@@ -251,7 +232,7 @@ def test_a_collector_beyond_loopback_asks_for_its_token():
 def test_several_switches_in_a_row_are_places_of_one_controller():
     doc = experiment(TWO_SWITCHES)
     doc["remote"] = {
-        **TABLE,
+        **REMOTE,
         "senders": [
             {"destination": "a", "address": "10.0.0.1", "hosts": "far"},
             {"destination": "b", "address": "10.0.0.2", "hosts": "near"},
