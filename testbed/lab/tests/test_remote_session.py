@@ -10,7 +10,7 @@ from tidemark_lab.errors import LabError
 from tidemark_lab.experiment.remote import clocks, ssh
 from tidemark_lab.experiment.remote.carry_out import Run
 from tidemark_lab.experiment.remote.clocks import Asked, Offset
-from tidemark_lab.experiment.remote.session import Session
+from tidemark_lab.experiment.remote.session import Session, remove_stale
 from tidemark_lab.experiment.remote.steps import Look
 
 
@@ -75,7 +75,18 @@ def test_the_directory_of_a_host_goes_with_its_session(tmp_path):
     session.open()
     with pytest.raises(LabError, match=r"a: sh -c .*: ended \(exit code 1\).*\n.*File exists"):
         session.connect("a", ["sh", "-c", ssh.keeper(str(there))])
-    assert session.end_all() != [] and there.exists()
+    assert session.end_all() == [] and there.exists()
+
+
+def test_what_killed_runs_left_here_is_removed_and_nothing_else(tmp_path):
+    for name in ("tidemark-0a1b2c", "tidemark-aaaaaa", "tidemark-bbbbbb", "tidemark-other"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "tidemark-aaaaaa" / "h1").touch()
+    for name in ("tidemark-0a1b2c", "tidemark-aaaaaa", "tidemark-other"):
+        os.utime(tmp_path / name, (1, 1))
+    remove_stale(tmp_path)
+    left = sorted(p.name for p in tmp_path.iterdir())
+    assert left == ["tidemark-aaaaaa", "tidemark-bbbbbb", "tidemark-other"]
 
 
 def test_a_failure_names_host_command_exit_code_and_what_was_said(tmp_path):

@@ -27,6 +27,7 @@ START_TIMEOUT_S = 30.0
 CALL_TIMEOUT_S = 120.0
 END_PATIENCE_S = 20.0
 ASKED = 10
+STALE_S = 60.0
 
 
 @dataclass
@@ -44,6 +45,15 @@ class Program:
     def failed(self, what: str) -> str:
         """Host, command, and the end of what it said."""
         return said_of(self.host, self.argv, what, self.log.read_text(errors="replace"))
+
+
+def remove_stale(parent: Path) -> None:
+    """Of runs that were killed: their connections took their sockets with them."""
+    for path in parent.glob("tidemark-" + 6 * "[0-9a-f]"):
+        # Not of a run that begins at this moment; one that holds a socket is not empty.
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > STALE_S:
+                path.rmdir()
 
 
 def said_of(host: str | None, argv: list[str], what: str, output: str) -> str:
@@ -69,6 +79,7 @@ class Session:
 
     def open(self) -> None:
         self.log_dir.mkdir(exist_ok=True)
+        remove_stale(self.sockets.parent)
         self.sockets.mkdir(mode=0o700)
 
     def start(
@@ -113,7 +124,15 @@ class Session:
         with signals.deferred():
             keeper = self._spawn(f"connection to {host}", argv, host, log, answers=True)
             self.keepers[host] = keeper
-        if self._answer(keeper, START_TIMEOUT_S) != "ready":
+        try:
+            answer = self._answer(keeper, START_TIMEOUT_S)
+        except LabError:
+            if keeper.process.poll() is not None:
+                # It never had a directory.
+                del self.keepers[host]
+                _ended(keeper)
+            raise
+        if answer != "ready":
             raise LabError(keeper.failed("its directory could not be made"))
 
     def _answer(self, keeper: Program, timeout_s: float) -> str:
