@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that import Scapy, or a file of ours that does, are GPL-2.0-only; no other Python is (decision 20)."""
+"""Files that import Scapy, or a file of ours that does, are GPL-2.0-only; no other Python is:
+decision 20."""
 
 import ast
 from pathlib import Path
