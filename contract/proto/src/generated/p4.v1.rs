@@ -702,7 +702,7 @@ pub mod stream_message_request {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct StreamMessageResponse {
-    #[prost(oneof = "stream_message_response::Update", tags = "1, 2, 3, 5, 6")]
+    #[prost(oneof = "stream_message_response::Update", tags = "1, 2, 3, 4, 5, 6")]
     pub update: ::core::option::Option<stream_message_response::Update>,
 }
 /// Nested message and enum types in `StreamMessageResponse`.
@@ -715,6 +715,8 @@ pub mod stream_message_response {
         Packet(super::PacketIn),
         #[prost(message, tag = "3")]
         Digest(super::DigestList),
+        #[prost(message, tag = "4")]
+        IdleTimeoutNotification(super::IdleTimeoutNotification),
         #[prost(message, tag = "5")]
         Other(::prost_types::Any),
         #[prost(message, tag = "6")]
@@ -779,6 +781,13 @@ pub struct DigestListAck {
     pub digest_id: u32,
     #[prost(uint64, tag = "2")]
     pub list_id: u64,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct IdleTimeoutNotification {
+    #[prost(message, repeated, tag = "1")]
+    pub table_entry: ::prost::alloc::vec::Vec<TableEntry>,
+    #[prost(int64, tag = "2")]
+    pub timestamp: i64,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct StreamError {

@@ -49,6 +49,8 @@ pub struct Table {
     pub max_size: usize,
     /// Hits of its entries are counted.
     pub with_counters: bool,
+    /// Its entries know when they were last hit (`support_timeout`).
+    pub support_timeout: bool,
     /// Its direct meter, and the field for the colour.
     pub direct_meter: Option<(u32, FieldRef)>,
     /// Numbers of its actions.

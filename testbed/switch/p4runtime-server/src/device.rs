@@ -4,6 +4,7 @@
 
 use crate::device_config;
 use crate::errors::{Failure, Outcome, batch_status};
+use crate::idle;
 use crate::pipeline::Pipeline;
 use crate::read::Reader;
 use crate::store::Store;
@@ -11,6 +12,7 @@ use crate::target::Target;
 use crate::write::Writer;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 use tidemark_proto::p4::v1 as p4;
 use tidemark_proto::p4::v1::set_forwarding_pipeline_config_request::Action;
 use tonic::Status;
@@ -71,6 +73,14 @@ impl Device {
     /// Configurations of the digests that packets cause.
     pub(crate) fn digests(&self) -> Option<&BTreeMap<u32, p4::digest_entry::Config>> {
         self.committed.as_ref().map(|c| &c.store.digests)
+    }
+
+    /// Entries that are idle now, and when to ask again.
+    pub(crate) async fn idle(&mut self, now: Instant) -> (Vec<p4::TableEntry>, Option<Instant>) {
+        match &mut self.committed {
+            Some(c) => idle::check(&c.pipeline, &mut c.store, self.target.as_ref(), now).await,
+            None => (Vec::new(), None),
+        }
     }
 
     pub(crate) async fn set_pipeline(

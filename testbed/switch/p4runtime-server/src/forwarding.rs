@@ -6,8 +6,12 @@ use crate::target::DigestSample;
 use bytes::Bytes;
 use std::sync::Weak;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use tidemark_proto::p4::v1 as p4;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
+
+/// Entries in one notification of idle ones.
+const IDLE_PER_MESSAGE: usize = 1_000;
 
 /// Ends when the server or the target is gone.
 pub(crate) async fn forward_packets(server: Weak<Shared>, mut packets: Receiver<Bytes>) {
@@ -74,6 +78,38 @@ pub(crate) async fn forward_digests(server: Weak<Shared>, mut samples: Receiver<
         for mut list in lists {
             list.timestamp = timestamp;
             streams.digest(&list);
+        }
+    }
+}
+
+/// Tells clients of entries that are idle. Ends when the server is gone.
+pub(crate) async fn forward_idle(server: Weak<Shared>) {
+    loop {
+        let Some(shared) = server.upgrade() else {
+            return;
+        };
+        let changed = shared.idle_changed.clone();
+        let (found, next) = shared.device.write().await.idle(Instant::now()).await;
+        if !found.is_empty() {
+            let timestamp = unix_ns();
+            let mut streams = shared.streams();
+            for entries in found.chunks(IDLE_PER_MESSAGE) {
+                streams.idle(&p4::IdleTimeoutNotification {
+                    table_entry: entries.to_vec(),
+                    timestamp,
+                });
+            }
+        }
+        drop(shared);
+        let sleep = async {
+            match next {
+                Some(at) => tokio::time::sleep_until(at.into()).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = sleep => {}
+            () = changed.notified() => {}
         }
     }
 }

@@ -8,9 +8,9 @@
 //!
 //! Supported: table entries with default entries, action profiles and selectors
 //! (members, groups, action sets), direct and indirect counters and meters,
-//! registers, value sets, digests, multicast groups, clone sessions, packet-in
+//! registers, value sets, digests, idle timeouts, multicast groups, clone sessions, packet-in
 //! and packet-out, all actions of SetForwardingPipelineConfig.
-//! Answered with `UNIMPLEMENTED`: watch ports, idle timeouts, counters per
+//! Answered with `UNIMPLEMENTED`: watch ports, counters per
 //! colour of a meter, role configurations, atomic batches, externs.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -23,6 +23,7 @@ mod device_config;
 mod digests;
 pub mod errors;
 mod forwarding;
+mod idle;
 mod matchfields;
 mod options;
 mod packetio;

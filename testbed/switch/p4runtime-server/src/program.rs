@@ -70,6 +70,8 @@ pub(crate) struct Table {
     #[serde(default)]
     pub with_counters: bool,
     #[serde(default)]
+    pub support_timeout: bool,
+    #[serde(default)]
     pub entries: Vec<Entry>,
     pub default_entry: Option<ActionEntry>,
     /// Name of its direct meter.

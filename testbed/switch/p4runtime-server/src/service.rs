@@ -38,6 +38,7 @@ impl Server {
             Arc::downgrade(&shared),
             shared.target.digests(),
         ));
+        tokio::spawn(forwarding::forward_idle(Arc::downgrade(&shared)));
         Self { shared }
     }
 

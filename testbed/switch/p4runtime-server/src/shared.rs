@@ -20,6 +20,8 @@ pub(crate) struct Shared {
     digests: Mutex<Digests>,
     /// Their deadlines may have moved.
     pub digests_changed: Arc<Notify>,
+    /// Idle timeouts may have been written.
+    pub idle_changed: Arc<Notify>,
 }
 
 impl Shared {
@@ -34,6 +36,7 @@ impl Shared {
             target,
             digests: Mutex::default(),
             digests_changed: Arc::default(),
+            idle_changed: Arc::default(),
         }
     }
 
@@ -43,6 +46,7 @@ impl Shared {
 
     /// After a Write. Follows the committed pipeline.
     pub(crate) fn configure_digests(&self, device: &Device) {
+        self.idle_changed.notify_one();
         if let Some(configs) = device.digests() {
             self.digests().configure(configs);
             self.digests_changed.notify_one();

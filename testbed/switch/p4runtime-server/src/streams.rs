@@ -92,6 +92,15 @@ impl Streams {
         }
     }
 
+    /// Entries that are idle; to every primary client.
+    pub(crate) fn idle(&mut self, notification: &p4::IdleTimeoutNotification) {
+        let primaries: Vec<_> = self.arbitration.primaries().collect();
+        for to in primaries {
+            // A client that is too slow is told again.
+            self.send(to, Update::IdleTimeoutNotification(notification.clone()));
+        }
+    }
+
     fn send_notices(&mut self, notices: Vec<Notice>) {
         let mut stuck = Vec::new();
         for n in notices {

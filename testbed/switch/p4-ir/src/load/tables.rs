@@ -126,6 +126,7 @@ impl<'a> Loader<'a> {
             kind,
             max_size,
             with_counters: flag(t, "with_counters"),
+            support_timeout: flag(t, "support_timeout"),
             direct_meter: None,
             next: next_nodes(t, nodes, &by_name)?,
             action_ids,

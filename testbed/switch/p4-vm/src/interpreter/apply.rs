@@ -28,7 +28,7 @@ impl Exec<'_> {
 
     #[inline(always)]
     fn apply_to(&mut self, table: &Table, state: &mut TableState, p: &mut Packet) -> u32 {
-        let slot = state.lookup(table, &p.words, p.ingress_bytes);
+        let slot = state.lookup(table, &p.words, p.ingress_bytes, self.now_us);
         if let Some(s) = slot {
             if let Some((meter, target)) = table.direct_meter {
                 self.direct_meter(state, s, meter, target, p);

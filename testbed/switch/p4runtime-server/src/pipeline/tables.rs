@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use tidemark_proto::p4::config::v1 as p4info;
 use tidemark_proto::p4::config::v1::action_ref::Scope;
 use tidemark_proto::p4::config::v1::match_field::{Match, MatchType};
+use tidemark_proto::p4::config::v1::table::IdleTimeoutBehavior;
 use tidemark_proto::p4::v1 as p4;
 
 pub(crate) struct Table {
@@ -21,6 +22,8 @@ pub(crate) struct Table {
     pub const_entries: bool,
     /// Entries it can hold.
     pub size: usize,
+    /// Its entries may have idle timeouts.
+    pub idle_timeouts: bool,
     /// Id of its direct counter.
     pub direct_counter: Option<u32>,
     /// Id of its direct meter.
@@ -149,6 +152,7 @@ fn index_table(info: &p4info::P4Info, t: &p4info::Table, p: &p4info::Preamble) -
         const_default: t.const_default_action_id != 0,
         const_entries: t.is_const_table,
         size: usize::try_from(t.size).unwrap_or(0),
+        idle_timeouts: t.idle_timeout_behavior() == IdleTimeoutBehavior::NotifyControl,
         direct_counter,
         direct_meter: info
             .direct_meters
@@ -213,6 +217,9 @@ fn check_table(table: &Table, program: &Program, actions: &BTreeMap<u32, Action>
                 widths(in_json)
             )));
         }
+    }
+    if table.idle_timeouts && !json.support_timeout {
+        return Err(Failure::invalid("in the program it has no idle timeouts"));
     }
     if table.direct_counter.is_some() && !json.with_counters {
         return Err(Failure::invalid("in the program it has no direct counter"));

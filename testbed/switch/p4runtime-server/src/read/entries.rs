@@ -34,6 +34,9 @@ impl<'a> Reader<'a> {
                     let value = self.target()?.read_direct_counter(&table.name, id).await?;
                     e.counter_data = Some(counter_data(value));
                 }
+                if filter.time_since_last_hit.is_some() && table.idle_timeouts {
+                    e.time_since_last_hit = self.idle_time(table, id).await?;
+                }
                 if filter.meter_config.is_some() {
                     e.meter_config = entry.meter;
                 }
@@ -41,6 +44,18 @@ impl<'a> Reader<'a> {
             }
         }
         Ok(out)
+    }
+
+    async fn idle_time(
+        &self,
+        table: &Table,
+        id: EntryId,
+    ) -> Outcome<Option<p4::table_entry::IdleTimeout>> {
+        let found = self.target()?.idle_ns(&table.name, &[id]).await?;
+        let elapsed = found.first().copied().flatten();
+        Ok(elapsed.map(|ns| p4::table_entry::IdleTimeout {
+            elapsed_ns: i64::try_from(ns).unwrap_or(i64::MAX),
+        }))
     }
 
     /// Entries that pass every field set in the filter.
@@ -126,6 +141,7 @@ fn to_proto(table: &Table, id: EntryId, entry: &Entry) -> p4::TableEntry {
         metadata: entry.labels.metadata.clone(),
         controller_metadata: entry.labels.controller_metadata,
         is_const: table.const_entries && id.is_compiled(),
+        idle_timeout_ns: entry.idle_timeout_ns,
         ..Default::default()
     }
 }

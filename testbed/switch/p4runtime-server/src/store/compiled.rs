@@ -38,6 +38,7 @@ pub(crate) fn entries(pipeline: &Pipeline, table: &Table) -> Outcome<TableState>
                 action: of_entry(compiled_action(pipeline, table, &entry.action_entry)?),
                 one_shot: None,
                 meter: None,
+                idle_timeout_ns: 0,
                 labels: Labels::default(),
             },
         );

@@ -17,6 +17,8 @@ pub(crate) struct Entry {
     pub one_shot: Option<OneShot>,
     /// Of its direct meter; `None` is the default.
     pub meter: Option<p4::MeterConfig>,
+    /// 0: none.
+    pub idle_timeout_ns: i64,
     pub labels: Labels,
 }
 

@@ -3,8 +3,10 @@
 
 pub(crate) mod compiled;
 mod entry;
+mod idle_timers;
 mod replay;
 mod state;
 
 pub(crate) use entry::{Entry, EntryKey, Labels, OneShot};
+pub(crate) use idle_timers::Key;
 pub(crate) use state::Store;

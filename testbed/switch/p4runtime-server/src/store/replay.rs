@@ -131,6 +131,7 @@ fn to_proto(table: &Table, entry: &Entry) -> p4::TableEntry {
         action: Some(entry.action.clone()),
         priority: entry.priority,
         meter_config: entry.meter,
+        idle_timeout_ns: entry.idle_timeout_ns,
         metadata: entry.labels.metadata.clone(),
         controller_metadata: entry.labels.controller_metadata,
         ..Default::default()

@@ -2,7 +2,8 @@
 //! What clients have written, as they will read it back.
 
 use super::compiled;
-use super::entry::{ProfileState, TableState};
+use super::entry::{Entry, ProfileState, TableState};
+use super::idle_timers::IdleTimers;
 use crate::errors::{Failure, Outcome};
 use crate::pipeline::{Pipeline, Profile};
 use crate::target::EntryId;
@@ -19,6 +20,8 @@ pub(crate) struct Store {
     pub value_sets: BTreeMap<u32, Vec<p4::ValueSetMember>>,
     pub groups: BTreeMap<u32, p4::MulticastGroupEntry>,
     pub sessions: BTreeMap<u32, p4::CloneSessionEntry>,
+    /// When entries are looked at for having been idle.
+    pub idle: IdleTimers,
     next_id: u64,
 }
 
@@ -46,6 +49,7 @@ impl Store {
             value_sets: BTreeMap::new(),
             groups: BTreeMap::new(),
             sessions: BTreeMap::new(),
+            idle: IdleTimers::default(),
             next_id: 1,
         })
     }
@@ -67,6 +71,21 @@ impl Store {
 
     pub(crate) fn table_mut(&mut self, id: u32) -> Outcome<&mut TableState> {
         self.tables.get_mut(&id).ok_or_else(|| no_table(id))
+    }
+
+    /// Adds or replaces an entry, and starts its idle timeout; returns what was there.
+    pub(crate) fn put_entry(
+        &mut self,
+        table: u32,
+        id: EntryId,
+        entry: Entry,
+    ) -> Outcome<Option<Entry>> {
+        if entry.idle_timeout_ns > 0 {
+            self.idle.start((table, id));
+        } else {
+            self.idle.stop((table, id));
+        }
+        Ok(self.table_mut(table)?.put(id, entry))
     }
 
     pub(crate) fn profile(&self, id: u32) -> Outcome<&ProfileState> {

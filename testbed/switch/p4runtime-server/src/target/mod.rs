@@ -62,6 +62,16 @@ pub trait Target: Send + Sync + 'static {
     /// Removes an entry.
     async fn remove_entry(&self, table: &str, id: EntryId) -> Result<(), TargetError>;
 
+    /// How long ago each entry was last hit, or added where it never was; `None` for an entry that
+    /// is not there. Of tables whose entries may have idle timeouts.
+    async fn idle_ns(
+        &self,
+        table: &str,
+        _ids: &[EntryId],
+    ) -> Result<Vec<Option<u64>>, TargetError> {
+        Err(without(&format!("idle timeout of {table}")))
+    }
+
     /// Sets the action taken on a miss; `None` means the program's own.
     async fn set_default_action(
         &self,

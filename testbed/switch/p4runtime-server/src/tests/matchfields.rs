@@ -25,6 +25,7 @@ fn table() -> Table {
             })
             .collect(),
         actions: Vec::new(),
+        idle_timeouts: false,
         const_default: false,
         const_entries: false,
         size: 10,

@@ -28,6 +28,9 @@ impl Writer<'_> {
             return Err(at(Failure::denied("the program makes it constant")));
         }
         check_extras(table, e).map_err(at)?;
+        if e.idle_timeout_ns != 0 {
+            return Err(at(Failure::invalid("it has no idle timeout")));
+        }
         if e.counter_data.is_some() || e.meter_config.is_some() {
             return Err(at(Failure::unsupported(
                 "misses are neither counted nor metered",

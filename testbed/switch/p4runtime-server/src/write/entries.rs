@@ -75,7 +75,8 @@ impl Writer<'_> {
             }
         }
         // The entry exists from here on, whatever becomes of counter and meter.
-        self.store.table_mut(table.id)?.put(
+        self.store.put_entry(
+            table.id,
             id,
             Entry {
                 matches: key.0,
@@ -83,9 +84,10 @@ impl Writer<'_> {
                 action: canonical,
                 one_shot,
                 meter: e.meter_config,
+                idle_timeout_ns: e.idle_timeout_ns,
                 labels: labels(e),
             },
-        );
+        )?;
         if config.is_some() {
             self.set_direct_meter(table, id, config).await?;
         }
@@ -115,9 +117,10 @@ impl Writer<'_> {
             action: canonical,
             one_shot,
             meter: e.meter_config,
+            idle_timeout_ns: e.idle_timeout_ns,
             labels: labels(e),
         };
-        let before = self.store.table_mut(table.id)?.put(id, entry);
+        let before = self.store.put_entry(table.id, id, entry)?;
         if let Some(b) = before {
             self.discard(table, &b.action, b.one_shot).await?;
         }
@@ -132,6 +135,7 @@ impl Writer<'_> {
         if let Some(t) = self.target {
             t.remove_entry(&table.name, id).await?;
         }
+        self.store.idle.stop((table.id, id));
         if let Some(e) = self.store.table_mut(table.id)?.remove(id) {
             self.discard(table, &e.action, e.one_shot).await?;
         }
@@ -148,8 +152,13 @@ pub(super) fn labels(e: &p4::TableEntry) -> Labels {
 
 pub(super) fn check_extras(table: &Table, e: &p4::TableEntry) -> Outcome<()> {
     no_colour_counters(e.meter_counter_data.as_ref())?;
-    if e.idle_timeout_ns != 0 {
-        return Err(Failure::unsupported("idle timeouts are not supported"));
+    if e.idle_timeout_ns < 0 {
+        return Err(Failure::invalid("idle_timeout_ns is negative"));
+    }
+    if e.idle_timeout_ns != 0 && !table.idle_timeouts {
+        return Err(Failure::invalid(
+            "idle_timeout_ns is set, but it has no idle timeouts (support_timeout in the program)",
+        ));
     }
     if e.time_since_last_hit.is_some() {
         return Err(Failure::invalid("time_since_last_hit cannot be written"));

@@ -8,6 +8,7 @@ mod common;
 
 mod arrays;
 mod digests;
+mod idle;
 mod meters;
 mod others;
 mod packets;

@@ -128,7 +128,7 @@ async fn refused_entries_leave_nothing_behind() {
         (missing_param, Code::InvalidArgument),
         (extra_param, Code::InvalidArgument),
         (foreign_action, Code::InvalidArgument),
-        (timeout, Code::Unimplemented),
+        (timeout, Code::InvalidArgument),
         (counted, Code::InvalidArgument),
         (
             p4::TableEntry {

@@ -49,14 +49,7 @@ impl EmbeddedTarget {
         &self,
         f: impl FnOnce(&mut Loaded) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.on_plane(|p| match p.switch.loaded_mut() {
-            Some(l) => f(l),
-            None => Err(TargetError::new(
-                Kind::NotFound,
-                "the switch runs no program; set a pipeline configuration first",
-            )),
-        })
-        .await
+        self.on_plane(|p| f(loaded(p)?)).await
     }
 
     async fn on_engine<T: Send + 'static>(
@@ -86,6 +79,15 @@ impl EmbeddedTarget {
     }
 }
 
+fn loaded(p: &mut Plane) -> Result<&mut Loaded> {
+    p.switch.loaded_mut().ok_or_else(|| {
+        TargetError::new(
+            Kind::NotFound,
+            "the switch runs no program; set a pipeline configuration first",
+        )
+    })
+}
+
 fn compile(program: &[u8]) -> Result<Image> {
     load(program)
         .map(Image::new)
@@ -110,8 +112,19 @@ impl Target for EmbeddedTarget {
 
     async fn insert_entry(&self, table: &str, id: EntryId, entry: &TableEntry) -> Result<()> {
         let (table, entry) = (table.to_owned(), entry.clone());
-        self.on_engine(move |e| entries::insert(e, &table, id, &entry))
-            .await
+        self.on_plane(move |p| {
+            let now_us = p.now_ns() / 1000;
+            let e = &mut loaded(p)?.engine;
+            entries::insert(e, &table, id, &entry)?;
+            if let Some(added) = e
+                .table_mut(&table)
+                .and_then(|(_, t)| t.entry_mut(entry_id(id)))
+            {
+                added.last_hit_us = now_us;
+            }
+            Ok(())
+        })
+        .await
     }
 
     async fn modify_entry(&self, table: &str, id: EntryId, action: &EntryAction) -> Result<()> {
@@ -129,6 +142,23 @@ impl Target for EmbeddedTarget {
             state
                 .remove(entry_id(id))
                 .map_err(|x| table_error(x, &table))
+        })
+        .await
+    }
+
+    async fn idle_ns(&self, table: &str, ids: &[EntryId]) -> Result<Vec<Option<u64>>> {
+        let (table, ids) = (table.to_owned(), ids.to_vec());
+        self.on_plane(move |p| {
+            let now_us = p.now_ns() / 1000;
+            let (_, state) = loaded(p)?
+                .engine
+                .table_mut(&table)
+                .ok_or_else(|| not_found("table", &table))?;
+            let since = |id: &EntryId| {
+                let entry = state.entry(entry_id(*id))?;
+                Some(now_us.saturating_sub(entry.last_hit_us) * 1000)
+            };
+            Ok(ids.iter().map(since).collect())
         })
         .await
     }

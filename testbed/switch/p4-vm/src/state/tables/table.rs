@@ -23,6 +23,8 @@ pub struct Entry {
     next: u32,
     /// Hits.
     pub count: Count,
+    /// Time of the last hit, in tables with `support_timeout`; whoever adds the entry sets it.
+    pub last_hit_us: u64,
     /// Its direct meter.
     pub meter: Meter,
     /// What a table with an action profile does in place of `action`.
@@ -40,6 +42,8 @@ pub struct TableState {
     default_next: u32,
     index: Index,
     plan: Plan,
+    /// A hit changes the entry: of all other tables lookups only read.
+    hits_write: bool,
 }
 
 /// What a lookup found.
@@ -63,6 +67,7 @@ impl TableState {
             default_next: END,
             index: Index::new(t),
             plan: Plan::new(t),
+            hits_write: t.with_counters || t.support_timeout,
         };
         s.set_default(t, t.default.clone());
         s
@@ -142,6 +147,7 @@ impl TableState {
             args: call.args.into_boxed_slice(),
             next: next_for(t, call.action),
             count: Count::default(),
+            last_hit_us: 0,
             meter: Meter::default(),
             choice: None,
             key,
@@ -189,15 +195,22 @@ impl TableState {
         Ok(())
     }
 
-    /// Finds the entry and counts the hit. The slot is for [`Self::outcome`].
+    /// Finds the entry; counts and times the hit. The slot is for [`Self::outcome`].
     #[inline]
-    pub(crate) fn lookup(&mut self, t: &Table, words: &[u64], bytes: u32) -> Option<u32> {
+    pub(crate) fn lookup(
+        &mut self,
+        t: &Table,
+        words: &[u64],
+        bytes: u32,
+        now_us: u64,
+    ) -> Option<u32> {
         let slot = self.index.find(&self.plan, t, words)?;
-        if t.with_counters
+        if self.hits_write
             && let Some(Some(e)) = self.entries.get_mut(slot as usize)
         {
             e.count.packets = e.count.packets.wrapping_add(1);
             e.count.bytes = e.count.bytes.wrapping_add(u64::from(bytes));
+            e.last_hit_us = now_us;
         }
         Some(slot)
     }

@@ -16,6 +16,7 @@ pub(crate) struct State {
     pub programs: Vec<Vec<u8>>,
     pub entries: HashMap<(String, EntryId), TableEntry>,
     pub defaults: HashMap<String, Option<ActionCall>>,
+    pub idle_ns: HashMap<EntryId, u64>,
     pub hits: HashMap<EntryId, CounterValue>,
     pub counters: HashMap<(String, usize), CounterValue>,
     pub registers: HashMap<(String, usize), Vec<u8>>,
@@ -96,6 +97,10 @@ impl Target for Mock {
     async fn remove_entry(&self, table: &str, id: EntryId) -> Result<(), TargetError> {
         self.check()?.entries.remove(&(table.into(), id)).unwrap();
         Ok(())
+    }
+    async fn idle_ns(&self, _: &str, ids: &[EntryId]) -> Result<Vec<Option<u64>>, TargetError> {
+        let s = self.check()?;
+        Ok(ids.iter().map(|id| s.idle_ns.get(id).copied()).collect())
     }
     async fn set_default_action(
         &self,
