@@ -42,7 +42,7 @@ pub(crate) fn base_rtt(flow: &FlowWindow<'_>) -> Option<BaseRtt> {
     // Of a part of the packets the delay is known too roughly for a low quantile
     // to be more than its error.
     let (low, error) = if flow.sampling <= 1.0 {
-        (BASE_RTT_QUANTILE, 0.05)
+        (BASE_RTT_QUANTILE, 0.04)
     } else {
         (0.5, 0.3)
     };

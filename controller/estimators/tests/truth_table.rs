@@ -16,7 +16,6 @@ type Exceptions = [(&'static str, &'static str, &'static str)];
 const EXCEPTIONS: &Exceptions = &[
     ("bbr_n20", "late passive", "N_b"),
     ("bbr_n20", "late passive", "classes"),
-    ("bbr_n20", "late probed", "N_b"),
     ("bbr_n20", "late probed", "T_e"),
     ("bbr_n20", "late probed", "classes"),
     ("bbr_n20", "lossy passive", "classes"),

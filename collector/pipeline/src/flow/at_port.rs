@@ -2,6 +2,7 @@
 //! A flow at one egress port: which of its sequence numbers came by, which of
 //! its packets wait for a sample, and the queueing delay its ACKs tell of.
 
+use super::one_ack::OneAck;
 use super::segment::Segment;
 use crate::prefetch;
 use crate::ring::Ring;
@@ -15,6 +16,8 @@ const MAX_HOLES: usize = 64;
 const SETTLE_SAMPLES: u32 = 24;
 /// Gain of the kernel's srtt.
 const GAIN: f64 = 1.0 / 8.0;
+/// Samples after a retransmission of which a single one says nothing: they may be of it.
+const DISTURBED_SAMPLES: u32 = 4;
 /// Samples before a base RTT is given when the SYN was not reported.
 const WARM_UP_SAMPLES: u32 = 32;
 
@@ -41,6 +44,7 @@ pub(crate) struct FlowAtPort {
     settle: u32,
     delays: u32,
     smoothed_delay_ns: f64,
+    one_ack: OneAck,
     /// In the order of sequence numbers.
     segments: Ring<Segment>,
     /// Where those begin among them that no sample has shown yet.
@@ -95,6 +99,7 @@ impl FlowAtPort {
             first_waiting: 0,
             wait_time: Ring::default(),
             smoothed_delay_ns: 0.0,
+            one_ack: OneAck::default(),
             delays: 0,
             settle: 0,
         }
@@ -249,6 +254,7 @@ impl FlowAtPort {
     pub(crate) fn acked(&mut self, before: u64, una: u64) -> Option<Acked> {
         let mut oldest = None;
         let mut result: Option<Acked> = None;
+        let mut segments = 0;
         while let Some(s) = self.segments.front() {
             if s.end() > una {
                 break;
@@ -261,6 +267,7 @@ impl FlowAtPort {
                 let egress_ns = s.egress_ns();
                 let egress_ns = result.map_or(egress_ns, |r| r.egress_ns.max(egress_ns));
                 result = Some(Acked { egress_ns });
+                segments += 1;
             }
             self.segments.pop_front();
         }
@@ -268,7 +275,9 @@ impl FlowAtPort {
         if let (Some(came_ns), Some(acked)) = (oldest, result) {
             // The newest of them brought the acknowledgement about: what passed
             // until it left is the queueing delay, and the receiver's wait for it.
-            let delay = acked.egress_ns.saturating_sub(came_ns) as f64;
+            let delay_ns = acked.egress_ns.saturating_sub(came_ns);
+            self.one_ack.acked(segments, delay_ns);
+            let delay = delay_ns as f64;
             if self.delays == 0 {
                 self.smoothed_delay_ns = delay;
             } else {
@@ -281,9 +290,22 @@ impl FlowAtPort {
     }
 
     /// Smoothed RTT less the equally smoothed queueing delay at this port, in
-    /// us; 0 while the two do not yet agree.
+    /// us; 0 while the two do not yet agree. Less where a single acknowledgement of a
+    /// flow whose receiver's timer is in its smoothed RTT tells less.
     #[inline]
-    pub(crate) fn base_rtt_us(&self, srtt_us: u32) -> u32 {
+    pub(crate) fn base_rtt_us(&mut self, srtt_us: u32) -> u32 {
+        let one = self.one_ack.base_us(srtt_us);
+        let of_one = one.filter(|_| self.settle + DISTURBED_SAMPLES <= SETTLE_SAMPLES);
+        let smoothed = self.smoothed_base_us(srtt_us);
+        match of_one {
+            Some(one) if smoothed == 0 => one,
+            Some(one) => one.min(smoothed),
+            None => smoothed,
+        }
+    }
+
+    #[inline]
+    fn smoothed_base_us(&self, srtt_us: u32) -> u32 {
         if self.delays <= WARM_UP_SAMPLES || self.settle > 0 || srtt_us == 0 {
             return 0;
         }

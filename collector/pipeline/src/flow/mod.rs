@@ -9,6 +9,7 @@ mod at_port;
 mod handshake;
 mod hint;
 mod index;
+mod one_ack;
 mod packet;
 mod sample;
 mod segment;

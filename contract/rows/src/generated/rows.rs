@@ -98,7 +98,7 @@ pub struct ProbeRow {
     pub rcv_wnd_bytes: u32,
     /// Smoothed RTT.
     pub srtt_us: u32,
-    /// `srtt_us` less the queueing delay at this port of the acknowledged packets, smoothed with the same gain (1/8); 0 while the two do not yet agree.
+    /// `srtt_us` less the queueing delay at this port of the acknowledged packets, smoothed with the same gain (1/8), or what a single acknowledgement tells where that is less and the receiver's timer is in `srtt_us`; 0 while neither is known.
     pub base_rtt_us: u32,
     /// Newly acknowledged since the sample before.
     pub acked_bytes: u32,
