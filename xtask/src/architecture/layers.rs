@@ -92,6 +92,10 @@ pub(super) const CLOCKS: &[(&str, &str)] = &[
         "the thread waits for rows and closes batches by real time",
     ),
     (
+        "contract/command-line/src/progress.rs",
+        "a line for a person at a terminal says how long something takes still",
+    ),
+    (
         "testbed/simulate/src/cli.rs",
         "the program says how many seeds an hour it runs; the simulation reads none",
     ),

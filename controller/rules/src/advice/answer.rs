@@ -61,22 +61,6 @@ pub struct Present {
     pub measured: Option<Observed>,
 }
 
-/// What one estimated quantity decides of an advice.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-pub struct Sensitivity {
-    /// `n_b`, `alpha` or `delta`.
-    pub quantity: String,
-    /// Its value.
-    pub value: f64,
-    /// The limit advised with 20 % less of it, bytes.
-    pub limit_bytes_less: Option<u64>,
-    /// The limit advised with 20 % more of it, bytes.
-    pub limit_bytes_more: Option<u64>,
-    /// What it decides, in words.
-    pub decides: String,
-}
-
 /// The advisor's answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Advice {

@@ -13,6 +13,7 @@ mod expected;
 mod fit;
 mod marking;
 mod model_based;
+mod moved;
 mod preconditions;
 mod priorities;
 mod rationale;
@@ -23,9 +24,9 @@ mod sensitivity;
 mod single_flow;
 mod unobserved_loss;
 
-pub use answer::{Advice, Infeasibility, Nearest, Present, Rejected, Sensitivity};
+pub use answer::{Advice, Infeasibility, Nearest, Present, Rejected};
 pub use marking::Marking;
-pub use sensitivity::Sensitivities;
+pub use sensitivity::{Sensitivities, Sensitivity};
 
 use crate::list::RULES;
 use crate::prediction::predict;
@@ -55,7 +56,7 @@ fn advise_by(
     options: &Options,
 ) -> Advice {
     let mut advice = answer(rules, traffic, targets, options);
-    advice.sensitivity = Sensitivities::of(&advice, rules, traffic, targets, options);
+    advice.sensitivity = moved::of(&advice, rules, traffic, targets, options);
     advice
 }
 
