@@ -10,7 +10,7 @@ fn main() -> ExitCode {
         .and_then(|directives| directives.parse().ok())
         .unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO));
     let log = tracing_subscriber::fmt::layer()
-        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
+        .with_ansi(tidemark_command_line::colours(&std::io::stderr()))
         .with_writer(std::io::stderr);
     tracing_subscriber::registry().with(log).with(filter).init();
     match tidemark_collector::cli::main(tidemark_commit::version!()) {

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the command lines of all programs have: examples in the help of each command,
-//! which tests hold against the arguments, completions of the shell, and how far
-//! something long is.
+//! which tests hold against the arguments, completions of the shell, how far something
+//! long is, and whether there are colours.
 
 #![warn(missing_docs)]
 
+mod colours;
 mod progress;
+#[cfg(feature = "testing")]
+pub mod testing;
 
+pub use colours::colours;
 pub use progress::Progress;
 
 use clap::Command;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The program under a service manager, and its version.
+//! The program under a service manager, its version, and its log.
 #![allow(clippy::unwrap_used)]
 
+use tidemark_command_line::testing::log_colours;
 use tidemark_service::testing::{Service, commit_of};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_tidemark-controller");
@@ -24,4 +25,9 @@ fn it_says_that_it_serves_works_on_and_stops() {
 #[test]
 fn the_version_has_the_commit() {
     commit_of(PROGRAM, "tidemark-controller", env!("CARGO_PKG_VERSION")).unwrap();
+}
+
+#[test]
+fn its_log_has_colours_in_a_terminal_without_no_color() {
+    log_colours(PROGRAM, ARGUMENTS, ["TIDEMARK_LOG", "info"], "goes on").unwrap();
 }

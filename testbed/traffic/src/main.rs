@@ -109,7 +109,7 @@ fn main() -> ExitCode {
         .unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO));
     let log = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
-        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()));
+        .with_ansi(tidemark_command_line::colours(&std::io::stderr()));
     tracing_subscriber::registry().with(log).with(filter).init();
     match command(cli.command) {
         Ok(code) => code,

@@ -83,7 +83,7 @@ pub(super) fn start_log(level: LevelFilter) {
         .unwrap_or_else(|| Targets::new().with_default(level));
     let log = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
-        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()));
+        .with_ansi(tidemark_command_line::colours(&std::io::stderr()));
     tracing_subscriber::registry().with(log).with(filter).init();
 }
 

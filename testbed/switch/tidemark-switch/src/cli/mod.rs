@@ -10,9 +10,8 @@ use anyhow::{Context, Result};
 use args::{Cli, Command};
 use clap::FromArgMatches as _;
 use std::ffi::OsString;
-use std::io::IsTerminal;
 use std::process::ExitCode;
-use tidemark_command_line::{completions, with_examples};
+use tidemark_command_line::{colours, completions, with_examples};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -30,7 +29,7 @@ pub fn main(version: &'static str) -> ExitCode {
         .unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO));
     let log = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal());
+        .with_ansi(colours(&std::io::stderr()));
     tracing_subscriber::registry().with(log).with(filter).init();
     let words: Vec<OsString> = std::env::args_os().collect();
     let (name, result) = match words.split_first() {
