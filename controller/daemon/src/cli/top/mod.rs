@@ -32,14 +32,18 @@ pub(super) fn top(args: &TopArgs) -> anyhow::Result<()> {
     }
     let period = Duration::from_secs(args.seconds);
     let mut asking = Asking::start(args.controller.clone(), period)?;
+    let screen = Screen::new(tidemark_command_line::colours(&std::io::stdout()));
     let mut terminal = ratatui::try_init().context("the terminal cannot be taken over")?;
-    let ended = watch(&mut terminal, &mut asking);
+    let ended = watch(&mut terminal, &mut asking, screen);
     let restored = ratatui::try_restore().context("the terminal cannot be given back");
     ended.and(restored)
 }
 
-fn watch(terminal: &mut ratatui::DefaultTerminal, asking: &mut Asking) -> anyhow::Result<()> {
-    let mut screen = Screen::default();
+fn watch(
+    terminal: &mut ratatui::DefaultTerminal,
+    asking: &mut Asking,
+    mut screen: Screen,
+) -> anyhow::Result<()> {
     loop {
         for heard in asking.heard() {
             match heard {

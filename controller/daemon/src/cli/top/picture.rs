@@ -15,6 +15,8 @@ const KEYS: &str = "arrows choose, Enter opens, Esc goes back, q ends";
 
 #[derive(Default)]
 pub(super) struct Screen {
+    /// Else what colours would mark is bold.
+    colours: bool,
     state: Option<State>,
     /// Why the last question was not answered.
     pub problem: Option<String>,
@@ -27,6 +29,13 @@ fn key(l: &Link) -> LinkKey {
 }
 
 impl Screen {
+    pub(super) fn new(colours: bool) -> Self {
+        Self {
+            colours,
+            ..Self::default()
+        }
+    }
+
     pub(super) fn hear(&mut self, mut state: State) {
         state
             .links
@@ -74,6 +83,14 @@ impl Screen {
         }
     }
 
+    fn mark(&self, colour: Color) -> Style {
+        if self.colours {
+            Style::new().fg(colour)
+        } else {
+            Style::new().add_modifier(Modifier::BOLD)
+        }
+    }
+
     fn head(&self) -> Vec<Line<'_>> {
         let Some(state) = &self.state else {
             return vec![Line::from("asking the controller")];
@@ -92,7 +109,7 @@ impl Screen {
             s.collectors.len(),
             s.switches.len(),
         );
-        let bad = Style::new().fg(Color::Red);
+        let bad = self.mark(Color::Red);
         let second = match &self.problem {
             Some(p) => Line::styled(format!("no answer, what follows is old: {p}"), bad),
             None => Line::from(""),
@@ -109,15 +126,18 @@ impl Screen {
         let table_rows = links.iter().map(|l| {
             let condition = Condition::of(l);
             let style = match condition {
-                Condition::Stale => Style::new().fg(Color::Yellow),
-                Condition::Misses(_) => Style::new().fg(Color::Red),
-                Condition::Measuring => Style::new().fg(Color::Cyan),
+                Condition::Stale => self.mark(Color::Yellow),
+                Condition::Misses(_) => self.mark(Color::Red),
+                Condition::Measuring => self.mark(Color::Cyan),
                 Condition::Well => Style::new(),
             };
-            let state = Cell::new(condition.text(l)).style(style);
-            let cells = rows::link(l).into_iter().map(Cell::new).chain([state]);
-            let cells = cells.enumerate().filter(|(i, _)| shown.contains(i));
-            Row::new(cells.map(|(_, cell)| cell))
+            let texts = rows::link(l).into_iter().chain([condition.text(l)]);
+            let cells = texts.enumerate().filter(|(i, _)| shown.contains(i));
+            Row::new(cells.map(|(i, text)| match i {
+                STATE => Cell::new(text).style(style),
+                rows::AGE if condition == Condition::Stale => Cell::new(text).style(style),
+                _ => Cell::new(text),
+            }))
         });
         let chosen = links.iter().position(|l| Some(key(l)) == self.chosen);
         let of_shown = |i: &usize| LINK_WIDTHS.get(*i).copied().map(Constraint::Length);
@@ -133,10 +153,12 @@ impl Screen {
 }
 
 /// Widths of the columns of links.
-const LINK_WIDTHS: [u16; 11] = [16, 20, 14, 10, 7, 8, 9, 18, 6, 6, 24];
+const LINK_WIDTHS: [u16; 12] = [16, 20, 14, 10, 7, 8, 9, 18, 6, 6, 8, 24];
+/// Where the condition stands.
+const STATE: usize = LINK_WIDTHS.len() - 1;
 /// What a narrow terminal does without, first what is missed least: delta, alpha,
-/// occupancy, advice, delay, N_b.
-const LEFT_OUT: [usize; 6] = [9, 8, 3, 2, 6, 7];
+/// occupancy, age (the state has it where it matters), advice, delay, N_b.
+const LEFT_OUT: [usize; 7] = [9, 8, 3, rows::AGE, 2, 6, 7];
 
 /// The columns of links that there is room for, in their order.
 fn fitting(width: u16) -> Vec<usize> {

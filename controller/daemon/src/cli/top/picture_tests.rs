@@ -2,6 +2,7 @@
 use super::*;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use ratatui::buffer::Buffer;
 use serde_json::Value;
 
 fn recorded(name: &str) -> Value {
@@ -26,10 +27,14 @@ fn state(change: impl Fn(&mut Value)) -> State {
     }
 }
 
-fn drawn(screen: &Screen, width: u16) -> String {
+fn painted(screen: &Screen, width: u16) -> Buffer {
     let mut terminal = Terminal::new(TestBackend::new(width, 40)).unwrap();
     terminal.draw(|f| screen.draw(f)).unwrap();
-    let buffer = terminal.backend().buffer();
+    terminal.backend().buffer().clone()
+}
+
+fn drawn(screen: &Screen, width: u16) -> String {
+    let buffer = painted(screen, width);
     let rows = buffer.content.chunks(usize::from(width));
     let rows = rows.map(|r| {
         r.iter()
@@ -78,6 +83,80 @@ fn a_silent_link_comes_first_and_an_answer_that_fails_is_told() {
     assert!(!heading.contains("Delta"), "{narrow}");
     assert!(narrow.contains("silent 5.25 s"), "{narrow}");
     let _ = drawn(&screen, 20);
+}
+
+/// The style of the first row of links at the column with this heading.
+fn style_below(screen: &Screen, heading: &str) -> Style {
+    let text = drawn(screen, 160);
+    let column = text.lines().nth(2).unwrap().find(heading).unwrap();
+    painted(screen, 160)[(column as u16, 3)].style()
+}
+
+#[test]
+fn the_age_of_the_newest_report_is_shown() {
+    let age = |age_s: Value| {
+        let mut screen = Screen::default();
+        screen.hear(state(|l| {
+            l["stale"] = true.into();
+            l["age_s"] = age_s.clone();
+        }));
+        let text = drawn(&screen, 160);
+        let lines: Vec<_> = text.lines().collect();
+        let from = lines[2].find("age").unwrap();
+        let to = lines[2].find("state").unwrap();
+        let cell = lines[3].get(from..to).unwrap().trim_end().to_owned();
+        screen.open = screen.chosen;
+        let opened = drawn(&screen, 80);
+        let line = format!("age         {cell}");
+        assert!(opened.lines().any(|l| l == line), "{opened}");
+        cell
+    };
+    for (age_s, shown) in [(0.12, "0.1 s"), (5.25, "5.2 s"), (86_400.4, "86400 s")] {
+        assert_eq!(age(age_s.into()), shown);
+    }
+    assert_eq!(age(Value::Null), "-");
+}
+
+#[test]
+fn an_age_is_marked_where_it_is_too_large() {
+    let shown = |stale: bool, colours| {
+        let mut screen = Screen::new(colours);
+        screen.hear(state(|l| {
+            l["stale"] = stale.into();
+            // Misses it, and comes first.
+            l["targets"]["delay_ms"] = 0.001.into();
+        }));
+        ["age", "state"].map(|h| style_below(&screen, h))
+    };
+    let [age, state] = shown(true, true);
+    assert_eq!(
+        (age.fg, state.fg),
+        (Some(Color::Yellow), Some(Color::Yellow))
+    );
+    let [age, state] = shown(false, true);
+    assert_eq!((age.fg, state.fg), (Some(Color::Reset), Some(Color::Red)));
+    let bold = |s: &Style| s.add_modifier.contains(Modifier::BOLD);
+    assert!(shown(true, false).iter().all(bold));
+    let [age, state] = shown(false, false);
+    assert!(!bold(&age) && bold(&state));
+}
+
+#[test]
+fn without_colours_there_are_none() {
+    let coloured = |colours| {
+        let mut screen = Screen::new(colours);
+        screen.hear(state(|l| l["stale"] = true.into()));
+        screen.problem = Some("cannot connect".into());
+        let all = painted(&screen, 160).content;
+        screen.open = screen.chosen;
+        let one = painted(&screen, 160).content;
+        let cells = all.iter().chain(&one);
+        cells
+            .filter(|c| (c.fg, c.bg) != (Color::Reset, Color::Reset))
+            .count()
+    };
+    assert!(coloured(true) > 0);
+    assert_eq!(coloured(false), 0);
 }
 
 #[test]

@@ -63,7 +63,7 @@ impl Condition {
     }
 }
 
-pub(super) const LINK_HEADING: [&str; 11] = [
+pub(super) const LINK_HEADING: [&str; 12] = [
     "link",
     "limit",
     "advised",
@@ -74,11 +74,24 @@ pub(super) const LINK_HEADING: [&str; 11] = [
     "N_b",
     "alpha",
     "Delta",
+    "age",
     "state",
 ];
 
+/// Where the age of the newest report stands.
+pub(super) const AGE: usize = 10;
+
+/// An age in few places.
+fn age(s: f64) -> String {
+    if s < 100.0 {
+        format!("{s:.1} s")
+    } else {
+        format!("{s:.0} s")
+    }
+}
+
 /// A link, without its condition.
-pub(super) fn link(l: &Link) -> [String; 10] {
+pub(super) fn link(l: &Link) -> [String; 11] {
     let recent = l.recent.as_ref();
     let e = l.estimate.as_ref().map(|e| &e.estimates);
     let name = match l.name.as_str() {
@@ -111,6 +124,7 @@ pub(super) fn link(l: &Link) -> [String; 10] {
         ),
         table::or_dash(e.map(|e| e.alpha.value)),
         table::or_dash(e.and_then(|e| Some(e.delta?.value))),
+        l.age_s.map_or_else(|| "-".into(), age),
     ]
 }
 
