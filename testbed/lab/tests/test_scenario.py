@@ -8,7 +8,8 @@ from tidemark_lab.demo import options as demo_options
 from tidemark_lab.experiment import as_scenario, load
 from tidemark_lab.experiment.load import ExperimentError
 from tidemark_lab.experiment.plan import Plan
-from tidemark_lab.scenario import Scenario, harmonic_mean
+from tidemark_lab.scenario import FRAME_BYTES, Scenario, harmonic_mean
+from tidemark_lab.switches import EMBEDDED
 from tidemark_lab.topology import Topology
 from tidemark_lab.traffic import make_spec, short_arrivals_per_s
 
@@ -150,3 +151,15 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path, monkeypatch, capsys):
     finally:
         as_scenario.named.cache_clear()
     assert "demo.toml: cannot be read" in capsys.readouterr().err
+
+
+def test_marks_do_not_limit_what_is_limited_elsewhere():
+    """At one mark in 25 packets a window has sqrt(1.5 * 25) packets, about six."""
+    drops = EMBEDDED.scenario(1, False, None, False)
+    marks = EMBEDDED.scenario(1, True, None, False)
+    assert marks.rbp_rate_bps < drops.rbp_rate_bps
+    longest_s = max(marks.base_rtts_ms[i] for i in marks.rbp_senders) / 1000
+    # With half of the first limit waiting here.
+    longest_s += marks.bdp_limit_bytes * 8 / marks.capacity_bps / 2
+    packets = marks.rbp_rate_bps / 8 * longest_s / FRAME_BYTES
+    assert packets < 6

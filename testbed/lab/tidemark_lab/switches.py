@@ -36,8 +36,16 @@ class Switch:
     notes: Callable[[Scenario], list[str]] = lambda _: []
 
 
+# Where a switch marks instead of dropping, it marks one packet in 25 or so: a flow of more
+# packets in flight than six is held down by that, here, whatever it has elsewhere.
+_REMOTE_RATE_WITH_MARKS = 1 / 3
+
+
 def _embedded(seed: int, ecn: bool, capacity_bps: int | None, no_offloads: bool) -> Scenario:
     scenario = Scenario(seed=seed, ecn=ecn, offloads=not no_offloads)
+    if ecn:
+        slower = round(scenario.rbp_rate_bps * _REMOTE_RATE_WITH_MARKS)
+        scenario = replace(scenario, rbp_rate_bps=slower)
     if capacity_bps is not None:
         scenario = replace(scenario, capacity_bps=capacity_bps)
     return scenario.with_room()
