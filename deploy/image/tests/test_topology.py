@@ -24,6 +24,8 @@ from test_image import HERE, IMAGE, buildah
 TOPOLOGY = HERE / "containerlab/tidemark.clab.yml"
 # containerlab's management network, by which the controller reaches the switch.
 SWITCH_ADDRESS, CONTROLLER_ADDRESS = "192.0.2.1", "192.0.2.2"
+# A container has nothing of the host's: `tidemark` would follow the Makefile's TIDEMARK_BIN_DIR.
+ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
 
 
 def ip(*words: object) -> None:
@@ -81,9 +83,10 @@ class Deployment:
         log = (self.root / f"tmp/{node}.log").open("ab")
         command = ["ip", "netns", "exec", self.namespace(node), "chroot", str(self.root)]
         streams = {"stdout": log, "stderr": log} | more
+        script = words.replace("\n", " ")
         with log:
             return subprocess.Popen(
-                [*command, "sh", "-c", words.replace("\n", " ")], start_new_session=True, **streams
+                [*command, "sh", "-c", script], env=ENVIRONMENT, start_new_session=True, **streams
             )
 
     def link(self) -> dict:
