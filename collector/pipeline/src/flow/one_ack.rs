@@ -3,11 +3,16 @@
 //! receiver acknowledges a lone segment when its timer ends, and the smoothed RTT has
 //! that wait.
 
+/// All acknowledgements, in the units of `lone`.
+const ALL: i32 = u16::MAX as i32;
 /// Smoothed part of the acknowledgements that are of one segment, from which on the
 /// timer counts.
-const LONE: f32 = 0.1;
-/// Gain of that part.
-const LONE_GAIN: f32 = 1.0 / 32.0;
+const LONE: u16 = (ALL / 10) as u16;
+/// The gain of that part is 1/32.
+const LONE_GAIN_BITS: u32 = 5;
+/// Delays are kept in units of 2^14 ns, so that a flow at a port fits two cache lines;
+/// longer ones than 1.07 s tell nothing.
+const DELAY_BITS: u32 = 14;
 /// The kernel's srtt moves by an eighth of what a round trip differs from it.
 const SRTT_GAIN: i64 = 8;
 /// More segments than this may be those of two acknowledgements.
@@ -17,20 +22,27 @@ const MOST_SEGMENTS: u32 = 3;
 pub(super) struct OneAck {
     /// That of the sample before.
     srtt_us: u32,
-    lone: f32,
+    /// Part of [`ALL`].
+    lone: u16,
     /// From the oldest acknowledged segment's coming here to the newest one's
-    /// leaving; 0 where nothing, or a lone segment, was acknowledged since.
-    delay_ns: u64,
+    /// leaving, and one unit more; 0 where nothing, or a lone segment, was acknowledged
+    /// since.
+    delay: u16,
 }
 
 impl OneAck {
     /// An acknowledgement of so many segments.
     #[inline]
     pub(super) fn acked(&mut self, segments: u32, delay_ns: u64) {
-        let lone = if segments == 1 { 1.0 } else { 0.0 };
-        self.lone += (lone - self.lone) * LONE_GAIN;
+        let lone = if segments == 1 { ALL } else { 0 };
+        let before = i32::from(self.lone);
+        self.lone = (before + ((lone - before) >> LONE_GAIN_BITS)) as u16;
         let pair = (2..=MOST_SEGMENTS).contains(&segments);
-        self.delay_ns = if pair { delay_ns } else { 0 };
+        let units = (delay_ns + (1 << (DELAY_BITS - 1))) >> DELAY_BITS;
+        self.delay = match u16::try_from(units + 1) {
+            Ok(delay) if pair => delay,
+            _ => 0,
+        };
     }
 
     /// The base RTT that the last acknowledgement tells, in us, by how it moved srtt;
@@ -38,12 +50,13 @@ impl OneAck {
     #[inline]
     pub(super) fn base_us(&mut self, srtt_us: u32) -> Option<u32> {
         let before = i64::from(std::mem::replace(&mut self.srtt_us, srtt_us));
-        let delay_ns = std::mem::take(&mut self.delay_ns);
-        if self.lone < LONE || delay_ns == 0 || before == 0 {
+        let delay = std::mem::take(&mut self.delay);
+        if self.lone < LONE || delay == 0 || before == 0 {
             return None;
         }
+        let delay_ns = i64::from(delay - 1) << DELAY_BITS;
         let moved = i64::from(srtt_us) - before;
-        let base = before + SRTT_GAIN * moved - (delay_ns / 1000) as i64;
+        let base = before + SRTT_GAIN * moved - delay_ns / 1000;
         // What did not move it at all may have been no measurement.
         (moved != 0 && base > 0).then(|| u32::try_from(base).ok())?
     }
@@ -82,13 +95,14 @@ mod tests {
         assert!(told.is_empty());
         // Nor does one acknowledgement tell where nothing was acknowledged since.
         let mut one = OneAck {
-            lone: 1.0,
+            lone: u16::MAX,
             ..OneAck::default()
         };
         one.acked(2, 1_000);
         assert_eq!(one.base_us(20_000), None);
         assert_eq!(one.base_us(20_100), None);
         one.acked(2, 1_000_000);
-        assert_eq!(one.base_us(20_000), Some(20_100 - 800 - 1_000));
+        let base = one.base_us(20_000).unwrap();
+        assert!(base.abs_diff(20_100 - 800 - 1_000) <= 8, "{base}");
     }
 }

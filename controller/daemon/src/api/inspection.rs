@@ -39,7 +39,10 @@ pub(super) async fn inspection(
         switch.driver.inspect(&expected).await
     };
     let found = tokio::time::timeout(WITHIN, looked).await.map_err(|_| {
-        let text = format!("node {node}: not all checks were answered in {} s", WITHIN.as_secs());
+        let text = format!(
+            "node {node}: not all checks were answered in {} s",
+            WITHIN.as_secs()
+        );
         ApiError::new(StatusCode::GATEWAY_TIMEOUT, text)
     })?;
     let drops = found.hardware_drops_pkts.into_iter();
