@@ -232,7 +232,9 @@ def test_a_trial_on_real_tcp(tmp_path):
     assert len(sizes) >= 4 and sizes[-1] > 4 * sizes[0]
     assert not any(t["refused"] for t in trials)
     for t in trials:
-        assert t["delay_max_ms"] <= t["limit_bytes"] * 8 / 100e6 * 1e3 + 3, t
+        # On the wire a frame of 1514 bytes takes 1538; a short one takes more of itself.
+        longest_ms = 1.03 * t["limit_bytes"] * 8 / 100e6 * 1e3 + 3
+        assert t["delay_max_ms"] <= longest_ms, t
         assert 0.1 < t["utilisation"] <= 1.01
         assert t["short_flows"] > 20 and 0 < t["jain"] <= 1
     largest, smallest = (
