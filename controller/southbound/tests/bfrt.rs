@@ -10,9 +10,7 @@ use bfrt_server::{Fault, P4_NAME, Server};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use tidemark_southbound::bfrt::{Bfrt, Options, Queue};
-use tidemark_southbound::{
-    Error, Forward, Limit, Provision, ReportDestination, Southbound, SwitchReader, Watch,
-};
+use tidemark_southbound::{Error, Forward, Limit, Provision, Southbound, SwitchReader, Watch};
 
 fn driver(server: &Server, queues: BTreeMap<u32, Queue>) -> Bfrt {
     let options = Options {
@@ -106,18 +104,6 @@ async fn limits_are_queue_buffers_of_one_pipe() {
     assert!(server.problems().is_empty(), "{:?}", server.problems());
 }
 
-#[tokio::test]
-async fn capacity_is_the_speed_of_the_port() {
-    let server = Server::start().await;
-    let d = driver(&server, BTreeMap::new());
-    assert_eq!(
-        d.port_capacity_bps(132).await.unwrap(),
-        Some(25_000_000_000)
-    );
-    assert_eq!(d.port_capacity_bps(9).await.unwrap(), None);
-    assert!(server.problems().is_empty(), "{:?}", server.problems());
-}
-
 fn plan() -> Provision {
     Provision {
         forward: vec![Forward {
@@ -131,16 +117,7 @@ fn plan() -> Provision {
             report: true,
             ..Watch::default()
         }],
-        reports: Some(ReportDestination {
-            port: 6,
-            node_id: 10,
-            src_mac: "02:00:00:00:00:fe".into(),
-            dst_mac: "02:00:00:00:00:ff".into(),
-            src_ip: [10, 0, 6, 1].into(),
-            dst_ip: [10, 0, 6, 2].into(),
-            udp_port: 32766,
-            source_port_bits: 2,
-        }),
+        reports: Some(bfrt_server::reports_to(6)),
         limits: [("5".into(), tail(8_000))].into(),
         ..Provision::default()
     }

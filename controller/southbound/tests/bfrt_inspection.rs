@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use tidemark_findings::{Finding, Verdict};
 use tidemark_southbound::bfrt::{Bfrt, Options, Queue};
 use tidemark_southbound::{
-    DryRun, Expected, Inspection, Limit, Provision, ReportDestination, Southbound, SwitchReader,
+    DryRun, Expected, Inspection, Limit, Provision, Southbound, SwitchReader,
 };
 
 fn driver(server: &Server, p4_name: &str, queues: BTreeMap<u32, Queue>) -> Bfrt {
@@ -25,16 +25,7 @@ fn driver(server: &Server, p4_name: &str, queues: BTreeMap<u32, Queue>) -> Bfrt 
 
 fn plan() -> Provision {
     Provision {
-        reports: Some(ReportDestination {
-            port: 140,
-            node_id: 10,
-            src_mac: "02:00:00:00:00:fe".into(),
-            dst_mac: "02:00:00:00:00:ff".into(),
-            src_ip: [10, 0, 6, 1].into(),
-            dst_ip: [10, 0, 6, 2].into(),
-            udp_port: 32766,
-            source_port_bits: 2,
-        }),
+        reports: Some(bfrt_server::reports_to(140)),
         limits: [(
             "132".into(),
             Limit::DropTail {

@@ -3,6 +3,7 @@
 
 import os
 import subprocess
+from typing import get_args
 
 import pytest
 
@@ -11,7 +12,7 @@ from tidemark_lab.experiment.remote import clocks, ssh
 from tidemark_lab.experiment.remote.carry_out import Run
 from tidemark_lab.experiment.remote.clocks import Asked, Offset
 from tidemark_lab.experiment.remote.session import Session, remove_stale
-from tidemark_lab.experiment.remote.steps import Look
+from tidemark_lab.experiment.remote.steps import Look, Step
 
 
 def test_a_clock_is_known_within_half_of_the_quickest_round_trip():
@@ -145,3 +146,10 @@ def test_a_host_that_cannot_send_what_is_planned_is_named(tmp_path, controls, ec
     else:
         with pytest.raises(LabError, match=says):
             run._do(step)
+
+
+def test_every_step_is_carried_out():
+    dispatcher = vars(Run)["_do"].dispatcher
+    unknown = dispatcher.dispatch(object)
+    assert len(get_args(Step)) > 10
+    assert [s.__name__ for s in get_args(Step) if dispatcher.dispatch(s) is unknown] == []

@@ -37,21 +37,6 @@ impl Bfrt {
         self.client.options().cell_bytes.max(1)
     }
 
-    /// Speed of a port as the switch has it, bits/s; `None` for a port that is
-    /// not set up.
-    ///
-    /// # Errors
-    /// What the switch said.
-    pub async fn port_capacity_bps(&self, port: u32) -> Result<Option<u64>, Error> {
-        let info = self.client.bound().await?;
-        let key = entries::port_key(&info, port)?;
-        let what = format!("the speed of port {port}");
-        match self.client.read(ALL_PIPES, &what, key, false).await? {
-            Some(entry) => entries::read_port_speed(&info, &entry),
-            None => Ok(None),
-        }
-    }
-
     async fn stored_limit(&self, info: &Info, port: u32) -> Result<Option<Limit>, Error> {
         let what = format!("the limit of port {port}");
         let cells = self.cell_bytes();

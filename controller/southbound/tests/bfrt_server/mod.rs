@@ -46,6 +46,20 @@ struct State {
     fault: Fault,
 }
 
+/// A destination of reports, which leave by `port`.
+pub(crate) fn reports_to(port: u32) -> tidemark_southbound::ReportDestination {
+    tidemark_southbound::ReportDestination {
+        port,
+        node_id: 10,
+        src_mac: "02:00:00:00:00:fe".into(),
+        dst_mac: "02:00:00:00:00:ff".into(),
+        src_ip: [10, 0, 6, 1].into(),
+        dst_ip: [10, 0, 6, 2].into(),
+        udp_port: 32766,
+        source_port_bits: 2,
+    }
+}
+
 /// The server; dropping it stops it.
 pub(crate) struct Server {
     pub address: String,

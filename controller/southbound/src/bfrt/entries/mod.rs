@@ -33,24 +33,7 @@ fn put(what: String, table_id: u32, key: bf::TableKey, data: bf::TableData) -> I
     }
 }
 
-/// The key of a port, for reading its speed.
-pub(super) fn port_key(info: &Info, port: u32) -> Result<bf::TableEntry, Error> {
-    let t = info.table("$PORT")?;
-    Ok(bf::TableEntry {
-        table_id: t.id,
-        key: Some(t.key(&[("$DEV_PORT", u64::from(port), None)])?),
-        ..Default::default()
-    })
-}
-
-/// Speed of a port, bits/s: `BF_SPEED_25G`.
-pub(super) fn read_port_speed(info: &Info, entry: &bf::TableEntry) -> Result<Option<u64>, Error> {
-    let t = info.table("$PORT")?;
-    let (_, fields) = t.read(&entry.data.clone().unwrap_or_default());
-    port_speed(&fields)
-}
-
-/// Speed that the fields of a port state, bits/s.
+/// Speed that the fields of a port state, bits/s: `BF_SPEED_25G`.
 pub(super) fn port_speed(fields: &Fields) -> Result<Option<u64>, Error> {
     let Some(Value::Text(speed)) = fields.get("$SPEED") else {
         return Ok(None);
