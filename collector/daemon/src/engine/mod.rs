@@ -148,10 +148,11 @@ impl Engine {
     }
 
     fn input(&mut self, input: Input) {
+        let now_ns = self.clock.now_ns();
+        self.pipeline.hand_over(now_ns);
         match input {
             Input::Reports(batch) => {
                 let offset = self.clock_minus_unix_ns;
-                let now_ns = self.clock.now_ns();
                 self.pipeline.sink_mut().datagrams += batch.len() as u64;
                 self.pipeline
                     .push_datagrams(batch.datagrams(offset, now_ns), |sink, e| {

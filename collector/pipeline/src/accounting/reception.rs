@@ -74,6 +74,11 @@ impl Reception {
         self.pace == Pace::Real
     }
 
+    /// Whether the clock is known not to run with real time.
+    pub(super) fn is_of_other_pace(&self) -> bool {
+        self.pace == Pace::Other
+    }
+
     /// What drift allows by now, ns.
     fn limit_ns(&self, rx_ns: u64) -> i64 {
         let elapsed = rx_ns.saturating_sub(self.rx_ns) / DRIFT;

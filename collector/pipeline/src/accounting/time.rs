@@ -15,6 +15,10 @@ const RESTART_CONFIRMATIONS: u32 = 8;
 /// One datagram holds many reports, and may be forged: a clock is given up only
 /// when nobody speaks for it any more.
 const SILENCE_NS: u64 = 1_000_000_000;
+/// After a silence a report may be this much older than the time told meanwhile: what
+/// lags further for long is of a clock that restarted. Whoever knows the time by what
+/// is told takes this much for the age of what is new.
+const MAX_LATE_AFTER_SILENCE_NS: u64 = 500_000_000;
 /// While a node is silent its time is told by the collector's clock. Clocks run
 /// apart by less than one part in this meanwhile.
 const DRIFT_IN_SILENCE: u64 = 1_000;
@@ -109,9 +113,10 @@ impl NodeTime {
     /// The node has been silent for `silent_ns` until `rx_ns`, and its time up to
     /// `told_ns` was told as over, by the collector's clock.
     pub(crate) fn tell_over(&mut self, told_ns: u64, silent_ns: u64, rx_ns: u64) {
-        // Of a clock that does not run with real time that says nothing.
-        if self.reception.is_settled() {
-            let allowed_ns = MAX_BACKWARD_NS.saturating_add(silent_ns / DRIFT_IN_SILENCE);
+        // Of a clock that does not run with real time that says nothing. One that was
+        // heard for too short to know is told all the same.
+        if !self.reception.is_of_other_pace() {
+            let allowed_ns = MAX_LATE_AFTER_SILENCE_NS.saturating_add(silent_ns / DRIFT_IN_SILENCE);
             let floor_ns = told_ns.saturating_sub(allowed_ns);
             self.told = Told { floor_ns, rx_ns };
         }

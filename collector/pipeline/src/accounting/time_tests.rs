@@ -183,6 +183,27 @@ fn a_clock_that_restarted_unheard_is_not_taken_for_the_old_one() {
     assert_eq!(time.max_ns(), 13_999_000_000);
 }
 
+/// It restarted twice: the second time so soon, that the first clock was heard for less
+/// than a second, and had gone less than two seconds further. Its time was told ahead by
+/// the silence, and whatever came after that looked 2.7 s old for good.
+#[test]
+fn a_clock_that_was_heard_for_a_moment_is_not_taken_for_the_next_one() {
+    let mut time = node_time(TimeUnit::Ns, 64);
+    let at = |clock_ms: u64, ms: u64, time: &mut NodeTime| {
+        let at = clock_ms * 1_000_000;
+        let times = time.times(&report(Some(at), Some(at), false), ms * 1_000_000);
+        times.unwrap()
+    };
+    for ms in 2_000..2_900 {
+        at(ms, ms, &mut time);
+    }
+    time.tell_over(3_900_000_000, 1_300_000_000, 4_200_000_000);
+    let restarts: Vec<u64> = (4_200..10_000)
+        .filter(|&ms| at(ms - 3_000, ms, &mut time).restarted)
+        .collect();
+    assert_eq!(restarts, [5_200]);
+}
+
 #[test]
 fn a_backlog_after_a_silence_is_no_restart() {
     let mut time = node_time(TimeUnit::Ns, 64);

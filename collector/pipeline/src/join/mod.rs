@@ -13,6 +13,7 @@
 
 mod clock;
 mod envelope;
+mod hand_over;
 mod hosts;
 mod packet;
 mod queue;
@@ -30,6 +31,7 @@ use crate::rows::PostcardRow;
 use crate::stats::Stats;
 use crate::tcp_flags::{SYN, TCP};
 use clock::{Mapping, NodeClock};
+use hand_over::HandOvers;
 use packet::Candidate;
 use queue::{JoinSlot, PacketQueue};
 use std::collections::VecDeque;
@@ -64,6 +66,7 @@ fn add_nodes(nodes: &mut Vec<NodeJoin>, last: usize, hosts: &Hosts) {
 #[derive(Debug)]
 pub(crate) struct Joiner {
     queue: PacketQueue,
+    handed_over: HandOvers,
     /// By the node's index.
     nodes: Vec<NodeJoin>,
     /// Events of hosts on their way to their flows.
@@ -78,6 +81,7 @@ impl Joiner {
     pub(crate) fn new(config: &Config) -> Self {
         Self {
             queue: PacketQueue::default(),
+            handed_over: HandOvers::default(),
             nodes: Vec::new(),
             events: ReorderBuffer::new(u64::from(config.probe_hold_ms) * 1_000_000),
             hosts: Hosts::new(config.local_host.as_deref()),
@@ -95,6 +99,12 @@ impl Joiner {
     /// Packets of a node in the queue.
     pub(crate) fn queued_of(&self, node: u16) -> u64 {
         self.nodes.get(usize::from(node)).map_or(0, |n| n.queued)
+    }
+
+    /// What comes next is handed over at `now_rx_ns`.
+    pub(crate) fn hand_over(&mut self, now_rx_ns: u64) {
+        let (oldest, next) = (self.queue.first_position(), self.queue.next_position());
+        self.handed_over.note(oldest, next, now_rx_ns);
     }
 
     /// How to get from a node's clock to a host's, as last computed.
@@ -181,11 +191,13 @@ impl Joiner {
         stats: &mut Stats,
     ) -> Option<&mut PostcardRow> {
         let queued = self.queue.len();
+        let first_position = self.queue.first_position();
         let (row, slot) = self.queue.front()?;
         let node = self.nodes.get_mut(usize::from(slot.node))?;
         if slot.waits {
             let forced = queued > self.max_queued;
-            if row.rx_ns.saturating_add(self.wait_ns) > now_rx_ns && !forced {
+            let came_ns = row.rx_ns.max(self.handed_over.oldest_ns(first_position));
+            if came_ns.saturating_add(self.wait_ns) > now_rx_ns && !forced {
                 return None;
             }
             stats.join_forced += u64::from(forced);

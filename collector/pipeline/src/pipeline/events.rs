@@ -16,9 +16,12 @@ impl<S: Sink> Pipeline<S> {
     /// Takes events of a host.
     pub fn push_events(&mut self, host: &str, events: impl IntoIterator<Item = tcp_probe::Event>) {
         let host = self.host(host);
+        // What waited for long is not given to its flows before the reports that
+        // waited as long.
+        let from_ns = self.timers.now_rx_ns.max(self.timers.handed_over_ns);
         for event in events {
             match host {
-                Some(host) => self.join.events.push(self.timers.now_rx_ns, host, event),
+                Some(host) => self.join.events.push(from_ns, host, event),
                 None => self.stats.events_unknown_flow += 1,
             }
         }

@@ -86,6 +86,16 @@ impl<S: Sink> Pipeline<S> {
         self.timers.unix_minus_rx_ns = unix_minus_rx_ns;
     }
 
+    /// Says that what is pushed from here on is handed over at `now_rx_ns` of the
+    /// collector's clock. Reports and events wait in buffers of the kernel, and for
+    /// long where the collector was stalled: they may lie far behind, and come in any
+    /// order with each other. They wait for each other from here on. Where nobody
+    /// says so (files), from the reception of the reports.
+    pub fn hand_over(&mut self, now_rx_ns: u64) {
+        self.timers.handed_over_ns = self.timers.handed_over_ns.max(now_rx_ns);
+        self.join.hand_over(self.timers.handed_over_ns);
+    }
+
     /// The configuration it was made with.
     pub fn config(&self) -> &Config {
         &self.config
@@ -326,6 +336,8 @@ impl<S: Sink> Pipeline<S> {
 
 #[cfg(test)]
 mod fast_path_tests;
+#[cfg(test)]
+mod stall_tests;
 #[cfg(test)]
 mod tag_tests;
 #[cfg(test)]
