@@ -5,7 +5,7 @@
 mod sim;
 
 use sim::{START_BYTES, World};
-use tidemark_control::{Limit, Mode, Origin, Outcome, State};
+use tidemark_control::{Input, Limit, Mode, Origin, Outcome, State};
 
 fn told(world: &World) -> Vec<(Origin, Outcome)> {
     world.log.iter().map(|c| (c.origin, c.outcome)).collect()
@@ -368,7 +368,7 @@ fn a_restored_limit_is_within_the_range_of_today() {
     });
     world.restart(|s| s.max_limit_bytes = 400_000);
     world.link.limit = Limit::Unlimited;
-    world.drive(tidemark_control::Input::StateLost { everything: true });
+    world.drive(Input::StateLost { everything: true });
     assert_eq!(in_force(&world), 400_000);
     let restored = world.log.last().unwrap();
     assert_eq!(restored.origin, Origin::Restore);
@@ -391,11 +391,71 @@ fn a_switch_that_lost_its_state_gets_the_limit_back() {
     ] {
         let before = world.log.len();
         world.link.limit = left;
-        world.drive(tidemark_control::Input::StateLost { everything });
+        world.drive(Input::StateLost { everything });
         assert_eq!(world.link.limit == ours, restored, "{left}");
         assert_eq!(world.log.len() > before, restored, "{left}");
     }
     assert_eq!(told(&world)[1], (Origin::Restore, Outcome::Set));
+}
+
+/// A write was under way when that was told: nothing was restored, and once the write
+/// had failed, what the switch holds after a restart counted as a limit of somebody else.
+#[test]
+fn a_limit_that_is_lost_during_a_write_is_restored() {
+    let mut world = World::new(Mode::Recommend, |_, _| {});
+    world.pass(2);
+    let limit = |limit_bytes| Limit::DropTail { limit_bytes };
+    world.set(limit(90_000));
+    for fails in [true, false] {
+        world.slow = true;
+        world.set(limit(80_000));
+        world.link.limit = limit(START_BYTES);
+        world.drive(Input::StateLost { everything: true });
+        world.broken = fails;
+        world.settle();
+        if !fails {
+            // It came before the restart.
+            world.link.limit = limit(START_BYTES);
+        }
+        world.broken = false;
+        world.drive(Input::Found(world.link.limit));
+        let ours = if fails { 90_000 } else { 80_000 };
+        assert_eq!(world.link.limit, limit(ours));
+        let last = world.log.last().unwrap();
+        assert_eq!((last.origin, last.outcome), (Origin::Restore, Outcome::Set));
+    }
+    assert!(world.log.iter().all(|c| c.origin != Origin::Foreign));
+    // From here on others are others.
+    world.drive(Input::Found(limit(70_000)));
+    assert_eq!(world.log.last().unwrap().origin, Origin::Foreign);
+}
+
+/// The write that restored a limit failed: what stood there counted as a limit of
+/// somebody else.
+#[test]
+fn a_restoration_that_fails_is_tried_again() {
+    let mut world = World::new(Mode::Recommend, |s, _| s.min_change_interval_s = 10.0);
+    world.pass(2);
+    let limit = |limit_bytes| Limit::DropTail { limit_bytes };
+    world.set(limit(90_000));
+    world.link.limit = limit(START_BYTES);
+    world.broken = true;
+    world.drive(Input::StateLost { everything: true });
+    let failed = (Origin::Restore, Outcome::Failed);
+    for (seconds, attempts) in [(2, 1), (9, 2), (2, 2), (9, 3)] {
+        world.pass(seconds);
+        world.drive(Input::Found(world.link.limit));
+        let made = told(&world).iter().filter(|t| **t == failed).count();
+        assert_eq!(made, attempts);
+    }
+    world.broken = false;
+    world.pass(11);
+    world.drive(Input::Found(world.link.limit));
+    assert_eq!(world.link.limit, limit(90_000));
+    assert!(world.log.iter().all(|c| c.origin != Origin::Foreign));
+    let records = world.log.len();
+    world.drive(Input::Found(limit(90_000)));
+    assert_eq!(world.log.len(), records);
 }
 
 #[test]

@@ -58,6 +58,9 @@ impl LinkControl {
         if let Some(intent) = self.cut_short.take() {
             return self.resolve(*intent, found, now);
         }
+        if let Some(actions) = self.found_after_loss(found, now) {
+            return actions;
+        }
         let unit = self.settings.range.unit_bytes;
         let ours = self.set.map(|l| l.rounded(unit));
         let expected = ours.or(self.seen).unwrap_or(found);

@@ -6,11 +6,13 @@
 //! * `request`: what starts a write: an operator, or auto mode;
 //! * `write`: the write itself and its answer;
 //! * `drift`: what a look at the switch finds;
+//! * `lost`: a switch that lost its state;
 //! * `trial`: verdicts and rollback;
 //! * `saved`: what survives a restart.
 
 mod advise;
 mod drift;
+mod lost;
 mod request;
 mod saved;
 mod state;
@@ -92,6 +94,7 @@ pub struct LinkControl {
     /// The limit that the last look at the switch found.
     seen: Option<Limit>,
     drift: Option<Drift>,
+    lost: Option<lost::LostLimit>,
     /// A write of a former run whose outcome is not known yet.
     cut_short: Option<Box<Change>>,
 }
@@ -118,6 +121,7 @@ impl LinkControl {
             set: None,
             seen: None,
             drift: None,
+            lost: None,
             cut_short: None,
         }
     }

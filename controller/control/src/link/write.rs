@@ -18,48 +18,6 @@ use tidemark_rules::Limit;
 const MEMORY_OVER_HOLD: f64 = 10.0;
 
 impl LinkControl {
-    /// Gives the switch back the limit that we set.
-    pub(super) fn on_state_lost(&mut self, everything: bool, now: Timestamp) -> Vec<Action> {
-        if self.state.is_writing() {
-            return Vec::new();
-        }
-        // What is found there next is nobody's doing.
-        self.seen = None;
-        let Some(limit) = self.set else {
-            return Vec::new();
-        };
-        let why = "the switch had lost its state";
-        if everything {
-            return self.restore_limit(limit, None, why, now);
-        }
-        let write = self.restoring(limit, why);
-        self.start(write)
-    }
-
-    /// Writes a limit of ours again, without a look at the one before.
-    pub(super) fn restore_limit(
-        &mut self,
-        limit: Limit,
-        before: Option<Limit>,
-        why: &str,
-        now: Timestamp,
-    ) -> Vec<Action> {
-        let write = self.restoring(limit, why);
-        self.state.start_write(write);
-        self.order(before, now)
-    }
-
-    /// The write that puts a limit of ours back. The range may have been another
-    /// one when it was set.
-    fn restoring(&self, limit: Limit, why: &str) -> Write {
-        let mut reason = why.to_string();
-        let nearest = self.settings.range.nearest_limit(&limit).unwrap_or(limit);
-        if nearest != limit {
-            reason += &format!("; {limit} is outside of the range, and this is its nearest end");
-        }
-        self.write(nearest, Origin::Restore, reason)
-    }
-
     pub(super) fn on_limit_read(
         &mut self,
         read: Result<Limit, String>,
@@ -75,6 +33,9 @@ impl LinkControl {
         if write.origin == Origin::Restore && before != Some(Limit::Unlimited) {
             // The switch still has a limit there, or does not say.
             self.state.end_write();
+            if before.is_some() {
+                self.not_lost();
+            }
             return Vec::new();
         }
         if let (Origin::Rollback, Some(found)) = (write.origin, before)
@@ -97,7 +58,7 @@ impl LinkControl {
 
     /// Orders the write. The last rail stands here, whoever wants it: no value
     /// outside of the range.
-    fn order(&mut self, before: Option<Limit>, now: Timestamp) -> Vec<Action> {
+    pub(super) fn order(&mut self, before: Option<Limit>, now: Timestamp) -> Vec<Action> {
         let State::Writing { write, .. } = &mut self.state else {
             return Vec::new();
         };
@@ -156,6 +117,7 @@ impl LinkControl {
         let Some(write) = self.state.end_write() else {
             return Vec::new();
         };
+        self.write_ended(result.is_ok());
         let dry_run = self.settings.control.dry_run;
         let outcome = match &result {
             Ok(_) if dry_run => Outcome::DryRun,
