@@ -62,9 +62,10 @@ pub(crate) async fn in_time<T>(
     match tokio::time::timeout(limit, call).await {
         Ok(Ok(v)) => Ok(v),
         Ok(Err(status)) => {
-            // With a cause, the connection failed and not the server's answer.
+            // With a cause, the connection failed and not the server's answer; what it is
+            // called depends on how far the call had come.
             let code = match (status.code(), status.source()) {
-                (Code::Unknown, Some(_)) => Code::Unavailable,
+                (Code::Unknown | Code::Cancelled | Code::Internal, Some(_)) => Code::Unavailable,
                 (code, _) => code,
             };
             let words = explain::status(&status, shown);
@@ -98,4 +99,52 @@ pub(crate) fn read_back(
         wanted,
         found,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    async fn failed(status: Status) -> Error {
+        let call = async { Err::<(), _>(status) };
+        let limit = Duration::from_secs(60);
+        let result = in_time("s1:1", Shown::Tls, "subscribing", limit, call).await;
+        result.expect_err("the call failed")
+    }
+
+    fn of_connection(code: Code) -> Status {
+        let mut status = Status::new(code, "operation was canceled: connection closed");
+        status.set_source(Arc::new(std::io::Error::other("connection closed")));
+        status
+    }
+
+    /// Who refuses a certificate closes the connection, and a call may have begun.
+    #[tokio::test]
+    async fn a_connection_that_ends_in_a_call_is_no_answer() {
+        for code in [
+            Code::Unavailable,
+            Code::Unknown,
+            Code::Cancelled,
+            Code::Internal,
+        ] {
+            let e = failed(of_connection(code)).await;
+            assert!(matches!(e, Error::Connect { .. }), "{code:?}: {e}");
+            assert!(e.is_shut_out(), "{code:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_a_server_answers_is_its_answer() {
+        for code in [
+            Code::Unknown,
+            Code::Cancelled,
+            Code::Internal,
+            Code::NotFound,
+        ] {
+            let e = failed(Status::new(code, "no such table")).await;
+            assert!(matches!(e, Error::Rpc { code: c, .. } if c == code), "{e}");
+            assert!(!e.is_shut_out(), "{code:?}");
+        }
+    }
 }
