@@ -29,6 +29,7 @@ mod measured;
 mod reductions;
 mod repairs;
 mod rtt;
+mod self_clock;
 mod signals;
 mod spacing;
 mod stats;

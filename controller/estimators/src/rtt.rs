@@ -2,6 +2,7 @@
 //! Base RTTs of flows, Tₑ and T̄ (BSCL eq. 12).
 
 use crate::repairs::repairs;
+use crate::self_clock::self_clock;
 use crate::stats::{Z90, quantile};
 use crate::types::{Estimate, Evidence};
 use crate::window::FlowWindow;
@@ -11,6 +12,9 @@ use tidemark_proto::telemetry::FlowInterval;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct BaseRtt {
     pub seconds: f64,
+    /// What a packet that has left the queue takes beyond it to be acknowledged: its
+    /// transmission, s.
+    pub transmission_s: f64,
     pub error: f64,
     pub evidence: Evidence,
     /// Nothing of it was seen: it is what the flow's rate needs for a window like
@@ -26,10 +30,14 @@ const BASE_RTT_QUANTILE: f64 = 0.1;
 /// T_i: a low quantile of (srtt − queueing delay here) over the history, or the
 /// handshake's where that is smaller: a flow that keeps a queue elsewhere hides
 /// its base RTT later. Without either, the spacing of the first rounds of slow
-/// start, srtt less the delay here of whole records, or the time from a drop to its
-/// retransmission; else the smallest srtt.
+/// start, srtt less the delay here of whole records, the clock of acknowledgements, or
+/// the time from a drop to its retransmission; else the smallest srtt.
+/// Packets leave the queue when their transmission begins: all but the handshake, whose
+/// packets are small, have `transmission_s` of a packet of the flow in them.
 /// `None` when nothing is known.
-pub(crate) fn base_rtt(flow: &FlowWindow<'_>) -> Option<BaseRtt> {
+pub(crate) fn base_rtt(flow: &FlowWindow<'_>, transmission_s: f64) -> Option<BaseRtt> {
+    // No more than half, whatever capacity is configured.
+    let propagation = |seconds: f64| seconds - transmission_s.min(seconds / 2.0);
     let probes = || flow.history.iter().filter_map(|r| r.probe.as_ref());
     let mut differences = Vec::with_capacity(flow.history.len());
     let known = probes().map(|p| p.base_rtt_min_us).filter(|&b| b > 0);
@@ -47,9 +55,10 @@ pub(crate) fn base_rtt(flow: &FlowWindow<'_>) -> Option<BaseRtt> {
         (0.5, 0.3)
     };
     if let Some(us) = quantile(&differences, low) {
-        let seconds = us / 1e6;
+        let seconds = propagation(us / 1e6);
         return Some(BaseRtt {
             seconds: handshake.map_or(seconds, |h| h.min(seconds)),
+            transmission_s,
             error,
             evidence: Evidence::Probed,
             guessed: false,
@@ -58,7 +67,8 @@ pub(crate) fn base_rtt(flow: &FlowWindow<'_>) -> Option<BaseRtt> {
     if let Some(seconds) = handshake {
         return Some(BaseRtt {
             seconds,
-            error: 0.1,
+            transmission_s,
+            error: 0.06,
             evidence: Evidence::Passive,
             guessed: false,
         });
@@ -69,10 +79,12 @@ pub(crate) fn base_rtt(flow: &FlowWindow<'_>) -> Option<BaseRtt> {
         let found = slow_start(flow)
             .map(|found| (found, passive))
             .or_else(|| under_losses(flow).map(|found| (found, Evidence::Probed)))
+            .or_else(|| self_clock(flow).map(|found| (found, passive)))
             .or_else(|| repairs(flow).map(|found| (found, passive)));
         if let Some(((seconds, error), evidence)) = found {
             return Some(BaseRtt {
-                seconds,
+                seconds: propagation(seconds),
+                transmission_s,
                 error,
                 evidence,
                 guessed: false,
@@ -82,7 +94,8 @@ pub(crate) fn base_rtt(flow: &FlowWindow<'_>) -> Option<BaseRtt> {
     // Includes queueing: an upper bound.
     let srtt = probes().map(|p| p.srtt_min_us).filter(|&b| b > 0).min()?;
     Some(BaseRtt {
-        seconds: f64::from(srtt) / 1e6,
+        seconds: propagation(f64::from(srtt) / 1e6),
+        transmission_s,
         error: 0.5,
         evidence: Evidence::Probed,
         guessed: false,
@@ -221,6 +234,7 @@ mod tests {
         let rtts = [0.01, 0.02, 0.03, 0.04].map(|seconds| {
             let rtt = BaseRtt {
                 seconds,
+                transmission_s: 0.0,
                 error: 0.05,
                 evidence: Evidence::Probed,
                 guessed: false,

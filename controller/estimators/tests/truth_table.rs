@@ -16,14 +16,9 @@ type Exceptions = [(&'static str, &'static str, &'static str)];
 const EXCEPTIONS: &Exceptions = &[
     ("bbr_n20", "late passive", "N_b"),
     ("bbr_n20", "late passive", "classes"),
-    ("bbr_n20", "late probed", "T_e"),
     ("bbr_n20", "late probed", "classes"),
     ("bbr_n20", "lossy passive", "classes"),
     ("bbr_n20", "passive", "classes"),
-    ("bscl_n20_bdp", "late passive", "classes"),
-    ("ecn_n30", "late passive", "N_b"),
-    ("ecn_n30", "late passive", "classes"),
-    ("medium_flows", "late passive", "classes"),
 ];
 
 /// Thirteen seconds are too short for the classes of flows without a base RTT.
@@ -83,7 +78,8 @@ tidemark_golden::shared_data_test! {
             };
             // In whole percents, as the table has it.
             let all = (100.0 * part(|_| true)).round() / 100.0;
-            assert!((LEAST_COVERAGE..=MOST_COVERAGE).contains(&all), "{quantity}: {all}");
+            let most = if quantity == "D" { MOST_COVERAGE_OF_D } else { MOST_COVERAGE };
+            assert!((LEAST_COVERAGE..=most).contains(&all), "{quantity}: {all}");
             let test = part(|c| !c.in_training());
             assert!(test >= LEAST_COVERAGE, "{quantity}: {test} of the test runs");
         }
@@ -95,3 +91,6 @@ tidemark_golden::shared_data_test! {
 /// window, are much alike: of the test runs' alone more is no fault.
 const LEAST_COVERAGE: f64 = 0.85;
 const MOST_COVERAGE: f64 = 0.95;
+/// D is better known in these runs than in others: with a range so narrow that it held
+/// the truth in 96 % of these windows, it did in 83 % of the runs 501 to 528.
+const MOST_COVERAGE_OF_D: f64 = 0.98;

@@ -24,7 +24,7 @@ pub(super) fn classed<'a, 'w>(
 ) -> Vec<Classed<'a, 'w>> {
     let mut all: Vec<Classed<'a, 'w>> = active(window)
         .map(|flow| {
-            let base_rtt = base_rtt(flow);
+            let base_rtt = base_rtt(flow, transmission_s(window, flow));
             let class = classify(flow, base_rtt, context, config);
             Classed {
                 flow,
@@ -42,6 +42,15 @@ pub(super) fn classed<'a, 'w>(
         }
     }
     all
+}
+
+/// Time on the wire of a packet of the flow, mean; 0 without a capacity.
+fn transmission_s(window: &LinkWindow<'_>, flow: &FlowWindow<'_>) -> f64 {
+    let (bytes, packets) = flow.window().iter().fold((0.0, 0.0), |(b, n), r| {
+        (b + r.wire_bytes as f64, n + f64::from(r.packets))
+    });
+    let capacity = window.capacity_bytes_per_s().filter(|_| packets > 0.0);
+    capacity.map_or(0.0, |c| bytes / packets / c)
 }
 
 /// The flows that sent or lost something in the window.
@@ -111,6 +120,7 @@ impl WindowLaw {
         (packets > 0.0).then(|| BaseRtt {
             seconds: (self.window_pkts * span_s / packets - delay_ns / packets / 1e9)
                 .clamp(self.shortest_s, LONGEST_S),
+            transmission_s: 0.0,
             error: ERROR,
             evidence: Evidence::Passive,
             guessed: true,

@@ -101,7 +101,7 @@ fn context(window: &LinkWindow<'_>, t: &Totals, config: &EstimatorConfig) -> Lin
 fn flow_rtt_ns(window: &LinkWindow<'_>, id: u64, config: &EstimatorConfig) -> u64 {
     let flow = window.flows.binary_search_by_key(&id, |f| f.id).ok();
     flow.and_then(|i| window.flows.get(i))
-        .and_then(|f| Some(rtt_ns(f, f.history.last()?, config)))
+        .and_then(|f| Some(rtt_ns(f, None, f.history.last()?, config)))
         .unwrap_or((config.default_rtt_ms * 1e6) as u64)
 }
 

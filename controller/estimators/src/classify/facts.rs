@@ -78,7 +78,7 @@ pub(super) fn facts(
                 .window()
                 .first()
                 .map_or(recent, |r| r.start_ns.min(recent));
-            let moments = moments(flow, b.seconds, since, flow.life.last_ns);
+            let moments = moments(flow, b.seconds + b.transmission_s, since, flow.life.last_ns);
             shape(moments, &losses_ns(flow)).filter(|s| s.rtts >= LEAST_RTTS)
         });
     }
@@ -86,7 +86,7 @@ pub(super) fn facts(
     for r in flow.window().iter().filter(|r| r.packets > 0) {
         packets += f64::from(r.packets);
         bytes += r.wire_bytes as f64;
-        rtt_sum += rtt_ns(flow, r, config) as f64 / 1e9;
+        rtt_sum += rtt_ns(flow, base, r, config) as f64 / 1e9;
         records += 1.0;
     }
     let seconds = match (flow.window().first(), flow.window().last()) {

@@ -177,7 +177,9 @@ impl<'a> LogOdds<'a> {
 
     /// Between losses the window of a flow that is limited here grows, by half a
     /// segment per RTT or more; one with another limit stays. That it grows does
-    /// not tell where it is limited, the less so if it never lost here.
+    /// not tell where it is limited, the less so if it never lost here: but one that
+    /// takes much of a link with room left and lost nowhere in many round trips has no
+    /// other limit below what it has already.
     fn shape(&mut self) {
         let (o, w) = (self.observed, self.weights);
         let Some(top) = o.top_pkts else { return };
@@ -190,6 +192,8 @@ impl<'a> LogOdds<'a> {
         };
         let most = if o.dropped_here {
             w.shape_for_most
+        } else if !o.busy && o.reductions == 0 && o.rate_share >= w.part_of_link {
+            w.shape_for_most * (o.growth_rtts / w.undisturbed_rtts).min(1.0)
         } else {
             0.0
         };
@@ -260,3 +264,60 @@ impl<'a> LogOdds<'a> {
 
 /// Log-odds of a share of the time at the top that are left out.
 const NOT_WORTH_A_WORD: f64 = 0.1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Grows by a segment per RTT for 100 RTTs on a link that is hardly used.
+    fn undisturbed() -> Observation {
+        Observation {
+            unsampled: true,
+            in_flight_pkts: Some(60.0),
+            packets: 20_000.0,
+            rtt_s: Some(0.2),
+            top_pkts: Some(100.0),
+            at_top: 0.12,
+            shape_rtts: 100.0,
+            growth: Some(1.0),
+            growth_rtts: 100.0,
+            rate_share: 0.2,
+            ..Observation::default()
+        }
+    }
+
+    #[test]
+    fn growth_that_nothing_stops_tells_where_much_of_the_link_is_taken() {
+        let odds = |o: &Observation| log_odds(o, &Weights::IN_FORCE);
+        let flow = undisturbed();
+        assert!(odds(&flow) > 0.0 && odds(&flow) < 1.5);
+        let others = [
+            // Takes little of the link: a link elsewhere may be full before this one.
+            Observation {
+                rate_share: 0.05,
+                ..flow.clone()
+            },
+            // Lost elsewhere.
+            Observation {
+                reductions: 2,
+                remote: 1.5,
+                ..flow.clone()
+            },
+            // Does not grow: the application or a window limits it.
+            Observation {
+                growth: Some(0.0),
+                at_top: 0.9,
+                ..flow.clone()
+            },
+            // Seen for too short a time.
+            Observation {
+                growth_rtts: 6.0,
+                shape_rtts: 8.0,
+                ..flow.clone()
+            },
+        ];
+        for other in &others {
+            assert!(odds(other) < -0.2, "{} {other:?}", odds(other));
+        }
+    }
+}

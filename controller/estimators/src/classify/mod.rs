@@ -107,15 +107,15 @@ pub(crate) fn classify(
         v
     } else {
         reductions = if is_probed {
-            probed(flow, config)
+            probed(flow, base, config)
         } else {
-            passive(flow, config)
+            passive(flow, base, config)
         };
         if is_probed {
             recognised = recognise(&reductions);
         }
         let f = facts(flow, base, &reductions, config);
-        if defies_loss(flow, &f, local_episodes(flow, config).len()) {
+        if defies_loss(flow, &f, local_episodes(flow, base, config).len()) {
             recognised.cc = CongestionControl::Bbr;
         }
         by_definition(flow, link, config, &reductions, &f).unwrap_or_else(|| {

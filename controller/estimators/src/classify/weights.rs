@@ -107,6 +107,11 @@ weights! {
     /// The shape speaks for this link by no more than this, and not at all for a
     /// flow that never lost here.
     LogOdds shape_for_most = 1.4;
+    /// A flow that was never refused anything, here or elsewhere, and grows: nothing
+    /// limits it yet. It will be limited here where it takes this part of the link.
+    Threshold part_of_link = 0.1;
+    /// And grew for so many round trips: one that is limited elsewhere loses there.
+    Threshold undisturbed_rtts = 40.0;
     /// Round trips that make the shape of a flow certain.
     Threshold shape_rtts = 15.0;
     /// Growth in segments per RTT between that of a flow limited here and that

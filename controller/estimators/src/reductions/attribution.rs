@@ -2,6 +2,8 @@
 //! A reduction, and the drop or CE mark at this link that may have caused it.
 
 use crate::config::EstimatorConfig;
+use crate::rtt::BaseRtt;
+use crate::types::Evidence;
 use crate::window::FlowWindow;
 
 /// One significant reduction.
@@ -82,9 +84,12 @@ impl<'a> Attribution<'a> {
     }
 }
 
-/// Time a round trip took in the record, from the best that is known, ns.
+/// Time a round trip took in the record, from the best that is known, ns. `base` is that
+/// of the flow where it was looked for: one that is guessed says nothing, and that of a
+/// probed flow may hold what it waits elsewhere.
 pub(crate) fn rtt_ns(
     flow: &FlowWindow<'_>,
+    base: Option<BaseRtt>,
     record: &tidemark_proto::telemetry::FlowInterval,
     config: &EstimatorConfig,
 ) -> u64 {
@@ -98,8 +103,11 @@ pub(crate) fn rtt_ns(
     } else {
         0
     };
-    match flow.info.map(|i| i.handshake_rtt_ns).filter(|&r| r > 0) {
-        Some(base) => base + delay,
-        None => (config.default_rtt_ms * 1e6) as u64 + delay,
-    }
+    let handshake = flow.info.map(|i| i.handshake_rtt_ns).filter(|&r| r > 0);
+    let told = || {
+        base.filter(|b| !b.guessed && b.evidence == Evidence::Passive)
+            .map(|b| (b.seconds * 1e9) as u64)
+    };
+    let base_ns = handshake.or_else(told);
+    base_ns.unwrap_or((config.default_rtt_ms * 1e6) as u64) + delay
 }

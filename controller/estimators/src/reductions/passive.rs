@@ -7,6 +7,7 @@
 
 use super::attribution::{Attribution, Cause, Reduction, TIMEOUT_LOOKBACK_NS, rtt_ns};
 use crate::config::EstimatorConfig;
+use crate::rtt::BaseRtt;
 use crate::stats::quantile;
 use crate::window::FlowWindow;
 
@@ -16,13 +17,17 @@ const MIN_PACKETS_PER_RTT: f64 = 8.0;
 const RATE_RATIO: f64 = 0.65;
 
 /// Every loss response of a flow over its history, in order.
-pub(crate) fn passive(flow: &FlowWindow<'_>, config: &EstimatorConfig) -> Vec<Reduction> {
-    let mut found = local_episodes(flow, config);
-    found.extend(retransmissions(flow, config));
+pub(crate) fn passive(
+    flow: &FlowWindow<'_>,
+    base: Option<BaseRtt>,
+    config: &EstimatorConfig,
+) -> Vec<Reduction> {
+    let mut found = local_episodes(flow, base, config);
+    found.extend(retransmissions(flow, base, config));
     found.sort_unstable_by_key(|r| r.time_ns);
     // Counts of a part of the packets fall and rise by chance.
     let falls = if flow.sampling <= 1.0 {
-        rate_falls(flow, config)
+        rate_falls(flow, base, config)
     } else {
         Vec::new()
     };
@@ -36,22 +41,26 @@ pub(crate) fn passive(flow: &FlowWindow<'_>, config: &EstimatorConfig) -> Vec<Re
     found
 }
 
-fn typical_rtt_ns(flow: &FlowWindow<'_>, config: &EstimatorConfig) -> u64 {
+fn typical_rtt_ns(flow: &FlowWindow<'_>, base: Option<BaseRtt>, config: &EstimatorConfig) -> u64 {
     let rtts: Vec<f64> = flow
         .history
         .iter()
         .filter(|r| r.packets > 0)
-        .map(|r| rtt_ns(flow, r, config) as f64)
+        .map(|r| rtt_ns(flow, base, r, config) as f64)
         .collect();
     quantile(&rtts, 0.5).unwrap_or(config.default_rtt_ms * 1e6) as u64
 }
 
 /// Drops and CE marks here, those within one RTT counted once.
-pub(crate) fn local_episodes(flow: &FlowWindow<'_>, config: &EstimatorConfig) -> Vec<Reduction> {
+pub(crate) fn local_episodes(
+    flow: &FlowWindow<'_>,
+    base: Option<BaseRtt>,
+    config: &EstimatorConfig,
+) -> Vec<Reduction> {
     if flow.signals_ns.is_empty() {
         return Vec::new();
     }
-    episodes(&flow.signals_ns, typical_rtt_ns(flow, config))
+    episodes(&flow.signals_ns, typical_rtt_ns(flow, base, config))
 }
 
 /// Those within one RTT counted once.
@@ -70,12 +79,16 @@ fn episodes(signals_ns: &[u64], rtt_ns: u64) -> Vec<Reduction> {
 
 /// Retransmissions that no drop here explains. A mark explains none: what is marked
 /// arrives.
-fn retransmissions(flow: &FlowWindow<'_>, config: &EstimatorConfig) -> Vec<Reduction> {
-    let local = episodes(&flow.drops_ns, typical_rtt_ns(flow, config));
+fn retransmissions(
+    flow: &FlowWindow<'_>,
+    base: Option<BaseRtt>,
+    config: &EstimatorConfig,
+) -> Vec<Reduction> {
+    let local = episodes(&flow.drops_ns, typical_rtt_ns(flow, base, config));
     let mut found = Vec::new();
     let mut until = 0;
     for record in flow.history.iter().filter(|r| r.retransmitted_packets > 0) {
-        let rtt = rtt_ns(flow, record, config);
+        let rtt = rtt_ns(flow, base, record, config);
         let cause =
             Attribution::new(&flow.drops_ns).cause(record.start_ns, record.duration_ns, rtt, true);
         let explained = cause == Cause::Signal
@@ -103,8 +116,12 @@ fn episode(time_ns: u64, local: bool) -> Reduction {
 }
 
 /// Falls of the packets per RTT.
-fn rate_falls(flow: &FlowWindow<'_>, config: &EstimatorConfig) -> Vec<Reduction> {
-    let rtt = typical_rtt_ns(flow, config).max(1);
+fn rate_falls(
+    flow: &FlowWindow<'_>,
+    base: Option<BaseRtt>,
+    config: &EstimatorConfig,
+) -> Vec<Reduction> {
+    let rtt = typical_rtt_ns(flow, base, config).max(1);
     let Some(first) = flow.history.first() else {
         return Vec::new();
     };

@@ -3,6 +3,7 @@
 
 use super::attribution::{Attribution, Cause, Reduction, rtt_ns};
 use crate::config::EstimatorConfig;
+use crate::rtt::BaseRtt;
 use crate::window::FlowWindow;
 use std::collections::VecDeque;
 use tidemark_proto::telemetry::{CongestionState, flow_event};
@@ -32,7 +33,11 @@ const PROBE_RTT_NS: u64 = 250_000_000;
 /// The level is the largest window of the last one and a half RTTs, or the last
 /// seen where samples are rarer. One reduction lasts until the window has
 /// stopped falling for an RTT (proportional rate reduction spreads it over one).
-pub(crate) fn probed(flow: &FlowWindow<'_>, config: &EstimatorConfig) -> Vec<Reduction> {
+pub(crate) fn probed(
+    flow: &FlowWindow<'_>,
+    base: Option<BaseRtt>,
+    config: &EstimatorConfig,
+) -> Vec<Reduction> {
     let mut found: Vec<Reduction> = Vec::new();
     let mut recent: VecDeque<(u64, f64)> = VecDeque::new();
     let mut threshold = SSTHRESH_UNSET;
@@ -41,7 +46,7 @@ pub(crate) fn probed(flow: &FlowWindow<'_>, config: &EstimatorConfig) -> Vec<Red
     let mut attribution = Attribution::new(&flow.signals_ns);
     for record in &flow.history {
         let Some(p) = &record.probe else { continue };
-        let rtt = rtt_ns(flow, record, config);
+        let rtt = rtt_ns(flow, base, record, config);
         let at = record.start_ns;
         // The level of a moment ago.
         while recent.len() > 1
@@ -114,13 +119,18 @@ pub(crate) fn probed(flow: &FlowWindow<'_>, config: &EstimatorConfig) -> Vec<Red
             recent.push_back((at, f64::from(p.cwnd_max.max(1))));
         }
     }
-    add_state_changes(flow, config, &mut found);
+    add_state_changes(flow, base, config, &mut found);
     found
 }
 
 /// Entries into CWR, Recovery or Loss that no reduction of the window shows:
 /// windows too small to fall far.
-fn add_state_changes(flow: &FlowWindow<'_>, config: &EstimatorConfig, found: &mut Vec<Reduction>) {
+fn add_state_changes(
+    flow: &FlowWindow<'_>,
+    base: Option<BaseRtt>,
+    config: &EstimatorConfig,
+    found: &mut Vec<Reduction>,
+) {
     let mut extra: Vec<Reduction> = Vec::new();
     let mut until = 0u64;
     for event in &flow.events {
@@ -138,7 +148,7 @@ fn add_state_changes(flow: &FlowWindow<'_>, config: &EstimatorConfig, found: &mu
         let Some(record) = flow.history.get(i) else {
             continue;
         };
-        let rtt = rtt_ns(flow, record, config);
+        let rtt = rtt_ns(flow, base, record, config);
         until = event.time_ns + rtt;
         let near =
             |r: &Reduction| r.time_ns.abs_diff(event.time_ns) <= 2 * rtt + record.duration_ns;

@@ -298,7 +298,8 @@ fn record(s: &Scenario, run: &mut Run, state: &mut [State], step: Step) {
     for (i, f) in s.flows.iter().enumerate() {
         let st = &mut state[i];
         let flow_id = i as u64 + 1;
-        let rtt_s = f.rtt_s + delay_ns as f64 / 1e9;
+        // A packet leaves the queue when its transmission begins.
+        let rtt_s = f.rtt_s + (delay_ns as f64 + service_ns) / 1e9;
         for d in 0..step.dropped[i] {
             update.drops.push(Drop {
                 node_id: NODE,
@@ -350,7 +351,7 @@ fn record(s: &Scenario, run: &mut Run, state: &mut [State], step: Step) {
                 inflight_last_bytes: in_flight as u32 * MSS,
                 srtt_min_us: (rtt_s * 1e6) as u32,
                 srtt_last_us: (rtt_s * 1e6) as u32,
-                base_rtt_min_us: (f.rtt_s * 1e6) as u32,
+                base_rtt_min_us: ((f.rtt_s + service_ns / 1e9) * 1e6) as u32,
                 acked_bytes: u64::from(packets * MSS),
             }
         });
