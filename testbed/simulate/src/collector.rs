@@ -186,6 +186,7 @@ impl Collector {
     /// Takes a batch of its socket.
     pub(crate) fn receive(&mut self, batch: &Batch, clock_minus_unix_ns: i64, now_ns: u64) {
         self.pipeline.sink_mut().seen.datagrams += batch.len() as u64;
+        self.pipeline.hand_over(now_ns);
         let datagrams = batch.datagrams(clock_minus_unix_ns, now_ns);
         self.pipeline
             .push_datagrams(datagrams, |sink: &mut SimSink, _: DecodeError| {

@@ -105,6 +105,28 @@ fn a_slow_disk_is_waited_for() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
+/// A switch restarted twice. Its clock of between was heard for a moment, and told on
+/// by the silence: whatever came then looked 3 s old for good, and no advice was applied.
+#[test]
+fn a_clock_that_was_heard_for_a_moment_leaves_nothing_looking_old() {
+    let found = broken(36355..36356);
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// What had waited in the socket was given up before the samples that had waited too.
+#[test]
+fn packets_of_a_stall_get_their_own_samples() {
+    let found = broken(36378..36379);
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// The switch lost our limit during a write, which failed later.
+#[test]
+fn a_limit_that_is_lost_during_a_write_is_no_foreign_one() {
+    let found = broken(36709..36710);
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
 #[test]
 fn a_seed_replays_exactly() {
     let mut digests = std::collections::BTreeSet::new();

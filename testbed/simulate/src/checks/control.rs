@@ -188,7 +188,8 @@ impl Checks {
                 });
                 self.control.untold = None;
             }
-            Origin::Restore => self.control.lost_ours = false,
+            // One that failed has to come again.
+            Origin::Restore if change.outcome == Outcome::Set => self.control.lost_ours = false,
             _ if cut_short => self.control.untold = None,
             _ => {}
         }

@@ -118,11 +118,14 @@ impl World {
                 format!("{at_s:.3} s {:?} {what:?} {limit:?} {}", r.origin, r.reason)
             })
             .collect();
-        let hold = c
-            .core
-            .read(|s| s.links.get(&LINK).and_then(|l| l.state().hold()));
+        let (hold, writes, steady) = c.core.read(|s| {
+            let l = s.links.get(&LINK);
+            let hold = l.and_then(|l| l.state().hold());
+            let writes = l.is_some_and(|l| l.state().is_writing());
+            (hold, writes, l.map(|l| (l.steadiness(), l.failed_limit())))
+        });
         format!(
-            "advice {advice} ({reasons:?}), may apply: {may:?}; rest: {hold:?}; last records: {records:?}"
+            "advice {advice} ({reasons:?}), may apply: {may:?}; rest: {hold:?}, writes: {writes}, steady: {steady:?}; last records: {records:?}"
         )
     }
 
@@ -159,6 +162,15 @@ impl World {
                     "at {now_ms} ms the switch's clock is {clock_ms} ms and telemetry ends at {complete_ms} ms (connected: {now_of:?})"
                 )
             },
+        );
+        let age_s = controller.core.with_feed(LINK, |f| {
+            f.report_age_s(LINK, controller.core.now())
+                .unwrap_or(f64::MAX)
+        });
+        self.checks.require(
+            age_s.is_none_or(|s| s * 1e3 <= MAX_AGE_MS as f64),
+            "telemetry live again",
+            || format!("at {now_ms} ms the controller holds what comes for {age_s:?} s old"),
         );
         // While nothing comes the collector's clock tells the time, also that of a
         // switch that restarted unheard.

@@ -148,6 +148,7 @@ impl World {
         }
         if self.now_ns >= self.reports.stalled_until_ns {
             let events = std::mem::take(&mut self.traffic.events);
+            collector.pipeline.hand_over(START_NS + self.now_ns);
             collector.pipeline.push_events("sender", events);
             self.receive(start);
             let offset = self.unix_minus_rx_ns();
@@ -186,6 +187,7 @@ impl World {
         };
         if properly {
             let events = std::mem::take(&mut self.traffic.events);
+            collector.pipeline.hand_over(START_NS + self.now_ns);
             collector.pipeline.push_events("sender", events);
             collector.pipeline.finish();
         }
