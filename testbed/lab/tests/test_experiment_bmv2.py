@@ -181,6 +181,9 @@ def test_a_run_on_a_stand_in_for_bmv2(tmp_path, binary, monkeypatch):
 @pytest.mark.skipif(command.find() is None, reason="simple_switch_grpc is not on PATH")
 def test_a_run_on_bmv2(tmp_path, binary):
     binary("tidemark-traffic")
-    _, (row,) = run_rows(tmp_path)
-    assert row["true_n_b"] == 4 and row["reports_lost"] == 0
+    record, (row,) = run_rows(tmp_path)
+    assert re.fullmatch(r"\d+\.\d+\.\d+.*", record["back_end_versions"]["bmv2"])
+    assert row["true_n_b"] == 4 and round(row["n_b"]) == 4
+    assert row["reports_lost"] == 0 and row["utilisation"] > 0.8
+    assert 0 < row["switch_cpu"] <= 1.05
     assert row["occupancy_max_bytes"] <= row["limit_bytes"] + 1514

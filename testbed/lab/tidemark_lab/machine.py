@@ -36,10 +36,30 @@ def load_average() -> float:
 
 def process_cpu_s(pid: int) -> float:
     """CPU time of a process and its threads so far, s; 0 where it is gone."""
+    return _cpu_s(Path(f"/proc/{pid}/stat")) or 0.0
+
+
+def thread_cpu_s(pid: int) -> dict[int, float]:
+    """CPU time so far of each thread that the process has, s; empty where it is gone."""
     try:
-        text = Path(f"/proc/{pid}/stat").read_text()
+        threads = [int(p.name) for p in Path(f"/proc/{pid}/task").iterdir()]
     except OSError:
-        return 0.0
+        return {}
+    used = {t: _cpu_s(Path(f"/proc/{pid}/task/{t}/stat")) for t in threads}
+    return {t: seconds for t, seconds in used.items() if seconds is not None}
+
+
+def busiest_thread_s(before: dict[int, float], after: dict[int, float]) -> float:
+    """CPU time of the thread that used most between the two; 0 where there is none."""
+    return max((s - before.get(t, 0.0) for t, s in after.items()), default=0.0)
+
+
+def _cpu_s(stat: Path) -> float | None:
+    """None where it is gone."""
+    try:
+        text = stat.read_text()
+    except OSError:
+        return None
     # The name may hold spaces and brackets; what follows its last bracket not.
     fields = text[text.rindex(")") + 2 :].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -83,7 +83,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("late_max_ms", "number", "the same, largest, ms"),
     Column("stolen_cpu", "number", "share of the CPU time that the hypervisor gave to others"),
     Column("traffic_cpu", "number", "of one core, used by the senders' program"),
-    Column("switch_cpu", "number", "of one core, used by the busiest switch"),
+    Column("switch_cpu", "number", "of one core, used by the busiest thread of a switch"),
     Column("load_average", "number", "of the machine, as the phase ended"),
     Column("trusted", "flag", "false where the machine was too slow for this row"),
     Column("why_not_trusted", "text", "what was"),

@@ -67,7 +67,7 @@ def doubts(phase: MeasuredPhase, late: Lateness | None, reports_lost: int) -> li
     if phase.traffic_cpu is not None and phase.traffic_cpu > MOST_CPU:
         found.append(f"the senders used {phase.traffic_cpu:.0%} of a core")
     if phase.switch_cpu is not None and phase.switch_cpu > MOST_CPU:
-        found.append(f"a switch used {phase.switch_cpu:.0%} of a core")
+        found.append(f"a thread of a switch used {phase.switch_cpu:.0%} of a core")
     # Nothing waits for the machine where time is simulated.
     if phase.stolen_cpu_fraction is not None and late and late.p99_ms > MOST_LATE_P99_MS:
         found.append(f"1 % of the reports came {late.p99_ms:.1f} ms late or more")
