@@ -171,6 +171,7 @@ target/image-base/etc/debian_version: DEBOOTSTRAP_FLAGS = --include=iproute2
 target/debian-python/etc/debian_version: DEBOOTSTRAP_FLAGS = --include=python3
 target/debian/etc/debian_version target/debian-python/etc/debian_version target/image-base/etc/debian_version: target/%/etc/debian_version:
 	@command -v debootstrap >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends debootstrap >/dev/null; }
+	mkdir -p target
 	debootstrap --variant=minbase $(DEBOOTSTRAP_FLAGS) bookworm target/$* >target/debootstrap.log 2>&1 || { tail -n 5 target/debootstrap.log >&2; rm -rf target/$*; exit 1; }
 
 .PHONY: test-shell
