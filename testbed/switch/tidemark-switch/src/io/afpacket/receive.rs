@@ -117,15 +117,18 @@ impl Interface {
     fn take_long(&mut self, header: &libc::tpacket2_hdr, f: impl FnOnce(Arrived<'_>)) {
         let mut vnet = [0u8; VnetHeader::BYTES];
         let mut buffer = std::mem::take(&mut self.buffer);
-        buffer.resize(LONGEST_BYTES, 0);
+        buffer.clear();
+        buffer.reserve(LONGEST_BYTES);
+        let room = buffer.spare_capacity_mut();
+        let room_bytes = room.len();
         let mut parts = [
             libc::iovec {
                 iov_base: vnet.as_mut_ptr().cast(),
                 iov_len: vnet.len(),
             },
             libc::iovec {
-                iov_base: buffer.as_mut_ptr().cast(),
-                iov_len: buffer.len(),
+                iov_base: room.as_mut_ptr().cast(),
+                iov_len: room_bytes,
             },
         ];
         // SAFETY: all zero is a valid msghdr.
@@ -150,8 +153,9 @@ impl Interface {
             return;
         };
         let vnet = VnetHeader::read(&vnet);
-        let whole = bytes <= buffer.len();
-        buffer.truncate(bytes);
+        let whole = bytes <= room_bytes;
+        // SAFETY: the kernel wrote `bytes` to the buffer, or all of its room.
+        unsafe { buffer.set_len(bytes.min(room_bytes)) };
         if vnet.gso == Gso::None {
             self.oversize(header.tp_len);
             self.buffer = buffer;
