@@ -212,6 +212,7 @@ pub struct SourceCounters {
     sockets: OnceLock<Arc<receive::Counters>>,
     probe_events: AtomicU64,
     probe_lost: AtomicU64,
+    probe_unrecorded: AtomicU64,
     probe_filtered: AtomicU64,
     probe_malformed: AtomicU64,
 }
@@ -241,17 +242,20 @@ impl SourceCounters {
     pub fn set_probe(&self, counts: tcp_probe::perf::Counts) {
         self.probe_events.store(counts.events, Ordering::Relaxed);
         self.probe_lost.store(counts.lost, Ordering::Relaxed);
+        self.probe_unrecorded
+            .store(counts.unrecorded, Ordering::Relaxed);
         self.probe_filtered
             .store(counts.filtered, Ordering::Relaxed);
         self.probe_malformed
             .store(counts.malformed, Ordering::Relaxed);
     }
 
-    /// Events, lost, filtered, malformed of tcp_probe.
-    pub fn probe(&self) -> [u64; 4] {
+    /// Events, lost, unrecorded, filtered, malformed of tcp_probe.
+    pub fn probe(&self) -> [u64; 5] {
         [
             &self.probe_events,
             &self.probe_lost,
+            &self.probe_unrecorded,
             &self.probe_filtered,
             &self.probe_malformed,
         ]

@@ -44,6 +44,8 @@ metrics! {
         counter probe_events: u64,
         /// Tracepoint events that found the ring full.
         counter probe_lost: u64,
+        /// Tracepoint events that the kernel counted and gave no record of, at least.
+        counter probe_unrecorded: u64,
         /// Tracepoint events left out by the filter.
         counter probe_filtered: u64,
         /// Tracepoint records not understood.
@@ -115,7 +117,13 @@ impl Shown {
     fn daemon_metrics(&self) -> DaemonMetrics {
         let s = self.snapshot.get();
         let sockets = self.counters.sockets();
-        let [probe_events, probe_lost, probe_filtered, probe_malformed] = self.counters.probe();
+        let [
+            probe_events,
+            probe_lost,
+            probe_unrecorded,
+            probe_filtered,
+            probe_malformed,
+        ] = self.counters.probe();
         let agents = self.status().agents;
         let of_agents = |f: fn(&AgentStatus) -> u64| agents.iter().map(f).sum();
         let capture = self.capture.as_ref().map(|(_, writer)| writer);
@@ -129,6 +137,7 @@ impl Shown {
             receive_errors: sockets.errors,
             probe_events,
             probe_lost,
+            probe_unrecorded,
             probe_filtered,
             probe_malformed,
             agent_events: of_agents(|a| a.events),

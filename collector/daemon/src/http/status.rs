@@ -59,6 +59,7 @@ pub struct Status {
 pub struct ProbeStatus {
     pub events: u64,
     pub lost: u64,
+    pub unrecorded: u64,
     pub filtered: u64,
     pub malformed: u64,
 }
@@ -81,7 +82,7 @@ pub struct CaptureStatus {
 impl Shown {
     pub(crate) fn status(&self) -> Status {
         let s = self.snapshot.get();
-        let [events, lost, filtered, malformed] = self.counters.probe();
+        let [events, lost, unrecorded, filtered, malformed] = self.counters.probe();
         Status {
             version: self.version.to_owned(),
             instance: self.instance.clone(),
@@ -91,6 +92,7 @@ impl Shown {
             tcp_probe: ProbeStatus {
                 events,
                 lost,
+                unrecorded,
                 filtered,
                 malformed,
             },

@@ -40,6 +40,9 @@ pub struct Counts {
     pub events: u64,
     /// Records the kernel had no room for.
     pub lost: u64,
+    /// Occurrences that the kernel counted, but neither recorded nor counted as lost: at
+    /// least so many. (Some virtual machines record nothing that interrupts an idle CPU.)
+    pub unrecorded: u64,
     /// Left out by the filter (those the kernel itself left out not counted).
     pub filtered: u64,
     /// Records or samples that could not be read.
@@ -60,6 +63,10 @@ pub struct PerfReader {
     counts: Counts,
     /// On the clock that stamps the records.
     asked_lost_ns: u64,
+    /// Occurrences by then, of all tracepoints.
+    occurred: u64,
+    /// Samples read from the rings.
+    samples: u64,
 }
 
 impl PerfReader {
@@ -109,6 +116,8 @@ impl PerfReader {
             held: Vec::new(),
             counts: Counts::default(),
             asked_lost_ns: options.clock.stamped().now_ns(),
+            occurred: 0,
+            samples: 0,
         })
     }
 
@@ -160,6 +169,7 @@ impl PerfReader {
         }
         let events = self.drain_all(f);
         self.ask_lost();
+        self.note_unrecorded();
         events
     }
 
@@ -168,10 +178,13 @@ impl PerfReader {
         if !self.rings.iter().all(|cpu| cpu.tells_lost) {
             return;
         }
-        let mut lost = 0;
+        let (mut occurred, mut lost) = (0, 0);
         for event in self.rings.iter().flat_map(|cpu| &cpu.events) {
-            match syscall::read_lost(event) {
-                Ok(n) => lost += n,
+            match syscall::read_totals(event) {
+                Ok(totals) => {
+                    occurred += totals.occurred;
+                    lost += totals.lost;
+                }
                 Err(error) => {
                     tracing::warn!(%error, "reading what a perf event lost");
                     return;
@@ -179,6 +192,23 @@ impl PerfReader {
             }
         }
         self.counts.lost = self.counts.lost.max(lost);
+        // What had occurred when last asked has been read since.
+        self.note_unrecorded();
+        self.occurred = occurred;
+    }
+
+    /// Compares what had occurred when last asked with what came of it.
+    fn note_unrecorded(&mut self) {
+        let told = self.samples.saturating_add(self.counts.lost);
+        let unrecorded = self.occurred.saturating_sub(told);
+        if self.counts.unrecorded == 0 && unrecorded > 0 {
+            tracing::warn!(
+                unrecorded,
+                "the kernel counts tracepoint events that it gives no record of: \
+                 some retransmissions and samples will be missing"
+            );
+        }
+        self.counts.unrecorded = self.counts.unrecorded.max(unrecorded);
     }
 
     /// As [`PerfReader::drain`], but holds nothing back: for the end.
@@ -195,8 +225,10 @@ impl PerfReader {
         for cpu in &mut self.rings {
             let (counts, held, scratch) = (&mut self.counts, &mut self.held, &mut self.scratch);
             let (layout, filter, offset) = (&self.layout, &self.filter, &self.offset);
+            let samples = &mut self.samples;
             cpu.ring.consume(|first, second| {
                 let result = records(first, second, scratch, |record| {
+                    *samples += u64::from(matches!(record, Record::Sample { .. }));
                     held.extend(take(record, layout, filter, offset, counts));
                 });
                 if let Err(corrupt) = result {

@@ -14,7 +14,7 @@ use perf_event_open_sys::{ioctls, perf_event_open};
 use super::options::Options;
 
 /// Opens a tracepoint for all processes on one CPU, not yet started. True when
-/// [`read_lost`] can be asked of it (Linux 6.0 and later).
+/// [`read_totals`] can be asked of it (Linux 6.0 and later).
 pub(super) fn open_tracepoint(id: u16, cpu: u32, options: &Options) -> io::Result<(OwnedFd, bool)> {
     match open_with(id, cpu, options, u64::from(PERF_FORMAT_LOST)) {
         Ok(fd) => Ok((fd, true)),
@@ -69,9 +69,16 @@ pub(super) fn disable(event: &OwnedFd) -> io::Result<()> {
     check(unsafe { ioctls::DISABLE(event.as_raw_fd(), 0) })
 }
 
-/// Records of this event that found the ring full, since it was opened.
-pub(super) fn read_lost(event: &OwnedFd) -> io::Result<u64> {
-    // Occurrences, then losses.
+/// What the kernel counts of an event, since it was opened.
+pub(super) struct Totals {
+    /// Those that passed the kernel's filter.
+    pub occurred: u64,
+    /// Records that found the ring full.
+    pub lost: u64,
+}
+
+/// Asks the kernel for its counts of an event.
+pub(super) fn read_totals(event: &OwnedFd) -> io::Result<Totals> {
     let mut values = [0u64; 2];
     // SAFETY: the buffer has the length that is given.
     let got = unsafe {
@@ -82,7 +89,10 @@ pub(super) fn read_lost(event: &OwnedFd) -> io::Result<u64> {
         )
     };
     match got {
-        16 => Ok(values[1]),
+        16 => Ok(Totals {
+            occurred: values[0],
+            lost: values[1],
+        }),
         n if n < 0 => Err(io::Error::last_os_error()),
         _ => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
     }
