@@ -105,9 +105,18 @@ describe.skipIf(missing.length > 0)('the page of a running controller', () => {
   it('applies the advice to the switch, and says that reports state another limit', async () => {
     const apply = page.getByRole('button', { name: 'Apply to switch' });
     await expect.poll(() => apply.isEnabled(), { timeout: 90_000 }).toBe(true);
-    await apply.click();
     const dialog = page.locator('dialog.confirm');
-    await dialog.waitFor();
+    // The advice changes while the page is live: the button may move, or be disabled for a
+    // moment, as it is pressed.
+    await expect
+      .poll(
+        async () => {
+          if (!(await dialog.isVisible())) await apply.click({ timeout: 2_000 }).catch(() => {});
+          return dialog.isVisible();
+        },
+        { timeout: 30_000 },
+      )
+      .toBe(true);
     expect(await dialog.locator('.expected').textContent()).toContain('expected');
     await page.getByLabel('Control token').fill(programs.token());
     await expect

@@ -119,16 +119,14 @@ impl Interface {
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
         buffer.reserve(LONGEST_BYTES);
-        let room = buffer.spare_capacity_mut();
-        let room_bytes = room.len();
         let mut parts = [
             libc::iovec {
                 iov_base: vnet.as_mut_ptr().cast(),
                 iov_len: vnet.len(),
             },
             libc::iovec {
-                iov_base: room.as_mut_ptr().cast(),
-                iov_len: room_bytes,
+                iov_base: buffer.as_mut_ptr().cast(),
+                iov_len: LONGEST_BYTES,
             },
         ];
         // SAFETY: all zero is a valid msghdr.
@@ -153,9 +151,9 @@ impl Interface {
             return;
         };
         let vnet = VnetHeader::read(&vnet);
-        let whole = bytes <= room_bytes;
-        // SAFETY: the kernel wrote `bytes` to the buffer, or all of its room.
-        unsafe { buffer.set_len(bytes.min(room_bytes)) };
+        let whole = bytes <= LONGEST_BYTES;
+        // SAFETY: so much was reserved, and the kernel wrote it.
+        unsafe { buffer.set_len(bytes.min(LONGEST_BYTES)) };
         if vnet.gso == Gso::None {
             self.oversize(header.tp_len);
             self.buffer = buffer;
