@@ -5,7 +5,7 @@
 mod sim;
 
 use sim::{START_BYTES, World};
-use tidemark_control::{Input, Limit, Mode, Origin, Outcome, State};
+use tidemark_control::{Input, Limit, Mode, Origin, Outcome, SavedControl, State};
 
 fn told(world: &World) -> Vec<(Origin, Outcome)> {
     world.log.iter().map(|c| (c.origin, c.outcome)).collect()
@@ -396,6 +396,31 @@ fn a_switch_that_lost_its_state_gets_the_limit_back() {
         assert_eq!(world.log.len() > before, restored, "{left}");
     }
     assert_eq!(told(&world)[1], (Origin::Restore, Outcome::Set));
+}
+
+/// The range is narrower than when the limit was set: the switch gets its end, and that
+/// is ours from then on. A look after it told of a limit of somebody else.
+#[test]
+fn a_limit_restored_to_the_end_of_the_range_is_ours() {
+    let mut world = World::new(Mode::Recommend, |_, _| {});
+    let limit = |limit_bytes| Limit::DropTail { limit_bytes };
+    world.control.restore(
+        SavedControl {
+            limit: Some(limit(3_000_000)),
+            ..SavedControl::default()
+        },
+        world.now,
+    );
+    world.pass(2);
+    world.link.limit = limit(5_000);
+    world.drive(Input::StateLost { everything: true });
+    assert_eq!(world.link.limit, limit(1_000_000));
+    world.drive(Input::Found(world.link.limit));
+    world.pass(5);
+    assert_eq!(told(&world), [(Origin::Restore, Outcome::Set)]);
+    // Another one is somebody else's.
+    world.drive(Input::Found(limit(3_000_000)));
+    assert_eq!(told(&world)[1], (Origin::Foreign, Outcome::Found));
 }
 
 /// A write was under way when that was told: nothing was restored, and once the write

@@ -139,7 +139,12 @@ impl LinkControl {
         let answer = match result {
             Ok(found) => {
                 let advice = write.advice.clone();
-                if write.origin != Origin::Restore {
+                if write.origin == Origin::Restore {
+                    // The range may have moved it.
+                    if !dry_run {
+                        self.set = Some(write.limit);
+                    }
+                } else {
                     // A trial that this write ends stands before it in the log.
                     actions = self.in_force(write, before, found, clock_ns, now);
                 }
