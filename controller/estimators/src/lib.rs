@@ -25,6 +25,7 @@ mod fairness;
 mod in_flight;
 mod load;
 mod loss_events;
+mod mean_rtt;
 mod measured;
 mod reductions;
 mod repairs;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Base RTTs of flows, Tₑ and T̄ (BSCL eq. 12).
+//! Base RTTs of flows.
 
 use crate::repairs::repairs;
 use crate::self_clock::self_clock;
-use crate::stats::{Z90, quantile};
-use crate::types::{Estimate, Evidence};
+use crate::stats::quantile;
+use crate::types::Evidence;
 use crate::window::FlowWindow;
 use tidemark_proto::telemetry::FlowInterval;
 
@@ -26,6 +26,15 @@ pub(crate) struct BaseRtt {
 /// difference of two smoothed values, so that the least of thousands is least
 /// by its error; queues elsewhere only ever add, so that the true one is low.
 const BASE_RTT_QUANTILE: f64 = 0.1;
+
+/// Relative errors of the two best sources: many samples, and a single packet.
+const PROBED_ERROR: f64 = 0.02;
+const HANDSHAKE_ERROR: f64 = 0.03;
+/// A packet waits on its way for another that is just being sent: of links as fast as this
+/// one for half a transmission more or less. At 10 Mb/s that is 6 % of 10 ms.
+const TRANSMISSIONS: f64 = 0.5;
+/// As of a guess.
+const MOST_ERROR: f64 = 0.5;
 
 /// T_i: a low quantile of (srtt − queueing delay here) over the history, or the
 /// handshake's where that is smaller: a flow that keeps a queue elsewhere hides
@@ -50,16 +59,20 @@ pub(crate) fn base_rtt(flow: &FlowWindow<'_>, transmission_s: f64) -> Option<Bas
     // Of a part of the packets the delay is known too roughly for a low quantile
     // to be more than its error.
     let (low, error) = if flow.sampling <= 1.0 {
-        (BASE_RTT_QUANTILE, 0.04)
+        (BASE_RTT_QUANTILE, PROBED_ERROR)
     } else {
         (0.5, 0.3)
     };
+    let with_waiting = |error: f64, seconds: f64| {
+        (error + TRANSMISSIONS * transmission_s / seconds).min(MOST_ERROR)
+    };
     if let Some(us) = quantile(&differences, low) {
         let seconds = propagation(us / 1e6);
+        let seconds = handshake.map_or(seconds, |h| h.min(seconds));
         return Some(BaseRtt {
-            seconds: handshake.map_or(seconds, |h| h.min(seconds)),
+            seconds,
             transmission_s,
-            error,
+            error: with_waiting(error, seconds),
             evidence: Evidence::Probed,
             guessed: false,
         });
@@ -68,7 +81,7 @@ pub(crate) fn base_rtt(flow: &FlowWindow<'_>, transmission_s: f64) -> Option<Bas
         return Some(BaseRtt {
             seconds,
             transmission_s,
-            error: 0.06,
+            error: with_waiting(HANDSHAKE_ERROR, seconds),
             evidence: Evidence::Passive,
             guessed: false,
         });
@@ -161,100 +174,4 @@ fn slow_start(flow: &FlowWindow<'_>) -> Option<(f64, f64)> {
     // Delayed acknowledgements may add their timer only to a round of one.
     (lossless && first.packets > 1 && seconds >= LEAST_RECORDS * length_s)
         .then_some((seconds, f64::max(0.15, length_s / seconds)))
-}
-
-/// Fewer base RTTs than this, of less than half of the flows, are too few to
-/// stand for all: Tₑ is ruled by the shortest.
-const LEAST_BASE_RTTS: usize = 5;
-/// Whether base RTTs of `known` flows, which make up `weight` of `all`, say enough
-/// of all.
-fn enough(known: usize, weight: f64, all: f64) -> bool {
-    known > 0 && (known >= LEAST_BASE_RTTS || 2.0 * weight >= all)
-}
-
-/// Relative error of the mean of 1/T over flows of weight `all` when it is that of
-/// a part of them.
-fn error_of_a_part(rtts: &[(BaseRtt, f64)], weight: f64, mean_rate: f64, all: f64) -> f64 {
-    let known = rtts.len() as f64;
-    let part = (1.0 - weight / all).max(0.0);
-    let square = rtts
-        .iter()
-        .map(|(r, w)| w * (1.0 / r.seconds - mean_rate).powi(2))
-        .sum::<f64>()
-        / weight;
-    let variance = square * known / (known - 1.0).max(1.0);
-    Z90 * variance.sqrt() / mean_rate * (part / known).sqrt()
-}
-
-/// Tₑ and T̄ in ms over the flows of which a base RTT is known, each by its weight:
-/// the part of the window in which it was active, as N_b counts it. `all` is the
-/// weight of the flows that count. `None` when those known say too little of the
-/// others.
-pub(crate) fn t_e_and_mean_ms(rtts: &[(BaseRtt, f64)], all: f64) -> Option<(Estimate, Estimate)> {
-    let known = rtts.iter().filter(|(r, _)| r.seconds > 0.0);
-    let (mut weight, mut rate, mut length, mut error) = (0.0, 0.0, 0.0, 0.0);
-    for (r, w) in known {
-        weight += w;
-        rate += w / r.seconds;
-        length += w * r.seconds;
-        error += w * r.error;
-    }
-    if weight <= 0.0 || !enough(rtts.len(), weight, all) {
-        return None;
-    }
-    let (rate, t_mean, error) = (rate / weight, length / weight, error / weight);
-    let t_e = 1.0 / rate;
-    let part = error_of_a_part(rtts, weight, rate, all.max(weight));
-    let evidence = match (
-        rtts.iter().any(|r| r.0.evidence == Evidence::Probed),
-        rtts.iter().any(|r| r.0.evidence == Evidence::Passive),
-    ) {
-        (true, true) => Evidence::Mixed,
-        (true, false) => Evidence::Probed,
-        _ => Evidence::Passive,
-    };
-    let around = |s: f64| {
-        Estimate::new(
-            s * 1e3,
-            s * 1e3 * (1.0 - error) / (1.0 + part),
-            s * 1e3 * (1.0 + error) * (1.0 + part),
-            evidence,
-            rtts.len() as u64,
-        )
-    };
-    Some((around(t_e), around(t_mean)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn harmonic_and_arithmetic() {
-        let rtts = [0.01, 0.02, 0.03, 0.04].map(|seconds| {
-            let rtt = BaseRtt {
-                seconds,
-                transmission_s: 0.0,
-                error: 0.05,
-                evidence: Evidence::Probed,
-                guessed: false,
-            };
-            (rtt, 1.0)
-        });
-        let (t_e, t_mean) = t_e_and_mean_ms(&rtts, 4.0).unwrap();
-        assert!((t_e.value - 19.2).abs() < 1e-9);
-        assert!((t_mean.value - 25.0).abs() < 1e-9);
-        assert!((t_e.low - 18.24).abs() < 1e-9 && (t_e.high - 20.16).abs() < 1e-9);
-        assert!(t_e_and_mean_ms(&[], 0.0).is_none());
-        // Of half of the flows: as good a value, a wider range. Of a few of many: none.
-        let (of_part, _) = t_e_and_mean_ms(&rtts, 8.0).unwrap();
-        assert_eq!(of_part.value, t_e.value);
-        assert!(of_part.low < 0.8 * t_e.low && of_part.high > 1.2 * t_e.high);
-        assert!(t_e_and_mean_ms(&rtts, 9.0).is_none());
-        // One that was there for a tenth of the time counts a tenth.
-        let seldom = [(rtts[0].0, 0.1), (rtts[3].0, 0.9)];
-        let (t_e, t_mean) = t_e_and_mean_ms(&seldom, 1.0).unwrap();
-        assert!((t_e.value - 1e3 / (0.1 / 0.01 + 0.9 / 0.04)).abs() < 1e-9);
-        assert!((t_mean.value - 37.0).abs() < 1e-9);
-    }
 }

@@ -4,6 +4,7 @@
 use super::activity::Activity;
 use super::alpha::alpha;
 use super::bursts::{Events, bursts, q};
+use super::class_error::class_mean_ends;
 use super::flows::Flow;
 use super::load::load;
 use super::n_b::{evidence, lbp, n_b};
@@ -12,7 +13,8 @@ use crate::config::EstimatorConfig;
 use crate::fairness::{Fairness, fairness, windows};
 use crate::load::{LoadFacts, regime, saturable};
 use crate::loss_events::{merged, overshoot_drops};
-use crate::rtt::{BaseRtt, t_e_and_mean_ms};
+use crate::mean_rtt::{ClassDoubt, t_e_and_mean_ms};
+use crate::rtt::BaseRtt;
 use crate::stats::{mean, quantile};
 use crate::synchrony::{RoundTrips, lost_per_rtt};
 use crate::types::{CongestionControl, Estimate, Estimates, Evidence};
@@ -43,7 +45,11 @@ pub(super) fn estimates(
         .iter()
         .filter_map(|f| Some((f.base_rtt?, f.weight())))
         .collect();
-    let rtts = t_e_and_mean_ms(&base, lbp.iter().map(|f| f.weight()).sum());
+    let rtts = t_e_and_mean_ms(
+        &base,
+        lbp.iter().map(|f| f.weight()).sum(),
+        class_doubt(flows),
+    );
     let t_e_s = rtts.map(|(t_e, _)| t_e.value / 1e3);
     let drops: Vec<(u64, u64)> = window
         .drops
@@ -152,6 +158,16 @@ pub(super) fn estimates(
                 window.capacity_bytes_per_s(),
             ),
         },
+    }
+}
+
+/// What doubtful classes do to the means of base RTTs.
+fn class_doubt(flows: &[Flow<'_, '_>]) -> ClassDoubt {
+    let seconds = |f: &Flow<'_, '_>| Some(f.base_rtt?.seconds).filter(|&s| s > 0.0);
+    let (least, most) = class_mean_ends(flows, Flow::is_lbp, |f| Some(1.0 / seconds(f)?));
+    ClassDoubt {
+        t_e: (1.0 / most, 1.0 / least),
+        t_mean: class_mean_ends(flows, Flow::is_lbp, seconds),
     }
 }
 
