@@ -9,6 +9,7 @@ use common::BINARY;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tidemark_capture::Replay;
+use tidemark_collector::pcap::PcapReader;
 use tidemark_golden::{Run, shared};
 
 /// The files of a golden run, as the simulator would write them.
@@ -180,34 +181,95 @@ fn a_capture_is_exported() {
     assert!(events.lines().any(|l| l.contains(",flow,")));
 }
 
+/// A pcap of datagrams, each with its time and destination port.
+fn pcap_of(datagrams: impl IntoIterator<Item = (u64, u16, Vec<u8>)>) -> Vec<u8> {
+    let mut pcap = Vec::new();
+    // Nanoseconds, raw IP.
+    for word in [0xa1b2_3c4du32, 0x0004_0002, 0, 0, 262_144, 101] {
+        pcap.extend(word.to_le_bytes());
+    }
+    for (time_ns, port, udp) in datagrams {
+        let length = (udp.len() + 8) as u16;
+        let mut ip = vec![0x45, 0];
+        ip.extend((length + 20).to_be_bytes());
+        ip.extend([0, 0, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 2, 10, 0, 0, 1]);
+        ip.extend([0x11, 0x5c]);
+        ip.extend(port.to_be_bytes());
+        ip.extend(length.to_be_bytes());
+        ip.extend([0, 0]);
+        ip.extend(udp);
+        let (s, ns) = (time_ns / 1_000_000_000, time_ns % 1_000_000_000);
+        for word in [s as u32, ns as u32, ip.len() as u32, ip.len() as u32] {
+            pcap.extend(word.to_le_bytes());
+        }
+        pcap.extend(ip);
+    }
+    pcap
+}
+
+/// As a host records them that hands over or puts together what has one length.
+#[test]
+fn what_an_offload_put_together_is_all_imported() {
+    let run = golden("bscl_n20_bdp");
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("together.pcap");
+    let mut reader = PcapReader::open(&run.path().join("reports.pcap.gz")).unwrap();
+    let mut together: Vec<(u64, u16, Vec<u8>)> = Vec::new();
+    let (mut datagrams, mut part, mut next) = (0, 0, 0);
+    while let Some(packet) = reader.next_packet().unwrap() {
+        datagrams += 1;
+        let sequence = int_report::peek_header(packet.payload).unwrap().sequence;
+        let length = packet.payload.len();
+        match together.last_mut() {
+            Some((_, _, bytes))
+                if length == part && sequence == next && bytes.len() + length < 60_000 =>
+            {
+                bytes.extend(packet.payload);
+            }
+            _ => together.push((packet.time_ns, packet.dst_port, packet.payload.to_vec())),
+        }
+        (part, next) = (length, (sequence + 1) & 0x3f_ffff);
+    }
+    assert!(
+        together.len() * 10 < datagrams,
+        "{} {datagrams}",
+        together.len()
+    );
+    std::fs::write(&file, pcap_of(together)).unwrap();
+    let output = Command::new(BINARY)
+        .args(["import", "--json", "--pcap"])
+        .arg(&file)
+        .arg("--out")
+        .arg(dir.path().join("capture"))
+        .output()
+        .unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+    let capture = &serde_json::from_str::<serde_json::Value>(
+        &std::fs::read_to_string(run.path().join("truth.json")).unwrap(),
+    )
+    .unwrap()["capture"];
+    let lost = capture["reports_lost"].as_u64().unwrap();
+    let received = capture["reports_sent"].as_u64().unwrap() - lost;
+    assert_eq!(report["reports"]["malformed"], 0);
+    assert_eq!(report["reports"]["lost"], lost);
+    assert_eq!(report["reports"]["received"], received);
+}
+
 /// Cards of the predecessor's programs in a pcap.
 #[test]
 fn cards_are_imported() {
     let dir = tempfile::tempdir().unwrap();
-    let mut pcap = Vec::new();
-    for word in [0xa1b2_c3d4u32, 0x0004_0002, 0, 0, 65_535, 101] {
-        pcap.extend(word.to_le_bytes());
-    }
-    for n in 0..100u32 {
+    let cards = (0..100u32).map(|n| {
         let mut udp = vec![0x80 | u8::from(n % 50 == 49) << 4, 0b0110_1010, 0b1011_1101];
         udp.extend([10, 0, 0, 1, 10, 0, 0, 2, 0x9c, 0x40, 0x13, 0x89]);
         udp.extend((1 + n * 8960).to_be_bytes());
         udp.extend([0, 0, 0, 1]);
         udp.extend((n * 10).to_be_bytes());
         udp.extend([0; 16]);
-        let length = (udp.len() + 8) as u16;
-        let mut ip = vec![0x45, 0];
-        ip.extend((length + 20).to_be_bytes());
-        ip.extend([0, 0, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 2, 10, 0, 0, 1]);
-        ip.extend([0x11, 0x5c, 0x11, 0x5c]);
-        ip.extend(length.to_be_bytes());
-        ip.extend([0, 0]);
-        ip.extend(udp);
-        for word in [100, n * 1000, ip.len() as u32, ip.len() as u32] {
-            pcap.extend(word.to_le_bytes());
-        }
-        pcap.extend(ip);
-    }
+        (100_000_000_000 + u64::from(n) * 1_000_000, 4444, udp)
+    });
+    let pcap = pcap_of(cards);
     let file = dir.path().join("cards.pcap");
     std::fs::write(&file, pcap).unwrap();
     let out = dir.path().join("capture");

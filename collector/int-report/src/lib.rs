@@ -26,6 +26,7 @@
 
 mod bytes;
 pub mod card;
+mod coalesced;
 pub mod drop_reason;
 pub mod encode;
 mod error;
@@ -43,6 +44,7 @@ mod v0_5;
 mod v1;
 mod v2;
 
+pub use coalesced::datagrams;
 pub use error::{DecodeError, InnerError};
 pub use fast_path::{FastPath, fast_path};
 pub use flow::FlowKey;

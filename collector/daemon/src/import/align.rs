@@ -6,7 +6,7 @@
 use super::error::ImportError;
 use super::trace::Trace;
 use crate::pcap::PcapReader;
-use int_report::{FlowKey, parse_inner};
+use int_report::{FlowKey, Report, parse_inner};
 use rustc_hash::FxHashMap;
 use std::path::Path;
 use tcp_probe::Event;
@@ -64,16 +64,20 @@ pub(super) fn align(pcap: &Path, trace: &Path) -> Result<Alignment, ImportError>
         let Some(packet) = pcap.next_packet()? else {
             break;
         };
-        // Malformed datagrams are counted on the import itself.
-        let _ = int_report::decode(packet.payload, |r| {
+        let time_ns = packet.time_ns;
+        let mut compare = |r: Report<'_>| {
             if let Ok(p) = parse_inner(&r.inner)
                 && p.payload_bytes > 0
                 && let Some(&t) =
                     acked.get(&(p.flow_key(), p.tcp_seq.wrapping_add(p.payload_bytes)))
             {
-                differences.push(t.wrapping_sub(packet.time_ns) as i64);
+                differences.push(t.wrapping_sub(time_ns) as i64);
             }
-        });
+        };
+        for datagram in int_report::datagrams(packet.payload) {
+            // Malformed ones are counted on the import itself.
+            let _ = int_report::decode(datagram, &mut compare);
+        }
         if differences.len() >= ENOUGH {
             break;
         }

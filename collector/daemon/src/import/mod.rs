@@ -189,6 +189,7 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport, ImportError> {
     let mut progress = Progress::new("datagrams", options.progress);
     let mut last_ns = 0;
     let mut cards_malformed = 0;
+    let mut packets = 0u64;
     let position = pcap.position.clone();
     while let Some(packet) = pcap.next_packet()? {
         if !options.ports.is_empty() && !options.ports.contains(&packet.dst_port) {
@@ -198,8 +199,8 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport, ImportError> {
         while let Some(event) = trace.until(packet.time_ns.saturating_add_signed(trace_ahead_ns))? {
             pipeline.push_event(HOST, event);
         }
-        snapshot.datagrams += 1;
         if let Some(cards) = options.cards.filter(|c| c.port == packet.dst_port) {
+            snapshot.datagrams += 1;
             match int_report::card::decode(packet.payload) {
                 Ok(card) => {
                     let inner = card.packet(cards.packet_bytes);
@@ -209,18 +210,20 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport, ImportError> {
                 Err(_) => cards_malformed += 1,
             }
         } else {
-            let datagram = Datagram {
+            let datagrams = int_report::datagrams(packet.payload).map(|payload| Datagram {
                 exporter: packet.src,
                 rx_ns: packet.time_ns,
-                payload: packet.payload,
-            };
-            pipeline.push_datagrams([datagram], |_, e| {
+                payload,
+            });
+            let datagrams = datagrams.inspect(|_| snapshot.datagrams += 1);
+            pipeline.push_datagrams(datagrams, |_, e| {
                 if let Some(n) = snapshot.malformed.get_mut(e.index()) {
                     *n += 1;
                 }
             });
         }
-        if snapshot.datagrams.is_multiple_of(4096) {
+        packets += 1;
+        if packets.is_multiple_of(4096) {
             progress.tick(snapshot.datagrams, position.fraction());
         }
     }
