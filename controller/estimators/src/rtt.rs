@@ -175,3 +175,75 @@ fn slow_start(flow: &FlowWindow<'_>) -> Option<(f64, f64)> {
     (lossless && first.packets > 1 && seconds >= LEAST_RECORDS * length_s)
         .then_some((seconds, f64::max(0.15, length_s / seconds)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::window::Life;
+    use tidemark_proto::telemetry::{FlowInfo, ProbeInterval};
+
+    /// Of a flow with a handshake (0: not seen) and samples; seconds and error.
+    fn told(handshake_us: u64, samples_us: &[u32], transmission_us: f64) -> Option<(f64, f64)> {
+        let info = FlowInfo {
+            handshake_rtt_ns: handshake_us * 1_000,
+            ..FlowInfo::default()
+        };
+        let records: Vec<FlowInterval> = samples_us
+            .iter()
+            .map(|&us| FlowInterval {
+                packets: 1,
+                probe: Some(ProbeInterval {
+                    base_rtt_min_us: us,
+                    ..ProbeInterval::default()
+                }),
+                ..FlowInterval::default()
+            })
+            .collect();
+        let flow = FlowWindow {
+            id: 1,
+            info: Some(&info),
+            life: Life::default(),
+            history: records.iter().collect(),
+            window_at: 0,
+            drops_ns: Vec::new(),
+            signals_ns: Vec::new(),
+            events: Vec::new(),
+            sampling: 1.0,
+        };
+        base_rtt(&flow, transmission_us / 1e6).map(|b| (b.seconds, b.error))
+    }
+
+    fn near(told: Option<(f64, f64)>, (seconds, error): (f64, f64)) {
+        let (s, e) = told.unwrap();
+        assert!((s - seconds).abs() < 1e-9, "{s} s for {seconds}");
+        assert!((e - error).abs() < 1e-9, "± {e} for {error}");
+    }
+
+    /// 1.2 ms at 10 Mb/s. The handshake's packets are small, the others' are not; either may
+    /// wait for half of one.
+    #[test]
+    fn a_packet_may_wait_for_another_that_is_being_sent() {
+        near(told(20_000, &[], 1_200.0), (0.020, 0.03 + 0.03));
+        near(told(0, &[21_200; 30], 1_200.0), (0.020, 0.02 + 0.03));
+        near(told(0, &[20_000; 30], 0.0), (0.020, 0.02));
+    }
+
+    #[test]
+    fn the_smaller_of_handshake_and_samples() {
+        near(
+            told(18_000, &[21_000; 30], 1_000.0),
+            (0.018, 0.02 + 0.5 / 18.0),
+        );
+        near(
+            told(30_000, &[21_000; 30], 1_000.0),
+            (0.020, 0.02 + 0.5 / 20.0),
+        );
+        assert_eq!(told(0, &[], 1_000.0), None);
+    }
+
+    /// A capacity that is configured far too low.
+    #[test]
+    fn no_more_than_half_is_transmission() {
+        near(told(0, &[2_000; 30], 12_000.0), (0.001, MOST_ERROR));
+    }
+}
