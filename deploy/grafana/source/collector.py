@@ -52,7 +52,11 @@ def build() -> Dashboard:
               description="By sequence number; those that found the socket's buffer full."),
     )  # fmt: skip
     d = d.with_panel(
-        graph("Samples lost", "ops", *rates("probe_lost", "agent_ring_lost", "agent_buffer_lost"))
+        graph(
+            "Samples lost",
+            "ops",
+            *rates("probe_lost", "probe_unrecorded", "agent_ring_lost", "agent_buffer_lost"),
+        )
     )
     d = d.with_panel(
         graph(
