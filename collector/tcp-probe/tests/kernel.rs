@@ -6,8 +6,8 @@
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
 use tcp_probe::perf::{Clock, Filter, Options, PerfReader};
@@ -172,24 +172,37 @@ fn address_filter_leaves_others_out() {
     }
 }
 
-/// Keeps every CPU from being idle, at the lowest priority.
+/// Keeps every CPU from being idle: a thread on each, at the lowest priority.
 struct Busy(Arc<AtomicBool>);
 
 impl Busy {
     fn start() -> Self {
         let ends = Arc::new(AtomicBool::new(false));
         let cpus = std::thread::available_parallelism().unwrap().get();
-        for _ in 0..cpus {
-            let ends = ends.clone();
+        let all_run = Arc::new(Barrier::new(cpus + 1));
+        for cpu in 0..cpus {
+            let (ends, all_run) = (ends.clone(), all_run.clone());
             std::thread::spawn(move || {
-                // SAFETY: no pointer is passed; 0 is this thread.
-                assert_eq!(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 19) }, 0);
+                keep_busy_on(cpu);
+                all_run.wait();
                 while !ends.load(Ordering::Relaxed) {
                     std::hint::spin_loop();
                 }
             });
         }
+        all_run.wait();
         Self(ends)
+    }
+}
+
+fn keep_busy_on(cpu: usize) {
+    // SAFETY: a set of CPUs may be all zero, and is given with its size; 0 is this thread.
+    unsafe {
+        let mut cpus: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(cpu, &mut cpus);
+        // Where this CPU is not allowed, the thread is busy on another one.
+        libc::sched_setaffinity(0, size_of_val(&cpus), &raw const cpus);
+        assert_eq!(libc::setpriority(libc::PRIO_PROCESS, 0, 19), 0);
     }
 }
 
