@@ -179,7 +179,6 @@ fn slow_start(flow: &FlowWindow<'_>) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::window::Life;
     use tidemark_proto::telemetry::{FlowInfo, ProbeInterval};
 
     /// Of a flow with a handshake (0: not seen) and samples; seconds and error.
@@ -200,15 +199,8 @@ mod tests {
             })
             .collect();
         let flow = FlowWindow {
-            id: 1,
             info: Some(&info),
-            life: Life::default(),
-            history: records.iter().collect(),
-            window_at: 0,
-            drops_ns: Vec::new(),
-            signals_ns: Vec::new(),
-            events: Vec::new(),
-            sampling: 1.0,
+            ..FlowWindow::of_records(records.iter().collect())
         };
         base_rtt(&flow, transmission_us / 1e6).map(|b| (b.seconds, b.error))
     }

@@ -59,6 +59,24 @@ pub(crate) struct FlowWindow<'a> {
     pub sampling: f64,
 }
 
+#[cfg(test)]
+impl<'a> FlowWindow<'a> {
+    /// A flow of which nothing but these records is known.
+    pub fn of_records(history: Vec<&'a FlowInterval>) -> Self {
+        Self {
+            id: 1,
+            info: None,
+            life: Life::of(&history, 1.0),
+            history,
+            window_at: 0,
+            drops_ns: Vec::new(),
+            signals_ns: Vec::new(),
+            events: Vec::new(),
+            sampling: 1.0,
+        }
+    }
+}
+
 impl<'a> FlowWindow<'a> {
     /// The records within the window.
     pub fn window(&self) -> &[&'a FlowInterval] {

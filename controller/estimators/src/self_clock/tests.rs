@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 use super::*;
-use crate::window::Life;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use tidemark_seeded_rng::Rng;
@@ -55,22 +54,7 @@ fn told(packets: Vec<(u64, u64)>) -> Option<(f64, f64)> {
 }
 
 fn told_by(records: &[FlowInterval]) -> Option<(f64, f64)> {
-    self_clock(&FlowWindow {
-        id: 1,
-        info: None,
-        life: Life {
-            packets: records.iter().map(|r| u64::from(r.packets)).sum(),
-            first_ns: records.first().unwrap().start_ns,
-            last_ns: records.last().unwrap().start_ns.saturating_add(10 * MS),
-            closed: false,
-        },
-        history: records.iter().collect(),
-        window_at: 0,
-        drops_ns: Vec::new(),
-        signals_ns: Vec::new(),
-        events: Vec::new(),
-        sampling: 1.0,
-    })
+    self_clock(&FlowWindow::of_records(records.iter().collect()))
 }
 
 /// A queue between `least` and `most` that fills and empties in `period_ms`.
