@@ -46,7 +46,8 @@ fn main() {
             ..PortConfig::default()
         },
     );
-    let (handle, thread) = data_plane::start(s, ports, None).unwrap();
+    let (handle, thread) =
+        data_plane::start(s, ports, None, data_plane::DEFAULT_COALESCE_NS).unwrap();
 
     // One frame at a time: service and propagation only.
     let frame = common::tcp(1, 2, 0, FRAME_BYTES);

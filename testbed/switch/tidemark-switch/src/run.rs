@@ -145,7 +145,7 @@ async fn serve(
     let metrics_listener = metrics.transpose().context("metrics address")?;
     let mut stop = tidemark_service::Stop::listen()?;
     let count = interfaces.len();
-    let (handle, thread) = data_plane::start(switch, interfaces, args.cpu_port)?;
+    let (handle, thread) = data_plane::start(switch, interfaces, args.cpu_port, args.coalesce)?;
     data_plane::give_way();
     let target = Arc::new(EmbeddedTarget::new(handle.clone()));
     let server = Server::new(

@@ -132,7 +132,8 @@ fn each_segment_is_reported_and_leaves_merged_or_alone() {
                     ..PortConfig::default()
                 },
             );
-            let (handle, thread) = data_plane::start(s, ports, None).unwrap();
+            let (handle, thread) =
+                data_plane::start(s, ports, None, data_plane::DEFAULT_COALESCE_NS).unwrap();
             let (frame, vnet) = common::bulk(40, 1460);
             h1.send_as(&frame, &vnet);
             let want = cut(frame, &vnet);

@@ -49,7 +49,8 @@ fn forwards_at_the_rate_and_reports_each_packet() {
                 ..PortConfig::default()
             },
         );
-        let (handle, thread) = data_plane::start(s, ports, None).unwrap();
+        let (handle, thread) =
+            data_plane::start(s, ports, None, data_plane::DEFAULT_COALESCE_NS).unwrap();
         const N: u32 = 200;
         let start = Instant::now();
         for i in 0..N {

@@ -90,6 +90,11 @@ pub(crate) struct RunArgs {
     /// Port number of the controller for packet-in and packet-out.
     #[arg(long)]
     pub cpu_port: Option<u32>,
+    /// Interval in which frames and events that follow each other closely are handled at once,
+    /// as network devices do; frames leave later by up to it, reports stay the same. 0: each
+    /// at its time.
+    #[arg(long, value_name = "TIME", default_value = "50us", value_parser = units::delay)]
+    pub coalesce: u64,
     /// Prometheus metrics over HTTP, without TLS or token.
     #[arg(long, value_name = "ADDR")]
     pub metrics: Option<SocketAddr>,

@@ -3,6 +3,7 @@
 //! operations between packets.
 
 mod clock;
+mod moderation;
 mod priority;
 mod wait;
 
@@ -22,6 +23,7 @@ use tokio::sync::{broadcast, oneshot};
 
 use crate::io::afpacket::{Arrived, Interface};
 use clock::{Clock, read};
+use moderation::Moderation;
 use traffic_manager::{Switch, Wire};
 
 /// Frames taken before events and control get their turn.
@@ -32,6 +34,8 @@ const OLDEST_STAMP_NS: u64 = 1_000_000_000;
 const PACKET_IN_QUEUE: usize = 1024;
 /// Digests that wait for the server.
 const DIGEST_QUEUE: usize = 4096;
+/// Interval in which closely spaced work is handled at once, unless set otherwise.
+pub const DEFAULT_COALESCE_NS: u64 = 50_000;
 
 type Operation = Box<dyn FnOnce(&mut Plane) + Send>;
 
@@ -47,6 +51,7 @@ pub struct Plane {
     /// Where frames come from and go to.
     pub io: PortIo,
     clock: Clock,
+    moderation: Moderation,
 }
 /// The ports' interfaces, and the controller's port.
 pub struct PortIo {
@@ -124,7 +129,8 @@ fn ended() -> anyhow::Error {
     anyhow!("the data plane has stopped")
 }
 
-/// Starts the thread.
+/// Starts the thread. What comes and what is due within `coalesce_ns` is handled at once
+/// where it is more than one pass in such an interval; 0: each at its time.
 ///
 /// # Errors
 /// No descriptors or threads left.
@@ -132,6 +138,7 @@ pub fn start(
     switch: Switch,
     interfaces: BTreeMap<u32, Interface>,
     cpu_port: Option<u32>,
+    coalesce_ns: u64,
 ) -> Result<(Handle, JoinHandle<()>)> {
     let wake = Arc::new(
         EventFd::from_flags(EfdFlags::EFD_NONBLOCK | EfdFlags::EFD_CLOEXEC).context("eventfd")?,
@@ -155,6 +162,7 @@ pub fn start(
             no_interface: 0,
         },
         clock: Clock::new(),
+        moderation: Moderation::new(coalesce_ns),
     };
     let thread = std::thread::Builder::new()
         .name("data-plane".into())
@@ -192,6 +200,7 @@ impl Plane {
                 }
             }
             let now = self.clock.now_ns();
+            let due = self.switch.next_event_ns().is_some_and(|at| at <= now);
             let received = self.receive(now);
             self.switch.run_until(now, &mut self.io);
             self.flush();
@@ -199,7 +208,11 @@ impl Plane {
                 // An error means that nobody listens.
                 let _ = self.io.digests.send(DigestSample { digest, data });
             }
-            if received == 0 {
+            if received == RX_BUDGET {
+                continue;
+            }
+            let rested = (due || received > 0) && self.rest(now);
+            if received == 0 && !rested {
                 self.sleep(wake);
             }
         }

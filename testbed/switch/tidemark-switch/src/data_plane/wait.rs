@@ -2,6 +2,7 @@
 //! How the data-plane thread waits.
 
 use std::os::fd::AsRawFd;
+use std::time::Duration;
 
 use nix::sys::eventfd::EventFd;
 
@@ -10,7 +11,22 @@ use super::Plane;
 /// An event this near is awaited by spinning.
 const SPIN_NS: u64 = 20_000;
 
+/// A rest shorter than this costs more than it gives.
+const SHORTEST_REST_NS: u64 = 5_000;
+
 impl Plane {
+    /// Rests after a pass that began at `began_ns` and did something, until the next may
+    /// begin. False: it may begin now.
+    pub(super) fn rest(&mut self, began_ns: u64) -> bool {
+        let until = self.moderation.next_pass_ns(began_ns);
+        let left = until.saturating_sub(self.clock.now_ns());
+        if left < SHORTEST_REST_NS {
+            return false;
+        }
+        std::thread::sleep(Duration::from_nanos(left));
+        true
+    }
+
     /// Waits for a frame, a command, or the next event.
     pub(super) fn sleep(&mut self, wake: &EventFd) {
         let timeout = match self.switch.next_event_ns() {

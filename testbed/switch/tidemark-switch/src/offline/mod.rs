@@ -112,7 +112,12 @@ fn configured(args: &PcapArgs) -> Result<Switch> {
         .build()
         .context("tokio runtime")?;
     // The same server as live, on a data plane without interfaces.
-    let (handle, thread) = data_plane::start(Switch::new(), BTreeMap::new(), None)?;
+    let (handle, thread) = data_plane::start(
+        Switch::new(),
+        BTreeMap::new(),
+        None,
+        data_plane::DEFAULT_COALESCE_NS,
+    )?;
     let result = runtime.block_on(async {
         let target = Arc::new(EmbeddedTarget::new(handle.clone()));
         let server = Server::new(target, Options::default());

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Interrupt moderation, as network devices have it (`ethtool -C … rx-usecs`).
+//!
+//! Where frames and events follow each other closely, the data-plane thread handles those of
+//! an interval in one pass and rests in between: what leaves back to back is merged, and hosts
+//! and collector get the core meanwhile. Each frame still has its own arrival time and each
+//! event its own logical time, so reports are the same; frames leave later by up to an interval.
+
+/// Passes that may follow each other at once after a pause.
+const BURST_PASSES: u64 = 4;
+
+/// How often passes may begin.
+pub(super) struct Moderation {
+    interval_ns: u64,
+    /// When the passes so far were over, had each taken the interval.
+    taken_until_ns: u64,
+}
+
+impl Moderation {
+    /// One pass in `interval_ns` in the long run; 0: as many as there are.
+    pub(super) fn new(interval_ns: u64) -> Self {
+        Self {
+            interval_ns,
+            taken_until_ns: 0,
+        }
+    }
+
+    /// When the pass after the one that began at `began_ns` may begin.
+    pub(super) fn next_pass_ns(&mut self, began_ns: u64) -> u64 {
+        self.taken_until_ns = self.taken_until_ns.max(began_ns) + self.interval_ns;
+        self.taken_until_ns
+            .saturating_sub(BURST_PASSES * self.interval_ns)
+            .max(began_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INTERVAL_NS: u64 = 50_000;
+
+    /// Begin of each pass where work for the next is there `gap_ns` after it.
+    fn passes(interval_ns: u64, gap_ns: u64, count: usize) -> Vec<u64> {
+        let mut m = Moderation::new(interval_ns);
+        let mut at = 1_000_000;
+        std::iter::repeat_with(|| {
+            let began = at;
+            at = m.next_pass_ns(began).max(began + gap_ns);
+            began
+        })
+        .take(count)
+        .collect()
+    }
+
+    #[test]
+    fn dense_work_is_handled_once_in_an_interval() {
+        let passes = passes(INTERVAL_NS, 6_000, 100);
+        let gaps: Vec<u64> = passes.windows(2).map(|w| w[1] - w[0]).collect();
+        assert!(
+            gaps[..BURST_PASSES as usize - 1]
+                .iter()
+                .all(|g| *g == 6_000)
+        );
+        assert!(
+            gaps[2 * BURST_PASSES as usize..]
+                .iter()
+                .all(|g| *g == INTERVAL_NS)
+        );
+    }
+
+    #[test]
+    fn sparse_work_is_handled_at_its_time() {
+        let passes = passes(INTERVAL_NS, INTERVAL_NS + 1, 1000);
+        assert!(passes.windows(2).all(|w| w[1] - w[0] == INTERVAL_NS + 1));
+    }
+
+    #[test]
+    fn an_interval_of_zero_holds_nothing_back() {
+        let passes = passes(0, 1, 1000);
+        assert!(passes.windows(2).all(|w| w[1] - w[0] == 1));
+    }
+}
