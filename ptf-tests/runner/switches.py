@@ -74,7 +74,6 @@ def start_bmv2(binary: Path, ports: list[int], logs: Path, real_time: bool = Fal
         interfaces={port: f"sw{port}" for port in ports},
         grpc=f"127.0.0.1:{GRPC_PORT}",
         thrift_port=THRIFT_PORT,
-        notifications=f"ipc://{logs}/notifications.ipc",
     )
     return _start(command, logs / "simple_switch_grpc.log", f"thrift:127.0.0.1:{THRIFT_PORT}")
 

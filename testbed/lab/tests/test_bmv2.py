@@ -60,13 +60,11 @@ def test_the_command_says_no_log_and_its_own_addresses():
         interfaces={1: "p1", 6: "p6"},
         grpc="198.18.255.6:9559",
         thrift_port=9090,
-        notifications="tcp://127.0.0.1:9091",
     )
     words = " ".join(argv)
     assert words == (
         "/x/simple_switch_grpc --no-p4 --device-id 1 --log-level off --thrift-port 9090 "
-        "--notifications-addr tcp://127.0.0.1:9091 -i 1@p1 -i 6@p6 -- "
-        "--grpc-server-addr 198.18.255.6:9559 --cpu-port 510"
+        "-i 1@p1 -i 6@p6 -- --grpc-server-addr 198.18.255.6:9559 --cpu-port 510"
     )
 
 

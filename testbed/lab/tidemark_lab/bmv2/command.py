@@ -22,14 +22,12 @@ def arguments(
     interfaces: dict[int, str],
     grpc: str,
     thrift_port: int,
-    notifications: str,
 ) -> list[str]:
-    """`interfaces`: by port. `notifications`: a nanomsg address; BMv2's default is a
-    file in /tmp, which a network namespace does not separate."""
+    """`interfaces`: by port. Nothing that a build without nanomsg refuses."""
     command = [str(binary), "--no-p4", "--device-id", str(device_id)]
     # Messages cost most of its time, even where nobody asked to see them.
     command += ["--log-level", "off"]
-    command += ["--thrift-port", str(thrift_port), "--notifications-addr", notifications]
+    command += ["--thrift-port", str(thrift_port)]
     for port, interface in interfaces.items():
         command += ["-i", f"{port}@{interface}"]
     return [*command, "--", "--grpc-server-addr", grpc, "--cpu-port", str(CPU_PORT)]

@@ -19,7 +19,6 @@ from .topology import SWITCH_ADDRESS
 # In a namespace where nothing else listens.
 _GRPC_PORT = 9559
 _THRIFT_PORT = 9090
-_NOTIFICATIONS_PORT = 9091
 GRPC = f"{SWITCH_ADDRESS}:{_GRPC_PORT}"
 # It has no handler of the signal that asks it to end.
 ENDS_WITH = frozenset({0, -signal.SIGTERM})
@@ -36,7 +35,6 @@ def start(supervisor: Supervisor, name: str, namespace: str, interfaces: Mapping
         interfaces=dict(interfaces),
         grpc=GRPC,
         thrift_port=_THRIFT_PORT,
-        notifications=f"tcp://127.0.0.1:{_NOTIFICATIONS_PORT}",
     )
     child = supervisor.start(name, [*argv], real_time=True, namespace=namespace)
     for what, address in (

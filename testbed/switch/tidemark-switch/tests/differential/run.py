@@ -53,7 +53,6 @@ def commands(bmv2: Path, logs: Path) -> dict[str, list[str]]:
         interfaces={port: f"bs{port}" for port in PORTS},
         grpc=f"127.0.0.1:{GRPC['b']}",
         thrift_port=THRIFT_PORT,
-        notifications=f"ipc://{logs}/n.ipc",
     )
     for port in PORTS:
         ours += ["--port", f"{port}=es{port}"]
