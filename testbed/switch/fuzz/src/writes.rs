@@ -52,7 +52,7 @@ fn serve() -> Served {
         .enable_time()
         .build()
         .unwrap();
-    let (handle, _) = data_plane::start(Switch::new(), BTreeMap::new(), None).unwrap();
+    let (handle, _) = data_plane::start(Switch::new(), BTreeMap::new(), None, 0).unwrap();
     let target = Arc::new(EmbeddedTarget::new(handle));
     let entered = runtime.enter();
     let server = Server::new(target, Options::default());

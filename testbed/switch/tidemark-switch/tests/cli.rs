@@ -28,7 +28,13 @@ fn refuses(args: &[&str], text: &str) {
 #[test]
 fn errors_are_one_line_with_the_remedy() {
     refuses(
-        &["run", "--program", "/nonexistent.json"],
+        &[
+            "run",
+            "--grpc",
+            "127.0.0.1:0",
+            "--program",
+            "/nonexistent.json",
+        ],
         "/nonexistent.json: cannot read",
     );
     refuses(&["check", "/dev/null"], "program is not JSON");

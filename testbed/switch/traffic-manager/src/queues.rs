@@ -46,6 +46,8 @@ impl Queues {
             port.tx_packets += 1;
             port.tx_bytes += frame.len() as u64;
             wire.transmit(number, frame, t);
+            wire.give_back(&mut self.free_frames);
+            self.free_frames.truncate(POOL);
         }
     }
 

@@ -5,6 +5,10 @@
 pub trait Wire {
     /// Takes a frame that left `port` at `time_ns`.
     fn transmit(&mut self, port: u32, frame: Vec<u8>, time_ns: u64);
+
+    /// Moves the buffers of frames that were sent to `spare`, for the next frames: what was
+    /// used last is still in the caches.
+    fn give_back(&mut self, _spare: &mut Vec<Vec<u8>>) {}
 }
 
 /// Preamble, FCS and inter-frame gap: what a frame takes on an Ethernet wire

@@ -63,18 +63,25 @@ pub struct PortIo {
     digests: broadcast::Sender<DigestSample>,
     /// Frames for ports that have no interface.
     pub no_interface: u64,
+    /// Buffers of frames sent.
+    spare: Vec<Vec<u8>>,
 }
 
 impl Wire for PortIo {
     fn transmit(&mut self, port: u32, frame: Vec<u8>, _time_ns: u64) {
         if let Some(i) = self.interfaces.get_mut(&port) {
             i.send(frame);
+            self.spare.append(&mut i.spare);
         } else if self.cpu_port == Some(port) {
             // An error means that nobody listens.
             let _ = self.packet_in.send(Bytes::from(frame));
         } else {
             self.no_interface += 1;
         }
+    }
+
+    fn give_back(&mut self, spare: &mut Vec<Vec<u8>>) {
+        spare.append(&mut self.spare);
     }
 }
 
@@ -160,6 +167,7 @@ pub fn start(
             packet_in,
             digests,
             no_interface: 0,
+            spare: Vec::new(),
         },
         clock: Clock::new(),
         moderation: Moderation::new(coalesce_ns),
