@@ -78,6 +78,15 @@ def test_truth_counts_what_was_there_all_the_time():
     assert truth.phase(50, 90) == {"n_b": 2, "t_e_ms": 16.0, "rbp": 1, "wl": 0, "short": 1}
 
 
+@pytest.mark.parametrize(
+    ("start", "stop", "there"),
+    [(1000, 2000, 1), (1010, 1990, 1), (1011, 2000, 0), (1000, 1989, 0)],
+)
+def test_a_flow_that_ends_with_the_phase_was_there_all_the_time(start, stop, there):
+    truth = Truth({"flows": [flow("a", "lbp", start, stop)]})
+    assert truth.phase(1000, 2000)["n_b"] == there
+
+
 def test_planned_truth_is_that_of_the_scenario():
     assert planned_truth(spec()) == {
         "n_b": 12,

@@ -75,7 +75,7 @@ def _settings(plan: Plan, phase: MeasuredPhase, switch: int) -> JsonObject:
 
 
 def _at_switch(plan: Plan, truth: Truth, switch: int, window: Window) -> list[JsonObject]:
-    """Persistent flows that pass the switch all the time, with their kind there."""
+    """Persistent flows that pass the switch from start to end, with their kind there."""
     kinds = {flow.name: plan.kind_at(flow, switch) for flow in plan.flows}
     there = []
     for kind in ("lbp", "rbp", "wl"):
