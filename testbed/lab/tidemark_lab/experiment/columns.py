@@ -40,7 +40,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("action", "text", "drop_tail or mark_ce"),
     Column("limit_bytes", "number", "limit in force when the phase began, bytes"),
     Column("threshold_bytes", "number", "marking threshold in force, bytes; null where it drops"),
-    Column("true_n_b", "integer", "flows bottlenecked here all the time, but for 1 % at either end"),
+    Column("true_n_b", "integer", "flows bottlenecked here all the time, save 1 % at either end"),
     Column("true_t_e_ms", "number", "harmonic mean of their base round trips, ms"),
     Column("true_rbp", "integer", "persistent flows here that are bottlenecked elsewhere"),
     Column("true_wl", "integer", "window-limited flows"),
