@@ -68,13 +68,11 @@ impl Visitor for Document {
             "operationId": name::<O>(), "summary": O::SUMMARY, "parameters": parameters,
             "responses": responses,
         });
-        let method = match O::METHOD {
-            Method::Get => "get",
-            Method::Post => {
-                operation["security"] = json!([{"token": []}]);
-                "post"
-            }
+        let (method, security) = match O::METHOD {
+            Method::Get => ("get", json!([])),
+            Method::Post => ("post", json!([{"token": []}])),
         };
+        operation["security"] = security;
         if TypeId::of::<O::Body>() != TypeId::of::<Nothing>() {
             let schema = self.requests.subschema_for::<O::Body>();
             operation["requestBody"] = json!({
@@ -129,11 +127,13 @@ pub fn document() -> Value {
         "/openapi.json".into(),
         json!({"get": {
             "operationId": "GetOpenapi", "summary": "This document", "parameters": [],
-            "responses": {"200": {"description": "This document", "content": {
-                "application/json": {"schema": {
-                    "$ref": "https://spec.openapis.org/oas/3.1/schema/2022-10-07",
-                }},
-            }}},
+            "responses": {
+                "200": {"description": "This document", "content": {"application/json": {
+                    "schema": {"type": "object", "description": "OpenAPI 3.1"},
+                }}},
+                "4XX": {"$ref": "#/components/responses/Error"},
+            },
+            "security": [],
         }}),
     );
     let mut schemas = document.answers.take_definitions(true);
