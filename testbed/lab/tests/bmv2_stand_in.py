@@ -47,6 +47,9 @@ def main():
     if arguments == ["--version"]:
         print("stand-in")
         return
+    if arguments == ["--help"]:
+        print("--thrift-port")
+        return
     after = dict(itertools.pairwise(arguments))
     with Path(calls).open("a") as file:
         print(json.dumps(arguments), file=file)

@@ -137,6 +137,31 @@ def test_without_bmv2_it_is_refused_with_what_to_do(tmp_path, verb):
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        ("echo --device-id", "has no Thrift server"),
+        ("echo libpi.so.0: not found >&2; exit 127", "does not run: libpi.so.0: not found"),
+    ],
+)
+def test_a_bmv2_that_will_not_do_is_refused_beforehand(tmp_path, script, says):
+    program = tmp_path / command.PROGRAM
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    done = lab("demo", "--switch", "bmv2", "--out", str(tmp_path / "runs"), path=str(tmp_path))
+    assert done.returncode == 2
+    assert says in done.stderr and "--switch embedded" in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not (tmp_path / "runs").exists()
+
+
+def test_the_embedded_switch_under_bmv2s_name_is_no_bmv2(tmp_path, binary):
+    (tmp_path / command.PROGRAM).symlink_to(binary("tidemark-switch"))
+    done = lab("demo", "--switch", "bmv2", "--out", str(tmp_path / "runs"), path=str(tmp_path))
+    assert done.returncode == 2
+    assert "has no Thrift server" in done.stderr
+
+
 def test_another_switch_is_an_error(tmp_path):
     done = lab("demo", "--switch", "tofino", path=str(tmp_path))
     assert done.returncode == 2

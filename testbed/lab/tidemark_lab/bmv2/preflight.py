@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+
 from ..errors import PreflightError
 from ..links import addresses_within
 from . import command
@@ -11,13 +14,40 @@ from .topology import MANAGEMENT_NETWORK
 
 def check_program(instead: str = "--switch embedded") -> None:
     """`instead`: what needs no BMv2. Raises PreflightError."""
-    if command.find() is None:
+    binary = command.find()
+    if binary is None:
         raise PreflightError(
             f"{command.PROGRAM} is not on PATH",
             "install BMv2 with its P4Runtime server (p4lang publishes the Debian package "
             "p4lang-bmv2 and the image p4lang/behavioral-model; with sudo, keep PATH: "
             f"sudo --preserve-env=PATH), or use {instead}",
         )
+    help_text = _help(binary, instead)
+    if not serves_thrift(help_text):
+        raise PreflightError(
+            f"{binary} has no Thrift server, by which the lab sets rate and depth of its queues",
+            f"take a BMv2 that was built with Thrift (p4lang's are), or use {instead}",
+        )
+
+
+def _help(binary: Path, instead: str) -> str:
+    try:
+        done = subprocess.run(
+            [binary, "--help"], capture_output=True, text=True, timeout=30, check=False
+        )
+        failure = done.stderr.strip() if done.returncode else ""
+    except (OSError, subprocess.SubprocessError) as error:
+        failure = str(error)
+    if failure:
+        last = failure.splitlines()[-1]
+        raise PreflightError(f"{binary} does not run: {last}", f"mend that, or use {instead}")
+    return done.stdout
+
+
+def serves_thrift(help_text: str) -> bool:
+    """`tidemark-switch` under BMv2's name takes the option and serves nothing."""
+    options = [line for line in help_text.splitlines() if "--thrift-port" in line]
+    return any("without effect" not in line for line in options)
 
 
 def check_addresses() -> None:
