@@ -333,6 +333,22 @@ async fn a_restarted_switch_is_found_again() {
     );
 }
 
+/// The program came, its entries did not: who provisions again has to know that whatever the
+/// switch held before is gone.
+#[tokio::test]
+async fn a_push_is_told_by_the_first_provisioning_that_succeeds() {
+    let running = start().await;
+    let d = driver(&running, 1, 1);
+    running.switch.refuse.store(true, Ordering::Relaxed);
+    d.provision(&plan()).await.unwrap_err();
+    assert_eq!(running.switch.seen.lock().unwrap().loads, 1);
+    // The next one finds the program there.
+    running.switch.refuse.store(false, Ordering::Relaxed);
+    assert!(d.provision(&plan()).await.unwrap().pushed);
+    assert_eq!(running.switch.seen.lock().unwrap().loads, 1);
+    assert!(!d.provision(&plan()).await.unwrap().pushed);
+}
+
 #[tokio::test]
 async fn push_modes() {
     let running = start().await;

@@ -25,7 +25,7 @@ pub(crate) enum Request {
 pub(crate) enum Answer {
     Lost,
     Health { program: bool },
-    Provisioned { pushed: bool, limit: Limit },
+    Provisioned { limit: Limit },
     Limit(Limit),
     Written,
     Refused(String),
@@ -40,6 +40,9 @@ pub(crate) struct Channel {
     /// Calls of `set_limit` that have ended, by whether they succeeded.
     pub(crate) set: u64,
     pub(crate) failed: u64,
+    /// The program was sent to the switch, and no provisioning has succeeded since: the
+    /// driver, which sends it, knows that without an answer.
+    pub(crate) push_untold: bool,
 }
 
 /// A [`Channel`] that driver and simulation share.
@@ -150,8 +153,8 @@ impl SwitchReader for Driver {
 impl Southbound for Driver {
     async fn provision(&self, _plan: &Provision) -> Result<Provisioned, Error> {
         match self.channel.ask(Request::Provision(self.start_limit)).await {
-            Answer::Provisioned { pushed, limit } => Ok(Provisioned {
-                pushed,
+            Answer::Provisioned { limit } => Ok(Provisioned {
+                pushed: std::mem::take(&mut self.channel.lock().push_untold),
                 entries: 5,
                 limits: [(crate::frame::BOTTLENECK, limit)].into(),
             }),

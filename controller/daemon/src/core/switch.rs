@@ -26,9 +26,6 @@ pub struct SwitchState {
     pub health: Health,
     /// The plan has been written since the switch came up.
     pub provisioned: bool,
-    /// It had no program when provisioning failed: the program may be there now, and
-    /// limits may not, without an answer that says so.
-    pub maybe_pushed: bool,
     /// Why provisioning failed last time.
     pub provision_problem: Option<String>,
     /// Limits as last read from the switch, by port.

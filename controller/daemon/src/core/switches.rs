@@ -63,14 +63,12 @@ pub async fn poll(core: &Core, switch: &Switch) {
                 core.update_switch(node, |s| {
                     s.provisioned = true;
                     s.provision_problem = None;
-                    s.maybe_pushed = false;
                     s.limits.extend(done.limits.iter());
                 });
                 let pushes = switch.config.driver.kind().pushes_program;
-                let pushed = done.pushed || pushes && was.maybe_pushed;
                 // Where nothing is pushed, only the limits themselves tell.
-                if pushed || !pushes {
-                    restore(core, node, pushed).await;
+                if done.pushed || !pushes {
+                    restore(core, node, done.pushed).await;
                 }
                 health = switch.driver.health().await;
             }
@@ -89,10 +87,7 @@ pub async fn poll(core: &Core, switch: &Switch) {
                 if was.provision_problem.as_ref() != Some(&text) {
                     tracing::error!(node, "switch: not provisioned: {text}");
                 }
-                core.update_switch(node, |s| {
-                    s.provision_problem = Some(text);
-                    s.maybe_pushed |= health.connected && !health.program_loaded;
-                });
+                core.update_switch(node, |s| s.provision_problem = Some(text));
             }
         }
     }

@@ -47,6 +47,8 @@ pub(crate) struct FakeSwitch {
     pub empty: AtomicBool,
     /// It is provisioned once without an answer.
     pub hushed: AtomicBool,
+    /// Its program was pushed, and no answer has told so.
+    pub push_untold: AtomicBool,
     /// Calls that change it.
     pub writes: AtomicU64,
 }
@@ -87,6 +89,7 @@ impl Southbound for FakeSwitch {
     async fn provision(&self, _: &Provision) -> Result<Provisioned, Error> {
         self.writes.fetch_add(1, Ordering::Relaxed);
         let pushed = self.empty.swap(false, Ordering::Relaxed);
+        self.push_untold.fetch_or(pushed, Ordering::Relaxed);
         if self.hushed.swap(false, Ordering::Relaxed) {
             return Err(Error::Connect {
                 address: "memory".into(),
@@ -94,7 +97,7 @@ impl Southbound for FakeSwitch {
             });
         }
         Ok(Provisioned {
-            pushed,
+            pushed: self.push_untold.swap(false, Ordering::Relaxed),
             ..Provisioned::default()
         })
     }

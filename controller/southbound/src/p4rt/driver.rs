@@ -10,6 +10,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tidemark_proto::p4::v1 as p4;
 use tokio::sync::Mutex;
 use tonic::transport::{Channel, Endpoint};
@@ -19,6 +20,9 @@ pub struct P4Runtime {
     pub(super) client: Client,
     // Names to ids of the program last seen on the switch.
     program: Mutex<Option<Arc<Program>>>,
+    /// The program was sent since a provisioning succeeded: it may be there without an
+    /// answer that says so, or with entries that are not.
+    pub(super) push_untold: AtomicBool,
 }
 
 impl P4Runtime {
@@ -41,6 +45,7 @@ impl P4Runtime {
         Ok(Self {
             client: Client::over(options, connect)?,
             program: Mutex::new(None),
+            push_untold: AtomicBool::new(false),
         })
     }
 
@@ -198,7 +203,7 @@ impl Southbound for P4Runtime {
             .limit_ports()
             .map_err(|m| Error::value("provision", m))?;
         self.client.become_primary().await?;
-        let pushed = self.load(plan).await?;
+        self.load(plan).await?;
         let program = self.program().await?;
 
         let mut items = Vec::new();
@@ -215,10 +220,7 @@ impl Southbound for P4Runtime {
         for &port in &plan.reports_off_ports {
             items.push(entries::report_port(&program, port, false)?);
         }
-        let mut done = Provisioned {
-            pushed,
-            ..Default::default()
-        };
+        let mut done = Provisioned::default();
         for (port, wanted) in limits {
             let in_force = match self.stored_limit(&program, port).await? {
                 Some(have) => have,
@@ -234,6 +236,7 @@ impl Southbound for P4Runtime {
         // Watch entries last: nothing is reported before it has a way to go.
         items.extend(watches);
         done.entries = self.client.put(&items).await?;
+        done.pushed = self.push_untold.swap(false, Ordering::Relaxed);
         Ok(done)
     }
 

@@ -4,15 +4,15 @@
 use super::driver::P4Runtime;
 use crate::{Error, Provision, PushMode};
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use tidemark_proto::p4::v1 as p4;
 
 impl P4Runtime {
-    /// Pushes the program of the plan if the switch has not got it; tells
-    /// whether it was pushed.
-    pub(super) async fn load(&self, plan: &Provision) -> Result<bool, Error> {
+    /// Pushes the program of the plan if the switch has not got it.
+    pub(super) async fn load(&self, plan: &Provision) -> Result<(), Error> {
         self.forget_program().await;
         let (p4info, program) = match (plan.push, &plan.p4info, &plan.program) {
-            (PushMode::Never, ..) | (_, None, None) => return Ok(false),
+            (PushMode::Never, ..) | (_, None, None) => return Ok(()),
             (_, Some(i), Some(p)) => (i, p),
             _ => {
                 return Err(Error::value(
@@ -31,17 +31,18 @@ impl P4Runtime {
         if plan.push == PushMode::IfDifferent {
             let loaded = self.client.pipeline().await?;
             if loaded.and_then(|l| l.cookie).map(|c| c.cookie) == Some(cookie) {
-                return Ok(false);
+                return Ok(());
             }
         }
+        // Before it is sent: its answer may be lost.
+        self.push_untold.store(true, Ordering::Relaxed);
         self.client
             .push(p4::ForwardingPipelineConfig {
                 p4info: Some(info),
                 p4_device_config: device_config,
                 cookie: Some(p4::forwarding_pipeline_config::Cookie { cookie }),
             })
-            .await?;
-        Ok(true)
+            .await
     }
 }
 

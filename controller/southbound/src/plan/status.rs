@@ -43,7 +43,8 @@ impl Health {
 /// What [`crate::Southbound::provision`] did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Provisioned {
-    /// The program was pushed, so all earlier state is gone.
+    /// The program was pushed since the provisioning that succeeded before, by this call or
+    /// by one that failed: all earlier state is gone.
     pub pushed: bool,
     /// Entries written (new or changed).
     pub entries: usize,

@@ -111,7 +111,7 @@ impl World {
             Request::Health => Answer::Health {
                 program: self.switch.has_program(),
             },
-            Request::Provision(limit) => self.provision(limit),
+            Request::Provision(limit) => self.provision(start, limit),
             Request::Read => match (self.switch.has_program(), self.switch.limit()) {
                 (true, limit) => Answer::Limit(limit.unwrap_or(Limit::Unlimited)),
                 (false, _) => Answer::Refused("no program is loaded".into()),
@@ -153,18 +153,24 @@ impl World {
         }
     }
 
-    fn provision(&mut self, start: Limit) -> Answer {
+    fn provision(&mut self, asked_by: u64, start: Limit) -> Answer {
         let pushed = match self.switch.provision() {
             Ok(pushed) => pushed,
             Err(e) => return Answer::Refused(e.to_string()),
         };
+        if let Some(c) = self
+            .controller
+            .as_ref()
+            .filter(|_| asked_by == self.controller_starts)
+        {
+            c.channel.lock().push_untold |= pushed;
+        }
         if self.switch.limit().is_none()
             && let Err(why) = self.switch.write_limit(start)
         {
             return Answer::Refused(why);
         }
         Answer::Provisioned {
-            pushed,
             limit: self.switch.limit().unwrap_or(Limit::Unlimited),
         }
     }
