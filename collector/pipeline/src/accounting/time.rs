@@ -49,6 +49,13 @@ pub(crate) enum TimeError {
 /// A backlog of reports from before it passes at once, or was received before it was
 /// told. A clock that restarted while nobody heard it, and has come near the old
 /// axis, goes on with such reports.
+///
+/// One that lags behind the floor by less than [`SILENCE_NS`] has come by it before that
+/// counts as lasting, and is taken for the old clock. With what the time told stays
+/// behind, it lags by less than 2 s and a thousandth of the silence: as much older does
+/// the node's telemetry look from then on, never newer, and what falls into intervals
+/// that the silence closed counts as out of window. A clock that starts at 0 lags so
+/// little only where the one before ran for no longer.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Told {
     /// Reports before this one lag, ns.

@@ -204,6 +204,25 @@ fn a_clock_that_was_heard_for_a_moment_is_not_taken_for_the_next_one() {
     assert_eq!(restarts, [5_200]);
 }
 
+/// With the margins of the pipeline, which tells 0.3 s less than the time of the silence.
+#[test]
+fn a_clock_that_lags_by_two_seconds_after_a_silence_has_restarted() {
+    for lag_ms in (2_000..6_000).step_by(50) {
+        let mut time = node_time(TimeUnit::Ns, 64);
+        let at = |clock_ms: u64, ms: u64, time: &mut NodeTime| {
+            let at = clock_ms * 1_000_000;
+            let times = time.times(&report(Some(at), Some(at), false), ms * 1_000_000);
+            times.is_ok_and(|t| t.restarted)
+        };
+        for ms in 7_000..12_000 {
+            at(ms, ms, &mut time);
+        }
+        time.tell_over(16_650_000_000, 4_950_000_000, 16_950_000_000);
+        let restarts = (17_000..22_000).filter(|&ms| at(ms - lag_ms, ms, &mut time));
+        assert_eq!(restarts.count(), 1, "{lag_ms}");
+    }
+}
+
 #[test]
 fn a_backlog_after_a_silence_is_no_restart() {
     let mut time = node_time(TimeUnit::Ns, 64);

@@ -12,6 +12,8 @@ use smallvec::SmallVec;
 
 /// Samples remembered per flow, for packets reported after their sample.
 const MAX_SAMPLES: usize = 32;
+/// Reporting ports remembered per flow. Forged reports can name any.
+const MAX_PORTS: usize = 32;
 
 /// The sender's state as a sample showed it, sequence numbers unwrapped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -144,8 +146,11 @@ impl Flow {
         }
     }
 
+    /// Of too many, the newest makes room: a spray of ports leaves the others theirs.
+    /// Its packets that wait get no sample, and count as unmatched.
     #[cold]
     fn add_port(&mut self, node: u16, port: u32) -> usize {
+        self.ports.truncate(MAX_PORTS - 1);
         self.ports.push(FlowAtPort::new(node, port));
         self.ports.len() - 1
     }
@@ -193,6 +198,10 @@ impl Flow {
 
     /// The first sample whose `snd_nxt` is beyond `seq`, without its `snd_una`, and
     /// the time of the one before it.
+    ///
+    /// Of a packet reported more than [`MAX_SAMPLES`] samples late the right one is
+    /// forgotten: it gets the oldest that is left, a state that the sender had later, by
+    /// less than the report is late.
     pub(crate) fn sample_beyond(&self, seq: u64) -> Option<(SampleState, Option<u64>)> {
         if !self.sampled_beyond(seq) {
             return None;
@@ -265,6 +274,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn ports_are_bounded_and_the_first_ones_stay() {
+        let mut f = flow();
+        for port in 0..10_000 {
+            let i = f.port_index(0, port);
+            assert_eq!(f.ports[i].port, port);
+        }
+        assert_eq!(f.ports.len(), MAX_PORTS);
+        assert_eq!((f.port_index(0, 0), f.port_index(0, 30)), (0, 30));
     }
 
     #[test]
