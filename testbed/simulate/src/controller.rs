@@ -12,7 +12,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
-use tidemark_control::{Limit, Mode, Origin, Settings, State, Timestamp};
+use tidemark_control::{Limit, Mode, Origin, Settings, Timestamp};
 use tidemark_controller::config::{CollectorConfig, Config, SwitchConfig};
 use tidemark_controller::core::switch::Switch;
 use tidemark_controller::core::{Core, Event, switches, tick};
@@ -143,9 +143,9 @@ impl Controller {
 
     /// What is being written, and for whom.
     pub(crate) fn wants(&self) -> Option<(Origin, Limit)> {
-        self.core.read(|s| match s.links.get(&LINK)?.state() {
-            State::Writing { write, .. } => Some((write.origin(), write.limit())),
-            _ => None,
+        self.core.read(|s| {
+            let write = s.links.get(&LINK)?.state().write()?;
+            Some((write.origin(), write.limit()))
         })
     }
 

@@ -1,59 +1,88 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Estimates and advice: evidence into the hysteresis filter.
+//! Estimates, advice and what is wanted: evidence into the hysteresis filter.
 
 use super::LinkControl;
 use crate::contradiction::contradiction;
 use crate::io::Action;
-use crate::stationarity::WindowEstimate;
+use crate::settings::Mode;
+use crate::stationarity::{StationarityWindow, WindowEstimate};
 use crate::time::Timestamp;
 use std::sync::Arc;
-use tidemark_rules::{Advice, Traffic, predict};
+use tidemark_rules::{Advice, Targets, Traffic, predict};
 
 impl LinkControl {
     pub(super) fn on_estimate(&mut self, window: WindowEstimate, now: Timestamp) -> Vec<Action> {
-        self.stationarity = window.stationarity;
-        self.estimate = Some(window.estimate);
-        self.pure = window.pure;
+        self.memory.stationarity = window.stationarity;
+        self.memory.estimate = Some(window.estimate);
+        self.memory.pure = window.pure;
         if window.limit_changed {
-            self.hysteresis.restart();
+            self.memory.hysteresis.restart();
         }
         let Some(why) = window.traffic_changed else {
             return Vec::new();
         };
-        self.hysteresis.restart();
-        self.other_traffic = true;
+        self.memory.hysteresis.restart();
+        self.memory.other_traffic = true;
         self.forget_rollback();
-        self.evidence.forget();
+        self.memory.evidence.forget();
         self.abandon_trial(&format!("the traffic changed meanwhile: {why}"), now)
     }
 
-    pub(super) fn on_advice(&mut self, advice: Advice, measured: &Traffic, now: Timestamp) {
-        let caveat = self.estimate.as_deref().and_then(contradiction);
-        self.pure &= caveat.is_none();
-        if self.pure {
-            self.evidence.note(measured, now);
+    pub(super) fn on_advice(
+        &mut self,
+        advice: Advice,
+        measured: &Traffic,
+        now: Timestamp,
+    ) -> Vec<Action> {
+        let caveat = self.memory.estimate.as_deref().and_then(contradiction);
+        self.memory.pure &= caveat.is_none();
+        if self.memory.pure {
+            self.memory.evidence.note(measured, now);
         }
-        self.latest_bytes = advice.limit_bytes;
+        self.memory.latest_bytes = advice.limit_bytes;
         let mut shown = self.filtered(advice, measured);
-        self.other_traffic &= !self.hysteresis.is_steady(&self.settings.control);
+        self.memory.other_traffic &= !self.memory.hysteresis.is_steady(&self.settings.control);
         if let Some(caveat) = caveat {
             let caveat = format!("caveat: {caveat}; it is not applied");
             shown.reasons.push(caveat);
         }
-        self.advice = Some(Arc::new(shown));
+        self.memory.advice = Some(Arc::new(shown));
+        Vec::new()
+    }
+
+    pub(super) fn on_mode(&mut self, mode: Mode) -> Vec<Action> {
+        self.mode = mode;
+        Vec::new()
+    }
+
+    pub(super) fn on_targets(&mut self, targets: Targets) -> Vec<Action> {
+        self.targets = targets;
+        // What is held answers other targets.
+        self.memory.hysteresis.reset();
+        self.forget_rollback();
+        Vec::new()
+    }
+
+    pub(super) fn on_clock_restarted(&mut self, now: Timestamp) -> Vec<Action> {
+        self.memory.estimate = None;
+        self.memory.advice = None;
+        self.memory.latest_bytes = None;
+        self.memory.stationarity = StationarityWindow::default();
+        self.memory.hysteresis.restart();
+        self.abandon_trial("the clock of the switch restarted", now)
     }
 
     /// The advice to show: at the limit that the hysteresis filter holds, with
     /// what this second's estimate expects of it.
     fn filtered(&mut self, mut advice: Advice, measured: &Traffic) -> Advice {
         let Some(raw) = advice.limit_bytes.filter(|&b| b > 0) else {
-            self.hysteresis.reset();
+            self.memory.hysteresis.reset();
             return advice;
         };
-        if self.pure {
-            self.hysteresis.push(raw, &self.settings.control);
+        if self.memory.pure {
+            self.memory.hysteresis.push(raw, &self.settings.control);
         }
-        let held = self.hysteresis.held().unwrap_or(raw);
+        let held = self.memory.hysteresis.held().unwrap_or(raw);
         if held == raw {
             return advice;
         }
@@ -63,7 +92,7 @@ impl LinkControl {
         advice.limit_ms = advice.limit_ms.map(|v| v * scale);
         advice.marking = advice.marking.map(|m| m.above(held));
         advice.predicted = predict(measured, held as f64).ok();
-        advice.reasons.push(match self.hysteresis.range() {
+        advice.reasons.push(match self.memory.hysteresis.range() {
             Some((low, high, count)) => format!(
                 "the advice stays at {held} bytes: that of the last {count} s lay between {low} and {high} bytes, and its median within {:.0} % of it",
                 self.settings.control.hysteresis * 100.0

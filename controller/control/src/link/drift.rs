@@ -3,6 +3,7 @@
 //! the outcome of a write that a former run of the controller did not live to see.
 
 use super::LinkControl;
+use super::expectation::Expectation;
 use crate::io::Action;
 use crate::record::{Change, Origin, Outcome};
 use crate::settings::OnDrift;
@@ -40,33 +41,30 @@ impl LinkControl {
     /// it is newer, it holds. A write without outcome is resolved by the next
     /// look at the switch.
     pub fn resume(&mut self, logged: LoggedWrites, now: Timestamp) {
-        let saved_ms = self.changed.map_or(0, |at| at.unix_ms);
+        let saved_ms = self.memory.changed.map_or(0, |at| at.unix_ms);
         if let Some(last) = logged.last_set
             && last.unix_ms.saturating_add(STATE_FILE_MS) >= saved_ms
-            && self.set.is_none_or(|set| Some(set) != last.limit)
+            && self.memory.set.is_none_or(|set| Some(set) != last.limit)
         {
-            self.set = last.limit;
-            self.changed = Some(now.at_unix_ms(last.unix_ms.min(now.unix_ms), 0.0));
+            self.memory.set = last.limit;
+            self.memory.changed = Some(now.at_unix_ms(last.unix_ms.min(now.unix_ms), 0.0));
         }
-        self.cut_short = logged.cut_short.map(Box::new);
+        if let Some(intent) = logged.cut_short {
+            self.expectation = Expectation::CutShort {
+                intent: Box::new(intent),
+                lost: self.expectation.lost(),
+            };
+        }
     }
 
-    pub(super) fn on_found(&mut self, found: Limit, now: Timestamp) -> Vec<Action> {
-        if self.state.is_writing() {
-            return Vec::new();
-        }
-        if let Some(intent) = self.cut_short.take() {
-            return self.resolve(*intent, found, now);
-        }
-        if let Some(actions) = self.found_after_loss(found, now) {
-            return actions;
-        }
+    /// Compares what was found with what is expected.
+    pub(super) fn compare(&mut self, found: Limit, now: Timestamp) -> Vec<Action> {
         let unit = self.settings.range.unit_bytes;
-        let ours = self.set.map(|l| l.rounded(unit));
-        let expected = ours.or(self.seen).unwrap_or(found);
-        self.seen = Some(found);
-        if self.drift.is_some_and(|d| d.expected == found) {
-            self.drift = None;
+        let ours = self.memory.set.map(|l| l.rounded(unit));
+        let expected = ours.or(self.memory.seen).unwrap_or(found);
+        self.memory.seen = Some(found);
+        if self.memory.drift.is_some_and(|d| d.expected == found) {
+            self.memory.drift = None;
         }
         if expected == found {
             return Vec::new();
@@ -76,18 +74,22 @@ impl LinkControl {
 
     fn drifted(&mut self, expected: Limit, found: Limit, now: Timestamp) -> Vec<Action> {
         let control = &self.settings.control;
-        let answer = match self.set {
+        let answer = match self.memory.set {
             Some(_) => control.on_drift,
             None => OnDrift::Keep,
         };
         let soon = self
+            .memory
             .changed
             .is_some_and(|at| now.since_s(at) < control.min_change_interval_s);
-        let same = self.drift.is_some_and(|d| d.found == found);
-        if answer == OnDrift::Restore && self.drift.is_some() && (soon || control.dry_run && same) {
+        let same = self.memory.drift.is_some_and(|d| d.found == found);
+        if answer == OnDrift::Restore
+            && self.memory.drift.is_some()
+            && (soon || control.dry_run && same)
+        {
             return Vec::new();
         }
-        self.drift = Some(Drift {
+        self.memory.drift = Some(Drift {
             expected,
             found,
             at: now,
@@ -103,15 +105,15 @@ impl LinkControl {
         change.limit = Some(found);
         let mut actions = self.abandon_trial("someone else wrote another limit", now);
         actions.push(Action::Record(Box::new(change)));
-        self.hysteresis.restart();
-        match (answer, self.set) {
+        self.memory.hysteresis.restart();
+        match (answer, self.memory.set) {
             (OnDrift::Restore, Some(ours)) => {
-                self.changed = Some(now);
+                self.memory.changed = Some(now);
                 let why = "someone else had written another limit";
                 actions.extend(self.restore_limit(ours, Some(found), why, now));
             }
             (_, set) => {
-                self.set = set.map(|_| found);
+                self.memory.set = set.map(|_| found);
                 actions.push(Action::Save);
             }
         }
@@ -119,16 +121,21 @@ impl LinkControl {
     }
 
     /// The outcome of a write that was cut short, by what the switch holds.
-    fn resolve(&mut self, mut change: Change, found: Limit, now: Timestamp) -> Vec<Action> {
+    pub(super) fn resolve(
+        &mut self,
+        mut change: Change,
+        found: Limit,
+        now: Timestamp,
+    ) -> Vec<Action> {
         let wanted = change.limit;
         let unit = self.settings.range.unit_bytes;
         change.unix_ms = now.unix_ms;
         change.reason += "; the controller ended during this write, and read its outcome later";
-        self.seen = Some(found);
+        self.memory.seen = Some(found);
         if wanted.map(|l| l.rounded(unit)) == Some(found) {
             change.outcome = Outcome::Set;
-            self.set = wanted;
-            self.changed = Some(now);
+            self.memory.set = wanted;
+            self.memory.changed = Some(now);
         } else {
             change.outcome = Outcome::Failed;
             change.error = Some(format!("the switch holds {found}"));

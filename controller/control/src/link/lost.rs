@@ -3,6 +3,7 @@
 //! written again until the switch has it.
 
 use super::LinkControl;
+use super::expectation::LostLimit;
 use super::state::Write;
 use crate::io::Action;
 use crate::record::Origin;
@@ -11,84 +12,78 @@ use tidemark_rules::Limit;
 
 const WHY: &str = "the switch had lost its state";
 
-/// The switch lost our limit, and nothing says yet that it has it again.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct LostLimit {
-    /// All of its state is lost; else only limits of which nothing is left.
-    everything: bool,
-    /// A write was under way when that was told. Whether the switch got it before or
-    /// after, the next look tells, not its outcome.
-    during_write: bool,
-    /// When our limit was written again last.
-    tried: Option<Timestamp>,
-}
-
 impl LinkControl {
-    /// Gives the switch back the limit that we set; during a write, after the next
-    /// look at the switch.
+    /// Gives the switch back the limit that we set.
     pub(super) fn on_state_lost(&mut self, everything: bool, now: Timestamp) -> Vec<Action> {
-        let during_write = self.state.is_writing();
-        self.lost = Some(LostLimit {
-            everything,
-            during_write,
-            tried: None,
-        });
-        if during_write {
-            return Vec::new();
-        }
         // What is found there next is nobody's doing.
-        self.seen = None;
-        let Some(limit) = self.set else {
-            self.lost = None;
-            return Vec::new();
+        self.memory.seen = None;
+        let lost = LostLimit {
+            everything,
+            during_write: false,
+            tried: Some(now),
         };
-        self.tried_again(now);
-        if everything {
-            return self.restore_limit(limit, None, WHY, now);
+        let limit = self.memory.set;
+        self.expectation.set_lost(limit.map(|_| lost));
+        match limit {
+            None => Vec::new(),
+            Some(limit) if everything => self.restore_limit(limit, None, WHY, now),
+            Some(limit) => {
+                let write = self.restoring(limit, WHY);
+                self.start(write)
+            }
         }
-        let write = self.restoring(limit, WHY);
-        self.start(write)
     }
 
-    /// A look at a switch that lost our limit: what is to be done, or `None` where it
-    /// counts like any other.
-    pub(super) fn found_after_loss(&mut self, found: Limit, now: Timestamp) -> Option<Vec<Action>> {
-        let lost = self.lost?;
-        let ours = self.set.map(|l| l.rounded(self.settings.range.unit_bytes));
+    /// The same during a write: the next look at the switch tells what is to be
+    /// restored.
+    pub(super) fn on_state_lost_meanwhile(&mut self, everything: bool) -> Vec<Action> {
+        self.expectation.set_lost(Some(LostLimit {
+            everything,
+            during_write: true,
+            tried: None,
+        }));
+        Vec::new()
+    }
+
+    /// A look at a switch that lost our limit: it is written again, unless the switch
+    /// has a limit again. Then the look counts like any other.
+    pub(super) fn found_after_loss(
+        &mut self,
+        lost: LostLimit,
+        found: Limit,
+        now: Timestamp,
+    ) -> Vec<Action> {
+        let unit = self.settings.range.unit_bytes;
+        let ours = self.memory.set.map(|l| l.rounded(unit));
         let stands = !lost.everything && found != Limit::Unlimited;
-        let (Some(set), false) = (self.set, stands || ours == Some(found)) else {
-            self.lost = None;
+        let (Some(set), false) = (self.memory.set, stands || ours == Some(found)) else {
             // Without a limit of ours nothing is expected.
-            self.seen = self.seen.filter(|_| self.set.is_some());
-            return None;
+            self.memory.seen = self.memory.seen.filter(|_| self.memory.set.is_some());
+            return self.compare(found, now);
         };
-        self.seen = Some(found);
+        self.memory.seen = Some(found);
         let pause_s = self.settings.control.min_change_interval_s;
-        if lost.tried.is_some_and(|at| now.since_s(at) < pause_s) {
-            return Some(Vec::new());
+        let tried = lost.tried.filter(|at| now.since_s(*at) < pause_s);
+        self.expectation.set_lost(Some(LostLimit {
+            tried: tried.or(Some(now)),
+            ..lost
+        }));
+        match tried {
+            Some(_) => Vec::new(),
+            None => self.restore_limit(set, Some(found), WHY, now),
         }
-        self.tried_again(now);
-        Some(self.restore_limit(set, Some(found), WHY, now))
-    }
-
-    fn tried_again(&mut self, now: Timestamp) {
-        if let Some(lost) = &mut self.lost {
-            lost.tried = Some(now);
-        }
-    }
-
-    /// The switch told a limit that it had not lost.
-    pub(super) fn not_lost(&mut self) {
-        self.lost = None;
     }
 
     /// A write has ended. One that began after the loss and succeeded ends it.
     pub(super) fn write_ended(&mut self, succeeded: bool) {
-        match &mut self.lost {
-            Some(lost) if lost.during_write => lost.during_write = false,
-            lost if succeeded => *lost = None,
-            _ => {}
-        }
+        let lost = self.expectation.lost();
+        self.expectation.set_lost(match lost {
+            Some(lost) if lost.during_write => Some(LostLimit {
+                during_write: false,
+                ..lost
+            }),
+            lost => lost.filter(|_| !succeeded),
+        });
     }
 
     /// Writes a limit of ours again, without a look at the one before.
@@ -100,8 +95,7 @@ impl LinkControl {
         now: Timestamp,
     ) -> Vec<Action> {
         let write = self.restoring(limit, why);
-        self.state.start_write(write);
-        self.order(before, now)
+        self.order(write, before, now)
     }
 
     /// The write that puts a limit of ours back. The range may have been another

@@ -2,8 +2,12 @@
 //! The loop of one link: [`State`] and [`LinkControl::on`].
 //!
 //! * [`state`](State): the states and the drawing of their transitions;
-//! * `advise`: estimates and advice;
-//! * `request`: what starts a write: an operator, or auto mode;
+//! * `transition`: every transition in one place;
+//! * `expectation`: the second region: how far what the switch holds is known;
+//! * `memory`: what is remembered beside the state;
+//! * `advise`: estimates, advice, and what is wanted;
+//! * `auto`: what auto mode does with advice;
+//! * `request`: what an operator asks for, and what advice must fulfil;
 //! * `write`: the write itself and its answer;
 //! * `drift`: what a look at the switch finds;
 //! * `lost`: a switch that lost its state;
@@ -11,11 +15,15 @@
 //! * `saved`: what survives a restart.
 
 mod advise;
+mod auto;
 mod drift;
+mod expectation;
 mod lost;
+mod memory;
 mod request;
 mod saved;
 mod state;
+mod transition;
 mod trial;
 mod write;
 
@@ -26,14 +34,15 @@ pub use state::{Hold, HoldReason, State, Write};
 use crate::error::ControlError;
 use crate::evidence::Evidence;
 use crate::failed_limit::FailedLimit;
-use crate::hysteresis::HysteresisFilter;
-use crate::io::{Action, Input, Readings};
+use crate::io::Readings;
 use crate::range::Range;
 use crate::record::{Change, Origin, Outcome};
 use crate::settings::{Mode, Settings};
-use crate::stationarity::{StationarityWindow, Telemetry, WindowEstimate, WindowLengths};
+use crate::stationarity::{Telemetry, WindowEstimate, WindowLengths};
 use crate::time::Timestamp;
 use crate::trial::Trial;
+use expectation::Expectation;
+use memory::Memory;
 use std::sync::Arc;
 use tidemark_estimators::{LinkEstimate, LinkId};
 use tidemark_rules::{Advice, Limit, Targets};
@@ -75,28 +84,8 @@ pub struct LinkControl {
     mode: Mode,
     targets: Targets,
     state: State,
-    readings: Readings,
-    estimate: Option<Arc<LinkEstimate>>,
-    /// The window of the estimate is fit to base advice on.
-    pure: bool,
-    /// The traffic changed, and there is not enough advice yet that knows it.
-    other_traffic: bool,
-    advice: Option<Arc<Advice>>,
-    latest_bytes: Option<u64>,
-    hysteresis: HysteresisFilter,
-    stationarity: StationarityWindow,
-    failed: Option<FailedLimit>,
-    evidence: Evidence,
-    /// When we changed the limit last.
-    changed: Option<Timestamp>,
-    /// The limit that we set, for a switch that loses it.
-    set: Option<Limit>,
-    /// The limit that the last look at the switch found.
-    seen: Option<Limit>,
-    drift: Option<Drift>,
-    lost: Option<lost::LostLimit>,
-    /// A write of a former run whose outcome is not known yet.
-    cut_short: Option<Box<Change>>,
+    expectation: Expectation,
+    memory: Memory,
 }
 
 impl LinkControl {
@@ -107,111 +96,27 @@ impl LinkControl {
             mode,
             targets,
             state: State::default(),
-            readings: Readings::default(),
-            estimate: None,
-            pure: false,
-            other_traffic: false,
-            advice: None,
-            latest_bytes: None,
-            hysteresis: HysteresisFilter::default(),
-            stationarity: StationarityWindow::default(),
-            failed: None,
-            evidence: Evidence::default(),
-            changed: None,
-            set: None,
-            seen: None,
-            drift: None,
-            lost: None,
-            cut_short: None,
+            expectation: Expectation::default(),
+            memory: Memory::default(),
         }
     }
 
-    /// Takes what happened; returns what the caller has to do, in order.
-    ///
-    /// Inputs of one link come one after the other. An answer to a write that is
-    /// not under way does nothing; a request during a write is refused.
-    pub fn on(&mut self, input: Input, now: Timestamp) -> Vec<Action> {
-        match input {
-            Input::Estimate(window) => self.on_estimate(window, now),
-            Input::Advice { advice, measured } => {
-                self.on_advice(*advice, &measured, now);
-                Vec::new()
-            }
-            Input::Tick(readings) => self.on_tick(readings, now),
-            Input::Outcome(estimate) => self.on_outcome(&estimate, now),
-            Input::LimitRead(read) => self.on_limit_read(read, now),
-            Input::NotRecorded(why) => self.on_not_recorded(why, now),
-            Input::Found(limit) => self.on_found(limit, now),
-            Input::Written { result, clock_ns } => self.on_written(result, clock_ns, now),
-            Input::Set {
-                limit,
-                reason,
-                readings,
-            } => {
-                self.readings = readings;
-                self.on_set(limit, reason)
-            }
-            Input::Confirm {
-                seen_bytes,
-                readings,
-            } => {
-                self.readings = readings;
-                self.on_confirm(seen_bytes, now)
-            }
-            Input::StateLost { everything } => self.on_state_lost(everything, now),
-            Input::ClockRestarted => self.on_clock_restarted(now),
-            Input::Mode(mode) => {
-                self.mode = mode;
-                Vec::new()
-            }
-            Input::Targets(targets) => {
-                self.targets = targets;
-                // What is held answers other targets.
-                self.hysteresis.reset();
-                self.forget_rollback();
-                Vec::new()
-            }
-        }
-    }
-
-    /// Estimates the link over the window that its history allows; the answer is
-    /// the next [`Input::Estimate`]. Changes nothing.
+    /// Estimates the link over the window that its history allows; the
+    /// answer is the next [`Input::Estimate`](crate::Input::Estimate). Changes nothing.
     pub fn look(&self, telemetry: &dyn Telemetry) -> Option<WindowEstimate> {
         let lengths = WindowLengths {
             window_s: self.settings.window_s,
             short_s: self.settings.control.short_window_s,
             retention_s: self.settings.retention_s,
         };
-        self.stationarity.look(telemetry, lengths)
-    }
-
-    fn on_tick(&mut self, readings: Readings, now: Timestamp) -> Vec<Action> {
-        self.readings = readings;
-        if self.state.hold().is_some_and(|h| now.reached(h.until)) {
-            self.state.set_hold(None);
-        }
-        if self.state.is_writing() {
-            return Vec::new();
-        }
-        let mut actions = self.watch_trial(now);
-        actions.extend(self.follow(now));
-        actions
-    }
-
-    fn on_clock_restarted(&mut self, now: Timestamp) -> Vec<Action> {
-        self.estimate = None;
-        self.advice = None;
-        self.latest_bytes = None;
-        self.stationarity = StationarityWindow::default();
-        self.hysteresis.restart();
-        self.abandon_trial("the clock of the switch restarted", now)
+        self.memory.stationarity.look(telemetry, lengths)
     }
 
     /// What a rollback or a failure taught says nothing of other traffic or
     /// other targets.
     fn forget_rollback(&mut self) {
         self.state.set_hold(None);
-        self.failed = None;
+        self.memory.failed = None;
     }
 
     /// A record about this link with what every record has.
@@ -249,12 +154,12 @@ impl LinkControl {
 
     /// The last estimate.
     pub fn estimate(&self) -> Option<&Arc<LinkEstimate>> {
-        self.estimate.as_ref()
+        self.memory.estimate.as_ref()
     }
 
     /// The advice that is shown and applied.
     pub fn advice(&self) -> Option<&Arc<Advice>> {
-        self.advice.as_ref()
+        self.memory.advice.as_ref()
     }
 
     /// Targets in force.
@@ -264,33 +169,33 @@ impl LinkControl {
 
     /// The limit that we set last.
     pub fn set_limit(&self) -> Option<Limit> {
-        self.set
+        self.memory.set
     }
 
     /// The limit that someone else wrote last, until one of ours is in force.
     pub fn drift(&self) -> Option<Drift> {
-        self.drift
+        self.memory.drift
     }
 
     /// The limit that failed last, while it is remembered.
     pub fn failed_limit(&self) -> Option<FailedLimit> {
-        self.failed
+        self.memory.failed
     }
 
     /// What limits did under this traffic: [`Traffic::tried`] for the advisor.
     ///
     /// [`Traffic::tried`]: tidemark_rules::Traffic::tried
     pub fn evidence(&self) -> &Evidence {
-        &self.evidence
+        &self.memory.evidence
     }
 
     /// Where the hysteresis filter stands.
     pub fn steadiness(&self) -> Steadiness {
         Steadiness {
-            steady: self.hysteresis.is_steady(&self.settings.control),
-            latest_bytes: self.latest_bytes,
-            range: self.hysteresis.range(),
-            since_ns: self.stationarity.since_ns(),
+            steady: self.memory.hysteresis.is_steady(&self.settings.control),
+            latest_bytes: self.memory.latest_bytes,
+            range: self.memory.hysteresis.range(),
+            since_ns: self.memory.stationarity.since_ns(),
         }
     }
 

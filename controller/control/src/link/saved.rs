@@ -39,21 +39,21 @@ impl LinkControl {
         };
         let hold = self.state.hold().filter(|h| !now.reached(h.until));
         SavedControl {
-            limit: self.set,
-            changed_unix_ms: self.changed.map(whole_second),
+            limit: self.memory.set,
+            changed_unix_ms: self.memory.changed.map(whole_second),
             hold_until_unix_ms: hold.map(|h| whole_second(h.until)),
-            advice_bytes: self.hysteresis.held(),
+            advice_bytes: self.memory.hysteresis.held(),
             trial: self.trial().map(|t| t.change.clone()),
-            tried: self.evidence.earlier().to_vec(),
+            tried: self.memory.evidence.earlier().to_vec(),
         }
     }
 
     /// Puts back what was saved. A trial waits for its telemetry.
     pub fn restore(&mut self, saved: SavedControl, now: Timestamp) {
-        self.set = saved.limit;
+        self.memory.set = saved.limit;
         let at = |unix_ms| now.at_unix_ms(unix_ms, LONGEST_HOLD_S);
         // A change does not lie ahead, whatever the clock of the day says.
-        self.changed = saved.changed_unix_ms.map(|ms| at(ms.min(now.unix_ms)));
+        self.memory.changed = saved.changed_unix_ms.map(|ms| at(ms.min(now.unix_ms)));
         if let Some(ms) = saved.hold_until_unix_ms {
             let (until, why) = (at(ms), HoldReason::Restored);
             self.state.set_hold(Some(Hold { until, why }));
@@ -61,9 +61,9 @@ impl LinkControl {
         if let Some(change) = saved.trial {
             self.state.start_trial(Trial::waiting(change, now));
         }
-        self.evidence = Evidence::of_earlier(saved.tried);
+        self.memory.evidence = Evidence::of_earlier(saved.tried);
         if let Some(bytes) = saved.advice_bytes {
-            self.hysteresis = HysteresisFilter::holding(bytes);
+            self.memory.hysteresis = HysteresisFilter::holding(bytes);
         }
     }
 }

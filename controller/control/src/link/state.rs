@@ -7,31 +7,41 @@ use crate::trial::{Trial, TrialChange};
 use std::sync::Arc;
 use tidemark_rules::{Advice, Goal, Limit, Observed};
 
-/// Where the loop of a link stands.
+/// Where the loop of a link stands: a state, or a write and the state that it
+/// interrupts. [`LinkControl::on`](super::LinkControl::on) has the transitions.
+///
+/// The drawing has every arrow that one input can take, with the inputs that take
+/// it; the tests hold it against what the loop does.
 ///
 /// ```text
-///                       ┌─────────── verdict: kept, unclear ───────────┐
-///                       ▼                                              │
-///    ┌───────────────────────┐  advice applied  ┌─────────┐  read   ┌───────┐
-///    │       Observing       │─────────────────▶│ Writing │ back:   │ Trial │
-///    │ auto mode may act     │◀─────────────────│         │────────▶│       │
-///    └───────────────────────┘  operator's set, └─────────┘  set    └───────┘
-///        ▲               ▲      dry run,          ▲    │                │
-///        │ until passed, │      failed            │    │ auto: failed   │ verdict:
-///        │ traffic or    │                        │    ▼                │ worse
-///        │ targets       │        ┌─────────────────────────┐           ▼
-///        │ changed       └────────│         Holding         │      ┌─────────┐
-///        └────────────────────────│ until, why; auto rests  │◀─────│ Writing │
-///                                 └─────────────────────────┘ any  │ rollback│
-///                                                         answer   └─────────┘
+/// stateDiagram-v2
+///     [*] --> Observing
+///     Observing --> Reading: Tick, Set, Confirm, StateLost
+///     Observing --> Writing: Found, StateLost
+///     Holding --> Observing: Tick, Estimate, Targets
+///     Holding --> Reading: Tick, Set, Confirm, StateLost
+///     Holding --> Writing: Found, StateLost
+///     Trial --> Observing: Tick, Estimate, Outcome, Found, ClockRestarted
+///     Trial --> Holding: Tick, Outcome, Found, ClockRestarted
+///     Trial --> Reading: Tick, Set, Confirm, Outcome, StateLost
+///     Trial --> Writing: Found, StateLost
+///     Reading --> Observing: LimitRead
+///     Reading --> Holding: LimitRead
+///     Reading --> Trial: LimitRead
+///     Reading --> Writing: LimitRead
+///     Writing --> Observing: Written, NotRecorded
+///     Writing --> Holding: Written, NotRecorded
+///     Writing --> Trial: Written, NotRecorded
 /// ```
 ///
-/// `Writing` remembers the state that it interrupts and returns to it when the
-/// write fails: an operator may set a limit or confirm advice during a trial or
-/// a rest. A limit that is set during a trial ends that trial as unclear. A
-/// rest outlasts a trial that an operator starts during it.
-/// A look at the switch that finds a limit of someone else ends a trial as
-/// unclear, and with `on_drift = "restore"` starts a write.
+/// A write remembers the state that it interrupts and returns to it when it fails:
+/// an operator may set a limit or confirm advice during a trial or a rest. Until
+/// then that state goes on: its trial or rest may end beneath the write. A limit
+/// that is set during a trial ends that trial as unclear. A rest outlasts a trial
+/// that an operator starts during it. A look at the switch that finds a limit of
+/// someone else ends a trial as unclear, and with `on_drift = "restore"` starts a
+/// write; how far what the switch holds is known is a region of its own,
+/// `Expectation`.
 #[derive(Clone, Debug, Default)]
 pub enum State {
     /// Nothing is under way: auto mode may act.
@@ -39,19 +49,28 @@ pub enum State {
     Observing,
     /// Auto mode rests; an operator may still act.
     Holding(Hold),
-    /// A limit is being written.
-    Writing {
-        /// What is written and for whom.
-        write: Box<Write>,
-        /// The state that the write interrupts.
-        interrupted: Box<State>,
-    },
     /// A limit set by advice settles and is then judged.
     Trial {
         /// What is on trial.
         trial: Box<Trial>,
         /// The rest that the trial interrupts.
         hold: Option<Hold>,
+    },
+    /// The limit in force is being read, before another one is written.
+    Reading {
+        /// What is to be written and for whom.
+        write: Box<Write>,
+        /// The state that the write interrupts.
+        interrupted: Box<State>,
+    },
+    /// A limit is being written and read back.
+    Writing {
+        /// What is written and for whom.
+        write: Box<Write>,
+        /// The limit before, where it was read.
+        before: Option<Limit>,
+        /// The state that the write interrupts.
+        interrupted: Box<State>,
     },
 }
 
@@ -86,7 +105,6 @@ pub struct Write {
     pub(super) baseline: Option<Baseline>,
     /// The switch's clock when it was asked for, ns.
     pub(super) clock_ns: u64,
-    pub(super) stage: Stage,
     /// A rollback: the limit that failed.
     pub(super) limit_taken_back: Option<Limit>,
 }
@@ -101,14 +119,6 @@ impl Write {
     pub fn origin(&self) -> Origin {
         self.origin
     }
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Stage {
-    /// The limit before is being read.
-    Reading,
-    /// The new limit is being written and read back.
-    Writing { before: Option<Limit> },
 }
 
 /// What a trial is compared with.
@@ -142,14 +152,14 @@ impl State {
     /// This state, or the one that a write interrupts.
     fn beneath(&self) -> &State {
         match self {
-            State::Writing { interrupted, .. } => interrupted,
+            State::Reading { interrupted, .. } | State::Writing { interrupted, .. } => interrupted,
             other => other,
         }
     }
 
     fn beneath_mut(&mut self) -> &mut State {
         match self {
-            State::Writing { interrupted, .. } => interrupted,
+            State::Reading { interrupted, .. } | State::Writing { interrupted, .. } => interrupted,
             other => other,
         }
     }
@@ -171,9 +181,12 @@ impl State {
         }
     }
 
-    /// A write is under way.
-    pub fn is_writing(&self) -> bool {
-        matches!(self, State::Writing { .. })
+    /// The change under way: the limit before it is being read, or it is written.
+    pub fn write(&self) -> Option<&Write> {
+        match self {
+            State::Reading { write, .. } | State::Writing { write, .. } => Some(write),
+            State::Observing | State::Holding(_) | State::Trial { .. } => None,
+        }
     }
 
     pub(super) fn trial_mut(&mut self) -> Option<&mut Trial> {
@@ -215,20 +228,38 @@ impl State {
         }
     }
 
-    /// Interrupts this state by a write.
-    pub(super) fn start_write(&mut self, write: Write) {
-        *self = State::Writing {
+    /// Interrupts this state by a change whose limit before is read first.
+    pub(super) fn start_reading(&mut self, write: Write) {
+        *self = State::Reading {
             write: Box::new(write),
             interrupted: Box::new(std::mem::take(self)),
         };
     }
 
-    /// Ends the write and returns to the state that it interrupted.
-    pub(super) fn end_write(&mut self) -> Option<Write> {
+    /// Interrupts this state by the write of a limit.
+    pub(super) fn start_writing(&mut self, write: Write, before: Option<Limit>) {
+        *self = State::Writing {
+            write: Box::new(write),
+            before,
+            interrupted: Box::new(std::mem::take(self)),
+        };
+    }
+
+    /// Ends the change under way and returns to the state that it interrupted;
+    /// gives the limit before, where it was read.
+    pub(super) fn end_write(&mut self) -> Option<(Write, Option<Limit>)> {
         match std::mem::take(self) {
-            State::Writing { write, interrupted } => {
+            State::Reading { write, interrupted } => {
                 *self = *interrupted;
-                Some(*write)
+                Some((*write, None))
+            }
+            State::Writing {
+                write,
+                before,
+                interrupted,
+            } => {
+                *self = *interrupted;
+                Some((*write, before))
             }
             other => {
                 *self = other;

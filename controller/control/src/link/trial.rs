@@ -18,7 +18,10 @@ impl LinkControl {
     /// Asks for the measurement of a trial whose time has passed and whose
     /// telemetry has arrived; gives up where it does not come.
     pub(super) fn watch_trial(&mut self, now: Timestamp) -> Vec<Action> {
-        let (telemetry, settings) = (self.readings.telemetry, self.settings.control.clone());
+        let (telemetry, settings) = (
+            self.memory.readings.telemetry,
+            self.settings.control.clone(),
+        );
         let Some(trial) = self.state.trial_mut() else {
             return Vec::new();
         };
@@ -41,16 +44,12 @@ impl LinkControl {
     }
 
     pub(super) fn on_outcome(&mut self, estimate: &LinkEstimate, now: Timestamp) -> Vec<Action> {
-        if self.state.is_writing() {
-            return Vec::new();
-        }
+        // Its time has not begun: this is an answer of before a restart.
         let span_ns = self.state.trial().and_then(|t| t.span_ns);
-        if span_ns.is_none() {
-            return Vec::new();
+        match span_ns {
+            Some(_) => self.judge(estimate, now),
+            None => Vec::new(),
         }
-        let mut actions = self.judge(estimate, now);
-        actions.extend(self.follow(now));
-        actions
     }
 
     fn judge(&mut self, estimate: &LinkEstimate, now: Timestamp) -> Vec<Action> {
@@ -105,7 +104,7 @@ impl LinkControl {
         // Somebody else may have set another limit meanwhile: that one stays.
         let back = c
             .before
-            .filter(|_| bad && self.readings.in_force == Some(c.limit));
+            .filter(|_| bad && self.memory.readings.in_force == Some(c.limit));
         let nearest = back.and_then(|b| self.settings.range.nearest_limit(&b));
         let stays = nearest.is_none_or(|n| n == c.limit);
         if let Some(before) = back.filter(|_| stays) {

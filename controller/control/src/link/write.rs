@@ -3,7 +3,7 @@
 //! write ends in one record.
 
 use super::LinkControl;
-use super::state::{Hold, HoldReason, Stage, State, Write};
+use super::state::{Hold, HoldReason, Write};
 use crate::error::ControlError;
 use crate::failed_limit::FailedLimit;
 use crate::io::{Action, Changed};
@@ -23,18 +23,14 @@ impl LinkControl {
         read: Result<Limit, String>,
         now: Timestamp,
     ) -> Vec<Action> {
-        let State::Writing { write, .. } = &mut self.state else {
+        let Some((write, _)) = self.state.end_write() else {
             return Vec::new();
         };
-        if !matches!(write.stage, Stage::Reading) {
-            return Vec::new();
-        }
         let before = read.as_ref().ok().copied();
         if write.origin == Origin::Restore && before != Some(Limit::Unlimited) {
             // The switch still has a limit there, or does not say.
-            self.state.end_write();
             if before.is_some() {
-                self.not_lost();
+                self.expectation.set_lost(None);
             }
             return Vec::new();
         }
@@ -43,80 +39,64 @@ impl LinkControl {
             && write.limit_taken_back.is_some_and(|l| l != found)
         {
             // There is nothing to take back: someone else wrote meanwhile.
-            let failed = write.limit_taken_back;
-            self.state.end_write();
-            self.rest(failed, now);
+            self.rest(write.limit_taken_back, now);
             return self.on_found(found, now);
         }
         match read {
             Err(e) if !self.settings.control.dry_run => {
-                self.finish(None, Err(ControlError::Switch(e)), None, now)
+                self.finish(write, None, Err(ControlError::Switch(e)), None, now)
             }
-            _ => self.order(before, now),
+            _ => self.order(write, before, now),
         }
     }
 
     /// Orders the write. The last rail stands here, whoever wants it: no value
     /// outside of the range.
-    pub(super) fn order(&mut self, before: Option<Limit>, now: Timestamp) -> Vec<Action> {
-        let State::Writing { write, .. } = &mut self.state else {
-            return Vec::new();
-        };
+    pub(super) fn order(
+        &mut self,
+        write: Write,
+        before: Option<Limit>,
+        now: Timestamp,
+    ) -> Vec<Action> {
         let limit = write.limit;
         if let Err(refusal) = self.settings.range.limit(&limit) {
-            return self.finish(before, Err(ControlError::Bad(refusal)), None, now);
+            return self.finish(write, before, Err(ControlError::Bad(refusal)), None, now);
         }
         if self.settings.control.dry_run {
-            return self.finish(before, Ok(limit), None, now);
+            return self.finish(write, before, Ok(limit), None, now);
         }
-        write.stage = Stage::Writing { before };
         let (origin, reason) = (write.origin, write.reason.clone());
         let expected = write.advice.as_ref().and_then(|a| a.predicted);
         let mut intent = self.record(origin, Outcome::Intended, reason, now);
         (intent.before, intent.limit, intent.expected) = (before, Some(limit), expected);
         let intent = Box::new(intent);
+        self.state.start_writing(write, before);
         vec![Action::Write { limit, intent }]
     }
 
-    pub(super) fn on_not_recorded(&mut self, why: String, now: Timestamp) -> Vec<Action> {
-        self.end(Err(ControlError::NotRecorded(why)), None, now)
-    }
-
+    /// The write that was ordered has ended.
     pub(super) fn on_written(
-        &mut self,
-        result: Result<Limit, String>,
-        clock_ns: Option<u64>,
-        now: Timestamp,
-    ) -> Vec<Action> {
-        self.end(result.map_err(ControlError::Switch), clock_ns, now)
-    }
-
-    /// Ends the write that was ordered, if there is one.
-    fn end(
         &mut self,
         result: Result<Limit, ControlError>,
         clock_ns: Option<u64>,
         now: Timestamp,
     ) -> Vec<Action> {
-        match &self.state {
-            State::Writing { write, .. } => match write.stage {
-                Stage::Writing { before } => self.finish(before, result, clock_ns, now),
-                Stage::Reading => Vec::new(),
-            },
-            _ => Vec::new(),
+        match self.state.end_write() {
+            Some((write, before)) => self.finish(write, before, result, clock_ns, now),
+            None => Vec::new(),
         }
     }
 
+    /// What follows from a write that has ended; the state is the one that it
+    /// interrupted.
     fn finish(
         &mut self,
+        write: Write,
         before: Option<Limit>,
         result: Result<Limit, ControlError>,
         clock_ns: Option<u64>,
         now: Timestamp,
     ) -> Vec<Action> {
-        let Some(write) = self.state.end_write() else {
-            return Vec::new();
-        };
         self.write_ended(result.is_ok());
         let dry_run = self.settings.control.dry_run;
         let outcome = match &result {
@@ -131,7 +111,7 @@ impl LinkControl {
             change.before = before;
             change.expected = write.advice.as_ref().and_then(|a| a.predicted);
             let compared = write.baseline.as_ref().map(|b| b.measured);
-            let latest = || self.estimate.as_deref().and_then(observed);
+            let latest = || self.memory.estimate.as_deref().and_then(observed);
             change.measured_before = compared.or_else(latest);
         }
         let mut actions = Vec::new();
@@ -142,7 +122,7 @@ impl LinkControl {
                 if write.origin == Origin::Restore {
                     // The range may have moved it.
                     if !dry_run {
-                        self.set = Some(write.limit);
+                        self.memory.set = Some(write.limit);
                     }
                 } else {
                     // A trial that this write ends stands before it in the log.
@@ -178,16 +158,16 @@ impl LinkControl {
         now: Timestamp,
     ) -> Vec<Action> {
         let settings = self.settings.control.clone();
-        self.changed = Some(now);
+        self.memory.changed = Some(now);
         if !settings.dry_run {
-            self.set = Some(write.limit);
-            self.drift = None;
+            self.memory.set = Some(write.limit);
+            self.memory.drift = None;
             if before != Some(found) {
                 // What was measured under the old limit says nothing of this one.
                 let settle_ns = nanoseconds(settings.settle_s);
                 let since_ns = write.clock_ns.saturating_add(settle_ns);
-                self.stationarity.restart(since_ns);
-                self.hysteresis.restart();
+                self.memory.stationarity.restart(since_ns);
+                self.memory.hysteresis.restart();
             }
         }
         match write.origin {
@@ -235,10 +215,10 @@ impl LinkControl {
             until: now.plus_s(hold_s),
             why: HoldReason::RolledBack,
         }));
-        self.failed = failed.and_then(|l| l.bytes()).map(|bytes| FailedLimit {
+        self.memory.failed = failed.and_then(|l| l.bytes()).map(|bytes| FailedLimit {
             bytes,
             until: now.plus_s(MEMORY_OVER_HOLD * hold_s),
         });
-        self.hysteresis.restart();
+        self.memory.hysteresis.restart();
     }
 }

@@ -3,16 +3,20 @@
 #![allow(dead_code, unused_imports)] // each test file uses its part
 
 mod checks;
+mod drawing;
 mod link;
 
 pub(crate) use checks::{Checks, Decision};
+pub(crate) use drawing::{Arrow, DRAWN, Kind, Phase};
 pub(crate) use link::{LINK, START_BYTES, SimulatedLink};
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use tidemark_control::{
     Action, Change, Changed, ControlError, Input, Limit, LinkControl, LinkSettings, Mode, Origin,
     Outcome, Range, Readings, Settings, State, Telemetry as _, TelemetryReading, Timestamp,
 };
+use tidemark_estimators::LinkEstimate;
 use tidemark_rules::{Goal, Options, Targets, advise};
 
 /// What may be written at the link.
@@ -56,6 +60,8 @@ pub(crate) struct World {
     waiting: Vec<Action>,
     updated: Option<Timestamp>,
     pub checks: Checks,
+    /// The arrows of the drawing above `State` that were taken.
+    pub arrows: BTreeSet<Arrow>,
 }
 
 impl World {
@@ -90,6 +96,7 @@ impl World {
             waiting: Vec::new(),
             updated: None,
             checks: Checks::default(),
+            arrows: BTreeSet::new(),
         }
     }
 
@@ -116,21 +123,45 @@ impl World {
                 if window.traffic_changed.is_some() {
                     self.checks.released();
                 }
-                let mut measured = window.estimate.measured();
+                let estimate = Arc::clone(&window.estimate);
                 self.drive(Input::Estimate(window));
-                let options = Options {
-                    max_bytes: Some(self.settings.max_limit_bytes as f64),
-                    ..Options::default()
-                };
-                measured.tried = self.control.evidence().of(&measured, self.now);
-                let advice = advise(&measured, &self.control.advisor_targets(), &options);
-                self.drive(Input::Advice {
-                    advice: Box::new(advice),
-                    measured: Box::new(measured),
-                });
+                self.drive(self.advice(&estimate));
             }
             self.drive(Input::Tick(self.readings()));
         }
+    }
+
+    /// What the advisor makes of an estimate.
+    pub(crate) fn advice(&self, estimate: &LinkEstimate) -> Input {
+        let options = Options {
+            max_bytes: Some(self.settings.max_limit_bytes as f64),
+            ..Options::default()
+        };
+        let mut measured = estimate.measured();
+        measured.tried = self.control.evidence().of(&measured, self.now);
+        let advice = advise(&measured, &self.control.advisor_targets(), &options);
+        Input::Advice {
+            advice: Box::new(advice),
+            measured: Box::new(measured),
+        }
+    }
+
+    /// The time of a rest or of a trial passes, and nothing is heard of the link but
+    /// that its last report is new.
+    pub(crate) fn jump(&mut self, seconds: f64) {
+        self.now = self.now.plus_s(seconds);
+        self.updated = Some(self.now);
+    }
+
+    /// One input; the arrow that it takes is drawn.
+    pub(crate) fn step(&mut self, input: Input) -> Vec<Action> {
+        let (kind, before) = (Kind::of(&input), self.control.state().clone());
+        let actions = self.control.on(input, self.now);
+        if let Some(arrow) = drawing::arrow(&before, kind, self.control.state()) {
+            assert!(DRAWN.contains(&arrow), "{arrow:?} is not drawn");
+            self.arrows.insert(arrow);
+        }
+        actions
     }
 
     /// The controller ends and starts again, with other settings.
@@ -171,7 +202,7 @@ impl World {
         }
         let mut inputs = std::collections::VecDeque::from([input]);
         while let Some(input) = inputs.pop_front() {
-            let actions = self.control.on(input, self.now);
+            let actions = self.step(input);
             self.check(&actions);
             for action in actions {
                 match action {
@@ -223,7 +254,7 @@ impl World {
                 Input::Outcome(Arc::new(self.link.estimate(*from_ns, *to_ns)))
             }
             _ if self.unreachable => {
-                if let State::Writing { write, .. } = self.control.state() {
+                if let Some(write) = self.control.state().write() {
                     let ends = write.origin() != Origin::Restore && !self.settings.dry_run;
                     self.checks.read_failures += usize::from(ends);
                 }
@@ -263,7 +294,7 @@ impl World {
     }
 
     fn decision(&self) -> Decision {
-        let State::Writing { write, .. } = self.control.state() else {
+        let State::Reading { write, .. } = self.control.state() else {
             panic!("a read without its write");
         };
         let e = self.control.estimate();

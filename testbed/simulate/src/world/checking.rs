@@ -121,7 +121,7 @@ impl World {
         let (hold, writes, steady) = c.core.read(|s| {
             let l = s.links.get(&LINK);
             let hold = l.and_then(|l| l.state().hold());
-            let writes = l.is_some_and(|l| l.state().is_writing());
+            let writes = l.is_some_and(|l| l.state().write().is_some());
             (hold, writes, l.map(|l| (l.steadiness(), l.failed_limit())))
         });
         format!(

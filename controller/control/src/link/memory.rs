@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the loop of a link remembers beside its state. None of it says what happens
+//! next by itself: it is what decisions are made from.
+
+use crate::evidence::Evidence;
+use crate::failed_limit::FailedLimit;
+use crate::hysteresis::HysteresisFilter;
+use crate::io::Readings;
+use crate::link::Drift;
+use crate::stationarity::StationarityWindow;
+use crate::time::Timestamp;
+use std::sync::Arc;
+use tidemark_estimators::LinkEstimate;
+use tidemark_rules::{Advice, Limit};
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Memory {
+    /// What was known from outside at the last tick or request.
+    pub(super) readings: Readings,
+    /// The last estimate; `None` before the first, and after the switch's clock
+    /// restarted.
+    pub(super) estimate: Option<Arc<LinkEstimate>>,
+    /// The window of the estimate is fit to base advice on.
+    pub(super) pure: bool,
+    /// The traffic changed, and there is not enough advice yet that knows it.
+    pub(super) other_traffic: bool,
+    /// The advice that is shown and applied.
+    pub(super) advice: Option<Arc<Advice>>,
+    /// The advice of the last second alone, bytes.
+    pub(super) latest_bytes: Option<u64>,
+    /// The advice of the last seconds, and what is held of it.
+    pub(super) hysteresis: HysteresisFilter,
+    /// Since when limit and traffic are the same.
+    pub(super) stationarity: StationarityWindow,
+    /// The limit that was taken back last, until it is forgotten.
+    pub(super) failed: Option<FailedLimit>,
+    /// What limits did under this traffic.
+    pub(super) evidence: Evidence,
+    /// When we changed the limit last.
+    pub(super) changed: Option<Timestamp>,
+    /// The limit that we set, for a switch that loses it.
+    pub(super) set: Option<Limit>,
+    /// The limit that the last look at the switch found.
+    pub(super) seen: Option<Limit>,
+    /// The limit that someone else wrote last, until one of ours is in force. For the
+    /// operator, and so that a limit restored in vain is not told every time.
+    pub(super) drift: Option<Drift>,
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Every transition of the loop: what becomes of an input in a state. The handlers
+//! stand in the other files of this folder, by concern; each is called in the states
+//! named here, and asks for no state itself.
+
+use super::expectation::Expectation;
+use super::{LinkControl, State};
+use crate::error::ControlError;
+use crate::io::{Action, Input, Readings};
+use crate::time::Timestamp;
+use State::{Holding, Observing, Reading, Trial, Writing};
+use tidemark_rules::Limit;
+
+impl LinkControl {
+    /// Takes what happened; returns what the caller has to do, in order.
+    ///
+    /// Inputs of one link come one after the other. An answer that nobody waits for
+    /// does nothing; a request during a write is refused.
+    pub fn on(&mut self, input: Input, now: Timestamp) -> Vec<Action> {
+        match (&self.state, input) {
+            // What is measured, advised and wanted, in every state. Other traffic and
+            // another clock end a trial, other traffic and other targets a rest.
+            (_, Input::Estimate(window)) => self.on_estimate(window, now),
+            (_, Input::Advice { advice, measured }) => self.on_advice(*advice, &measured, now),
+            (_, Input::Mode(mode)) => self.on_mode(mode),
+            (_, Input::Targets(targets)) => self.on_targets(targets),
+            (_, Input::ClockRestarted) => self.on_clock_restarted(now),
+
+            // A second has passed, and with it a rest. Auto mode acts in `Observing`.
+            (Observing | Holding(_), Input::Tick(readings)) => {
+                self.second_passed(readings, now);
+                self.then_follow(Vec::new(), now)
+            }
+            (Trial { .. }, Input::Tick(readings)) => {
+                self.second_passed(readings, now);
+                let watched = self.watch_trial(now);
+                self.then_follow(watched, now)
+            }
+            (Reading { .. } | Writing { .. }, Input::Tick(readings)) => {
+                self.second_passed(readings, now);
+                Vec::new()
+            }
+
+            // An operator acts: `Reading`, unless refused.
+            (
+                Observing | Holding(_) | Trial { .. },
+                Input::Set {
+                    limit,
+                    reason,
+                    readings,
+                },
+            ) => self.on_set(limit, reason, readings),
+            (
+                Reading { .. } | Writing { .. },
+                Input::Set {
+                    limit, readings, ..
+                },
+            ) => self.on_set_meanwhile(limit, readings),
+            (
+                Observing | Holding(_) | Trial { .. },
+                Input::Confirm {
+                    seen_bytes,
+                    readings,
+                },
+            ) => self.on_confirm(seen_bytes, readings, now),
+            (Reading { .. } | Writing { .. }, Input::Confirm { readings, .. }) => {
+                self.on_confirm_meanwhile(readings)
+            }
+
+            // The change under way. Read: `Writing`. Written: `Trial` where advice was
+            // applied, `Holding` after a rollback, else what was interrupted.
+            (Reading { .. }, Input::LimitRead(read)) => self.on_limit_read(read, now),
+            (Writing { .. }, Input::Written { result, clock_ns }) => {
+                self.on_written(result.map_err(ControlError::Switch), clock_ns, now)
+            }
+            (Writing { .. }, Input::NotRecorded(why)) => {
+                self.on_written(Err(ControlError::NotRecorded(why)), None, now)
+            }
+
+            // The trial is measured: it ends, and where it did worse, in `Reading` for
+            // its rollback.
+            (Trial { .. }, Input::Outcome(estimate)) => {
+                let judged = self.on_outcome(&estimate, now);
+                self.then_follow(judged, now)
+            }
+
+            // The switch: a limit of someone else ends a trial, and `Writing` restores.
+            (Observing | Holding(_) | Trial { .. }, Input::Found(limit)) => {
+                self.on_found(limit, now)
+            }
+            (Observing | Holding(_) | Trial { .. }, Input::StateLost { everything }) => {
+                self.on_state_lost(everything, now)
+            }
+            (Reading { .. } | Writing { .. }, Input::StateLost { everything }) => {
+                self.on_state_lost_meanwhile(everything)
+            }
+
+            // Answers that nobody waits for, and looks that a write overtook.
+            (Observing | Holding(_) | Trial { .. } | Writing { .. }, Input::LimitRead(_))
+            | (
+                Observing | Holding(_) | Trial { .. } | Reading { .. },
+                Input::Written { .. } | Input::NotRecorded(_),
+            )
+            | (Observing | Holding(_) | Reading { .. } | Writing { .. }, Input::Outcome(_))
+            | (Reading { .. } | Writing { .. }, Input::Found(_)) => Vec::new(),
+        }
+    }
+
+    /// A look at the switch found a limit while nobody here changes it.
+    pub(super) fn on_found(&mut self, found: Limit, now: Timestamp) -> Vec<Action> {
+        match std::mem::take(&mut self.expectation) {
+            Expectation::AsSet => self.compare(found, now),
+            Expectation::Lost(lost) => self.found_after_loss(lost, found, now),
+            Expectation::CutShort { intent, lost } => {
+                self.expectation.set_lost(lost);
+                self.resolve(*intent, found, now)
+            }
+        }
+    }
+
+    /// Auto mode acts where nothing is under way any more.
+    fn then_follow(&mut self, mut actions: Vec<Action>, now: Timestamp) -> Vec<Action> {
+        match &self.state {
+            Observing => actions.extend(self.follow(now)),
+            Holding(_) | Trial { .. } | Reading { .. } | Writing { .. } => {}
+        }
+        actions
+    }
+
+    /// Takes what is known now. A rest ends when its time has passed: `Observing`, or
+    /// a trial without it.
+    fn second_passed(&mut self, readings: Readings, now: Timestamp) {
+        self.memory.readings = readings;
+        if self.state.hold().is_some_and(|h| now.reached(h.until)) {
+            self.state.set_hold(None);
+        }
+    }
+}
