@@ -84,10 +84,10 @@ pub struct Steadiness {
     pub since_ns: Option<u64>,
 }
 
-/// A limit change whose effect is being measured.
+/// A limit on trial: its effect is being measured.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
-pub struct Watching {
+pub struct Trial {
     /// Limit to go back to.
     pub before: Option<Limit>,
     /// Limit that was set.
@@ -151,8 +151,9 @@ pub struct Link {
     pub steadiness: Steadiness,
     /// Advice held steady; null before the first estimate.
     pub advice: Option<Advice>,
-    /// A limit change whose effect is being measured.
-    pub watching: Option<Watching>,
+    /// The limit on trial: its effect is being measured.
+    #[serde(rename = "watching")]
+    pub trial: Option<Trial>,
 }
 
 /// A link in brief: what an overview of many shows.
@@ -185,8 +186,9 @@ pub struct LinkSummary {
     pub n_b: Option<f64>,
     /// Advised limit, bytes; null without advice.
     pub advised_bytes: Option<u64>,
-    /// The effect of a change is being measured.
-    pub watching: bool,
+    /// A limit is on trial: its effect is being measured.
+    #[serde(rename = "watching")]
+    pub on_trial: bool,
 }
 
 /// Every link.

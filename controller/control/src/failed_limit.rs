@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Memory of a limit that was taken back.
+//! Memory of a limit that was rolled back.
 //!
 //! The advice that led to it may come again, since it is computed from what is
 //! measured at the limit that was gone back to. Without a memory, auto mode

@@ -3,7 +3,7 @@
 //! all is [`crate::Range`].
 //!
 //! The step holds for values; frequency, staleness and report loss for the
-//! evidence of an advice.
+//! basis of an advice.
 
 use crate::error::Refusal;
 use crate::range::Range;
@@ -16,7 +16,7 @@ fn refuse(field: &'static str, message: String) -> Result<(), Refusal> {
 
 /// How far the measurements that an advice rests on can be trusted.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Evidence {
+pub struct Basis {
     /// Packets of the window.
     pub arrivals: u64,
     /// Loss events of the window.
@@ -42,8 +42,8 @@ pub struct Evidence {
 /// Stale telemetry, lost reports, too few packets or losses, traffic that has just
 /// changed, measurements that contradict each other, or too soon after the last
 /// change.
-pub fn evidence(settings: &Settings, e: &Evidence) -> Result<(), Refusal> {
-    match e.age_s {
+pub fn basis(settings: &Settings, b: &Basis) -> Result<(), Refusal> {
+    match b.age_s {
         None => refuse("telemetry", "no report of this link yet".into())?,
         Some(age) if age > settings.max_telemetry_age_s => refuse(
             "telemetry",
@@ -54,17 +54,17 @@ pub fn evidence(settings: &Settings, e: &Evidence) -> Result<(), Refusal> {
         )?,
         Some(_) => {}
     }
-    if e.report_loss > settings.max_report_loss {
+    if b.report_loss > settings.max_report_loss {
         refuse(
             "telemetry",
             format!(
                 "{:.2} % of the reports of the window were lost, more than control.max_report_loss, {:.2} %",
-                e.report_loss * 100.0,
+                b.report_loss * 100.0,
                 settings.max_report_loss * 100.0
             ),
         )?;
     }
-    if let Some(s) = e
+    if let Some(s) = b
         .since_change_s
         .filter(|&s| s < settings.min_change_interval_s)
     {
@@ -76,34 +76,34 @@ pub fn evidence(settings: &Settings, e: &Evidence) -> Result<(), Refusal> {
             ),
         )?;
     }
-    sample(settings, e)
+    sample(settings, b)
 }
 
 /// Whether the window holds enough, of one traffic, that makes sense.
-fn sample(settings: &Settings, e: &Evidence) -> Result<(), Refusal> {
-    if let Some(why) = &e.contradiction {
+fn sample(settings: &Settings, b: &Basis) -> Result<(), Refusal> {
+    if let Some(why) = &b.contradiction {
         refuse("telemetry", why.clone())?;
     }
-    if e.arrivals < settings.min_arrivals {
+    if b.arrivals < settings.min_arrivals {
         refuse(
             "telemetry",
             format!(
                 "{} packets in the window are fewer than control.min_arrivals, {}",
-                e.arrivals, settings.min_arrivals
+                b.arrivals, settings.min_arrivals
             ),
         )?;
     }
     // A limit that hardly a packet met is not too small.
-    if e.raises && e.loss_events < settings.min_loss_events {
+    if b.raises && b.loss_events < settings.min_loss_events {
         refuse(
             "telemetry",
             format!(
                 "{} loss events in the window are fewer than control.min_loss_events, {}, which a larger limit needs",
-                e.loss_events, settings.min_loss_events
+                b.loss_events, settings.min_loss_events
             ),
         )?;
     }
-    if !e.settled {
+    if !b.settled {
         refuse(
             "advice",
             "limit or traffic changed a moment ago: there is not enough of it as it is now".into(),
@@ -197,61 +197,61 @@ mod tests {
     }
 
     #[test]
-    fn evidence_must_be_fresh_and_complete() {
+    fn the_basis_must_be_fresh_and_complete() {
         let c = Settings::default();
-        let good = Evidence {
+        let good = Basis {
             age_s: Some(0.1),
             arrivals: 1_000,
             settled: true,
-            ..Evidence::default()
+            ..Basis::default()
         };
-        assert!(evidence(&c, &good).is_ok());
-        let field = |e: Evidence| evidence(&c, &e).unwrap_err().field;
+        assert!(basis(&c, &good).is_ok());
+        let field = |b: Basis| basis(&c, &b).unwrap_err().field;
         assert_eq!(
-            field(Evidence {
+            field(Basis {
                 age_s: None,
                 ..good.clone()
             }),
             "telemetry"
         );
         assert_eq!(
-            field(Evidence {
+            field(Basis {
                 age_s: Some(9.0),
                 ..good.clone()
             }),
             "telemetry"
         );
         assert_eq!(
-            field(Evidence {
+            field(Basis {
                 report_loss: 0.02,
                 ..good.clone()
             }),
             "telemetry"
         );
-        let soon = Evidence {
+        let soon = Basis {
             since_change_s: Some(1.0),
             ..good.clone()
         };
         assert_eq!(field(soon), "interval");
-        let says = |e: Evidence| evidence(&c, &e).unwrap_err().message;
-        let few = Evidence {
+        let says = |b: Basis| basis(&c, &b).unwrap_err().message;
+        let few = Basis {
             arrivals: 435,
             ..good.clone()
         };
         assert!(says(few).contains("min_arrivals"));
-        let mut raises = Evidence {
+        let mut raises = Basis {
             raises: true,
             ..good.clone()
         };
         assert!(says(raises.clone()).contains("min_loss_events"));
         raises.loss_events = 1;
-        assert!(evidence(&c, &raises).is_ok());
-        let changed = Evidence {
+        assert!(basis(&c, &raises).is_ok());
+        let changed = Basis {
             settled: false,
             ..good.clone()
         };
         assert!(says(changed).contains("a moment ago"));
-        let starved = Evidence {
+        let starved = Basis {
             contradiction: Some("delay_above_limit".into()),
             ..good
         };

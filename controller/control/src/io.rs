@@ -42,7 +42,7 @@ impl TelemetryReading {
 /// What happens to a link.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// The estimate of this second ([`crate::LinkControl::look`]).
+    /// The estimate of this second ([`crate::LinkControl::window_estimate`]).
     Estimate(WindowEstimate),
     /// What the advisor makes of that estimate.
     Advice {

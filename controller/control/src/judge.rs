@@ -64,7 +64,7 @@ pub fn worse(
 
 /// Whether a worse outcome rolls a change back. It does not where the change meets
 /// a target that was missed before and has the higher priority.
-pub fn takes_back(
+pub fn requires_rollback(
     targets: &Targets,
     worse: &[(Goal, String)],
     before: &Observed,
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_first_decides_whether_to_go_back() {
+    fn what_comes_first_decides_whether_to_roll_back() {
         let mut t = Targets {
             utilisation: 0.98,
             loss_rate: None,
@@ -147,11 +147,11 @@ mod tests {
         let after = observed(0.95, 0.0, 10.0);
         let lost = worse(&t, &[], &before, &after, 0.1);
         assert_eq!(lost.len(), 1);
-        assert!(!takes_back(&t, &lost, &before, &after));
+        assert!(!requires_rollback(&t, &lost, &before, &after));
         t.priority.reverse();
-        assert!(takes_back(&t, &lost, &before, &after));
-        assert!(!takes_back(&t, &[], &before, &after));
+        assert!(requires_rollback(&t, &lost, &before, &after));
+        assert!(!requires_rollback(&t, &[], &before, &after));
         let before = observed(1.0, 0.0, 20.0);
-        assert!(takes_back(&t, &lost, &before, &after));
+        assert!(requires_rollback(&t, &lost, &before, &after));
     }
 }

@@ -18,7 +18,7 @@
 //! | trial: a limit whose outcome is being measured | [`trial`] |
 //! | verdict on a trial | [`judge`] |
 //! | memory of a limit that failed | [`failed_limit`] |
-//! | what limits did under this traffic | [`evidence`] |
+//! | what limits did under this traffic | [`TriedLimits`] |
 //! | a limit that someone else wrote, a write that was cut short | [`Drift`] |
 //! | audit records | [`record`] |
 //!
@@ -29,7 +29,6 @@
 
 mod contradiction;
 mod error;
-mod evidence;
 mod failed_limit;
 pub mod guard;
 mod hysteresis;
@@ -42,10 +41,10 @@ mod settings;
 mod stationarity;
 mod time;
 pub mod trial;
+mod tried_limits;
 
 pub use contradiction::contradiction;
 pub use error::{ControlError, Refusal};
-pub use evidence::Evidence;
 pub use io::{Action, Changed, Input, Readings, TelemetryReading};
 pub use link::{
     Drift, Hold, HoldReason, LinkControl, LinkSettings, LoggedWrites, SavedControl, State,
@@ -57,6 +56,7 @@ pub use settings::{AuditPolicy, Mode, OnDrift, Settings};
 pub use stationarity::{StationarityWindow, Telemetry, WindowEstimate};
 pub use tidemark_rules::Limit;
 pub use time::Timestamp;
+pub use tried_limits::TriedLimits;
 
 use tidemark_estimators::LinkEstimate;
 use tidemark_rules::Observed;

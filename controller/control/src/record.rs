@@ -23,7 +23,24 @@ pub enum Origin {
     /// A switch that lost its state gets it back.
     Restore,
     /// Someone who is not this controller.
-    Foreign,
+    // Its name in records is older.
+    #[serde(rename = "foreign")]
+    External,
+}
+
+impl Origin {
+    /// Its name in records and answers.
+    pub fn label(self) -> &'static str {
+        match self {
+            Origin::Operator => "operator",
+            Origin::Confirmed => "confirmed",
+            Origin::Auto => "auto",
+            Origin::Rollback => "rollback",
+            Origin::Trial => "trial",
+            Origin::Restore => "restore",
+            Origin::External => "foreign",
+        }
+    }
 }
 
 /// What became of it.
@@ -120,4 +137,31 @@ pub struct Change {
     pub measured_before: Option<Observed>,
     /// What was measured after it, in a verdict.
     pub measured_after: Option<Observed>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_the_names_in_records() {
+        let name = |v: serde_json::Value| v.as_str().map(str::to_owned);
+        let origins = [
+            Origin::Operator,
+            Origin::Confirmed,
+            Origin::Auto,
+            Origin::Rollback,
+            Origin::Trial,
+            Origin::Restore,
+            Origin::External,
+        ];
+        for origin in origins {
+            let written = serde_json::to_value(origin).unwrap();
+            assert_eq!(name(written).as_deref(), Some(origin.label()));
+        }
+        for outcome in Outcome::ALL {
+            let written = serde_json::to_value(outcome).unwrap();
+            assert_eq!(name(written).as_deref(), Some(outcome.label()));
+        }
+    }
 }

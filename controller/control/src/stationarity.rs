@@ -20,9 +20,9 @@ const COMPARED_WITH_FOR_NS: u64 = 5_000_000_000;
 /// No window is shorter than this many effective RTTs.
 const LEAST_RTTS: f64 = 50.0;
 
-/// A window to estimate over, on the switch's clock.
+/// What to estimate over, on the switch's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct EstimationWindow {
     /// Start, ns.
     pub from_ns: u64,
     /// End, ns.
@@ -31,7 +31,7 @@ pub(crate) struct Span {
     pub pure: bool,
 }
 
-/// Lengths of windows, s.
+/// Lengths of estimation windows, s.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WindowLengths {
     /// Wanted.
@@ -107,7 +107,11 @@ impl StationarityWindow {
     /// Estimates over the window that ends with what has arrived completely, and
     /// starts no earlier than limit and traffic are what they are. `None`
     /// without records.
-    pub fn look(mut self, telemetry: &dyn Telemetry, l: WindowLengths) -> Option<WindowEstimate> {
+    pub fn window_estimate(
+        mut self,
+        telemetry: &dyn Telemetry,
+        l: WindowLengths,
+    ) -> Option<WindowEstimate> {
         let end_ns = telemetry.complete_ns();
         let first_ns = telemetry.first_ns()?;
         if end_ns <= first_ns {
@@ -119,19 +123,19 @@ impl StationarityWindow {
         if limit_changed {
             self.restart(end_ns);
         }
-        let mut span = self.span(first_ns, end_ns, window_ns, short_ns);
-        let mut estimate = telemetry.estimate(span.from_ns, span.to_ns);
+        let mut window = self.estimation_window(first_ns, end_ns, window_ns, short_ns);
+        let mut estimate = telemetry.estimate(window.from_ns, window.to_ns);
         if let Some(t_e) = estimate.estimates.t_e_ms {
             let least_s = (LEAST_RTTS * t_e.value / 1e3).min(l.retention_s);
             let least_ns = nanoseconds(least_s);
             if least_ns > short_ns {
                 (window_ns, short_ns) = (window_ns.max(least_ns), least_ns);
-                span = self.span(first_ns, end_ns, window_ns, short_ns);
-                estimate = telemetry.estimate(span.from_ns, span.to_ns);
+                window = self.estimation_window(first_ns, end_ns, window_ns, short_ns);
+                estimate = telemetry.estimate(window.from_ns, window.to_ns);
             }
         }
         let mut traffic_changed = None;
-        if let Some((from_ns, to_ns)) = self.earlier(span, short_ns) {
+        if let Some((from_ns, to_ns)) = self.earlier(window, short_ns) {
             let now = telemetry.n_b(end_ns - short_ns, end_ns);
             let before = match self.compared_with(end_ns) {
                 Some(known) if !differs(&known, &now) => known,
@@ -141,7 +145,7 @@ impl StationarityWindow {
             if self.traffic(&before, &now) {
                 // Within the short window, on average in its middle.
                 self.restart(end_ns - short_ns / 2);
-                span.pure = false;
+                window.pure = false;
                 estimate = telemetry.estimate(end_ns - short_ns, end_ns);
                 traffic_changed = Some(format!(
                     "N_b was {:.0} and is {:.0} in the last {:.1} s",
@@ -153,7 +157,7 @@ impl StationarityWindow {
         }
         Some(WindowEstimate {
             estimate: Arc::new(estimate),
-            pure: span.pure,
+            pure: window.pure,
             limit_changed,
             traffic_changed,
             stationarity: self,
@@ -162,11 +166,17 @@ impl StationarityWindow {
 
     /// The window of an estimate now: as long as wanted but after the last
     /// change; never shorter than `short_ns`, where there is so much.
-    fn span(&self, first_ns: u64, end_ns: u64, window_ns: u64, short_ns: u64) -> Span {
+    fn estimation_window(
+        &self,
+        first_ns: u64,
+        end_ns: u64,
+        window_ns: u64,
+        short_ns: u64,
+    ) -> EstimationWindow {
         let longest = end_ns.saturating_sub(window_ns).max(first_ns);
         let shortest = end_ns.saturating_sub(short_ns).max(first_ns);
         let from_ns = longest.max(self.since_ns.min(shortest));
-        Span {
+        EstimationWindow {
             from_ns,
             to_ns: end_ns,
             pure: from_ns >= self.since_ns && end_ns - from_ns >= short_ns,
@@ -175,9 +185,9 @@ impl StationarityWindow {
 
     /// The part of a window that lies before its last `short_ns`, when it is as
     /// long as that: what the traffic now is compared with.
-    fn earlier(&self, span: Span, short_ns: u64) -> Option<(u64, u64)> {
-        let from_ns = span.from_ns.max(self.since_ns);
-        let to_ns = span.to_ns.saturating_sub(short_ns);
+    fn earlier(&self, window: EstimationWindow, short_ns: u64) -> Option<(u64, u64)> {
+        let from_ns = window.from_ns.max(self.since_ns);
+        let to_ns = window.to_ns.saturating_sub(short_ns);
         (to_ns >= from_ns + short_ns).then_some((from_ns, to_ns))
     }
 
@@ -240,29 +250,29 @@ mod tests {
     #[test]
     fn windows_start_where_stationarity_does() {
         let mut c = StationarityWindow::default();
-        let span = |c: &StationarityWindow, end| c.span(5, end, 100, 30);
-        assert_eq!(span(&c, 200).from_ns, 100);
-        assert!(span(&c, 200).pure);
+        let window = |c: &StationarityWindow, end| c.estimation_window(5, end, 100, 30);
+        assert_eq!(window(&c, 200).from_ns, 100);
+        assert!(window(&c, 200).pure);
         // Too early for a whole one, or even a short one.
-        assert_eq!(span(&c, 60).from_ns, 5);
-        assert!(!span(&c, 20).pure);
+        assert_eq!(window(&c, 60).from_ns, 5);
+        assert!(!window(&c, 20).pure);
         c.restart(180);
         // Mixed, because nothing else is there yet.
-        let mixed = span(&c, 200);
+        let mixed = window(&c, 200);
         assert_eq!((mixed.from_ns, mixed.pure), (170, false));
-        let new = span(&c, 215);
+        let new = window(&c, 215);
         assert_eq!((new.from_ns, new.pure), (180, true));
-        assert_eq!(span(&c, 400).from_ns, 300);
+        assert_eq!(window(&c, 400).from_ns, 300);
     }
 
     #[test]
     fn comparisons_need_as_much_before_as_now() {
         let mut c = StationarityWindow::default();
-        let span = c.span(0, 100, 100, 30);
-        assert_eq!(c.earlier(span, 30), Some((0, 70)));
+        let window = c.estimation_window(0, 100, 100, 30);
+        assert_eq!(c.earlier(window, 30), Some((0, 70)));
         c.restart(50);
-        let span = c.span(0, 100, 100, 30);
-        assert_eq!(c.earlier(span, 30), None);
+        let window = c.estimation_window(0, 100, 100, 30);
+        assert_eq!(c.earlier(window, 30), None);
     }
 
     #[test]

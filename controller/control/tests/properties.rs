@@ -40,8 +40,8 @@ enum Event {
     Look,
     Slow(bool),
     Answer,
-    ForeignLimit(u64),
-    ForeignMark(u64),
+    ExternalLimit(u64),
+    ExternalMark(u64),
     StateLost(bool),
     ClockRestarted,
     Restart,
@@ -74,8 +74,8 @@ fn event() -> impl Strategy<Value = Event> {
         2 => Just(Event::Look),
         1 => any::<bool>().prop_map(Event::Slow),
         2 => Just(Event::Answer),
-        1 => (1_u64..100_000_000).prop_map(Event::ForeignLimit),
-        1 => (1_u64..100_000_000).prop_map(Event::ForeignMark),
+        1 => (1_u64..100_000_000).prop_map(Event::ExternalLimit),
+        1 => (1_u64..100_000_000).prop_map(Event::ExternalMark),
         1 => any::<bool>().prop_map(Event::StateLost),
         1 => Just(Event::ClockRestarted),
         1 => Just(Event::Restart),
@@ -109,8 +109,8 @@ fn happen(world: &mut World, event: Event) {
         Event::Look => world.drive(Input::Found(world.link.limit)),
         Event::Slow(on) => world.slow = on,
         Event::Answer => world.answer(),
-        Event::ForeignLimit(limit_bytes) => world.link.limit = Limit::DropTail { limit_bytes },
-        Event::ForeignMark(threshold_bytes) => {
+        Event::ExternalLimit(limit_bytes) => world.link.limit = Limit::DropTail { limit_bytes },
+        Event::ExternalMark(threshold_bytes) => {
             world.link.limit = Limit::MarkCe {
                 threshold_bytes,
                 limit_bytes: Some(2 * threshold_bytes),

@@ -115,7 +115,7 @@ fn every_verdict_follows_from_its_record() {
         if matches!(r.outcome, Outcome::Kept | Outcome::Worse) {
             let (before, after) = (r.measured_before.unwrap(), r.measured_after.unwrap());
             let worse = judge::worse(&targets, &[], &before, &after, judge::SLACK);
-            let bad = judge::takes_back(&targets, &worse, &before, &after);
+            let bad = judge::requires_rollback(&targets, &worse, &before, &after);
             assert_eq!(bad, r.outcome == Outcome::Worse, "{r:?}");
             judged += 1;
             if bad {

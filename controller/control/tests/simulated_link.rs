@@ -48,7 +48,7 @@ fn a_missed_delay_bound_ends_in_one_step() {
 }
 
 #[test]
-fn a_limit_that_loses_too_much_is_taken_back_and_approached_by_halves() {
+fn a_limit_that_loses_too_much_is_rolled_back_and_approached_by_halves() {
     let mut world = World::new(Mode::Auto, |s, _| s.rollback_hold_s = 60.0);
     let mut passed = 0;
     while told(&world).is_empty() && passed < 60 {
@@ -118,7 +118,7 @@ fn silence_ends_a_trial_as_unclear() {
 
 /// What seems to idle may be what nobody heard of.
 #[test]
-fn a_trial_with_lost_reports_takes_nothing_back() {
+fn a_trial_with_lost_reports_rolls_nothing_back() {
     let mut world = World::new(Mode::Confirm, |_, _| {});
     world.pass(15);
     world.confirm();
@@ -420,7 +420,7 @@ fn a_limit_restored_to_the_end_of_the_range_is_ours() {
     assert_eq!(told(&world), [(Origin::Restore, Outcome::Set)]);
     // Another one is somebody else's.
     world.drive(Input::Found(limit(3_000_000)));
-    assert_eq!(told(&world)[1], (Origin::Foreign, Outcome::Found));
+    assert_eq!(told(&world)[1], (Origin::External, Outcome::Found));
 }
 
 /// A write was under way when that was told: nothing was restored, and once the write
@@ -449,10 +449,10 @@ fn a_limit_that_is_lost_during_a_write_is_restored() {
         let last = world.log.last().unwrap();
         assert_eq!((last.origin, last.outcome), (Origin::Restore, Outcome::Set));
     }
-    assert!(world.log.iter().all(|c| c.origin != Origin::Foreign));
+    assert!(world.log.iter().all(|c| c.origin != Origin::External));
     // From here on others are others.
     world.drive(Input::Found(limit(70_000)));
-    assert_eq!(world.log.last().unwrap().origin, Origin::Foreign);
+    assert_eq!(world.log.last().unwrap().origin, Origin::External);
 }
 
 /// The write that restored a limit failed: what stood there counted as a limit of
@@ -477,7 +477,7 @@ fn a_restoration_that_fails_is_tried_again() {
     world.pass(11);
     world.drive(Input::Found(world.link.limit));
     assert_eq!(world.link.limit, limit(90_000));
-    assert!(world.log.iter().all(|c| c.origin != Origin::Foreign));
+    assert!(world.log.iter().all(|c| c.origin != Origin::External));
     let records = world.log.len();
     world.drive(Input::Found(limit(90_000)));
     assert_eq!(world.log.len(), records);
@@ -502,7 +502,7 @@ fn what_is_saved_goes_on_after_a_restart() {
     after.checks.open_trials = 1;
     after.link.loss_factor = 100.0;
     after.pass(20);
-    assert_eq!(in_force(&after), START_BYTES, "{applied} is taken back");
+    assert_eq!(in_force(&after), START_BYTES, "{applied} is rolled back");
     assert_eq!(
         told(&after),
         [

@@ -651,8 +651,8 @@ export interface Link {
   steadiness: Steadiness;
   /** Targets in force. */
   targets: Targets;
-  /** A limit change whose effect is being measured. */
-  watching: Watching | null;
+  /** The limit on trial: its effect is being measured. */
+  watching: Trial | null;
   /** Bytes of a packet on the wire beyond its IP packet. */
   wire_overhead_bytes: number;
 }
@@ -791,7 +791,7 @@ export interface LinkSummary {
   stale: boolean;
   /** Targets in force. */
   targets: Targets;
-  /** The effect of a change is being measured. */
+  /** A limit is on trial: its effect is being measured. */
   watching: boolean;
 }
 
@@ -1382,6 +1382,18 @@ export interface TargetsSet {
   targets: Targets;
 }
 
+/** A limit on trial: its effect is being measured. */
+export interface Trial {
+  /** Limit to go back to. */
+  before: Limit | null;
+  /** Start of the measurement; null until telemetry tells the switch's clock. */
+  from_ns: number | null;
+  /** Limit that was set. */
+  limit: Limit;
+  /** End of the measurement, exclusive. */
+  to_ns: number | null;
+}
+
 /** Data of the event `update`: every link, once a second, or the one that the listener asked for. */
 export interface Update {
   /** The links by node and port; their advice comes without rules. */
@@ -1406,18 +1418,6 @@ export interface Utilisation {
 
 /** How it stands. */
 export type Verdict = 'ok' | 'warning' | 'problem';
-
-/** A limit change whose effect is being measured. */
-export interface Watching {
-  /** Limit to go back to. */
-  before: Limit | null;
-  /** Start of the measurement; null until telemetry tells the switch's clock. */
-  from_ns: number | null;
-  /** Limit that was set. */
-  limit: Limit;
-  /** End of the measurement, exclusive. */
-  to_ns: number | null;
-}
 
 /** Windows of the flows of a link over time, as columns of equal length. */
 export interface Windows {

@@ -24,7 +24,7 @@ impl LinkControl {
         self.memory.hysteresis.restart();
         self.memory.other_traffic = true;
         self.forget_rollback();
-        self.memory.evidence.forget();
+        self.memory.tried.forget();
         self.abandon_trial(&format!("the traffic changed meanwhile: {why}"), now)
     }
 
@@ -37,7 +37,7 @@ impl LinkControl {
         let caveat = self.memory.estimate.as_deref().and_then(contradiction);
         self.memory.pure &= caveat.is_none();
         if self.memory.pure {
-            self.memory.evidence.note(measured, now);
+            self.memory.tried.note(measured, now);
         }
         self.memory.latest_bytes = advice.limit_bytes;
         let mut shown = self.filtered(advice, measured);

@@ -63,7 +63,7 @@ impl LinkControl {
     }
 
     /// Whether `bytes` is worth leaving the limit in force for. Every change can
-    /// turn out wrong, and costs utilisation or loss until it is taken back.
+    /// turn out wrong, and costs utilisation or loss until it is rolled back.
     fn is_worth(&self, shown: &Advice, bytes: u64) -> bool {
         worth_a_step(shown, bytes, &self.targets, self.settings.control.deadband).worth
     }

@@ -100,7 +100,7 @@ impl LinkControl {
             OnDrift::Restore => "the one expected is written again",
         };
         let reason = format!("someone else wrote the limit; {told} (control.on_drift)");
-        let mut change = self.record(Origin::Foreign, Outcome::Found, reason, now);
+        let mut change = self.record(Origin::External, Outcome::Found, reason, now);
         change.before = Some(expected);
         change.limit = Some(found);
         let mut actions = self.abandon_trial("someone else wrote another limit", now);

@@ -2,13 +2,13 @@
 //! What the loop of a link remembers beside its state. None of it says what happens
 //! next by itself: it is what decisions are made from.
 
-use crate::evidence::Evidence;
 use crate::failed_limit::FailedLimit;
 use crate::hysteresis::HysteresisFilter;
 use crate::io::Readings;
 use crate::link::Drift;
 use crate::stationarity::StationarityWindow;
 use crate::time::Timestamp;
+use crate::tried_limits::TriedLimits;
 use std::sync::Arc;
 use tidemark_estimators::LinkEstimate;
 use tidemark_rules::{Advice, Limit};
@@ -32,10 +32,10 @@ pub(super) struct Memory {
     pub(super) hysteresis: HysteresisFilter,
     /// Since when limit and traffic are the same.
     pub(super) stationarity: StationarityWindow,
-    /// The limit that was taken back last, until it is forgotten.
+    /// The limit that was rolled back last, until it is forgotten.
     pub(super) failed: Option<FailedLimit>,
     /// What limits did under this traffic.
-    pub(super) evidence: Evidence,
+    pub(super) tried: TriedLimits,
     /// When we changed the limit last.
     pub(super) changed: Option<Timestamp>,
     /// The limit that we set, for a switch that loses it.

@@ -32,7 +32,6 @@ pub use saved::SavedControl;
 pub use state::{Hold, HoldReason, State, Write};
 
 use crate::error::ControlError;
-use crate::evidence::Evidence;
 use crate::failed_limit::FailedLimit;
 use crate::io::Readings;
 use crate::range::Range;
@@ -41,6 +40,7 @@ use crate::settings::{Mode, Settings};
 use crate::stationarity::{Telemetry, WindowEstimate, WindowLengths};
 use crate::time::Timestamp;
 use crate::trial::Trial;
+use crate::tried_limits::TriedLimits;
 use expectation::Expectation;
 use memory::Memory;
 use std::sync::Arc;
@@ -101,15 +101,15 @@ impl LinkControl {
         }
     }
 
-    /// Estimates the link over the window that its history allows; the
+    /// Estimates the link over the estimation window that its history allows; the
     /// answer is the next [`Input::Estimate`](crate::Input::Estimate). Changes nothing.
-    pub fn look(&self, telemetry: &dyn Telemetry) -> Option<WindowEstimate> {
+    pub fn window_estimate(&self, telemetry: &dyn Telemetry) -> Option<WindowEstimate> {
         let lengths = WindowLengths {
             window_s: self.settings.window_s,
             short_s: self.settings.control.short_window_s,
             retention_s: self.settings.retention_s,
         };
-        self.memory.stationarity.look(telemetry, lengths)
+        self.memory.stationarity.window_estimate(telemetry, lengths)
     }
 
     /// What a rollback or a failure taught says nothing of other traffic or
@@ -185,8 +185,8 @@ impl LinkControl {
     /// What limits did under this traffic: [`Traffic::tried`] for the advisor.
     ///
     /// [`Traffic::tried`]: tidemark_rules::Traffic::tried
-    pub fn evidence(&self) -> &Evidence {
-        &self.memory.evidence
+    pub fn tried_limits(&self) -> &TriedLimits {
+        &self.memory.tried
     }
 
     /// Where the hysteresis filter stands.

@@ -6,7 +6,7 @@ use super::state::{Baseline, Write};
 use super::{LinkControl, LinkSettings};
 use crate::contradiction::contradiction;
 use crate::error::{ControlError, Refusal};
-use crate::guard::{self, Evidence};
+use crate::guard::{self, Basis};
 use crate::io::{Action, Readings};
 use crate::record::{Origin, Outcome};
 use crate::settings::Mode;
@@ -157,7 +157,7 @@ impl LinkControl {
             advice: None,
             baseline: None,
             clock_ns: self.memory.readings.telemetry.map_or(0, |t| t.clock_ns),
-            limit_taken_back: None,
+            rolled_back: None,
         }
     }
 
@@ -196,7 +196,7 @@ pub(super) fn may_apply(
 /// ends.
 ///
 /// # Errors
-/// The mode, no switch, no advice, or what [`guard::evidence`] refuses.
+/// The mode, no switch, no advice, or what [`guard::basis`] refuses.
 pub(super) fn trusted(
     link: &LinkControl,
     readings: &Readings,
@@ -223,7 +223,7 @@ pub(super) fn trusted(
     let reports = link.memory.estimate.as_ref().map_or(0, |e| e.arrivals);
     let in_force = readings.in_force.and_then(|l| l.bytes());
     let contradiction = link.memory.estimate.as_deref().and_then(contradiction);
-    let evidence = Evidence {
+    let basis = Basis {
         arrivals: reports,
         loss_events: link.memory.estimate.as_ref().map_or(0, |e| e.loss_events),
         raises: in_force.is_some_and(|b| bytes > b),
@@ -234,7 +234,7 @@ pub(super) fn trusted(
         since_change_s: link.memory.changed.map(|at| now.since_s(at)),
     };
     let settings = &link.settings.control;
-    guard::evidence(settings, &evidence).map_err(ControlError::Refused)?;
+    guard::basis(settings, &basis).map_err(ControlError::Refused)?;
     Ok((advice, bytes))
 }
 

@@ -3,10 +3,10 @@
 
 use super::LinkControl;
 use super::state::{Hold, HoldReason};
-use crate::evidence::Evidence;
 use crate::hysteresis::HysteresisFilter;
 use crate::time::Timestamp;
 use crate::trial::{Trial, TrialChange};
+use crate::tried_limits::TriedLimits;
 use tidemark_rules::{Limit, TriedLimit};
 
 /// No rest is longer, s.
@@ -44,7 +44,7 @@ impl LinkControl {
             hold_until_unix_ms: hold.map(|h| whole_second(h.until)),
             advice_bytes: self.memory.hysteresis.held(),
             trial: self.trial().map(|t| t.change.clone()),
-            tried: self.memory.evidence.earlier().to_vec(),
+            tried: self.memory.tried.earlier().to_vec(),
         }
     }
 
@@ -61,7 +61,7 @@ impl LinkControl {
         if let Some(change) = saved.trial {
             self.state.start_trial(Trial::waiting(change, now));
         }
-        self.memory.evidence = Evidence::of_earlier(saved.tried);
+        self.memory.tried = TriedLimits::of_earlier(saved.tried);
         if let Some(bytes) = saved.advice_bytes {
             self.memory.hysteresis = HysteresisFilter::holding(bytes);
         }

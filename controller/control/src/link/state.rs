@@ -86,7 +86,7 @@ pub struct Hold {
 /// Why auto mode rests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HoldReason {
-    /// A trial ended worse and its limit was taken back.
+    /// A trial ended worse and its limit was rolled back.
     RolledBack,
     /// The switch refused a write: every attempt is an audit record.
     WriteFailed,
@@ -106,7 +106,7 @@ pub struct Write {
     /// The switch's clock when it was asked for, ns.
     pub(super) clock_ns: u64,
     /// A rollback: the limit that failed.
-    pub(super) limit_taken_back: Option<Limit>,
+    pub(super) rolled_back: Option<Limit>,
 }
 
 impl Write {

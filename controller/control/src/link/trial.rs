@@ -88,7 +88,7 @@ impl LinkControl {
         };
         let before = &c.measured_before;
         let worse = judge::worse(&self.targets, &c.given_up, before, &after, judge::SLACK);
-        let bad = judge::takes_back(&self.targets, &worse, before, &after);
+        let bad = judge::requires_rollback(&self.targets, &worse, before, &after);
         let worse: Vec<String> = worse.into_iter().map(|(_, why)| why).collect();
         let worse = worse.join("; ");
         let (outcome, reason) = match (bad, worse.is_empty()) {
@@ -147,7 +147,7 @@ impl LinkControl {
             reason += &format!("; {before} is outside of the range, and this is its nearest end");
         }
         let mut write = self.write(to, Origin::Rollback, reason);
-        write.limit_taken_back = Some(c.limit);
+        write.rolled_back = Some(c.limit);
         self.start(write)
     }
 

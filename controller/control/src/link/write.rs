@@ -36,10 +36,10 @@ impl LinkControl {
         }
         if let (Origin::Rollback, Some(found)) = (write.origin, before)
             && self.settings.control.on_drift == OnDrift::Keep
-            && write.limit_taken_back.is_some_and(|l| l != found)
+            && write.rolled_back.is_some_and(|l| l != found)
         {
-            // There is nothing to take back: someone else wrote meanwhile.
-            self.rest(write.limit_taken_back, now);
+            // There is nothing to roll back: someone else wrote meanwhile.
+            self.rest(write.rolled_back, now);
             return self.on_found(found, now);
         }
         match read {
@@ -177,7 +177,7 @@ impl LinkControl {
                 self.abandon_trial("an operator set another limit", now)
             }
             Origin::Rollback => {
-                self.rest(write.limit_taken_back, now);
+                self.rest(write.rolled_back, now);
                 Vec::new()
             }
             _ => {
@@ -202,7 +202,7 @@ impl LinkControl {
                 let why = HoldReason::WriteFailed;
                 self.state.set_hold(Some(Hold { until, why }));
             }
-            Origin::Rollback => self.rest(write.limit_taken_back, now),
+            Origin::Rollback => self.rest(write.rolled_back, now),
             _ => {}
         }
     }

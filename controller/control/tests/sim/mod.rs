@@ -119,7 +119,7 @@ impl World {
             if !self.link.silent && !self.link.unheard {
                 self.updated = Some(self.now);
             }
-            if let Some(window) = self.control.look(&self.link) {
+            if let Some(window) = self.control.window_estimate(&self.link) {
                 if window.traffic_changed.is_some() {
                     self.checks.released();
                 }
@@ -138,7 +138,7 @@ impl World {
             ..Options::default()
         };
         let mut measured = estimate.measured();
-        measured.tried = self.control.evidence().of(&measured, self.now);
+        measured.tried = self.control.tried_limits().of(&measured, self.now);
         let advice = advise(&measured, &self.control.advisor_targets(), &options);
         Input::Advice {
             advice: Box::new(advice),

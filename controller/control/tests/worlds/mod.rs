@@ -327,7 +327,7 @@ fn window(world: &World) -> WindowEstimate {
         traffic_changed: None,
         stationarity: StationarityWindow::default(),
     };
-    let window = world.control.look(&world.link);
+    let window = world.control.window_estimate(&world.link);
     window.unwrap_or_else(nothing)
 }
 

@@ -61,13 +61,10 @@ pub(super) async fn apply(app: App, call: Call<ApplyAdvice>) -> Result<AdviceApp
 /// `None` before the first estimate.
 fn measured_of(app: &App, id: LinkId) -> Option<Traffic> {
     let link = app.core.link(id);
-    let evidence = link
-        .as_ref()
-        .map(|l| l.evidence.clone())
-        .unwrap_or_default();
+    let tried = link.as_ref().map(|l| l.tried.clone()).unwrap_or_default();
     let estimate = link.and_then(|l| l.estimate)?;
     let mut measured = estimate.measured();
-    measured.tried = evidence.of(&measured, app.core.now());
+    measured.tried = tried.of(&measured, app.core.now());
     Some(measured)
 }
 

@@ -5,7 +5,7 @@ use crate::core::state_file::{Saved, SavedLink, StateFile};
 use crate::core::time;
 use anyhow::Context as _;
 use std::path::{Path, PathBuf};
-use tidemark_control::{Evidence, Timestamp};
+use tidemark_control::{Timestamp, TriedLimits};
 use tidemark_estimators::LinkId;
 use tidemark_rules::{Traffic, TriedLimit};
 
@@ -36,14 +36,14 @@ impl EvidenceFile {
         })
     }
 
-    /// What other limits did under this traffic, as [`Evidence`] judges it; then
+    /// What other limits did under this traffic, as [`TriedLimits`] judges it; then
     /// takes what `measured` says of the limit in force.
     pub(super) fn exchange(&mut self, id: LinkId, measured: &Traffic) -> Vec<TriedLimit> {
         let link = self.link(id);
-        let mut evidence = Evidence::of_earlier(link.tried.clone());
-        let tried = evidence.of(measured, self.now);
-        evidence.note(measured, self.now);
-        self.link(id).tried = evidence.all().copied().collect();
+        let mut limits = TriedLimits::of_earlier(link.tried.clone());
+        let tried = limits.of(measured, self.now);
+        limits.note(measured, self.now);
+        self.link(id).tried = limits.all().copied().collect();
         tried
     }
 

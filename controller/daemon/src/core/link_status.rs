@@ -3,7 +3,7 @@
 
 use super::state::State;
 use std::sync::Arc;
-use tidemark_control::{Evidence, LinkControl, Steadiness, trial::Trial};
+use tidemark_control::{LinkControl, Steadiness, TriedLimits, trial::Trial};
 use tidemark_estimators::{LinkEstimate, LinkId};
 use tidemark_rules::Advice;
 
@@ -17,7 +17,7 @@ pub struct LinkStatus {
     /// The change whose outcome is being measured.
     pub trial: Option<Trial>,
     /// What limits did under this traffic.
-    pub evidence: Evidence,
+    pub tried: TriedLimits,
 }
 
 impl From<&LinkControl> for LinkStatus {
@@ -27,7 +27,7 @@ impl From<&LinkControl> for LinkStatus {
             advice: l.advice().cloned(),
             steadiness: l.steadiness(),
             trial: l.trial().cloned(),
-            evidence: l.evidence().clone(),
+            tried: l.tried_limits().clone(),
         }
     }
 }

@@ -67,8 +67,9 @@ pub struct SavedLink {
     pub hold_until_unix_ms: Option<u64>,
     /// The advice that was held.
     pub advice_bytes: Option<u64>,
-    /// The change on trial.
-    pub watching: Option<TrialChange>,
+    /// The change on trial. (Its name in the file is older.)
+    #[serde(rename = "watching")]
+    pub trial: Option<TrialChange>,
     /// What earlier limits did under this traffic.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<TriedLimit>,
@@ -163,7 +164,7 @@ pub fn snapshot(state: &State, config: &Config, now: Timestamp) -> Saved {
         link.changed_unix_ms = c.changed_unix_ms;
         link.hold_until_unix_ms = c.hold_until_unix_ms;
         link.advice_bytes = c.advice_bytes;
-        link.watching = c.trial;
+        link.trial = c.trial;
         link.tried = c.tried;
     }
     let named = |(id, link): (LinkId, SavedLink)| SavedLink {
@@ -206,7 +207,7 @@ pub fn restore(state: &mut State, config: &Config, saved: &Saved, now: Timestamp
         if let Some(limit) = l.limit {
             tracing::info!(link = %id, %limit, "state file: limit set before");
         }
-        if let Some(change) = &l.watching {
+        if let Some(change) = &l.trial {
             tracing::info!(link = %id, limit = %change.limit, "state file: the outcome of this change is still to be measured");
         }
         let control = SavedControl {
@@ -214,7 +215,7 @@ pub fn restore(state: &mut State, config: &Config, saved: &Saved, now: Timestamp
             changed_unix_ms: l.changed_unix_ms,
             hold_until_unix_ms: l.hold_until_unix_ms,
             advice_bytes: l.advice_bytes,
-            trial: l.watching.clone(),
+            trial: l.trial.clone(),
             tried: l.tried.clone(),
         };
         state.link_mut(id).restore(control, now);
@@ -280,7 +281,7 @@ mod tests {
             limit_bytes: None,
         };
         assert_eq!(limit, Some(threshold));
-        let trial = saved.links.iter().find_map(|l| l.watching.as_ref());
+        let trial = saved.links.iter().find_map(|l| l.trial.as_ref());
         assert_eq!(trial.unwrap().limit, threshold);
     }
 

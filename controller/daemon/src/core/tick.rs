@@ -131,7 +131,7 @@ fn estimate(core: &Core, id: LinkId, now: Timestamp) {
         let window = s
             .links
             .get(&id)?
-            .look(&LinkTelemetry::new(s.feed_of(id)?, id))?;
+            .window_estimate(&LinkTelemetry::new(s.feed_of(id)?, id))?;
         if let Some(why) = &window.traffic_changed {
             tracing::info!(link = %id, "traffic changed: {why}; advice starts again");
         }
@@ -139,15 +139,15 @@ fn estimate(core: &Core, id: LinkId, now: Timestamp) {
         let link = s.link_mut(id);
         let actions = link.on(Input::Estimate(window), now);
         let targets = link.advisor_targets();
-        let evidence = link.evidence().clone();
-        Some((estimate, actions, targets, evidence, s.advisor_options(id)))
+        let tried = link.tried_limits().clone();
+        Some((estimate, actions, targets, tried, s.advisor_options(id)))
     });
-    let Some((estimate, actions, targets, evidence, options)) = seen else {
+    let Some((estimate, actions, targets, tried, options)) = seen else {
         return;
     };
     core.record_all(actions);
     let mut measured = estimate.measured();
-    measured.tried = evidence.of(&measured, now);
+    measured.tried = tried.of(&measured, now);
     let advice = Box::new(advise(&measured, &targets, &options));
     let measured = Box::new(measured);
     core.write(|s| {

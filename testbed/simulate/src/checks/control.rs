@@ -181,7 +181,7 @@ impl Checks {
 
     fn told(&mut self, change: &Change, cut_short: bool) {
         match change.origin {
-            Origin::Foreign => {
+            Origin::External => {
                 let lost = std::mem::take(&mut self.control.lost_ours);
                 self.require(!lost, "our limit is written again", || {
                     format!("the switch had lost it, and nobody else wrote: {change:?}")

@@ -5,7 +5,7 @@ use super::advice;
 use crate::core::feed::Feed;
 use crate::core::series::Point;
 use crate::core::{Core, State};
-use tidemark_api::{LinkSummary, Recent, RecentDelay, RecentOccupancy, Steadiness, Watching};
+use tidemark_api::{LinkSummary, Recent, RecentDelay, RecentOccupancy, Steadiness, Trial};
 use tidemark_control::Timestamp;
 use tidemark_estimators::{LinkEstimate, LinkId, foremost};
 
@@ -33,7 +33,7 @@ pub fn link(core: &Core, id: LinkId, with_rules: bool) -> tidemark_api::Link {
         });
         link.advice = status.advice.as_deref().map(|a| advice(a, with_rules));
         link.steadiness = steadiness(status.steadiness);
-        link.watching = status.trial.map(|t| Watching {
+        link.trial = status.trial.map(|t| Trial {
             before: t.change.before,
             limit: t.change.limit,
             from_ns: t.span_ns.map(|s| s.0),
@@ -76,7 +76,7 @@ fn blank(state: &State, id: LinkId) -> tidemark_api::Link {
             since_ns: None,
         },
         advice: None,
-        watching: None,
+        trial: None,
     }
 }
 
@@ -146,7 +146,7 @@ pub fn summary(core: &Core, id: LinkId) -> LinkSummary {
             targets: link.targets,
             n_b: control.and_then(|c| Some(c.estimate()?.estimates.n_b.value)),
             advised_bytes: control.and_then(|c| c.advice()?.limit_bytes),
-            watching: control.is_some_and(|c| c.trial().is_some()),
+            on_trial: control.is_some_and(|c| c.trial().is_some()),
         }
     })
 }

@@ -34,7 +34,7 @@ impl Condition {
                 missed.push("delay");
             }
         }
-        match (missed.is_empty(), &l.watching) {
+        match (missed.is_empty(), &l.trial) {
             (false, _) => Self::Misses(missed),
             (true, Some(_)) => Self::Measuring,
             (true, None) => Self::Well,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What limits did under the traffic as it is: evidence for the next advice.
+//! Limits that were tried, and what they did under the traffic as it is: evidence for
+//! the next advice.
 //!
 //! The outcome of the limit in force is replaced every second; it becomes evidence
 //! when another limit takes its place. Evidence of other traffic, or of long ago,
@@ -10,7 +11,7 @@ use tidemark_rules::{Traffic, TriedLimit};
 
 /// Limits remembered; the oldest goes first.
 const MOST: usize = 8;
-/// Evidence is forgotten after so long, s.
+/// TriedLimits is forgotten after so long, s.
 const MEMORY_S: f64 = 3_600.0;
 /// Limits nearer than this (relative) are the same.
 const SAME_LIMIT: f64 = 0.02;
@@ -21,12 +22,12 @@ const SAME_SHARE: f64 = 0.3;
 
 /// The limits tried at one link.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Evidence {
+pub struct TriedLimits {
     in_force: Option<TriedLimit>,
     earlier: Vec<TriedLimit>,
 }
 
-impl Evidence {
+impl TriedLimits {
     /// From what was saved.
     pub fn of_earlier(earlier: Vec<TriedLimit>) -> Self {
         Self {
@@ -124,13 +125,13 @@ mod tests {
         m
     }
 
-    fn limits(e: &Evidence, m: &Traffic, now: Timestamp) -> Vec<f64> {
+    fn limits(e: &TriedLimits, m: &Traffic, now: Timestamp) -> Vec<f64> {
         e.of(m, now).iter().map(|t| t.limit_bytes).collect()
     }
 
     #[test]
     fn a_limit_becomes_evidence_when_another_takes_its_place() {
-        let mut e = Evidence::default();
+        let mut e = TriedLimits::default();
         let (first, second) = (measured(1e5, 20.0, 0.02), measured(2e5, 20.0, 0.01));
         e.note(&first, START);
         e.note(&measured(1e5, 20.0, 0.019), START);
@@ -147,7 +148,7 @@ mod tests {
 
     #[test]
     fn other_traffic_and_long_ago_do_not_count() {
-        let mut e = Evidence::default();
+        let mut e = TriedLimits::default();
         e.note(&measured(1e5, 20.0, 0.02), START);
         let now = measured(2e5, 20.0, 0.01);
         e.note(&now, START);
@@ -164,12 +165,12 @@ mod tests {
         e.note(&now, later);
         assert!(e.earlier().is_empty());
         e.forget();
-        assert_eq!(e, Evidence::default());
+        assert_eq!(e, TriedLimits::default());
     }
 
     #[test]
     fn only_the_newest_are_kept() {
-        let mut e = Evidence::default();
+        let mut e = TriedLimits::default();
         for i in 1..30 {
             e.note(&measured(f64::from(i) * 1e5, 20.0, 0.01), START);
         }
