@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One egress port as the controller knows it now.
 
-use crate::Advice;
 use serde::{Deserialize, Serialize};
 use tidemark_estimators::LinkEstimate;
-use tidemark_rules::{Limit, Targets};
+use tidemark_rules::{Advice, Limit, Targets};
 
+// Not `tidemark_estimators::LinkId`: every answer and request names the switch `node`,
+// what is measured `node_id`, as reports and stored rows do. A client that copies the
+// one into the other would find no link.
 /// Which egress port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Named spans of time of an experiment.
 
-use crate::Advice;
 use serde::{Deserialize, Serialize};
 use tidemark_estimators::LinkEstimate;
+use tidemark_rules::Advice;
 
 /// Where a phase stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

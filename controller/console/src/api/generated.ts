@@ -9,11 +9,11 @@ export interface Advice {
   feasible: boolean;
   /** What was given up where they cannot. */
   infeasible: Infeasibility | null;
-  /** The limit to set (of a port that marks, its threshold), bytes; null when too little is known (`reasons` says what). */
+  /** The limit to set (of a port that marks, its threshold), bytes as the queue counts them; null when too little is known (`reasons` says what). */
   limit_bytes: number | null;
   /** Delay of the full queue, ms. */
   limit_ms: number | null;
-  /** The same in segments. */
+  /** The same in segments of M bytes. */
   limit_packets: number | null;
   /** For a port that marks: `limit_bytes` is its threshold, and this the limit above it. */
   marking?: Marking | null;
@@ -25,12 +25,12 @@ export interface Advice {
   reasons: string[];
   /** Regime of the link. */
   regime: Regime;
-  /** The rules that were set aside. Left out where `rules` is. */
-  rejected?: RejectedRule[] | null;
+  /** The rules that were set aside. Left out where `rules` is, and where there are none. */
+  rejected?: RejectedRule[];
   /** Identifier of the rule that decided. */
   rule: string | null;
   /** Every rule, with its buffer, inputs and conditions. Left out of `update` events and of `GET /links`. */
-  rules?: Rule[] | null;
+  rules?: Rule[];
   /** What N_b, α and Δ each decide of the limit. Left out where `rules` is. */
   sensitivity?: Sensitivity[];
 }

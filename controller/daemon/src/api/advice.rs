@@ -4,7 +4,8 @@
 use super::error::ApiError;
 use super::route::{Call, Reply};
 use super::to_end::to_its_end;
-use super::{App, convert, select};
+use super::{App, select};
+use std::sync::Arc;
 use tidemark_api::operations::{ApplyAdvice, GetAdvice, GetCurve, GetRules};
 use tidemark_api::{AdviceApplied, AdviceState, Curve, CurveQuery, LinkQuery, Rules};
 use tidemark_estimators::LinkId;
@@ -32,7 +33,7 @@ pub(super) async fn advice(app: App, call: Call<GetAdvice>) -> Result<AdviceStat
         port: id.port,
         targets: app.core.targets_of(id),
         limit: app.core.limit_in_force(id),
-        advice: advice.map(|a| convert::advice(&a, true)),
+        advice: advice.map(Arc::unwrap_or_clone),
         can_apply: why_not.is_none(),
         why_not,
     })
@@ -52,7 +53,7 @@ pub(super) async fn apply(app: App, call: Call<ApplyAdvice>) -> Result<AdviceApp
         port: id.port,
         before: done.changed.before,
         limit: done.changed.limit,
-        advice: done.changed.advice.map(|a| convert::advice(&a, true)),
+        advice: done.changed.advice.map(Arc::unwrap_or_clone),
         dry_run: done.changed.dry_run,
         recorded: done.recorded,
     })

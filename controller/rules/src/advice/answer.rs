@@ -3,6 +3,8 @@
 
 use super::marking::Marking;
 use super::sensitivity::Sensitivities;
+#[cfg(feature = "openapi")]
+use super::sensitivity::Sensitivity;
 use crate::prediction::Prediction;
 use crate::rule::{RuleId, RuleResult};
 use crate::targets::Goal;
@@ -61,13 +63,14 @@ pub struct Present {
     pub measured: Option<Observed>,
 }
 
-/// The advisor's answer.
+/// The advisor's answer for one link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Advice {
     /// Regime of the link.
     pub regime: Regime,
     /// The limit to set (of a port that marks, its threshold), bytes as the queue
-    /// counts them; `None` when too little is known, `reasons` says what.
+    /// counts them; null when too little is known (`reasons` says what).
     pub limit_bytes: Option<u64>,
     /// The same in segments of M bytes.
     pub limit_packets: Option<f64>,
@@ -77,25 +80,55 @@ pub struct Advice {
     /// above it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub marking: Option<Marking>,
-    /// What decided.
+    /// Identifier of the rule that decided.
+    #[cfg_attr(feature = "openapi", schemars(with = "Option<String>"))]
     pub rule: Option<RuleId>,
-    /// The target that decided; `None` for the smallest or largest limit.
+    /// The target that decided; null for the smallest or the largest limit.
     pub decided_by: Option<Goal>,
     /// All targets are expected to hold.
     pub feasible: bool,
-    /// Which targets do not hold, where not all do.
+    /// What was given up where they cannot.
     pub infeasible: Option<Infeasibility>,
-    /// What to expect at the advised limit.
+    /// Expected outcome at the advised limit.
     pub predicted: Option<Prediction>,
-    /// The limit in force, where it is known.
+    /// The limit in force, for comparison.
     pub present: Option<Present>,
-    /// Every rule, with its buffer, inputs and conditions.
+    /// Every rule, with its buffer, inputs and conditions. Left out of `update`
+    /// events and of `GET /links`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<RuleResult>,
-    /// Those of them that do not apply.
+    /// The rules that were set aside. Left out where `rules` is, and where there are
+    /// none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rejected: Vec<Rejected>,
-    /// What N_b, α and Δ each decide of the limit.
+    /// What N_b, α and Δ each decide of the limit. Left out where `rules` is.
     #[serde(default, skip_serializing_if = "Sensitivities::is_empty")]
+    #[cfg_attr(feature = "openapi", schemars(with = "Vec<Sensitivity>"))]
     pub sensitivity: Sensitivities,
     /// The way to the answer, in sentences.
     pub reasons: Vec<String>,
+}
+
+impl Advice {
+    /// The same without its rules and without what each quantity decides, which is
+    /// not even found then.
+    pub fn without_rules(&self) -> Self {
+        Self {
+            regime: self.regime,
+            limit_bytes: self.limit_bytes,
+            limit_packets: self.limit_packets,
+            limit_ms: self.limit_ms,
+            marking: self.marking.clone(),
+            rule: self.rule.clone(),
+            decided_by: self.decided_by,
+            feasible: self.feasible,
+            infeasible: self.infeasible.clone(),
+            predicted: self.predicted,
+            present: self.present.clone(),
+            rules: Vec::new(),
+            rejected: Vec::new(),
+            sensitivity: Sensitivities::default(),
+            reasons: self.reasons.clone(),
+        }
+    }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One link as it is now.
 
-use super::advice;
 use crate::core::feed::Feed;
 use crate::core::series::Point;
 use crate::core::{Core, State};
@@ -31,7 +30,10 @@ pub fn link(core: &Core, id: LinkId, with_rules: bool) -> tidemark_api::Link {
             flows: foremost(e.flows.clone(), MAX_FLOWS),
             ..e.clone()
         });
-        link.advice = status.advice.as_deref().map(|a| advice(a, with_rules));
+        link.advice = status.advice.as_deref().map(|a| match with_rules {
+            true => a.clone(),
+            false => a.without_rules(),
+        });
         link.steadiness = steadiness(status.steadiness);
         link.trial = status.trial.map(|t| Trial {
             before: t.change.before,

@@ -5,14 +5,12 @@
 //! A domain type is taken apart completely, so that a field that is added there
 //! and forgotten here does not compile.
 
-mod advice;
 mod history;
 mod link;
 mod phase;
 mod status;
 mod telemetry;
 
-pub use advice::advice;
 pub use history::{estimates, windows};
 pub use link::{link, summary};
 pub use phase::phase;

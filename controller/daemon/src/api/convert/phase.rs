@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Phases.
 
-use super::advice;
 use crate::core::phases::{Phase, PhaseLink, State};
 use tidemark_api::{PhaseJoin, PhaseProbe, PhaseReports, PhaseResult, PhaseState};
 use tidemark_estimators::LinkId;
@@ -64,7 +63,7 @@ fn link(id: LinkId, l: &PhaseLink, with_results: bool) -> tidemark_api::PhaseLin
         result: with_results.then(|| PhaseResult {
             limit_bytes: l.estimate.as_ref().and_then(|e| e.limit_bytes),
             estimate: l.estimate.as_deref().cloned(),
-            advice: l.advice.as_deref().map(|a| advice(a, true)),
+            advice: l.advice.as_deref().cloned(),
         }),
     }
 }
