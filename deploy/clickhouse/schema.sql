@@ -5,7 +5,7 @@
 --
 -- The collector applies this file itself with `clickhouse.create_schema = true`.
 -- docs/how-to/clickhouse.md describes every table; cluster.sql is the variant for many
--- servers. Columns of captures come from contract/columns.toml.
+-- servers. Columns of captures and of limit_changes come from contract/columns.toml.
 --
 -- Beside the columns of a capture, every row has
 --   capture              the collector's start, or the imported capture
@@ -289,6 +289,7 @@ GROUP BY node_id, egress_port, flow_id, time, capture, batch, stored_on;
 
 CREATE TABLE IF NOT EXISTS limit_changes
 (
+-- <begin generated: columns of limit_changes>
     controller LowCardinality(String) CODEC(ZSTD(3)),
     unix_ms UInt64 CODEC(Delta, ZSTD(3)),
     node_id UInt32 CODEC(ZSTD(3)),
@@ -311,6 +312,7 @@ CREATE TABLE IF NOT EXISTS limit_changes
     after_loss_rate Nullable(Float64) CODEC(ZSTD(3)),
     after_delay_p99_ms Nullable(Float64) CODEC(ZSTD(3)),
     record String CODEC(ZSTD(3)),
+-- <end generated: columns of limit_changes>
     record_id UInt64 MATERIALIZED cityHash64(record) CODEC(ZSTD(3)),
     time DateTime64(3, 'UTC') ALIAS fromUnixTimestamp64Milli(toInt64(unix_ms), 'UTC')
 )

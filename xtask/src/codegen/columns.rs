@@ -18,6 +18,8 @@ const CLICKHOUSE: &str = "collector/clickhouse/src/generated/columns.rs";
 const SCHEMA: &str = "deploy/clickhouse/schema.sql";
 const CLUSTER: &str = "deploy/clickhouse/cluster.sql";
 const DOCUMENT: &str = "docs/reference/capture-format.md";
+/// Of tables that are in ClickHouse alone.
+const CLICKHOUSE_DOCUMENT: &str = "docs/how-to/clickhouse.md";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -26,6 +28,9 @@ struct Table {
     about: String,
     /// Stored row that holds the row and the host's name.
     named: Option<String>,
+    /// File of the row struct of a table that is in ClickHouse alone, and is sent as
+    /// lines of JSON.
+    json_row: Option<String>,
     columns: Vec<Column>,
     #[serde(default)]
     conditions: BTreeMap<String, String>,
@@ -39,7 +44,7 @@ struct Column {
     r#type: String,
     null: Option<String>,
     kinds: Option<Vec<String>>,
-    parquet: String,
+    parquet: Option<String>,
     clickhouse: Option<String>,
     #[serde(default)]
     added: bool,
@@ -65,11 +70,18 @@ pub(super) fn generate(root: &Path) -> Result<Vec<Generated>> {
     let mut schema = read(&root.join(SCHEMA))?;
     let mut out = Vec::new();
     for (name, table) in &named {
+        schema = super::replace_block(&schema, &format!("columns of {name}"), &table.sql()?)
+            .context(SCHEMA)?;
+        if let Some(file) = &table.json_row {
+            let text = rust::format(&table.json_row_struct()?, SOURCE)?;
+            out.push(Generated::file(file, text));
+            let document = table.document()?;
+            out.push(Generated::block(CLICKHOUSE_DOCUMENT, name, document));
+            continue;
+        }
         rows += &table.row_struct()?;
         capture += &table.capture(name)?;
         clickhouse += &table.clickhouse(name)?;
-        schema = super::replace_block(&schema, &format!("columns of {name}"), &table.sql()?)
-            .context(SCHEMA)?;
         out.push(Generated::block(DOCUMENT, name, table.document()?));
     }
     out.push(Generated::file(ROWS, rust::format(&rows, SOURCE)?));
@@ -82,6 +94,12 @@ pub(super) fn generate(root: &Path) -> Result<Vec<Generated>> {
 
 impl Table {
     fn check(&self) -> Result<()> {
+        if self.json_row.is_some() {
+            return self.columns.iter().try_for_each(|c| {
+                ensure!(c.parquet.is_none(), "{}: not in captures", c.name);
+                c.number().map(|_| ()).with_context(|| c.name.clone())
+            });
+        }
         ensure!(
             self.columns[0].name == "order",
             "the first column is not `order`"
@@ -144,6 +162,26 @@ impl Table {
                 (None, None) => String::new(),
             };
             let doc = format!(" {}{null}.", capitalised(&meaning));
+            writeln!(s, "#[doc = {doc:?}]\npub {}: {kind},", c.field())?;
+        }
+        Ok(s + "}\n")
+    }
+
+    /// Struct of a line of JSON.
+    fn json_row_struct(&self) -> Result<String> {
+        let mut s = format!(
+            "#[doc = {:?}]\n#[derive(Debug, serde::Serialize)]\npub struct {}<'a> {{\n",
+            format!(" {}", self.about),
+            self.row
+        );
+        for c in &self.columns {
+            let kind = match (c.is_text(), &c.null, c.number()?) {
+                (true, _, _) => "&'a str".to_owned(),
+                (false, Some(_), number) => format!("Option<{number}>"),
+                (false, None, number) => number.to_owned(),
+            };
+            let null = c.null.as_ref().map(|n| format!("; null {n}"));
+            let doc = format!(" {}{}.", capitalised(&c.meaning), null.unwrap_or_default());
             writeln!(s, "#[doc = {doc:?}]\npub {}: {kind},", c.field())?;
         }
         Ok(s + "}\n")
@@ -267,7 +305,7 @@ impl Table {
         Ok(s)
     }
 
-    /// Table for the document about captures.
+    /// Table for the document about captures, or about ClickHouse.
     fn document(&self) -> Result<String> {
         let kinds = self.columns.iter().any(|c| c.kinds.is_some());
         let mut s = match kinds {
@@ -347,7 +385,8 @@ impl Column {
     }
 
     fn layout(&self) -> Result<&'static str> {
-        Ok(match self.parquet.as_str() {
+        let parquet = self.parquet.as_deref().context("no layout in Parquet")?;
+        Ok(match parquet {
             "delta" => "Delta",
             "dictionary" => "Dictionary",
             "plain" => "Plain",
