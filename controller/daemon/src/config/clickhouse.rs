@@ -6,7 +6,10 @@ use std::path::PathBuf;
 use tidemark_clickhouse::Server;
 
 /// The server that gets every record of `control.audit_log`; none without
-/// `url`. The keys are those of the collector's section.
+/// `url`. The keys of the server are those of the collector's section
+/// ([`tidemark_clickhouse::ClickHouseConfig`]); a test holds them together. They are
+/// no struct of their own: serde flattens one into a section only at the price of
+/// the line and the key in what it says of a wrong value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ClickHouse {
@@ -57,5 +60,28 @@ impl ClickHouse {
         let host = || std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let name = self.controller.clone().unwrap_or_else(host);
         name.trim().to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tidemark_clickhouse::ClickHouseConfig;
+
+    #[test]
+    fn the_keys_of_the_server_are_those_of_the_collector() {
+        let ours = ClickHouse {
+            url: Some("http://127.0.0.1:8123".into()),
+            password_file: Some("/etc/tidemark/password".into()),
+            controller: Some("lab".into()),
+            ..ClickHouse::default()
+        };
+        let mut keys = toml::Table::try_from(&ours).unwrap();
+        assert!(keys.remove("controller").is_some());
+        assert_eq!(keys.len(), 7);
+        let theirs: ClickHouseConfig = keys.try_into().unwrap();
+        assert_eq!(theirs.server(), ours.server());
+        assert_eq!(theirs.retry_max_ms, ours.retry_max_ms);
+        assert_eq!(theirs.create_schema, ours.create_schema);
     }
 }
