@@ -11,7 +11,6 @@
 pub mod agent;
 pub mod cli;
 pub mod config;
-mod deadline;
 mod doctor;
 pub mod engine;
 mod export;

@@ -4,7 +4,6 @@
 
 use crate::agent::{AgentService, Agents};
 use crate::config::Config;
-use crate::deadline::Deadline;
 use crate::engine::{Engine, EngineSink, Input, RowSink, SharedSnapshot};
 use crate::grpc::TelemetryService;
 use crate::host;
@@ -28,7 +27,7 @@ use tidemark_pipeline::{Pipeline, proto_nodes};
 use tidemark_proto::telemetry::CollectorInfo;
 use tidemark_proto::telemetry::agent_server::AgentServer;
 use tidemark_proto::telemetry::telemetry_server::TelemetryServer;
-use tidemark_service::Stop;
+use tidemark_service::{Deadline, Stop};
 use tokio::sync::watch;
 use tokio_stream::wrappers::TcpListenerStream;
 
@@ -37,8 +36,9 @@ use tokio_stream::wrappers::TcpListenerStream;
 const CHANNEL: usize = 32;
 /// How long streams may take to end.
 const GRACE: Duration = Duration::from_secs(1);
-/// How long the end may take in all: below the 5 s that are promised.
-const END: Duration = Duration::from_millis(4_700);
+/// What an end that takes too long leaves.
+const LEFT: &str = "rows that are not on the disk yet are lost, and the capture is not closed; \
+                    batches in the spool wait for the next start";
 /// A batch of an agent: more than 4096 events of 100 bytes.
 const MAX_BATCH_BYTES: usize = 4 << 20;
 /// How often tracepoint rings are read.
@@ -49,7 +49,7 @@ const PROBE_POLL: Duration = Duration::from_millis(5);
 fn deadline(config: &Config) -> Duration {
     let database = Duration::from_secs(config.clickhouse.finish_s);
     let usual = Duration::from_secs(ClickHouseConfig::default().finish_s);
-    END + database.saturating_sub(usual)
+    Deadline::END + database.saturating_sub(usual)
 }
 
 fn read_probe(
@@ -117,7 +117,10 @@ pub(crate) fn run(config: &Config) -> Result<()> {
     if let Some(warning) = config.http.warning() {
         tracing::warn!("http: {warning}");
     }
-    runtime.block_on(serve(config, pipeline, instance, opened))
+    let ended = runtime.block_on(serve(config, pipeline, instance, opened));
+    // A call that hangs holds up no end.
+    runtime.shutdown_background();
+    ended
 }
 
 /// Tells the service manager that the engine works on, where it wants to know.
@@ -301,7 +304,8 @@ async fn serve(
     };
     tidemark_service::stopping();
     watchdog.abort();
-    let _deadline = Deadline::start(deadline(config))?;
+    let _deadline =
+        Deadline::start(deadline(config), LEFT).context("cannot start thread deadline")?;
     stop.store(true, Ordering::Relaxed);
     if let Some(agents) = &agents {
         agents.close();

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What passes between a program and who started it. It tells the service manager
 //! (`sd_notify(3)`) that it is ready, that it is alive, that it stops; without one
-//! ($NOTIFY_SOCKET) nothing is told. And it is asked to end, by signals ([`Stop`]).
+//! ($NOTIFY_SOCKET) nothing is told. And it is asked to end, by signals ([`Stop`]), within a
+//! time ([`Deadline`]).
 
 #![warn(missing_docs)]
 
+mod deadline;
 mod stop;
 #[cfg(feature = "testing")]
 pub mod testing;
 
+pub use deadline::Deadline;
 pub use stop::Stop;
 
 use sd_notify::NotifyState;

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 /// Nothing that a test waits for takes longer.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How often is looked whether a program has ended.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Receives what programs tell.
 pub struct ServiceManager {
@@ -135,7 +137,13 @@ impl Service {
     /// It does not within a minute.
     pub fn stops(&mut self) -> std::io::Result<ExitStatus> {
         self.manager.wait_for("STOPPING=1")?;
-        self.child.wait()
+        for _ in 0..PATIENCE.as_millis() / LOOK_EVERY.as_millis() {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+        Err(std::io::Error::other("it says that it stops, and runs on"))
     }
 }
 

@@ -2,6 +2,8 @@
 //! The program under a service manager, its version, and its log.
 #![allow(clippy::unwrap_used)]
 
+use std::io::Read as _;
+use std::net::TcpListener;
 use tidemark_command_line::testing::log_colours;
 use tidemark_service::testing::{Service, commit_of};
 
@@ -18,6 +20,29 @@ const ARGUMENTS: &[&str] = &[
 fn it_says_that_it_serves_works_on_and_stops() {
     let mut service = Service::start(PROGRAM, ARGUMENTS).unwrap();
     service.works_on().unwrap();
+    service.send("TERM").unwrap();
+    assert!(service.stops().unwrap().success());
+}
+
+#[test]
+fn a_database_that_never_answers_holds_up_no_end() {
+    let database = TcpListener::bind("127.0.0.1:0").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let log = directory.path().join("audit.jsonl");
+    std::fs::write(&log, "{}\n").unwrap();
+    let config = directory.path().join("controller.toml");
+    let text = format!(
+        "[control]\naudit_log = {log:?}\n[clickhouse]\nurl = \"http://{}\"\n\
+         timeout_s = 3600\ncreate_schema = true\n",
+        database.local_addr().unwrap()
+    );
+    std::fs::write(&config, text).unwrap();
+    let config = config.to_str().unwrap();
+    let arguments = [ARGUMENTS, &["--config", config]].concat();
+    let mut service = Service::start(PROGRAM, &arguments).unwrap();
+    // It has asked, and waits for an hour.
+    let (mut asked, _) = database.accept().unwrap();
+    assert!(asked.read(&mut [0]).unwrap() > 0);
     service.send("TERM").unwrap();
     assert!(service.stops().unwrap().success());
 }

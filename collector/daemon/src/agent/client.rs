@@ -10,7 +10,7 @@ use std::time::Duration;
 use tcp_probe::perf::PerfReader;
 use tidemark_credentials::{Access, explain};
 use tidemark_proto::telemetry::agent_client::AgentClient;
-use tidemark_service::Stop;
+use tidemark_service::{Deadline, Stop};
 use tokio::sync::{Notify, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Endpoint;
@@ -21,8 +21,10 @@ const POLL: Duration = Duration::from_millis(5);
 pub(super) const CONNECT: Duration = Duration::from_secs(3);
 const RETRY_LEAST: Duration = Duration::from_millis(100);
 const RETRY_MOST: Duration = Duration::from_secs(5);
-/// How long the end may take to deliver what is left.
-const GRACE: Duration = Duration::from_secs(5);
+/// How long the end may take to read the rings and deliver what is left.
+const GRACE: Duration = Duration::from_secs(4);
+/// What an end that takes too long leaves.
+const LEFT: &str = "samples that the collector has not acknowledged are lost";
 
 #[derive(Default)]
 struct Shared {
@@ -180,7 +182,7 @@ pub fn run(options: &AgentOptions) -> Result<AgentReport> {
             .spawn(move || read(reader, &shared, &stop, &options, &instance))
             .context("cannot start a thread")?
     };
-    runtime.block_on(async {
+    let ended = runtime.block_on(async {
         let mut stop_signals = Stop::listen()?;
         let mut delivering = tokio::spawn(deliver(
             endpoint,
@@ -193,17 +195,25 @@ pub fn run(options: &AgentOptions) -> Result<AgentReport> {
             _ = stop_signals.asked() => {}
             _ = &mut delivering => {}
         }
+        let deadline =
+            Deadline::start(Deadline::END, LEFT).context("cannot start thread deadline")?;
         stop.store(true, Ordering::Relaxed);
-        let joined = tokio::task::spawn_blocking(move || reading.join()).await;
-        if !matches!(joined, Ok(Ok(()))) {
-            tracing::error!("the reader's thread panicked");
-        }
-        if !delivering.is_finished() {
-            let _ = tokio::time::timeout(GRACE, &mut delivering).await;
-            delivering.abort();
-        }
-        Ok::<_, anyhow::Error>(())
-    })?;
+        let _ = tokio::time::timeout(GRACE, async {
+            let joined = tokio::task::spawn_blocking(move || reading.join()).await;
+            if !matches!(joined, Ok(Ok(()))) {
+                tracing::error!("the reader's thread panicked");
+            }
+            if !delivering.is_finished() {
+                let _ = (&mut delivering).await;
+            }
+        })
+        .await;
+        delivering.abort();
+        Ok::<_, anyhow::Error>(deadline)
+    });
+    // Looking up a name may hang: nobody waits for it.
+    runtime.shutdown_background();
+    let _deadline = ended?;
     let buffer = shared.buffer();
     Ok(AgentReport {
         undelivered: buffer.events as u64,

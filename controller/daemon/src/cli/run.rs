@@ -10,13 +10,21 @@ use anyhow::Context as _;
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use tidemark_credentials::{Keys, http};
 use tidemark_privileges::GivenUp;
+use tidemark_service::{Deadline, Stop};
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
+
+/// How long the end may send to ClickHouse what the audit log holds.
+const STORE_WITHIN: Duration = Duration::from_secs(2);
+/// What an end that takes too long leaves.
+const LEFT: &str =
+    "the state file may be that of the save before; every change is in the audit log";
 
 pub(super) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()
@@ -105,7 +113,11 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<()> {
     // Nothing else needs a right that others do not have. No thread runs yet.
     let given_up = tidemark_privileges::give_up("user", config.user.as_deref())?;
     tracing::info!("goes on {given_up}");
-    runtime()?.block_on(serve(config, listener, acceptor, &given_up))
+    let runtime = runtime()?;
+    let ended = runtime.block_on(serve(config, listener, acceptor, &given_up));
+    // Estimates that are being made, and names that are looked up, hold up no end.
+    runtime.shutdown_background();
+    ended
 }
 
 fn acceptor(config: &Config) -> anyhow::Result<Option<TlsAcceptor>> {
@@ -150,7 +162,7 @@ async fn serve(
     tasks.spawn(tick::run(Arc::clone(&core)));
 
     // Before anyone is told that it runs, and may end it.
-    let mut stop = tidemark_service::Stop::listen()?;
+    let mut stop = Stop::listen()?;
     let scheme = if acceptor.is_some() { "https" } else { "http" };
     print(&format!("console: {scheme}://{address}/"))?;
     if let TokenSource::Made(token) = source {
@@ -176,11 +188,12 @@ async fn serve(
         },
     };
     tidemark_service::stopping();
+    let _deadline = Deadline::start(Deadline::END, LEFT).context("cannot start thread deadline")?;
     tasks.abort_all();
     core.save();
     if let Some(store) = store {
         // Its calls block.
-        let _ = tokio::task::spawn_blocking(|| store.finish()).await;
+        let _ = tokio::task::spawn_blocking(|| store.finish(STORE_WITHIN)).await;
     }
     tracing::info!("ended");
     ended

@@ -15,7 +15,9 @@ use crate::config::Config;
 use anyhow::Context as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::JoinHandle;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::Thread;
+use std::time::Duration;
 use tidemark_clickhouse::Client;
 
 /// The thread that stores, and what it has done.
@@ -23,7 +25,9 @@ use tidemark_clickhouse::Client;
 pub(crate) struct Store {
     pub stats: Arc<Stats>,
     end: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    thread: Thread,
+    /// Its other end goes with the thread.
+    ended: Receiver<()>,
 }
 
 /// Counters of the store.
@@ -54,23 +58,32 @@ impl Store {
         let end = Arc::new(AtomicBool::new(false));
         let mut follower = follow::Follower::new(log, client, &config.clickhouse, &stats);
         let ends = Arc::clone(&end);
+        let (ending, ended) = channel();
         let thread = std::thread::Builder::new()
             .name("audit-store".into())
-            .spawn(move || follower.run(&ends))
+            .spawn(move || {
+                let _ending = ending;
+                follower.run(&ends);
+            })
             .context("clickhouse: cannot start a thread")?;
         Ok(Some(Self {
             stats,
             end,
-            thread: Some(thread),
+            thread: thread.thread().clone(),
+            ended,
         }))
     }
 
-    /// Sends what is there, once; the rest waits in the log for the next start.
-    pub(crate) fn finish(mut self) {
+    /// Sends what is there, once, within this time; the rest waits in the log for the
+    /// next start.
+    pub(crate) fn finish(self, within: Duration) {
         self.end.store(true, Ordering::Release);
-        if let Some(thread) = self.thread.take() {
-            thread.thread().unpark();
-            let _ = thread.join();
+        self.thread.unpark();
+        if self.ended.recv_timeout(within) == Err(RecvTimeoutError::Timeout) {
+            tracing::warn!(
+                "audit log: clickhouse has not answered within {within:?}: \
+                 what it has not taken waits in the log for the next start"
+            );
         }
     }
 }

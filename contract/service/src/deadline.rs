@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //! An end that comes in time, also where a disk or a server hangs.
 
-use anyhow::{Context, Result};
+use std::io;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 /// Ends the process when it has not ended by itself; dropped, it does nothing.
-pub(crate) struct Deadline {
+#[derive(Debug)]
+pub struct Deadline {
     _ended: Sender<()>,
 }
 
 impl Deadline {
-    /// Waits from now on.
+    /// How long an end may take in all: below the 5 s that are promised.
+    pub const END: Duration = Duration::from_millis(4_700);
+
+    /// Waits from now on, for `most`; `left` says in the log what is lost then.
     ///
     /// # Errors
     /// There is no thread to wait.
-    pub(crate) fn start(most: Duration) -> Result<Self> {
+    pub fn start(most: Duration, left: &'static str) -> io::Result<Self> {
         let (ended, wait) = channel();
         std::thread::Builder::new()
             .name("deadline".into())
             .spawn(move || {
                 if wait.recv_timeout(most) == Err(RecvTimeoutError::Timeout) {
-                    tracing::error!(
-                        "not ended within {most:?}: rows that are not on the disk yet are lost, \
-                         and the capture is not closed; batches in the spool wait for the next start"
-                    );
+                    tracing::error!("not ended within {most:?}: {left}");
                     std::process::exit(1);
                 }
-            })
-            .context("cannot start thread deadline")?;
+            })?;
         Ok(Self { _ended: ended })
     }
 }

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//! An end that takes too long. The program is this test itself, started again.
+#![allow(clippy::unwrap_used)]
+
+use std::process::Command;
+use std::time::Duration;
+use tidemark_service::Deadline;
+
+/// Waits for ever, with a deadline; run by the other test.
+#[test]
+#[ignore = "started by the other test"]
+fn program() {
+    let _deadline = Deadline::start(Duration::from_millis(10), "nothing").unwrap();
+    loop {
+        std::thread::park();
+    }
+}
+
+#[test]
+fn a_program_that_hangs_is_ended_and_one_that_ends_is_not() {
+    let out = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "program", "--ignored"])
+        .output()
+        .unwrap();
+    assert_eq!(out.status.code(), Some(1));
+    let past = Duration::from_millis(10);
+    drop(Deadline::start(past, "nothing").unwrap());
+    std::thread::sleep(10 * past);
+}
