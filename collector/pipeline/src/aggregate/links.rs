@@ -11,6 +11,11 @@ use tidemark_proto::telemetry::LinkInterval;
 /// Egress queues per node at ports that the configuration does not name.
 const MAX_UNNAMED: usize = 256;
 
+/// Queueing delay that a port which the configuration does not name is waited for at
+/// most, where it names others: who makes a port up delays no other. What comes later
+/// is counted (`rows_late`).
+const MAX_UNNAMED_DELAY_NS: u64 = 100_000_000;
+
 /// Port and queue of an egress queue.
 pub(super) type PortQueue = (u32, u8);
 
@@ -95,10 +100,18 @@ impl Links {
         Some(&mut state.delay)
     }
 
-    /// The longest delay of any egress queue, ns.
+    /// The longest delay of any egress queue that is waited for, ns.
     pub(super) fn longest_delay_ns(&self) -> u64 {
+        let believed_ns = |(key, state): &(PortQueue, LinkState)| {
+            let longest_ns = state.delay.longest_ns();
+            if self.named_ports.is_empty() || self.named_ports.contains(&key.0) {
+                longest_ns
+            } else {
+                longest_ns.min(MAX_UNNAMED_DELAY_NS)
+            }
+        };
         let states = self.states.iter().flatten();
-        states.map(|(_, s)| s.delay.longest_ns()).max().unwrap_or(0)
+        states.map(believed_ns).max().unwrap_or(0)
     }
 
     /// The node's clock restarted.
@@ -227,6 +240,30 @@ mod tests {
         let records = records(&mut links, 3, &mut interval);
         assert_eq!(of_port(&records), [3]);
         assert!(records.is_sorted_by_key(|r| (r.port, r.queue)));
+    }
+
+    /// Every packet of a queue waits so long, until that is believed.
+    fn wait(links: &mut Links, key: PortQueue, delay_ns: u64) {
+        let link = links.index(key).unwrap();
+        let delay = links.delay_mut(link).unwrap();
+        for interval in 1..=10 {
+            delay.longer(delay_ns, interval);
+            delay.judge(interval, 1, S);
+        }
+        assert_eq!(delay.longest_ns(), delay_ns);
+    }
+
+    #[test]
+    fn a_made_up_port_holds_up_no_named_one() {
+        let mut links = Links::new([7].into());
+        wait(&mut links, (8, 0), 9 * S);
+        assert_eq!(links.longest_delay_ns(), MAX_UNNAMED_DELAY_NS);
+        wait(&mut links, (7, 0), 3 * S);
+        assert_eq!(links.longest_delay_ns(), 3 * S);
+        // Where no port is named, all are alike.
+        let mut links = Links::new(BTreeSet::new());
+        wait(&mut links, (8, 0), 9 * S);
+        assert_eq!(links.longest_delay_ns(), 9 * S);
     }
 
     #[test]
