@@ -147,9 +147,8 @@ async fn serve(
     let mut stop_signals = Stop::listen()?;
     let hub = Arc::new(Hub::new(config.pipeline.max_flows));
     let packets = Arc::new(PacketMemory::new(
-        config.packets.keep_s,
-        config.packets.max_packets,
-        config.packets.max_answer,
+        config.packets.bounds(),
+        config.named_ports(),
     ));
     let counters = Arc::new(SourceCounters::default());
     let snapshot = SharedSnapshot::default();

@@ -119,7 +119,11 @@ fn a_spray_of_links_of_a_known_node_is_bounded() {
     }
     // The configured port has its place: nothing of it is refused.
     collector.wait("honest rows", |s| counter(s, "postcard_rows") == 4095 + 101);
-    assert_eq!(counter(&collector.status(), "links_refused"), 4095 - 256);
+    let status = collector.status();
+    assert_eq!(counter(&status, "links_refused"), 4095 - 256);
+    // Nor are single packets of all of them kept.
+    assert_eq!(status["packets_not_kept"], 4095 - 256);
+    assert_eq!(status["packets_in_memory"], 256 + 101);
 }
 
 #[test]

@@ -9,6 +9,7 @@
 use crate::data::{NODE, REPORT_BYTES, config, packet, patch, set_part, template};
 use crate::figure::{Row, pin, process_cpu, thread_cpu, wait};
 use int_report::{decode, parse_inner};
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
@@ -19,7 +20,7 @@ use std::time::{Duration, Instant};
 use tcp_probe::perf::Clock;
 use tidemark_collector::engine::{Engine, EngineSink, Input, SharedSnapshot};
 use tidemark_collector::hub::Hub;
-use tidemark_collector::packets::PacketMemory;
+use tidemark_collector::packets::{Bounds, PacketMemory};
 use tidemark_collector::receive::{Options, Received, ReportReceiver};
 use tidemark_collector::source::{Gatherer, SourceCounters};
 use tidemark_pipeline::Pipeline;
@@ -184,7 +185,12 @@ fn whole_path(coalesce: bool) -> (f64, [f64; 2]) {
     let to = receiver.addresses()[0];
     let counters = receiver.counters();
     let hub = Arc::new(Hub::new(65_536));
-    let packets = Arc::new(PacketMemory::new(10, 4_000_000, 200_000));
+    let bounds = Bounds {
+        keep_s: 10,
+        max_packets: 4_000_000,
+        max_answer: 200_000,
+    };
+    let packets = Arc::new(PacketMemory::new(bounds, BTreeSet::new()));
     let sources = Arc::new(SourceCounters::default());
     let sink = EngineSink::new(vec![Box::new(packets)], hub, sources);
     let settings = tidemark_pipeline::Config {

@@ -6,7 +6,7 @@
 //! the collector has after its sockets, fed at 2 M/s of the switch's time.
 
 use crate::data::{REPORT_BYTES, config_for, packet_at, patch, sample_at, template};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::net::IpAddr;
 use std::process::Command;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tcp_probe::Event;
 use tidemark_capture::{CaptureMeta, CaptureWriter, FORMAT, WriterOptions};
 use tidemark_collector::engine::EngineSink;
 use tidemark_collector::hub::Hub;
-use tidemark_collector::packets::PacketMemory;
+use tidemark_collector::packets::{Bounds, PacketMemory};
 use tidemark_collector::source::SourceCounters;
 use tidemark_collector::store::CaptureSink;
 use tidemark_pipeline::Pipeline;
@@ -83,9 +83,14 @@ fn child(case: &Case) {
         ..WriterOptions::default()
     };
     let writer = CaptureWriter::create(&dir.path().join("c"), meta, options).unwrap();
+    let bounds = Bounds {
+        keep_s: 10,
+        max_packets: 4_000_000,
+        max_answer: 200_000,
+    };
     let sink = EngineSink::new(
         vec![
-            Box::new(Arc::new(PacketMemory::new(10, 4_000_000, 200_000))),
+            Box::new(Arc::new(PacketMemory::new(bounds, BTreeSet::new()))),
             Box::new(CaptureSink(writer)),
         ],
         Arc::new(Hub::new(65_536)),

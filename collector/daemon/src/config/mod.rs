@@ -12,7 +12,7 @@ pub use parts::{
 };
 
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -160,6 +160,15 @@ impl Config {
             max_pending: p.max_pending,
             max_clock_step_ms: p.max_clock_step_ms,
         }
+    }
+
+    /// Every node and port that is configured.
+    pub(crate) fn named_ports(&self) -> BTreeSet<(u32, u32)> {
+        let of_node = |(&id, node): (&u32, &NodeConfig)| {
+            let ports: Vec<_> = node.ports.keys().map(|&port| (id, port)).collect();
+            ports
+        };
+        self.nodes.iter().flat_map(of_node).collect()
     }
 
     /// Nodes whose reports anybody who reaches the address may send, where more

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The tables of the configuration file.
 
+use crate::packets::Bounds;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use tcp_probe::perf::{Clock, Filter};
@@ -123,10 +124,21 @@ impl Default for PipelineConfig {
 #[serde(default, deny_unknown_fields)]
 pub struct PacketsConfig {
     pub keep_s: u32,
-    /// Over all ports.
+    /// Over all ports; memory is taken for so many, 48 bytes each.
     pub max_packets: usize,
     /// Most in one answer.
     pub max_answer: u32,
+}
+
+impl PacketsConfig {
+    /// As the memory takes them.
+    pub(crate) fn bounds(&self) -> Bounds {
+        Bounds {
+            keep_s: self.keep_s,
+            max_packets: self.max_packets,
+            max_answer: self.max_answer,
+        }
+    }
 }
 
 impl Default for PacketsConfig {

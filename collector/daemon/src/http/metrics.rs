@@ -86,6 +86,10 @@ metrics! {
         gauge samples_held: u64,
         /// Packets kept for zooming.
         gauge packets_in_memory: usize,
+        /// Memory taken for packets kept for zooming.
+        gauge packet_memory_bytes: usize,
+        /// Packets not kept for zooming: of too many ports that the configuration does not name.
+        counter packets_not_kept: u64,
         /// Matched part of the data packets of probed flows.
         gauge join_matched_ratio: f64,
     }
@@ -116,6 +120,7 @@ pub fn clickhouse_docs() -> Vec<MetricDoc> {
 impl Shown {
     fn daemon_metrics(&self) -> DaemonMetrics {
         let s = self.snapshot.get();
+        let kept = self.packets.kept();
         let sockets = self.counters.sockets();
         let [
             probe_events,
@@ -157,7 +162,9 @@ impl Shown {
             flows_active: s.flows_active,
             packets_waiting: s.packets_waiting,
             samples_held: s.samples_held,
-            packets_in_memory: self.packets.len(),
+            packets_in_memory: kept.packets,
+            packet_memory_bytes: kept.bytes,
+            packets_not_kept: kept.refused,
             join_matched_ratio: s.stats.matched_fraction(),
         }
     }

@@ -51,6 +51,8 @@ pub struct Status {
     pub subscribers: Vec<SubscriberStatus>,
     pub updates_lost: u64,
     pub packets_in_memory: usize,
+    /// Of too many ports that the configuration does not name.
+    pub packets_not_kept: u64,
     /// Every counter of the pipeline.
     pub pipeline: tidemark_pipeline::Stats,
 }
@@ -82,6 +84,7 @@ pub struct CaptureStatus {
 impl Shown {
     pub(crate) fn status(&self) -> Status {
         let s = self.snapshot.get();
+        let kept = self.packets.kept();
         let [events, lost, unrecorded, filtered, malformed] = self.counters.probe();
         Status {
             version: self.version.to_owned(),
@@ -112,7 +115,8 @@ impl Shown {
             clickhouse: self.clickhouse.as_ref().map(Into::into),
             subscribers: self.hub.subscribers(),
             updates_lost: self.hub.lost(),
-            packets_in_memory: self.packets.len(),
+            packets_in_memory: kept.packets,
+            packets_not_kept: kept.refused,
             pipeline: s.stats,
         }
     }

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What is kept of one packet.
+
+use tidemark_pipeline::PostcardRow;
+
+/// 48 bytes: there are millions.
+#[derive(Clone, Copy)]
+pub(super) struct Packet {
+    pub ingress_ns: u64,
+    /// 0 when dropped.
+    pub egress_ns: u64,
+    pub occupancy_bytes: u64,
+    pub flow_id: u64,
+    /// An IP packet is no longer than this can say.
+    pub ip_bytes: u16,
+    pub ce_marked: bool,
+    pub cwnd: u32,
+    pub tcp_seq: u32,
+}
+
+impl From<&PostcardRow> for Packet {
+    #[inline]
+    fn from(row: &PostcardRow) -> Self {
+        Self {
+            ingress_ns: row.ingress_ns,
+            egress_ns: if row.dropped { 0 } else { row.egress_ns },
+            occupancy_bytes: row.occupancy_bytes,
+            flow_id: row.flow_id,
+            ip_bytes: u16::try_from(row.ip_bytes).unwrap_or(u16::MAX),
+            ce_marked: row.ce_marked,
+            cwnd: row.cwnd,
+            tcp_seq: row.tcp_seq,
+        }
+    }
+}
+
+impl Packet {
+    pub(super) fn time_ns(&self) -> u64 {
+        if self.dropped() {
+            self.ingress_ns
+        } else {
+            self.egress_ns
+        }
+    }
+
+    pub(super) fn dropped(&self) -> bool {
+        self.egress_ns == 0
+    }
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The packets of one port.
+
+use super::packet::Packet;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// Packets of a port's first piece of memory: a port that somebody makes up costs
+/// little. Each piece has twice the place of the one before, up to [`CHUNK`].
+pub(super) const FIRST_CHUNK: usize = 16;
+/// Packets of the largest piece.
+pub(super) const CHUNK: usize = 4096;
+
+/// A piece, with the times of arrival in it: what is read of minutes of packets
+/// is a small part, and whoever reads holds up whoever adds.
+struct Chunk {
+    packets: Vec<Packet>,
+    first_ns: u64,
+    last_ns: u64,
+}
+
+impl Chunk {
+    fn of(packet: Packet, capacity: usize) -> Self {
+        let mut packets = Vec::with_capacity(capacity);
+        packets.push(packet);
+        Self {
+            packets,
+            first_ns: packet.ingress_ns,
+            last_ns: packet.ingress_ns,
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, packet: Packet) {
+        self.first_ns = self.first_ns.min(packet.ingress_ns);
+        self.last_ns = self.last_ns.max(packet.ingress_ns);
+        self.packets.push(packet);
+    }
+
+    fn is_full(&self) -> bool {
+        self.packets.len() == self.packets.capacity()
+    }
+
+    fn meets(&self, range: &Range<u64>) -> bool {
+        self.first_ns < range.end && self.last_ns >= range.start
+    }
+}
+
+/// The packets of a port, in pieces: one large ring would need twice its memory
+/// while it grows.
+#[derive(Default)]
+pub(super) struct Port {
+    chunks: VecDeque<Chunk>,
+    /// Packets of the first chunk that are gone.
+    gone: usize,
+    length: usize,
+    /// Packets that the pieces have place for.
+    capacity: usize,
+}
+
+impl Port {
+    pub(super) fn length(&self) -> usize {
+        self.length
+    }
+
+    pub(super) fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    #[inline]
+    pub(super) fn push_back(&mut self, packet: Packet) {
+        match self.chunks.back_mut() {
+            Some(chunk) if !chunk.is_full() => chunk.push(packet),
+            last => {
+                let place = match last {
+                    Some(full) => (2 * full.packets.capacity()).min(CHUNK),
+                    None => FIRST_CHUNK,
+                };
+                let chunk = Chunk::of(packet, place);
+                self.capacity += chunk.packets.capacity();
+                self.chunks.push_back(chunk);
+            }
+        }
+        self.length += 1;
+    }
+
+    #[inline]
+    pub(super) fn front(&self) -> Option<&Packet> {
+        self.chunks.front()?.packets.get(self.gone)
+    }
+
+    /// Forgets the oldest packet; true when there was one.
+    #[inline]
+    pub(super) fn pop_front(&mut self) -> bool {
+        let Some(first) = self.chunks.front().map(|c| c.packets.len()) else {
+            return false;
+        };
+        self.gone += 1;
+        self.length -= 1;
+        if self.gone == first {
+            self.forget_chunk();
+        }
+        true
+    }
+
+    /// Forgets the oldest piece with the packets in it.
+    pub(super) fn pop_chunk(&mut self) {
+        if let Some(first) = self.chunks.front() {
+            self.length -= first.packets.len() - self.gone;
+            self.forget_chunk();
+        }
+    }
+
+    fn forget_chunk(&mut self) {
+        if let Some(chunk) = self.chunks.pop_front() {
+            self.capacity -= chunk.packets.capacity();
+        }
+        self.gone = 0;
+    }
+
+    /// Forgets what came more than `keep_ns` from `newest_ns`, from the oldest on: a
+    /// clock that restarted leaves its past as well.
+    pub(super) fn age(&mut self, newest_ns: u64, keep_ns: u64) {
+        while self
+            .front()
+            .is_some_and(|p| p.ingress_ns.abs_diff(newest_ns) > keep_ns)
+        {
+            self.pop_front();
+        }
+    }
+
+    /// Packets that arrived within a range.
+    pub(super) fn within(&self, range: Range<u64>) -> impl Iterator<Item = &Packet> {
+        let pieces = self.chunks.iter().enumerate();
+        let pieces = pieces.map(|(i, c)| (if i == 0 { self.gone } else { 0 }, c));
+        let met = {
+            let range = range.clone();
+            pieces.filter(move |(_, c)| c.meets(&range))
+        };
+        met.flat_map(|(gone, c)| c.packets.iter().skip(gone))
+            .filter(move |p| range.contains(&p.ingress_ns))
+    }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The ports of every node, bounded in packets and in bytes.
+
+use super::packet::Packet;
+use super::port::{CHUNK, Port};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+use tidemark_pipeline::PostcardRow;
+
+/// Ports of a node that the configuration does not name: as many as the interval
+/// records have.
+const MAX_UNNAMED: usize = 256;
+/// How often ports are looked through that get no packets, in the node's time.
+const SWEEP_EVERY_NS: u64 = 1_000_000_000;
+
+#[derive(Default)]
+struct Node {
+    ports: FxHashMap<u32, Port>,
+    unnamed: usize,
+    /// When its idle ports were looked through.
+    swept_ns: u64,
+}
+
+/// The packets of every port.
+pub(super) struct Ports {
+    nodes: FxHashMap<u32, Node>,
+    /// Node and port, as the configuration names them.
+    named: BTreeSet<(u32, u32)>,
+    keep_ns: u64,
+    max_packets: usize,
+    packets: usize,
+    /// Packets that the memory of all ports has place for.
+    capacity: usize,
+    refused: u64,
+}
+
+impl Ports {
+    pub(super) fn new(named: BTreeSet<(u32, u32)>, keep_ns: u64, max_packets: usize) -> Self {
+        Self {
+            nodes: FxHashMap::default(),
+            named,
+            keep_ns,
+            max_packets,
+            packets: 0,
+            capacity: 0,
+            refused: 0,
+        }
+    }
+
+    /// Packets in memory.
+    pub(super) fn packets(&self) -> usize {
+        self.packets
+    }
+
+    /// Bytes taken for packets, with places that are free.
+    pub(super) fn bytes(&self) -> usize {
+        self.capacity * size_of::<Packet>()
+    }
+
+    /// Packets of ports that found no place.
+    pub(super) fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    pub(super) fn get(&self, node_id: u32, port: u32) -> Option<&Port> {
+        self.nodes.get(&node_id)?.ports.get(&port)
+    }
+
+    /// Adds packets of one port, and forgets what is too old and too much.
+    pub(super) fn add(&mut self, node_id: u32, port: u32, run: &[PostcardRow]) {
+        let Some(last) = run.last() else { return };
+        let node = self.nodes.entry(node_id).or_default();
+        if !node.ports.contains_key(&port) && !self.named.contains(&(node_id, port)) {
+            if node.unnamed >= MAX_UNNAMED {
+                self.refused += run.len() as u64;
+                return;
+            }
+            node.unnamed += 1;
+        }
+        let entry = node.ports.entry(port).or_default();
+        let (length, capacity) = (entry.length(), entry.capacity());
+        run.iter().for_each(|row| entry.push_back(row.into()));
+        let newest_ns = Packet::from(last).time_ns();
+        entry.age(newest_ns, self.keep_ns);
+        self.packets = self.packets + entry.length() - length;
+        self.capacity = self.capacity + entry.capacity() - capacity;
+        if newest_ns.abs_diff(node.swept_ns) >= SWEEP_EVERY_NS {
+            node.swept_ns = newest_ns;
+            self.sweep(node_id, newest_ns);
+        }
+        self.shrink();
+    }
+
+    /// Forgets what is old at every port of a node, and ports without packets.
+    fn sweep(&mut self, node_id: u32, newest_ns: u64) {
+        let Some(node) = self.nodes.get_mut(&node_id) else {
+            return;
+        };
+        node.ports.retain(|&port, p| {
+            let (length, capacity) = (p.length(), p.capacity());
+            p.age(newest_ns, self.keep_ns);
+            self.packets -= length - p.length();
+            self.capacity -= capacity - p.capacity();
+            let stays = p.length() > 0;
+            if !stays && !self.named.contains(&(node_id, port)) {
+                node.unnamed -= 1;
+            }
+            stays
+        });
+    }
+
+    /// Forgets the oldest packets of the largest ports until the rest fits: by their
+    /// number, and by the memory that is taken for them. Full pieces, and two more that
+    /// are not, take no more than the bound.
+    fn shrink(&mut self) {
+        while self.packets > self.max_packets {
+            let excess = self.packets - self.max_packets;
+            let Some(longest) = self.largest(Port::length) else {
+                return;
+            };
+            let (length, capacity) = (longest.length(), longest.capacity());
+            for _ in 0..excess.min(length) {
+                longest.pop_front();
+            }
+            let (length, capacity) = (length - longest.length(), capacity - longest.capacity());
+            self.packets -= length;
+            self.capacity -= capacity;
+        }
+        while self.capacity > self.max_packets + 2 * CHUNK {
+            let Some(largest) = self.largest(Port::capacity) else {
+                return;
+            };
+            let (length, capacity) = (largest.length(), largest.capacity());
+            largest.pop_chunk();
+            let (length, capacity) = (length - largest.length(), capacity - largest.capacity());
+            self.packets -= length;
+            self.capacity -= capacity;
+        }
+    }
+
+    fn largest(&mut self, by: impl Fn(&Port) -> usize) -> Option<&mut Port> {
+        let ports = self.nodes.values_mut().flat_map(|n| n.ports.values_mut());
+        ports.max_by_key(|p| by(p))
+    }
+}
