@@ -22,14 +22,14 @@ use std::time::Duration;
 use tcp_probe::perf::PerfReader;
 use tidemark_capture::CaptureMeta;
 use tidemark_clickhouse::ClickHouseConfig;
-use tidemark_credentials::http::TlsListener;
+use tidemark_credentials::http::Server;
+use tidemark_credentials::incoming;
 use tidemark_pipeline::{Pipeline, proto_nodes};
 use tidemark_proto::telemetry::CollectorInfo;
 use tidemark_proto::telemetry::agent_server::AgentServer;
 use tidemark_proto::telemetry::telemetry_server::TelemetryServer;
 use tidemark_service::{Deadline, Stop};
 use tokio::sync::watch;
-use tokio_stream::wrappers::TcpListenerStream;
 
 /// Batches that may wait for the engine: at most 4 MiB each, when the kernel
 /// has coalesced as much as it can. What does not fit waits in the sockets.
@@ -249,22 +249,24 @@ async fn serve(
             packets: packets.clone(),
         }))
         .serve_with_incoming_shutdown(
-            TcpListenerStream::new(tokio::net::TcpListener::from_std(opened.grpc)?),
+            incoming(tokio::net::TcpListener::from_std(opened.grpc)?),
             closing(shutting),
         );
     let grpc = tokio::spawn(grpc);
     let listener = tokio::net::TcpListener::from_std(opened.http)?;
-    let (https, listener) = match opened.https {
-        Some(acceptor) => (Some(TlsListener::new(listener, acceptor)?), None),
-        None => (None, Some(listener)),
+    let scheme = if opened.https.is_some() {
+        "https"
+    } else {
+        "http"
     };
+    let http = Server::new(listener, opened.https);
     let shown = Shown {
         version: env!("CARGO_PKG_VERSION"),
         instance,
         snapshot: snapshot.clone(),
         counters,
         refusals: opened.credentials.refusals().clone(),
-        handshakes_failed: https.as_ref().map(TlsListener::failed),
+        handshakes_failed: http.failed(),
         hub: hub.clone(),
         packets,
         capture,
@@ -272,15 +274,7 @@ async fn serve(
         clickhouse,
     };
     let app = router(shown, opened.http_token);
-    let scheme = if https.is_some() { "https" } else { "http" };
-    let served = async move {
-        match (https, listener) {
-            (Some(listener), _) => tidemark_credentials::http::serve(listener, app).await,
-            (None, Some(listener)) => tidemark_credentials::http::serve(listener, app).await,
-            (None, None) => {}
-        }
-    };
-    let http = tokio::spawn(served);
+    let http = tokio::spawn(http.serve(app));
     eprintln!(
         "ready: reports on {}, telemetry on {} ({}), metrics on {scheme}://{}/metrics",
         config

@@ -9,6 +9,8 @@
 //! | [`args`] | the flags of clients |
 //! | [`gate`] | the check of every call |
 //! | [`http`] | HTTP servers: bounded connections, and TLS |
+//! | [`incoming`] | the connections of a gRPC server |
+//! | [`places`] | how many may be there at once, in all and of one address |
 //! | [`token`] | bearer tokens: from a file, compared in constant time |
 //! | [`refusals`] | callers who were refused: counted, slowed, logged at a limited rate |
 //! | [`pem`] | certificates and keys from files, with errors that name the file |
@@ -26,15 +28,19 @@ mod error;
 pub mod explain;
 pub mod gate;
 pub mod http;
+mod incoming;
 pub mod pem;
+pub mod places;
 pub mod refusals;
 pub mod server;
 pub mod sound_status;
 pub mod token;
+mod watched;
 
 pub use args::AccessArgs;
 pub use client::{Access, CallerChannel, ClientCredentials, ClientTls};
 pub use error::{Error, Keys};
+pub use incoming::incoming;
 pub use refusals::Refusals;
 pub use server::{Protection, ServerCredentials, ServerTls};
 pub use token::Token;

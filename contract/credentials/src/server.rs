@@ -18,6 +18,13 @@ use tower::layer::util::{Identity as NoLayer, Stack};
 /// A client that does not shake hands by then is let go.
 pub const HANDSHAKE: Duration = Duration::from_secs(10);
 
+/// Calls at once over one connection.
+const MAX_STREAMS: u32 = 100;
+/// A client that does not answer within [`ALIVE_WITHIN`] when it is asked, this often,
+/// is gone: its host has lost power, or the path to it is cut.
+const ALIVE_EVERY: Duration = Duration::from_secs(20);
+const ALIVE_WITHIN: Duration = Duration::from_secs(20);
+
 /// A server's certificate, PEM.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -184,7 +191,10 @@ impl ServerCredentials {
     /// # Errors
     /// What rustls makes of files that were good when they were read.
     pub fn server(&self) -> Result<Server<Stack<Gate, NoLayer>>, Error> {
-        let mut server = Server::builder();
+        let mut server = Server::builder()
+            .max_concurrent_streams(MAX_STREAMS)
+            .http2_keepalive_interval(Some(ALIVE_EVERY))
+            .http2_keepalive_timeout(Some(ALIVE_WITHIN));
         if let Some(tls) = &self.tls {
             use_ring();
             server = server

@@ -8,12 +8,11 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tidemark_credentials::{
     Access, ClientCredentials, ClientTls, Keys, Protection, Refusals, ServerCredentials, ServerTls,
-    explain,
+    explain, incoming,
 };
 use tidemark_proto::telemetry::GetInfoRequest;
 use tidemark_proto::telemetry::telemetry_client::TelemetryClient;
 use tidemark_test_certificates::{Authority, Files, Purpose};
-use tokio_stream::wrappers::TcpListenerStream;
 use tonic::Code;
 
 fn now_unix_s() -> u64 {
@@ -87,7 +86,7 @@ async fn serve(tls: Option<ServerTls>, token: Option<&Path>) -> Server {
         .server()
         .unwrap()
         .add_routes(tonic::service::Routes::default())
-        .serve_with_incoming(TcpListenerStream::new(listener));
+        .serve_with_incoming(incoming(listener));
     tokio::spawn(served);
     Server {
         port: listen.port(),
@@ -207,4 +206,26 @@ async fn a_certificate_or_a_token_where_both_are_configured() {
     // A stranger's certificate ends the connection, whatever the token.
     let strange = with(Some(&m.strange_client));
     refused(call(&s, strange, Some(&m.token)).await, &["does not trust"]);
+}
+
+#[tokio::test]
+async fn one_address_leaves_connections_for_the_others() {
+    use tokio::io::AsyncReadExt as _;
+    let s = serve(None, None).await;
+    let connect = async || {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind("127.0.0.2:0".parse().unwrap()).unwrap();
+        let to = format!("127.0.0.1:{}", s.port).parse().unwrap();
+        socket.connect(to).await.unwrap()
+    };
+    let mut idle = Vec::new();
+    for _ in 0..64 {
+        idle.push(connect().await);
+    }
+    let mut one_more = Vec::new();
+    // Closed before anything is said.
+    let read = connect().await.read_to_end(&mut one_more).await;
+    assert!(read.map_or(true, |n| n == 0));
+    call(&s, None, None).await.unwrap();
+    drop(idle);
 }

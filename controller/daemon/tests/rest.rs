@@ -188,6 +188,24 @@ async fn a_listener_to_one_link_hears_the_others_in_brief() {
 }
 
 #[tokio::test]
+async fn streams_of_events_are_bounded_and_places_are_free_again() {
+    let lab = warm().await;
+    let ask = async || {
+        let request = Request::get("/api/v1/events").body(Body::empty()).unwrap();
+        lab.api.clone().oneshot(request).await.unwrap()
+    };
+    let mut open = Vec::new();
+    for _ in 0..32 {
+        open.push(ask().await);
+        assert_eq!(open.last().unwrap().status(), 200);
+    }
+    assert_eq!(ask().await.status(), 503);
+    assert_eq!(lab.get("/status").await.0, 200);
+    open.pop();
+    assert_eq!(ask().await.status(), 200);
+}
+
+#[tokio::test]
 async fn long_answers_are_compressed_for_who_takes_that() {
     let lab = warm().await;
     let request = Request::get("/api/v1/links/10/5/series").header("accept-encoding", "gzip");

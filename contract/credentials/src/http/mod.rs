@@ -4,5 +4,5 @@
 mod connections;
 mod https;
 
-pub use connections::serve;
-pub use https::{HandshakesFailed, TlsListener, acceptor};
+pub use connections::{Peer, Server, serve};
+pub use https::{HandshakesFailed, acceptor};

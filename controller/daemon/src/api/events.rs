@@ -6,21 +6,36 @@ use super::error::ApiError;
 use super::{body, convert};
 use crate::core::Event;
 use axum::extract::{RawQuery, State};
+use axum::http::{Extensions, StatusCode};
 use axum::response::sse;
 use futures::stream::{Stream, StreamExt as _};
 use serde::Serialize;
+use std::net::{IpAddr, Ipv4Addr};
 use tidemark_api::{CollectorEvent, EventsQuery};
+use tidemark_credentials::http::Peer;
 use tidemark_estimators::LinkId;
 use tokio_stream::wrappers::BroadcastStream;
 
+/// Who asks where no connection tells.
+const UNKNOWN: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+
 /// `GET /events`. A listener that is too slow misses events; the next `update`
-/// holds everything again.
+/// holds everything again; one that does not read is let go.
 pub(super) async fn events(
     State(app): State<App>,
+    extensions: Extensions,
     RawQuery(query): RawQuery,
 ) -> Result<sse::Sse<impl Stream<Item = serde_json::Result<sse::Event>>>, ApiError> {
     let only = chosen(body::query(query.as_deref().unwrap_or_default())?)?;
+    let from = extensions.get::<Peer>().map(|peer| peer.0.ip());
+    let place = app.streams.take(from.unwrap_or(UNKNOWN)).ok_or_else(|| {
+        ApiError::new(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "too many event streams are open; close one of them",
+        )
+    })?;
     let stream = BroadcastStream::new(app.core.events.subscribe()).filter_map(move |event| {
+        let _held_as_long_as_the_stream = &place;
         let sent = event.ok().map(|e| sent(&app, &e, only));
         async move { sent }
     });

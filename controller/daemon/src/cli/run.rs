@@ -172,13 +172,7 @@ async fn serve(
         }
     }
     let app = api::router(Arc::clone(&core), token);
-    let served = match acceptor {
-        Some(acceptor) => {
-            let listener = http::TlsListener::new(listener, acceptor)?;
-            tokio::spawn(http::serve(listener, app))
-        }
-        None => tokio::spawn(http::serve(listener, app)),
-    };
+    let served = tokio::spawn(http::Server::new(listener, acceptor).serve(app));
     tidemark_service::ready(&format!("console: {scheme}://{address}/"));
     let ended = tokio::select! {
         _ = stop.asked() => Ok(()),
