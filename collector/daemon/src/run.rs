@@ -273,7 +273,7 @@ async fn serve(
         agents: agents.clone(),
         clickhouse,
     };
-    let app = router(shown, opened.http_token);
+    let app = router(shown, opened.http_token, &config.http.hosts);
     let http = tokio::spawn(http.serve(app));
     eprintln!(
         "ready: reports on {}, telemetry on {} ({}), metrics on {scheme}://{}/metrics",

@@ -9,7 +9,8 @@ mod common;
 
 use common::{Collector, report};
 use nix::sys::signal::Signal;
-use std::net::{Ipv4Addr, UdpSocket};
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -233,6 +234,30 @@ fn forged_times_neither_wipe_a_node_nor_delay_it() {
     );
     assert_eq!(counter(&status, "postcard_rows"), sent);
     assert_eq!(status["reports"]["lost"], 0);
+}
+
+#[test]
+fn a_page_with_a_name_of_its_own_reads_nothing() {
+    let (_dir, collector) = start("[http]\nhosts = [\"ours.example\"]\n");
+    let ask = |host: &str| {
+        let mut stream = TcpStream::connect(("127.0.0.1", collector.http)).unwrap();
+        let request = format!("GET /status HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    let refused = ask("evil.example");
+    assert!(refused.starts_with("HTTP/1.1 421"), "{refused}");
+    assert!(refused.contains("http.hosts"), "{refused}");
+    for host in ["ours.example", "localhost:1", "127.0.0.1"] {
+        let answer = ask(host);
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        assert!(
+            answer.contains("x-content-type-options: nosniff"),
+            "{answer}"
+        );
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@
 //! | [`client`] | how a gRPC client shows who it is, and whom it trusts |
 //! | [`args`] | the flags of clients |
 //! | [`gate`] | the check of every call |
-//! | [`http`] | HTTP servers: bounded connections, and TLS |
+//! | [`http`] | HTTP servers: bounded connections, TLS, names, what answers forbid |
 //! | [`incoming`] | the connections of a gRPC server |
 //! | [`places`] | how many may be there at once, in all and of one address |
 //! | [`token`] | bearer tokens: from a file, compared in constant time |

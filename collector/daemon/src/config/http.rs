@@ -17,6 +17,9 @@ pub struct HttpConfig {
     /// Its content is the bearer token that readers show.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token_file: Option<PathBuf>,
+    /// Names that this server may be called by, beside its addresses and `localhost`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
     /// Serve everybody who reaches an address beyond this machine.
     pub insecure: bool,
 }
@@ -27,6 +30,7 @@ impl Default for HttpConfig {
             listen: SocketAddr::from(([127, 0, 0, 1], 9561)),
             tls: None,
             token_file: None,
+            hosts: Vec::new(),
             insecure: false,
         }
     }

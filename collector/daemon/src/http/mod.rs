@@ -17,6 +17,7 @@ use metrics::Exporter;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use std::sync::Arc;
+use tidemark_credentials::http::{Hosts, OtherHost, guarded};
 use tidemark_credentials::{Refusals, Token};
 
 pub use metrics::{clickhouse_docs, collector_docs};
@@ -30,17 +31,24 @@ struct App {
 
 /// The routes.
 ///
-/// With a token, only readers who show it are answered.
-pub fn router(shown: Shown, token: Option<Token>) -> Router {
+/// With a token, only readers who show it are answered; and only those who call the
+/// server by its address, `localhost`, or one of `hosts`.
+pub fn router(shown: Shown, token: Option<Token>, hosts: &[String]) -> Router {
     let gate = token.map(|token| Gate {
         token,
         refusals: Refusals::new("http"),
     });
     let routes = routes(shown);
-    match gate {
+    let routes = match gate {
         Some(gate) => routes.layer(middleware::from_fn_with_state(gate, guard)),
         None => routes,
-    }
+    };
+    guarded(routes, Hosts::new(hosts), refuse)
+}
+
+fn refuse(other: &OtherHost) -> Response {
+    let text = format!("{other}; add the name to http.hosts, or use its address\n");
+    (StatusCode::MISDIRECTED_REQUEST, text).into_response()
 }
 
 /// Readers show this token.

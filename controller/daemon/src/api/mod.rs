@@ -28,15 +28,14 @@ mod to_end;
 
 pub use app::App;
 pub use auth::{Token, TokenSource};
-pub use hosts::Hosts;
 
 use crate::core::Core;
 use axum::Router;
 use axum::http::header::CONTENT_TYPE;
-use axum::middleware;
 use axum::routing::get;
 use route::Serve as _;
 use std::sync::Arc;
+use tidemark_credentials::http::{Hosts, guarded};
 use tower_http::compression::CompressionLayer;
 
 /// The OpenAPI document, written by `cargo xtask codegen` from `tidemark-api`.
@@ -76,11 +75,11 @@ pub fn router(core: Arc<Core>, token: Token) -> Router {
             get(|| async { ([(CONTENT_TYPE, "application/json")], OPENAPI) }),
         )
         .fallback(error::unknown_route);
-    Router::new()
+    let routes = Router::new()
         .nest("/api/v1", api)
         .route("/metrics", get(metrics::metrics))
         .fallback(console::serve)
         .layer(CompressionLayer::new())
-        .layer(middleware::from_fn_with_state(hosts, hosts::guard))
-        .with_state(app)
+        .with_state(app);
+    guarded(routes, hosts, hosts::refuse)
 }

@@ -4,78 +4,72 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use axum::Router;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse as _, Response};
 use super_frame::Refusal;
 use tidemark_credentials::Refusals;
+use tidemark_credentials::http::{Hosts, OtherHost, guarded};
 use tidemark_metrics::{MetricDoc, table};
 use tidemark_proto::switch::PortState;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
 
 use crate::control::port_states;
 use crate::data_plane::Handle;
 use crate::tagging::TagCounters;
 use traffic_manager::Stats;
 
-/// Answers every request with the metrics.
-pub async fn serve(
-    listener: TcpListener,
+/// What is shown.
+#[derive(Clone)]
+struct Shown {
     plane: Handle,
     refusals: Arc<Refusals>,
     tags: TagCounters,
-) {
-    loop {
-        match listener.accept().await {
-            Ok((stream, _)) => {
-                let (plane, refusals, tags) = (plane.clone(), refusals.clone(), tags.clone());
-                tokio::spawn(async move {
-                    if let Err(e) = answer(stream, &plane, &refusals, &tags).await {
-                        tracing::debug!("metrics client: {e}");
-                    }
-                });
-            }
-            Err(e) => {
-                tracing::warn!("metrics: {e}");
-                tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-            }
-        }
-    }
 }
 
-async fn answer(
-    mut stream: TcpStream,
-    plane: &Handle,
-    refusals: &Refusals,
-    tags: &TagCounters,
-) -> anyhow::Result<()> {
-    // One request per connection; what it asks for does not matter.
-    let mut request = [0u8; 2048];
-    let n = stream.read(&mut request).await?;
-    if n == 0 {
-        return Ok(());
+/// Answers every request with the metrics. `hosts`: names that it may be called by,
+/// beside its addresses and `localhost`.
+pub fn router(
+    plane: Handle,
+    refusals: Arc<Refusals>,
+    tags: TagCounters,
+    hosts: &[String],
+) -> Router {
+    let shown = Shown {
+        plane,
+        refusals,
+        tags,
+    };
+    let routes = Router::new().fallback(answer).with_state(shown);
+    guarded(routes, Hosts::new(hosts), refuse)
+}
+
+fn refuse(other: &OtherHost) -> Response {
+    let text = format!("{other}; add the name with --metrics-host, or use its address\n");
+    (StatusCode::MISDIRECTED_REQUEST, text).into_response()
+}
+
+async fn answer(State(shown): State<Shown>) -> Response {
+    let refused = shown.refusals.counts().iter().sum();
+    let (tagged, untagged) = (shown.tags.tagged(), shown.tags.untagged());
+    let read = shown.plane.call(move |p| {
+        let totals = Totals {
+            traffic: *p.switch.stats(),
+            no_interface: p.io.no_interface,
+            refused,
+            tagged,
+            untagged,
+        };
+        (port_states(p), totals)
+    });
+    match read.await {
+        Ok((ports, totals)) => {
+            let kind = [(CONTENT_TYPE, "text/plain; version=0.0.4")];
+            (kind, text(&ports, &totals)).into_response()
+        }
+        Err(e) => (StatusCode::SERVICE_UNAVAILABLE, format!("{e}\n")).into_response(),
     }
-    let refused = refusals.counts().iter().sum();
-    let (tagged, untagged) = (tags.tagged(), tags.untagged());
-    let (ports, totals) = plane
-        .call(move |p| {
-            let totals = Totals {
-                traffic: *p.switch.stats(),
-                no_interface: p.io.no_interface,
-                refused,
-                tagged,
-                untagged,
-            };
-            (port_states(p), totals)
-        })
-        .await?;
-    let body = text(&ports, &totals);
-    let head = format!(
-        "HTTP/1.1 200 OK\r\ncontent-type: text/plain; version=0.0.4\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
-        body.len()
-    );
-    stream.write_all(head.as_bytes()).await?;
-    stream.write_all(body.as_bytes()).await?;
-    stream.shutdown().await?;
-    Ok(())
 }
 
 const PREFIX: &str = "tidemark_switch";

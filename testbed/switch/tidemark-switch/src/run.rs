@@ -8,12 +8,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 use p4runtime_server::{Options, Server};
-use tidemark_credentials::ServerCredentials;
+use tidemark_credentials::{ServerCredentials, incoming};
 use tidemark_proto::p4::v1::ForwardingPipelineConfig;
 use tidemark_proto::switch::switch_control_server::SwitchControlServer;
 use tidemark_report_tag::ReportKeys;
 use tokio::net::TcpListener;
-use tokio_stream::wrappers::TcpListenerStream;
 
 use crate::cli::args::RunArgs;
 use crate::control::Control;
@@ -163,12 +162,9 @@ async fn serve(
     }
     let address = listener.local_addr().context("gRPC address")?;
     if let Some(l) = metrics_listener {
-        tokio::spawn(metrics::serve(
-            l,
-            handle.clone(),
-            credentials.refusals().clone(),
-            opened.tags,
-        ));
+        let refusals = credentials.refusals().clone();
+        let app = metrics::router(handle.clone(), refusals, opened.tags, &args.metrics_hosts);
+        tokio::spawn(tidemark_credentials::http::serve(l, app));
     }
     eprintln!(
         "ready: P4Runtime and SwitchControl on {address}, device {}, {count} ports, {}",
@@ -179,7 +175,7 @@ async fn serve(
         .server()?
         .add_service(server.into_service())
         .add_service(SwitchControlServer::new(Control::new(handle.clone())))
-        .serve_with_incoming(TcpListenerStream::new(listener));
+        .serve_with_incoming(incoming(listener));
     tidemark_service::ready(&format!("{count} ports, P4Runtime on {address}"));
     let watchdog = tokio::spawn(tell_alive(handle.clone()));
     let result = tokio::select! {

@@ -2,7 +2,8 @@
 //! Who may call the switch: the programs themselves on real sockets.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use std::io::{BufRead, BufReader, Read as _};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
@@ -203,4 +204,38 @@ fn metrics_beyond_this_machine_need_a_word() {
         .unwrap();
     assert!(!out.status.success());
     assert!(said(&out).contains("--metrics-insecure"), "{}", said(&out));
+}
+
+#[test]
+fn metrics_are_read_by_the_names_of_the_switch_and_no_others() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let metrics = free.local_addr().unwrap().to_string();
+    drop(free);
+    let _running = start(&["--metrics", &metrics, "--metrics-host", "s1.lab"]);
+    let ask = |host: &str| {
+        let mut stream = TcpStream::connect(&metrics).unwrap();
+        let request = format!("GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    for host in ["s1.lab:9562", "127.0.0.1", "localhost"] {
+        let answer = ask(host);
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        assert!(answer.contains("tidemark_switch_received_packets_total 0"));
+        assert!(
+            answer.contains("x-content-type-options: nosniff"),
+            "{answer}"
+        );
+    }
+    let refused = ask("evil.example");
+    assert!(refused.starts_with("HTTP/1.1 421"), "{refused}");
+    assert!(refused.contains("--metrics-host"), "{refused}");
+    // One that says nothing is let go.
+    let mut silent = TcpStream::connect(&metrics).unwrap();
+    silent
+        .set_read_timeout(Some(Duration::from_secs(60)))
+        .unwrap();
+    assert_eq!(silent.read(&mut [0]).unwrap(), 0);
 }

@@ -101,6 +101,10 @@ pub(crate) struct RunArgs {
     /// Serve metrics also on an address beyond this machine.
     #[arg(long, requires = "metrics")]
     pub metrics_insecure: bool,
+    /// Name that readers of the metrics may call the switch by, beside its addresses and
+    /// localhost. Repeat for each name.
+    #[arg(long = "metrics-host", value_name = "NAME", requires = "metrics")]
+    pub metrics_hosts: Vec<String>,
     /// Key that reports are tagged with, shared with the collector (hexadecimal;
     /// `openssl rand -hex 32` makes one).
     #[arg(long, value_name = "FILE", env = "TIDEMARK_SWITCH_REPORT_KEY_FILE")]
