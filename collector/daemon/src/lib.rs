@@ -9,6 +9,7 @@
 //! ```
 
 pub mod agent;
+mod answers;
 pub mod cli;
 pub mod config;
 mod doctor;

@@ -3,6 +3,7 @@
 //! everything starts.
 
 use crate::agent::{AgentService, Agents};
+use crate::answers::FewAnswers;
 use crate::config::Config;
 use crate::engine::{Engine, EngineSink, Input, RowSink, SharedSnapshot};
 use crate::grpc::TelemetryService;
@@ -243,11 +244,11 @@ async fn serve(
         .credentials
         .server()?
         .add_optional_service(agent_service)
-        .add_service(TelemetryServer::new(TelemetryService {
+        .add_service(FewAnswers::new(TelemetryServer::new(TelemetryService {
             info,
             hub: hub.clone(),
             packets: packets.clone(),
-        }))
+        })))
         .serve_with_incoming_shutdown(
             incoming(tokio::net::TcpListener::from_std(opened.grpc)?),
             closing(shutting),

@@ -3,21 +3,20 @@
 //! bounded in messages and in bytes. Subscribers share the updates that wait:
 //! one that does not read costs no more than the slowest.
 
+mod known;
 mod queue;
 
+use known::{FirstUpdates, Shared};
 use prost::Message;
 use queue::Sender;
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thiserror::Error;
-use tidemark_proto::telemetry::{ClockMapping, FlowInfo, Update};
+use tidemark_proto::telemetry::{ClockMapping, Update};
 
 pub use queue::Receiver;
 
 /// Subscribers at once: controllers, and somebody who looks.
 const MAX_SUBSCRIBERS: usize = 64;
-/// Flows per message of the first list: keeps messages below gRPC's 4 MiB.
-const FLOWS_PER_MESSAGE: usize = 8192;
 
 /// Why a subscriber is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -26,8 +25,6 @@ pub struct TooManySubscribers;
 
 #[derive(Default)]
 struct State {
-    flows: BTreeMap<u64, FlowInfo>,
-    clocks: Vec<ClockMapping>,
     subscribers: Vec<Subscriber>,
     closed: bool,
     lost: u64,
@@ -50,6 +47,7 @@ pub struct SubscriberStatus {
 /// Gives every update to every subscriber.
 pub struct Hub {
     state: Mutex<State>,
+    known: Shared,
     max_flows: usize,
 }
 
@@ -58,6 +56,7 @@ impl Hub {
     pub fn new(max_flows: usize) -> Self {
         Self {
             state: Mutex::default(),
+            known: Shared::default(),
             max_flows,
         }
     }
@@ -70,22 +69,7 @@ impl Hub {
     pub fn publish(&self, update: Update) {
         let mut guard = self.state();
         let state = &mut *guard;
-        for flow in &update.flows {
-            state.flows.insert(flow.flow_id, flow.clone());
-        }
-        while state.flows.len() > self.max_flows {
-            state.flows.pop_first();
-        }
-        for clock in &update.clocks {
-            let known = state
-                .clocks
-                .iter_mut()
-                .find(|c| c.node_id == clock.node_id && c.host == clock.host);
-            match known {
-                Some(c) => c.clone_from(clock),
-                None => state.clocks.push(clock.clone()),
-            }
-        }
+        known::lock(&self.known).learn(&update, self.max_flows);
         if state.subscribers.is_empty() {
             return;
         }
@@ -111,21 +95,7 @@ impl Hub {
             state.refused += 1;
             return Err(TooManySubscribers);
         }
-        let flows: Vec<FlowInfo> = state.flows.values().cloned().collect();
-        let mut first: Vec<Update> = flows
-            .chunks(FLOWS_PER_MESSAGE)
-            .map(|chunk| Update {
-                flows: chunk.to_vec(),
-                ..Update::default()
-            })
-            .collect();
-        if first.is_empty() {
-            first.push(Update::default());
-        }
-        if let Some(first) = first.first_mut() {
-            first.clocks.clone_from(&state.clocks);
-        }
-        let (sender, receiver) = queue::channel(first);
+        let (sender, receiver) = queue::channel(FirstUpdates::new(&self.known));
         if !state.closed {
             state.subscribers.push(Subscriber {
                 name: name.chars().take(64).collect(),
@@ -153,7 +123,7 @@ impl Hub {
     }
 
     pub fn clocks(&self) -> Vec<ClockMapping> {
-        self.state().clocks.clone()
+        known::lock(&self.known).clocks().to_vec()
     }
 
     pub fn subscribers(&self) -> Vec<SubscriberStatus> {
@@ -173,6 +143,7 @@ impl Hub {
 mod tests {
     use super::*;
     use futures::StreamExt;
+    use tidemark_proto::telemetry::FlowInfo;
 
     fn flow(flow_id: u64) -> Update {
         Update {
@@ -196,6 +167,30 @@ mod tests {
         assert_eq!((next.sequence, next.flows[0].flow_id), (1, 3));
         hub.close();
         assert!(r.next().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_list_that_nobody_reads_holds_no_flows() {
+        let flows = 2 * known::FLOWS_PER_MESSAGE as u64 + 1;
+        let hub = Hub::new(flows as usize);
+        (0..flows).for_each(|id| hub.publish(flow(id)));
+        let mut all = hub.subscribe("at once").unwrap();
+        let mut told = Vec::new();
+        for sequence in 0..3 {
+            let update = all.next().await.unwrap();
+            assert_eq!(update.sequence, sequence);
+            told.extend(update.flows.iter().map(|f| f.flow_id));
+        }
+        assert_eq!(told, (0..flows).collect::<Vec<_>>());
+        let mut late = hub.subscribe("late").unwrap();
+        // What is forgotten before the list is read is not told.
+        (flows..flows + 10).for_each(|id| hub.publish(flow(id)));
+        assert_eq!(late.next().await.unwrap().flows[0].flow_id, 10);
+        let rest = [late.next().await.unwrap(), late.next().await.unwrap()];
+        assert_eq!(rest[0].flows.last().unwrap().flow_id, flows - 1);
+        assert_eq!((rest[1].sequence, rest[1].flows.len()), (2, 0));
+        let next = late.next().await.unwrap();
+        assert_eq!((next.sequence, next.flows[0].flow_id), (3, flows));
     }
 
     #[test]

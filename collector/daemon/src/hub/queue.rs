@@ -32,14 +32,16 @@ pub(super) struct Sender {
 
 /// Where they come out, each with its number in this queue.
 pub struct Receiver {
-    first: std::vec::IntoIter<Update>,
+    first: Box<dyn Iterator<Item = Update> + Send>,
     sequence: u64,
     receiver: mpsc::Receiver<Waiting>,
     waiting_bytes: Arc<AtomicUsize>,
 }
 
 /// A queue whose first updates, whatever their size, are `first`.
-pub(super) fn channel(first: Vec<Update>) -> (Sender, Receiver) {
+pub(super) fn channel(
+    first: impl ExactSizeIterator<Item = Update> + Send + 'static,
+) -> (Sender, Receiver) {
     let (sender, receiver) = mpsc::channel(MAX_UPDATES);
     let waiting_bytes = Arc::new(AtomicUsize::new(0));
     let sender = Sender {
@@ -49,7 +51,7 @@ pub(super) fn channel(first: Vec<Update>) -> (Sender, Receiver) {
         lost: 0,
     };
     let receiver = Receiver {
-        first: first.into_iter(),
+        first: Box::new(first),
         sequence: 0,
         receiver,
         waiting_bytes,
@@ -135,7 +137,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_slow_subscriber_sees_a_gap() {
-        let (mut sender, mut receiver) = channel(vec![Update::default()]);
+        let (mut sender, mut receiver) = channel([Update::default()].into_iter());
         for _ in 0..MAX_UPDATES + 5 {
             assert!(sender.send(&update(), 1));
         }
@@ -155,7 +157,7 @@ mod tests {
 
     #[tokio::test]
     async fn bytes_are_bounded_and_given_back() {
-        let (mut sender, mut receiver) = channel(Vec::new());
+        let (mut sender, mut receiver) = channel(std::iter::empty());
         assert!(sender.send(&update(), 2 * MAX_BYTES), "alone it may pass");
         assert!(sender.send(&update(), 1));
         assert_eq!(sender.lost(), 1);

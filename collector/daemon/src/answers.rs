@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Answers with packets: some megabytes each, so that few may be on their way at once.
+
+use bytes::Bytes;
+use http_body::Frame;
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Sleep, sleep};
+use tonic::Status;
+use tonic::body::Body;
+use tonic::codegen::Service;
+use tonic::codegen::http::{Request, Response};
+use tonic::server::NamedService;
+
+/// Answers on their way at once; the next calls wait for one to be taken.
+const MAX_ANSWERS: usize = 4;
+/// An answer that its caller has not taken by then is given up.
+const TAKEN_WITHIN: Duration = Duration::from_secs(30);
+/// What is handed to a connection at once, so that the rest is here, and counted, until
+/// the caller takes it.
+const PIECE_BYTES: usize = 64 << 10;
+/// The method whose answers are large.
+const LARGE: &str = "/ReadPackets";
+
+/// A service whose large answers are bounded in number.
+#[derive(Clone, Debug)]
+pub(crate) struct FewAnswers<S> {
+    inner: S,
+    places: Arc<Semaphore>,
+}
+
+impl<S> FewAnswers<S> {
+    pub(crate) fn new(inner: S) -> Self {
+        Self {
+            inner,
+            places: Arc::new(Semaphore::new(MAX_ANSWERS)),
+        }
+    }
+}
+
+impl<S: NamedService> NamedService for FewAnswers<S> {
+    const NAME: &'static str = S::NAME;
+}
+
+impl<S> Service<Request<Body>> for FewAnswers<S>
+where
+    S: Service<Request<Body>, Response = Response<Body>, Error = Infallible>,
+    S: Clone + Send + 'static,
+    S::Future: Send + 'static,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        if !request.uri().path().ends_with(LARGE) {
+            return Box::pin(self.inner.call(request));
+        }
+        // The one that is ready answers; its clone is for the next call.
+        let clone = self.inner.clone();
+        let mut inner = std::mem::replace(&mut self.inner, clone);
+        let places = Arc::clone(&self.places);
+        Box::pin(async move {
+            let place = places.acquire_owned().await;
+            let answer = inner.call(request).await?;
+            Ok(answer.map(|body| Body::new(Answer::new(body, place.ok()))))
+        })
+    }
+}
+
+/// The body of an answer with its place.
+struct Answer {
+    body: Body,
+    rest: Bytes,
+    deadline: Pin<Box<Sleep>>,
+    _place: Option<OwnedSemaphorePermit>,
+}
+
+impl Answer {
+    fn new(body: Body, place: Option<OwnedSemaphorePermit>) -> Self {
+        Self {
+            body,
+            rest: Bytes::new(),
+            deadline: Box::pin(sleep(TAKEN_WITHIN)),
+            _place: place,
+        }
+    }
+}
+
+impl http_body::Body for Answer {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        if self.deadline.as_mut().poll(context).is_ready() {
+            let why = "the answer was not taken in time";
+            return Poll::Ready(Some(Err(Status::deadline_exceeded(why))));
+        }
+        if self.rest.is_empty() {
+            let frame = std::task::ready!(Pin::new(&mut self.body).poll_frame(context));
+            let frame = match frame {
+                Some(Ok(frame)) => frame,
+                other => return Poll::Ready(other),
+            };
+            match frame.into_data() {
+                Ok(data) => self.rest = data,
+                Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
+            }
+        }
+        let piece = PIECE_BYTES.min(self.rest.len());
+        let piece = self.rest.split_to(piece);
+        Poll::Ready(Some(Ok(Frame::data(piece))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty() && self.body.is_end_stream()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http_body::Body as _;
+
+    /// Answers everything with so many bytes.
+    #[derive(Clone)]
+    struct Large(usize);
+
+    impl Service<Request<Body>> for Large {
+        type Response = Response<Body>;
+        type Error = Infallible;
+        type Future = std::future::Ready<Result<Response<Body>, Infallible>>;
+
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn call(&mut self, _: Request<Body>) -> Self::Future {
+            let body = axum::body::Body::from(vec![7; self.0]);
+            std::future::ready(Ok(Response::new(Body::new(body))))
+        }
+    }
+
+    fn request(method: &str) -> Request<Body> {
+        let uri = format!("/tidemark.v1.Telemetry/{method}");
+        Request::builder().uri(uri).body(Body::empty()).unwrap()
+    }
+
+    async fn read(answer: Response<Body>) -> Vec<usize> {
+        let mut body = answer.into_body();
+        let mut pieces = Vec::new();
+        loop {
+            let frame = std::future::poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await;
+            match frame {
+                Some(frame) => pieces.push(frame.unwrap().into_data().unwrap().len()),
+                None => return pieces,
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn large_answers_wait_until_others_are_taken() {
+        let length = 3 * PIECE_BYTES + 1;
+        let mut service = FewAnswers::new(Large(length));
+        let mut answers = Vec::new();
+        for _ in 0..MAX_ANSWERS {
+            answers.push(service.call(request("ReadPackets")).await.unwrap());
+        }
+        let mut next = service.call(request("ReadPackets"));
+        assert!(futures::poll!(&mut next).is_pending());
+        // Small ones go on.
+        service.call(request("GetInfo")).await.unwrap();
+        let pieces = read(answers.remove(0)).await;
+        assert_eq!(pieces, [PIECE_BYTES, PIECE_BYTES, PIECE_BYTES, 1]);
+        assert_eq!(read(next.await.unwrap()).await, pieces);
+        // So do they where a caller goes away.
+        drop(answers);
+        let all = (0..MAX_ANSWERS).map(|_| service.call(request("ReadPackets")));
+        assert_eq!(futures::future::join_all(all).await.len(), MAX_ANSWERS);
+    }
+}
