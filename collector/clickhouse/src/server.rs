@@ -2,6 +2,7 @@
 //! Where a ClickHouse server is, and as whom to call it.
 
 use crate::error::ClickHouseError;
+use std::net::IpAddr;
 use std::path::PathBuf;
 
 /// Address and credentials of a server's HTTP interface.
@@ -20,6 +21,24 @@ pub struct Server {
 }
 
 impl Server {
+    /// What is open to others on the way to it, in words for the log.
+    pub fn warning(&self) -> Option<String> {
+        let host = self.url.strip_prefix("http://")?;
+        let host = host.split('/').next().unwrap_or(host);
+        let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+        let bare = name.trim_start_matches('[').trim_end_matches(']');
+        let here = bare.eq_ignore_ascii_case("localhost")
+            || bare
+                .parse::<IpAddr>()
+                .is_ok_and(|a| a.to_canonical().is_loopback());
+        if here || self.password_file.is_none() {
+            return None;
+        }
+        Some(format!(
+            "the password crosses the network to {host} in the clear: use an https url"
+        ))
+    }
+
     /// Checks all values; files are not read.
     ///
     /// # Errors
@@ -53,5 +72,33 @@ impl Server {
             return Err(ClickHouseError::config("timeout_s", "must be 1..=3600"));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_in_the_clear_is_warned_of() {
+        for (url, password, warned) in [
+            ("http://ch.lab:8123", true, true),
+            ("http://192.0.2.1/path", true, true),
+            ("http://[2001:db8::1]:8123/", true, true),
+            ("http://ch.lab:8123", false, false),
+            ("https://ch.lab:8443", true, false),
+            ("http://127.0.0.1:8123/", true, false),
+            ("http://[::1]:8123", true, false),
+            ("http://localhost", true, false),
+        ] {
+            let server = Server {
+                url: url.into(),
+                database: "d".into(),
+                user: "u".into(),
+                password_file: password.then(|| "secret".into()),
+                timeout_s: 1,
+            };
+            assert_eq!(server.warning().is_some(), warned, "{url}");
+        }
     }
 }

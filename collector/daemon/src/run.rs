@@ -115,6 +115,9 @@ pub(crate) fn run(config: &Config) -> Result<()> {
     if let Some(warning) = config.grpc.warning() {
         tracing::warn!("grpc: {warning}");
     }
+    if let Some(warning) = config.clickhouse.server().and_then(|s| s.warning()) {
+        tracing::warn!("clickhouse: {warning}");
+    }
     if let Some(warning) = config.http.warning() {
         tracing::warn!("http: {warning}");
     }

@@ -4,12 +4,14 @@
 use crate::token::Refusal;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
+use tokio::sync::Semaphore;
 
 /// Pause before the answer to a wrong token.
 const AFTER_WRONG_TOKEN: Duration = Duration::from_millis(500);
-/// Answers that are held back at once; more would be memory for whoever asks.
+/// Answers that are held back at once. The others wait for their turn: whoever guesses
+/// at many connections is not answered faster.
 const MAX_HELD: usize = 256;
 /// At most one line of the log, and one that sums up, in this time.
 const QUIET: Duration = Duration::from_secs(10);
@@ -21,7 +23,7 @@ pub struct Refusals {
     missing: AtomicU64,
     wrong: AtomicU64,
     pause: Duration,
-    held: AtomicUsize,
+    held: Semaphore,
     quiet: AtomicBool,
 }
 
@@ -37,7 +39,7 @@ impl Refusals {
             pause,
             missing: AtomicU64::new(0),
             wrong: AtomicU64::new(0),
-            held: AtomicUsize::new(0),
+            held: Semaphore::new(MAX_HELD),
             quiet: AtomicBool::new(false),
         }
     }
@@ -56,13 +58,10 @@ impl Refusals {
         counter.fetch_add(1, Ordering::Relaxed);
         self.tell(what, from);
         if why == Refusal::Wrong {
-            if self.held.fetch_add(1, Ordering::Relaxed) < MAX_HELD {
-                // The place is given back also when the caller does not wait.
-                let _held = Held(self);
-                tokio::time::sleep(self.pause).await;
-            } else {
-                self.held.fetch_sub(1, Ordering::Relaxed);
-            }
+            // The place is given back also when the caller does not wait. Callers are
+            // bounded where connections are accepted.
+            let _held = self.held.acquire().await;
+            tokio::time::sleep(self.pause).await;
         }
     }
 
@@ -89,14 +88,6 @@ impl Refusals {
     }
 }
 
-struct Held<'a>(&'a Refusals);
-
-impl Drop for Held<'_> {
-    fn drop(&mut self) {
-        self.0.held.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,27 +103,26 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_places_to_wait_are_bounded_and_given_back() {
+    async fn whoever_guesses_at_many_connections_waits_for_each() {
         let for_ever = Duration::from_secs(1 << 30);
         let r = Arc::new(Refusals::pausing("test", for_ever));
         r.refused(Refusal::Missing, None).await;
-        let held = || r.held.load(Ordering::Relaxed);
-        let waiting: Vec<_> = (0..MAX_HELD)
+        let guesses = MAX_HELD as u64 + 50;
+        let waiting: Vec<_> = (0..guesses)
             .map(|_| {
                 let r = Arc::clone(&r);
                 tokio::spawn(async move { r.refused(Refusal::Wrong, None).await })
             })
             .collect();
-        while held() < MAX_HELD {
+        while r.counts()[1] < guesses || r.held.available_permits() > 0 {
             tokio::task::yield_now().await;
         }
-        // No place is left: this one is answered at once.
-        r.refused(Refusal::Wrong, None).await;
-        assert_eq!(r.counts()[1], MAX_HELD as u64 + 1);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert!(waiting.iter().all(|w| !w.is_finished()), "none is answered");
         for w in waiting {
             w.abort();
             assert!(w.await.unwrap_err().is_cancelled());
         }
-        assert_eq!(held(), 0);
+        assert_eq!(r.held.available_permits(), MAX_HELD);
     }
 }

@@ -17,7 +17,7 @@ use metrics::Exporter;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use std::sync::Arc;
-use tidemark_credentials::http::{Hosts, OtherHost, guarded};
+use tidemark_credentials::http::{Hosts, OtherHost, Peer, guarded};
 use tidemark_credentials::{Refusals, Token};
 
 pub use metrics::{clickhouse_docs, collector_docs};
@@ -63,7 +63,8 @@ async fn guard(State(gate): State<Gate>, request: Request, next: Next) -> Respon
     match gate.token.check(header.map(HeaderValue::as_bytes)) {
         Ok(()) => next.run(request).await,
         Err(why) => {
-            gate.refusals.refused(why, None).await;
+            let from = request.extensions().get::<Peer>().map(|p| p.0);
+            gate.refusals.refused(why, from).await;
             let text = "this needs the header \"Authorization: Bearer TOKEN\" with the token of http.token_file\n";
             (StatusCode::UNAUTHORIZED, text).into_response()
         }

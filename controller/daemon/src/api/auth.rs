@@ -4,12 +4,14 @@
 use super::error::ApiError;
 use anyhow::Context as _;
 use axum::http::header::AUTHORIZATION;
-use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode};
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use tidemark_credentials::Refusals;
+use tidemark_credentials::http::Peer;
 use tidemark_credentials::token::Refusal;
 
 /// The token, and those who did not show it.
@@ -76,12 +78,16 @@ impl Token {
     ///
     /// # Errors
     /// 401 with the remedy.
-    pub(super) async fn check(&self, headers: &HeaderMap) -> Result<(), ApiError> {
-        let header = headers.get(AUTHORIZATION).map(HeaderValue::as_bytes);
+    pub(super) async fn check(&self, request: &Parts) -> Result<(), ApiError> {
+        let header = request
+            .headers
+            .get(AUTHORIZATION)
+            .map(HeaderValue::as_bytes);
         let Err(why) = self.token.check(header) else {
             return Ok(());
         };
-        self.refusals.refused(why, None).await;
+        let from = request.extensions.get::<Peer>().map(|p| p.0);
+        self.refusals.refused(why, from).await;
         let message = match why {
             Refusal::Missing => {
                 "this needs the header \"Authorization: Bearer TOKEN\"; the token is in the config, or was printed at start"

@@ -95,7 +95,7 @@ async fn read<O: Operation>(app: &App, request: Request) -> Result<Call<O>, ApiE
         if let Some(run) = app.core.recording() {
             return Err(ApiError::new(StatusCode::CONFLICT, run.refusal()));
         }
-        app.token.check(&parts.headers).await?;
+        app.token.check(&parts).await?;
     }
     let Path(path) = Path::<O::Path>::from_request_parts(&mut parts, app)
         .await

@@ -148,6 +148,9 @@ async fn serve(
     if let Some(store) = &store {
         let _ = core.store.set(Arc::clone(&store.stats));
     }
+    if let Some(warning) = core.config.clickhouse.server().and_then(|s| s.warning()) {
+        tracing::warn!("clickhouse: {warning}");
+    }
     if !address.ip().is_loopback() && acceptor.is_none() {
         tracing::warn!(%address, "http.insecure: listening beyond this machine, without encryption");
     }
