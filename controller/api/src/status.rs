@@ -197,6 +197,8 @@ pub struct Status {
     pub audit: AuditLog,
     /// Limits that someone else wrote.
     pub drift: Vec<Drift>,
+    /// Why the state file was not written last; null when it was, or without one.
+    pub state_problem: Option<String>,
     /// The finished run that is shown; null of a live controller. Every request that
     /// would change something is refused (409) where it is not null.
     pub recording: Option<Recording>,

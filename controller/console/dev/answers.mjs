@@ -269,6 +269,7 @@ export function status(links, reports, ageS) {
     dry_run: false,
     audit: { file: true, policy: 'best_effort', not_written: 0, problem: null },
     drift: [],
+    state_problem: null,
     recording: null,
     uptime_s: 12,
     window_s: 10,

@@ -101,6 +101,14 @@ describe('recorded answers', () => {
     expect(status({ audit: { ...audit, problem: null } }).warnings[0]).toContain('written again');
   });
 
+  it('warns of changes that nothing records and of state that is not saved', () => {
+    const audit = { file: false, policy: 'required', not_written: 0, problem: null };
+    const { warnings } = status({ audit, state_problem: 'Read-only file system' });
+    expect(warnings[0]).toContain('control.audit_log is not set');
+    expect(warnings[1]).toContain('Read-only file system');
+    expect(status({ audit: { ...audit, policy: 'best_effort' }, state_problem: null }).warnings).toEqual([]);
+  });
+
   it('gives the counters of the collectors', () => {
     const s = status(fixture('status'));
     expect(s.mode).toBe('confirm');

@@ -1296,6 +1296,8 @@ export interface Status {
   recording: Recording | null;
   /** How far back phases and series reach, s. */
   retention_s: number;
+  /** Why the state file was not written last; null when it was, or without one. */
+  state_problem: string | null;
   /** Switches by node. */
   switches: Switch[];
   /** Targets of every link without its own. */

@@ -3,7 +3,7 @@
 
 use super::{RunArgs, print};
 use crate::api::{self, Token, TokenSource};
-use crate::config::{CollectorConfig, Config};
+use crate::config::{CollectorConfig, Config, Mode};
 use crate::core::{Core, subscribe, switch, switches, tick, time};
 use crate::store::Store;
 use anyhow::Context as _;
@@ -147,6 +147,9 @@ async fn serve(
     let store = Store::start(&core.config)?;
     if let Some(store) = &store {
         let _ = core.store.set(Arc::clone(&store.stats));
+    }
+    if core.config.control.mode == Mode::Auto && !core.audit.has_file() {
+        tracing::warn!("control.audit_log is not set: auto mode changes limits without a record");
     }
     if let Some(warning) = core.config.clickhouse.server().and_then(|s| s.warning()) {
         tracing::warn!("clickhouse: {warning}");

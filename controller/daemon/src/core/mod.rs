@@ -175,6 +175,11 @@ impl Core {
         }
     }
 
+    /// Why the state file was not written last; `None` when it was, or without one.
+    pub fn state_problem(&self) -> Option<String> {
+        self.state_file.as_ref().and_then(StateFile::problem)
+    }
+
     /// Tells the listeners; nobody listening is fine.
     fn emit(&self, event: Event) {
         let _ = self.events.send(event);

@@ -81,6 +81,7 @@ pub struct StateFile {
     disk: SharedDisk,
     path: PathBuf,
     written: Mutex<Option<String>>,
+    problem: Mutex<Option<String>>,
 }
 
 impl StateFile {
@@ -98,6 +99,7 @@ impl StateFile {
             disk,
             path: path.into(),
             written: Mutex::new(None),
+            problem: Mutex::new(None),
         }
     }
 
@@ -133,6 +135,17 @@ impl StateFile {
     /// # Errors
     /// A directory that cannot be written to.
     pub fn store(&self, saved: &Saved) -> std::io::Result<()> {
+        let stored = self.replace(saved);
+        *lock(&self.problem) = stored.as_ref().err().map(ToString::to_string);
+        stored
+    }
+
+    /// Why it was not written last; `None` when it was.
+    pub fn problem(&self) -> Option<String> {
+        lock(&self.problem).clone()
+    }
+
+    fn replace(&self, saved: &Saved) -> std::io::Result<()> {
         let text = serde_json::to_string_pretty(saved)? + "\n";
         let mut written = lock(&self.written);
         if written.as_ref() == Some(&text) {
@@ -227,6 +240,17 @@ mod tests {
     use super::*;
     use crate::config::SwitchConfig;
     use std::sync::Arc;
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_told_until_it_can() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = StateFile::new(&dir.path().join("missing/state.json"));
+        assert!(file.store(&Saved::default()).is_err());
+        assert!(file.problem().is_some());
+        std::fs::create_dir(dir.path().join("missing")).unwrap();
+        file.store(&Saved::default()).unwrap();
+        assert_eq!(file.problem(), None);
+    }
 
     /// A file written before the loop was a crate of its own, on trial.
     #[test]

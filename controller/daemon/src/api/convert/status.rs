@@ -31,6 +31,7 @@ pub fn status(core: &Core) -> Status {
         targets: core.all_targets().0,
         audit: audit(core),
         drift: core.read(drift),
+        state_problem: core.state_problem(),
         recording: core.recording().map(recording),
         links: links
             .iter()
