@@ -6,6 +6,7 @@
 mod common;
 
 use common::BINARY;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tidemark_capture::Replay;
@@ -111,6 +112,32 @@ fn check(data: &Path, name: &str, compressed: bool) {
 
 fn fixture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/import")
+}
+
+#[test]
+fn a_recording_that_was_cut_short_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let packed = std::fs::File::open(fixture().join("reports.pcap.gz")).unwrap();
+    let mut pcap = Vec::new();
+    flate2::read::GzDecoder::new(packed)
+        .read_to_end(&mut pcap)
+        .unwrap();
+    let said = |name: &str, bytes: &[u8]| {
+        let file = dir.path().join(name);
+        std::fs::write(&file, bytes).unwrap();
+        let output = Command::new(BINARY)
+            .args(["import", "--pcap"])
+            .arg(&file)
+            .arg("--out")
+            .arg(file.with_extension("capture"))
+            .output()
+            .unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(!said("whole", &pcap).contains("cut short"));
+    let said = said("cut", &pcap[..pcap.len() - 5]);
+    assert!(said.contains("cut short"), "{said}");
 }
 
 #[test]

@@ -85,5 +85,8 @@ fn print_import(r: &ImportReport) {
             c.node_id, c.node_minus_host_s, c.host, c.node_drift_ppm
         );
     }
+    if r.capture.pcap_truncated {
+        println!("pcap      ends within a packet: its recording was cut short");
+    }
     println!("capture   {} rows in {}", r.capture.rows, r.out.display());
 }

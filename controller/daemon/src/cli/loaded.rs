@@ -184,6 +184,11 @@ mod tests {
 
     /// A packet of each flow every 10 ms.
     fn capture(dir: &Path) {
+        capture_without(dir, 0);
+    }
+
+    /// The same; `rows` of the second half are missing.
+    fn capture_without(dir: &Path, rows: u64) {
         let meta = CaptureMeta {
             format: FORMAT,
             ..CaptureMeta::default()
@@ -196,7 +201,11 @@ mod tests {
         for n in 0..SECONDS * 100 * FLOWS {
             let ingress_ns = 1_000_000_000 + n * 10_000_000 / FLOWS;
             writer.postcard(&PostcardRow {
-                order: n,
+                order: if n < SECONDS * 50 * FLOWS {
+                    n
+                } else {
+                    n + rows
+                },
                 node_id: 1,
                 port: 2,
                 flow_id: 1 + n % FLOWS,
@@ -207,6 +216,25 @@ mod tests {
             });
         }
         writer.finish(1).unwrap();
+    }
+
+    #[test]
+    fn a_capture_that_has_a_gap_or_was_not_closed_says_so() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("capture");
+        capture_without(&path, 7);
+        let loaded = load_within(&path, Asked::default(), u64::MAX).unwrap();
+        assert_eq!(loaded.notes.len(), 1, "{:?}", loaded.notes);
+        assert!(loaded.notes[0].starts_with("7 rows of the capture are missing"));
+        // As a collector that was killed leaves it.
+        let meta = path.join("capture.json");
+        let text = std::fs::read_to_string(&meta).unwrap();
+        let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        json["ended_unix_ns"] = serde_json::Value::Null;
+        std::fs::write(&meta, json.to_string()).unwrap();
+        let loaded = load_within(&path, Asked::default(), u64::MAX).unwrap();
+        assert_eq!(loaded.notes.len(), 2, "{:?}", loaded.notes);
+        assert!(loaded.notes[0].starts_with("the capture was not closed"));
     }
 
     #[test]
