@@ -189,8 +189,8 @@ test-differential: build venv require-root ## Embedded switch against BMv2, fram
 	$(VENV_PYTHON) testbed/switch/tidemark-switch/tests/differential/run.py $(DIFFERENTIAL_FLAGS)
 
 .PHONY: attack
-attack: build venv venv-clickhouse ## Every finding of the review of security, tried again (10 minutes; ATTACK_FLAGS="--only A5 --scale 0.2")
-	$(VENV_PYTHON) testbed/attack/run.py $(ATTACK_FLAGS)
+attack: build venv venv-clickhouse require-root ## Every finding of the review of security, tried again (20 minutes; ATTACK_FLAGS="--only A5 --scale 0.2")
+	CARGO_FLAGS="$(CARGO_FLAGS)" $(VENV_PYTHON) testbed/attack/run.py $(ATTACK_FLAGS)
 	cargo test $(CARGO_FLAGS) -p tidemark-collector --test attack
 	$(VENV_PYTHON) -m pytest -q testbed/clickhouse/tests/test_trust.py
 

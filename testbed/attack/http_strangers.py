@@ -30,8 +30,36 @@ def rebinding(scale: float) -> str:
         return f"{refused} for a foreign name; the security headers are there"
 
 
-def slow_requests(scale: float) -> str:
-    """D2: a thousand connections that never finish their request."""
+def _get(port: int, path: str, source: str) -> socket.socket:
+    """A request whose answer nobody reads."""
+    s = socket.socket()
+    s.settimeout(5.0)
+    s.bind((source, 0))
+    s.connect(("127.0.0.1", port))
+    s.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    return s
+
+
+def _idle_listeners() -> str:
+    """520 listeners to events that ask for nothing more."""
+    with Lab() as lab:
+        assert lab.controller
+        held = []
+        for _ in range(520):
+            with contextlib.suppress(OSError):
+                held.append(_get(lab.controller.http, "/api/v1/events", "127.0.0.2"))
+        eventually("others are answered", lambda: lab.controller.raw("/api/v1/status", 2.0), 20)
+        listening = 0
+        for s in held:
+            with contextlib.suppress(OSError):
+                listening += s.recv(12) == b"HTTP/1.1 200"
+            s.close()
+        claim(0 < listening <= 64, f"{listening} listeners of one address")
+        return f"others are answered; {listening} of 520 listeners of one address were let in"
+
+
+def _slow_requests() -> str:
+    """A thousand connections that never finish their request."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 4096)), hard))
     with Lab() as lab:
@@ -70,3 +98,8 @@ def slow_requests(scale: float) -> str:
             s.close()
         claim(open_now < 600, f"{open_now} half requests are still open")
         return f"answers after {seconds:.1f} s; {open_now} of 1000 half requests still open"
+
+
+def connections(scale: float) -> str:
+    """D2: half requests, and listeners to events, that take every connection."""
+    return f"{_slow_requests()}; {_idle_listeners()}"
