@@ -7,6 +7,9 @@
 //!                                  ├► engine thread ─┼► hub ─► gRPC subscribers
 //! tracepoints ─► probe thread ─────┘    (pipeline)   └► packet memory
 //! ```
+//!
+//! With several [`shards`] there is an engine thread for each, which has the nodes
+//! that are dealt to it.
 
 pub mod agent;
 mod answers;
@@ -28,6 +31,7 @@ mod print;
 pub mod receive;
 mod replay;
 mod run;
+pub mod shards;
 pub mod source;
 mod status;
 mod status_client;

@@ -5,7 +5,7 @@
 use crate::agent::{AgentService, Agents};
 use crate::answers::FewAnswers;
 use crate::config::Config;
-use crate::engine::{Engine, EngineSink, Input, RowSink, SharedSnapshot};
+use crate::engine::{RowSink, SharedSnapshot};
 use crate::grpc::TelemetryService;
 use crate::host;
 use crate::http::{Shown, router};
@@ -13,26 +13,26 @@ use crate::hub::Hub;
 use crate::open::{Opened, open};
 use crate::packets::PacketMemory;
 use crate::receive;
-use crate::source::{Gatherer, SourceCounters};
+use crate::shards::{self, Engines, EventSender};
+use crate::source::SourceCounters;
 use crate::store::{CaptureSink, KnownNodes};
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::Duration;
 use tcp_probe::perf::PerfReader;
 use tidemark_capture::CaptureMeta;
 use tidemark_clickhouse::ClickHouseConfig;
 use tidemark_credentials::http::Server;
 use tidemark_credentials::incoming;
-use tidemark_pipeline::{Pipeline, proto_nodes};
+use tidemark_pipeline::proto_nodes;
 use tidemark_proto::telemetry::CollectorInfo;
 use tidemark_proto::telemetry::agent_server::AgentServer;
 use tidemark_proto::telemetry::telemetry_server::TelemetryServer;
 use tidemark_service::{Deadline, Stop};
 use tokio::sync::watch;
 
-/// Batches that may wait for the engine: at most 4 MiB each, when the kernel
+/// Batches that may wait for each engine: at most 4 MiB each, when the kernel
 /// has coalesced as much as it can. What does not fit waits in the sockets.
 const CHANNEL: usize = 32;
 /// How long streams may take to end.
@@ -55,7 +55,7 @@ fn deadline(config: &Config) -> Duration {
 
 fn read_probe(
     mut reader: PerfReader,
-    sender: &SyncSender<Input>,
+    sender: &EventSender,
     counters: &SourceCounters,
     stop: &AtomicBool,
 ) {
@@ -72,7 +72,7 @@ fn read_probe(
             reader.drain(|e| events.push(e));
         }
         counters.set_probe(reader.counts());
-        if !events.is_empty() && sender.send(Input::Events(events)).is_err() {
+        if !events.is_empty() && sender.send(None, events).is_err() {
             return;
         }
         if stopping {
@@ -155,7 +155,7 @@ async fn serve(
         config.named_ports(),
     ));
     let counters = Arc::new(SourceCounters::default());
-    let snapshot = SharedSnapshot::default();
+    let snapshot = SharedSnapshot::of_engines(config.receive.shards);
     let capture = opened
         .capture
         .as_ref()
@@ -171,7 +171,6 @@ async fn serve(
         capture_dir: capture.as_ref().map(|c| c.0.clone()).unwrap_or_default(),
     };
 
-    let (sender, inputs) = sync_channel(CHANNEL);
     let stop = Arc::new(AtomicBool::new(false));
     let mut threads = Vec::new();
     let spawn = |name: &str, f: Box<dyn FnOnce() + Send>| {
@@ -195,45 +194,33 @@ async fn serve(
     });
     let shown: Box<dyn RowSink> = Box::new(packets.clone());
     let sinks = std::iter::once(shown).chain(stores).collect();
-    let sink = EngineSink::new(sinks, hub.clone(), counters.clone());
-    let pipeline = Pipeline::new(pipeline, sink)?;
-    let engine = Engine::new(
+    let options = shards::Options {
         pipeline,
-        config.tcp_probe.host.clone(),
-        config.tcp_probe.clock,
-        snapshot.clone(),
-    );
-    let (ended, mut engine_ended) = tokio::sync::oneshot::channel();
-    let engine_thread = spawn(
-        "engine",
-        Box::new(move || {
-            // The other end is gone only when the process is.
-            let _ = ended.send(engine.run(&inputs));
-        }),
-    )?;
+        shards: config.receive.shards,
+        host: config.tcp_probe.host.clone(),
+        clock: config.tcp_probe.clock,
+        channel: CHANNEL,
+    };
+    let mut engines = Engines::start(&options, sinks, &hub, &counters, &snapshot)?;
     counters.show_sockets(opened.reports.counters());
     let receiving = opened
         .reports
         .start(|_| {
-            let sender = sender.clone();
-            let mut gatherer = Gatherer::default();
-            move |batch: &receive::Received<'_>| {
-                if let Some(batch) = gatherer.add(batch) {
-                    // Without an engine there is nobody to receive for.
-                    let _ = sender.send(Input::Reports(batch));
-                }
-            }
+            let mut sender = engines.report_sender();
+            move |batch: &receive::Received<'_>| sender.send(batch)
         })
         .context("cannot start the receiving threads")?;
     if let Some(reader) = opened.probe {
-        let (sender, stop, counters) = (sender.clone(), stop.clone(), counters.clone());
+        let sender = engines.event_sender();
+        let (stop, counters) = (stop.clone(), counters.clone());
         threads.push(spawn(
             "tcp_probe",
             Box::new(move || read_probe(reader, &sender, &counters, &stop)),
         )?);
     }
-    let agents = config.agents.accept.then(|| Agents::new(sender.clone()));
-    drop(sender);
+    let accept = config.agents.accept;
+    let agents = accept.then(|| Agents::new(engines.event_sender()));
+    engines.close();
 
     let (shut, shutting) = watch::channel(false);
     let closing = |mut shutting: watch::Receiver<bool>| async move {
@@ -297,7 +284,7 @@ async fn serve(
 
     let early = tokio::select! {
         _ = stop_signals.asked() => None,
-        result = &mut engine_ended => Some(result),
+        result = engines.ended() => result,
     };
     tidemark_service::stopping();
     watchdog.abort();
@@ -310,11 +297,9 @@ async fn serve(
     tokio::task::spawn_blocking(move || receiving.stop())
         .await
         .context("stopping the receivers")?;
-    let result = match early {
-        Some(result) => result,
-        None => engine_ended.await,
-    };
-    for thread in threads.into_iter().chain([engine_thread]) {
+    let result = engines.join(early).await;
+    hub.close();
+    for thread in threads {
         if thread.join().is_err() {
             tracing::error!("a thread panicked");
         }
@@ -326,7 +311,7 @@ async fn serve(
     })
     .await;
     http.abort();
-    let stats = result.map_err(|_| anyhow!("the engine stopped without a result"))??;
+    let stats = result?;
     tracing::info!(
         reports = stats.reports,
         lost = stats.reports_lost,

@@ -57,9 +57,8 @@ pub struct Gatherer {
 }
 
 impl Gatherer {
-    /// Adds what was received; gives the batch when nothing more is there at the
-    /// moment, or enough has gathered.
-    pub fn add(&mut self, received: &receive::Received<'_>) -> Option<Batch> {
+    /// Adds datagrams of a message, received at a Unix time: all, or part of them.
+    pub fn add(&mut self, message: &receive::Message<'_>, rx_unix_ns: u64, bytes: &[u8]) {
         if self.batch.home.is_none() {
             self.batch = Batch {
                 buffers: self.pool.buffers().pop().unwrap_or_default(),
@@ -67,13 +66,16 @@ impl Gatherer {
                 home: Some(Arc::clone(&self.pool)),
             };
         }
-        for m in received.messages() {
-            let at = received.rx_unix_ns;
-            self.batch
-                .add(m.exporter, at, m.bytes, m.segment_bytes(), m.count());
-        }
+        let length = message.segment_bytes();
+        let datagrams = bytes.len().div_ceil(length).max(1);
+        self.batch
+            .add(message.exporter, rx_unix_ns, bytes, length, datagrams);
+    }
+
+    /// The batch, when nothing more is there at the moment or enough has gathered.
+    pub fn ready(&mut self, more: bool) -> Option<Batch> {
         let room = self.batch.len() < GATHERED && self.batch.buffers.bytes.len() < GATHERED_BYTES;
-        if self.batch.is_empty() || (received.more() && room) {
+        if self.batch.is_empty() || (more && room) {
             return None;
         }
         Some(std::mem::take(&mut self.batch))

@@ -34,6 +34,7 @@ mod pipeline;
 mod prefetch;
 mod ring;
 pub mod rows;
+mod shard;
 pub mod stats;
 mod tcp_flags;
 mod wire;
@@ -46,6 +47,7 @@ pub use config::{
 };
 pub use pipeline::Pipeline;
 pub use rows::{Event, EventRow, FlowRow, Join, PostcardRow, ProbeRow, Sink, VecSink};
+pub use shard::Shard;
 pub use stats::Stats;
 pub use wire::Datagram;
 

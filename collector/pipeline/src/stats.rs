@@ -12,7 +12,7 @@ metrics! {
     /// Totals since the start.
     #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(default)]
-    pub struct Stats {
+    pub struct Stats: Sum {
         /// Individual reports decoded.
         counter reports: u64,
         /// Report datagrams missing by sequence number.

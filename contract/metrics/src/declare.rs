@@ -11,8 +11,40 @@
 /// The name is that of the field where none is given. `TYPE` is one of the types
 /// that are [`Measured`](crate::Measured); with a label, an array as long as
 /// `VALUES`. Attributes of the struct are kept.
+///
+/// A struct declared as `struct NAME: Sum` is counted in several places: `+=` adds
+/// the counters of another one, field by field.
 #[macro_export]
 macro_rules! metrics {
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis struct $name:ident: Sum {
+            $(
+                $(#[doc = $help:literal])+
+                counter $field:ident: $type:ty
+                    $(= $metric:literal)?
+                    $(=> $label:literal in $values:expr)?
+            ),* $(,)?
+        }
+    ) => {
+        $crate::metrics! {
+            $(#[$attribute])*
+            $visibility struct $name {
+                $(
+                    $(#[doc = $help])+
+                    counter $field: $type
+                        $(= $metric)?
+                        $(=> $label in $values)?
+                ),*
+            }
+        }
+
+        impl ::core::ops::AddAssign<&Self> for $name {
+            fn add_assign(&mut self, other: &Self) {
+                $($crate::Sum::add(&mut self.$field, &other.$field);)*
+            }
+        }
+    };
     (
         $(#[$attribute:meta])*
         $visibility:vis struct $name:ident {
@@ -118,6 +150,35 @@ mod tests {
             /// Only sometimes there.
             gauge sometimes: Option<bool>,
         }
+    }
+
+    metrics! {
+        /// What each of several threads counts.
+        #[derive(Debug, Default, Clone, PartialEq, Eq)]
+        struct OfThread: Sum {
+            /// All of them.
+            counter all: u64,
+            /// By reason.
+            counter refused: [u64; 2] => "reason" in REASONS,
+        }
+    }
+
+    #[test]
+    fn counters_of_several_add_up() {
+        let mut sum = OfThread {
+            all: 5,
+            refused: [1, 2],
+        };
+        sum += &OfThread {
+            all: 7,
+            refused: [10, 20],
+        };
+        let wanted = OfThread {
+            all: 12,
+            refused: [11, 22],
+        };
+        assert_eq!(sum, wanted);
+        assert_eq!(OfThread::DOCS[1].labels, ["reason"]);
     }
 
     #[test]

@@ -42,7 +42,7 @@
 mod declare;
 mod value;
 
-pub use value::{Measured, Number};
+pub use value::{Measured, Number, Sum};
 
 /// What a metric does over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -55,6 +55,26 @@ impl From<f64> for Number {
     }
 }
 
+/// Type of a counter that several threads count for themselves.
+pub trait Sum {
+    /// Adds what another one has counted.
+    fn add(&mut self, other: &Self);
+}
+
+impl Sum for u64 {
+    fn add(&mut self, other: &Self) {
+        *self += other;
+    }
+}
+
+impl<T: Sum, const N: usize> Sum for [T; N] {
+    fn add(&mut self, other: &Self) {
+        for (sum, v) in self.iter_mut().zip(other) {
+            sum.add(v);
+        }
+    }
+}
+
 /// Type of a field that is a metric: one value, or one for each value of a label.
 pub trait Measured {
     /// Calls `each` with every value. `labels` are the values of the field's

@@ -18,11 +18,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 use tcp_probe::perf::Clock;
-use tidemark_collector::engine::{Engine, EngineSink, Input, SharedSnapshot};
+use tidemark_collector::engine::{Engine, EngineSink, SharedSnapshot};
 use tidemark_collector::hub::Hub;
 use tidemark_collector::packets::{Bounds, PacketMemory};
 use tidemark_collector::receive::{Options, Received, ReportReceiver};
-use tidemark_collector::source::{Gatherer, SourceCounters};
+use tidemark_collector::shards::{NodeShards, ReportSender};
+use tidemark_collector::source::SourceCounters;
 use tidemark_pipeline::Pipeline;
 
 const FLOWS: u32 = 1000;
@@ -209,13 +210,9 @@ fn whole_path(coalesce: bool) -> (f64, [f64; 2]) {
     let engine = std::thread::spawn(move || engine.run(&inputs));
     let running = receiver
         .start(|_| {
-            let sender = sender.clone();
-            let mut gatherer = Gatherer::default();
-            move |batch: &Received<'_>| {
-                if let Some(batch) = gatherer.add(batch) {
-                    let _ = sender.send(Input::Reports(batch));
-                }
-            }
+            let engines = vec![sender.clone()];
+            let mut sender = ReportSender::new(engines, NodeShards::new([], 1));
+            move |batch: &Received<'_>| sender.send(batch)
         })
         .unwrap();
     drop(sender);

@@ -15,6 +15,7 @@ mod loopback;
 mod memory;
 mod pipeline;
 mod probe;
+mod shards;
 mod store;
 
 use figure::Row;
@@ -34,6 +35,7 @@ fn main() {
         ("join", pipeline::join),
         ("join-10k", pipeline::join_ten_thousand),
         ("join-100k", pipeline::join_hundred_thousand),
+        ("shards", shards::two),
         ("parquet", pipeline::parquet),
         ("import", import::pcap),
         ("gro", loopback::coalesced),

@@ -62,7 +62,7 @@ impl Sink for Count {
 
 /// Gives everything to the pipeline in the order of reception, in batches as
 /// the receiving threads make them.
-fn feed<S: Sink>(pipeline: &mut Pipeline<S>, data: &Recorded) {
+pub(crate) fn feed<S: Sink>(pipeline: &mut Pipeline<S>, data: &Recorded) {
     let all = data.rx_ns.len();
     feed_some(pipeline, data, 0, all);
     pipeline.finish();

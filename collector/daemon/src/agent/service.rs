@@ -2,13 +2,12 @@
 //! The collector's side: batches of agents, each taken once.
 
 use super::convert::event_of;
-use crate::engine::Input;
+use crate::shards::EventSender;
 use futures::StreamExt;
 use futures::stream::BoxStream;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tidemark_proto::telemetry::agent_server::Agent;
 use tidemark_proto::telemetry::{AgentAck, AgentBatch};
@@ -51,7 +50,7 @@ struct State {
     /// Counts disconnections: the smallest is that of the one gone longest.
     disconnections: u64,
     /// Gone when the collector ends.
-    sender: Option<SyncSender<Input>>,
+    sender: Option<EventSender>,
 }
 
 #[derive(Default)]
@@ -105,7 +104,7 @@ impl Drop for Connection {
 
 impl Agents {
     /// Agents whose events go to `sender`.
-    pub fn new(sender: SyncSender<Input>) -> Self {
+    pub fn new(sender: EventSender) -> Self {
         Self(Arc::new(Mutex::new(State {
             sender: Some(sender),
             ..State::default()
@@ -209,11 +208,8 @@ impl Connection {
             }
         }
         sender
-            .send(Input::HostEvents {
-                host: batch.host.clone(),
-                events,
-            })
-            .map_err(|_| Status::unavailable("the collector is ending"))
+            .send(Some(batch.host.as_str().into()), events)
+            .map_err(|e| Status::unavailable(e.to_string()))
     }
 }
 
@@ -264,7 +260,7 @@ mod tests {
     #[test]
     fn every_number_is_taken_once() {
         let (sender, inputs) = sync_channel(16);
-        let agents = Agents::new(sender);
+        let agents = Agents::new(EventSender::new(vec![sender], None));
         let connection = agents.connect(None).unwrap();
         // 7 and 8 were never sent.
         for sequence in [5, 6, 6, 5, 9] {
@@ -284,7 +280,7 @@ mod tests {
     #[test]
     fn places_of_agents_that_are_gone_are_used_again() {
         let (sender, inputs) = sync_channel(10_000);
-        let agents = Agents::new(sender);
+        let agents = Agents::new(EventSender::new(vec![sender], None));
         let honest = agents.connect(None).unwrap();
         honest.take(&batch("honest", 1)).unwrap();
         for n in 0..3 * MAX_AGENTS {
@@ -301,7 +297,7 @@ mod tests {
     #[test]
     fn an_address_has_a_bounded_number_of_connections() {
         let (sender, _inputs) = sync_channel(16);
-        let agents = Agents::new(sender);
+        let agents = Agents::new(EventSender::new(vec![sender], None));
         let peer = Some(IpAddr::from([192, 0, 2, 1]));
         let mut all: Vec<_> = (0..MAX_AGENTS_OF_ADDRESS)
             .map(|_| agents.connect(peer).unwrap())

@@ -11,6 +11,7 @@ pub use parts::{
     AgentsConfig, CaptureConfig, PacketsConfig, PipelineConfig, ProbeConfig, ReceiveConfig,
 };
 
+use crate::shards::MAX_SHARDS;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -197,8 +198,8 @@ impl Config {
         }
         self.grpc.check().map_err(|e| error(e.to_string()))?;
         self.http.check().map_err(|e| error(e.to_string()))?;
-        if !(1..=256).contains(&self.receive.shards) {
-            return Err(error("receive.shards: must be 1..=256".into()));
+        if !(1..=MAX_SHARDS).contains(&self.receive.shards) {
+            return Err(error(format!("receive.shards: must be 1..={MAX_SHARDS}")));
         }
         if !(1..=3600).contains(&self.capture.rotate_s) {
             return Err(error("capture.rotate_s: must be 1..=3600".into()));

@@ -10,7 +10,8 @@ use tcp_probe::perf::{Clock, Filter};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReceiveConfig {
-    /// Sockets, and threads, per listening address.
+    /// Sockets, with a thread each, per listening address; and pipelines, with a
+    /// thread each, among which the nodes are dealt out.
     pub shards: usize,
     /// Receive buffer of each socket.
     pub buffer_bytes: usize,

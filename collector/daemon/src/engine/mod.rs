@@ -1,85 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The one thread between receivers and everything that takes results.
+//! The thread between receivers and everything that takes results: one, or one
+//! for each [shard](crate::shards).
 
+mod input;
 mod row_sink;
 mod sink;
+mod snapshot;
 
+pub use input::{HostEvents, Input};
+pub(crate) use row_sink::finish_all;
 pub use row_sink::{RowSink, Standing};
 pub use sink::EngineSink;
+pub use snapshot::{SharedSnapshot, Snapshot};
 
-use crate::source::Batch;
 use crate::time::clock_minus_unix_ns;
-use int_report::DecodeError;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tcp_probe::perf::Clock;
-use tidemark_pipeline::{Pipeline, RefusalReason, RefusedSource, Stats};
+use tidemark_pipeline::{Pipeline, RefusalReason, Stats};
 
 /// How often time is told to the pipeline when nothing comes.
 const TICK: Duration = Duration::from_millis(20);
 /// How often counters are made visible.
 const SNAPSHOT: Duration = Duration::from_millis(200);
-/// How often sinks learn what is known of the capture as a whole.
+/// How often sinks learn what is known of the capture as a whole, and other shards
+/// which flows are known here.
 const META: Duration = Duration::from_secs(5);
-
-/// What the engine is fed.
-pub enum Input {
-    Reports(Batch),
-    Events(Vec<tcp_probe::Event>),
-    /// Of another host, through its agent.
-    HostEvents {
-        host: String,
-        events: Vec<tcp_probe::Event>,
-    },
-}
-
-/// Counters of the engine as others see them.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
-pub struct Snapshot {
-    /// How many were published, with this one: it stands still where the engine does.
-    pub number: u64,
-    pub stats: Stats,
-    pub datagrams: u64,
-    /// By [`DecodeError::LABELS`].
-    pub malformed: [u64; DecodeError::LABELS.len()],
-    pub flows_active: u64,
-    pub packets_waiting: u64,
-    pub samples_held: u64,
-    /// Where refused reports came from, the first ones.
-    pub refused_sources: Vec<RefusedSource>,
-}
-
-impl Snapshot {
-    /// Datagrams that could not be decoded to their end.
-    pub fn malformed_total(&self) -> u64 {
-        self.malformed.iter().sum()
-    }
-}
-
-/// A [`Snapshot`] shared between threads.
-#[derive(Clone, Debug, Default)]
-pub struct SharedSnapshot(Arc<Mutex<Snapshot>>);
-
-impl SharedSnapshot {
-    pub fn get(&self) -> Snapshot {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-
-    /// How many were published.
-    pub fn published(&self) -> u64 {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).number
-    }
-
-    fn set(&self, snapshot: Snapshot) {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = last.number + 1;
-        *last = Snapshot { number, ..snapshot };
-    }
-}
+/// The flows of all shards are said so many times before those are forgotten that
+/// nobody has said: no shard is so late.
+const SAID_BEFORE_FORGOTTEN: u32 = 6;
 
 /// Feeds the pipeline from a channel and tells it the time.
 pub struct Engine {
@@ -93,6 +42,8 @@ pub struct Engine {
     next_meta: Instant,
     /// Refused sources that the log has.
     refused_told: usize,
+    /// How many times the flows known here were said.
+    said: u32,
 }
 
 impl Engine {
@@ -113,6 +64,7 @@ impl Engine {
             next_flush: now,
             next_meta: now + META,
             refused_told: 0,
+            said: 0,
         }
     }
 
@@ -161,11 +113,14 @@ impl Engine {
                         }
                     });
             }
-            Input::HostEvents { host, events } => {
-                self.pipeline.push_events(&host, events);
-            }
-            Input::Events(events) => {
-                self.pipeline.push_events(&self.host, events);
+            Input::Events(e) => {
+                let host = e.host.as_deref().unwrap_or(&self.host);
+                if e.copies.is_empty() {
+                    self.pipeline.push_events(host, e.events);
+                } else {
+                    self.pipeline
+                        .push_shared(host, e.events.into_iter().zip(e.copies));
+                }
             }
         }
     }
@@ -184,6 +139,10 @@ impl Engine {
         if now >= self.next_meta {
             self.next_meta = now + META;
             self.tell_standing();
+            self.said += 1;
+            let rotate = self.said.is_multiple_of(SAID_BEFORE_FORGOTTEN);
+            let flows = self.pipeline.flow_keys();
+            self.pipeline.sink().say_flows(flows, rotate);
         }
     }
 

@@ -8,6 +8,17 @@ use tidemark_proto::telemetry::{ClockMapping, CollectorStatus};
 /// Takes the rows of the engine. Rows come in batches: a call costs little
 /// beside the work on its rows.
 pub trait RowSink: Send {
+    /// Takes packets and samples, which together follow in `order` on what came
+    /// before.
+    fn rows(&mut self, postcards: &[PostcardRow], probes: &[ProbeRow]) {
+        if !postcards.is_empty() {
+            self.postcards(postcards);
+        }
+        if !probes.is_empty() {
+            self.probes(probes);
+        }
+    }
+
     /// Takes reported packets, in ascending `order`.
     fn postcards(&mut self, rows: &[PostcardRow]);
 
@@ -46,4 +57,19 @@ pub struct Standing {
     pub clocks: Vec<ClockMapping>,
     /// Totals of the pipeline.
     pub stats: Stats,
+}
+
+/// Completes every sink, also after one has failed.
+///
+/// # Errors
+/// The first of the sinks' errors.
+pub(crate) fn finish_all(sinks: Vec<Box<dyn RowSink>>) -> anyhow::Result<()> {
+    let mut result = Ok(());
+    for sink in sinks {
+        let finished = sink.finish();
+        if result.is_ok() {
+            result = finished;
+        }
+    }
+    result
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Where the engine's results go: updates to the hub, rows to a list of sinks.
 
-use super::row_sink::{RowSink, Standing};
+use super::row_sink::{RowSink, Standing, finish_all};
 use crate::hub::Hub;
+use crate::shards::ShardPart;
 use crate::source::SourceCounters;
-use int_report::DecodeError;
+use int_report::{DecodeError, FlowKey};
 use std::sync::Arc;
-use tidemark_pipeline::{EventRow, PostcardRow, ProbeRow, Sink};
+use tidemark_pipeline::{Event, EventRow, PostcardRow, ProbeRow, Sink};
 use tidemark_proto::telemetry::{CollectorStatus, Update};
 
 /// Rows handed to the sinks at once: one dynamic call for many rows, and few
@@ -18,6 +19,8 @@ pub struct EngineSink {
     sinks: Vec<Box<dyn RowSink>>,
     hub: Arc<Hub>,
     counters: Arc<SourceCounters>,
+    /// Where this is the sink of one of several pipelines.
+    part: Option<ShardPart>,
     postcards: Vec<PostcardRow>,
     probes: Vec<ProbeRow>,
     pub(super) datagrams: u64,
@@ -31,6 +34,7 @@ impl EngineSink {
             sinks,
             hub,
             counters,
+            part: None,
             postcards: Vec::with_capacity(BATCH_ROWS),
             probes: Vec::with_capacity(BATCH_ROWS),
             datagrams: 0,
@@ -38,16 +42,20 @@ impl EngineSink {
         }
     }
 
+    /// The sink of one of several pipelines.
+    #[must_use]
+    pub fn of_shard(self, part: ShardPart) -> Self {
+        Self {
+            part: Some(part),
+            ..self
+        }
+    }
+
     /// Hands on the rows gathered here. Each kind keeps its order; `order` tells
     /// it across kinds.
     fn hand_on(&mut self) {
         for sink in &mut self.sinks {
-            if !self.postcards.is_empty() {
-                sink.postcards(&self.postcards);
-            }
-            if !self.probes.is_empty() {
-                sink.probes(&self.probes);
-            }
+            sink.rows(&self.postcards, &self.probes);
         }
         self.postcards.clear();
         self.probes.clear();
@@ -73,20 +81,24 @@ impl EngineSink {
         }
     }
 
-    /// Ends the stream and completes every sink, also after one has failed.
+    /// Says again which flows this pipeline knows, where it is one of several; one
+    /// of them forgets what is old.
+    pub(super) fn say_flows<'a>(&self, flows: impl Iterator<Item = &'a FlowKey>, rotate: bool) {
+        let Some(part) = &self.part else { return };
+        if rotate && part.index == 0 {
+            part.flows.rotate();
+        }
+        for key in flows {
+            part.flows.set(key, part.index);
+        }
+    }
+
+    /// Completes every sink, also after one has failed.
     ///
     /// # Errors
     /// The first of the sinks' errors.
     pub(super) fn finish(self) -> anyhow::Result<()> {
-        self.hub.close();
-        let mut result = Ok(());
-        for sink in self.sinks {
-            let finished = sink.finish();
-            if result.is_ok() {
-                result = finished;
-            }
-        }
-        result
+        finish_all(self.sinks)
     }
 }
 
@@ -108,6 +120,9 @@ impl Sink for EngineSink {
     fn event(&mut self, row: &EventRow) {
         // An event may name the host of the samples that follow it.
         self.hand_on();
+        if let (Some(part), Event::Flow(flow)) = (&self.part, &row.event) {
+            part.flows.set(&flow.key, part.index);
+        }
         for sink in &mut self.sinks {
             sink.event(row);
         }
@@ -120,6 +135,9 @@ impl Sink for EngineSink {
     fn status(&mut self, status: &mut CollectorStatus) {
         status.datagrams_received = self.datagrams;
         status.datagrams_malformed = self.malformed.iter().sum();
+        if let Some(part) = &self.part {
+            *status = part.statuses.replace(part.index, status);
+        }
         status.kernel_drops = self.counters.kernel_drops();
         status.probe_lost = self.counters.probe_lost();
         for sink in &self.sinks {
@@ -132,7 +150,6 @@ impl Sink for EngineSink {
 mod tests {
     use super::*;
     use std::sync::Mutex;
-    use tidemark_pipeline::Event;
 
     #[derive(Clone, Default)]
     struct Orders(Arc<Mutex<Vec<u64>>>);

@@ -14,6 +14,16 @@ pub struct Received<'a> {
 }
 
 impl<'a> Received<'a> {
+    /// What a call has brought.
+    #[cfg(test)]
+    pub(crate) fn new(rx_unix_ns: u64, messages: &'a [Message<'a>], more: bool) -> Self {
+        Self {
+            rx_unix_ns,
+            messages,
+            more,
+        }
+    }
+
     pub(super) fn nothing() -> Self {
         Self {
             rx_unix_ns: 0,
@@ -56,6 +66,22 @@ pub struct Message<'a> {
 }
 
 impl<'a> Message<'a> {
+    /// Datagrams of `segment_bytes` each, the last perhaps shorter.
+    #[cfg(test)]
+    pub(crate) fn new(
+        exporter: IpAddr,
+        source_port: u16,
+        bytes: &'a [u8],
+        segment_bytes: usize,
+    ) -> Self {
+        Self {
+            exporter,
+            source_port,
+            bytes,
+            segment_bytes,
+        }
+    }
+
     /// UDP payload of each datagram.
     #[inline]
     pub fn datagrams(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {

@@ -5,6 +5,7 @@ use super::hint::FlowHint;
 use super::index::{Index, PackedKey};
 use super::state::Flow;
 use crate::prefetch;
+use crate::shard::Shard;
 use int_report::FlowKey;
 
 /// Flows compared to find one to evict.
@@ -20,20 +21,49 @@ pub(crate) struct FlowTable {
     slots: Vec<Flow>,
     max: usize,
     hand: usize,
-    next_id: u64,
+    ids: FlowIds,
     evicted: u64,
 }
 
+/// Flow ids that nobody else gives.
+#[derive(Clone, Copy, Debug)]
+struct FlowIds {
+    next: u64,
+    step: u64,
+}
+
+impl FlowIds {
+    /// Ids of one of several pipelines: those of all others lie between them.
+    fn of(shard: Shard) -> Self {
+        Self {
+            next: 1 + shard.index,
+            step: shard.of.max(1),
+        }
+    }
+
+    fn take(&mut self) -> u64 {
+        let id = self.next;
+        self.next += self.step;
+        id
+    }
+}
+
 impl FlowTable {
-    pub(crate) fn new(max: usize) -> Self {
+    /// A table of at most `max` flows.
+    pub(crate) fn new(max: usize, shard: Shard) -> Self {
         Self {
             index: Index::default(),
             slots: Vec::new(),
             max: max.max(1),
             hand: 0,
-            next_id: 1,
+            ids: FlowIds::of(shard),
             evicted: 0,
         }
+    }
+
+    /// Five-tuples of the flows that are remembered.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &FlowKey> {
+        self.slots.iter().map(|f| &f.key)
     }
 
     pub(crate) fn active(&self) -> usize {
@@ -116,8 +146,7 @@ impl FlowTable {
 
     /// Slot of a new flow.
     pub(crate) fn insert(&mut self, key: FlowKey, rx_ns: u64, node: u16, time_ns: u64) -> u32 {
-        let flow = Flow::new(key, self.next_id, rx_ns, node, time_ns);
-        self.next_id += 1;
+        let flow = Flow::new(key, self.ids.take(), rx_ns, node, time_ns);
         let slot = if self.slots.len() < self.max {
             self.slots.push(flow);
             self.slots.len() - 1
@@ -134,10 +163,8 @@ impl FlowTable {
 
     /// Puts a new flow of the same five-tuple in the place of an ended one.
     pub(crate) fn renew(&mut self, slot: u32, rx_ns: u64, node: u16, time_ns: u64) {
-        let id = self.next_id;
-        if let Some(flow) = self.get_mut(slot) {
-            *flow = Flow::new(flow.key, id, rx_ns, node, time_ns);
-            self.next_id += 1;
+        if let Some(flow) = self.slots.get_mut(slot as usize) {
+            *flow = Flow::new(flow.key, self.ids.take(), rx_ns, node, time_ns);
         }
     }
 
@@ -169,8 +196,22 @@ mod tests {
     }
 
     #[test]
+    fn pipelines_give_ids_of_their_own() {
+        let ids = |index| {
+            let mut t = FlowTable::new(16, Shard { index, of: 3 });
+            for port in 0..4 {
+                t.insert(key(port), 0, 0, 0);
+            }
+            t.renew(0, 0, 0, 0);
+            t.slots.iter().map(|f| f.id).collect::<Vec<_>>()
+        };
+        assert_eq!(ids(0), [13, 4, 7, 10]);
+        assert_eq!(ids(2), [15, 6, 9, 12]);
+    }
+
+    #[test]
     fn addresses_of_both_kinds_are_kept_apart() {
-        let mut t = FlowTable::new(16);
+        let mut t = FlowTable::new(16, Shard::WHOLE);
         let v4 = key(1);
         let mapped = FlowKey {
             src: "::ffff:10.0.0.1".parse().unwrap(),
@@ -186,7 +227,7 @@ mod tests {
 
     #[test]
     fn the_idle_flow_goes_first() {
-        let mut t = FlowTable::new(16);
+        let mut t = FlowTable::new(16, Shard::WHOLE);
         for i in 0..16 {
             let s = t.insert(key(i), 100 + u64::from(i), 0, 0);
             t.get_mut(s).unwrap().last_rx_ns = if i == 7 { 1 } else { 200 };

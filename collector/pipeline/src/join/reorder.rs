@@ -17,6 +17,8 @@ pub(crate) struct HostEvent {
     pub event: tcp_probe::Event,
     /// Where its flow probably is, if that was looked up ahead.
     pub hint: Option<FlowHint>,
+    /// Another pipeline has it as well, and counts it.
+    pub is_copy: bool,
 }
 
 impl HostEvent {
@@ -70,12 +72,19 @@ impl ReorderBuffer {
 
     /// Adds an event that came at `now_rx_ns`.
     #[inline]
-    pub(crate) fn push(&mut self, now_rx_ns: u64, host: u16, event: tcp_probe::Event) {
+    pub(crate) fn push(
+        &mut self,
+        now_rx_ns: u64,
+        host: u16,
+        event: tcp_probe::Event,
+        is_copy: bool,
+    ) {
         let event = HostEvent {
             due_rx_ns: now_rx_ns.saturating_add(self.hold_ns),
             host,
             event,
             hint: None,
+            is_copy,
         };
         let sorted = self.events.back().is_none_or(|b| !b.is_after(&event));
         self.events.push_back(event);
@@ -130,7 +139,7 @@ mod tests {
         ) {
             let mut buffer = ReorderBuffer::new(5);
             for (n, &(host, time_ns)) in events.iter().enumerate() {
-                buffer.push(n as u64, host, sample(1, time_ns, n as u32, 0, 10));
+                buffer.push(n as u64, host, sample(1, time_ns, n as u32, 0, 10), false);
             }
             let out = buffer.take();
             prop_assert_eq!(out.len(), events.len());
@@ -147,8 +156,8 @@ mod tests {
     #[test]
     fn an_event_is_held_back() {
         let mut buffer = ReorderBuffer::new(20);
-        buffer.push(100, 0, sample(1, 7, 0, 0, 10));
-        buffer.push(101, 0, sample(1, 3, 0, 0, 10));
+        buffer.push(100, 0, sample(1, 7, 0, 0, 10), false);
+        buffer.push(101, 0, sample(1, 3, 0, 0, 10), false);
         assert!(!buffer.is_due(119));
         assert!(buffer.is_due(120));
         let times: Vec<u64> = buffer.take().iter().map(|e| e.event.time_ns()).collect();

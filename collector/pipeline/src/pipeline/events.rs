@@ -15,14 +15,25 @@ impl<S: Sink> Pipeline<S> {
 
     /// Takes events of a host.
     pub fn push_events(&mut self, host: &str, events: impl IntoIterator<Item = tcp_probe::Event>) {
+        self.push_shared(host, events.into_iter().map(|event| (event, false)));
+    }
+
+    /// Takes events of a host, some of them copies: another pipeline has these as
+    /// well, because nobody knew whose flows they are of. Copies of flows that are
+    /// unknown here are not counted: they are there.
+    pub fn push_shared(
+        &mut self,
+        host: &str,
+        events: impl IntoIterator<Item = (tcp_probe::Event, bool)>,
+    ) {
         let host = self.host(host);
         // What waited for long is not given to its flows before the reports that
         // waited as long.
         let from_ns = self.timers.now_rx_ns.max(self.timers.handed_over_ns);
-        for event in events {
+        for (event, is_copy) in events {
             match host {
-                Some(host) => self.join.events.push(from_ns, host, event),
-                None => self.stats.events_unknown_flow += 1,
+                Some(host) => self.join.events.push(from_ns, host, event, is_copy),
+                None => self.stats.events_unknown_flow += u64::from(!is_copy),
             }
         }
     }
@@ -51,6 +62,7 @@ impl<S: Sink> Pipeline<S> {
         let mut events = self.join.events.take();
         while let Some(e) = events.front().filter(|e| e.is_due(now_rx_ns)) {
             match &e.event {
+                event if e.is_copy && self.flows.find(event.flow()).is_none() => {}
                 tcp_probe::Event::Probe(s) => self.sample(e.host, s, e.hint),
                 tcp_probe::Event::Retransmit(r) => self.retransmit(e.host, r),
                 tcp_probe::Event::CongState(c) => self.congestion_state(e.host, c),

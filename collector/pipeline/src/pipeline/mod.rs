@@ -14,9 +14,10 @@ use crate::flow::FlowTable;
 use crate::join::Joiner;
 use crate::prefetch::distance;
 use crate::rows::{Event, FlowRow, Sink};
+use crate::shard::Shard;
 use crate::stats::Stats;
 use crate::wire::{Contents, Datagram, Received, Stage, Staged};
-use int_report::{DecodeError, Report, parse_inner};
+use int_report::{DecodeError, FlowKey, Report, parse_inner};
 use std::net::IpAddr;
 use timers::Timers;
 
@@ -64,11 +65,23 @@ impl<S: Sink> Pipeline<S> {
     /// # Errors
     /// When the configuration cannot be used.
     pub fn new(config: Config, sink: S) -> Result<Self, ConfigError> {
+        Self::of_shard(config, Shard::WHOLE, sink)
+    }
+
+    /// One of several pipelines: it gives flows ids that no other gives, and has its
+    /// part of the flows and waiting packets that may be remembered.
+    ///
+    /// # Errors
+    /// When the configuration cannot be used.
+    pub fn of_shard(mut config: Config, shard: Shard, sink: S) -> Result<Self, ConfigError> {
         config.validate()?;
         config.check_keys()?;
+        let parts = usize::try_from(shard.of).unwrap_or(usize::MAX).max(1);
+        config.max_flows = config.max_flows.div_ceil(parts);
+        config.max_pending = config.max_pending.div_ceil(parts);
         let mut pipeline = Self {
             accounting: Accounting::new(),
-            flows: FlowTable::new(config.max_flows),
+            flows: FlowTable::new(config.max_flows, shard),
             join: Joiner::new(&config),
             emit: Emitter::new(Aggregator::of(&config), sink),
             timers: Timers::default(),
@@ -139,6 +152,11 @@ impl<S: Sink> Pipeline<S> {
     /// Flows remembered now.
     pub fn flows_active(&self) -> usize {
         self.flows.active()
+    }
+
+    /// Five-tuples of the flows remembered now.
+    pub fn flow_keys(&self) -> impl Iterator<Item = &FlowKey> {
+        self.flows.keys()
     }
 
     /// Packets waiting for their sample, and samples held back.

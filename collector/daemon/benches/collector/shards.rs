@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Two pipelines beside one: what a second core is worth.
+//!
+//! Each has the reports of a node and the samples of its flows, and a core; the rows
+//! of both go through one merge, their records to one hub. Time on the clock counts.
+//! What divides the reports among them runs in the receiving threads, and is not in
+//! it.
+
+use crate::data::{NODE, REPORT_BYTES, Recorded, config_for, recorded};
+use crate::figure::{Row, pin};
+use crate::pipeline::feed;
+use std::sync::{Arc, Barrier};
+use std::time::Instant;
+use tidemark_collector::engine::{EngineSink, RowSink};
+use tidemark_collector::hub::Hub;
+use tidemark_collector::shards::{FlowShards, RowMerge, ShardPart, StatusSum};
+use tidemark_collector::source::SourceCounters;
+use tidemark_pipeline::{Pipeline, PostcardRow, Shard};
+
+const FLOWS: u32 = 1000;
+const REPORTS: u64 = 1_000_000;
+
+/// Takes rows and forgets them.
+struct Nowhere;
+
+impl RowSink for Nowhere {
+    fn postcards(&mut self, _: &[PostcardRow]) {}
+}
+
+/// The same traffic at another node.
+fn at_node(mut data: Recorded, node: u32) -> Recorded {
+    for report in data.reports.chunks_mut(REPORT_BYTES) {
+        report[4..8].copy_from_slice(&node.to_be_bytes());
+    }
+    data
+}
+
+fn sinks(shards: usize) -> Vec<EngineSink> {
+    let (hub, counters) = (Arc::new(Hub::new(65_536)), Arc::default());
+    let sink = |rows: Box<dyn RowSink>| {
+        let counters: &Arc<SourceCounters> = &counters;
+        EngineSink::new(vec![rows], Arc::clone(&hub), Arc::clone(counters))
+    };
+    if shards == 1 {
+        return vec![sink(Box::new(Nowhere))];
+    }
+    let merge = RowMerge::new(vec![Box::new(Nowhere)], shards);
+    let flows = Arc::new(FlowShards::new(2 * FLOWS as usize));
+    let statuses = Arc::new(StatusSum::new(shards));
+    let part = |index| ShardPart {
+        index,
+        flows: Arc::clone(&flows),
+        statuses: Arc::clone(&statuses),
+    };
+    (0..shards)
+        .map(|i| sink(Box::new(merge.of_shard(i))).of_shard(part(i)))
+        .collect()
+}
+
+/// Reports per second of so many pipelines at once.
+fn rate(data: &[Recorded]) -> f64 {
+    let shards = data.len();
+    let begin = Barrier::new(shards + 1);
+    let start = std::thread::scope(|scope| {
+        for (i, (sink, data)) in sinks(shards).into_iter().zip(data).enumerate() {
+            let begin = &begin;
+            scope.spawn(move || {
+                pin(i);
+                let shard = Shard {
+                    index: i as u64,
+                    of: shards as u64,
+                };
+                let config = config_for(2 * FLOWS as usize * shards);
+                let mut pipeline = Pipeline::of_shard(config, shard, sink).unwrap();
+                begin.wait();
+                feed(&mut pipeline, data);
+                let stats = pipeline.stats();
+                assert_eq!((stats.reports, stats.postcard_rows), (REPORTS, REPORTS));
+                assert!(stats.join_by_sequence as f64 > 0.95 * REPORTS as f64);
+            });
+        }
+        begin.wait();
+        Instant::now()
+    });
+    (shards as u64 * REPORTS) as f64 / start.elapsed().as_secs_f64()
+}
+
+pub(crate) fn two() -> Row {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let data = [
+        recorded(FLOWS, REPORTS),
+        at_node(recorded(FLOWS, REPORTS), NODE + 1),
+    ];
+    let mut ratios = Vec::new();
+    let what = "the same by two shards on two cores, by the clock";
+    let mut row = Row::median(what, 0.0, || {
+        let (one, both) = (rate(&data[..1]), rate(&data));
+        ratios.push(both / one);
+        both
+    });
+    ratios.sort_by(f64::total_cmp);
+    row.note = match cores {
+        1 => "there is one core only".to_owned(),
+        _ => format!("{:.2} times one (1.7 wanted)", ratios[ratios.len() / 2]),
+    };
+    row
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Counters of the engines as others see them.
+
+use int_report::DecodeError;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tidemark_pipeline::{RefusedSource, Stats};
+
+/// Counters of an engine, or of all.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+pub struct Snapshot {
+    /// How many were published, with this one: it stands still where an engine does.
+    pub number: u64,
+    /// Counters of the pipeline.
+    pub stats: Stats,
+    /// Datagrams handed to the pipeline.
+    pub datagrams: u64,
+    /// By [`DecodeError::LABELS`].
+    pub malformed: [u64; DecodeError::LABELS.len()],
+    /// Flows remembered.
+    pub flows_active: u64,
+    /// Packets that wait for their sample.
+    pub packets_waiting: u64,
+    /// Samples held back.
+    pub samples_held: u64,
+    /// Where refused reports came from, the first ones.
+    pub refused_sources: Vec<RefusedSource>,
+}
+
+impl Snapshot {
+    /// Datagrams that could not be decoded to their end.
+    pub fn malformed_total(&self) -> u64 {
+        self.malformed.iter().sum()
+    }
+
+    /// Adds another engine's.
+    fn add(&mut self, other: &Self) {
+        self.number = self.number.min(other.number);
+        self.stats += &other.stats;
+        self.datagrams += other.datagrams;
+        for (sum, n) in self.malformed.iter_mut().zip(other.malformed) {
+            *sum += n;
+        }
+        self.flows_active += other.flows_active;
+        self.packets_waiting += other.packets_waiting;
+        self.samples_held += other.samples_held;
+        self.refused_sources
+            .extend_from_slice(&other.refused_sources);
+    }
+}
+
+/// The [`Snapshot`]s of all engines, shared between threads. Each engine publishes
+/// through its own handle; every handle reads the sum.
+#[derive(Clone, Debug)]
+pub struct SharedSnapshot {
+    all: Arc<[Mutex<Snapshot>]>,
+    /// Whose handle this is.
+    engine: usize,
+}
+
+impl Default for SharedSnapshot {
+    fn default() -> Self {
+        Self::of_engines(1)
+    }
+}
+
+impl SharedSnapshot {
+    /// Of so many engines; the handle of the first.
+    pub fn of_engines(engines: usize) -> Self {
+        Self {
+            all: (0..engines.max(1)).map(|_| Mutex::default()).collect(),
+            engine: 0,
+        }
+    }
+
+    /// The handle of an engine.
+    #[must_use]
+    pub fn of_engine(&self, engine: usize) -> Self {
+        Self {
+            all: Arc::clone(&self.all),
+            engine,
+        }
+    }
+
+    fn each(&self) -> impl Iterator<Item = MutexGuard<'_, Snapshot>> {
+        let all = self.all.iter();
+        all.map(|s| s.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The sum over all engines.
+    pub fn get(&self) -> Snapshot {
+        let mut each = self.each();
+        let mut sum = each.next().map(|s| s.clone()).unwrap_or_default();
+        each.for_each(|s| sum.add(&s));
+        sum
+    }
+
+    /// How many every engine has published: it stands still where one engine does.
+    pub fn published(&self) -> u64 {
+        self.each().map(|s| s.number).min().unwrap_or(0)
+    }
+
+    pub(super) fn set(&self, snapshot: Snapshot) {
+        if let Some(mut last) = self.each().nth(self.engine) {
+            let number = last.number + 1;
+            *last = Snapshot { number, ..snapshot };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_engines_are_summed_and_the_one_that_stands_still_shows() {
+        let all = SharedSnapshot::of_engines(2);
+        let of = |reports, datagrams| Snapshot {
+            stats: Stats {
+                reports,
+                ..Stats::default()
+            },
+            datagrams,
+            ..Snapshot::default()
+        };
+        all.of_engine(0).set(of(1, 1));
+        all.of_engine(0).set(of(3, 2));
+        assert_eq!(all.published(), 0);
+        all.of_engine(1).set(of(10, 20));
+        let sum = all.get();
+        assert_eq!((sum.stats.reports, sum.datagrams), (13, 22));
+        assert_eq!((sum.number, all.published()), (1, 1));
+    }
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Events of hosts to the pipelines that know their flows.
+
+use super::{FlowShards, MAX_SHARDS};
+use crate::engine::{HostEvents, Input};
+use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
+use tcp_probe::Event;
+
+/// The engines are gone: there is nobody to send to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the collector is ending")]
+pub struct Ended;
+
+/// Gives events to the engines.
+///
+/// An event goes to every pipeline that knows its flow. Of a flow that none knows
+/// yet it goes to all: the report that shows the flow may be on its way. The first
+/// of them counts it if it stays unknown; the others have copies.
+#[derive(Clone, Debug)]
+pub struct EventSender {
+    engines: Vec<SyncSender<Input>>,
+    flows: Option<Arc<FlowShards>>,
+}
+
+/// What an engine is given of a batch.
+#[derive(Clone, Debug, Default)]
+struct Part {
+    events: Vec<Event>,
+    copies: Vec<bool>,
+}
+
+impl EventSender {
+    /// To one engine, or to several that say in `flows` which flows they know.
+    pub fn new(engines: Vec<SyncSender<Input>>, flows: Option<Arc<FlowShards>>) -> Self {
+        Self { engines, flows }
+    }
+
+    /// Sends the events of a host, which are in the order of their times; `None` is
+    /// this machine. Waits while an engine has too much to do.
+    ///
+    /// # Errors
+    /// When an engine has ended.
+    pub fn send(&self, host: Option<Arc<str>>, events: Vec<Event>) -> Result<(), Ended> {
+        let Some(flows) = &self.flows else {
+            let part = Part {
+                events,
+                copies: Vec::new(),
+            };
+            return self
+                .engines
+                .iter()
+                .try_for_each(|engine| send(engine, host.clone(), part.clone()));
+        };
+        let mut parts = vec![Part::default(); self.engines.len()];
+        for event in events {
+            let known = flows.of(event.flow());
+            for (shard, part) in parts.iter_mut().enumerate().take(MAX_SHARDS) {
+                if known == 0 || known >> shard & 1 != 0 {
+                    part.events.push(event);
+                    part.copies.push(known == 0 && shard > 0);
+                }
+            }
+        }
+        for (engine, part) in self.engines.iter().zip(parts) {
+            if !part.events.is_empty() {
+                send(engine, host.clone(), part)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn send(engine: &SyncSender<Input>, host: Option<Arc<str>>, part: Part) -> Result<(), Ended> {
+    let events = HostEvents {
+        host,
+        events: part.events,
+        copies: part.copies,
+    };
+    engine.send(Input::Events(events)).map_err(|_| Ended)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use int_report::FlowKey;
+    use std::sync::mpsc::sync_channel;
+    use tcp_probe::CongStateEvent;
+
+    fn event(port: u16) -> Event {
+        Event::CongState(CongStateEvent {
+            time_ns: u64::from(port),
+            flow: FlowKey {
+                src: [10, 0, 0, 1].into(),
+                dst: [10, 0, 0, 2].into(),
+                src_port: port,
+                dst_port: 80,
+                protocol: 6,
+            },
+            state: 3,
+        })
+    }
+
+    #[test]
+    fn events_go_where_their_flow_is_known_and_else_everywhere() {
+        let (engines, inputs): (Vec<_>, Vec<_>) = (0..3).map(|_| sync_channel(8)).unzip();
+        let flows = Arc::new(FlowShards::new(100));
+        flows.set(event(1).flow(), 1);
+        flows.set(event(2).flow(), 0);
+        flows.set(event(2).flow(), 2);
+        let sender = EventSender::new(engines, Some(flows));
+        sender
+            .send(Some("h".into()), vec![event(1), event(2), event(3)])
+            .unwrap();
+        let got: Vec<Vec<(u64, bool)>> = inputs
+            .iter()
+            .map(|input| match input.try_recv() {
+                Ok(Input::Events(e)) => {
+                    assert_eq!(e.host.as_deref(), Some("h"));
+                    let times = e.events.iter().map(Event::time_ns);
+                    times.zip(e.copies.iter().copied()).collect()
+                }
+                _ => Vec::new(),
+            })
+            .collect();
+        assert_eq!(
+            got,
+            [
+                vec![(2, false), (3, false)],
+                vec![(1, false), (3, true)],
+                vec![(2, false), (3, true)]
+            ]
+        );
+        drop(inputs);
+        assert_eq!(sender.send(None, vec![event(3)]), Err(Ended));
+    }
+}

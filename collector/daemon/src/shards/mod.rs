@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Several pipelines, each with a thread of its own (`receive.shards`).
+//!
+//! ```text
+//! socket ─┐                      ┌─► engine 0 ─► pipeline ─┐
+//! socket ─┼─► ReportSender ──────┤   (nodes 10, 12, …)     ├─► RowMerge ─► stores
+//! …       │   by node            └─► engine 1 ─► pipeline ─┘   one order
+//! tcp_probe, agents ─► EventSender       ▲  │
+//!                      by flow ──────────┘  └─► FlowShards: which pipelines know a flow
+//! ```
+//!
+//! A node belongs to one pipeline: its sequence numbers, its clock, its queues and
+//! flows are nobody else's, and no pipeline waits for another. A flow that crosses
+//! nodes of two pipelines is two flows with ids of their own. With one shard none
+//! of this is there.
+
+mod events;
+mod flows;
+mod nodes;
+mod reports;
+mod rows;
+mod start;
+mod status;
+
+pub use events::{Ended, EventSender};
+pub use flows::FlowShards;
+pub use nodes::NodeShards;
+pub use reports::ReportSender;
+pub use rows::{RowMerge, ShardRows};
+pub use start::{Engines, Options};
+pub use status::StatusSum;
+
+use std::sync::Arc;
+
+/// Shards at most: [`FlowShards`] has a bit for each.
+pub const MAX_SHARDS: usize = 64;
+
+/// What a pipeline that is one of several shares with the others.
+#[derive(Clone, Debug)]
+pub struct ShardPart {
+    /// Number of the shard.
+    pub index: usize,
+    /// Which pipelines know a flow.
+    pub flows: Arc<FlowShards>,
+    /// The last status of each.
+    pub statuses: Arc<StatusSum>,
+}

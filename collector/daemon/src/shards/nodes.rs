@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which pipeline a node belongs to.
+
+use std::collections::BTreeMap;
+
+/// Deals the nodes out: those that the configuration names in turn, in the order
+/// of their ids; others by their id.
+#[derive(Clone, Debug)]
+pub struct NodeShards {
+    named: BTreeMap<u32, usize>,
+    shards: usize,
+    /// The node asked for last. Consecutive datagrams mostly come from one node.
+    last: (u32, usize),
+}
+
+impl NodeShards {
+    /// Shards of the nodes that the configuration names, and of all others.
+    pub fn new(named: impl IntoIterator<Item = u32>, shards: usize) -> Self {
+        let shards = shards.max(1);
+        let mut nodes: Vec<u32> = named.into_iter().collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        Self {
+            named: nodes
+                .into_iter()
+                .enumerate()
+                .map(|(i, node)| (node, i % shards))
+                .collect(),
+            shards,
+            // What is asked for first may be node 0.
+            last: (0, 0),
+        }
+        .with_last(0)
+    }
+
+    fn with_last(mut self, node_id: u32) -> Self {
+        self.last = (node_id, self.find(node_id));
+        self
+    }
+
+    fn find(&self, node_id: u32) -> usize {
+        let named = self.named.get(&node_id).copied();
+        named.unwrap_or(node_id as usize % self.shards)
+    }
+
+    /// Number of the shard of a node.
+    #[inline]
+    pub fn of(&mut self, node_id: u32) -> usize {
+        if self.last.0 != node_id {
+            self.last = (node_id, self.find(node_id));
+        }
+        self.last.1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn named_nodes_are_dealt_out_evenly_whatever_their_ids() {
+        let mut nodes = NodeShards::new([40, 10, 30, 20, 10], 2);
+        let shards = [10, 20, 30, 40].map(|n| nodes.of(n));
+        assert_eq!(shards, [0, 1, 0, 1]);
+        assert_eq!([nodes.of(7), nodes.of(8), nodes.of(7)], [1, 0, 1]);
+        assert_eq!(NodeShards::new([0], 3).of(0), 0);
+        assert_eq!(NodeShards::new([], 3).of(u32::MAX), u32::MAX as usize % 3);
+    }
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Rows of several pipelines in one order.
+
+use crate::engine::{RowSink, Standing};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tidemark_pipeline::{Event, EventRow, PostcardRow, ProbeRow};
+use tidemark_proto::telemetry::CollectorStatus;
+
+/// Where the rows of all pipelines come together. They get one order, in which
+/// those of each pipeline keep theirs, and one numbering of hosts, so that stores
+/// and readers see rows as of one pipeline.
+pub struct RowMerge(Mutex<State>);
+
+struct State {
+    sinks: Vec<Box<dyn RowSink>>,
+    /// Order of the next row.
+    next: u64,
+    /// Names of hosts by their number.
+    hosts: Vec<String>,
+    shards: Vec<OfShard>,
+    /// Pipelines that have not ended.
+    open: usize,
+    postcards: Vec<PostcardRow>,
+    probes: Vec<ProbeRow>,
+}
+
+#[derive(Clone, Default)]
+struct OfShard {
+    /// Order of the next row among those of the pipeline.
+    next: u64,
+    /// Number of each of the pipeline's hosts.
+    hosts: Vec<u16>,
+    standing: Standing,
+}
+
+impl RowMerge {
+    /// Gives the rows of so many pipelines to `sinks`.
+    pub fn new(sinks: Vec<Box<dyn RowSink>>, shards: usize) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(State {
+            sinks,
+            next: 0,
+            hosts: Vec::new(),
+            shards: vec![OfShard::default(); shards],
+            open: shards,
+            postcards: Vec::new(),
+            probes: Vec::new(),
+        })))
+    }
+
+    /// Where a pipeline's rows go.
+    pub fn of_shard(self: &Arc<Self>, shard: usize) -> ShardRows {
+        ShardRows {
+            merge: Arc::clone(self),
+            shard,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// What is added to the pipeline's order; its rows up to before `end` are taken.
+    fn advance(&mut self, shard: usize, end: u64) -> u64 {
+        let Some(of) = self.shards.get_mut(shard) else {
+            return 0;
+        };
+        let shift = self.next.wrapping_sub(of.next);
+        of.next = end;
+        self.next = end.wrapping_add(shift);
+        shift
+    }
+
+    fn host(&self, shard: usize, host: u16) -> u16 {
+        let known = self.shards.get(shard);
+        let number = known.and_then(|of| of.hosts.get(usize::from(host)));
+        number.copied().unwrap_or(host)
+    }
+
+    /// The number of a host that a pipeline has numbered.
+    fn name(&mut self, shard: usize, host: u16, name: &str) -> u16 {
+        let number = self.hosts.iter().position(|h| h == name);
+        let number = number.unwrap_or_else(|| {
+            self.hosts.push(name.to_owned());
+            self.hosts.len() - 1
+        });
+        let number = u16::try_from(number).unwrap_or(u16::MAX);
+        if let Some(of) = self.shards.get_mut(shard) {
+            let place = usize::from(host);
+            if of.hosts.len() <= place {
+                of.hosts.resize(place + 1, number);
+            }
+            of.hosts[place] = number;
+        }
+        number
+    }
+
+    fn rows(&mut self, shard: usize, postcards: &[PostcardRow], probes: &[ProbeRow]) {
+        let last = postcards.last().map(|r| r.order);
+        let Some(last) = last.max(probes.last().map(|r| r.order)) else {
+            return;
+        };
+        let shift = self.advance(shard, last + 1);
+        let (mut p, mut s) = (
+            std::mem::take(&mut self.postcards),
+            std::mem::take(&mut self.probes),
+        );
+        p.clear();
+        p.extend(postcards.iter().map(|r| PostcardRow {
+            order: r.order.wrapping_add(shift),
+            ..*r
+        }));
+        s.clear();
+        s.extend(probes.iter().map(|r| ProbeRow {
+            order: r.order.wrapping_add(shift),
+            host: self.host(shard, r.host),
+            ..*r
+        }));
+        for sink in &mut self.sinks {
+            sink.rows(&p, &s);
+        }
+        (self.postcards, self.probes) = (p, s);
+    }
+
+    fn event(&mut self, shard: usize, row: &EventRow) {
+        let shift = self.advance(shard, row.order + 1);
+        let mut row = row.clone();
+        row.order = row.order.wrapping_add(shift);
+        match &mut row.event {
+            Event::Host { host, name } => *host = self.name(shard, *host, name),
+            Event::Retransmit(at) | Event::CongestionState { at, .. } => {
+                at.host = self.host(shard, at.host);
+            }
+            Event::Flow(_) | Event::Clock(_) | Event::Watermark { .. } | Event::Restart { .. } => {}
+        }
+        for sink in &mut self.sinks {
+            sink.event(&row);
+        }
+    }
+
+    fn standing(&mut self, shard: usize, standing: &Standing) {
+        if let Some(of) = self.shards.get_mut(shard) {
+            of.standing.clone_from(standing);
+        }
+        let mut all = Standing::default();
+        for of in &self.shards {
+            all.clocks.extend_from_slice(&of.standing.clocks);
+            all.stats += &of.standing.stats;
+        }
+        for sink in &mut self.sinks {
+            sink.standing(&all);
+        }
+    }
+}
+
+/// One pipeline's way to the common stores.
+pub struct ShardRows {
+    merge: Arc<RowMerge>,
+    shard: usize,
+}
+
+impl RowSink for ShardRows {
+    fn rows(&mut self, postcards: &[PostcardRow], probes: &[ProbeRow]) {
+        self.merge.state().rows(self.shard, postcards, probes);
+    }
+
+    fn postcards(&mut self, rows: &[PostcardRow]) {
+        self.rows(rows, &[]);
+    }
+
+    fn probes(&mut self, rows: &[ProbeRow]) {
+        self.rows(&[], rows);
+    }
+
+    fn event(&mut self, row: &EventRow) {
+        self.merge.state().event(self.shard, row);
+    }
+
+    fn flush(&mut self) {
+        for sink in &mut self.merge.state().sinks {
+            sink.flush();
+        }
+    }
+
+    fn set_unix_offset(&mut self, unix_minus_rx_ns: i64) {
+        for sink in &mut self.merge.state().sinks {
+            sink.set_unix_offset(unix_minus_rx_ns);
+        }
+    }
+
+    fn standing(&mut self, standing: &Standing) {
+        self.merge.state().standing(self.shard, standing);
+    }
+
+    fn status(&self, status: &mut CollectorStatus) {
+        for sink in &self.merge.state().sinks {
+            sink.status(status);
+        }
+    }
+
+    /// Completes the sinks when the last pipeline has ended.
+    fn finish(self: Box<Self>) -> anyhow::Result<()> {
+        let mut state = self.merge.state();
+        state.open = state.open.saturating_sub(1);
+        if state.open > 0 {
+            return Ok(());
+        }
+        let sinks = std::mem::take(&mut state.sinks);
+        drop(state);
+        crate::engine::finish_all(sinks)
+    }
+}
+
+#[cfg(test)]
+mod tests;

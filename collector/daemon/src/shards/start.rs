@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Starts an engine for each shard.
+
+use super::{EventSender, FlowShards, NodeShards, ReportSender, RowMerge, ShardPart, StatusSum};
+use crate::engine::{Engine, EngineSink, Input, RowSink, SharedSnapshot};
+use crate::hub::Hub;
+use crate::source::SourceCounters;
+use anyhow::{Context, Result, anyhow};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use tcp_probe::perf::Clock;
+use tidemark_pipeline::{Config, Pipeline, Shard, Stats};
+use tokio::sync::mpsc;
+
+/// What all engines are made of.
+pub struct Options {
+    /// Of each pipeline.
+    pub pipeline: Config,
+    /// How many there are.
+    pub shards: usize,
+    /// Name of this machine in samples.
+    pub host: String,
+    /// Clock of reception.
+    pub clock: Clock,
+    /// Batches that may wait for each engine.
+    pub channel: usize,
+}
+
+/// Engines that run until nobody can send to them any more.
+pub struct Engines {
+    inputs: Vec<SyncSender<Input>>,
+    nodes: NodeShards,
+    flows: Option<Arc<FlowShards>>,
+    threads: Vec<JoinHandle<()>>,
+    results: mpsc::Receiver<Result<Stats>>,
+}
+
+impl Engines {
+    /// Starts them. Rows go to `sinks`, updates to `hub`, counters to `snapshot`.
+    ///
+    /// # Errors
+    /// When the configuration of the pipelines cannot be used, or a thread not be
+    /// started.
+    pub fn start(
+        options: &Options,
+        sinks: Vec<Box<dyn RowSink>>,
+        hub: &Arc<Hub>,
+        counters: &Arc<SourceCounters>,
+        snapshot: &SharedSnapshot,
+    ) -> Result<Self> {
+        let shards = options.shards.max(1);
+        let flows = (shards > 1).then(|| Arc::new(FlowShards::new(options.pipeline.max_flows)));
+        let (done, results) = mpsc::channel(shards);
+        let mut engines = Self {
+            inputs: Vec::new(),
+            nodes: NodeShards::new(options.pipeline.nodes.keys().copied(), shards),
+            flows: flows.clone(),
+            threads: Vec::new(),
+            results,
+        };
+        let sink = |sinks| EngineSink::new(sinks, Arc::clone(hub), Arc::clone(counters));
+        let of_shards: Vec<EngineSink> = match flows {
+            None => vec![sink(sinks)],
+            Some(flows) => {
+                let merge = RowMerge::new(sinks, shards);
+                let statuses = Arc::new(StatusSum::new(shards));
+                let part = |index| ShardPart {
+                    index,
+                    flows: Arc::clone(&flows),
+                    statuses: Arc::clone(&statuses),
+                };
+                (0..shards)
+                    .map(|i| sink(vec![Box::new(merge.of_shard(i))]).of_shard(part(i)))
+                    .collect()
+            }
+        };
+        for (index, sink) in of_shards.into_iter().enumerate() {
+            let shard = Shard {
+                index: index as u64,
+                of: shards as u64,
+            };
+            let engine = Engine::new(
+                Pipeline::of_shard(options.pipeline.clone(), shard, sink)?,
+                options.host.clone(),
+                options.clock,
+                snapshot.of_engine(index),
+            );
+            let (sender, inputs) = sync_channel(options.channel);
+            engines.inputs.push(sender);
+            let name = match shards {
+                1 => "engine".to_owned(),
+                _ => format!("engine-{index}"),
+            };
+            engines
+                .threads
+                .push(spawn(name, engine, inputs, done.clone())?);
+        }
+        Ok(engines)
+    }
+
+    /// For one receiving thread: where its reports go.
+    pub fn report_sender(&self) -> ReportSender {
+        ReportSender::new(self.inputs.clone(), self.nodes.clone())
+    }
+
+    /// Where events of hosts go.
+    pub fn event_sender(&self) -> EventSender {
+        EventSender::new(self.inputs.clone(), self.flows.clone())
+    }
+
+    /// Sends nothing more from here: the engines end when all others have let go of
+    /// their senders, too.
+    pub fn close(&mut self) {
+        self.inputs.clear();
+    }
+
+    /// How an engine has ended: while it can still be sent to, an error has ended
+    /// it. `None` when all have.
+    pub async fn ended(&mut self) -> Option<Result<Stats>> {
+        self.results.recv().await
+    }
+
+    /// Waits for all engines; the sum of their totals. `early` has ended before.
+    ///
+    /// # Errors
+    /// The first that an engine ended with.
+    pub async fn join(mut self, early: Option<Result<Stats>>) -> Result<Stats> {
+        let mut results: Vec<Result<Stats>> = early.into_iter().collect();
+        while let Some(result) = self.results.recv().await {
+            results.push(result);
+        }
+        let started = self.threads.len();
+        for thread in self.threads {
+            if thread.join().is_err() {
+                tracing::error!("an engine thread panicked");
+            }
+        }
+        if results.len() < started {
+            return Err(anyhow!("the engine stopped without a result"));
+        }
+        let mut sum = Stats::default();
+        for stats in results {
+            sum += &stats?;
+        }
+        Ok(sum)
+    }
+}
+
+fn spawn(
+    name: String,
+    engine: Engine,
+    inputs: Receiver<Input>,
+    done: mpsc::Sender<Result<Stats>>,
+) -> Result<JoinHandle<()>> {
+    std::thread::Builder::new()
+        .name(name.clone())
+        .spawn(move || {
+            // There is room for a result of each; the other end is gone only when
+            // the process is.
+            let _ = done.try_send(engine.run(&inputs));
+        })
+        .with_context(|| format!("cannot start thread {name}"))
+}
