@@ -15,9 +15,6 @@ fn main() -> ExitCode {
     tracing_subscriber::registry().with(log).with(filter).init();
     match tidemark_collector::cli::main(tidemark_commit::version!()) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(e) => {
-            eprintln!("tidemark-collector: {e:#}");
-            ExitCode::FAILURE
-        }
+        Err(e) => tidemark_command_line::failed(&e),
     }
 }

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the command lines of all programs have: examples in the help of each command,
-//! which tests hold against the arguments, completions of the shell, how far something
-//! long is, and whether there are colours.
+//! which tests hold against the arguments, completions of the shell, how errors look,
+//! how far something long is, and whether there are colours.
 
 #![warn(missing_docs)]
 
 mod colours;
+mod errors;
 mod progress;
 #[cfg(feature = "testing")]
 pub mod testing;
 
 pub use colours::colours;
+pub use errors::{Usage, failed, in_words, print_error};
 pub use progress::Progress;
 
 use clap::Command;

@@ -454,7 +454,16 @@ fn errors_are_one_line_with_the_remedy() {
 }
 
 #[test]
+    let error = text(&out.stderr);
+    assert!(error.starts_with("error: "), "{error}");
 fn size_answers_without_a_switch() {
+    let out = run(&["status", "--controller", "ftp://127.0.0.1:9"]);
+    assert_eq!(out.status.code(), Some(2));
+    let error = text(&out.stderr);
+    assert!(
+        error.starts_with("error: --controller: ftp") && error.contains("--help"),
+        "{error}"
+    );
     let common = [
         "size",
         "--capacity",

@@ -66,11 +66,14 @@ pub fn command() -> clap::Command {
     with_examples(<Cli as clap::CommandFactory>::command(), examples::EXAMPLES)
 }
 
+/// Parses the arguments and does what they say.
+///
 /// # Errors
-/// One line for people.
+/// What went wrong, or that the arguments make no sense.
 pub fn main(version: &'static str) -> Result<()> {
     let arguments = command().version(version).get_matches();
-    match Cli::from_arg_matches(&arguments)?.command {
+    let cli = Cli::from_arg_matches(&arguments).unwrap_or_else(|e| e.exit());
+    match cli.command {
         Command::Run(settings) => crate::run::run(&settings.load()?),
         Command::Validate(settings) => {
             let c = settings.load()?;

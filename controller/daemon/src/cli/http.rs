@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tidemark_api::{ErrorBody, Method as ApiMethod, Nothing, Operation};
+use tidemark_command_line::Usage;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -106,7 +107,10 @@ async fn exchange(
         Some(("http", rest)) => (false, rest),
         Some(("https", rest)) => (true, rest),
         Some((scheme, _)) => {
-            bail!("--controller: {scheme} is not supported; use http(s)://HOST:PORT")
+            let remedy = "use http(s)://HOST:PORT";
+            bail!(Usage::new(format!(
+                "--controller: {scheme} is not supported; {remedy}"
+            )))
         }
         None => (false, at.base),
     };
@@ -115,9 +119,8 @@ async fn exchange(
         .await
         .with_context(|| format!("controller {host}: cannot connect; is it running there?"))?;
     if secure {
-        let ca = at
-            .ca
-            .context("--ca: give the certificate to trust (the one of http.tls.certificate)")?;
+        let missing = "--ca: give the certificate to trust (the one of http.tls.certificate)";
+        let ca = at.ca.ok_or_else(|| Usage::new(missing))?;
         let stream = encrypted(host, stream, ca).await?;
         return send(host, stream, path, token, body).await;
     }

@@ -6,11 +6,10 @@
 //! and what does not fit then is refused with what to do.
 
 use super::capture_span::{Asked, Spans};
-use super::usage::Usage;
 use anyhow::Context as _;
 use std::path::Path;
 use tidemark_capture::{Replay, locate};
-use tidemark_command_line::Progress;
+use tidemark_command_line::{Progress, Usage};
 use tidemark_estimators::{Estimator, EstimatorConfig, LinkId};
 use tidemark_proto::telemetry::Update;
 

@@ -15,7 +15,6 @@ mod table;
 mod targets;
 mod top;
 mod units;
-mod usage;
 mod view;
 mod whatif;
 
@@ -23,7 +22,7 @@ use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use tidemark_command_line::{Shell, completions, with_examples};
+use tidemark_command_line::{Shell, completions, failed, with_examples};
 
 /// Estimates what decides a buffer, advises its limit, sets it.
 #[derive(Debug, Parser)]
@@ -149,10 +148,7 @@ pub fn main(version: &'static str) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         // Somebody closed our output, as `head` does.
         Err(e) if is_broken_pipe(&e) => ExitCode::SUCCESS,
-        Err(e) => {
-            eprintln!("error: {e:#}");
-            usage::exit_code(&e)
-        }
+        Err(e) => failed(&e),
     }
 }
 

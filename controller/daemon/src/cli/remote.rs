@@ -7,6 +7,7 @@ use serde_json::json;
 use std::path::PathBuf;
 use tidemark_api::operations::{ApplyAdvice, GetLinks, GetStatus, SetLimit};
 use tidemark_api::{ApplyRequest, LimitAction, LimitRequest, Link, LinkPath, Nothing};
+use tidemark_command_line::Usage;
 use tidemark_rules::Limit;
 
 /// A running controller.
@@ -117,7 +118,11 @@ impl SetArgs {
         match status.switches.as_slice() {
             [only] => Ok(only.node),
             [] => anyhow::bail!("the controller has no switch configured"),
-            _ => anyhow::bail!("--node: there are several switches; say which"),
+            several => {
+                let nodes: Vec<String> = several.iter().map(|s| s.node.to_string()).collect();
+                let nodes = nodes.join(", ");
+                Err(Usage::new(format!("--node: there are several; name one of {nodes}")).into())
+            }
         }
     }
 }

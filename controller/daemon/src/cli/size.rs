@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `size`: the calculator.
 
-use super::{print, table, targets::TargetArgs, units, usage::Usage, whatif};
+use super::{print, table, targets::TargetArgs, units, whatif};
 use clap::Args;
 use serde_json::json;
+use tidemark_command_line::Usage;
 use tidemark_rules::bscl::TODAYS_CONSTANT;
 use tidemark_rules::{CongestionControl, Options, Range, Regime, Traffic, advise};
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Targets on the command line.
 
-use super::{units, usage::Usage};
+use super::units;
 use crate::config::check_targets;
 use clap::{Args, ValueEnum};
+use tidemark_command_line::Usage;
 use tidemark_rules::{Goal, Targets};
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

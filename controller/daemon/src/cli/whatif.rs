@@ -2,10 +2,11 @@
 //! `whatif`: predicted utilisation, loss and delay over the limit.
 
 use super::capture_span::Asked;
-use super::{analyze, print, table, units, usage::Usage};
+use super::{analyze, print, table, units};
 use clap::Args;
 use serde_json::json;
 use std::path::PathBuf;
+use tidemark_command_line::Usage;
 use tidemark_estimators::LinkId;
 use tidemark_rules::{Traffic, WhatIfPoint, what_if};
 

@@ -7,7 +7,6 @@ mod load;
 mod marks;
 
 use super::targets::TargetArgs;
-use super::usage::Usage;
 use super::{print, run};
 use crate::api::{self, Token};
 use crate::config::Config;
@@ -22,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tidemark_capture::{Replay, locate};
+use tidemark_command_line::{Usage, in_words, print_error};
 use tidemark_credentials::http;
 use tidemark_service::Stop;
 use tracing_subscriber::filter::LevelFilter;
@@ -103,10 +103,11 @@ async fn serve(load: Load, replay: Replay, listener: std::net::TcpListener) -> a
             Err(e) => Err(anyhow::Error::from(e)),
         };
         if let Err(e) = done {
-            eprintln!("error: {e:#}");
+            let said = in_words(&e);
+            print_error(&said);
             core.recording()
                 .into_iter()
-                .for_each(|r| r.read(|r| r.problem = Some(format!("{e:#}"))));
+                .for_each(|r| r.read(|r| r.problem = Some(said.clone())));
         }
         let unix_ms = time::now().unix_ms;
         loop {

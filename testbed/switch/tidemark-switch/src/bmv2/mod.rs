@@ -11,6 +11,7 @@ use std::path::Path;
 
 use anyhow::{Result, anyhow};
 use clap::Parser as _;
+use tidemark_command_line::Usage;
 
 use crate::cli::args::{Cli, Command, PortSpec, RunArgs};
 use crate::run;
@@ -35,7 +36,7 @@ pub(crate) fn main(arguments: &[OsString], version: &str) -> Result<()> {
         Ok(text.to_owned())
     });
     let words = words.collect::<Result<Vec<String>>>()?;
-    match command_line::read(&words).map_err(|e| anyhow!(e))? {
+    match command_line::read(&words).map_err(Usage::new)? {
         Request::Help => print!("{}", help()),
         Request::Version => println!("tidemark-switch {version}, with {NAME}'s options"),
         Request::Run(settings) => {

@@ -11,7 +11,7 @@ use args::{Cli, Command};
 use clap::FromArgMatches as _;
 use std::ffi::OsString;
 use std::process::ExitCode;
-use tidemark_command_line::{colours, completions, with_examples};
+use tidemark_command_line::{colours, completions, failed, with_examples};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -32,20 +32,17 @@ pub fn main(version: &'static str) -> ExitCode {
         .with_ansi(colours(&std::io::stderr()));
     tracing_subscriber::registry().with(log).with(filter).init();
     let words: Vec<OsString> = std::env::args_os().collect();
-    let (name, result) = match words.split_first() {
-        Some((first, rest)) if bmv2::is_called(first) => (bmv2::NAME, bmv2::main(rest, version)),
+    let result = match words.split_first() {
+        Some((first, rest)) if bmv2::is_called(first) => bmv2::main(rest, version),
         _ => {
             let arguments = command().version(version).get_matches_from(words);
             let cli = Cli::from_arg_matches(&arguments).unwrap_or_else(|e| e.exit());
-            ("tidemark-switch", dispatch(cli, version))
+            dispatch(cli, version)
         }
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(e) => {
-            eprintln!("{name}: {e:#}");
-            ExitCode::FAILURE
-        }
+        Err(e) => failed(&e),
     }
 }
 
