@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `tidemark-traffic`: run a traffic spec, or only its receiving side.
 
+mod examples;
+
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,6 +13,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use anyhow::{Context, anyhow};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use tidemark_command_line::{Usage, failed, print_error, with_examples};
 use tidemark_service::Stop;
 use tidemark_traffic::run::{Part, run};
 use tidemark_traffic::spec::{Listener, Spec, VERSION};
@@ -99,7 +102,7 @@ impl FromStr for ListenArg {
 }
 
 fn main() -> ExitCode {
-    let arguments = Cli::command()
+    let arguments = with_examples(Cli::command(), examples::EXAMPLES)
         .version(tidemark_commit::version!())
         .get_matches();
     let cli = Cli::from_arg_matches(&arguments).unwrap_or_else(|e| e.exit());
@@ -113,10 +116,7 @@ fn main() -> ExitCode {
     tracing_subscriber::registry().with(log).with(filter).init();
     match command(cli.command) {
         Ok(code) => code,
-        Err(error) => {
-            eprintln!("tidemark-traffic: {error:#}");
-            ExitCode::from(2)
-        }
+        Err(error) => failed(&error),
     }
 }
 
@@ -147,11 +147,8 @@ fn run_file(args: &RunArgs, part: Part) -> anyhow::Result<ExitCode> {
         .filter(|f| flow::is_persistent(f.kind) && f.error.is_some())
         .collect();
     for flow in &failed {
-        eprintln!(
-            "tidemark-traffic: flow {} failed: {}",
-            flow.name,
-            flow.error.as_deref().unwrap_or_default()
-        );
+        let why = flow.error.as_deref().unwrap_or_default();
+        print_error(&format!("flow {} failed: {why}", flow.name));
     }
     Ok(if failed.is_empty() {
         ExitCode::SUCCESS
@@ -172,7 +169,7 @@ fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
         closed_loop: Vec::new(),
     };
     spec.check()
-        .map_err(|(field, problem)| anyhow!("{field}: {problem}"))?;
+        .map_err(|(field, problem)| Usage::new(format!("{field}: {problem}")))?;
     execute(&spec, Part::Listeners, args.truth.as_deref())?;
     Ok(ExitCode::SUCCESS)
 }
@@ -182,7 +179,10 @@ fn execute(spec: &Spec, part: Part, truth_path: Option<&Path>) -> anyhow::Result
         // Found out now rather than after the run.
         let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
         if let Some(parent) = parent.filter(|p| !p.is_dir()) {
-            return Err(anyhow!("--truth: no directory {}", parent.display()));
+            return Err(anyhow!(
+                "--truth: no directory {}; make it",
+                parent.display()
+            ));
         }
     }
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -211,4 +211,15 @@ fn execute(spec: &Spec, part: Part, truth_path: Option<&Path>) -> anyhow::Result
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(truth)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_has_examples_that_parse() {
+        Cli::command().debug_assert();
+        tidemark_command_line::check(&Cli::command(), examples::EXAMPLES).unwrap();
+    }
 }
