@@ -76,6 +76,7 @@ impl LinkEstimate {
             overshoot_drops: self.overshoot_drops,
             model_based_share: model_based.share,
             model_based_drops: model_based.drops,
+            loss_based_share: loss_based_share(&lbp),
             loss_mix: LossMix::of_drops(lbp.iter().map(|f| (f.congestion_control, f.drops))),
             tried: Vec::new(),
             assumed_constant: None,
@@ -148,6 +149,18 @@ impl ModelBased {
         let share = if all > 0.0 { part / all } else { 0.0 };
         Self { share, drops }
     }
+}
+
+/// Of the bytes of all LBP flows, the part of those recognised as reducing on loss.
+fn loss_based_share(lbp: &[&FlowEstimate]) -> f64 {
+    let sent = |f: &FlowEstimate| f.rate_bps * f.active_fraction;
+    let all: f64 = lbp.iter().map(|f| sent(f)).sum();
+    let of = lbp.iter().filter(|f| match f.congestion_control {
+        CongestionControl::Reno | CongestionControl::Cubic | CongestionControl::Scalable => true,
+        CongestionControl::Bbr | CongestionControl::Unknown => false,
+    });
+    let part: f64 = of.map(|f| sent(f)).sum();
+    if all > 0.0 { part / all } else { 0.0 }
 }
 
 /// BBR flows that carry this part of the bytes are all that matter.
@@ -228,5 +241,20 @@ mod tests {
         assert_eq!(common(&[(Bbr, 99.0), (Reno, 1.0)]), Bbr);
         assert_eq!(common(&[(Bbr, 60.0), (Reno, 40.0)]), Unknown);
         assert_eq!(common(&[]), Unknown);
+    }
+
+    #[test]
+    fn a_mix_that_was_recognised_is_told_from_flows_that_were_not() {
+        use CongestionControl::{Bbr, Cubic, Reno, Scalable, Unknown};
+        let share = |parts: &[(CongestionControl, f64)]| {
+            let flows: Vec<FlowEstimate> = parts.iter().map(|&(cc, r)| flow(cc, r)).collect();
+            let lbp: Vec<&FlowEstimate> = flows.iter().collect();
+            loss_based_share(&lbp)
+        };
+        assert_eq!(share(&[(Reno, 50.0), (Cubic, 50.0)]), 1.0);
+        assert_eq!(share(&[(Bbr, 60.0), (Scalable, 40.0)]), 0.4);
+        assert_eq!(share(&[(Cubic, 25.0), (Unknown, 75.0)]), 0.25);
+        assert_eq!(share(&[(Unknown, 1.0)]), 0.0);
+        assert_eq!(share(&[]), 0.0);
     }
 }

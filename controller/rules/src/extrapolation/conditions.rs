@@ -3,7 +3,7 @@
 
 use super::uncertainty::loss_rate_without_model_based;
 use crate::rule::{Assumption, Condition};
-use crate::traffic::{CongestionControl, Regime, Traffic};
+use crate::traffic::{Regime, Traffic};
 
 /// Drops needed before the measured loss rate is scaled, and before the limit
 /// counts as what the windows run against.
@@ -78,10 +78,7 @@ fn lbp_fill(m: &Traffic) -> Condition {
 fn not_all_bbr(m: &Traffic) -> Condition {
     Condition::new(
         "not all flows follow a model of the path (BBR)",
-        match m.congestion_control {
-            CongestionControl::Unknown => None,
-            cc => Some(cc != CongestionControl::Bbr),
-        },
+        m.all_model_based().map(|all| !all),
     )
 }
 

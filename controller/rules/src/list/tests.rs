@@ -151,6 +151,36 @@ fn assumptions_fail_by_what_was_measured() {
 }
 
 #[test]
+fn a_mix_of_known_controls_is_no_unknown() {
+    let holds = |change: fn(&mut Traffic)| {
+        let mut m = bscl();
+        m.delta = Some(Range::exact(2.0));
+        m.congestion_control = CongestionControl::Unknown;
+        change(&mut m);
+        let rules = evaluate(&m, &Targets::default(), &Options::default());
+        let of = |id: &str, what: &str| {
+            let r = find(&rules, id);
+            let condition = r.assumptions.iter().find(|a| a.text.contains(what));
+            (condition.unwrap().holds, r.applies)
+        };
+        (of("utb_bbr", "BBR v1"), of("utb_sqrt_n", "on loss"))
+    };
+    let (bbr, sqrt_n) = holds(|_| ());
+    assert_eq!((bbr, sqrt_n.0), ((None, true), None));
+    // Half Reno, half CUBIC.
+    let (bbr, sqrt_n) = holds(|m| m.loss_based_share = 1.0);
+    assert_eq!((bbr, sqrt_n.0), ((Some(false), false), Some(true)));
+    // A mix with BBR in it is neither.
+    let (bbr, sqrt_n) = holds(|m| (m.loss_based_share, m.model_based_share) = (0.4, 0.6));
+    assert_eq!((bbr, sqrt_n.0), ((Some(false), false), Some(false)));
+    // Of most flows nothing is known.
+    let (bbr, sqrt_n) = holds(|m| m.loss_based_share = 0.01);
+    assert_eq!((bbr, sqrt_n.0), ((None, true), None));
+    let (bbr, sqrt_n) = holds(|m| m.congestion_control = CongestionControl::Bbr);
+    assert_eq!((bbr, sqrt_n.0), ((Some(true), true), Some(false)));
+}
+
+#[test]
 fn a_single_flow_has_the_rule_of_its_congestion_control() {
     let mut m = Traffic::described(50e6, 0.02, 1.0, 1500.0);
     for (cc, id) in [

@@ -113,4 +113,10 @@ impl RuleResult {
     pub fn failing(&self) -> impl Iterator<Item = &Condition> {
         self.assumptions.iter().filter(|c| c.holds == Some(false))
     }
+
+    /// The conditions of which it is not known whether they hold. They do not stop a
+    /// rule from applying, but nobody may take them for ones that hold.
+    pub fn unknown(&self) -> impl Iterator<Item = &Condition> {
+        self.assumptions.iter().filter(|c| c.holds.is_none())
+    }
 }

@@ -17,6 +17,10 @@ use serde::{Deserialize, Serialize};
 /// where a rule is about flows that heed losses.
 const MODEL_BASED_IGNORED: f64 = 0.1;
 
+/// Part of the bytes that may be of flows which reduce on loss, where a rule is about
+/// flows of BBR alone. As little as the estimators let pass before they call all BBR.
+const LOSS_BASED_IGNORED: f64 = 0.02;
+
 /// The measured traffic of one link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Traffic {
@@ -83,6 +87,11 @@ pub struct Traffic {
     /// Their drops, of those of `observed`.
     #[serde(default)]
     pub model_based_drops: u64,
+    /// Of the bytes of the LBP flows, the part of those recognised as Reno, CUBIC or
+    /// Scalable, in whatever mix. What this and `model_based_share` leave is of flows
+    /// that were not recognised.
+    #[serde(default)]
+    pub loss_based_share: f64,
     /// Which congestion controls the other drops are of; where it is not known,
     /// `congestion_control` stands for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -118,8 +127,23 @@ impl Traffic {
         match self.congestion_control {
             CongestionControl::Bbr => Some(false),
             _ if self.model_based_share > MODEL_BASED_IGNORED => Some(false),
-            CongestionControl::Unknown => None,
+            CongestionControl::Unknown => {
+                // A known mix heeds losses as one of its controls alone would.
+                (self.loss_based_share >= 1.0 - MODEL_BASED_IGNORED).then_some(true)
+            }
             _ => Some(true),
+        }
+    }
+
+    /// Whether all LBP flows follow a model of the path (BBR); `None` when that is not
+    /// known.
+    pub fn all_model_based(&self) -> Option<bool> {
+        match self.congestion_control {
+            CongestionControl::Bbr => Some(true),
+            CongestionControl::Unknown => {
+                (self.loss_based_share > LOSS_BASED_IGNORED).then_some(false)
+            }
+            _ => Some(false),
         }
     }
 
@@ -157,6 +181,7 @@ impl Traffic {
             overshoot_drops: 0,
             model_based_share: 0.0,
             model_based_drops: 0,
+            loss_based_share: 0.0,
             loss_mix: None,
             tried: Vec::new(),
             assumed_constant: None,

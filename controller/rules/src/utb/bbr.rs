@@ -4,7 +4,6 @@
 use super::formulas::{PAPER, SEVERAL_FLOWS, Share, bbr_bytes, share_inputs};
 use crate::rule::{Assumption, Basis, Condition, Input, LBP_FLOWS, Rule};
 use crate::targets::Goal;
-use crate::traffic::CongestionControl;
 
 /// B = Δ·BDP/√(2n)·√(ln 1/δ) (UTB Theorem 8): [`bbr_bytes`].
 pub static RULE: Rule = Rule {
@@ -31,10 +30,7 @@ static ALL_BBR: Assumption = Assumption {
     check: |s, _| {
         Some(Condition::new(
             "all flows run BBR v1 in its probe-bandwidth phase",
-            match s.traffic.congestion_control {
-                CongestionControl::Unknown => None,
-                cc => Some(cc == CongestionControl::Bbr),
-            },
+            s.traffic.all_model_based(),
         ))
     },
 };
