@@ -61,6 +61,18 @@ pub enum Evidence {
     Assumed,
 }
 
+impl Evidence {
+    /// Its name in sentences.
+    pub fn label(self) -> &'static str {
+        match self {
+            Evidence::Probed => "probed",
+            Evidence::Passive => "passive",
+            Evidence::Mixed => "mixed",
+            Evidence::Assumed => "assumed",
+        }
+    }
+}
+
 /// A value, the range it may lie in, and what it rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
@@ -186,6 +198,30 @@ pub enum FlowClass {
     /// Not TCP.
     #[serde(rename = "OTHER")]
     Other,
+}
+
+impl FlowClass {
+    /// Its name in sentences.
+    pub fn label(self) -> &'static str {
+        match self {
+            FlowClass::Lbp => "LBP",
+            FlowClass::Rbp => "RBP",
+            FlowClass::Wl => "WL",
+            FlowClass::Short => "SHORT",
+            FlowClass::Other => "OTHER",
+        }
+    }
+
+    /// Its place in a list for people: what decides the buffer comes first. Short
+    /// flows and those that are not TCP decide nothing, and have one place.
+    pub fn place(self) -> u8 {
+        match self {
+            FlowClass::Lbp => 0,
+            FlowClass::Rbp => 1,
+            FlowClass::Wl => 2,
+            FlowClass::Short | FlowClass::Other => 3,
+        }
+    }
 }
 
 /// Five-tuple as text.

@@ -4,7 +4,7 @@
 use super::capture_span::{Asked, Spans, span_of};
 use super::evidence::EvidenceFile;
 use super::loaded::{Loaded, load};
-use super::{print, table, targets::TargetArgs};
+use super::{flows, print, table, targets::TargetArgs};
 use crate::api::convert;
 use clap::Args;
 use serde_json::{Value, json};
@@ -41,6 +41,9 @@ pub(super) struct AnalyzeArgs {
     /// exists; what this capture shows is added.
     #[arg(long)]
     evidence: Option<PathBuf>,
+    /// Flows to list, those bottlenecked here first; JSON has them all.
+    #[arg(long, default_value_t = 40, value_name = "N")]
+    flows: usize,
     /// As JSON.
     #[arg(long)]
     json: bool,
@@ -97,7 +100,7 @@ pub(super) fn analyze(args: &AnalyzeArgs, words: bool) -> anyhow::Result<()> {
         return print(&serde_json::to_string_pretty(&all)?);
     }
     for link in &links {
-        print(&link.text(words))?;
+        print(&link.text(words, args.flows))?;
     }
     Ok(())
 }
@@ -195,7 +198,8 @@ impl Link {
         v
     }
 
-    fn text(&self, words: bool) -> String {
+    /// For people; with `words`, the advice without the tables.
+    fn text(&self, words: bool, most_flows: usize) -> String {
         let (id, e) = (self.id, &self.estimate);
         let s = &e.estimates;
         let seconds = |ns: u64| ns.saturating_sub(self.first_ns) as f64 / 1e9;
@@ -221,11 +225,11 @@ impl Link {
                 || format!("  {name:<12} -"),
                 |v| {
                     format!(
-                        "  {name:<12} {} ({} to {}), {:?}",
+                        "  {name:<12} {} ({} to {}), {}",
                         table::number(v.value),
                         table::number(v.low),
                         table::number(v.high),
-                        v.evidence
+                        v.evidence.label()
                     )
                 },
             )
@@ -237,39 +241,13 @@ impl Link {
         lines.push(est("loss burst", s.mean_loss_burst.as_ref()));
         lines.push(est("delta", s.delta.as_ref()));
         lines.push(format!(
-            "  regime       {:?}: {}",
-            s.regime.value, s.regime.why
+            "  regime       {}: {}",
+            s.regime.value.label(),
+            s.regime.why
         ));
         lines.extend(e.caveats.iter().map(|c| format!("  note: {c}")));
-        if !words && !e.flows.is_empty() {
-            let heading = [
-                "flow",
-                "class",
-                "confidence",
-                "Mbit/s",
-                "cwnd",
-                "srtt ms",
-                "why",
-            ];
-            let rows = e.flows.iter().take(40).map(|f| {
-                let key = f.key.as_ref();
-                [
-                    key.map_or_else(
-                        || f.flow.to_string(),
-                        |k| format!("{}:{} > {}:{}", k.src, k.src_port, k.dst, k.dst_port),
-                    ),
-                    format!("{:?}", f.class).to_uppercase(),
-                    table::number(f.confidence),
-                    table::number(f.rate_bps / 1e6),
-                    f.cwnd.map_or("-".into(), |c| c.to_string()),
-                    table::or_dash(f.srtt_ms),
-                    f.why.clone(),
-                ]
-            });
-            lines.push(table::table(heading, rows));
-            if e.flows.len() > 40 {
-                lines.push(format!("  and {} more flows", e.flows.len() - 40));
-            }
+        if !words {
+            lines.extend(flows::listed(&e.flows, most_flows));
         }
         if !words {
             lines.push(table::rules(&self.advice.rules));

@@ -6,6 +6,7 @@ mod capture_span;
 mod doctor;
 mod evidence;
 mod examples;
+mod flows;
 mod http;
 mod loaded;
 mod remote;
