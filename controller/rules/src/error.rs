@@ -3,7 +3,7 @@
 
 /// An argument outside the range in which a formula means anything.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{name} = {value}: must be {must}")]
+#[error("{name} = {}: must be {must}", digits(*.value))]
 pub struct RuleError {
     /// The argument at fault, with its unit.
     pub name: &'static str,
@@ -11,6 +11,20 @@ pub struct RuleError {
     pub value: f64,
     /// What it must be.
     pub must: &'static str,
+}
+
+/// Significant digits of a number for people: more than anything here is measured to.
+const DIGITS: usize = 6;
+
+/// A number as text with six significant digits, which every program reads.
+pub fn digits(value: f64) -> String {
+    let rounded = format!("{value:.*e}", DIGITS - 1).parse().unwrap_or(value);
+    // Neither a row of zeros nor an exponent where a plain number is as short.
+    if rounded == 0.0 || (1e-4..1e15).contains(&f64::abs(rounded)) {
+        format!("{rounded}")
+    } else {
+        format!("{rounded:e}")
+    }
 }
 
 /// `Ok(value)` when it is finite and above zero.
@@ -75,5 +89,32 @@ pub(crate) fn fraction(name: &'static str, value: f64) -> Result<f64, RuleError>
             value,
             must: "between 0 and 1",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_has_no_digits_that_nobody_measured() {
+        let of = |value| open_fraction("rho", value).unwrap_err().to_string();
+        assert_eq!(
+            of(1.008_626_920_849_783_8),
+            "rho = 1.00863: must be between 0 and 1, both excluded"
+        );
+        let shown = [
+            (0.0, "0"),
+            (-3.0, "-3"),
+            (1.0, "1"),
+            (123_456_789.0, "123457000"),
+            (2.5e-9, "2.5e-9"),
+            (1.0 / 3.0, "0.333333"),
+            (f64::NAN, "NaN"),
+            (f64::INFINITY, "inf"),
+        ];
+        for (value, text) in shown {
+            assert_eq!(digits(value), text);
+        }
     }
 }

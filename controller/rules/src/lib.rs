@@ -83,7 +83,7 @@ pub use advice::{
     Advice, Infeasibility, Marking, Nearest, Present, Rejected, Sensitivities, Sensitivity, advise,
 };
 pub use dead_band::{Change, LEAST_CHANGE, worth_a_step, worth_changing};
-pub use error::RuleError;
+pub use error::{RuleError, digits};
 pub use limit::Limit;
 pub use list::{RULES, evaluate};
 pub use prediction::{FormulaPrediction, Prediction, WhatIfPoint, predict, what_if};

@@ -8,7 +8,7 @@ use serde_json::json;
 use std::path::PathBuf;
 use tidemark_command_line::Usage;
 use tidemark_estimators::LinkId;
-use tidemark_rules::{Traffic, WhatIfPoint, what_if};
+use tidemark_rules::{Traffic, WhatIfPoint, digits, what_if};
 
 #[derive(Debug, Args)]
 pub(super) struct WhatIfArgs {
@@ -109,7 +109,7 @@ pub(super) fn csv(link: Option<LinkId>, m: &Traffic, curve: &[WhatIfPoint]) -> V
                     x.delay_mean_ms.high,
                     x.delay_ms.value,
                 ]
-                .map(|v| v.to_string()),
+                .map(digits),
             );
             cells.join(",")
         })
@@ -191,6 +191,9 @@ mod tests {
         for line in csv(None, &m, &points) {
             assert_eq!(line.split(',').count(), COLUMNS.len());
             assert!(line.split(',').skip(2).all(|c| c.parse::<f64>().is_ok()));
+            let figures = |c: &str| c.bytes().filter(u8::is_ascii_digit).count();
+            // Six, and the zeros around them.
+            assert!(line.split(',').all(|c| figures(c) <= 10), "{line}");
         }
         assert!(curve(&Traffic::described(50e6, 0.06, 1.0, 0.0), 10).is_err());
     }
