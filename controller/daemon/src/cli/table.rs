@@ -3,22 +3,34 @@
 
 use tidemark_rules::{Advice, Prediction, Range, RuleId, RuleResult};
 
-/// A table with aligned columns and a heading.
+/// A table with aligned columns and a heading; columns of numbers are aligned at the
+/// right.
 pub(super) fn table<const N: usize>(
     heading: [&str; N],
     rows: impl IntoIterator<Item = [String; N]>,
 ) -> String {
+    let rows: Vec<[String; N]> = rows.into_iter().collect();
+    let numbers: [bool; N] = std::array::from_fn(|i| are_numbers(rows.iter().map(|r| &r[i])));
     let mut table = comfy_table::Table::new();
     table.load_style(comfy_table::presets::NOTHING);
     table.set_header(heading).add_rows(rows);
-    for column in table.column_iter_mut() {
+    for (column, numbers) in table.column_iter_mut().zip(numbers) {
         column.set_padding((0, 2));
+        if numbers {
+            column.set_cell_alignment(comfy_table::CellAlignment::Right);
+        }
     }
     if let Some(columns) = terminal_columns() {
         table.set_content_arrangement(comfy_table::ContentArrangement::Dynamic);
         table.set_width(columns);
     }
     table.trim_fmt()
+}
+
+/// Whether all cells of a column are numbers, percentages or dashes, and not all dashes.
+fn are_numbers<'a>(mut cells: impl Iterator<Item = &'a String> + Clone) -> bool {
+    let is_number = |cell: &&String| cell.trim_end_matches(" %").parse::<f64>().is_ok();
+    cells.clone().any(|c| is_number(&c)) && cells.all(|c| c == "-" || is_number(&c))
 }
 
 /// How wide the terminal is; `None` where something else reads what is printed.
@@ -32,16 +44,18 @@ fn terminal_columns() -> Option<u16> {
 /// A number with as many digits as are worth reading.
 pub(super) fn number(v: f64) -> String {
     match v.abs() {
+        0.0 => "0".into(),
         a if a >= 100.0 => format!("{v:.0}"),
         a if a >= 10.0 => format!("{v:.1}"),
-        a if a >= 0.1 || a == 0.0 => format!("{v:.2}"),
+        a if a >= 0.1 => format!("{v:.2}"),
         _ => format!("{v:.3}"),
     }
 }
 
-/// The same, or a dash.
+/// The same, or a dash where there is none.
 pub(super) fn or_dash(v: Option<f64>) -> String {
-    v.map_or_else(|| "-".into(), number)
+    v.filter(|v| v.is_finite())
+        .map_or_else(|| "-".into(), number)
 }
 
 /// A fraction in percent.
@@ -64,26 +78,29 @@ pub(super) fn rules(rules: &[RuleResult]) -> String {
         "rule", "bytes", "packets", "ms", "applies", "formula", "source",
     ];
     let rows = rules.iter().map(|r| {
-        let why = r
-            .missing
-            .clone()
-            .or_else(|| r.failing().next().map(|a| a.text.clone()));
-        let applies = match (r.applies, why) {
-            (true, _) => "yes".into(),
-            (false, Some(why)) => format!("no: {why}"),
-            (false, None) => "no".into(),
-        };
         [
             r.name.clone(),
             or_dash(r.buffer_bytes),
             or_dash(r.buffer_packets),
             or_dash(r.buffer_ms),
-            applies,
+            applies(r),
             r.formula.clone(),
             r.source.clone(),
         ]
     });
     table(heading, rows)
+}
+
+/// "yes" only of a rule whose assumptions all hold. An assumption that nothing is known
+/// of does not stop a rule, and does not hold either.
+fn applies(r: &RuleResult) -> String {
+    let failing = r.failing().next().map(|a| &a.text);
+    let unknown = r.unknown().next().map(|a| &a.text);
+    match (r.missing.as_ref().or(failing), unknown) {
+        (Some(why), _) => format!("no: {why}"),
+        (None, Some(what)) => format!("not known: {what}"),
+        (None, None) => "yes".into(),
+    }
 }
 
 fn prediction(p: &Prediction) -> String {
@@ -154,6 +171,7 @@ pub(super) fn advice(a: &Advice) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tidemark_rules::Condition;
 
     #[test]
     fn columns_are_aligned() {
@@ -162,11 +180,55 @@ mod tests {
     }
 
     #[test]
+    fn numbers_are_aligned_at_the_right() {
+        let row = |cells: [&str; 4]| cells.map(str::to_string);
+        let rows = [
+            row(["a", "9.50", "98.0 %", "-"]),
+            row(["1", "120", "-", "-"]),
+        ];
+        assert_eq!(
+            table(["rule", "ms", "loss", "why"], rows),
+            "rule    ms    loss  why\n\
+             a     9.50  98.0 %  -\n\
+             1      120       -  -"
+        );
+    }
+
+    #[test]
+    fn unknown_false_and_true_differ() {
+        let applies = |holds: &[Option<bool>], missing: Option<&str>| {
+            let assumptions = holds.iter().map(|&h| Condition::new("all BBR", h));
+            super::applies(&RuleResult {
+                id: RuleId::from("utb_bbr".to_owned()),
+                name: "UTB BBR".into(),
+                buffer_bytes: Some(1.0),
+                buffer_packets: None,
+                buffer_ms: None,
+                inputs: Vec::new(),
+                assumptions: assumptions.collect(),
+                applies: missing.is_none() && !holds.contains(&Some(false)),
+                missing: missing.map(Into::into),
+                goals: Vec::new(),
+                formula: String::new(),
+                source: String::new(),
+            })
+        };
+        assert_eq!(applies(&[Some(true), Some(true)], None), "yes");
+        assert_eq!(applies(&[Some(true), None], None), "not known: all BBR");
+        assert_eq!(applies(&[None, Some(false)], None), "no: all BBR");
+        assert_eq!(
+            applies(&[None], Some("s is not known")),
+            "no: s is not known"
+        );
+    }
+
+    #[test]
     fn digits() {
         assert_eq!(number(1234.5), "1234");
         assert_eq!(number(0.0123), "0.012");
-        assert_eq!(number(0.0), "0.00");
+        assert_eq!(number(0.0), "0");
         assert_eq!(percent(0.98), "98.0 %");
         assert_eq!(or_dash(None), "-");
+        assert_eq!(or_dash(Some(1.0 / 0.0)), "-");
     }
 }
