@@ -322,11 +322,15 @@ fn events_packets_and_command_line() {
     let error = run(&by_file).stderr;
     assert!(text(&error).contains("no switch is configured"));
     let out = run(&args);
+    let error = text(&out.stderr);
     assert!(
-        text(&out.stderr).contains("Bearer"),
-        "{}",
-        text(&out.stderr)
+        error.contains("--token-file") && error.contains("TIDEMARK_TOKEN"),
+        "{error}"
     );
+    assert!(!error.contains("Bearer"), "{error}");
+    std::fs::write(&file, "another\n").unwrap();
+    let error = run(&by_file).stderr;
+    assert!(text(&error).contains("another token"), "{}", text(&error));
     let out = run(&[&args[..], &["--token", TOKEN]].concat());
     assert_eq!(out.status.code(), Some(2), "a token is no argument");
 }
@@ -450,13 +454,9 @@ fn errors_are_one_line_with_the_remedy() {
         "{}",
         text(&out.stderr)
     );
-    assert_eq!(run(&["size", "--capacity", "fast"]).status.code(), Some(2));
-}
-
-#[test]
     let error = text(&out.stderr);
     assert!(error.starts_with("error: "), "{error}");
-fn size_answers_without_a_switch() {
+    assert_eq!(run(&["size", "--capacity", "fast"]).status.code(), Some(2));
     let out = run(&["status", "--controller", "ftp://127.0.0.1:9"]);
     assert_eq!(out.status.code(), Some(2));
     let error = text(&out.stderr);
@@ -464,6 +464,10 @@ fn size_answers_without_a_switch() {
         error.starts_with("error: --controller: ftp") && error.contains("--help"),
         "{error}"
     );
+}
+
+#[test]
+fn size_answers_without_a_switch() {
     let common = [
         "size",
         "--capacity",

@@ -71,6 +71,9 @@ pub(super) fn ask<O: Operation>(
             .await
             .with_context(|| format!("{}: no answer within {} s", at.base, TIMEOUT.as_secs()))?
     })?;
+    if status == StatusCode::UNAUTHORIZED {
+        bail!("{}: {}", at.base, token_wanted(token.is_some()));
+    }
     parse(at.base, status, &bytes)
 }
 
@@ -187,6 +190,18 @@ async fn send(
     let bytes = answer.into_body().collect().await?.to_bytes();
     driving.abort();
     Ok((status, bytes))
+}
+
+/// What to do about a refusal, in this program's words: the controller's are about
+/// headers.
+fn token_wanted(given: bool) -> &'static str {
+    if given {
+        "the controller has another token than the one of --token-file or TIDEMARK_TOKEN"
+    } else {
+        "the controller wants its token: give a file with it as --token-file, or the token in \
+         TIDEMARK_TOKEN; it is http.token of the controller's configuration, or in the \
+         http.token_file that it writes at its start"
+    }
 }
 
 fn parse<T: DeserializeOwned>(host: &str, status: StatusCode, bytes: &[u8]) -> anyhow::Result<T> {
