@@ -15,6 +15,8 @@ use tidemark_estimators::LinkId;
 pub use tidemark_control::{Change, Origin, Outcome};
 
 const KEPT: usize = 1000;
+/// Of a reason in the program's log; the record has all of it.
+const LOGGED_CHARACTERS: usize = 120;
 /// Read back of an existing log.
 const TAIL_BYTES: u64 = 4 << 20;
 
@@ -117,11 +119,11 @@ impl Audit {
             node = change.node,
             port = change.port,
             origin = ?change.origin,
-            outcome = ?change.outcome,
+            outcome = %change.outcome.label(),
             limit = %change.limit.map_or_else(|| "none".into(), |l| l.to_string()),
             error = change.error.as_deref(),
             "limit: {}",
-            change.reason
+            short(&change.reason)
         );
         let written = self.append(&change);
         if change.outcome != Outcome::Intended {
@@ -160,6 +162,16 @@ impl Audit {
     pub fn recent(&self) -> Vec<Change> {
         lock(&self.recent).iter().cloned().collect()
     }
+}
+
+/// What a reason begins with: its parts stand between semicolons.
+fn short(reason: &str) -> String {
+    let first = reason.split("; ").next().unwrap_or(reason);
+    let mut text: String = first.chars().take(LOGGED_CHARACTERS).collect();
+    if text.len() < reason.len() {
+        text.push_str(" …");
+    }
+    text
 }
 
 /// What a former run left at the end of the file.
@@ -255,6 +267,17 @@ mod tests {
             .map(|c| c.reason)
             .collect();
         assert_eq!(reasons, ["one", "two"]);
+    }
+
+    #[test]
+    fn the_program_s_log_has_the_beginning_of_a_reason() {
+        assert_eq!(short("the limit serves"), "the limit serves");
+        let advice = "advice, rule bscl: elastic regime; loss: 0.4 %; delay: 3 ms";
+        assert_eq!(short(advice), "advice, rule bscl: elastic regime …");
+        // Of an operator, who may write what they like.
+        let long = short(&"ä".repeat(10_000));
+        assert_eq!(long.chars().count(), LOGGED_CHARACTERS + 2);
+        assert_eq!(short(""), "");
     }
 
     /// A log written before the loop was a crate of its own.
