@@ -18,6 +18,13 @@ ifneq ($(filter steps sweep trial contest iterate experiment paper test-demo,$(M
 $(error SWITCH=$(SWITCH): demo and ptf run on BMv2; for $(MAKECMDGOALS) leave SWITCH out)
 endif
 endif
+# With REPRODUCIBLE=1 programs do not depend on where they are built: no path of this machine is in
+# them. In a directory of its own, as other flags would have everything compiled anew.
+ifdef REPRODUCIBLE
+export CARGO_TARGET_DIR := $(CURDIR)/target/reproducible
+CARGO_DIR := $(abspath $(or $(CARGO_HOME),$(HOME)/.cargo))
+export RUSTFLAGS := --remap-path-prefix=$(CURDIR)=tidemark --remap-path-prefix=$(CARGO_DIR)=cargo
+endif
 TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))
 BIN_DIR := $(TARGET_DIR)/release
 VENV_PYTHON := $(abspath $(VENV))/bin/python
@@ -79,8 +86,13 @@ reproduce: venv ## Figures of Updating the Theory of Buffer Sizing from its auth
 build: console ## Every binary, with the console inside
 	cargo build $(CARGO_FLAGS)
 
+PROGRAMS ?= tidemark-collector tidemark-controller tidemark-switch tidemark-traffic
+.PHONY: programs
+programs: # Only those that are named, without the web console that the controller's needs
+	cargo build $(CARGO_FLAGS) $(PROGRAMS:%=-p %) --bins
+
 .PHONY: packages
-packages: build $(VENV)/.installed-packages ## Debian packages in target/packages (docs/how-to/install.md)
+packages: build $(VENV)/.installed-packages ## Debian packages in target/packages (docs/how-to/install.md; REPRODUCIBLE=1)
 	cargo run $(CARGO_FLAGS) -q -p xtask -- manuals $(TARGET_DIR)/manuals
 	$(VENV_PYTHON) deploy/packages/lab/manuals.py $(TARGET_DIR)/manuals
 	$(VENV_PYTHON) deploy/packages/build.py --programs $(BIN_DIR) --manuals $(TARGET_DIR)/manuals --out target/packages
@@ -161,6 +173,10 @@ test-mininet: build require-root tracefs ## Tidemark in a Mininet topology, on r
 .PHONY: test-packages
 test-packages: packages venv require-root target/debian/etc/debian_version target/debian-python/etc/debian_version ## The packages in a bare Debian 12 (not part of `make test`)
 	$(VENV_PYTHON) -m pytest -q -s deploy/packages/tests
+
+.PHONY: test-reproducible
+test-reproducible: ## A program built in two directories: the same bytes (PROGRAMS="..."; not part of `make test`)
+	$(PYTHON) deploy/packages/reproducible.py $(if $(filter command%,$(origin PROGRAMS)),$(PROGRAMS))
 
 .PHONY: test-image
 test-image: packages venv-deploy require-root buildah target/image-base/etc/debian_version ## The OCI image and its containerlab topology, without any registry (not part of `make test`)

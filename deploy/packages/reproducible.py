@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Builds programs of this commit in two directories, and compares them byte for byte.
+
+    reproducible.py [PROGRAM...]
+
+`make test-reproducible` runs it with one program; every program is `PROGRAMS="..."`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+# A web page goes into the controller: built once, as npm's tools are not what is looked at here.
+CONSOLE = "controller/console/dist"
+
+
+def run(*command: object, cwd: Path) -> None:
+    subprocess.run([str(c) for c in command], cwd=cwd, check=True)
+
+
+def built(clone: Path, programs: list[str]) -> dict[str, bytes]:
+    """The programs, made from a clone in `clone` as the packages' are."""
+    run("git", "clone", "--quiet", "--shared", REPOSITORY, clone, cwd=REPOSITORY)
+    if (REPOSITORY / CONSOLE).is_dir():
+        shutil.copytree(REPOSITORY / CONSOLE, clone / CONSOLE, dirs_exist_ok=True)
+    named = f"PROGRAMS={' '.join(programs)}"
+    run("make", "--no-print-directory", "programs", "REPRODUCIBLE=1", named, cwd=clone)
+    release = clone / "target/reproducible/release"
+    return {p: (release / p).read_bytes() for p in programs}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("programs", nargs="*", default=["tidemark-traffic"])
+    programs = parser.parse_args().programs
+    with tempfile.TemporaryDirectory(prefix="tidemark-") as directory:
+        # Paths of another length: what is only padded over would differ.
+        first = built(Path(directory) / "a", programs)
+        second = built(Path(directory) / "another/and/deeper", programs)
+    differing = [p for p in programs if first[p] != second[p]]
+    if differing:
+        sys.exit(f"reproducible.py: not the same bytes: {', '.join(differing)}")
+    named = [p for p in programs if directory.encode() in first[p]]
+    if named:
+        sys.exit(f"reproducible.py: the directory of the build is in {', '.join(named)}")
+    print(f"the same bytes in two directories: {', '.join(programs)}")
+
+
+if __name__ == "__main__":
+    main()
