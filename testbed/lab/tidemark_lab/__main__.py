@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from . import __version__, preflight, steps, sweep
+from . import __version__, examples, preflight, steps, sweep
 from .contest import run as contest
 from .demo import options as demo_options
 from .demo import run as demo
@@ -184,6 +184,7 @@ def parser() -> argparse.ArgumentParser:
     trial.add_arguments(
         commands.add_parser("trial", help="the buffer of each rule in turn on the same traffic")
     )
+    examples.add_to(top, commands.choices)
     return top
 
 

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The help: every command has examples, and each can be typed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tidemark_lab.__main__ import parser
+from tidemark_lab.examples import EXAMPLES
+
+
+@pytest.mark.parametrize("line", [line for of in EXAMPLES.values() for line, _ in of])
+def test_examples_can_be_typed(line: str):
+    # `first` and the like are names of `list`; whether they are there is another's test.
+    options = parser().parse_args(line.split())
+    assert options.command == line.split()[0]
+
+
+def test_every_command_shows_its_examples(capsys: pytest.CaptureFixture[str]):
+    (commands,) = (a for a in parser()._actions if a.dest == "command")
+    assert set(commands.choices) == set(EXAMPLES)
+    for command, examples in EXAMPLES.items():
+        with pytest.raises(SystemExit, match="0"):
+            parser().parse_args([command, "--help"])
+        shown = capsys.readouterr().out
+        for line, what in examples:
+            # As they are written, not filled into lines.
+            assert f"\n  tidemark-lab {line}\n      {what}" in shown, command
+
+
+def test_the_program_shows_where_to_begin(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit, match="0"):
+        parser().parse_args(["--help"])
+    assert "\n  tidemark-lab run first\n" in capsys.readouterr().out
