@@ -2,7 +2,10 @@
 """p4runtime-shell with Tidemark's program: table entries, clone sessions,
 multicast groups."""
 
+import re
+
 import pytest
+from conftest import REPOSITORY
 
 p4runtime = pytest.importorskip("p4runtime_sh.p4runtime")
 P4RuntimeWriteException = p4runtime.P4RuntimeWriteException
@@ -54,3 +57,27 @@ def test_program_alone_serves_its_p4info(program_alone):
     entry.match["egress_port"] = "1"
     entry.action["limit_bytes"] = "30000"
     entry.insert()
+
+
+class Tables:
+    """As the shell's prompt has them."""
+
+    def __init__(self, shell):
+        self.shell = shell
+
+    def __getitem__(self, name: str):
+        return self.shell.TableEntry(name)
+
+
+def test_what_the_page_shows_can_be_typed(program_alone):
+    """docs/how-to/p4runtime-shell.md"""
+    page = (REPOSITORY / "docs/how-to/p4runtime-shell.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    tables = Tables(program_alone)
+    names = {"table_entry": tables, "clone_session_entry": program_alone.CloneSessionEntry}
+    exec(code, names)
+    (limit,) = tables["Ingress.queue_limit"].read()
+    assert int.from_bytes(limit.action["limit_bytes"].value, "big") == 30000
+    for table in ("Ingress.l2_forward", "Ingress.watch"):
+        assert len(list(tables[table].read())) == 1, table
+    assert [s.session_id for s in program_alone.CloneSessionEntry().read()] == [1]
