@@ -161,12 +161,13 @@ test-clickhouse: build venv-clickhouse ## ClickHouse: front, sink, queries, kill
 test-deploy: build venv-deploy prometheus ## Prometheus rules and Grafana dashboards against a real Prometheus
 	$(VENV_PYTHON) -m pytest -q deploy/tests
 
-# Mininet is Debian's, and so is the Python that finds it.
+# Mininet is Debian's, and so is the Python that finds it. Mininet 2.3.0 imports distutils, which
+# Python 3.12 has no more, and setuptools brings.
 .PHONY: test-mininet
 test-mininet: build require-root tracefs ## Tidemark in a Mininet topology, on real TCP
-	@if ! /usr/bin/python3 -c "import mininet, pytest" 2>/dev/null || ! command -v ping >/dev/null || ! command -v ethtool >/dev/null; then \
+	@if ! /usr/bin/python3 -c "import mininet.net, pytest" 2>/dev/null || ! command -v ping >/dev/null || ! command -v ethtool >/dev/null; then \
 	  if command -v apt-get >/dev/null; then \
-	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends mininet python3-pytest iputils-ping ethtool >/dev/null; \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends mininet python3-setuptools python3-pytest iputils-ping ethtool >/dev/null; \
 	  else echo "no Mininet found: install mininet, pytest, ping and ethtool for /usr/bin/python3" >&2; exit 1; fi; fi
 	/usr/bin/python3 -m pytest -q -p no:cacheprovider testbed/mininet/tests
 
