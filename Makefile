@@ -99,13 +99,14 @@ packages: build $(VENV)/.installed-packages ## Debian packages in target/package
 
 # The tool writes one file beside each binary's Cargo.toml.
 .PHONY: sbom
-sbom: console $(TARGET_DIR)/tools/bin/cargo-cyclonedx ## What is in each program, as CycloneDX, in target/packages
+sbom: console $(TARGET_DIR)/tools/bin/cargo-cyclonedx $(VENV)/.installed-packages ## What is in each program, as CycloneDX, in target/packages
 	mkdir -p target/packages
 	$(TARGET_DIR)/tools/bin/cargo-cyclonedx cyclonedx -q --manifest-path collector/daemon/Cargo.toml --format json --describe binaries --spec-version 1.5
 	rm -f xtask/*.cdx.json testbed/simulate/*.cdx.json
 	for f in collector/daemon controller/daemon testbed/switch/tidemark-switch testbed/traffic; do \
 	  mv $$f/*_bin.cdx.json target/packages/$$(basename $$f/*_bin.cdx.json _bin.cdx.json).cdx.json || exit 1; done
 	cd $(CONSOLE) && npm sbom --sbom-format cyclonedx --omit dev >$(CURDIR)/target/packages/tidemark-console.cdx.json
+	$(abspath $(VENV))/bin/cyclonedx-py requirements deploy/packages/lab/libraries.txt --spec-version 1.5 --output-reproducible -o target/packages/tidemark-lab.cdx.json
 
 $(TARGET_DIR)/tools/bin/cargo-cyclonedx:
 	cargo install --quiet --locked --version 0.5.9 --root $(TARGET_DIR)/tools cargo-cyclonedx
