@@ -100,15 +100,17 @@ PACKAGES = (
             "deploy/prometheus/tidemark.rules.yml": (
                 "usr/share/tidemark/prometheus/tidemark.rules.yml"
             ),
-            "deploy/grafana/dashboards/link.json": "usr/share/tidemark/grafana/link.json",
-            "deploy/grafana/dashboards/collector.json": "usr/share/tidemark/grafana/collector.json",
-            "deploy/grafana/dashboards/packets.json": "usr/share/tidemark/grafana/packets.json",
         },
         depends=("tidemark-collector", "tidemark-controller", "tidemark-switch"),
         recorded=("bscl_n20_bdp", "usr/share/tidemark/demo"),
     ),
     Package(
         name="tidemark-lab",
+        trees={
+            "deploy/grafana/dashboards": "usr/share/tidemark/grafana/dashboards",
+            "deploy/grafana/provisioning": "usr/share/tidemark/grafana/provisioning",
+        },
+        manuals=f"{HERE}/front",
         summary="experiments on buffers with real TCP in network namespaces",
         description="Runs experiments described in files: switches in a row, hosts, traffic, "
         "phases with their limits, and a grid over any parameter; with tables and figures of what "
