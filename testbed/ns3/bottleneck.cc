@@ -31,7 +31,6 @@ Simulate(const Scenario& scenario, const std::string& out)
         ns3::Config::SetDefault(name, value);
     };
     set("ns3::TcpSocket::SegmentSize", ns3::UintegerValue(SEGMENT_BYTES));
-    set("ns3::TcpSocket::InitialCwnd", ns3::UintegerValue(10));
     set("ns3::TcpSocket::DelAckTimeout", ns3::TimeValue(ns3::MilliSeconds(40)));
     set("ns3::TcpSocket::DelAckCount", ns3::UintegerValue(2));
     // A closed sender keeps its port for twice as long; no port is used twice.
@@ -61,9 +60,8 @@ Simulate(const Scenario& scenario, const std::string& out)
             udp.push_back(std::make_unique<UdpFlow>(flow, sender.node, receiver, to));
             continue;
         }
-        double ownS = flow.accessBps > 0 ? (flow.accessPackets + 1) * 12000 / flow.accessBps : 0;
         tcp.push_back(std::make_unique<TcpFlow>(
-            flow, sender.node, sender.address, receiver, to, scenario.LongestQueuesS(flow) + ownS, probe));
+            scenario, flow, sender.node, sender.address, receiver, to, probe));
         byId[flow.id] = tcp.back().get();
         if (flow.afterId >= 0)
         {
@@ -73,6 +71,15 @@ Simulate(const Scenario& scenario, const std::string& out)
                 next->StartIn(s);
             });
         }
+    }
+    for (double atS : scenario.ChangesS())
+    {
+        ns3::Simulator::Schedule(ns3::Seconds(atS), [&tcp] {
+            for (auto& flow : tcp)
+            {
+                flow->SetSmallestRto();
+            }
+        });
     }
     network.Route();
     ns3::Simulator::Stop(ns3::Seconds(scenario.run.seconds));

@@ -130,6 +130,16 @@ ReadScenario(const std::string& path)
                 }
                 s.flows[id].link = static_cast<uint32_t>(link);
             }
+            else if (r.Name() == "opens")
+            {
+                auto id = static_cast<size_t>(r.Number("id"));
+                auto packets = static_cast<uint32_t>(r.Number("packets"));
+                if (id >= s.flows.size() || packets == 0)
+                {
+                    r.Fail("needs a flow that stands before it, and packets");
+                }
+                s.flows[id].initialWindow = packets;
+            }
             else if (r.Name() == "after")
             {
                 // Of flows that have been read: a chain has no circle.
@@ -144,7 +154,7 @@ ReadScenario(const std::string& path)
             }
             else if (!r.Name().empty())
             {
-                r.Fail("is no record: link, fair, change, run, tcp, udp, after, enters");
+                r.Fail("is no record: link, fair, change, run, tcp, udp, opens, after, enters");
             }
             r.End();
         }

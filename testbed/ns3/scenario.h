@@ -40,8 +40,22 @@ struct Link
         return most;
     }
 
-    // A full queue, and the packet in transmission.
-    double LongestS() const { return (LargestLimitPackets() + 1) * 12000 / capacityBps; }
+    // From a time on until the next change.
+    uint32_t LimitPacketsAt(double atS) const
+    {
+        uint32_t limit = limitPackets;
+        for (const auto& change : changes)
+        {
+            if (change.atS <= atS)
+            {
+                limit = change.limitPackets;
+            }
+        }
+        return limit;
+    }
+
+    // A full queue at that time, and the packet in transmission.
+    double LongestS(double atS) const { return (LimitPacketsAt(atS) + 1) * 12000 / capacityBps; }
 };
 
 struct Run
@@ -53,6 +67,9 @@ struct Run
     // packet times.
     double jitterPackets = 1;
 };
+
+// As Linux begins (RFC 6928).
+constexpr uint32_t INITIAL_WINDOW = 10;
 
 struct Flow
 {
@@ -66,6 +83,8 @@ struct Flow
     double stopS = 0;
     // 0: without an end.
     uint64_t bytes = 0;
+    // Segments that it sends at first.
+    uint32_t initialWindow = INITIAL_WINDOW;
     // Receive window in segments; 0: larger than any congestion window.
     uint32_t windowPackets = 0;
     bool ecn = false;
@@ -91,15 +110,29 @@ struct Scenario
     Run run;
     std::vector<Flow> flows;
 
-    // Of every queue on a flow's way.
-    double LongestQueuesS(const Flow& flow) const
+    // Of every queue on a flow's way, with the limits in force at a time.
+    double LongestQueuesS(const Flow& flow, double atS) const
     {
-        double sum = 0;
+        double sum = flow.accessBps > 0 ? (flow.accessPackets + 1) * 12000 / flow.accessBps : 0;
         for (size_t k = flow.link; k < links.size(); k++)
         {
-            sum += links[k].LongestS();
+            sum += links[k].LongestS(atS);
         }
         return sum;
+    }
+
+    // When a limit changes, in no order.
+    std::vector<double> ChangesS() const
+    {
+        std::vector<double> times;
+        for (const auto& link : links)
+        {
+            for (const auto& change : link.changes)
+            {
+                times.push_back(change.atS);
+            }
+        }
+        return times;
     }
 };
 

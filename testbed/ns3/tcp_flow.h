@@ -49,20 +49,19 @@ struct SocketState : ns3::TcpSocketBase
 class TcpFlow
 {
   public:
-    TcpFlow(const Flow& flow,
+    TcpFlow(const Scenario& scenario,
+            const Flow& flow,
             ns3::Ptr<ns3::Node> sender,
             ns3::Ipv4Address source,
             ns3::Ptr<ns3::Node> receiver,
             ns3::Ipv4Address destination,
-            double longestQueueS,
             ProbeWriter& probe)
-        : m_flow(flow),
+        : m_scenario(scenario),
+          m_flow(flow),
           m_sender(sender),
           m_receiver(receiver),
           m_source(source),
           m_destination(destination),
-          // Where the RTT exceeds the RTO, no sample of it is ever taken again.
-          m_minRto(ns3::Seconds(0.2 + flow.rttS + longestQueueS)),
           m_probe(probe)
     {
         m_ends = {Text(source),
@@ -85,6 +84,17 @@ class TcpFlow
     void StartIn(double seconds)
     {
         ns3::Simulator::Schedule(ns3::Seconds(seconds), &TcpFlow::Start, this);
+    }
+
+    // Linux waits 200 ms longer than the round trips that it sees. Where the RTT exceeds the RTO,
+    // ns-3 never takes a sample of it again: it is the longest that the limits in force allow.
+    void SetSmallestRto()
+    {
+        if (m_socket)
+        {
+            double longestS = m_scenario.LongestQueuesS(m_flow, ns3::Simulator::Now().GetSeconds());
+            m_socket->SetMinRto(ns3::Seconds(0.2 + m_flow.rttS + longestS));
+        }
     }
 
     // Called when the last byte has arrived.
@@ -135,7 +145,8 @@ class TcpFlow
         m_listener = listener;
 
         m_socket = MakeSocket(m_sender);
-        m_socket->SetMinRto(m_minRto);
+        SetSmallestRto();
+        m_socket->SetAttribute("InitialCwnd", ns3::UintegerValue(m_flow.initialWindow));
         m_socket->SetAttribute("SndBufSize", ns3::UintegerValue(BUFFER_BYTES));
         m_socket->Bind(ns3::InetSocketAddress(m_source, m_ends.sourcePort));
         m_socket->SetConnectCallback(ns3::MakeCallback(&TcpFlow::Connected, this),
@@ -256,12 +267,12 @@ class TcpFlow
         m_probe.Retransmit(m_ends);
     }
 
+    const Scenario& m_scenario;
     Flow m_flow;
     ns3::Ptr<ns3::Node> m_sender;
     ns3::Ptr<ns3::Node> m_receiver;
     ns3::Ipv4Address m_source;
     ns3::Ipv4Address m_destination;
-    ns3::Time m_minRto;
     ProbeWriter& m_probe;
     Ends m_ends;
     ns3::Ptr<ns3::TcpSocketBase> m_socket;

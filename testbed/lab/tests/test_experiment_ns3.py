@@ -107,10 +107,22 @@ def test_datagrams_and_fair_queueing_are_records_of_the_scenario():
     assert not any(line.startswith("fair ") for line in text(document()).splitlines())
 
 
+def test_an_initial_window_is_that_of_every_flow_of_its_group():
+    mice = {**CLOSED, "initial_window": 2}
+    doc = document(traffic__closed_loop=[mice])
+    lines = text(doc).splitlines()
+    opens = [line.split()[1:] for line in lines if line.startswith("opens")]
+    transfers = [line.split()[1] for line in lines if line.startswith("tcp") and "short" in line]
+    assert opens == [[number, "packets=2"] for number in transfers]
+    doc["traffic"]["persistent"][0]["initial_window"] = 4
+    assert "opens id=0 packets=4" in text(doc).splitlines()
+
+
 def test_what_only_the_simulation_has_is_refused_elsewhere():
     doc = document(traffic__datagrams=[DATAGRAMS], topology__switches__0__scheduling="fair")
-    doc["traffic"]["persistent"][0]["congestion_control"] = "newreno"
+    doc["traffic"]["persistent"][0] |= {"congestion_control": "newreno", "initial_window": 2}
     refused = " ".join(Embedded().refuse(plan(doc)))
+    assert "initial_window" in refused
     assert "traffic.datagrams" in refused and "scheduling" in refused and "newreno" in refused
 
 

@@ -158,6 +158,31 @@ def test_cubic_multiplies_its_window_by_seven_tenths(tmp_path: Path):
     assert truth["utilisation"] > 0.94
 
 
+def test_a_flow_begins_with_as_many_packets_as_it_is_told(tmp_path: Path):
+    network = Network(capacity_bps=50e6, rtts_s=(0.02,), lbp={"LinuxReno": 1})
+    scenario = scenario_text(network, 200, 4, 1, 1)
+    assert scenario.rstrip().splitlines()[-1].startswith("tcp id=0")
+    for first, opens in ((10, ""), (2, "opens id=0 packets=2\n")):
+        _, seen = simulated(tmp_path / str(first), scenario + opens)
+        data = [r for r in seen if r.ip_bytes > 1000]
+        # Until the first acknowledgement can be back.
+        assert sum(r.arrival_ns < data[0].arrival_ns + 19e6 for r in data) == first
+
+
+def test_timeouts_go_by_the_limit_in_force(tmp_path: Path):
+    """A large limit at the start leaves no long timeouts: losses at a small one cost the same."""
+    network = Network(capacity_bps=5e6, rtts_s=(0.02,), lbp={"LinuxReno": 16})
+    plain = scenario_text(network, 3, 40, 12, 1)
+    assert "limit_packets=3 mark_packets=0\n" in plain
+    change = "change at_s=4 limit_packets=3 mark_packets=0\n"
+    first, rest = plain.split("\n", 1)
+    before = first.replace("limit_packets=3", "limit_packets=400")
+    steady, _ = simulated(tmp_path / "steady", plain)
+    changed, _ = simulated(tmp_path / "changed", f"{before}\n{change}{rest}")
+    assert changed["utilisation"] == pytest.approx(steady["utilisation"], abs=0.02)
+    assert changed["loss_rate"] == pytest.approx(steady["loss_rate"], rel=0.12)
+
+
 def test_marks_above_the_threshold_and_refuses_what_cannot_be_marked(tmp_path: Path):
     threshold = 15
     network = Network(
@@ -200,6 +225,7 @@ def test_a_run_is_what_its_scenario_makes_it(tmp_path: Path):
         ("run seconds=4", "walk seconds=4", "no record"),
         ("cc=Cubic", "cc=Cube", "Cube"),
         ("link capacity_bps=20000000", "link capacity_bps=0", "capacity"),
+        ("tcp id=0", "opens id=0 packets=2\ntcp id=0", "needs a flow"),
         ("link ", "change at_s=1 limit_packets=9 mark_packets=0\nlink ", "none"),
     ],
 )

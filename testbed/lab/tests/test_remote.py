@@ -83,6 +83,7 @@ def test_an_error_of_the_table_has_its_key(changes, says):
         ({"remote__collector__grpc": "192.0.2.1:9560"}, "remote.collector.token_file"),
         ({"traffic__persistent__0__remote": {"rate": "1mbit"}}, "traffic.persistent[0].remote"),
         ({"traffic__persistent__0__congestion_control": "newreno"}, "take reno"),
+        ({"traffic__persistent__0__initial_window": 2}, "initial_window"),
         ({"topology__offloads": False}, "topology.offloads: remote hosts keep theirs"),
         ({"topology__switches__0__scheduling": "fair"}, "topology.switches[0].scheduling"),
         ({"controller": {"window_s": 3}}, "controller: the keys"),

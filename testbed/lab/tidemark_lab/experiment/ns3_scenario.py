@@ -109,9 +109,9 @@ def flow_records(plan: Plan) -> list[tuple[str, list[JsonObject]]]:
         record["stop_s"] = flow.stop_s or 0
         if remote:
             record["access_packets"] = _packets(remote.queue)
-        out.append((flow.name, _entering(record, flow.host)))
+        out.append((flow.name, _beside(record, flow.host, flow.initial_window)))
     out += [
-        (udp.name, _entering(datagram_record(len(out) + i, udp), udp.host))
+        (udp.name, _beside(datagram_record(len(out) + i, udp), udp.host))
         for i, udp in enumerate(plan.datagrams)
     ]
     for number, transfers in enumerate(plan.transfers):
@@ -122,11 +122,15 @@ def flow_records(plan: Plan) -> list[tuple[str, list[JsonObject]]]:
     return out
 
 
-def _entering(flow: JsonObject, host: Host) -> list[JsonObject]:
-    """With the first link that the flow passes, where that is not the first of the row."""
-    if host.switch == 0:
-        return [flow]
-    return [flow, {"record": "enters", "id": flow["id"], "link": host.switch}]
+def _beside(flow: JsonObject, host: Host, initial_window: int | None = None) -> list[JsonObject]:
+    """With the first link that the flow passes, where that is not the first of the row, and what
+    it begins with, where that is said."""
+    out = [flow]
+    if host.switch:
+        out.append({"record": "enters", "id": flow["id"], "link": host.switch})
+    if initial_window is not None:
+        out.append({"record": "opens", "id": flow["id"], "packets": initial_window})
+    return out
 
 
 def datagram_record(number: int, udp: DatagramFlow) -> JsonObject:
@@ -164,7 +168,7 @@ def _transfers(
             ecn=source.ecn,
             size_bytes=sizes.draw(source.size, rng),
         )
-        records = _entering(record, transfers.host)
+        records = _beside(record, transfers.host, source.initial_window)
         if closed and out:
             think = at - float(out[-1][1][0]["start_s"])
             records.append({"record": "after", "id": number, "flow": number - 1, "think_s": think})

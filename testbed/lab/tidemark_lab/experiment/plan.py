@@ -64,6 +64,13 @@ class Plan:
             senders.datagrams,
         )
 
+    @property
+    def initial_windows(self) -> list[str]:
+        """The groups that say with how many packets their flows begin."""
+        traffic = self.experiment.traffic
+        groups = [*traffic.persistent, *traffic.open_loop, *traffic.closed_loop]
+        return [g.name for g in groups if g.initial_window is not None]
+
     def limited_by(self, switch: int) -> list[Flow]:
         """Every flow once, whatever steps it is there in."""
         seen: dict[str, Flow] = {}

@@ -39,6 +39,8 @@ class Flow:
     bottleneck: int | None
     start_s: float
     stop_s: float | None
+    # Packets; None: as the sender's stack has it.
+    initial_window: int | None = None
 
 
 @dataclass(frozen=True)
@@ -151,6 +153,7 @@ def _persistent(experiment: Experiment, group: Persistent, hosts: list[Host]) ->
                     bottleneck=bottleneck,
                     start_s=round(start_s, 4),
                     stop_s=stop_s,
+                    initial_window=group.initial_window,
                 )
             )
     return out

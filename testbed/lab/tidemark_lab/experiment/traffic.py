@@ -67,6 +67,12 @@ class _Senders(Strict):
         min_length=1, description="groups of hosts that send, one after the other in turn"
     )
     ecn: bool = Field(default=False, description="the flows ask for ECN (RFC 3168)")
+    initial_window: int | None = Field(
+        default=None,
+        ge=1,
+        le=100,
+        description="packets that a flow begins with; default: 10, as Linux has it (ns3)",
+    )
 
 
 class Persistent(_Senders):
