@@ -16,7 +16,7 @@ import pytest
 from experiment_files import document
 
 from tidemark_lab.errors import LabError
-from tidemark_lab.experiment import compare, grid, store, table
+from tidemark_lab.experiment import compare, grid, load, pace, store, table
 from tidemark_lab.experiment.columns import COLUMNS
 from tidemark_lab.experiment.store import Store
 
@@ -169,6 +169,27 @@ def test_several_at_a_time_are_refused_where_they_would_disturb_each_other(sweep
     assert process.returncode == 2 and "one run at a time" in said
 
 
+def test_what_is_left_goes_by_the_packets_of_the_runs_that_were_made():
+    experiment = load.check(document(), "x")
+    # 20 Mb/s for 6 s of warm-up, 5 of settling and 10 that are measured.
+    assert pace.packets(experiment) == pytest.approx(20e6 * 21 / 8 / 1538)
+    points = grid.points(document(run__repetitions=4), "x")
+    one_s = pace.packets(experiment) / pace.PACKETS_PER_S
+    seen = pace.Pace()
+    assert seen.left_s(points, 2) == pytest.approx(2 * one_s)
+    seen.add(experiment, 10.0)
+    seen.add(experiment, 30.0)
+    assert seen.left_s(points, 2) == pytest.approx(40.0)
+    # A run that is in time is far from being given up.
+    assert pace.patience_s(experiment) > 10 * one_s
+
+
+def test_a_sweep_tells_what_is_left_before_its_first_run(sweep):
+    _, said = sweep(2).communicate(timeout=120)
+    assert "run 1 of 24" in said.splitlines()[0] and "about" in said.splitlines()[0]
+    assert all("left" in line for line in said.splitlines() if line.startswith("run "))
+
+
 def test_two_sweeps_in_one_directory_are_refused(tmp_path):
     with (
         Store(tmp_path).opened(),
@@ -250,6 +271,17 @@ def test_comparing_says_where_two_differ(tmp_path):
     differences = " ".join(pair.differences())
     assert all(word in differences for word in ("utilisation", "loss by a factor", "N_b"))
     assert "1.100%; 2.000%" in compare.markdown([pair])
+
+
+def test_n_b_is_equal_within_half_a_flow_however_many_there_are(tmp_path):
+    for name, n_b in (("a", 100.0), ("b", 100.4), ("c", 100.6), ("d", None)):
+        add_run(tmp_path / name, "r", {}, n_b=n_b)
+    tables = {d: table.of_runs(store.find([tmp_path / d])) for d in "abcd"}
+    differ = {}
+    for other in "bcd":
+        (pair,), _ = compare.pairs(tables["a"], tables[other])
+        differ[other] = pair.differences()
+    assert differ == {"b": [], "c": ["N_b"], "d": ["N_b"]}
 
 
 def test_few_drops_have_no_rate_to_compare(tmp_path):

@@ -14,6 +14,7 @@
 | `live` | settings and limits at a running controller |
 | `traffic_spec` | what tidemark-traffic is to send |
 | `execute`, `store` | running what is not there yet; directories of runs |
+| `pace` | how long simulated runs take |
 | `rows`, `trust`, `columns` | from a capture and a truth to rows; whether the machine kept up |
 | `table`, `compare` | all rows of many runs; two of them side by side |
 | `command`, `describe` | the commands; what a run says of where it was made |

@@ -47,6 +47,7 @@ def add_sweep_arguments(parser: argparse.ArgumentParser) -> None:
         help="another value for a parameter, e.g. traffic.persistent.long.count=4",
     )
     parser.add_argument("--back-end", choices=BACK_ENDS, help="another than the file says")
+    parser.add_argument("--full", action="store_true", help="the long form that the file describes")
     parser.add_argument("--no-captures", action="store_true", help="keep the rows alone")
     parser.add_argument(
         "--jobs", type=positive, default=1, help="runs at a time (ns3); default: one"
@@ -109,7 +110,7 @@ def _points(arguments: argparse.Namespace) -> list[Point]:
     overrides = dict(_override(text) for text in arguments.overrides)
     if arguments.back_end:
         overrides["run.back_end"] = arguments.back_end
-    return grid.points(load.read(path), str(path), overrides)
+    return grid.points(load.read(path), str(path), overrides, arguments.full)
 
 
 def find_file(named: Path) -> Path:

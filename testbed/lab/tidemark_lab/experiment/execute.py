@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import resource
 import statistics
 import subprocess
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from . import describe, parallel, rows
 from .backend import BackEnd, MeasuredPhase
 from .grid import Point
 from .load import ExperimentError
+from .pace import Pace
 from .plan import Plan
 from .store import Store
 
@@ -44,6 +46,10 @@ class Sweep:
     keep_captures: bool = True
     # Runs at a time.
     jobs: int = 1
+    # Of simulated runs so far.
+    pace: Pace = field(default_factory=Pace)
+    # What is to be run after this sweep: it counts for the time that is left of all.
+    later: Sequence[Point] = ()
 
 
 def run(sweep: Sweep, progress: Progress) -> int:
@@ -93,7 +99,7 @@ def _run(sweep: Sweep, progress: Progress) -> int:
     done = len(sweep.points) - len(todo)
     if done:
         progress.say(f"{done} of {len(sweep.points)} runs are there already")
-    failed = (_at_once if sweep.jobs > 1 else _in_turn)(sweep, todo, done, progress)
+    failed = (_at_once if sweep.back_end.several else _in_turn)(sweep, todo, done, progress)
     progress.say(f"runs: {sweep.store.root}")
     if failed:
         progress.say(f"lab: {failed} runs failed; the same command tries them again")
@@ -109,7 +115,7 @@ def _in_turn(sweep: Sweep, todo: Sequence[Point], done: int, progress: Progress)
         left += (len(todo) - number) * (statistics.median(over) if over else OVERHEAD_S)
         progress.say(
             f"run {done + number + 1} of {len(sweep.points)}: {point.run_id}, "
-            f"about {_duration(left)} left"
+            f"about {duration(left)} left"
         )
         begin = time.monotonic()
         if not _tried(sweep, point, progress):
@@ -120,22 +126,26 @@ def _in_turn(sweep: Sweep, todo: Sequence[Point], done: int, progress: Progress)
 
 
 def _at_once(sweep: Sweep, todo: Sequence[Point], done: int, progress: Progress) -> int:
-    """How many failed. Simulated time has no fixed relation to ours: what is left is told once a
-    run has shown it."""
+    """How many failed. Simulated time has no fixed relation to ours: what is left goes by the
+    runs that were made."""
     begins_s: dict[int, float] = {}
-    took_s: dict[int, float] = {}
+    ended_numbers: set[int] = set()
 
     def begins(number: int) -> None:
         begins_s[number] = time.monotonic()
-        left = ""
-        if took_s:
-            pace = sum(took_s.values()) / sum(todo[k].experiment.seconds for k in took_s)
-            waiting = sum(p.experiment.seconds for k, p in enumerate(todo) if k not in took_s)
-            left = f", about {_duration(pace * waiting / sweep.jobs)} left"
-        progress.say(f"run {done + number + 1} of {len(sweep.points)}: {todo[number].run_id}{left}")
+        waiting = [p for k, p in enumerate(todo) if k not in ended_numbers]
+        left = f"about {duration(sweep.pace.left_s(waiting, sweep.jobs))} left"
+        if sweep.later:
+            whole = sweep.pace.left_s([*waiting, *sweep.later], sweep.jobs)
+            left += f", {duration(whole)} of all"
+        progress.say(
+            f"run {done + number + 1} of {len(sweep.points)}: {todo[number].run_id}, {left}"
+        )
 
     def ended(number: int, died: str) -> None:
-        took_s[number] = time.monotonic() - begins_s[number]
+        ended_numbers.add(number)
+        if sweep.store.is_complete(todo[number].run_id):
+            sweep.pace.add(todo[number].experiment, time.monotonic() - begins_s[number])
         if died:
             progress.say(f"{todo[number].run_id}: {died}")
 
@@ -161,6 +171,7 @@ def _tried(sweep: Sweep, point: Point, progress: Progress) -> bool:
 
 def _one(sweep: Sweep, point: Point, progress: Progress) -> None:
     plan = Plan.of(point.experiment, point.seed)
+    begin = time.monotonic(), cpu_s()
     run_dir = sweep.store.begin(point.run_id)
     (run_dir / "experiment.toml").write_text(tomli_w.dumps(point.document))
     record: JsonObject = {
@@ -186,8 +197,16 @@ def _one(sweep: Sweep, point: Point, progress: Progress) -> None:
         for file in (run_dir / "capture").iterdir():
             file.unlink()
         (run_dir / "capture").rmdir()
+    record["took_s"] = round(time.monotonic() - begin[0], 3)
+    record["cpu_s"] = round(cpu_s() - begin[1], 3)
     final = sweep.store.complete(point.run_id, record)
     _tell(record["rows"], final, progress)
+
+
+def cpu_s() -> float:
+    """CPU time of this process, and of those it has waited for."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(u.ru_utime + u.ru_stime for u in used)
 
 
 def _phase(phase: MeasuredPhase) -> JsonObject:
@@ -209,7 +228,8 @@ def _tell(found: list[JsonObject], run_dir: Path, progress: Progress) -> None:
         )
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """As it is told: s, min, or h and min."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

@@ -50,14 +50,21 @@ def _short(value: Any) -> str:
     return re.sub(r"[^A-Za-z0-9.+]", "_", text)[:16]
 
 
-def points(document: JsonObject, where: str, overrides: JsonObject | None = None) -> list[Point]:
+def points(
+    document: JsonObject, where: str, overrides: JsonObject | None = None, full: bool = False
+) -> list[Point]:
     """Every combination of the grid, each as often as it is repeated; repetitions come last, so
-    that all of the grid is seen once before anything is repeated."""
+    that all of the grid is seen once before anything is repeated. `full`: of the long form."""
     base = copy.deepcopy(document)
+    if full:
+        load.check(base, where)
+        base = lengthened(base)
     for path, value in (overrides or {}).items():
         put(base, path, value)
         base.get("grid", {}).pop(path, None)
     load.check(base, where)
+    # The long form decides nothing in the short one.
+    base.pop("full", None)
     grid = base.pop("grid", {})
     for path, values in grid.items():
         if not values:
@@ -88,6 +95,20 @@ def points(document: JsonObject, where: str, overrides: JsonObject | None = None
     if len(set(ids)) != len(ids):
         raise ExperimentError(f"{where}: grid: a value stands twice in one list")
     return sorted(found, key=lambda p: p.repetition)
+
+
+def lengthened(document: JsonObject) -> JsonObject:
+    """A checked file with its long form in the place of the short one."""
+    out = copy.deepcopy(document)
+    full = out.pop("full", {})
+    run = out.setdefault("run", {})
+    run |= {k: full[k] for k in ("warmup", "repetitions") if k in full}
+    for phase in out["phases"]:
+        phase |= {k: full[k] for k in ("settle", "duration") if k in full}
+    out["phases"] += full.get("phases", [])
+    if "grid" in full:
+        out["grid"] = out.get("grid", {}) | full["grid"]
+    return out
 
 
 def put(document: JsonObject, path: str, value: Any, where: str = "--set") -> None:

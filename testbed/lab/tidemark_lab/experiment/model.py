@@ -139,6 +139,18 @@ class Run(Strict):
     seed: int = Field(default=1, ge=0, le=2**31, description="of the first; the next count up")
 
 
+class Full(Strict):
+    """The long form, which `--full` takes: what it does not name is as in the short one."""
+
+    warmup: Seconds | None = Field(default=None, description="before the first phase")
+    repetitions: int | None = Field(default=None, ge=1, le=1000, description="of each point")
+    settle: Seconds | None = Field(default=None, description="of every phase")
+    duration: Seconds | None = Field(default=None, description="of every phase")
+    captures: bool = Field(default=True, description="keep the packets, not the rows alone")
+    phases: list[Phase] = Field(default=[], description="more of them, after the others")
+    grid: dict[str, list[Any]] = Field(default={}, description="axes in place of the short form's")
+
+
 class Experiment(Strict):
     """EXPERIMENT.toml."""
 
@@ -159,6 +171,7 @@ class Experiment(Strict):
     grid: dict[str, list[Any]] = Field(
         default={}, description="values of any parameter, by its path; every combination is run"
     )
+    full: Full | None = Field(default=None, description="the long form of it")
 
     @model_validator(mode="after")
     def _consistent(self) -> Experiment:

@@ -20,13 +20,14 @@ from ..preflight import PACKAGES, Paths
 from ..progress import Progress
 from .backend import MeasuredPhase, Place, Window
 from .ns3_scenario import IP_BYTES, flow_records, scenario_text
+from .pace import patience_s
 from .plan import FIRST_NODE, Plan
 from .quantities import FRAME_BYTES, WIRE_BYTES
 
 # Towards the next switch, or the receiver; of every node.
 PORT = 1
 MOST_FLOWS = 60_000
-IMPORT_TIMEOUT_S = 900
+IMPORT_TIMEOUT_S = 900.0
 PROGRAMS = ("tidemark-collector", "tidemark-controller")
 
 
@@ -81,7 +82,8 @@ class Ns3:
         progress.show(f"{plan.experiment.name}: simulating {plan.experiment.seconds:.0f} s")
         phases = timed_phases(plan)
         records = flow_records(plan)
-        ns3.simulate(scenario_text(plan, phases, records), run_dir)
+        most_s = max(ns3.RUN_TIMEOUT_S, patience_s(plan.experiment))
+        ns3.simulate(scenario_text(plan, phases, records), run_dir, most_s)
         raw = json.loads((run_dir / "truth.json").read_text())
         (run_dir / "truth.json").rename(run_dir / "ns3.json")
         write_json(run_dir / "truth.json", traffic_truth(raw, [n for n, _ in records], plan.seed))
@@ -99,7 +101,7 @@ class Ns3:
             [str(a) for a in argv],
             capture_output=True,
             text=True,
-            timeout=IMPORT_TIMEOUT_S,
+            timeout=max(IMPORT_TIMEOUT_S, patience_s(plan.experiment)),
             check=False,
         )
         if done.returncode != 0:

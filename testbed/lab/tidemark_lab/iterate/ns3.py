@@ -24,8 +24,8 @@ VERSION = "3.44"
 WHEEL = "ns3==3.44.post0"
 OPTIONS = ("-std=c++20", "-O2")
 COMPILE_TIMEOUT_S = 600
-# Simulated traffic that never ends is a fault of the scenario.
-RUN_TIMEOUT_S = 1800
+# Simulated traffic that never ends is a fault of the scenario. Long runs are given more.
+RUN_TIMEOUT_S = 1800.0
 
 
 class Ns3Missing(LabError):
@@ -83,7 +83,7 @@ def program() -> Path:
     return made
 
 
-def simulate(scenario: str, out: Path) -> None:
+def simulate(scenario: str, out: Path, timeout_s: float = RUN_TIMEOUT_S) -> None:
     """Runs a scenario; `reports.pcap`, `tcp_probe.txt` and `truth.json` are in `out` then."""
     out.mkdir(parents=True, exist_ok=True)
     text = out / "scenario.txt"
@@ -93,14 +93,14 @@ def simulate(scenario: str, out: Path) -> None:
             [str(program()), str(text), str(out)],
             capture_output=True,
             text=True,
-            timeout=RUN_TIMEOUT_S,
+            timeout=timeout_s,
             check=False,
             # Left behind it would write where the next run does.
             preexec_fn=end_with_parent,
         )
     except subprocess.TimeoutExpired:
         raise LabError(
-            f"ns-3: not at its end after {RUN_TIMEOUT_S} s: fewer seconds, flows or capacity"
+            f"ns-3: not at its end after {timeout_s:.0f} s: fewer seconds, flows or capacity"
         ) from None
     if done.returncode != 0:
         said = done.stderr.strip()[-1000:] or f"ended with {done.returncode}"
