@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reproduces two results of *Updating the Theory of Buffer Sizing* (Spang, Arslan,
+"""Reproduces three results of *Updating the Theory of Buffer Sizing* (Spang, Arslan,
 McKeown, Performance 2021) from the tables its authors published.
 
 * Figure 5a: smallest buffer with full utilisation per algorithm and number of flows,
   beside BDP/sqrt(n) and the single-flow rules of section 3.5.
 * Figure 10: mean number of flows with a loss in the intervals that had one, beside
   sqrt(n) + n^2/(2B) of Theorem 5.
+* Figure 11: how unfair windows are over the number of flows and over the buffer, held against
+  what section 5.6 says of it.
 
 Usage: python testbed/reproduce/ifip21.py --data DIR --out DIR
-DIR of --data holds generalized_test.csv and drops_per_2ms.csv.
+DIR of --data holds generalized_test.csv, drops_per_2ms.csv and calculated_deltas.csv.
 """
 
 from __future__ import annotations
@@ -29,11 +31,22 @@ FULL_DEPTH_PKTS = 2
 """The paper counts a run as full when 99 % of its packets met more than this."""
 INTERVAL_MS = 5
 """Length of the intervals of drops_per_2ms.csv, in spite of its name."""
+FAIRNESS_FLOWS = 16
+"""Of Figure 11b."""
+LARGEST_SAID = {"cubic": 4, "reno": 4, "scalable": 4, "bbr": 10}
+"""Section 5.6: "For Cubic, Reno, and Scalable, Delta is about 4. For BBR, it is about 10"."""
+LARGEST_FACTOR = 1.5
+"""About: the mean over the buffers within this factor."""
+SMALLEST_SAID = 0.5
+"""What fair over smallest window "approaches" as the buffer grows."""
+SMALLEST_FACTOR = 2.0
 BETA = {"reno": 1 / 2, "cubic": 717 / 1024, "scalable": 7 / 8}
 LABEL = {"reno": "Reno", "cubic": "CUBIC", "scalable": "Scalable", "bbr": "BBR"}
 COLOUR = {"reno": "#1b6ca8", "cubic": "#d1495b", "scalable": "#66a182", "bbr": "#8d6a9f"}
 
 Key = tuple[str, int]
+FairKey = tuple[str, int, float]
+"""Algorithm, flows, buffer in packets."""
 
 
 def rows(path: Path, columns: list[str]) -> list[dict[str, str]]:
@@ -73,6 +86,86 @@ def flows_with_loss(path: Path) -> dict[Key, float]:
     return {key: sum(v) / len(v) for key, v in counts.items()}
 
 
+def fairness(path: Path) -> dict[FairKey, tuple[float, float]]:
+    """Worst flow's largest window over BDP/n, and BDP/n over the smallest (5th percentile)."""
+    columns = ["algorithm", "num_flows", "buff_size", "abs_delta_r", "abs_delta_l_tail"]
+    return {
+        (row["algorithm"].lower(), int(float(row["num_flows"])), float(row["buff_size"])): (
+            float(row["abs_delta_r"]),
+            float(row["abs_delta_l_tail"]),
+        )
+        for row in rows(path, columns)
+    }
+
+
+def over_buffer(
+    found: dict[FairKey, tuple[float, float]], algorithm: str
+) -> list[tuple[float, float, float]]:
+    """Buffer and both values, of the flows of Figure 11b."""
+    return sorted(
+        (b, *v) for (a, n, b), v in found.items() if (a, n) == (algorithm, FAIRNESS_FLOWS)
+    )
+
+
+def said_of_fairness(
+    found: dict[FairKey, tuple[float, float]],
+) -> list[tuple[str, str, float, bool]]:
+    """What section 5.6 prints of Figure 11b: what, the paper's words, the table's value, whether
+    it is within its factor."""
+    checks = []
+    for algorithm, said in LARGEST_SAID.items():
+        points = over_buffer(found, algorithm)
+        if len(points) < 2:
+            continue
+        label = LABEL[algorithm]
+        mean = sum(p[1] for p in points) / len(points)
+        near = said / LARGEST_FACTOR <= mean <= said * LARGEST_FACTOR
+        checks.append((f"{label}: largest over fair, mean over B", f"about {said}", mean, near))
+        growth = points[-1][1] / points[0][1]
+        same = 1 / LARGEST_FACTOR <= growth <= LARGEST_FACTOR
+        what = f"{label}: largest over fair, at the largest B over the smallest"
+        checks.append((what, "does not depend on B", growth, same))
+        fall, last = points[-1][2] / points[0][2], points[-1][2]
+        what = f"{label}: fair over smallest"
+        checks.append((f"{what}, at the largest B over the smallest", "decreases", fall, fall < 1))
+        near = SMALLEST_SAID / SMALLEST_FACTOR <= last <= SMALLEST_SAID * SMALLEST_FACTOR
+        checks.append((f"{what}, at the largest B", f"approaches {SMALLEST_SAID:g}", last, near))
+    return checks
+
+
+def draw_fairness(found: dict[FairKey, tuple[float, float]], out: Path) -> list[Path]:
+    """Figure 11: over flows with a full buffer, and over the buffer."""
+    plt = pyplot()
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 4.0), layout="constrained")
+    for algorithm, label in LABEL.items():
+        # The buffer nearest to a BDP.
+        sizes = {b for a, _, b in found if a == algorithm}
+        full = min(sizes, key=lambda b: abs(b - BDP_PKTS), default=0.0)
+        points = sorted((n, *v) for (a, n, b), v in found.items() if (a, b) == (algorithm, full))
+        for axes, seen in ((left, points), (right, over_buffer(found, algorithm))):
+            x = [p[0] for p in seen]
+            axes.plot(x, [p[1] for p in seen], "o-", color=COLOUR[algorithm], label=label)
+            axes.plot(x, [p[2] for p in seen], "o--", color=COLOUR[algorithm], markersize=3)
+    left.set(xscale="log", xlabel="flows n, B = BDP", ylabel="solid: largest over fair window")
+    right.set(xlabel=f"B (packets), n = {FAIRNESS_FLOWS}", ylabel="dashed: fair over smallest")
+    for axes in (left, right):
+        axes.set_yscale("log")
+    left.legend(frameon=False)
+    written = save(figure, out / "ifip21-fairness")
+    plt.close("all")
+    return written
+
+
+def pyplot():
+    """Without a display."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    return plt
+
+
 def sqrt_rule_pkts(flows: float, delta: float = 1.0) -> float:
     """Delta*BDP/sqrt(n) (Theorems 5-6)."""
     return delta * BDP_PKTS / math.sqrt(flows)
@@ -95,11 +188,7 @@ def series(values: dict[Key, float], algorithm: str) -> tuple[list[int], list[fl
 
 def draw(buffers: dict[Key, float], losses: dict[Key, float], out: Path) -> list[Path]:
     """Both figures as PNG and SVG."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    import matplotlib.pyplot as plt
-
+    plt = pyplot()
     written = []
     grid = [2 ** (i / 8) for i in range(57)]
 
@@ -173,6 +262,17 @@ def table(buffers: dict[Key, float], losses: dict[Key, float]) -> str:
     return "\n".join(lines)
 
 
+def fairness_table(checks: list[tuple[str, str, float, bool]]) -> str:
+    """What the paper says of Figure 11b beside its table, in Markdown."""
+    lines = ["", f"Fairness of {FAIRNESS_FLOWS} flows (Fig. 11b):", ""]
+    lines += ["| what | paper | authors' table | |", "|---|---|---|---|"]
+    lines += [
+        f"| {what} | {said} | {value:.2f} | {'agrees' if agrees else 'DISAGREES'} |"
+        for what, said, value, agrees in checks
+    ]
+    return "\n".join(lines)
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--data", type=Path, required=True, help="directory of the tables")
@@ -181,19 +281,25 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         buffers = smallest_full_buffer(args.data / "generalized_test.csv")
         losses = flows_with_loss(args.data / "drops_per_2ms.csv")
+        fair = fairness(args.data / "calculated_deltas.csv")
     except (OSError, ValueError) as error:
         print(f"ifip21: {error}", file=sys.stderr)
         return 1
     args.out.mkdir(parents=True, exist_ok=True)
-    text = table(buffers, losses)
+    checks = said_of_fairness(fair)
+    text = table(buffers, losses) + "\n" + fairness_table(checks)
     (args.out / "ifip21.md").write_text(text + "\n")
     values = {
         "smallest_full_buffer_pkts": {f"{a},{n}": v for (a, n), v in sorted(buffers.items())},
         "flows_with_loss": {f"{a},{n}": v for (a, n), v in sorted(losses.items())},
+        "fairness": {f"{a},{n},{b:g}": v for (a, n, b), v in sorted(fair.items())},
+        "fairness_said": [
+            {"what": w, "paper": p, "table": v, "agrees": a} for w, p, v, a in checks
+        ],
     }
     (args.out / "ifip21.json").write_text(json.dumps(values, indent=1) + "\n")
     print(text)
-    for path in draw(buffers, losses, args.out):
+    for path in [*draw(buffers, losses, args.out), *draw_fairness(fair, args.out)]:
         print(f"figure: {path}")
     return 0
 

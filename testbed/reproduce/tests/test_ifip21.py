@@ -43,6 +43,24 @@ def test_excerpt_losses():
     assert set(found) == {("reno", 4), ("reno", 16)}
 
 
+def test_excerpt_fairness():
+    found = ifip21.fairness(FIXTURES / "calculated_deltas.csv")
+    assert found[("reno", 16, 166.0)] == pytest.approx((5.088, 1.302), abs=1e-3)
+    reno = ifip21.over_buffer(found, "reno")
+    assert [b for b, *_ in reno] == sorted(b for a, n, b in found if (a, n) == ("reno", 16))
+    assert {b for b, *_ in reno} >= {9.0, 166.0, 223.0}
+    checks = {what: agrees for what, _, _, agrees in ifip21.said_of_fairness(found)}
+    # Nothing is said of algorithms that are not there.
+    assert len(checks) == 2 * 4 and checks["Reno: largest over fair, mean over B"]
+
+
+def test_what_the_paper_says_of_fairness_is_held_against_the_table():
+    flat = {("reno", 16, b): (4.0, 0.6 - b / 1000) for b in (10.0, 100.0)}
+    assert all(agrees for *_, agrees in ifip21.said_of_fairness(flat))
+    rising = {("reno", 16, b): (b, b) for b in (10.0, 100.0)}
+    assert not any(agrees for *_, agrees in ifip21.said_of_fairness(rising))
+
+
 def test_a_hole_in_the_full_runs_counts_as_not_full(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(
@@ -86,11 +104,32 @@ def test_full_tables_losses(shared):
     assert found[("bbr", 16)] > 14
 
 
+def test_full_tables_fairness(shared):
+    """Delta is about 4 (BBR: 10) in their table, too, but it grows with the buffer where it is
+    loss that limits a flow; fair over smallest falls with the buffer, to 0.7-1.0 and not to 0.5."""
+    found = ifip21.said_of_fairness(ifip21.fairness(shared / "calculated_deltas.csv"))
+    assert len(found) == 4 * 4
+    agrees = {what: ok for what, _, _, ok in found}
+    assert all(ok for what, ok in agrees.items() if "mean over B" in what)
+    assert all(
+        ok for what, ok in agrees.items() if "fair over smallest, at the largest B over" in what
+    )
+    grows = {what.split(":")[0] for what, ok in agrees.items() if "fair, at the" in what and not ok}
+    assert grows == {"Reno", "CUBIC", "Scalable"}
+    far = {
+        what.split(":")[0] for what, ok in agrees.items() if what.endswith("largest B") and not ok
+    }
+    assert far == {"Reno"}
+
+
 def test_the_command_writes_tables_and_figures(tmp_path, capsys):
     assert ifip21.main(["--data", str(FIXTURES), "--out", str(tmp_path)]) == 0
-    assert "| 16 | 67 |" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert (
+        "| 16 | 67 |" in out and "| Reno: largest over fair, mean over B | about 4 | 4.75 |" in out
+    )
     values = json.loads((tmp_path / "ifip21.json").read_text())
     assert values["flows_with_loss"]["reno,16"] == pytest.approx(5.23, abs=0.005)
-    for name in ("ifip21-buffer", "ifip21-losses"):
+    for name in ("ifip21-buffer", "ifip21-losses", "ifip21-fairness"):
         assert (tmp_path / f"{name}.png").stat().st_size > 5000
         assert (tmp_path / f"{name}.svg").stat().st_size > 5000
