@@ -70,8 +70,8 @@ experiment: build venv ## An experiment described in a file (FILE=first; EXPERIM
 
 PAPER ?= utb
 .PHONY: paper
-paper: build venv-ns3 ## A paper's figures from own packets, simulated, beside its values (PAPER=utb)
-	@$(VENV_PYTHON) -m tidemark_lab paper $(PAPER) --quick $(PAPER_FLAGS)
+paper: build venv-ns3 ## A paper's figures from own packets, simulated, beside its values (PAPER=utb; FULL=1: the long form, hours)
+	@$(VENV_PYTHON) -m tidemark_lab paper $(PAPER) $(if $(FULL),,--quick) $(PAPER_FLAGS)
 
 .PHONY: truth
 truth: ## Estimates beside the truth of every simulated run, and how often their ranges hold it (TRUTH_FLAGS=--wrong)

@@ -4,23 +4,38 @@
 import csv
 import json
 import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+import tomli_w
+from experiment_files import document
 
 from tidemark_lab import theory
 from tidemark_lab.__main__ import main
-from tidemark_lab.experiment import grid, load
+from tidemark_lab.errors import LabError
+from tidemark_lab.experiment import load
+from tidemark_lab.experiment.plan import Plan
+from tidemark_lab.experiment.simulated import Ns3
 from tidemark_lab.outcome import EXIT_INTERRUPTED
 from tidemark_lab.papers import (
     bscl,
     bscl_few,
     bscl_mix,
+    bscl_table,
     command,
+    draw,
     flows,
     ngi,
     oi,
     oi_flows,
+    repetitions,
     report,
     runs,
     srb,
@@ -30,6 +45,7 @@ from tidemark_lab.papers import (
 )
 from tidemark_lab.papers.paper import Check, Figure, within, within_factor
 from tidemark_lab.papers.runs import Packets
+from tidemark_lab.papers.study import FILES, Study
 
 
 def test_a_check_agrees_within_its_tolerance_and_says_why_only_where_not():
@@ -38,7 +54,16 @@ def test_a_check_agrees_within_its_tolerance_and_says_why_only_where_not():
     blank = Check("x", "halved", None, 0.45, 0.55)
     assert [c.verdict for c in (inside, outside, blank)] == ["agrees", "DISAGREES", "not measured"]
     assert inside.row()[-1] == "" and outside.row()[-1] == "a timeout"
-    assert report.summary([inside, outside, blank]).startswith("1 of 3 values agree")
+    assert report.summary([inside, outside, blank]).startswith("1 of 3 measured values agree")
+
+
+def test_what_follows_from_the_settings_is_no_agreement():
+    measured = Check("x", "halved", 0.52, 0.45, 0.55)
+    computed = replace(measured, computed=True)
+    assert computed.verdict == "computed" and computed.agrees is None
+    said = report.summary([measured, computed])
+    assert said.startswith("1 of 1 measured values agree")
+    assert "1 follow from the settings" in said and "could not be" not in said
 
 
 def test_the_theory_of_one_flow_is_the_papers():
@@ -51,6 +76,29 @@ def test_the_theory_of_one_flow_is_the_papers():
 
 def test_the_bound_of_theorem_5():
     assert theory.most_with_loss(16, 165) == pytest.approx(4 + 256 / 330)
+
+
+def test_the_queue_that_theory_has_as_the_least():
+    """UTB §3.5 of one flow, at 1 BDP: Reno empties the queue, BBR drains a quarter of a BDP."""
+    assert theory.least_queue(1, 100, 100, "reno") == 0
+    assert theory.least_queue(1, 100, 100, "bbr") == 75
+    assert theory.least_queue(1, 100, 20, "bbr") == 0
+    assert theory.least_queue(1, 100, 100, None) is None
+    assert theory.least_queue(4, 100, 100, "bbr") == 50
+
+
+def test_the_loss_law_of_bottlenecked_flows():
+    """BSCL: B = 8.7·N_b - C_e·T_e is where the loss is 1 % (eqs. 21, 22)."""
+    assert theory.loss_of_flows(100, 200, 8.7 * 100 - 200) == pytest.approx(0.01)
+    assert theory.loss_of_flows(1000, 200, 0) == 1.0
+
+
+def test_bins_keep_the_smallest_and_the_largest():
+    at = np.array([0.0, 0.1, 0.9, 1.0, 3.9, 4.0])
+    found = draw.bins(at, np.array([5.0, 9.0, np.nan, 2.0, 7.0, 100.0]), 4.0, 4)
+    assert list(found.time_s) == [0.5, 1.5, 3.5]
+    assert list(found.low) == [5, 2, 7] and list(found.high) == [9, 2, 7]
+    assert draw.bins(at, np.full(6, np.nan), 4.0, 4).low.size == 0
 
 
 def packets(time_s, window):
@@ -91,16 +139,38 @@ def test_a_report_has_figures_data_and_checks(tmp_path):
     assert (tmp_path / "docs" / "x" / "fig-1.svg").exists()
 
 
+def test_a_figure_that_is_too_large_for_the_page_is_an_error_and_not_left_out(tmp_path):
+    small, large = figure(), figure()
+    large.picture = "<svg>" + "x" * report.MOST_SVG_BYTES + "</svg>"
+    large.name = "Fig. 2"
+    with pytest.raises(LabError, match=r"Fig\. 2: its SVG"):
+        report.write_docs(tmp_path, "x", "A paper", "about", [small, large])
+    assert not list(tmp_path.iterdir())
+
+
 def test_every_experiment_of_a_paper_is_there():
     for paper in command.PAPERS.values():
-        assert all((command.FILES / f"{name}.toml").is_file() for name in paper.experiments)
+        assert all((FILES / f"{name}.toml").is_file() for name in paper.experiments)
 
 
-def test_what_is_not_there_is_refused(tmp_path, capsys):
-    assert main(["paper", "utb", "--out", str(tmp_path)]) == 2
-    assert "only --quick" in capsys.readouterr().err
-    assert main(["paper", "utb", "--quick", "--report", "--out", str(tmp_path)]) == 1
-    assert "no runs of it" in capsys.readouterr().err
+def test_every_paper_has_a_long_form_that_the_simulator_takes():
+    for name, paper in command.PAPERS.items():
+        for experiment in paper.experiments:
+            short = Study(Path("none")).points(experiment)
+            long = Study(Path("none"), full=True).points(experiment)
+            assert len(long) > len(short), (name, experiment)
+            seconds = [sum(p.experiment.seconds for p in points) for points in (short, long)]
+            assert seconds[1] > 2 * seconds[0], (name, experiment)
+            # The first seed of each point: the others have as many flows.
+            for point in long:
+                if point.repetition == 0:
+                    assert Ns3().refuse(Plan.of(point.experiment, point.seed)) == []
+
+
+def test_without_runs_there_is_no_report(tmp_path, capsys):
+    for form in ([], ["--quick"]):
+        assert main(["paper", "utb", *form, "--report", "--out", str(tmp_path)]) == 1
+        assert "no runs of it" in capsys.readouterr().err
 
 
 def test_bscls_formulas():
@@ -205,7 +275,7 @@ def test_all_papers_go_one_by_one_and_an_interruption_ends_them(tmp_path, monkey
     codes = {"utb": 0, "bscl": 1, "srb": 0, "oi": 4, "ngi": 0}
     seen = []
 
-    def paper(name, arguments, progress):
+    def paper(name, *_):
         seen.append(name)
         return codes[name]
 
@@ -247,13 +317,17 @@ def test_tolerances_lie_around_the_printed_value():
 
 def test_bscls_buffer_is_that_of_its_table():
     """With the C_e·T_e of a row its buffer is the paper's, where the loss decides."""
-    for n, (_, _, buffer) in bscl_mix.TABLE_I.items():
-        c_te = bscl.loss_packets(0.0, n) - buffer
+    for n, (_, _, buffer) in bscl_table.TABLE_I.items():
+        c_te = bscl_table.c_te_of_row(n)
         known = bscl_mix.Estimated(n, c_te, 0.55 * n)
         assert known.buffer() == pytest.approx(buffer)
-        # K_p packets less for each flow that is not counted.
-        less = known.buffer() - known.buffer(bscl_mix.TOO_SMALL)
-        assert less == pytest.approx(0.2 * 8.7 * n, rel=1e-6) or n == 20
+        # As the paper has it: up to 17 flows the utilisation decides.
+        by_loss = max(bscl.loss_packets(c_te, n), 1.0)
+        assert (by_loss == known.buffer()) == (n > bscl_table.LOSS_DECIDES_ABOVE)
+        if n > 20:
+            # K_p packets less for each flow that is not counted.
+            less = known.buffer() - known.buffer(bscl_mix.TOO_SMALL)
+            assert less == pytest.approx(0.2 * 8.7 * n, rel=1e-6)
     # With few flows the utilisation decides (eq. 16).
     few = bscl_mix.Estimated(2, 225, 2)
     assert few.buffer() == pytest.approx((0.75 * 225 - 4 * 0.25) / 1.25)
@@ -282,12 +356,201 @@ def test_an_exponent_is_the_slope_of_logarithms():
     assert utb_least.exponent([(2, 0.0), (4, 1.0)]) is None
 
 
+def add_run(root, point):
+    folder = root / point.experiment.name / point.run_id
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_text(json.dumps({"took_s": 1.0}))
+    return folder
+
+
 def test_a_page_says_of_which_experiments_runs_are_missing(tmp_path):
-    points = grid.points(load.read(command.FILES / "bscl-mix90.toml"), "x")
-    assert command._partly("bscl-mix90", tmp_path) == ""
-    for number, point in enumerate(points, start=1):
-        folder = tmp_path / "bscl-mix90" / point.run_id
-        folder.mkdir(parents=True)
-        (folder / "run.json").write_text("{}")
+    study = Study(tmp_path)
+    assert study.partly("bscl-mix90") == ""
+    for number, point in enumerate(study.points("bscl-mix90"), start=1):
+        add_run(tmp_path, point)
         wanted = f"bscl-mix90 ({number} of 3)" if number < 3 else ""
-        assert command._partly("bscl-mix90", tmp_path) == wanted
+        assert study.partly("bscl-mix90") == wanted
+
+
+def tiny(folder, **changes):
+    """An experiment of two settings, in the long form three repetitions of three."""
+    doc = document(
+        name="tiny",
+        run__back_end="ns3",
+        grid={"traffic.persistent.long.count": [1, 2]},
+        full={
+            "repetitions": 3,
+            "duration": "20s",
+            "captures": False,
+            "phases": [{"name": "more", "limit": "9kB", "duration": "5s"}],
+            "grid": {"traffic.persistent.long.count": [1, 2, 4]},
+        },
+        **changes,
+    )
+    folder.mkdir(exist_ok=True)
+    (folder / "tiny.toml").write_text(tomli_w.dumps(doc))
+    return folder
+
+
+def test_runs_of_an_older_file_are_not_drawn(tmp_path):
+    old = Study(tmp_path / "runs", files=tiny(tmp_path / "files"))
+    for point in old.points("tiny"):
+        add_run(tmp_path / "runs", point)
+    assert len(old.find("tiny")) == 2
+    new = Study(tmp_path / "runs", files=tiny(tmp_path / "files", phases__0__duration="11s"))
+    assert new.find("tiny") == [] and new.partly("tiny") == ""
+    kept = add_run(tmp_path / "runs", new.points("tiny")[1])
+    assert [r.path for r in new.find("tiny")] == [kept]
+
+
+def test_the_long_form_is_the_short_one_with_what_it_names_in_its_place(tmp_path):
+    study = Study(tmp_path, files=tiny(tmp_path / "files"))
+    short, long = study.points("tiny"), replace(study, full=True).points("tiny")
+    assert [len(short), len(long)] == [2, 9]
+    assert [p.duration for p in long[0].experiment.phases] == [20, 5]
+    assert [p.duration for p in short[0].experiment.phases] == [10]
+    # It decides nothing in the short form.
+    without = load.read(tmp_path / "files" / "tiny.toml")
+    del without["full"]
+    (tmp_path / "files" / "tiny.toml").write_text(tomli_w.dumps(without))
+    assert [p.run_id for p in study.points("tiny")] == [p.run_id for p in short]
+    assert not replace(study, full=True, files=tiny(tmp_path / "files")).captures("tiny")
+
+
+# A paper of one tiny experiment; its runs are made by nothing but a clock.
+PAPER = """
+import sys, time
+from pathlib import Path
+from tidemark_lab.__main__ import main
+from tidemark_lab.experiment import rows
+from tidemark_lab.experiment.backend import MeasuredPhase, Window
+from tidemark_lab.papers import command, study
+from tidemark_lab.papers.draw import Drawing, pairs
+from tidemark_lab.papers.paper import Check, Figure
+
+class Fake:
+    name = "fake"
+    several = True
+    def refuse(self, plan): return []
+    def ready(self, out): pass
+    def versions(self): return {}
+    def offloads(self, plan): return None
+    def run(self, plan, run_dir, progress):
+        with open("log", "a") as log:
+            log.write(run_dir.name + "\\n")
+        (run_dir / "capture").mkdir()
+        (run_dir / "capture" / "packets").write_text("x")
+        time.sleep(0.1)
+        window = Window(0, 10**9, 0, 10**9)
+        return [MeasuredPhase(p.name, plan.first_limits(), [window])
+                for p in plan.experiment.phases]
+
+def row(program, plan, back_end, phase, run_dir):
+    return [{"phase": phase.name, "switch": "s1", "limit_bytes": 9000.0, "seconds": 1.0,
+             "utilisation": 0.9 + plan.seed / 100, "loss_rate": 0.01, "n_b": 4.0, "true_n_b": 4,
+             "trusted": True, "why_not_trusted": ""}]
+
+def figures(s):
+    runs = s.find("tiny")
+    if not runs:
+        return []
+    count = "traffic.persistent.long.count"
+    data = [(r.setting(count), r.row("one")["utilisation"]) for r in runs]
+    checks = [Check("utilisation", "0.92", data[0][1], 0.9, 0.93)]
+    fill = lambda axes, rows: axes[0].plot(*pairs(rows, 0, 1), "o-")
+    drawing = Drawing("tiny", 1, 2.0, fill)
+    return [Figure("Fig. 1", "Tiny", drawing, ("n", "utilisation"), data, checks, keys=1)]
+
+rows.of_phase = row
+command.Ns3 = Fake
+command.PAPERS = {"tiny": command.Paper("Tiny", ("tiny",), figures)}
+command.FILES = Path("files")
+sys.exit(main(["paper", *sys.argv[1:]]))
+"""
+
+
+def test_a_long_paper_goes_on_where_it_was_killed_and_shows_the_spread(tmp_path):
+    tiny(tmp_path / "files")
+    argv = [sys.executable, "-c", PAPER, "tiny", "--out", "runs", "--jobs", "2"]
+
+    def started():
+        log = tmp_path / "log"
+        return log.read_text().split() if log.exists() else []
+
+    for wanted in (2, 5):
+        process = subprocess.Popen(argv, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 120
+        while len(started()) < wanted:
+            assert time.monotonic() < deadline and process.poll() is None, process.poll()
+            time.sleep(0.005)
+        os.kill(process.pid, signal.SIGKILL)
+        _, said = process.communicate()
+        assert "paper tiny: 9 runs" in said and "left" in said
+    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "runs" / "tiny-full"
+    complete = [p for p in (folder / "runs" / "tiny").iterdir() if p.name.startswith("tiny")]
+    assert len(complete) == 9 and not any((p / "capture").exists() for p in complete)
+    # What began again was not complete: at most those under way at each kill.
+    assert 9 <= len(started()) <= 9 + 2 * 2
+    # Seeds 1, 2, 3: 0.92 with a standard deviation of 0.0082.
+    page = (folder / "report.html").read_text()
+    assert "0.92 ± 0.0082" in page and "3 repetitions" in page
+    rows = list(csv.reader((folder / "fig-1.csv").open()))
+    assert rows[0] == ["n", "utilisation", "utilisation_sd"] and len(rows) == 4
+    assert not (tmp_path / "runs" / "tiny").exists(), "the short form has a folder of its own"
+
+
+def test_repetitions_are_averaged_and_pooled_or_one_is_shown():
+    def one(values, keys, ours):
+        check = Check("x", "1", ours, 0.0, 2.0 * (ours or 0.0), why=f"at {ours}")
+        found = figure([check])
+        found.rows, found.columns, found.keys = list(values), ("n", "value"), keys
+        return [found]
+
+    (mean,) = repetitions.together([one([(1, 2.0), (2, None)], 1, 3.0), one([(1, 4.0)], 1, 5.0)])
+    assert mean.columns == ("n", "value", "value_sd")
+    assert mean.rows == [(1, 3.0, 1.0), (2, None, None)]
+    assert (mean.checks[0].ours, mean.checks[0].spread, mean.checks[0].high) == (4.0, 1.0, 8.0)
+    assert mean.checks[0].row()[2] == "4 ± 1"
+    pair = [one([(1, 2.0)], None, 1.0), one([(1, 4.0)], None, None)]
+    (pooled,) = repetitions.together(pair)
+    assert pooled.rows == [(1, 2.0), (1, 4.0)] and pooled.checks[0].ours == 1.0
+    (first,) = repetitions.together([one([(1, 2.0)], 0, 1.0), one([(1, 4.0)], 0, 3.0)])
+    assert first.rows == [(1, 2.0)] and first.checks[0].ours == 2.0
+    assert "2 repetitions: the first is drawn" in first.note
+    alone = one([(1, 2.0)], 1, 1.0)
+    assert repetitions.together([alone]) == alone
+
+
+def test_repetitions_are_pale_behind_their_mean():
+    def fill(axes, rows):
+        axes[0].plot(*draw.pairs(rows, 0, 1), color="#112233", label="ours")
+        axes[0].legend()
+
+    drawing = draw.Drawing("x", 1, 2.0, fill)
+    alone = drawing.svg([(1, 2.0), (2, 3.0)])
+    both = drawing.svg([(1, 2.0), (2, 3.0)], [[(1, 1.0), (2, 2.0)], [(1, 3.0), (2, 4.0)]])
+    assert alone.count("#112233") == 2 and alone.count("stroke-opacity: 0.25") == 0
+    # The line and its place in the legend, and two pale lines that are not in it.
+    assert both.count("#112233") == 4 and both.count("stroke-opacity: 0.25") == 2
+
+
+def test_mice_are_better_with_the_small_buffer_where_as_many_are_slower_than_them():
+    def mice(rates):
+        return [flow(k, rate, "short", large=False) for k, rate in enumerate(rates)]
+
+    low, high = list(range(1, 101)), list(range(51, 151))
+    found = {oi_flows.SMALL: mice(high), oi_flows.LARGE: mice(low)}
+    assert oi_flows.better_with_small(found) == 1.0
+    # Crossing at the median: slow ones slower, fast ones faster with the small buffer.
+    wide = [0.5 * v if v <= 50 else 2.0 * v for v in low]
+    found = {oi_flows.SMALL: mice(wide), oi_flows.LARGE: mice(low)}
+    assert oi_flows.better_with_small(found) == pytest.approx(0.5, abs=0.02)
+    assert oi_flows.better_with_small({oi_flows.SMALL: [], oi_flows.LARGE: mice(low)}) is None
+
+
+def test_the_first_bursts_are_those_of_the_file():
+    (point,) = Study(Path("none")).points("srb-short")
+    assert point.experiment.traffic.open_loop[0].initial_window == srb.FIRST_BURST
+    assert srb.slow_start_bursts(srb.TRANSFER_PACKETS, srb.FIRST_BURST) == [2, 4, 8]

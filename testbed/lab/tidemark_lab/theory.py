@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the papers say of a queue, to be drawn beside what was measured. Pure; sizes are packets.
 
-UTB is Updating the Theory of Buffer Sizing (Spang, Arslan, McKeown 2021).
+UTB is Updating the Theory of Buffer Sizing (Spang, Arslan, McKeown 2021), BSCL is Buffer Sizing
+for Congested Internet Links (Dhamdhere, Jiang, Dovrolis 2005).
 """
 
 from __future__ import annotations
@@ -10,16 +11,20 @@ import math
 
 # What the window is multiplied by at a loss (UTB §3.5; CUBIC as Linux has it).
 BETA = {"reno": 0.5, "newreno": 0.5, "cubic": 717 / 1024, "scalable": 7 / 8}
+# Of a BDP: what BBR drains after a loss while it probes for bandwidth (UTB §3.5).
+BBR_DRAIN = 0.25
 
 
 def least_queue(n: int, bdp: float, buffer: float, control: str | None = None) -> float | None:
-    """What the queue seldom falls below: of one flow β·(BDP + B) - BDP (UTB §3.5), of several
-    B - BDP/√n (UTB Theorem 4, with a probability of 98 % for n → ∞). 0 where that is an empty
-    queue, None where nothing is known."""
+    """What the queue seldom falls below: of one flow β·(BDP + B) - BDP, of BBR B - BDP/4 (UTB
+    §3.5), of several B - BDP/√n (UTB Theorem 4, with a probability of 98 % for n → ∞). 0 where
+    that is an empty queue, None where nothing is known."""
     if n < 1:
         return None
     if n > 1:
         return max(buffer - bdp / math.sqrt(n), 0.0)
+    if control == "bbr":
+        return max(buffer - BBR_DRAIN * bdp, 0.0)
     beta = BETA.get(control or "")
     return None if beta is None else max(beta * (bdp + buffer) - bdp, 0.0)
 
@@ -27,3 +32,13 @@ def least_queue(n: int, bdp: float, buffer: float, control: str | None = None) -
 def most_with_loss(n: int, bdp: float) -> float:
     """Flows that lose in a round trip with a loss: √n + n²/(2·BDP) (UTB Theorem 5)."""
     return math.sqrt(n) + n * n / (2 * bdp)
+
+
+# Of eq. 22 of BSCL: half a segment a round trip, with delayed acknowledgements.
+SQRT_CONSTANT = 0.87
+
+
+def loss_of_flows(n_b: float, c_te: float, buffer: float) -> float:
+    """Loss of bottlenecked flows that meet a full buffer: (0.87·N_b / (B + C_e·T_e))² (BSCL eqs.
+    21, 22), at most 1."""
+    return min((SQRT_CONSTANT * n_b / (buffer + c_te)) ** 2, 1.0)

@@ -10,8 +10,8 @@ from .grid import Point
 from .model import Experiment
 from .quantities import FRAME_BYTES, WIRE_BYTES
 
-# With the import of the capture and the estimates; before any run has shown it.
-PACKETS_PER_S = 16_000
+# Of one process, with the import of the capture and the estimates: before any run has shown it.
+PACKETS_PER_S = 15_000
 # A run that takes so many times as long does not end.
 PATIENCE = 30
 

@@ -93,7 +93,7 @@ def occupancy(port: Port, phases: Sequence[Packets]) -> Figure:
         note="What arriving packets met: median, shaded from smallest to largest. Red ticks: "
         "drops. Dotted: the limit. Dashed: what the queue seldom falls below, B - BDP/√n of "
         "several flows (UTB Theorem 4, for n → ∞ and independent windows), β·(BDP + B) - BDP of "
-        "one (UTB §3.5); at 0 theory has an empty queue.",
+        "one, B - BDP/4 of BBR (UTB §3.5); at 0 theory has an empty queue.",
     )
 
 

@@ -4,10 +4,12 @@
 | module | what it holds |
 |---|---|
 | `paper` | what a figure and a check are: the tolerance is fixed in code, before any run |
+| `study` | the runs that there are to be, and those that are there |
 | `runs` | reading captures of experiments |
+| `repetitions` | the figures of several repetitions as one |
 | `flows` | what single flows and transfers got |
 | `utb`, `utb_many`, `utb_time`, `utb_fairness` | Updating the Theory of Buffer Sizing |
-| `bscl` | Buffer Sizing for Congested Links |
+| `bscl`, `bscl_mix`, `bscl_few`, `bscl_table` | Buffer Sizing for Congested Links |
 | `srb` | Sizing Router Buffers |
 | `oi`, `oi_flows` | Open Issues in Router Buffer Sizing |
 | `ngi`, `ngi_runs`, `ngi_protocols` | NGI 2006: buffers for non-bottlenecked and elastic flows |

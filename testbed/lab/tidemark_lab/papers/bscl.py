@@ -6,20 +6,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 from ..experiment.quantities import WIRE_BYTES
 from ..report.style import GREY, LIMIT, SECOND, WATER
+from ..theory import SQRT_CONSTANT
 from . import runs
-from .draw import svg
+from .draw import Drawing, Rows, column, pairs
 from .paper import Check, Figure
 from .runs import RunData
+from .study import Study
 
 COUNT = "traffic.persistent.flow.count"
 UTILISATION, LOSS_RATE = 0.98, 0.01
-# Of eq. 22: half a segment a round trip, with delayed acknowledgements.
-SQRT_CONSTANT = 0.87
 # §III-D on Fig. 1: alpha is "typically in the range 0.4-0.7"; held to 0.1 more on each side.
 ALPHA_LOW, ALPHA_HIGH, ALPHA_OFF = 0.4, 0.7, 0.1
 # What the paper draws its models with.
@@ -31,14 +30,21 @@ MOST_LOSS = 0.04
 # Fig. 1 has B = C·T_avg, 882 packets here: of our buffers the one below.
 NEAR_CT = "b600"
 LEAST_LINEAR = 5
-SCALED = (
-    "50 Mb/s, 18 round trips of 20 to 530 ms; 30 s for 180 s of each setting; one seed for ten."
-)
+# The paper measures each setting for so long, and Fig. 1 is of so many runs.
+PAPER_S, PAPER_RUNS = 180, 10
 
 
-def figures(root: Path) -> list[Figure]:
+def scaled(found: Sequence[RunData]) -> str:
+    """What is as in the paper, and what is not."""
+    return (
+        f"50 Mb/s, 18 round trips of 20 to 530 ms; {runs.seconds(found)} for {PAPER_S} s of each "
+        f"setting. The paper has {PAPER_RUNS} seeds."
+    )
+
+
+def figures(study: Study) -> list[Figure]:
     """Those whose runs are there."""
-    found = sorted(runs.find(root, "bscl-lbp"), key=lambda r: int(r.setting(COUNT)))
+    found = sorted(study.find("bscl-lbp"), key=lambda r: int(r.setting(COUNT)))
     return (
         [loss_bursts(found), required(found, loss=False), required(found, loss=True)]
         if found
@@ -85,17 +91,18 @@ def loss_bursts(found: Sequence[RunData]) -> Figure:
                     None if burst["value"] is None else burst["value"] / n,
                     ALPHA_LOW - ALPHA_OFF,
                     ALPHA_HIGH + ALPHA_OFF,
-                    why=f"{burst['samples']} loss events in 30 s of one seed; packets are "
-                    "late by up to a packet time here, which keeps flows out of step",
+                    why=f"{burst['samples']} loss events in "
+                    f"{runs.seconds([run], [NEAR_CT])} of a seed; packets are late by up to a "
+                    "packet time here, which keeps flows out of step",
                 )
             )
 
-    def fill(axes: Any) -> None:
-        n = [r[0] for r in rows]
-        axes[0].plot(n, [r[1] for r in rows], "o-", color=WATER, label="median")
-        axes[0].plot(n, [r[2] for r in rows], "o--", color=SECOND, label="mean")
+    def fill(axes: Any, rows: Rows) -> None:
+        n = column(rows, 0)
+        axes[0].plot(*pairs(rows, 0, 1), "o-", color=WATER, label="median")
+        axes[0].plot(*pairs(rows, 0, 2), "o--", color=SECOND, label="mean")
         for alpha in (ALPHA_LOW, ALPHA_HIGH):
-            axes[0].plot(n, [alpha * int(str(v)) for v in n], ":", color=GREY)
+            axes[0].plot(n, [alpha * v for v in n], ":", color=GREY)
         axes[0].set_xlabel("N_b")
         axes[0].set_ylabel("drops in a loss event")
         axes[0].legend()
@@ -103,11 +110,12 @@ def loss_bursts(found: Sequence[RunData]) -> Figure:
     return Figure(
         "Fig. 1",
         "Loss-burst length as a function of the number of flows",
-        svg("bscl-1", 1, 2.2, fill),
+        Drawing("bscl-1", 1, 2.2, fill),
         ("n_b", "median_loss_burst", "mean_loss_burst", "loss_events"),
         list(rows),
         checks,
-        SCALED + " B = 600 packets. Dotted: 0.4·N_b and 0.7·N_b.",
+        scaled(found) + " B = 600 packets. Dotted: 0.4·N_b and 0.7·N_b.",
+        keys=1,
     )
 
 
@@ -170,21 +178,20 @@ def required(found: Sequence[RunData], loss: bool) -> Figure:
         rows.append((n, ours, why, model, c_te))
         checks.append(
             Check(
-                f"N_b = {n}: smallest buffer, packets" + (f" ({why})" if why else ""),
+                f"N_b = {n}: smallest buffer, packets",
                 f"{model:.0f} (eq. {'23' if loss else '16'}, alpha = {alpha:g})",
                 ours,
                 max(model, 1) / FACTOR,
                 max(model, 1) * FACTOR,
                 why=_why(run, n, c_te, loss_decides),
+                about=why,
             )
         )
 
-    def fill(axes: Any) -> None:
-        n = [r[0] for r in rows]
-        axes[0].plot(n, [r[3] for r in rows], "--", color=GREY, label="model")
-        axes[0].plot(n, [r[4] for r in rows], ":", color=LIMIT, label="C·T_e")
-        seen = [(r[0], r[1]) for r in rows if r[1] is not None]
-        axes[0].plot([a for a, _ in seen], [b for _, b in seen], "o", color=WATER, label="ours")
+    def fill(axes: Any, rows: Rows) -> None:
+        axes[0].plot(*pairs(rows, 0, 3), "--", color=GREY, label="model")
+        axes[0].plot(*pairs(rows, 0, 4), ":", color=LIMIT, label="C·T_e")
+        axes[0].plot(*pairs(rows, 0, 1), "o", color=WATER, label="ours")
         axes[0].set_xlabel("N_b")
         axes[0].set_ylabel("smallest buffer (packets)")
         axes[0].legend()
@@ -193,10 +200,12 @@ def required(found: Sequence[RunData], loss: bool) -> Figure:
     return Figure(
         "Fig. 3" if loss else "Fig. 2",
         f"Smallest buffer for a utilisation of {bounds}",
-        svg("bscl-3" if loss else "bscl-2", 1, 2.2, fill),
+        Drawing("bscl-3" if loss else "bscl-2", 1, 2.2, fill),
         ("n_b", "smallest_buffer_packets", "not_enclosed", "model_packets", "c_te_packets"),
         list(rows),
         checks,
-        SCALED + " Ours lies between two of seven buffers from 10 to 1200 packets that enclose it; "
-        "where none do, nothing is held against the model.",
+        f"{scaled(found)} Ours lies between two of {len(measured)} buffers from "
+        f"{measured[0][0]:.0f} to {measured[-1][0]:.0f} packets that enclose it; where none do, "
+        "nothing is held against the model.",
+        keys=1,
     )

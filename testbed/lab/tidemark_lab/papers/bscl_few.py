@@ -7,15 +7,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 from ..report.style import DROP, GREY, LIMIT, SECOND, WATER
 from . import bscl, runs
 from .bscl_mix import COUNT, STANFORD, THUMB, Estimated, estimated
-from .draw import svg
+from .draw import Drawing, Rows, pairs
 from .paper import Check, Figure, within
 from .runs import RunData
+from .study import Study
 
 EXPERIMENT = "bscl-few"
 # §VII: with BSCL "a more significant underutilization (80%) when Nb is just two flows".
@@ -32,12 +32,18 @@ ENOUGH_FLOWS, FULL = 10, bscl.UTILISATION
 MOST = 1.01
 # "A few very long loss-bursts that make the average significantly longer than the median."
 LONGER, LONGEST = 1.2, 10.0
-SCALED = (
-    "10 Mb/s, a fifth of the paper's, with a fifth of its other flows; Reno that grows a segment a "
-    "round trip: a halved window is regained in a tenth of the time. 100 s of each setting for 180 "
-    "s (150 s at the rule of thumb); one seed. Utilisation at BSCL's buffer lies between two of "
-    "five measured ones; its estimates are those of the rule of thumb's phase."
-)
+
+
+def scaled(found: Sequence[RunData]) -> str:
+    """What is not as in the paper."""
+    times = runs.seconds(found, [p for p in found[0].phases if p != THUMB])
+    return (
+        "10 Mb/s, a fifth of the paper's, with a fifth of its other flows; Reno that grows a "
+        "segment a round trip: a halved window is regained in a tenth of the time. "
+        f"{times} of each setting for {bscl.PAPER_S} s, {runs.seconds(found, [THUMB])} at the rule "
+        f"of thumb. Utilisation at BSCL's buffer lies between two of {len(found[0].phases)} "
+        "measured ones; its estimates are those of the rule of thumb's phase."
+    )
 
 
 def utilisation_at(points: Sequence[tuple[float, float]], buffer: float) -> float | None:
@@ -50,9 +56,9 @@ def utilisation_at(points: Sequence[tuple[float, float]], buffer: float) -> floa
     return None
 
 
-def figures(root: Path) -> list[Figure]:
+def figures(study: Study) -> list[Figure]:
     """Fig. 8, where its runs are there."""
-    found = sorted(runs.find(root, EXPERIMENT), key=lambda r: int(r.setting(COUNT)))
+    found = sorted(study.find(EXPERIMENT), key=lambda r: int(r.setting(COUNT)))
     return [few_flows(found)] if found else []
 
 
@@ -82,7 +88,7 @@ def few_flows(found: Sequence[RunData]) -> Figure:
     return Figure(
         "Fig. 8",
         "Utilisation with few flows and three sizings, C_e = 90 % of C",
-        svg("bscl-8", 1, 2.2, lambda axes: _fill(axes, rows)),
+        Drawing("bscl-8", 1, 2.2, _fill),
         (
             "n_b",
             *("utilisation_ct", "utilisation_stanford"),
@@ -92,7 +98,8 @@ def few_flows(found: Sequence[RunData]) -> Figure:
         ),
         list(rows),
         checks,
-        SCALED + f" Dashed: the wanted {FULL:.0%}.",
+        scaled(found) + f" Dashed: the wanted {FULL:.0%}.",
+        keys=1,
     )
 
 
@@ -159,15 +166,14 @@ def _events(run: RunData, known: Estimated | None) -> str:
     )
 
 
-def _fill(axes: Any, rows: Sequence[tuple[object, ...]]) -> None:
-    for column, label, colour in (
+def _fill(axes: Any, rows: Rows) -> None:
+    for number, label, colour in (
         (1, "C·T_avg", LIMIT),
         (2, "Stanford", DROP),
         (3, "BSCL, mean burst", WATER),
         (4, "BSCL, median burst", SECOND),
     ):
-        seen = [(r[0], r[column]) for r in rows if r[column] is not None]
-        axes[0].plot([a for a, _ in seen], [b for _, b in seen], "o-", color=colour, label=label)
+        axes[0].plot(*pairs(rows, 0, number), "o-", color=colour, label=label)
     axes[0].axhline(FULL, color=GREY, linestyle="--", linewidth=0.8)
     axes[0].set_xlabel("N_b")
     axes[0].set_ylabel("utilisation")

@@ -7,15 +7,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 from ..experiment.quantities import WIRE_BYTES
 from ..report.style import DROP, GREY, LIMIT, SECOND, WATER
+from ..theory import SQRT_CONSTANT, loss_of_flows
 from . import bscl, runs
-from .draw import svg
+from .draw import Drawing, Rows, pairs
 from .paper import Check, Figure, within_factor
 from .runs import RunData
+from .study import Study
 
 COUNT = "traffic.persistent.lbp.count"
 # Figure of the paper, by the experiment; the share of the bottlenecked flows, per cent.
@@ -32,14 +33,15 @@ LOSS_DECIDES = 20
 # Fig. 9: an N_b 20 % too small costs up to 0.5 % of loss with fewer than 200 flows; the most is
 # held to the same factor.
 TOO_SMALL, MOST_EXCESS, EXCESS_FLOWS = 0.8, 0.005, 200
-# Table I: N_b, then C·T_avg, Stanford, BSCL in packets; ours within a factor.
-TABLE_I = {20: (838, 187, 115), 80: (714, 79, 583), 300: (672, 38, 2459)}
-TABLE_FACTOR = 1.5
-SCALED = (
-    "50 Mb/s, 18 round trips of 20 to 530 ms; 10 s for 180 s of each setting; one seed. Loss at "
-    "BSCL's buffer lies between two of seven measured ones; its estimates are those of the rule of "
-    "thumb's phase."
-)
+
+
+def scaled(found: Sequence[RunData]) -> str:
+    """What is as in the paper, and what is not."""
+    return (
+        f"50 Mb/s, 18 round trips of 20 to 530 ms; {runs.seconds(found)} for {bscl.PAPER_S} s of "
+        f"each setting. Loss at BSCL's buffer lies between two of {len(found[0].phases)} measured "
+        "ones; its estimates are those of the rule of thumb's phase."
+    )
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,10 @@ class Estimated:
     # C_e·T_e, packets.
     c_te: float
     mean_loss_burst: float
+
+    def loss(self, buffer: float) -> float:
+        """By the loss law."""
+        return loss_of_flows(self.n_b, self.c_te, buffer)
 
     def buffer(self, n_b_factor: float = 1.0) -> float:
         """Eq. 26, packets; with N_b wrong by a factor."""
@@ -85,16 +91,21 @@ def measured(run: RunData) -> list[tuple[float, float]]:
     return sorted((r["limit_bytes"] / runs.FRAME_BYTES, r["loss_rate"]) for r in rows)
 
 
-def figures(root: Path) -> list[Figure]:
+def _limits(run: RunData) -> list[float]:
+    """Of the rule of thumb and of the Stanford scheme, packets."""
+    return [run.row(p)["limit_bytes"] / runs.FRAME_BYTES for p in (THUMB, STANFORD)]
+
+
+def figures(study: Study) -> list[Figure]:
     """Those whose runs are there."""
     made = []
     for name in FIGURES:
-        found = sorted(runs.find(root, name), key=lambda r: int(r.setting(COUNT)))
+        found = sorted(study.find(name), key=lambda r: int(r.setting(COUNT)))
         if not found:
             continue
         made.append(three_sizings(name, found))
         if name == "bscl-mix90":
-            made += [underestimated(found), table_i(found)]
+            made.append(underestimated(found))
     return made
 
 
@@ -106,7 +117,7 @@ def _why(run: RunData, phase: str) -> str:
     packets = float(row["limit_bytes"]) / runs.FRAME_BYTES
     constant = math.sqrt(row["loss_rate"]) * (packets + known.c_te) / known.n_b
     return (
-        f"the loss law's constant is {constant:.2f} here for {bscl.SQRT_CONSTANT:g}; C_e·T_e is "
+        f"the loss law's constant is {constant:.2f} here for {SQRT_CONSTANT:g}; C_e·T_e is "
         f"{known.c_te:.0f} packets, a full buffer's share of a flow {packets / known.n_b:.1f}"
     )
 
@@ -121,7 +132,8 @@ def three_sizings(name: str, found: Sequence[RunData]) -> Figure:
         buffer = known.buffer() if known else None
         ours = loss_at(measured(run), buffer) if buffer else None
         losses = {p: float(run.row(p)["loss_rate"]) for p in (THUMB, STANFORD)}
-        rows.append((n, losses[THUMB], losses[STANFORD], ours, buffer))
+        laws = [known.loss(b) if known and b else None for b in (*_limits(run), buffer)]
+        rows.append((n, losses[THUMB], losses[STANFORD], ours, buffer, *laws))
         if n == MANY:
             checks += [
                 within_factor(
@@ -137,26 +149,29 @@ def three_sizings(name: str, found: Sequence[RunData]) -> Figure:
         if n >= LOSS_DECIDES:
             limit = bscl.LOSS_RATE
             close = share >= 90
-            outside = f" ({buffer:.0f} packets: fewer than measured)" if buffer and not ours else ""
+            outside = (
+                f"{buffer:.0f} packets: beyond what was measured" if buffer and not ours else ""
+            )
             checks.append(
                 Check(
-                    f"{n} flows, BSCL: loss{outside}",
+                    f"{n} flows, BSCL: loss",
                     "close to 1 %" if close else "violates 1 %",
                     ours,
                     0.0 if close else limit,
                     limit * CLOSE_FACTOR if close else 1.0,
                     why=_why(run, THUMB),
+                    about=outside,
                 )
             )
 
-    def fill(axes: Any) -> None:
-        n = [r[0] for r in rows]
-        for column, label, colour in (
-            (1, "C·T_avg", LIMIT),
-            (2, "Stanford", DROP),
-            (3, "BSCL", WATER),
+    def fill(axes: Any, rows: Rows) -> None:
+        for number, law, label, colour in (
+            (1, 5, "C·T_avg", LIMIT),
+            (2, 6, "Stanford", DROP),
+            (3, 7, "BSCL", WATER),
         ):
-            axes[0].plot(n, [r[column] for r in rows], "o-", color=colour, label=label)
+            axes[0].plot(*pairs(rows, 0, number), "o-", color=colour, label=label)
+            axes[0].plot(*pairs(rows, 0, law), ":", color=colour)
         axes[0].axhline(bscl.LOSS_RATE, color=GREY, linestyle="--", linewidth=0.8)
         axes[0].set_xlabel("N_b")
         axes[0].set_ylabel("loss")
@@ -165,11 +180,16 @@ def three_sizings(name: str, found: Sequence[RunData]) -> Figure:
     return Figure(
         f"Fig. {number}",
         f"Loss over N_b with three sizings, C_e = {share} % of C",
-        svg(f"bscl-{number}", 1, 2.2, fill),
-        ("n_b", "loss_ct", "loss_stanford", "loss_bscl", "bscl_packets"),
+        Drawing(f"bscl-{number}", 1, 2.2, fill),
+        (
+            *("n_b", "loss_ct", "loss_stanford", "loss_bscl", "bscl_packets"),
+            *("law_ct", "law_stanford", "law_bscl"),
+        ),
         list(rows),
         checks,
-        SCALED + " Dashed: the bound of 1 %.",
+        scaled(found) + " Dotted: the loss law (0.87·N_b / (B + C_e·T_e))² "
+        "(eqs. 21, 22) with N_b and T_e as estimated; dashed: the bound of 1 %.",
+        keys=1,
     )
 
 
@@ -183,7 +203,7 @@ def underestimated(found: Sequence[RunData]) -> Figure:
             continue
         buffers = known.buffer(), known.buffer(TOO_SMALL)
         right, wrong = (loss_at(measured(run), b) for b in buffers)
-        rows.append((n, right, wrong, *buffers))
+        rows.append((n, right, wrong, *buffers, *(known.loss(b) for b in buffers)))
         if LOSS_DECIDES <= n < EXCESS_FLOWS:
             checks.append(
                 Check(
@@ -196,10 +216,11 @@ def underestimated(found: Sequence[RunData]) -> Figure:
                 )
             )
 
-    def fill(axes: Any) -> None:
-        n = [r[0] for r in rows]
-        axes[0].plot(n, [r[1] for r in rows], "o-", color=WATER, label="N_b as estimated")
-        axes[0].plot(n, [r[2] for r in rows], "o-", color=SECOND, label="20 % less")
+    def fill(axes: Any, rows: Rows) -> None:
+        axes[0].plot(*pairs(rows, 0, 1), "o-", color=WATER, label="N_b as estimated")
+        axes[0].plot(*pairs(rows, 0, 2), "o-", color=SECOND, label="20 % less")
+        axes[0].plot(*pairs(rows, 0, 5), ":", color=WATER)
+        axes[0].plot(*pairs(rows, 0, 6), ":", color=SECOND)
         axes[0].axhline(bscl.LOSS_RATE, color=GREY, linestyle="--", linewidth=0.8)
         axes[0].set_xlabel("N_b")
         axes[0].set_ylabel("loss")
@@ -208,55 +229,14 @@ def underestimated(found: Sequence[RunData]) -> Figure:
     return Figure(
         "Fig. 9",
         "Loss with BSCL and an N_b that is 20 % too small",
-        svg("bscl-9", 1, 2.2, fill),
-        ("n_b", "loss", "loss_underestimated", "bscl_packets", "bscl_packets_underestimated"),
+        Drawing("bscl-9", 1, 2.2, fill),
+        (
+            *("n_b", "loss", "loss_underestimated", "bscl_packets", "bscl_packets_underestimated"),
+            *("law", "law_underestimated"),
+        ),
         list(rows),
         checks,
-        SCALED + " Dashed: the bound of 1 %.",
-    )
-
-
-def table_i(found: Sequence[RunData]) -> Figure:
-    """Table I: what the three sizings ask for."""
-    rows: list[tuple[object, ...]] = []
-    checks = []
-    for run in found:
-        n, known = int(run.setting(COUNT)), estimated(run)
-        if n not in TABLE_I:
-            continue
-        paper = TABLE_I[n]
-        limits = [run.row(p)["limit_bytes"] / runs.FRAME_BYTES for p in (THUMB, STANFORD)]
-        ours = (*limits, known.buffer() if known else None)
-        rows.append((n, *ours, *paper, known.c_te if known else None))
-        # Where the loss decides, the row's own C_e·T_e follows from its buffer (eq. 21).
-        theirs = bscl.loss_packets(0.0, n) - paper[2]
-        why = f"C_e·T_e is {known.c_te:.0f} packets here, {theirs:.0f} in that row" if known else ""
-        for label, said, value in zip(("C·T_avg", "Stanford", "BSCL"), paper, ours, strict=True):
-            what = f"N_b = {n}: {label}, packets"
-            own = why if label == "BSCL" else ""
-            checks.append(within_factor(what, said, value, TABLE_FACTOR, why=own))
-
-    def fill(axes: Any) -> None:
-        n = [r[0] for r in rows]
-        for column, label, colour in (
-            (1, "C·T_avg", LIMIT),
-            (2, "Stanford", DROP),
-            (3, "BSCL", WATER),
-        ):
-            axes[0].plot(n, [r[column] for r in rows], "o-", color=colour, label=label)
-            axes[0].plot(n, [r[column + 3] for r in rows], "s:", color=colour, markersize=3)
-        axes[0].set_yscale("log")
-        axes[0].set_xlabel("N_b")
-        axes[0].set_ylabel("buffer (packets)")
-        axes[0].legend()
-
-    columns = ("ct", "stanford", "bscl")
-    return Figure(
-        "Table I",
-        "Buffer of three sizings over N_b, C_e = 90 % of C",
-        svg("bscl-table-i", 1, 2.2, fill),
-        ("n_b", *columns, *(f"paper_{c}" for c in columns), "c_te_packets"),
-        list(rows),
-        checks,
-        SCALED + " Dotted, squares: the paper's.",
+        scaled(found) + " Dotted: the loss law (0.87·N_b / (B + C_e·T_e))² "
+        "(eqs. 21, 22) with N_b and T_e as estimated; dashed: the bound of 1 %.",
+        keys=1,
     )

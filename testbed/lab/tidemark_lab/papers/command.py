@@ -1,28 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`paper NAME --quick`: runs the experiments that are not there yet, then the report."""
+"""`paper NAME`: runs the experiments that are not there yet, then the report. The long form of
+the experiments, or with `--quick` the short one."""
 
 from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import LabError
-from ..experiment import execute, grid, load
+from ..experiment import execute
 from ..experiment.command import positive
+from ..experiment.grid import Point
+from ..experiment.pace import Pace
 from ..experiment.simulated import Ns3
-from ..experiment.store import Store
 from ..outcome import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_PREFLIGHT
 from ..places import in_clone
 from ..preflight import Paths
 from ..progress import Progress
-from . import bscl, bscl_few, bscl_mix, ngi, oi, report, srb, utb, utb_least, utb_many
+from . import bscl, bscl_few, bscl_mix, bscl_table, ngi, oi, report, srb, utb, utb_least, utb_many
 from .paper import Figure
-from .runs import find
+from .repetitions import together
+from .study import FILES, Study
 
-FILES = load.FILES / "papers"
 DOCS = "docs/papers"
 
 
@@ -32,21 +34,16 @@ class Paper:
 
     title: str
     experiments: tuple[str, ...]
-    figures: Callable[[Path], list[Figure]]
+    figures: Callable[[Study], list[Figure]]
 
 
-def _utb(root: Path) -> list[Figure]:
-    found = [*utb.figures(root), *utb_many.figures(root), *utb_least.figures(root)]
-    return sorted(found, key=_number)
+def _utb(study: Study) -> list[Figure]:
+    return [*utb.figures(study), *utb_many.figures(study), *utb_least.figures(study)]
 
 
-def _bscl(root: Path) -> list[Figure]:
-    found = [*bscl.figures(root), *bscl_mix.figures(root), *bscl_few.figures(root)]
-    return sorted(found, key=_number)
-
-
-def _oi(root: Path) -> list[Figure]:
-    return sorted(oi.figures(root), key=_number)
+def _bscl(study: Study) -> list[Figure]:
+    made = (bscl.figures, bscl_mix.figures, bscl_few.figures, bscl_table.figures)
+    return [figure for figures in made for figure in figures(study)]
 
 
 def _number(figure: Figure) -> int:
@@ -69,7 +66,7 @@ PAPERS = {
     "oi": Paper(
         "Open Issues in Router Buffer Sizing",
         ("oi-persistent", "oi-open", "oi-closed", "oi-dsl", "oi-window", "oi-elsewhere"),
-        _oi,
+        oi.figures,
     ),
     "ngi": Paper(
         "Buffer Sizing for Elastic Traffic",
@@ -87,7 +84,7 @@ ALL = "all"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", choices=[*sorted(PAPERS), ALL], help="which; all: one by one")
-    parser.add_argument("--quick", action="store_true", help="one run of each setting")
+    parser.add_argument("--quick", action="store_true", help="one short run of each setting")
     parser.add_argument("--report", action="store_true", help="from runs that are there, no others")
     parser.add_argument("--docs", action="store_true", help="write docs/papers/NAME.md too")
     parser.add_argument(
@@ -104,71 +101,131 @@ def from_arguments(arguments: argparse.Namespace) -> int:
     the first other code; one that fails does not keep the others from being made, but one that is
     interrupted does."""
     progress = Progress()
-    if not arguments.quick:
-        progress.say("paper: only --quick is there so far: one run of each setting, in simulation")
-        return EXIT_PREFLIGHT
+    names = list(PAPERS) if arguments.name == ALL else [arguments.name]
     try:
         if arguments.docs:
             in_clone(DOCS)
+        studies = {name: _study(name, arguments) for name in names}
+        todo = {(n, e): _missing(s, e) for n, s in studies.items() for e in PAPERS[n].experiments}
     except LabError as error:
-        progress.say(f"paper --docs: {error}")
+        progress.say(f"paper: {error}")
         return EXIT_PREFLIGHT
+    pace = Pace()
+    if not arguments.report:
+        _estimate(studies, todo, pace, arguments.jobs, progress)
     worst = EXIT_OK
-    for name in PAPERS if arguments.name == ALL else [arguments.name]:
-        code = _paper(name, arguments, progress)
+    for name, study in studies.items():
+        code = _paper(name, study, todo, pace, arguments, progress)
         worst = worst or code
         if code == EXIT_INTERRUPTED:
             break
     return worst
 
 
-def _paper(name: str, arguments: argparse.Namespace, progress: Progress) -> int:
+# What is not there yet of a paper's experiment.
+Todo = dict[tuple[str, str], list[Point]]
+
+
+def _study(name: str, arguments: argparse.Namespace) -> Study:
+    folder = name if arguments.quick else f"{name}-full"
+    return Study(arguments.out / folder / "runs", full=not arguments.quick, files=FILES)
+
+
+def _missing(study: Study, experiment: str) -> list[Point]:
+    store = study.store(experiment)
+    return [p for p in study.points(experiment) if not store.is_complete(p.run_id)]
+
+
+def _estimate(
+    studies: dict[str, Study], todo: Todo, pace: Pace, jobs: int, progress: Progress
+) -> None:
+    """Tells what is to be run and how long it takes, by what the runs that are there took."""
+    there = 0
+    for name, study in studies.items():
+        for experiment in PAPERS[name].experiments:
+            points = {p.run_id: p for p in study.points(experiment)}
+            for run in study.find(experiment):
+                there += 1
+                if took_s := run.record.get("took_s"):
+                    pace.add(points[run.path.name].experiment, took_s)
+    left = [point for points in todo.values() for point in points]
+    text = f"paper {', '.join(studies)}: {there + len(left)} runs, {there} are there"
+    if left:
+        text += f"; about {execute.duration(pace.left_s(left, jobs))} left, {jobs} at a time"
+    progress.say(text)
+
+
+def _paper(
+    name: str,
+    study: Study,
+    todo: Todo,
+    pace: Pace,
+    arguments: argparse.Namespace,
+    progress: Progress,
+) -> int:
     paper = PAPERS[name]
-    out: Path = arguments.out / name
-    runs = out / "runs"
     if not arguments.report:
         for experiment in paper.experiments:
-            if code := _run(experiment, runs, arguments.jobs, progress):
+            todo.pop((name, experiment), None)
+            later = [point for points in todo.values() for point in points]
+            if code := _run(study, experiment, pace, later, arguments.jobs, progress):
                 return code
     try:
-        figures = paper.figures(runs)
+        figures = _figures(paper, study)
+        if not figures:
+            progress.say(f"paper: no runs of it are in {study.root}")
+            return EXIT_FAILED
+        about = _about(paper, study)
+        title = f"{paper.title}: paper beside ours"
+        page = report.write(study.root.parent, title, about, figures)
+        if arguments.docs:
+            form = " --quick" if arguments.quick else ""
+            made_by = f"{about} Made by `tidemark_lab paper {name}{form} --docs`."
+            report.write_docs(in_clone(DOCS), name, paper.title, made_by, figures)
     except (LabError, OSError) as error:
         progress.say(f"paper {name}: {error}")
         return EXIT_FAILED
-    if not figures:
-        progress.say(f"paper: no runs of it are in {runs}")
-        return EXIT_FAILED
-    about = (
-        "Every figure is drawn from the packets of runs of testbed/experiments/papers, simulated "
-        "with ns-3. Tolerances stand in the code that draws the figure."
-    )
-    if missing := [e for e in paper.experiments if not find(runs, e)]:
-        about += f" There are no runs yet of {', '.join(missing)}: their figures are missing."
-    if partly := [text for e in paper.experiments if (text := _partly(e, runs))]:
-        about += f" Of some experiments there are a part of the runs: {', '.join(partly)}."
-    page = report.write(out, f"{paper.title}: paper beside ours", about, figures)
-    if arguments.docs:
-        made_by = f"{about} Made by `tidemark_lab paper {name} --quick --docs`."
-        report.write_docs(in_clone(DOCS), name, paper.title, made_by, figures)
     progress.say(report.markdown(figures))
     progress.say(f"report: {page}")
     return EXIT_OK
 
 
-def _partly(name: str, runs: Path) -> str:
-    """How many of an experiment's runs are there, where it is some of them."""
-    points = grid.points(load.read(FILES / f"{name}.toml"), name)
-    store = Store(runs / name)
-    there = sum(store.is_complete(p.run_id) for p in points)
-    return f"{name} ({there} of {len(points)})" if 0 < there < len(points) else ""
+def _figures(paper: Paper, study: Study) -> list[Figure]:
+    """Of every repetition, put together."""
+    repeated = [paper.figures(study.of(r)) for r in study.repetitions(paper.experiments)]
+    return sorted(together(repeated), key=_number)
 
 
-def _run(name: str, runs: Path, jobs: int, progress: Progress) -> int:
-    path = FILES / f"{name}.toml"
-    try:
-        points = grid.points(load.read(path), str(path))
-    except LabError as error:
-        progress.say(str(error))
-        return EXIT_PREFLIGHT
-    sweep = execute.Sweep(points, Ns3(), Store(runs / name), Paths.find(), jobs=jobs)
+def _about(paper: Paper, study: Study) -> str:
+    count = len(study.repetitions(paper.experiments))
+    times = "one seed" if count == 1 else f"up to {count} seeds"
+    text = (
+        "Every figure is drawn from the packets of runs of testbed/experiments/papers, simulated "
+        f"with ns-3, {times} of each setting. Tolerances stand in the code that draws the figure."
+    )
+    if missing := [e for e in paper.experiments if not study.find(e)]:
+        text += f" There are no runs yet of {', '.join(missing)}: their figures are missing."
+    if partly := [said for e in paper.experiments if (said := study.partly(e))]:
+        text += f" Of some experiments there are a part of the runs: {', '.join(partly)}."
+    return text
+
+
+def _run(
+    study: Study,
+    experiment: str,
+    pace: Pace,
+    later: Sequence[Point],
+    jobs: int,
+    progress: Progress,
+) -> int:
+    sweep = execute.Sweep(
+        study.points(experiment),
+        Ns3(),
+        study.store(experiment),
+        Paths.find(),
+        keep_captures=study.captures(experiment),
+        jobs=jobs,
+        pace=pace,
+        later=later,
+    )
     return execute.run(sweep, progress)

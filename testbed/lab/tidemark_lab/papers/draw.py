@@ -3,15 +3,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from ..report.style import subplots, to_svg
 
+Rows = list[Sequence[object]]
+# Of what a repetition looks like behind the mean of all.
+PALE, PALE_WIDTH = 0.25, 0.5
+# More cannot be told apart at a figure's width.
+MOST_BINS = 300
 
-def svg(name: str, columns: int, height_in: float, fill: Callable[[Any], None]) -> str:
-    """A row of axes in the papers' width, filled by `fill`; an SVG document whose ids begin with
-    its name, so that several can stand in one page."""
-    figure, axes = subplots(1, columns, height_in=height_in, squeeze=False)
-    fill(axes[0])
-    return to_svg(figure, name)
+
+@dataclass(frozen=True)
+class Drawing:
+    """A row of axes in the papers' width; `fill` draws rows into them. The ids of the SVG begin
+    with the name, so that several can stand in one page."""
+
+    name: str
+    columns: int
+    height_in: float
+    fill: Callable[[Any, Rows], None]
+
+    def svg(self, rows: Rows, repeated: Sequence[Rows] = ()) -> str:
+        """`repeated`: what the rows are the mean of, drawn pale behind it."""
+        figure, axes = subplots(1, self.columns, height_in=self.height_in, squeeze=False)
+        for one in repeated:
+            self.fill(axes[0], one)
+        for axis in axes[0]:
+            for artist in [*axis.lines, *axis.collections, *axis.patches]:
+                artist.set_alpha(PALE)
+                artist.set_linewidth(PALE_WIDTH)
+                artist.set_label("_" + str(artist.get_label()))
+                if hasattr(artist, "set_marker"):
+                    artist.set_marker("")
+        self.fill(axes[0], rows)
+        return to_svg(figure, self.name)
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Smallest and largest value in equal parts of the time that have one."""
+
+    time_s: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+def bins(time_s: np.ndarray, values: np.ndarray, end_s: float, most: int = MOST_BINS) -> Bins:
+    """Of values in the order of their times, from 0 to `end_s`; NaN counts as none."""
+    known = np.isfinite(values) & (time_s >= 0) & (time_s < end_s)
+    part = (time_s[known] / end_s * most).astype(int)
+    seen, first = np.unique(part, return_index=True)
+    if not seen.size:
+        return Bins(*(np.array([]) for _ in range(3)))
+    return Bins(
+        (seen + 0.5) * end_s / most,
+        np.minimum.reduceat(values[known], first),
+        np.maximum.reduceat(values[known], first),
+    )
+
+
+def band(axis: Any, found: Bins, colour: str, label: str = "") -> None:
+    """From the smallest to the largest, and never thinner than a line."""
+    axis.fill_between(
+        found.time_s, found.low, found.high, color=colour, linewidth=0.6, label=label or None
+    )
+
+
+def column(rows: Sequence[Sequence[object]], number: int) -> list[Any]:
+    return [r[number] for r in rows]
+
+
+def pairs(rows: Sequence[Sequence[object]], x: int, y: int) -> tuple[list[Any], list[Any]]:
+    """Two columns of the rows that have a value in the second."""
+    there = [r for r in rows if r[y] is not None]
+    return column(there, x), column(there, y)

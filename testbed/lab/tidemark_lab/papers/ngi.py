@@ -5,17 +5,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..report.style import DROP, GREY, WATER
 from . import ngi_protocols, runs
-from .draw import svg
-from .ngi_runs import SCALED, TRACE_COLUMNS, residual_share, traces
+from .draw import Drawing, Rows, column
+from .ngi_runs import TRACE_COLUMNS, drawn, residual_share, scaled, traces
 from .paper import Check, Figure
 from .runs import RunData
+from .study import Study
 
 COUNT = "traffic.persistent.flow.count"
 ALGORITHM = "traffic.persistent.flow.congestion_control"
@@ -28,27 +28,31 @@ LOAD_OF_TEXT, MANY_FLOWS, MANY_PROBABILITY = 0.5, 4, 0.03
 MANY_OFF = 0.03
 # "Approximately fair".
 LEAST_JAIN = 0.8
+THEORY = (
+    "Dashed: the window that fills what the background leaves, (C - background)·RTT; dotted: with "
+    "a full buffer (§I: the rule of thumb applied to the residual link capacity)."
+)
 
 
-def figures(root: Path) -> list[Figure]:
+def figures(study: Study) -> list[Figure]:
     """Those whose runs are there."""
-    one = {(r.setting(ALGORITHM), r.setting(SCHEDULING)): r for r in runs.find(root, "ngi-one")}
+    one = {(r.setting(ALGORITHM), r.setting(SCHEDULING)): r for r in study.find("ngi-one")}
     made = []
-    for run in runs.find(root, "ngi-sharing")[:1]:
+    for run in study.find("ngi-sharing")[:1]:
         made.append(under_way(run))
-    for run in runs.find(root, "ngi-transparent")[:1]:
+    for run in study.find("ngi-transparent")[:1]:
         made.append(transparent(run))
     small = one.get(("reno", "fifo"))
     if small:
         by_buffer = [(small, "b20")]
-        for run in runs.find(root, "ngi-buffer")[:1]:
+        for run in study.find("ngi-buffer")[:1]:
             by_buffer += [(run, "b100"), (run, "b625")]
         made.append(over_buffer(by_buffer))
-        more = sorted(runs.find(root, "ngi-flows"), key=lambda r: int(r.setting(COUNT)))
+        more = sorted(study.find("ngi-flows"), key=lambda r: int(r.setting(COUNT)))
         if more:
             made.append(over_flows([small, *more]))
-    four = {str(r.setting(SCHEDULING)): r for r in runs.find(root, "ngi-four")}
-    mixed = {str(r.setting(SCHEDULING)): r for r in runs.find(root, "ngi-mixed")}
+    four = {str(r.setting(SCHEDULING)): r for r in study.find("ngi-four")}
+    mixed = {str(r.setting(SCHEDULING)): r for r in study.find("ngi-mixed")}
     for number, scheduling in ((6, "fifo"), (7, "fair")):
         if small and scheduling in four and scheduling in mixed:
             made.append(ngi_protocols.protocols(number, one, mixed, four))
@@ -80,16 +84,15 @@ def under_way(run: RunData) -> Figure:
     """§III-B: how many elastic transfers are under way."""
     phase = run.phases[0]
     load, count = float(run.row(phase)["utilisation"]), in_progress(run, phase)
-    rows = [
+    length = runs.seconds([run])
+    rows: Rows = [
         (k, float(np.mean(count == k)), sharing(load, k), sharing(LOAD_OF_TEXT, k))
         for k in range(11)
     ]
 
-    def fill(axes: Any) -> None:
-        axes[0].bar([r[0] for r in rows], [r[1] for r in rows], color=WATER, label="ours")
-        axes[0].plot(
-            [r[0] for r in rows], [r[2] for r in rows], "o--", color=GREY, label="(1-r)r^k"
-        )
+    def fill(axes: Any, rows: Rows) -> None:
+        axes[0].bar(column(rows, 0), column(rows, 1), color=WATER, label="ours")
+        axes[0].plot(column(rows, 0), column(rows, 2), "o--", color=GREY, label="(1-r)r^k")
         axes[0].set_xlabel("transfers under way")
         axes[0].set_ylabel("share of time")
         axes[0].legend()
@@ -97,9 +100,9 @@ def under_way(run: RunData) -> Figure:
     return Figure(
         "Section III-B",
         "Elastic transfers under way against processor sharing",
-        svg("ngi-sharing", 1, 2.0, fill),
+        Drawing("ngi-sharing", 1, 2.0, fill),
         ("flows", "ours", "processor_sharing", "processor_sharing_at_half"),
-        list(rows),
+        rows,
         [
             Check(
                 f"probability of more than {MANY_FLOWS} transfers at a load of 0.5",
@@ -107,37 +110,40 @@ def under_way(run: RunData) -> Figure:
                 float(np.mean(count > MANY_FLOWS)),
                 MANY_PROBABILITY - MANY_OFF,
                 MANY_PROBABILITY + MANY_OFF,
-                why=f"the load is {load:.2f} in these 60 s; in slow start transfers share nothing",
+                why=f"the load is {load:.2f} in {length}; in slow start transfers share nothing",
             )
         ],
-        f"50 Mb/s, 10 ms, transfers of 1 MB on average; {run.row(phase)['true_short']} in 60 s.",
+        "50 Mb/s, 10 ms, transfers of 1 MB on average; "
+        f"{run.row(phase)['true_short']} in {length}.",
+        keys=1,
     )
 
 
 def transparent(run: RunData) -> Figure:
     """§IV-A: loss of Poisson packets over the buffer."""
-    rows = []
+    rows: Rows = []
     checks = []
     for phase in run.phases:
         row = run.row(phase)
         packets = float(row["limit_bytes"]) / runs.FRAME_BYTES
         load = float(row["utilisation"]) / (1 - float(row["loss_rate"]))
         model = transparent_loss(load, packets)
-        rows.append((packets, load, row["loss_rate"], model))
+        rows.append((round(packets), load, row["loss_rate"], model))
         checks.append(
             Check(
-                f"{packets:.0f} packets at a load of {load:.2f}: loss",
+                f"{packets:.0f} packets: loss",
                 f"at most {model:.2g} (r^n)",
                 row["loss_rate"],
                 0.0,
                 model,
+                about=f"load {load:.2f}",
             )
         )
 
-    def fill(axes: Any) -> None:
-        at = [r[0] for r in rows]
-        axes[0].plot(at, [max(r[2], 1e-6) for r in rows], "o", color=DROP, label="ours")
-        axes[0].plot(at, [r[3] for r in rows], "--", color=GREY, label="r^n")
+    def fill(axes: Any, rows: Rows) -> None:
+        at = column(rows, 0)
+        axes[0].plot(at, [max(v, 1e-6) for v in column(rows, 2)], "o", color=DROP, label="ours")
+        axes[0].plot(at, column(rows, 3), "--", color=GREY, label="r^n")
         axes[0].set_yscale("log")
         axes[0].set_xlabel("buffer (packets)")
         axes[0].set_ylabel("loss")
@@ -146,23 +152,19 @@ def transparent(run: RunData) -> Figure:
     return Figure(
         "Section IV-A",
         "Transparent regime: loss of Poisson packets",
-        svg("ngi-transparent", 1, 2.0, fill),
+        Drawing("ngi-transparent", 1, 2.0, fill),
         ("buffer_packets", "load", "loss", "model"),
-        list(rows),
+        rows,
         checks,
         "Packets of one size, of which fewer are lost than of the exponential sizes of the model.",
+        keys=1,
     )
 
 
 def over_buffer(found: Sequence[tuple[RunData, str]]) -> Figure:
     """Fig. 3: one Reno flow over the background."""
     shares = {phase: residual_share(run, phase) for run, phase in found}
-    rows: list[tuple[object, ...]] = []
-
-    def fill(axes: Any) -> None:
-        rows.extend(traces(axes, [(f"{phase[1:]} packets", run, phase) for run, phase in found]))
-
-    drawn = svg("ngi-3", len(found), 2.0, fill)
+    cases = [(f"{phase[1:]} packets", run, phase) for run, phase in found]
     checks = [
         Check(
             "20 packets: share of the residual bandwidth",
@@ -170,7 +172,7 @@ def over_buffer(found: Sequence[tuple[RunData, str]]) -> Figure:
             shares["b20"],
             SMALL_SHARE - SHARE_OFF,
             SMALL_SHARE + SHARE_OFF,
-            why="60 s of one seed: few sawteeth",
+            why=f"{runs.seconds([found[0][0]])} of a seed: few sawteeth",
         )
     ]
     if "b625" in shares:
@@ -185,15 +187,15 @@ def over_buffer(found: Sequence[tuple[RunData, str]]) -> Figure:
                 float("inf"),
             ),
         ]
-    note = SCALED + " Shares: " + ", ".join(f"{k[1:]} packets {v:.2f}" for k, v in shares.items())
+    told = ", ".join(f"{k[1:]} packets {v:.2f}" for k, v in shares.items())
     return Figure(
         "Fig. 3",
         "One Reno flow over the buffer",
-        drawn,
+        drawn("ngi-3", cases, theory=True),
         TRACE_COLUMNS,
-        list(rows),
+        traces(cases),
         checks,
-        note + ".",
+        f"{scaled(cases)} Shares: {told}. {THEORY}",
     )
 
 
@@ -201,13 +203,7 @@ def over_flows(found: Sequence[RunData]) -> Figure:
     """Fig. 5: one, two, four Reno flows with 20 packets."""
     counts = [int(r.setting(COUNT) or 1) for r in found]
     shares = [residual_share(r, "b20") for r in found]
-    rows: list[tuple[object, ...]] = []
-
-    def fill(axes: Any) -> None:
-        cases = [(f"{n} flows", r, "b20") for n, r in zip(counts, found, strict=True)]
-        rows.extend(traces(axes, cases))
-
-    drawn = svg("ngi-5", len(found), 2.0, fill)
+    cases = [(f"{n} flows", r, "b20") for n, r in zip(counts, found, strict=True)]
     checks = [
         Check(
             f"utilisation of {counts[-1]} flows over that of one",
@@ -222,16 +218,16 @@ def over_flows(found: Sequence[RunData]) -> Figure:
             found[-1].row("b20")["jain"],
             LEAST_JAIN,
             1.0,
-            why="in 20 s, a few sawteeth of each",
+            why=f"in {runs.seconds(found[-1:])}, a few sawteeth of each",
         ),
     ]
     told = ", ".join(f"n = {n} {s:.2f}" for n, s in zip(counts, shares, strict=True))
     return Figure(
         "Fig. 5",
         "Reno flows over the background, 20 packets",
-        drawn,
+        drawn("ngi-5", cases),
         TRACE_COLUMNS,
-        list(rows),
+        traces(cases),
         checks,
-        f"{SCALED} Shares of the residual bandwidth: {told}.",
+        f"{scaled(cases)} Shares of the residual bandwidth: {told}.",
     )

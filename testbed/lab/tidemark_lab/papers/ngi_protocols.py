@@ -4,12 +4,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import numpy as np
 
-from . import ngi_runs
-from .draw import svg
+from . import ngi_runs, runs
 from .paper import Check, Figure
 from .runs import RunData
 
@@ -80,22 +78,16 @@ def protocols(number: int, one: One, mixed: dict[str, RunData], four: dict[str, 
         ("HSTCP and Reno, 625", mixed[scheduling], "b625"),
         ("4 HSTCP, 625", four[scheduling], "b625"),
     ]
-    rows: list[tuple[object, ...]] = []
-
-    def fill(axes: Any) -> None:
-        rows.extend(ngi_runs.traces(axes, cases))
-
-    drawn = svg(f"ngi-{number}", 3, 2.0, fill)
     checks = _fair(one, mixed, four) if fair else _fifo(one, mixed)
     title = "fair queueing, drop from the longest" if fair else "first come, first served"
     return Figure(
         f"Fig. {number}",
         f"HSTCP and Reno over the background, {title}",
-        drawn,
+        ngi_runs.drawn(f"ngi-{number}", cases),
         ngi_runs.TRACE_COLUMNS,
-        list(rows),
+        ngi_runs.traces(cases),
         checks,
-        ngi_runs.SCALED,
+        ngi_runs.scaled(cases),
     )
 
 
@@ -113,7 +105,7 @@ def _fifo(one: One, mixed: dict[str, RunData]) -> list[Check]:
             shares["highspeed"] / shares["reno"],
             1.0,
             inf,
-            why=f"HSTCP loses {_drops(one[('highspeed', 'fifo')])} packets in 60 s, Reno "
+            why=f"HSTCP loses {_drops(one[('highspeed', 'fifo')])} packets, Reno "
             f"{_drops(one[('reno', 'fifo')])}: with a queue this short growing faster does not pay",
         ),
         Check(
@@ -122,7 +114,7 @@ def _fifo(one: One, mixed: dict[str, RunData]) -> list[Check]:
             rate_ratio(mixed["fifo"], "b625"),
             UNFAIR,
             inf,
-            why="35 s from a common start",
+            why=f"{runs.seconds([mixed['fifo']])} from a common start",
         ),
     ]
 

@@ -8,15 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from ..report.style import DROP, GREY, LIMIT, WATER
-from .runs import RunData
+from ..report.style import DROP, GREY, LIMIT, SECOND, WATER
+from .draw import MOST_BINS, Bins, Drawing, Rows, band, bins, column
+from .runs import FRAME_BYTES, RunData
 
 # Of the background, 25 of 50 Mb/s.
 BACKGROUND = 0.5
-SCALED = (
-    "50 Mb/s of IP and 150 ms have the paper's BDP of 625 packets, of 1500 bytes; 25 UDP flows of "
-    "1 Mb/s with Poisson packets; 20 to 60 s."
-)
+
+
+def scaled(cases: Sequence[tuple[str, RunData, str]]) -> str:
+    """What is as in the paper, and what is not."""
+    times = sorted({round(float(run.row(phase)["seconds"])) for _, run, phase in cases})
+    length = f"{times[0]} s" if len(times) == 1 else f"{times[0]} to {times[-1]} s"
+    return (
+        "50 Mb/s of IP and 150 ms have the paper's BDP of 625 packets, of 1500 bytes; 25 UDP flows "
+        f"of 1 Mb/s with Poisson packets; {length}."
+    )
 
 
 def residual_share(run: RunData, phase: str) -> float:
@@ -24,29 +31,46 @@ def residual_share(run: RunData, phase: str) -> float:
     return (float(run.row(phase)["utilisation"]) - BACKGROUND) / (1 - BACKGROUND)
 
 
-def traces(axes: Any, cases: Sequence[tuple[str, RunData, str]]) -> list[tuple[object, ...]]:
-    """Windows over time of each case in a column; the data."""
-    rows: list[tuple[object, ...]] = []
-    for axis, (title, run, phase) in zip(axes, cases, strict=True):
-        p = run.packets(phase)
-        known = np.isfinite(p.window)
-        for number, flow in enumerate(np.unique(p.flow[known])):
-            own = p.where(known & (p.flow == flow))
-            step = max(1, len(own.time_s) // 400)
-            axis.plot(
-                own.time_s[::step],
-                own.window[::step],
-                linewidth=0.7,
-                color=(WATER, DROP, LIMIT, GREY)[number % 4],
-            )
+TRACE_COLUMNS = ("case", "flow", "s", "low_packets", "high_packets")
+
+
+def traces(cases: Sequence[tuple[str, RunData, str]]) -> Rows:
+    """Windows over time of each case: smallest and largest in equal parts of the phase."""
+    rows: Rows = []
+    for title, run, phase in cases:
+        p, end_s = run.packets(phase), float(run.row(phase)["seconds"])
+        p = p.where(np.isfinite(p.window))
+        for number, flow in enumerate(np.unique(p.flow)):
+            own = p.where(p.flow == flow)
+            seen = bins(own.time_s, own.window, end_s, MOST_BINS // 2)
             rows += [
-                (title, number, round(float(t), 4), float(w))
-                for t, w in zip(own.time_s[::step], own.window[::step], strict=True)
+                (title, number, round(float(t), 3), float(low), float(high))
+                for t, low, high in zip(seen.time_s, seen.low, seen.high, strict=True)
             ]
-        axis.set_title(title, loc="left")
-        axis.set_xlabel("s")
-    axes[0].set_ylabel("window (packets)")
     return rows
 
 
-TRACE_COLUMNS = ("case", "flow", "s", "window_packets")
+def drawn(name: str, cases: Sequence[tuple[str, RunData, str]], theory: bool = False) -> Drawing:
+    """The traces, a case in each column. `theory`: with the window that fills what the background
+    leaves: its rate times the round trip, and so much more as the buffer has."""
+    titles = [title for title, _, _ in cases]
+    limits = [float(run.row(p)["limit_bytes"]) / FRAME_BYTES for _, run, p in cases]
+    residual = [
+        float(run.row(p)["bdp_bytes"]) / FRAME_BYTES * (1 - BACKGROUND) for _, run, p in cases
+    ]
+
+    def fill(axes: Any, rows: Rows) -> None:
+        for axis, title, limit, least in zip(axes, titles, limits, residual, strict=True):
+            own = [r for r in rows if r[0] == title]
+            for number in dict.fromkeys(column(own, 1)):
+                of_flow = [r for r in own if r[1] == number]
+                seen = Bins(*(np.array(column(of_flow, k)) for k in (2, 3, 4)))
+                band(axis, seen, (WATER, DROP, LIMIT, SECOND)[number % 4])
+            if theory:
+                axis.axhline(least, color=GREY, linestyle="--", linewidth=0.8)
+                axis.axhline(least + limit, color=GREY, linestyle=":", linewidth=0.8)
+            axis.set_title(title, loc="left")
+            axis.set_xlabel("s")
+        axes[0].set_ylabel("window (packets)")
+
+    return Drawing(name, len(cases), 2.0, fill)

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 from ..report.style import DROP, GREY, LIMIT, SECOND, WATER
 from . import flows, oi_flows, runs
-from .draw import svg
+from .draw import Drawing, Rows, column
 from .paper import Check, Figure
 from .runs import RunData
+from .study import Study
 
 TRAFFICS = {"oi-persistent": "persistent", "oi-closed": "closed loop", "oi-open": "open loop"}
 COLOURS = {"oi-persistent": WATER, "oi-closed": SECOND, "oi-open": DROP}
@@ -24,6 +25,8 @@ LOSS = {
     ("oi-open", "b500"): (0.0, 0.01),
 }
 LOSS_FACTOR = 1.5
+# The small and the large buffer.
+SHOWN = ("b18", "b500")
 # "Almost 100 %".
 LEAST_UTILISATION = 0.97
 # §3.2: offered load of links that are never saturated; held to a tenth of the capacity.
@@ -37,19 +40,26 @@ LOAD_OFF = 0.05
 MOST_ELSEWHERE = 8 * 2 / 50
 MOST_LOSS = 0.01
 PERSISTENT = 200
-SCALED = (
-    "50 Mb/s, 18 round trips of 20 to 530 ms; 20 s with the small and the large buffer, 8 s with "
-    "others; one seed. A sender's first burst has 10 packets here."
-)
 
 
-def figures(root: Path) -> list[Figure]:
+def scaled(found: Sequence[RunData]) -> str:
+    """What is as in the paper, and what is not."""
+    shown = [p for p in found[0].phases if p in SHOWN]
+    others = [p for p in found[0].phases if p not in SHOWN]
+    return (
+        "50 Mb/s, 18 round trips of 20 to 530 ms; "
+        f"{runs.seconds(found, shown)} with the small and the large buffer, "
+        f"{runs.seconds(found, others)} with others. A sender's first burst has 2 packets."
+    )
+
+
+def figures(study: Study) -> list[Figure]:
     """Those whose runs are there."""
-    found = {name: run for name in TRAFFICS for run in runs.find(root, name)[:1]}
+    found = {name: run for name in TRAFFICS for run in study.find(name)[:1]}
     made = [loss_over_buffer(found)] if found else []
     for name, run in found.items():
         made += oi_flows.figures(run, name)
-    small = {name: run for name in NEVER_SATURATED for run in runs.find(root, name)[:1]}
+    small = {name: run for name in NEVER_SATURATED for run in study.find(name)[:1]}
     return made + ([never_saturated(small)] if small else [])
 
 
@@ -110,11 +120,13 @@ def loss_over_buffer(found: dict[str, RunData]) -> Figure:
             )
         )
 
-    def fill(axes: Any) -> None:
+    def fill(axes: Any, rows: Rows) -> None:
         axis = axes[0]
         for name in found:
-            own = sorted((r[1], r[2]) for r in rows if r[0] == TRAFFICS[name])
-            x, y = [a for a, _ in own], [b for _, b in own]
+            own = sorted(
+                (r for r in rows if r[0] == TRAFFICS[name]), key=lambda r: float(str(r[1]))
+            )
+            x, y = column(own, 1), column(own, 2)
             axis.plot(x, y, "o-", color=COLOURS[name], label=TRAFFICS[name])
         at = list(range(18, 501, 4))
         model = [loss_persistent(PERSISTENT, 250, b) for b in at]
@@ -128,11 +140,12 @@ def loss_over_buffer(found: dict[str, RunData]) -> Figure:
     return Figure(
         "Fig. 1",
         "Loss over the buffer for three kinds of traffic",
-        svg("oi-1", 1, 2.4, fill),
+        Drawing("oi-1", 1, 2.4, fill),
         ("traffic", "buffer_packets", "loss", "utilisation", "transfers", "drops"),
         list(rows),
         checks,
-        SCALED + " The red line is the small buffer of 18 packets.",
+        scaled(list(found.values())) + " The red line is the small buffer of 18 packets.",
+        keys=2,
     )
 
 
@@ -146,8 +159,7 @@ def _why(run: RunData, name: str, phase: str) -> str:
     return (
         "the paper does not print the arrival rates of its three sizes; "
         f"{there.under_way:.0f} transfers are under way here on average, and offer "
-        f"{there.load:.0%} of the rate without headers; "
-        "first bursts of 10 packets, ns-2's of 1 or 2"
+        f"{there.load:.0%} of the rate without headers"
     )
 
 
@@ -169,12 +181,14 @@ def never_saturated(found: dict[str, RunData]) -> Figure:
         row = run.row(run.phases[0])
         rows.append((about, load, row["utilisation"], row["loss_rate"]))
         checks += [
+            # The load is what the file configures: the check says that the scaling is right.
             Check(
                 f"{about}: load",
                 "never saturated" if load is None else f"{load:.2f}",
                 row["utilisation"],
                 0.0 if load is None else load - LOAD_OFF,
                 MOST_ELSEWHERE if load is None else load + LOAD_OFF,
+                computed=True,
             ),
             Check(
                 f"{about}: loss with 20 packets",
@@ -185,7 +199,7 @@ def never_saturated(found: dict[str, RunData]) -> Figure:
             ),
         ]
 
-    def fill(axes: Any) -> None:
+    def fill(axes: Any, rows: Rows) -> None:
         at = range(len(rows))
         axes[0].barh(
             [a + 0.2 for a in at], [r[1] or 0 for r in rows], 0.35, color=GREY, label="paper"
@@ -199,10 +213,11 @@ def never_saturated(found: dict[str, RunData]) -> Figure:
     return Figure(
         "Section 3-2",
         "Links that are never saturated",
-        svg("oi-s32", 1, 1.8, fill),
+        Drawing("oi-s32", 1, 1.8, fill),
         ("link", "load_of_the_paper", "load", "loss"),
         list(rows),
         checks,
         "Scaled to 50 Mb/s: users and flows as the capacity; the third example has no number in "
-        "the paper, ours has 8 last miles of 2 Mb/s.",
+        "the paper, ours has 8 last miles of 2 Mb/s. Loads follow from the settings.",
+        keys=1,
     )

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ..report.style import DROP, WATER
-from . import flows
-from .draw import svg
+from . import flows, runs
+from .draw import Drawing, Rows
 from .flows import Flow
 from .paper import Check, Figure, within, within_factor
 from .runs import RunData
@@ -27,6 +29,8 @@ SHARE_OFF = 0.15
 MEDIAN_FACTOR = 2.0
 # "Around 80 % of the persistent flows get a higher throughput" with the large buffer.
 BETTER_WITH_LARGE = 0.8
+# "About 50 % of the small flows (mice) do better with the small buffer".
+MICE_BETTER_WITH_SMALL = 0.5
 # "About 40 %-70 % of the mice do not see any losses, depending on the value of B".
 MICE_WITHOUT_LOSS = (0.4, 0.7)
 # Open loop: medians of large flows, bytes/s; large flows without a loss at the large buffer.
@@ -38,7 +42,7 @@ NOTE = "Small buffer 18 packets, large 500; large flows have more than 100 kB."
 def figures(run: RunData, name: str) -> list[Figure]:
     """Throughput and loss of the flows of one kind of traffic."""
     found = {phase: flows.of_phase(run, phase) for phase in (SMALL, LARGE)}
-    return [throughput(run, name, found), losses(name, found)]
+    return [throughput(run, name, found), losses(run, name, found)]
 
 
 def _why_not_more(run: RunData) -> str:
@@ -58,7 +62,7 @@ def _why_faster(run: RunData, phase: str) -> str:
     return (
         f"{there:.0f} transfers are under way here on average, each gets {mean:.0f} bytes/s; the "
         "paper does not print how many are in its own, nor the arrival rates of its three sizes. "
-        "Of ours those count that begin and end in 20 s"
+        f"Of ours those count that begin and end in {runs.seconds([run], [phase])}"
     )
 
 
@@ -71,6 +75,20 @@ def better_with_large(found: dict[str, list[Flow]]) -> float | None:
         if f.kind == "lbp" and f.bytes_per_s and f.port in small
     ]
     return sum(both) / len(both) if both else None
+
+
+# Shares of the flows at which two distributions are compared.
+QUANTILES = [k / 100 for k in range(1, 100)]
+
+
+def better_with_small(found: dict[str, list[Flow]]) -> float | None:
+    """Share of the small flows that do better with the small buffer. They are other ones in each
+    phase: held against each other is the flow that as many are slower than."""
+    values = [flows.rates(found[phase], large=False) for phase in (SMALL, LARGE)]
+    if not all(values):
+        return None
+    small, large = (np.quantile(v, QUANTILES) for v in values)
+    return float(np.mean(small > large))
 
 
 def _median_ratio(found: dict[str, list[Flow]], large: bool) -> float | None:
@@ -96,13 +114,16 @@ def throughput(run: RunData, name: str, found: dict[str, list[Flow]]) -> Figure:
         for p in (SMALL, LARGE)
         for large in (True, False)
     )
-    why = f"flows that begin and end in 20 s: {counts}"
+    why = f"flows that begin and end in {runs.seconds([run], [SMALL, LARGE])}: {counts}"
     large, small = _median_ratio(found, True), _median_ratio(found, False)
     checks = []
     if name == "oi-persistent":
         better = better_with_large(found)
         what = "flows better with the large buffer"
         checks.append(within(what, BETTER_WITH_LARGE, better, SHARE_OFF, "80 %", why=why))
+        mice = better_with_small(found)
+        what = "mice better with the small buffer"
+        checks.append(within(what, MICE_BETTER_WITH_SMALL, mice, SHARE_OFF, "50 %", why=why))
     elif name == "oi-closed":
         what = "median throughput, large buffer over small"
         checks += [
@@ -137,29 +158,23 @@ def throughput(run: RunData, name: str, found: dict[str, list[Flow]]) -> Figure:
     return Figure(
         f"Fig. {number}",
         f"Throughput of {about}",
-        _distributions(f"oi-{number}", found, lambda f: f.bytes_per_s, "bytes/s", None),
+        _distributions(f"oi-{number}", "bytes/s", None),
         ("buffer", "large", "bytes_per_s"),
         [(p, f.large, f.bytes_per_s) for p in found for f in found[p] if f.bytes_per_s],
         checks,
         NOTE + " Of transfers those that begin and end in the phase.",
+        keys=None,
     )
 
 
-def _distributions(
-    name: str,
-    found: dict[str, list[Flow]],
-    value: Callable[[Flow], float | None],
-    label: str,
-    most: float | None,
-) -> str:
-    """Distribution functions with both buffers, of large and small flows; up to `most`, or over a
-    logarithmic axis."""
+def _distributions(name: str, label: str, most: float | None) -> Drawing:
+    """Distribution functions of the third column with both buffers, of large and small flows; up
+    to `most`, or over a logarithmic axis."""
 
-    def fill(axes: Any) -> None:
+    def fill(axes: Any, rows: Rows) -> None:
         for axis, is_large, title in ((axes[0], True, "large"), (axes[1], False, "small")):
             for phase, colour in ((SMALL, DROP), (LARGE, WATER)):
-                own = [value(f) for f in found[phase] if f.large is is_large]
-                values = sorted(v for v in own if v is not None)
+                values = sorted(float(str(r[2])) for r in rows if (r[0], r[1]) == (phase, is_large))
                 share = [(i + 1) / len(values) for i in range(len(values))]
                 axis.plot(values, share, color=colour, label=f"{phase[1:]} packets")
             if most is None:
@@ -171,10 +186,10 @@ def _distributions(
         axes[0].set_ylabel("share of flows")
         axes[0].legend()
 
-    return svg(name, 2, 2.2, fill)
+    return Drawing(name, 2, 2.2, fill)
 
 
-def losses(name: str, found: dict[str, list[Flow]]) -> Figure:
+def losses(run: RunData, name: str, found: dict[str, list[Flow]]) -> Figure:
     """Figs. 3, 5, 7: distribution of the flows' loss."""
     _, number, about = NUMBERS[name]
     free = {(p, big): flows.without_loss(found[p], big) for p in found for big in (True, False)}
@@ -189,11 +204,11 @@ def losses(name: str, found: dict[str, list[Flow]]) -> Figure:
                     free[phase, False],
                     low - SHARE_OFF,
                     high + SHARE_OFF,
-                    why="mice send up to 10 packets at once here, ns-2's 1 or 2",
+                    why=f"{run.row(phase)['loss_rate']:.1%} of all packets are lost there",
                 )
             )
     if name == "oi-open":
-        why = "in 20 s; first bursts of 10 packets"
+        why = f"in {runs.seconds([run], [SMALL, LARGE])}"
         checks += [
             within(
                 "large flows without a loss, 500 packets",
@@ -216,9 +231,10 @@ def losses(name: str, found: dict[str, list[Flow]]) -> Figure:
     return Figure(
         f"Fig. {number}",
         f"Loss of {about}",
-        _distributions(f"oi-{number}", found, lambda f: f.loss, "loss", 0.5),
-        ("buffer", "large", "packets", "drops"),
-        [(p, f.large, f.packets, f.drops) for p in found for f in found[p]],
+        _distributions(f"oi-{number}", "loss", 0.5),
+        ("buffer", "large", "loss", "packets", "drops"),
+        [(p, f.large, f.loss, f.packets, f.drops) for p in found for f in found[p]],
         checks,
         NOTE,
+        keys=None,
     )

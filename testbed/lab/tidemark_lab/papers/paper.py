@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a figure of a paper is, and how ours is held against it. Pure."""
+"""What a figure of a paper is, and how ours is held against it. Pure but for the drawing."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+
+from .draw import Drawing
 
 
 @dataclass(frozen=True)
@@ -12,6 +15,7 @@ class Check:
     """A printed value or statement of the paper beside ours. `low` and `high` are the tolerance:
     a constant of the code that draws the figure, older than any run."""
 
+    # The same in every repetition.
     what: str
     paper: str
     ours: float | None
@@ -20,20 +24,39 @@ class Check:
     unit: str = ""
     # Where it disagrees: why, as far as it is known.
     why: str = ""
+    # What there is to say of ours in any case.
+    about: str = ""
+    # Follows from the settings, not from a measurement: no agreement.
+    computed: bool = False
+    # Standard deviation over repetitions, and how many.
+    spread: float = 0.0
+    repetitions: int = 1
 
     @property
     def agrees(self) -> bool | None:
-        """None where ours could not be measured."""
-        return None if self.ours is None else self.low <= self.ours <= self.high
+        """None where ours could not be measured, and where nothing was."""
+        if self.ours is None or self.computed:
+            return None
+        return self.low <= self.ours <= self.high
 
     @property
     def verdict(self) -> str:
+        if self.computed:
+            return "computed"
         return {None: "not measured", True: "agrees", False: "DISAGREES"}[self.agrees]
 
     def row(self) -> tuple[str, ...]:
-        ours = "-" if self.ours is None else f"{self.ours:.3g}{self.unit}"
+        what = f"{self.what} ({self.about})" if self.about else self.what
         why = self.why if self.agrees is False else ""
-        return (self.what, self.paper, ours, self.tolerance, self.verdict, why)
+        return (what, self.paper, self._ours, self.tolerance, self.verdict, why)
+
+    @property
+    def _ours(self) -> str:
+        if self.ours is None:
+            return "-"
+        if self.repetitions == 1:
+            return f"{self.ours:.3g}{self.unit}"
+        return f"{self.ours:.3g} ± {self.spread:.2g}{self.unit}"
 
     @property
     def tolerance(self) -> str:
@@ -56,17 +79,29 @@ def within(
 
 @dataclass
 class Figure:
-    """One of ours: an SVG document, its data, and what is held against the paper."""
+    """One of ours: a picture, its data, and what is held against the paper."""
 
     # As the paper calls it.
     name: str
     title: str
-    svg: str
+    # Drawn from the rows, or an SVG document.
+    picture: Drawing | str
     columns: tuple[str, ...]
     rows: list[Sequence[object]]
     checks: list[Check] = field(default_factory=list)
     # How it was scaled, and what of it is not the paper's.
     note: str = ""
+    # How many columns say what a row is of: repetitions are averaged over the others. 0: one
+    # repetition is shown. None: the rows of all are shown together.
+    keys: int | None = 0
+    # The repetitions that the rows are the mean of.
+    repeated: list[list[Sequence[object]]] = field(default_factory=list)
+
+    @cached_property
+    def svg(self) -> str:
+        if isinstance(self.picture, str):
+            return self.picture
+        return self.picture.svg(self.rows, self.repeated)
 
     @property
     def file(self) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+from ..errors import LabError
 from ..report.page import STYLE
 from .paper import Check, Figure
 
@@ -30,20 +31,26 @@ def write(out: Path, title: str, about: str, figures: Sequence[Figure]) -> Path:
     return page
 
 
-# What of a figure is small enough for the repository.
+# Of a figure in the repository: a drawing of single packets is larger.
 MOST_SVG_BYTES = 80_000
 
 
 def write_docs(folder: Path, name: str, title: str, about: str, figures: Sequence[Figure]) -> Path:
-    """The page that is committed: every check, and the figures that are small."""
+    """The page that is committed: every figure and every check. Raises LabError where a figure is
+    too large for it, before anything is written."""
+    for figure in figures:
+        if (size := len(figure.svg.encode())) > MOST_SVG_BYTES:
+            raise LabError(
+                f"{figure.name}: its SVG has {size} bytes, at most {MOST_SVG_BYTES} are committed: "
+                "draw fewer points"
+            )
     images = folder / name
     images.mkdir(parents=True, exist_ok=True)
     lines = [f"# {title}", "", about, ""]
     for figure in figures:
         lines += [f"## {figure.name}: {figure.title}", "", figure.note, ""]
-        if len(figure.svg.encode()) <= MOST_SVG_BYTES:
-            (images / f"{figure.file}.svg").write_text(figure.svg)
-            lines += [f"![{figure.name}]({name}/{figure.file}.svg)", ""]
+        (images / f"{figure.file}.svg").write_text(figure.svg)
+        lines += [f"![{figure.name}]({name}/{figure.file}.svg)", ""]
         if figure.checks:
             lines += [markdown([figure]).rsplit("\n\n", 1)[0], ""]
     lines += [summary([c for f in figures for c in f.checks])]
@@ -78,10 +85,15 @@ def render(title: str, about: str, figures: Sequence[Figure]) -> str:
 
 
 def summary(checks: Sequence[Check]) -> str:
-    agree = sum(c.agrees is True for c in checks)
-    blank = sum(c.agrees is None for c in checks)
-    text = f"{agree} of {len(checks)} values agree within tolerances fixed beforehand"
-    return text + (f"; {blank} could not be measured." if blank else ".")
+    measured = [c for c in checks if not c.computed]
+    agree = sum(c.agrees is True for c in measured)
+    blank = sum(c.agrees is None for c in measured)
+    text = f"{agree} of {len(measured)} measured values agree within tolerances fixed beforehand"
+    if blank:
+        text += f"; {blank} could not be measured"
+    if computed := len(checks) - len(measured):
+        text += f"; {computed} follow from the settings and count for nothing"
+    return f"{text}."
 
 
 def markdown(figures: Sequence[Figure]) -> str:

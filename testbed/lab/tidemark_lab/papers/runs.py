@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -125,10 +126,16 @@ class RunData:
         )
 
 
-def find(root: Path, experiment: str) -> list[RunData]:
-    """The complete runs of an experiment; empty where there are none."""
-    folder = root / experiment
-    return [RunData(p) for p in store.find([folder])] if folder.is_dir() else []
+def seconds(found: Sequence[RunData], phases: Sequence[str] = ()) -> str:
+    """How long each setting was measured, or some of them: `30 s`, or `20 to 60 s`."""
+    times = [
+        float(run.row(phase)["seconds"])
+        for run in found
+        for phase in run.phases
+        if not phases or phase in phases
+    ]
+    low, high = round(min(times)), round(max(times))
+    return f"{low} s" if low == high else f"{low} to {high} s"
 
 
 def histogram(queue: np.ndarray, most: float) -> tuple[np.ndarray, np.ndarray]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..report.style import GREY, LIMIT, SECOND, WATER
 from . import runs
-from .draw import svg
+from .draw import Drawing, Rows, column, pairs
 from .paper import Check, Figure, within_factor
 from .runs import Packets, RunData
+from .study import Study
 
 COUNT = "traffic.persistent.flow.count"
 # Fig. 14: flows, phase (multiple of BDP/√n), packets, then utilisation in per cent by the
@@ -42,14 +42,14 @@ POINTS_OFF = 1.0
 # Fig. 15: where the tail has these probabilities, the lengths are within this factor.
 TAILS = (0.1, 0.01)
 LENGTH_FACTOR = 1.3
-# Segments of a transfer in srb-short.toml, and of Linux' first burst.
-TRANSFER_PACKETS, FIRST_BURST = 14, 10
+# Segments of a transfer in srb-short.toml, and of its first burst.
+TRANSFER_PACKETS, FIRST_BURST = 14, 2
 
 
-def figures(root: Path) -> list[Figure]:
+def figures(study: Study) -> list[Figure]:
     """Those whose runs are there."""
-    found = sorted(runs.find(root, "srb-oc3"), key=lambda r: int(r.setting(COUNT)))
-    short = runs.find(root, "srb-short")
+    found = sorted(study.find("srb-oc3"), key=lambda r: int(r.setting(COUNT)))
+    short = study.find("srb-short")
     return ([oc3(found)] if found else []) + [short_flows(r) for r in short[:1]]
 
 
@@ -101,16 +101,15 @@ def oc3(found: Sequence[RunData]) -> Figure:
             )
         )
 
-    def fill(axes: Any) -> None:
+    def fill(axes: Any, rows: Rows) -> None:
         for axis, n in zip(axes, (100, 200, 300, 400), strict=True):
             own = [r for r in rows if r[0] == n]
-            at = [r[2] for r in own]
-            for column, label, style, colour in (
+            for number, label, style, colour in (
                 (4, "model", "--", GREY),
                 (6, "router", "s-", LIMIT),
                 (7, "ours", "o-", WATER),
             ):
-                axis.plot(at, [r[column] for r in own], style, color=colour, label=label)
+                axis.plot(*pairs(own, 2, number), style, color=colour, label=label)
             axis.set_title(f"n = {n}", loc="left")
             axis.set_xlabel("packets")
         axes[0].set_ylabel("utilisation (%)")
@@ -119,12 +118,14 @@ def oc3(found: Sequence[RunData]) -> Figure:
     return Figure(
         "Fig. 14",
         "Utilisation of an OC3 link over flows and buffers",
-        svg("srb-14", 4, 2.0, fill),
+        Drawing("srb-14", 4, 2.0, fill),
         ("flows", "phase", "packets", "our_packets", "model", "ns2", "router", "ours"),
         list(rows),
         checks,
-        "Not scaled: 155 Mb/s of IP, mean round trip 98.4 ms; 5 s of each setting. The model's "
-        "column is the printed one: the excerpt does not have its formula.",
+        "Not scaled: 155 Mb/s of IP, mean round trip 98.4 ms; "
+        f"{runs.seconds(found)} of each setting. The model's column is the printed one: the "
+        "excerpt does not have its formula.",
+        keys=3,
     )
 
 
@@ -135,9 +136,10 @@ def _off(ours: float | None, router: float) -> bool:
 def _why(run: RunData, phase: str) -> str:
     together, apart = variation(run.packets(phase))
     return (
-        f"5 s of one seed; the sum of the windows has a standard deviation of {together:.0f} "
-        f"packets, of independent windows it would be {apart:.0f}: the paper has some "
-        "synchronisation of 100 and 200 flows, how much it does not print, nor its round trips"
+        f"{runs.seconds([run], [phase])} of a seed; the sum of the windows has a standard "
+        f"deviation of {together:.0f} packets, of independent windows it would be {apart:.0f}: the "
+        "paper has some synchronisation of 100 and 200 flows, how much it does not print, nor its "
+        "round trips"
     )
 
 
@@ -166,7 +168,7 @@ def short_flows(run: RunData) -> Figure:
     queue = run.packets(phase).queue
     seen = run.queue_over_time(phase)
     most = int(np.ceil(seen.max())) if len(seen) else 0
-    rows = [
+    rows: Rows = [
         (b, float(np.mean(seen >= b)), float(np.mean(queue >= b)), tail(load, bursts, b))
         for b in range(most + 1)
     ]
@@ -180,16 +182,16 @@ def short_flows(run: RunData) -> Figure:
                 float(np.quantile(seen, 1 - probability)),
                 LENGTH_FACTOR,
                 f"{model:.0f} (M/G/1)",
-                why="the model's bursts are independent; here a transfer's second one follows its "
-                "first a round trip later, which makes the tail longer",
+                why="the model's bursts are independent; here a transfer's next one follows a "
+                "round trip later, which makes the tail longer",
             )
         )
 
-    def fill(axes: Any) -> None:
-        at = [r[0] for r in rows]
-        axes[0].plot(at, [r[1] for r in rows], color=WATER, label="ours, over time")
-        axes[0].plot(at, [r[2] for r in rows], ":", color=SECOND, label="ours, met by packets")
-        axes[0].plot(at, [r[3] for r in rows], "--", color=GREY, label="M/G/1")
+    def fill(axes: Any, rows: Rows) -> None:
+        at = column(rows, 0)
+        axes[0].plot(at, column(rows, 1), color=WATER, label="ours, over time")
+        axes[0].plot(at, column(rows, 2), ":", color=SECOND, label="ours, met by packets")
+        axes[0].plot(at, column(rows, 3), "--", color=GREY, label="M/G/1")
         axes[0].set_yscale("log")
         axes[0].set_ylim(1e-4, 1.2)
         axes[0].set_xlabel("queue (packets)")
@@ -199,11 +201,12 @@ def short_flows(run: RunData) -> Figure:
     return Figure(
         "Fig. 15",
         "Queue of short transfers against M/G/1",
-        svg("srb-15", 1, 2.4, fill),
+        Drawing("srb-15", 1, 2.4, fill),
         ("packets", "share_of_time", "share_of_packets", "m_g_1"),
         list(rows),
         checks,
         f"Scaled: 50 Mb/s; transfers of {TRANSFER_PACKETS} segments in bursts of "
-        f"{' and '.join(map(str, bursts))}; the model's load is the utilisation measured, "
+        f"{', '.join(map(str, bursts))}; the model's load is the utilisation measured, "
         f"{load:.2f}.",
+        keys=1,
     )

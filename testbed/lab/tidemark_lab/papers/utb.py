@@ -3,21 +3,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..report.style import DROP, GREY, LIMIT, WATER
-from ..theory import BETA
+from ..theory import BBR_DRAIN, BETA, least_queue
 from . import runs
-from .draw import svg
+from .draw import MOST_BINS, Bins, Drawing, Rows, band, bins, column
 from .paper import Check, Figure
 from .runs import Packets, RunData
+from .study import Study
 
 ALGORITHM = "traffic.persistent.flow.congestion_control"
-# BBR drains to 3/4 BDP.
-BBR_SHARE = 0.75
 # §3.6: "Utilization is well-predicted by our models above a queue depth of about twenty
 # packets"; how well, the paper does not say.
 UTILISATION_OFF = 0.05
@@ -34,13 +32,13 @@ SCALED = (
 def theory_utilisation(algorithm: str, buffer_bdp: float) -> float:
     """μ(B) of one flow (UTB §3.5): lowest utilisation after a reduction."""
     if algorithm == "bbr":
-        return min(BBR_SHARE + buffer_bdp, 1.0)
+        return min(1 - BBR_DRAIN + buffer_bdp, 1.0)
     return min(BETA[algorithm] * (1 + buffer_bdp), 1.0)
 
 
-def figures(root: Path) -> list[Figure]:
+def figures(study: Study) -> list[Figure]:
     """Those whose runs are there."""
-    found = {str(r.setting(ALGORITHM)): r for r in runs.find(root, "utb-single")}
+    found = {str(r.setting(ALGORITHM)): r for r in study.find("utb-single")}
     made = []
     if "reno" in found:
         made.append(through_a_loss(found["reno"]))
@@ -68,12 +66,16 @@ def through_a_loss(run: RunData) -> Figure:
     after = float(np.nanmin(window[ms > 0]))
     limit = float(row["limit_bytes"]) / runs.FRAME_BYTES
 
-    def fill(axes: Any) -> None:
-        for axis, values, label, colour in (
-            (axes[0], window, "window (packets)", WATER),
-            (axes[1], queue, "queue (packets)", LIMIT),
+    end_ms = float(ms[-1] - ms[0]) + 1e-6
+
+    def fill(axes: Any, rows: Rows) -> None:
+        at = np.array(column(rows, 0), dtype=float)
+        for axis, number, label, colour in (
+            (axes[0], 1, "window (packets)", WATER),
+            (axes[1], 2, "queue (packets)", LIMIT),
         ):
-            axis.plot(ms, values, ".", markersize=1.5, color=colour)
+            found = bins(at - at[0], np.array(column(rows, number), dtype=float), end_ms)
+            band(axis, Bins(found.time_s + at[0], found.low, found.high), colour)
             axis.axvline(0, color=DROP, linewidth=0.8)
             axis.set_xlabel("ms after the loss")
             axis.set_ylabel(label)
@@ -82,7 +84,7 @@ def through_a_loss(run: RunData) -> Figure:
     return Figure(
         "Fig. 1",
         "Window and queue through one loss, Reno with PRR, B = BDP",
-        svg("utb-1", 2, 2.2, fill),
+        Drawing("utb-1", 2, 2.2, fill),
         ("ms_after_the_loss", "window_packets", "queue_packets"),
         [(round(a, 4), b, c) for a, b, c in zip(ms, window, queue, strict=True)],
         [
@@ -95,7 +97,8 @@ def through_a_loss(run: RunData) -> Figure:
                 0.1,
             ),
         ],
-        SCALED + " The red line is the drop; dashed: half the window before.",
+        SCALED + " From the smallest to the largest value of each 1/300 of the time; the data have "
+        "every packet. The red line is the drop; dashed: half the window before.",
     )
 
 
@@ -126,10 +129,13 @@ def over_time(found: dict[str, RunData]) -> Figure:
     checks = []
     for name in names:
         p, bdp = packets[name], _bdp_packets(found[name], "b100")
-        step = max(1, len(p.time_s) // 4000)
+        seconds = float(found[name].row("b100")["seconds"])
+        seen = bins(p.time_s, p.queue, seconds, MOST_BINS // 2)
+        limit = float(found[name].row("b100")["limit_bytes"]) / runs.FRAME_BYTES
+        least = least_queue(1, bdp, limit, name)
         rows += [
-            (name, round(float(t), 5), float(q))
-            for t, q in zip(p.time_s[::step], p.queue[::step], strict=True)
+            (name, round(float(t), 4), round(float(q), 2), round(float(r), 2), limit, least)
+            for t, q, r in zip(seen.time_s, seen.low, seen.high, strict=True)
         ]
         low, high = DRAINS[name]
         said = f"{low:g}" if low == high else f"{low:g} to {high:g}"
@@ -145,13 +151,13 @@ def over_time(found: dict[str, RunData]) -> Figure:
             )
         )
 
-    def fill(axes: Any) -> None:
+    def fill(axes: Any, rows: Rows) -> None:
         for axis, name in zip(axes, names, strict=True):
-            p = packets[name]
-            step = max(1, len(p.time_s) // 4000)
-            axis.plot(p.time_s[::step], p.queue[::step], linewidth=0.5, color=WATER)
-            limit = float(found[name].row("b100")["limit_bytes"]) / runs.FRAME_BYTES
-            axis.axhline(limit, color=LIMIT, linestyle="--", linewidth=0.8)
+            own = [r for r in rows if r[0] == name]
+            band(axis, Bins(*(np.array(column(own, k)) for k in (1, 2, 3))), WATER)
+            limit, least = float(str(own[0][4])), float(str(own[0][5]))
+            axis.axhline(limit, color=LIMIT, linestyle=":", linewidth=0.8)
+            axis.axhline(least, color=GREY, linestyle="--", linewidth=0.8)
             axis.set_title(name, loc="left")
             axis.set_xlabel("s")
             axis.set_ylim(0, limit * 1.08)
@@ -160,12 +166,14 @@ def over_time(found: dict[str, RunData]) -> Figure:
     return Figure(
         "Fig. 2",
         "Queue over time of one flow, B = BDP",
-        svg("utb-2", len(names), 1.9, fill),
-        ("algorithm", "s", "queue_packets"),
+        Drawing("utb-2", len(names), 1.9, fill),
+        ("algorithm", "s", "low_packets", "high_packets", "limit_packets", "least_packets"),
         list(rows),
         checks,
-        SCALED + " BBR is version 1; its drain is that of a cycle of its gains while it "
-        "probes for bandwidth (Table 1).",
+        SCALED + " From the smallest to the largest queue of each 1/150 of the time. Dotted: the "
+        "limit; dashed: what theory has as the least, β·(BDP + B) - BDP, of BBR B - BDP/4 (§3.5). "
+        "BBR is version 1; its drain is that of a cycle of its gains while it probes for bandwidth "
+        "(Table 1).",
     )
 
 
@@ -203,10 +211,10 @@ def over_buffer(found: dict[str, RunData]) -> Figure:
                     )
                 )
 
-    def fill(axes: Any) -> None:
+    def fill(axes: Any, rows: Rows) -> None:
         x = np.linspace(0, 1.1, 100)
         for axis, name in zip(axes, found, strict=True):
-            own = sorted((r[2], r[3]) for r in rows if r[0] == name)
+            own = sorted((float(str(r[2])), float(str(r[3]))) for r in rows if r[0] == name)
             axis.plot([p for p, _ in own], [u for _, u in own], "o-", color=WATER, markersize=3)
             theory = [theory_utilisation(name, v) for v in x]
             axis.plot(x, theory, color=GREY, linestyle="--")
@@ -218,7 +226,7 @@ def over_buffer(found: dict[str, RunData]) -> Figure:
     return Figure(
         "Fig. 3",
         "Utilisation of one flow over the buffer",
-        svg("utb-3", len(found), 1.9, fill),
+        Drawing("utb-3", len(found), 1.9, fill),
         ("algorithm", "buffer_packets", "buffer_bdp", "utilisation_p01", "utilisation", "theory"),
         list(rows),
         checks,
@@ -227,4 +235,5 @@ def over_buffer(found: dict[str, RunData]) -> Figure:
         "has iperf's throughput over 10 ms; of BBR without its probes of the round trip, which the "
         "theory leaves out. Dashed: theory of §3.5; above 20 packets it is held "
         f"to within {UTILISATION_OFF:g}.",
+        keys=3,
     )

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,9 +13,10 @@ import numpy as np
 from ..report.style import GREY, LIMIT, WATER
 from . import runs
 from .bscl import crossing
-from .draw import svg
+from .draw import Drawing, Rows, pairs
 from .paper import Check, Figure, within
 from .runs import RunData
+from .study import Study
 from .utb import SCALED
 from .utb_fairness import COUNT
 
@@ -27,10 +27,10 @@ SMALLEST = "b20"
 EXPONENT, EXPONENT_OFF = -0.5, 0.25
 
 
-def figures(root: Path) -> list[Figure]:
+def figures(study: Study) -> list[Figure]:
     """Those whose runs are there."""
-    many = {int(r.setting(COUNT)): r for r in runs.find(root, "utb-many")}
-    least = {int(r.setting(COUNT)): r for r in runs.find(root, "utb-least")}
+    many = {int(r.setting(COUNT)): r for r in study.find("utb-many")}
+    least = {int(r.setting(COUNT)): r for r in study.find("utb-least")}
     both = sorted(set(many) & set(least))
     return [smallest_buffers([(n, many[n], least[n]) for n in both])] if len(both) > 1 else []
 
@@ -86,7 +86,7 @@ def smallest_buffers(found: Sequence[tuple[int, RunData, RunData]]) -> Figure:
             checks.append(
                 Check(
                     f"n = {n}: utilisation with 20 packets, 1st percentile",
-                    f"at least {theory:.2f} (Theorem 7)",
+                    "at least 1 - Δ/√n (Theorem 7)",
                     lowest,
                     theory,
                     1.01,
@@ -114,15 +114,14 @@ def smallest_buffers(found: Sequence[tuple[int, RunData, RunData]]) -> Figure:
         ),
     ]
 
-    def fill(axes: Any) -> None:
-        n = [r[0] for r in rows]
-        axes[0].plot([a for a, _ in smallest], [b for _, b in smallest], "o", color=WATER)
-        axes[0].plot(n, [r[3] for r in rows], "--", color=GREY, label="BDP/√n")
-        axes[0].plot(n, [r[4] for r in rows], ":", color=LIMIT, label="Δ·BDP/√n")
+    def fill(axes: Any, rows: Rows) -> None:
+        axes[0].plot(*pairs(rows, 0, 1), "o", color=WATER)
+        axes[0].plot(*pairs(rows, 0, 3), "--", color=GREY, label="BDP/√n")
+        axes[0].plot(*pairs(rows, 0, 4), ":", color=LIMIT, label="Δ·BDP/√n")
         axes[0].set_yscale("log")
         axes[0].set_ylabel("smallest buffer (packets)")
-        axes[1].plot(n, [r[5] for r in rows], "o-", color=WATER, label="ours")
-        axes[1].plot(n, [r[6] for r in rows], ":", color=LIMIT, label="1 - Δ/√n")
+        axes[1].plot(*pairs(rows, 0, 5), "o-", color=WATER, label="ours")
+        axes[1].plot(*pairs(rows, 0, 6), ":", color=LIMIT, label="1 - Δ/√n")
         axes[1].set_ylabel("utilisation, 1st percentile")
         axes[1].set_ylim(0, 1.03)
         for axis in axes:
@@ -133,7 +132,7 @@ def smallest_buffers(found: Sequence[tuple[int, RunData, RunData]]) -> Figure:
     return Figure(
         "Fig. 5",
         "Smallest buffer, and utilisation with 20 packets, over Reno flows",
-        svg("utb-5", 2, 2.2, fill),
+        Drawing("utb-5", 2, 2.2, fill),
         (
             *("flows", "smallest_buffer_packets", "not_enclosed", "bdp_sqrt_n_packets"),
             *("delta_bdp_sqrt_n_packets", "utilisation_p01", "theorem_7"),
@@ -143,4 +142,5 @@ def smallest_buffers(found: Sequence[tuple[int, RunData, RunData]]) -> Figure:
         SCALED + " Left: where 99 % of the packets find a queue, between two of four buffers; "
         "where none enclose it, nothing is held against the theory. Right: of ten round trips "
         "each. Δ is the largest window in flight over the fair one with a full buffer.",
+        keys=1,
     )

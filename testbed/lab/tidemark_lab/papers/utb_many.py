@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..report.style import DROP, LIMIT, WATER
+from ..report.style import LIMIT
 from . import runs, utb_fairness, utb_time
-from .draw import svg
+from .draw import Drawing, Rows, column
 from .paper import Check, Figure
 from .runs import RunData
+from .study import Study
 from .utb import ALGORITHM, SCALED
 from .utb_fairness import COLOURS, COUNT
 
@@ -22,18 +23,18 @@ from .utb_fairness import COLOURS, COUNT
 MOST_BELOW = 0.02
 
 
-def figures(root: Path) -> list[Figure]:
+def figures(study: Study) -> list[Figure]:
     """Those whose runs are there."""
-    reno = sorted(runs.find(root, "utb-many"), key=lambda r: int(r.setting(COUNT)))
+    reno = sorted(study.find("utb-many"), key=lambda r: int(r.setting(COUNT)))
     others = sorted(
-        runs.find(root, "utb-others"), key=lambda r: (r.setting(ALGORITHM), int(r.setting(COUNT)))
+        study.find("utb-others"), key=lambda r: (r.setting(ALGORITHM), int(r.setting(COUNT)))
     )
     made = []
     if reno:
         made += [distributions(reno)]
     if others:
         made.append(other_distributions(others))
-    for run in runs.find(root, "utb-ecn")[:1]:
+    for run in study.find("utb-ecn")[:1]:
         made.append(utb_time.marks_against_drops(run))
     made += [utb_time.unfair(r) for r in reno if int(r.setting(COUNT)) == 4][:1]
     made += [utb_time.window_distributions(r) for r in reno if int(r.setting(COUNT)) == 16][:1]
@@ -42,24 +43,41 @@ def figures(root: Path) -> list[Figure]:
     return made
 
 
-def _distribution(
-    axis: Any, run: RunData, phase: str, spare: float, colour: str, label: str
-) -> tuple[float, list[tuple[object, ...]]]:
-    """Draws the queue met by packets; the share below B - spare·BDP/√n, and the data."""
+@dataclass(frozen=True)
+class Distribution:
+    """The queue that packets of a phase met; sizes in packets."""
+
+    limit: float
+    # B - spare·BDP/√n.
+    least: float
+    # Share of the packets that met less than that.
+    below: float
+    width: float
+    # Whole numbers from 0 to the limit, and the share of the packets that met each.
+    at: np.ndarray
+    share: np.ndarray
+
+    def draw(self, axis: Any, rows: Rows, colour: str, label: str) -> None:
+        """`rows`: of the data, the share last but for what repetitions add."""
+        axis.plot(column(rows, 2), column(rows, 3), color=colour, linewidth=0.8, label=label)
+        axis.axvline(self.limit, color=LIMIT, linestyle=":", linewidth=0.8)
+        axis.axvline(max(self.least, 0), color=colour, linestyle="--", linewidth=0.6)
+        axis.set_xlabel("queue (packets)")
+
+    def rows(self, *key: object) -> Rows:
+        pairs = zip(self.at, self.share, strict=True)
+        return [(*key, int(a), round(float(s), 6)) for a, s in pairs]
+
+
+def _distribution(run: RunData, phase: str, spare: float) -> Distribution:
     row = run.row(phase)
     limit = float(row["limit_bytes"]) / runs.FRAME_BYTES
     bdp = float(row["bdp_bytes"]) / runs.FRAME_BYTES
     least = limit - spare * bdp / math.sqrt(int(row["true_n_b"]))
     queue = run.packets(phase).queue
-    at, share = runs.histogram(queue, limit)
-    axis.plot(at, share, color=colour, linewidth=0.8, label=label)
-    axis.axvline(limit, color=LIMIT, linestyle=":", linewidth=0.8)
-    axis.axvline(max(least, 0), color=colour, linestyle="--", linewidth=0.6)
-    axis.set_xlabel("queue (packets)")
-    rows: list[tuple[object, ...]] = [
-        (label, phase, int(a), float(s)) for a, s in zip(at, share, strict=True) if s > 0
-    ]
-    return float(np.mean(queue < least - 1)), rows
+    width = float(np.quantile(queue, 0.99) - np.quantile(queue, 0.01))
+    below = float(np.mean(queue < least - 1))
+    return Distribution(limit, least, below, width, *runs.histogram(queue, limit))
 
 
 def _not_independent(run: RunData, phase: str) -> str:
@@ -82,93 +100,103 @@ def _runs_empty(run: RunData, phase: str) -> str:
 
 def distributions(reno: Sequence[RunData]) -> Figure:
     """Fig. 4: queue of Reno flows over n at three buffers."""
-    rows: list[tuple[object, ...]] = []
+    rows: Rows = []
     checks: list[Check] = []
     phases = reno[0].phases
-
-    def fill(axes: Any) -> None:
-        for axis, phase in zip(axes, phases, strict=True):
-            widths = []
-            for run, colour in zip(reno, COLOURS, strict=False):
-                n = int(run.setting(COUNT))
-                below, data = _distribution(axis, run, phase, 1.0, colour, f"n = {n}")
-                rows.extend(data)
-                queue = run.packets(phase).queue
-                widths.append(float(np.quantile(queue, 0.99) - np.quantile(queue, 0.01)))
-                if float(run.row(phase)["limit_bytes"]) >= float(
-                    run.row(phase)["bdp_bytes"]
-                ) / math.sqrt(n):
-                    checks.append(
-                        Check(
-                            f"n = {n}, {phase}: packets below B - BDP/√n",
-                            "at most 0.02 (Theorem 4)",
-                            below,
-                            0.0,
-                            MOST_BELOW,
-                            why=_not_independent(run, phase),
-                        )
-                    )
+    found: dict[tuple[int, str], Distribution] = {}
+    for phase in phases:
+        for run in reno:
+            n = int(run.setting(COUNT))
+            seen = found[n, phase] = _distribution(run, phase, 1.0)
+            rows += seen.rows(n, phase)
+            row = run.row(phase)
+            if float(row["limit_bytes"]) < float(row["bdp_bytes"]) / math.sqrt(n):
+                continue
             checks.append(
                 Check(
-                    f"{phase}: width of the distribution, most flows over fewest",
-                    "narrower",
-                    widths[-1] / widths[0],
+                    f"n = {n}, {phase}: packets below B - BDP/√n",
+                    "at most 0.02 (Theorem 4)",
+                    seen.below,
                     0.0,
-                    0.9,
-                    why=_runs_empty(reno[0], phase),
+                    MOST_BELOW,
+                    why=_not_independent(run, phase),
                 )
             )
-            axis.set_title(f"B = {reno[0].row(phase)['limit_bytes'] / 250e3:g} BDP", loc="left")
+        few, many = (found[int(r.setting(COUNT)), phase] for r in (reno[0], reno[-1]))
+        checks.append(
+            Check(
+                f"{phase}: width of the distribution, most flows over fewest",
+                "narrower",
+                many.width / few.width,
+                0.0,
+                0.9,
+                why=_runs_empty(reno[0], phase),
+            )
+        )
+    counts = [int(r.setting(COUNT)) for r in reno]
+
+    def fill(axes: Any, rows: Rows) -> None:
+        for axis, phase in zip(axes, phases, strict=True):
+            for n, colour in zip(counts, COLOURS, strict=False):
+                own = [r for r in rows if (r[0], r[1]) == (n, phase)]
+                found[n, phase].draw(axis, own, colour, f"n = {n}")
+            parts = reno[0].row(phase)
+            part = float(parts["limit_bytes"]) / float(parts["bdp_bytes"])
+            axis.set_title(f"B = {part:.2g} BDP", loc="left")
         axes[0].set_ylabel("share of packets")
         axes[0].legend()
 
-    drawn = svg("utb-4", len(phases), 2.2, fill)
     return Figure(
         "Fig. 4",
         "Queue distributions of Reno flows with decreasing buffers",
-        drawn,
+        Drawing("utb-4", len(phases), 2.2, fill),
         ("flows", "phase", "queue_packets", "share"),
-        list(rows),
+        rows,
         checks,
         SCALED + " Dotted: the limit; dashed: B - BDP/√n of each n.",
+        keys=3,
     )
 
 
 def other_distributions(others: Sequence[RunData]) -> Figure:
     """Fig. 6: CUBIC and BBR at 0.8 BDP."""
-    rows: list[tuple[object, ...]] = []
+    rows: Rows = []
     checks: list[Check] = []
     names = list(dict.fromkeys(str(r.setting(ALGORITHM)) for r in others))
+    found: dict[tuple[str, int], Distribution] = {}
+    for run in others:
+        name, n = str(run.setting(ALGORITHM)), int(run.setting(COUNT))
+        # The figure's unshaded area: 2·BDP/√n.
+        seen = found[name, n] = _distribution(run, "b80", 2.0)
+        rows += seen.rows(name, n)
+        checks.append(
+            Check(
+                f"{name}, n = {n}: packets below B - 2·BDP/√n",
+                "about none",
+                seen.below,
+                0.0,
+                MOST_BELOW,
+                why=runs.disturbance(run.packets("b80"), name),
+            )
+        )
 
-    def fill(axes: Any) -> None:
+    def fill(axes: Any, rows: Rows) -> None:
         for axis, name in zip(axes, names, strict=True):
-            own = [r for r in others if r.setting(ALGORITHM) == name]
-            for run, colour in zip(own, (WATER, DROP), strict=False):
-                n = int(run.setting(COUNT))
-                # The figure's unshaded area: 2·BDP/√n.
-                below, data = _distribution(axis, run, "b80", 2.0, colour, f"n = {n}")
-                rows.extend((name, *d) for d in data)
-                checks.append(
-                    Check(
-                        f"{name}, n = {n}: packets below B - 2·BDP/√n",
-                        "about none",
-                        below,
-                        0.0,
-                        MOST_BELOW,
-                        why=runs.disturbance(run.packets("b80"), name),
-                    )
-                )
+            own = [k for k in found if k[0] == name]
+            for key, colour in zip(own, COLOURS[1:], strict=False):
+                data = [r for r in rows if (r[0], r[1]) == key]
+                found[key].draw(axis, data, colour, f"n = {key[1]}")
             axis.set_title(name, loc="left")
             axis.legend()
         axes[0].set_ylabel("share of packets")
 
-    drawn = svg("utb-6", len(names), 2.2, fill)
     return Figure(
         "Fig. 6",
         "Queue distributions of other algorithms, B = 0.8 BDP",
-        drawn,
-        ("algorithm", "flows", "phase", "queue_packets", "share"),
-        list(rows),
+        Drawing("utb-6", len(names), 2.2, fill),
+        ("algorithm", "flows", "queue_packets", "share"),
+        rows,
         checks,
         SCALED + " BBR is version 1. Dashed: B - 2·BDP/√n of each n.",
+        keys=3,
     )

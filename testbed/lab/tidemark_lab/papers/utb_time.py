@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..report.style import DROP, GREY, LIMIT, WATER
-from .draw import svg
+from .draw import Bins, Drawing, Rows, band, bins, column
 from .paper import Check, Figure, within_factor
 from .runs import FRAME_BYTES, Packets, RunData
 from .utb import SCALED
@@ -37,10 +37,18 @@ def marks_against_drops(run: RunData) -> Figure:
     at = float(run.row("drop")["limit_bytes"]) / FRAME_BYTES
     spread = {phase: float(np.std(p.queue)) for phase, p in packets.items()}
 
-    def fill(axes: Any) -> None:
-        for (phase, p), colour in zip(packets.items(), (LIMIT, WATER), strict=True):
-            here = p.time_s < SHOWN_S
-            axes[0].plot(p.time_s[here], p.queue[here], color=colour, linewidth=0.6, label=phase)
+    rows: Rows = []
+    for phase, p in packets.items():
+        seen = bins(p.time_s, p.queue, SHOWN_S)
+        rows += [
+            (phase, round(float(t), 5), round(float(low), 2), round(float(high), 2))
+            for t, low, high in zip(seen.time_s, seen.low, seen.high, strict=True)
+        ]
+
+    def fill(axes: Any, rows: Rows) -> None:
+        for phase, colour in (("drop", LIMIT), ("mark", WATER)):
+            own = [r for r in rows if r[0] == phase]
+            band(axes[0], Bins(*(np.array(column(own, k)) for k in (1, 2, 3))), colour, phase)
         axes[0].axhline(at, color=GREY, linestyle="--", linewidth=0.8)
         axes[0].set_xlabel("s")
         axes[0].set_ylabel("queue (packets)")
@@ -49,13 +57,9 @@ def marks_against_drops(run: RunData) -> Figure:
     return Figure(
         "Fig. 8",
         "Queue over time of 16 Reno flows, marks against drops",
-        svg("utb-8", 1, 2.2, fill),
-        ("phase", "s", "queue_packets"),
-        [
-            (phase, round(float(t), 5), float(q))
-            for phase, p in packets.items()
-            for t, q in zip(p.time_s[:8000], p.queue[:8000], strict=True)
-        ],
+        Drawing("utb-8", 1, 2.2, fill),
+        ("phase", "s", "low_packets", "high_packets"),
+        rows,
         [
             Check(
                 "standard deviation of the queue, marks over drops",
@@ -72,7 +76,8 @@ def marks_against_drops(run: RunData) -> Figure:
                 math.inf,
             ),
         ],
-        SCALED + " Dashed: where packets are dropped or marked, 0.5 BDP.",
+        SCALED + " From the smallest to the largest queue of each 1/300 of the time. Dashed: where "
+        "packets are dropped or marked, one BDP.",
     )
 
 
@@ -124,9 +129,10 @@ def window_distributions(run: RunData) -> Figure:
         ),
     ]
 
-    def fill(axes: Any) -> None:
-        for share in shares.values():
-            axes[0].plot(range(share.size), share, color=WATER, linewidth=0.5, alpha=0.7)
+    def fill(axes: Any, rows: Rows) -> None:
+        for flow in dict.fromkeys(column(rows, 0)):
+            own = [r for r in rows if r[0] == flow]
+            axes[0].plot(column(own, 1), column(own, 2), color=WATER, linewidth=0.5, alpha=0.7)
         axes[0].axvline(fair, color=LIMIT, linestyle="--", linewidth=0.8)
         for part in UNIFORM:
             axes[0].axvline(part * fair, color=GREY, linestyle=":", linewidth=0.8)
@@ -136,7 +142,7 @@ def window_distributions(run: RunData) -> Figure:
     return Figure(
         "Fig. 7",
         "Distribution of the windows of 16 Reno flows, B = BDP",
-        svg("utb-7", 1, 2.2, fill),
+        Drawing("utb-7", 1, 2.2, fill),
         ("flow", "window_packets", "share"),
         [
             (flow, window, float(v))
@@ -153,38 +159,46 @@ def window_distributions(run: RunData) -> Figure:
 
 def unfair(run: RunData) -> Figure:
     """Fig. 9: windows and queue of four flows."""
-    p = run.packets("half")
-    here = p.time_s < 4 * SHOWN_S
-    flows = [int(f) for f in np.unique(p.flow[here])]
+    p, row = run.packets("half"), run.row("half")
+    end_s = 4 * SHOWN_S
+    fair = float(row["bdp_bytes"]) / FRAME_BYTES / int(row["true_n_b"])
+    limit = float(row["limit_bytes"]) / FRAME_BYTES
+    drops = np.unique((p.time_s[p.dropped & (p.time_s < end_s)] * 100).astype(int)) / 100
+    series = {"queue": bins(p.time_s, p.queue, end_s)}
+    for number, flow in enumerate(np.unique(p.flow)):
+        own = p.where(p.flow == flow)
+        series[f"window of flow {number + 1}"] = bins(own.time_s, own.window, end_s)
+    rows: Rows = [
+        (what, round(float(t), 5), round(float(low), 2), round(float(high), 2))
+        for what, seen in series.items()
+        for t, low, high in zip(seen.time_s, seen.low, seen.high, strict=True)
+    ]
 
-    def fill(axes: Any) -> None:
-        for flow, colour in zip(flows, COLOURS[1:], strict=False):
-            own = here & (p.flow == flow)
-            axes[0].plot(p.time_s[own], p.window[own], color=colour, linewidth=0.7)
-        axes[1].plot(p.time_s[here], p.queue[here], color=WATER, linewidth=0.5)
+    def fill(axes: Any, rows: Rows) -> None:
+        colours = dict(zip(series, (WATER, *COLOURS[1:]), strict=False))
+        for what, colour in colours.items():
+            own = [r for r in rows if r[0] == what]
+            axis = axes[1] if what == "queue" else axes[0]
+            band(axis, Bins(*(np.array(column(own, k)) for k in (1, 2, 3))), colour)
+        axes[0].axhline(fair, color=GREY, linestyle="--", linewidth=0.8)
+        axes[1].axhline(limit, color=GREY, linestyle=":", linewidth=0.8)
         axes[0].set_ylabel("windows (packets)")
         axes[1].set_ylabel("queue (packets)")
         for axis in axes:
-            for drop in p.time_s[here & p.dropped]:
-                axis.axvline(drop, color=DROP, linewidth=0.3)
+            over = axis.get_xaxis_transform()
+            high = np.full(drops.shape, 0.97)
+            axis.plot(drops, high, "|", color=DROP, markersize=4, transform=over)
             axis.set_xlabel("s")
+            axis.set_ylim(bottom=0)
 
-    step = max(1, int(here.sum()) // 8000)
     return Figure(
         "Fig. 9",
         "Windows and queue of four Reno flows that share a link",
-        svg("utb-9", 2, 2.2, fill),
-        ("s", "flow", "window_packets", "queue_packets"),
-        [
-            (round(float(t), 5), int(f), float(w), float(q))
-            for t, f, w, q in zip(
-                p.time_s[here][::step],
-                p.flow[here][::step],
-                p.window[here][::step],
-                p.queue[here][::step],
-                strict=True,
-            )
-        ],
+        Drawing("utb-9", 2, 2.2, fill),
+        ("what", "s", "low_packets", "high_packets"),
+        rows,
         [],
-        SCALED + " Red: drops. The paper prints no value of this figure.",
+        SCALED + " From the smallest to the largest value of each 1/300 of the time. Red ticks: "
+        "drops; dashed: BDP/n, a fair window; dotted: the limit. The paper prints no value of this "
+        "figure.",
     )

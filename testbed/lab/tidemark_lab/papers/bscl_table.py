@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Buffer Sizing for Congested Internet Links, Table I: what three sizings ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..report.style import DROP, LIMIT, WATER
+from . import bscl, bscl_mix, runs
+from .draw import Drawing, Rows, pairs
+from .paper import Check, Figure, within_factor
+from .runs import RunData
+from .study import Study
+
+# N_b, then C·T_avg, Stanford, BSCL in packets; C_e = 90 % of C.
+TABLE_I = {
+    2: (1600, 1131, 336),
+    7: (1159, 438, 233),
+    13: (953, 264, 196),
+    15: (850, 219, 100),
+    17: (881, 213, 93),
+    20: (838, 187, 115),
+    40: (767, 121, 282),
+    60: (673, 86, 396),
+    80: (714, 79, 583),
+    100: (710, 71, 688),
+    120: (672, 61, 898),
+    140: (696, 58, 1092),
+    160: (696, 55, 1281),
+    180: (672, 50, 1508),
+    200: (689, 48, 1659),
+    250: (687, 43, 2078),
+    300: (672, 38, 2459),
+    350: (682, 36, 2882),
+    400: (682, 34, 3200),
+}
+C_E_SHARE = 0.9
+# Full packets a second of 50 Mb/s, as the paper counts them: 1500 bytes.
+PACKETS_PER_S = 50e6 / 8 / 1500
+# "When N_b becomes larger than 17 flows, the BSCL buffer requirement is determined by the maximum
+# loss rate rather than the utilization constraint".
+LOSS_DECIDES_ABOVE = 17
+# Of rows where the utilisation decides: where no loss trace says more (§VI).
+ALPHA = 0.55
+FACTOR = 1.5
+
+
+def c_te_of_row(n: int) -> float:
+    """C_e·T_e of a row, packets: the table prints no T_e, it follows from the row's BSCL buffer
+    (eq. 21, or eq. 16 with a burst of 0.55·N_b)."""
+    buffer = TABLE_I[n][2]
+    if n > LOSS_DECIDES_ABOVE:
+        return bscl.loss_packets(0.0, n) - buffer
+    part = bscl.q(n, max(ALPHA * n, 1.0))
+    return (buffer * (2 - part) + 2 * n * (1 - part)) / part
+
+
+def t_e_ms_of_row(n: int) -> float:
+    return 1e3 * c_te_of_row(n) / (C_E_SHARE * PACKETS_PER_S)
+
+
+def figures(study: Study) -> list[Figure]:
+    """Table I, where its runs are there."""
+    found = study.find("bscl-mix90")
+    return [table_i(found)] if found else []
+
+
+def table_i(found: Sequence[RunData]) -> Figure:
+    """All rows of the paper, and ours where there are runs."""
+    by_count = {int(r.setting(bscl_mix.COUNT)): r for r in found}
+    rows: list[tuple[object, ...]] = []
+    checks: list[Check] = []
+    for n, paper in TABLE_I.items():
+        run = by_count.get(n)
+        ours = _ours(run, n) if run else (None,) * 5
+        rows.append((n, *ours[:3], *paper, *ours[3:], c_te_of_row(n), t_e_ms_of_row(n)))
+        if run:
+            checks += _checks(n, paper, ours)
+    measured = [n for n in TABLE_I if n in by_count]
+
+    def fill(axes: Any, rows: Rows) -> None:
+        for number, label, colour in (
+            (1, "C·T_avg", LIMIT),
+            (2, "Stanford", DROP),
+            (3, "BSCL", WATER),
+        ):
+            axes[0].plot(*pairs(rows, 0, number), "o", color=colour, label=label)
+            axes[0].plot(*pairs(rows, 0, number + 3), ":", color=colour)
+        axes[0].plot(*pairs(rows, 0, 7), "x", color=WATER, label="BSCL, the row's T_e")
+        axes[0].set_yscale("log")
+        axes[0].set_xlabel("N_b")
+        axes[0].set_ylabel("buffer (packets)")
+        axes[0].legend()
+
+    which = ", ".join(map(str, measured))
+    columns = ("ct", "stanford", "bscl")
+    return Figure(
+        "Table I",
+        "Buffer of three sizings over N_b, C_e = 90 % of C",
+        Drawing("bscl-table-i", 1, 2.2, fill),
+        (
+            *("n_b", *columns, *(f"paper_{c}" for c in columns)),
+            *("bscl_with_row_t_e", "c_te_packets", "row_c_te_packets", "row_t_e_ms"),
+        ),
+        list(rows),
+        checks,
+        f"{bscl_mix.scaled(found)} Of the paper's {len(TABLE_I)} rows (dotted) these are measured: "
+        f"N_b = {which}. C·T_avg and Stanford follow from the settings. T_e of a row follows from "
+        "its own buffer, so that the last value of each tests our N_b, C_e and burst alone.",
+        keys=1,
+    )
+
+
+def _ours(run: RunData, n: int) -> tuple[float | None, ...]:
+    """C·T_avg, Stanford, BSCL, BSCL with the row's T_e, our C_e·T_e; packets."""
+    phases = (bscl_mix.THUMB, bscl_mix.STANFORD)
+    limits = [run.row(p)["limit_bytes"] / runs.FRAME_BYTES for p in phases]
+    known_here = bscl_mix.estimated(run)
+    if known_here is None:
+        return (*limits, None, None, None)
+    share = float(run.row(bscl_mix.THUMB)["c_e_share"])
+    theirs = replace(known_here, c_te=c_te_of_row(n) * share / C_E_SHARE)
+    return (*limits, known_here.buffer(), theirs.buffer(), known_here.c_te)
+
+
+def _checks(n: int, paper: Sequence[float], ours: Sequence[float | None]) -> list[Check]:
+    thumb, stanford, own, with_row, c_te = ours
+    why = "" if c_te is None else f"C_e·T_e is {c_te:.0f} packets here, {c_te_of_row(n):.0f} there"
+    computed = [
+        replace(within_factor(f"N_b = {n}: {label}, packets", said, value, FACTOR), computed=True)
+        for label, said, value in (("C·T_avg", paper[0], thumb), ("Stanford", paper[1], stanford))
+    ]
+    what = f"N_b = {n}: BSCL, packets"
+    return [
+        *computed,
+        within_factor(f"{what}, our T_e", paper[2], own, FACTOR, why=why),
+        within_factor(
+            f"{what}, the row's T_e of {t_e_ms_of_row(n):.0f} ms", paper[2], with_row, FACTOR
+        ),
+    ]

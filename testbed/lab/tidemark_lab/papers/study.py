@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The runs of a paper: which there are to be, by its experiment files, and those that are there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..experiment import grid, load
+from ..experiment.grid import Point
+from ..experiment.store import Store
+from .runs import RunData
+
+FILES = load.FILES / "papers"
+
+
+@dataclass(frozen=True)
+class Study:
+    """`root` has a folder for each experiment; `full`: of the long form of its file."""
+
+    root: Path
+    full: bool = False
+    # All of them, or one.
+    repetition: int | None = None
+    files: Path = FILES
+
+    def points(self, experiment: str) -> list[Point]:
+        """The runs that there are to be, by the file as it is now."""
+        path = self.files / f"{experiment}.toml"
+        found = grid.points(load.read(path), str(path), full=self.full)
+        return [p for p in found if self.repetition in (None, p.repetition)]
+
+    def captures(self, experiment: str) -> bool:
+        """Whether figures need the packets of its runs."""
+        said = load.read(self.files / f"{experiment}.toml").get("full", {}).get("captures", True)
+        return bool(said) or not self.full
+
+    def store(self, experiment: str) -> Store:
+        return Store(self.root / experiment)
+
+    def find(self, experiment: str) -> list[RunData]:
+        """Those that are complete. What an older file has left is not drawn."""
+        store = self.store(experiment)
+        there = sorted(p.run_id for p in self.points(experiment) if store.is_complete(p.run_id))
+        return [RunData(store.root / run_id) for run_id in there]
+
+    def repetitions(self, experiments: tuple[str, ...]) -> list[int]:
+        """Those of which there is a run."""
+        stores = {e: self.store(e) for e in experiments}
+        return sorted(
+            {
+                p.repetition
+                for e in stores
+                for p in self.points(e)
+                if stores[e].is_complete(p.run_id)
+            }
+        )
+
+    def of(self, repetition: int) -> Study:
+        return replace(self, repetition=repetition)
+
+    def partly(self, experiment: str) -> str:
+        """How many of an experiment's runs are there, where it is some of them."""
+        points, there = self.points(experiment), len(self.find(experiment))
+        return f"{experiment} ({there} of {len(points)})" if 0 < there < len(points) else ""
