@@ -139,7 +139,7 @@ export function rules() {
     rule('bscl', 'BSCL', 158_000, true, 'B = max(B_ρ, B_p, 0)', 'BSCL Fig. 4, §VII', [['LBP share at least 0.8 (0.89)', true]], ['utilisation', 'loss']),
     rule('fpq', 'Flow-proportional', 145_300, false, 'B = 6·M·N', 'BSCL §IV-A', [['historical comparison only', false]], []),
     rule('utb_sqrt', 'UTB √n', 235_600, false, 'B = Δ·BDP/√n', 'UTB Thm 5-6', [['D ≤ n²/(Δ·BDP) + √n in 93 % of lossy RTTs, wanted 95 %', false]]),
-    rule('utb_desync', 'UTB desynchronised', 40_800, true, 'B = s·Δ·BDP/n', 'UTB eq. 3, §4.6', [['s measured', true]]),
+    rule('utb_desync', 'UTB desynchronised', 40_800, true, 'B = s·Δ·BDP/n', 'UTB eq. 3, §4.6', [['s measured', true], ['flows are bottlenecked at this link', null]]),
     rule('utb_bbr', 'UTB BBR', null, false, 'B > Δ·BDP/√(2n)·√(ln 1/δ)', 'UTB Thm 8', [], ['utilisation'], 'No BBR flow was seen.'),
     rule('single_cubic', 'Single CUBIC flow', 1_102_800, false, 'B = (1/β − 1)·BDP', 'UTB §3.5', [['one flow (12 bottlenecked)', false]]),
     rule('delay', 'Delay bound', 375_000, true, 'B ≤ C·d̂', 'BSCL eq. 24', [['d̂ = 30 ms', true]], ['delay']),

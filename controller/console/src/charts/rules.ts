@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The buffers of the rules as a file; on the page they are a list.
 
+import { type Standing, standing } from '../model/rules';
 import type { Rule } from '../model/types';
 import { SvgPen } from './pen';
 import type { Picture } from './picture';
@@ -11,6 +12,21 @@ const NAME_WIDTH = 190;
 const WIDTH = 640;
 const ROW = 22;
 const TOP = 34;
+/** Half of the height of a bar. */
+const HALF = 6;
+
+/** A bar as on the page: solid, outlined where not all is known, a dashed line where the rule is set aside. */
+function bar(pen: SvgPen, stands: Standing, left: number, right: number, y: number): void {
+  const colour = ink('water');
+  if (stands === 'holds') {
+    pen.segments([left, y, right, y], { colour, width: 2 * HALF });
+  } else if (stands === 'unknown') {
+    const [top, bottom] = [y - HALF, y + HALF];
+    pen.segments([left, top, right, top, right, top, right, bottom, right, bottom, left, bottom], { colour, width: 1.75 });
+  } else {
+    pen.segments([left, y, right, y], { colour, width: 1.5, dash: [4, 3] });
+  }
+}
 
 export class RulesPicture implements Picture {
   readonly name = 'Buffer by rule';
@@ -26,8 +42,8 @@ export class RulesPicture implements Picture {
 
   csv(): string {
     const quoted = (t: string): string => `"${t.replace(/"/g, '""')}"`;
-    const rows = this.rules.map((r) => [r.id, quoted(r.name), r.bufferBytes ?? '', r.applies, quoted(r.source), quoted(r.formula)].join(','));
-    return `${['id,name,buffer_bytes,applies,source,formula', ...rows].join('\n')}\n`;
+    const rows = this.rules.map((r) => [r.id, quoted(r.name), r.bufferBytes ?? '', standing(r), quoted(r.source), quoted(r.formula)].join(','));
+    return `${['id,name,buffer_bytes,assumptions,source,formula', ...rows].join('\n')}\n`;
   }
 
   svg(): string {
@@ -40,8 +56,7 @@ export class RulesPicture implements Picture {
     known.forEach((r, i) => {
       const y = TOP + i * ROW + ROW / 2;
       pen.text(NAME_WIDTH - 8, y + 4, r.name, 'end', ink('ink'));
-      const stroke = { colour: ink('water'), width: r.applies ? 12 : 1.5, dash: r.applies ? [] : [4, 3] };
-      pen.segments([x(0), y, x(r.bufferBytes ?? 0), y], stroke);
+      bar(pen, standing(r), x(0), x(r.bufferBytes ?? 0), y);
     });
     for (const [bytes, colour, name] of [[this.limit, 'limit', 'limit'], [this.advised, 'advised', 'advised']] as const) {
       if (bytes === null) continue;
@@ -49,7 +64,7 @@ export class RulesPicture implements Picture {
       pen.text(x(bytes), name === 'limit' ? 26 : 12, name, 'middle', ink(colour));
     }
     for (const t of ticks(0, end / 1000, 5)) pen.text(x(t * 1000), bottom + 16, String(t), 'middle', soft);
-    pen.text((NAME_WIDTH + WIDTH) / 2, bottom + 34, 'buffer, kB; dashed: an assumption does not hold', 'middle', soft);
+    pen.text((NAME_WIDTH + WIDTH) / 2, bottom + 34, 'buffer, kB; solid: assumptions hold, outlined: not all known, dashed: set aside', 'middle', soft);
     const height = bottom + 44;
     return (
       `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" font-family="IBM Plex Sans, system-ui, sans-serif" font-size="12">` +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
-import { ordered, scaleEnd, whyNot } from './rules';
+import { ordered, scaleEnd, standing, whyNot } from './rules';
 import type { Rule } from './types';
 
 function rule(id: string, bufferBytes: number | null, applies: boolean, more: Partial<Rule> = {}): Rule {
@@ -31,5 +31,12 @@ describe('rules', () => {
       { text: 'desynchronised', holds: null },
     ];
     expect(whyNot(rule('a', 1, false, { assumptions }))).toBe('Does not hold: N in the hundreds (12)');
+  });
+
+  it('tells unknown from false and from true', () => {
+    const with_ = (...holds: (boolean | null)[]) => rule('a', 1, !holds.includes(false), { assumptions: holds.map((h, i) => ({ text: `assumption ${i}`, holds: h })) });
+    expect([with_(true, true), with_(true, null), with_(null, false)].map(standing)).toEqual(['holds', 'unknown', 'fails']);
+    expect(whyNot(with_(true, null, null))).toBe('Not known: assumption 1; assumption 2');
+    expect(standing(rule('b', 1, true, { goals: [], assumptions: [{ text: 'all flows run BBR', holds: null }] }))).toBe('compared');
   });
 });

@@ -9,6 +9,19 @@ export function comparison(r: Rule): boolean {
   return r.goals.length === 0;
 }
 
+/**
+ * How a rule stands on this traffic: `holds`, with all of its assumptions;
+ * `unknown`, where nothing that is known speaks against it, but not all is
+ * known; `compared`; `fails`.
+ */
+export type Standing = 'holds' | 'unknown' | 'compared' | 'fails';
+
+export function standing(r: Rule): Standing {
+  if (!r.applies) return 'fails';
+  if (comparison(r)) return 'compared';
+  return r.assumptions.some((a) => a.holds === null) ? 'unknown' : 'holds';
+}
+
 /** Those that count first, then comparisons, then those set aside; in each part the smaller buffer first. */
 export function ordered(rules: readonly Rule[]): Rule[] {
   const rank = (r: Rule): number => (r.applies ? (comparison(r) ? 1 : 0) : r.bufferBytes !== null ? 2 : 3);
@@ -28,10 +41,20 @@ export function scaleEnd(rules: readonly Rule[], marks: readonly (number | null)
   return new StickyMax(1000).update(Math.max(top, others) * 1.05);
 }
 
-/** Why a rule is set aside, in one sentence; empty when it applies. */
+/** What speaks against a rule, or is not known of it, in one sentence; empty when it holds. */
 export function whyNot(r: Rule): string {
-  if (r.applies) return comparison(r) ? 'For comparison only.' : '';
-  const failing = r.assumptions.filter((a) => a.holds === false).map((a) => a.text);
-  if (failing.length > 0) return `Does not hold: ${failing.join('; ')}`;
-  return r.missing || 'Does not apply.';
+  const told = (words: string, holds: boolean | null): string => {
+    const texts = r.assumptions.filter((a) => a.holds === holds).map((a) => a.text);
+    return texts.length > 0 ? `${words}: ${texts.join('; ')}` : '';
+  };
+  switch (standing(r)) {
+    case 'holds':
+      return '';
+    case 'unknown':
+      return told('Not known', null);
+    case 'compared':
+      return 'For comparison only.';
+    case 'fails':
+      return told('Does not hold', false) || r.missing || 'Does not apply.';
+  }
 }

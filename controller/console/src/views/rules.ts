@@ -5,7 +5,7 @@
 import { ticks } from '../charts/scale';
 import { attr, h, keyed, prose, text, variable } from '../dom';
 import { formatSize, MISSING, significant, type SizeContext, sizeIn, type SizeUnit } from '../format/units';
-import { comparison, ordered, scaleEnd, whyNot } from '../model/rules';
+import { ordered, type Standing, scaleEnd, standing, whyNot } from '../model/rules';
 import type { Rule } from '../model/types';
 import { RulesPicture } from '../charts/rules';
 import type { MakePanel } from './panel';
@@ -32,6 +32,21 @@ interface Row {
   assumptions: Element;
   verdict: Element;
 }
+
+/** After the name of a rule, for those who do not see its bar. */
+const VERDICTS: Record<Standing, string> = {
+  holds: ', its assumptions hold,',
+  unknown: ', not all of its assumptions are known,',
+  compared: ', for comparison,',
+  fails: ', does not apply,',
+};
+
+/** What the bars look like. */
+const LOOKS: readonly [Standing, string][] = [
+  ['holds', 'assumptions hold'],
+  ['unknown', 'not all known'],
+  ['fails', 'set aside'],
+];
 
 const rows = new WeakMap<Element, Row>();
 
@@ -70,13 +85,16 @@ export class Rules {
   private readonly empty = h('p', { class: 'empty' }, 'The rules appear when the first estimate is there.');
   private readonly unit = h('span', { class: 'when' });
   private readonly picture = new RulesPicture();
+  private readonly looks = h('ul', { class: 'rules-looks', 'aria-label': 'Bars' });
 
   constructor() {
+    for (const [look, words] of LOOKS) this.looks.append(h('li', { 'data-standing': look }, h('span', { class: 'rule-bar', 'aria-hidden': 'true' }), words));
     this.element = h(
       'section',
       { class: 'rules', 'aria-labelledby': 'rules-title' },
       h('div', { class: 'bar' }, h('h2', { id: 'rules-title' }, 'Buffer by rule'), docs('reference/rules.html', '?', 'Every rule with its formula and paper'), this.unit, saveMenu('Buffer by rule', () => this.picture)),
       this.empty,
+      this.looks,
       h('div', { class: 'rules-stage' }, h('div', { class: 'rules-marks' }, this.limitMark, this.advisedMark), this.list, this.axis),
     );
   }
@@ -111,10 +129,11 @@ export class Rules {
   private showRow(e: Element, r: Rule, end: number, s: RulesState): void {
     const v = rows.get(e);
     if (!v) return;
-    attr(e, 'data-applies', r.applies ? (comparison(r) ? 'compared' : 'yes') : 'no');
+    const stands = standing(r);
+    attr(e, 'data-standing', stands);
     attr(e, 'data-deciding', r.id !== '' && r.id === s.deciding);
     prose(v.name, r.name);
-    text(v.verdict, r.applies ? ', applies,' : ', does not apply,');
+    text(v.verdict, VERDICTS[stands]);
     const share = r.bufferBytes === null ? 0 : r.bufferBytes / end;
     variable(v.bar, '--share', Math.min(1, Math.max(0, share)).toFixed(5));
     attr(v.bar, 'data-cut', share > 1);
