@@ -9,6 +9,7 @@ import { applyAdvice, changeTargets } from './changing';
 import { setClock } from './charts/clock';
 import { CURVE_POINTS, Fetching } from './fetching';
 import { bytes, type SizeUnit } from './format/units';
+import { Holding } from './holding';
 import { layOut } from './layout';
 import { type Address, formatAddress, parseAddress } from './model/address';
 import { briefOf, sortOverview } from './model/overview';
@@ -24,12 +25,15 @@ export class App {
   private readonly state = new State();
   private readonly events: Events;
   private readonly fetching: Fetching;
+  private readonly holding: Holding;
   private readonly panels: Panel[];
   private drawing = false;
   /** The port whose history was asked for. */
   private arrived = '';
   /** The port of a finished run that is shown as a whole. */
   private whole = '';
+  /** The part of the address that says what is shown, as last written or gone to. */
+  private hash = location.hash;
   /** What the address asks for and is not shown yet. */
   private wanted: Address | null = null;
 
@@ -41,6 +45,7 @@ export class App {
       () => this.draw(),
       () => this.events.connection === 'live',
     );
+    this.holding = new Holding(this.state, () => this.draw());
     const poll = () => void this.fetching.poll();
     this.panels = layOut(root, {
       selectLink: (key) => this.select(key),
@@ -49,11 +54,11 @@ export class App {
         this.state.window = s;
         this.follow();
       },
-      hold: (from, to) => void this.fetching.hold(from, to),
+      hold: (from, to) => void this.holding.hold(from, to),
       chooseFlows: (ids) => {
         this.state.choose(ids);
         const held = this.state.held;
-        if (held) void this.fetching.hold(held.from, held.to);
+        if (held) void this.holding.hold(held.from, held.to);
         else void this.fetching.windows();
         this.draw();
       },
@@ -106,7 +111,8 @@ export class App {
       }
     });
     window.addEventListener('hashchange', () => {
-      if (location.hash !== formatAddress(this.address())) this.goTo(parseAddress(location.hash));
+      this.hash = location.hash;
+      if (this.hash !== formatAddress(this.address())) this.goTo(parseAddress(location.hash));
     });
     this.draw();
   }
@@ -162,7 +168,7 @@ export class App {
     void this.fetching.history();
     void this.fetching.poll();
     const span = this.wanted?.span;
-    if (span && this.wanted?.link === this.state.selected) void this.fetching.hold(span[0] - link.startNs / 1e9, span[1] - link.startNs / 1e9);
+    if (span && this.wanted?.link === this.state.selected) void this.holding.hold(span[0] - link.startNs / 1e9, span[1] - link.startNs / 1e9);
     this.wanted = null;
   }
 
@@ -203,9 +209,11 @@ export class App {
 
   /** The address of what is shown stands in the browser's address bar. */
   private showAddress(): void {
-    if (!this.state.link || this.wanted) return;
+    // Another than was written here: it is gone to in a moment, and not written over.
+    if (!this.state.link || this.wanted || location.hash !== this.hash) return;
     const hash = formatAddress(this.address());
     if (location.hash !== hash) history.replaceState(null, '', hash || location.pathname);
+    this.hash = location.hash;
   }
 
   private setUnit(unit: SizeUnit): void {
@@ -218,7 +226,7 @@ export class App {
   private follow(): void {
     const link = this.state.link;
     if (this.state.status?.finished && link) {
-      void this.fetching.hold(0, link.now);
+      void this.holding.hold(0, link.now);
       return;
     }
     this.state.held = null;

@@ -4,7 +4,8 @@
 import type { SizeUnit } from './format/units';
 import type { Freshness } from './model/freshness';
 import { limitBytes, linkKey, sizeContext } from './model/links';
-import { flowColours, PacketShelf } from './model/packets';
+import { PacketShelf } from './model/packet-shelf';
+import { flowColours, PACKET_BYTES } from './model/packets';
 import { Recording } from './model/recording';
 import { Series } from './model/series';
 import { CounterWindow, LimitWatch } from './model/trust';
@@ -16,8 +17,8 @@ import type { Shown, Snapshot } from './views/panel';
 
 /** Rows of history of the estimates of the port shown: an hour at one per second, and as many from before. */
 const ESTIMATE_ROWS = 7200;
-/** Packets kept of what was held, 60 bytes each. */
-const MOST_PACKETS = 400_000;
+/** Memory for the packets of what was held, bytes: two million, four minutes of 100 Mb/s in full packets. */
+const PACKET_MEMORY = 88e6;
 /** Changes listed. */
 const MOST_CHANGES = 100;
 
@@ -52,7 +53,7 @@ export class State {
   distribution: Distribution | null = null;
   readonly counters = new CounterWindow();
   readonly limits = new LimitWatch();
-  readonly shelf = new PacketShelf(MOST_PACKETS);
+  readonly shelf = new PacketShelf(Math.floor(PACKET_MEMORY / PACKET_BYTES));
   /** Flows chosen by the operator; null while nobody has. */
   private picked: string[] | null = null;
   private first: string[] = [];

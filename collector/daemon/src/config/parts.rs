@@ -145,7 +145,7 @@ impl PacketsConfig {
 impl Default for PacketsConfig {
     fn default() -> Self {
         Self {
-            keep_s: 120,
+            keep_s: 300,
             max_packets: 4_000_000,
             max_answer: 200_000,
         }

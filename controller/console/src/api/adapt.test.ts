@@ -87,7 +87,7 @@ describe('recorded answers', () => {
     const p = packets(fixture('packets'), l?.startNs ?? 0);
     expect(p.time.length).toBeGreaterThan(50);
     for (const c of [p.occupancy, p.dropped, p.flow, p.cwnd]) expect(c.length).toBe(p.time.length);
-    expect([...p.time].sort((a, b) => a - b)).toEqual(p.time);
+    expect([...p.time].sort((a, b) => a - b)).toEqual([...p.time]);
   });
 
   it('warns of missing records and of a limit that someone else wrote', () => {
@@ -152,7 +152,7 @@ describe('answers that lack something', () => {
       expect(links(v)).toEqual([]);
       expect(adviceState(v)).toBeNull();
       expect(series(v, 0).time).toEqual([]);
-      expect(packets(v, 0).time).toEqual([]);
+      expect(packets(v, 0).time.length).toBe(0);
       expect(status(v).reportsReceived).toBeNull();
       expect(changes(v)).toEqual([]);
       expect(curve(v)).toEqual([]);
@@ -214,7 +214,8 @@ describe('spans of time', () => {
 
   it('gives packets whole, also of a collector that tells less', () => {
     const p = packets({ ingress_ns: [5e9, 5.5e9], egress_ns: [5.25e9, 0], occupancy_bytes: [1, 2], flow_id: [7, 8], dropped: [false, true], ip_bytes: [1500, 40], cwnd: [9, 0], tcp_seq: [1, 2], ce_marked: [true, false], oldest_ns: 4.5e9 }, 4e9);
-    expect(p).toMatchObject({ time: [1, 1.5], left: [1.25, 1.5], ce: [true, false], seq: [1, 2], oldest: 0.5 });
+    expect([p.time, p.left, p.dropped, p.ce, p.seq].map((c) => [...c])).toEqual([[1, 1.5], [1.25, 1.5], [0, 1], [1, 0], [1, 2]]);
+    expect(p.oldest).toBe(0.5);
     expect(packets({ ingress_ns: [] }, 0).oldest).toBeNull();
   });
 });

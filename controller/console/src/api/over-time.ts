@@ -2,7 +2,7 @@
 // The controller's answers about spans of time, as columns in the page's units:
 // seconds since the link's first interval.
 
-import type { Distribution, EstimateColumn, EstimateName, Packets, SeriesColumns, WindowColumns } from '../model/types';
+import type { Distribution, EstimateColumn, EstimateName, Link, Packets, SeriesColumns, WindowColumns } from '../model/types';
 import type * as api from './generated';
 import { fields, list, number, numbers } from './json';
 
@@ -33,20 +33,28 @@ export function series(v: unknown, startNs: number): SeriesColumns {
   };
 }
 
+/** A span of a link as the API takes it. */
+export function spanOf(link: Link, span: { from: number; to: number }): { from_ns: number; to_ns: number } {
+  return { from_ns: Math.max(0, link.startNs + span.from * NS), to_ns: link.startNs + span.to * NS };
+}
+
 export function packets(v: unknown, startNs: number): Packets {
   const o = fields<api.Packets>(v);
-  const column = (x: unknown): number[] => numbers(x).map((n) => n ?? 0);
-  const arrived = column(o.ingress_ns);
+  const arrived = list(o.ingress_ns);
+  const left = list(o.egress_ns);
+  const seconds = (ns: unknown): number => ((number(ns) ?? startNs) - startNs) / NS;
+  const count = (n: unknown): number => number(n) ?? 0;
+  const flag = (b: unknown): number => Number(b === true);
   return {
-    time: arrived.map((t) => (t - startNs) / NS),
-    left: column(o.egress_ns).map((t, i) => ((t || (arrived[i] ?? 0)) - startNs) / NS),
-    occupancy: column(o.occupancy_bytes),
-    dropped: list(o.dropped).map((d) => d === true),
-    ce: list(o.ce_marked).map((d) => d === true),
-    flow: column(o.flow_id),
-    cwnd: column(o.cwnd),
-    seq: column(o.tcp_seq),
-    ipBytes: column(o.ip_bytes),
+    time: Float64Array.from(arrived, seconds),
+    left: Float64Array.from(arrived, (t, i) => seconds(left[i] || t)),
+    occupancy: Float64Array.from(list(o.occupancy_bytes), count),
+    dropped: Uint8Array.from(list(o.dropped), flag),
+    ce: Uint8Array.from(list(o.ce_marked), flag),
+    flow: Float64Array.from(list(o.flow_id), count),
+    cwnd: Uint32Array.from(list(o.cwnd), count),
+    seq: Uint32Array.from(list(o.tcp_seq), count),
+    ipBytes: Uint16Array.from(list(o.ip_bytes), count),
     truncated: o.truncated === true,
     oldest: number(o.oldest_ns) === null ? null : ((number(o.oldest_ns) ?? 0) - startNs) / NS,
   };

@@ -41,7 +41,7 @@ const HEIGHT = 312;
 /** A packet is meant from so many CSS pixels. */
 const REACH = 18;
 
-function largest(values: readonly (number | null)[]): number {
+function largest(values: Iterable<number | null>): number {
   let m = 0;
   for (const v of values) if (v !== null && v > m) m = v;
   return m;
@@ -190,7 +190,7 @@ export class OccupancyChart {
   private csv(): string | null {
     const p = this.data?.packets;
     if (!p) return null;
-    const rows = p.time.map((t, i) =>
+    const rows = Array.from(p.time, (t, i) =>
       [t.toFixed(9), p.dropped[i] ? '' : (p.left[i] ?? 0).toFixed(9), p.occupancy[i], p.flow[i], p.seq[i], p.ipBytes[i], p.cwnd[i] || '', p.dropped[i] ? 1 : 0, p.ce[i] ? 1 : 0].join(','),
     );
     return `${['arrival_s,departure_s,occupancy_bytes,flow_id,tcp_seq,ip_bytes,cwnd_pkts,dropped,ce_marked', ...rows].join('\n')}\n`;

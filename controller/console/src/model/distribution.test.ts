@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from 'vitest';
+import { packetsAt } from '../../test/packets';
 import { distributionOfPackets, quantile, rebin } from './distribution';
-import type { Packets } from './types';
 
 describe('distribution', () => {
   it('keeps the total when rebinning', () => {
@@ -32,10 +32,7 @@ describe('distribution', () => {
 });
 
 describe('distributionOfPackets', () => {
-  const packets = (occupancy: number[]): Packets => {
-    const n = occupancy.length;
-    return { time: occupancy.map((_, i) => i), left: [], occupancy, dropped: new Array(n).fill(false), ce: [], flow: [], cwnd: [], seq: [], ipBytes: [], truncated: false, oldest: null };
-  };
+  const packets = (occupancy: number[]) => packetsAt(occupancy.map((_, i) => i), undefined, { occupancy: Float64Array.from(occupancy) });
 
   it('gives shares and quantiles', () => {
     const d = distributionOfPackets(packets([0, 0, 100, 200]));

@@ -6,6 +6,11 @@ export function linkKey(l: LinkId): string {
   return `${l.node}:${l.port}`;
 }
 
+/** Which link it is, and nothing else of it. */
+export function place(l: LinkId): LinkId {
+  return { node: l.node, port: l.port };
+}
+
 export function linkTitle(l: LinkId & { name: string }): string {
   const place = `node ${l.node}, port ${l.port}`;
   return l.name ? `${l.name} (${place})` : place;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Single packets: which one is meant, what stood around it, and which were read
-// before, so that what is held stays.
+// Single packets: which one is meant, what stood around it, parts and sums of them.
 
 import type { Packets } from './types';
 
@@ -70,58 +69,52 @@ export function neighbours(p: Packets, i: number): Neighbours {
   return { before: i > 0 ? i - 1 : null, after: i + 1 < n ? i + 1 : null, flowBefore: find(-1), flowAfter: find(1) };
 }
 
-/** The packets of a part of a span. */
+/** Memory of one packet, bytes: its part of every column. */
+export const PACKET_BYTES = 4 * 8 + 2 * 4 + 2 + 2 * 1;
+
+/** The packets of a part of a span, in the same memory. */
 export function within(p: Packets, from: number, to: number): Packets {
   const a = indexAt(p, from);
   const b = indexAt(p, to);
-  const cut = <T,>(column: readonly T[]): T[] => column.slice(a, b);
   return {
-    time: cut(p.time),
-    left: cut(p.left),
-    occupancy: cut(p.occupancy),
-    dropped: cut(p.dropped),
-    ce: cut(p.ce),
-    flow: cut(p.flow),
-    cwnd: cut(p.cwnd),
-    seq: cut(p.seq),
-    ipBytes: cut(p.ipBytes),
+    time: p.time.subarray(a, b),
+    left: p.left.subarray(a, b),
+    occupancy: p.occupancy.subarray(a, b),
+    dropped: p.dropped.subarray(a, b),
+    ce: p.ce.subarray(a, b),
+    flow: p.flow.subarray(a, b),
+    cwnd: p.cwnd.subarray(a, b),
+    seq: p.seq.subarray(a, b),
+    ipBytes: p.ipBytes.subarray(a, b),
     truncated: false,
     oldest: p.oldest,
   };
 }
 
-interface Read {
-  from: number;
-  to: number;
-  packets: Packets;
-}
-
-/** Packets that were read, newest last, within a bound of their number. */
-export class PacketShelf {
-  private reads: Read[] = [];
-
-  constructor(private readonly most: number) {}
-
-  /** Keeps what was read of a span; of a cut-off answer the part that is whole. */
-  add(from: number, to: number, packets: Packets): void {
-    if (packets.time.length === 0) return;
-    const whole = packets.truncated ? (packets.time.at(-1) ?? from) : to;
-    // What the collector had already forgotten was not read.
-    const since = packets.oldest === null ? from : Math.max(from, packets.oldest);
-    if (whole <= since) return;
-    this.reads = this.reads.filter((r) => !(r.from >= since && r.to <= whole));
-    this.reads.push({ from: since, to: whole, packets });
-    let total = this.reads.reduce((n, r) => n + r.packets.time.length, 0);
-    while (total > this.most && this.reads.length > 1) total -= this.reads.shift()?.packets.time.length ?? 0;
-  }
-
-  /** The packets of a span, where all of it was read. */
-  find(from: number, to: number): Packets | null {
-    const read = this.reads.findLast((r) => r.from <= from && r.to >= to);
-    return read ? within(read.packets, from, to) : null;
-  }
-
-  clear(): void {
-    this.reads = [];
-  }
+/** The packets of spans that follow one another, as one; null of none. */
+export function joined(parts: readonly Packets[]): Packets | null {
+  const [first] = parts;
+  if (!first || parts.length === 1) return first ?? null;
+  const length = parts.reduce((n, p) => n + p.time.length, 0);
+  const column = <T extends Float64Array | Uint32Array | Uint16Array | Uint8Array>(into: T, of: (p: Packets) => T): T => {
+    let at = 0;
+    for (const p of parts) {
+      into.set(of(p), at);
+      at += p.time.length;
+    }
+    return into;
+  };
+  return {
+    time: column(new Float64Array(length), (p) => p.time),
+    left: column(new Float64Array(length), (p) => p.left),
+    occupancy: column(new Float64Array(length), (p) => p.occupancy),
+    dropped: column(new Uint8Array(length), (p) => p.dropped),
+    ce: column(new Uint8Array(length), (p) => p.ce),
+    flow: column(new Float64Array(length), (p) => p.flow),
+    cwnd: column(new Uint32Array(length), (p) => p.cwnd),
+    seq: column(new Uint32Array(length), (p) => p.seq),
+    ipBytes: column(new Uint16Array(length), (p) => p.ipBytes),
+    truncated: false,
+    oldest: first.oldest,
+  };
 }

@@ -195,18 +195,20 @@ export interface SeriesColumns {
   drops: (number | null)[];
 }
 
-/** Packets at packet resolution, columns of equal length. */
+/** Packets at packet resolution, columns of equal length: there are millions. */
 export interface Packets {
-  time: number[];
+  time: Float64Array;
   /** Departure; of a packet dropped its arrival. */
-  left: number[];
-  occupancy: number[];
-  dropped: boolean[];
-  ce: boolean[];
-  flow: number[];
-  cwnd: number[];
-  seq: number[];
-  ipBytes: number[];
+  left: Float64Array;
+  occupancy: Float64Array;
+  /** 1 or 0. */
+  dropped: Uint8Array;
+  /** 1 or 0. */
+  ce: Uint8Array;
+  flow: Float64Array;
+  cwnd: Uint32Array;
+  seq: Uint32Array;
+  ipBytes: Uint16Array;
   truncated: boolean;
   /** Arrival of the oldest that the collector remembers. */
   oldest: number | null;

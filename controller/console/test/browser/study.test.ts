@@ -96,14 +96,23 @@ describe('a held span', () => {
   it('keeps the packets of a long span for a closer look later', async () => {
     await open();
     await page.waitForTimeout(1500);
-    await page.getByRole('button', { name: '10 s', exact: true }).click();
-    await page.waitForTimeout(1500);
+    // The window of 30 s, with what a link of 100 Mb/s carries in it.
     await page.getByRole('button', { name: 'Hold', exact: true }).click();
-    await expect.poll(() => mock.requests.filter((r) => r.endsWith('/packets')).length).toBe(1);
-    await page.waitForTimeout(2500);
+    await expect.poll(note).toMatch(/^Held\. Choose 2\.5 s or less to see single packets\. Reading its packets, to keep them: \d/);
+    await expect.poll(note, { timeout: 120_000 }).toMatch(/All of its packets are kept \(2[3-5]\d.\d{3}\)\.$/);
+    expect(mock.requests.filter((r) => r.endsWith('/packets')).length).toBeGreaterThan(4);
     await post('forget', { ms: 0 });
-    await drag(0.5, 0.6);
-    await expect.poll(note).toMatch(/Every dot is a packet/);
+    const whole = new URL(page.url()).hash;
+    const asked = mock.requests.filter((r) => r.endsWith('/packets')).length;
+    for (const [from, to] of [[0.01, 0.08], [0.5, 0.57], [0.92, 0.99]] as const) {
+      await drag(from, to);
+      await expect.poll(note).toMatch(/Every dot is a packet at its arrival \(1\d{4}\)/);
+      await page.evaluate((hash) => {
+        location.hash = hash;
+      }, whole);
+      await expect.poll(note).toMatch(/All of its packets are kept/);
+    }
+    expect(mock.requests.filter((r) => r.endsWith('/packets')).length).toBe(asked);
   });
 
   it('has a closest zoom and says so', async () => {
