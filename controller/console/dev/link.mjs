@@ -88,15 +88,17 @@ export class SimulatedLink {
     const every = Math.max(1, Math.ceil(all.length / most));
     const steps = all.filter((_, i) => i % every === every - 1);
     const sum = (w) => w.windows.reduce((a, b) => a + b, 0);
+    // A packet of each window is yet to be sent.
+    const inFlight = (packets, flows) => (packets - flows) * FRAME;
     return {
       node: this.node, port: this.port, step_ns: 1e8 * every, time_ns: steps.map((w) => w.time * 1e6),
-      cwnd_sum_pkts: steps.map(sum), in_flight_sum_bytes: steps.map((w) => sum(w) * FRAME),
+      cwnd_sum_pkts: steps.map(sum), in_flight_sum_bytes: steps.map((w) => inFlight(sum(w), w.windows.length)),
       probed_flows: steps.map((w) => w.windows.length), data_flows: steps.map((w) => w.windows.length),
       flows: ids.map((id) => {
         const k = this.flows.findIndex((f) => f.id === id);
         const column = (f) => steps.map((w) => (k < 0 ? null : f(w)));
         return {
-          flow: id, cwnd_pkts: column((w) => w.windows[k]), in_flight_bytes: column((w) => w.windows[k] * FRAME),
+          flow: id, cwnd_pkts: column((w) => w.windows[k]), in_flight_bytes: column((w) => inFlight(w.windows[k], 1)),
           drops: column((w) => w.drops[k]).map((d) => d ?? 0), ce_marked: steps.map(() => 0),
         };
       }),

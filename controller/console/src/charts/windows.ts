@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The papers' pictures on the time axis of the occupancy: the windows of chosen
-// flows with their drops and CE marks, and W(t) beside Q(t) + BDP.
+// flows and what they have in flight, with their drops and CE marks, and W(t)
+// beside Q(t) + BDP.
 
 import type uPlot from 'uplot';
 import { MOST_CHOSEN } from '../model/windows';
@@ -29,20 +30,17 @@ export class FlowWindowsChart {
   private colours: readonly number[] = [];
 
   constructor(element: HTMLElement, o: WindowsChartOptions) {
-    const series = Array.from({ length: MOST_CHOSEN }, (_, i): uPlot.Series => ({
-      stroke: () => flowInk(this.colours[i]),
-      width: 1.5,
-      points: { show: false },
-      spanGaps: true,
-    }));
+    const lines = (style: Partial<uPlot.Series>): uPlot.Series[] =>
+      Array.from({ length: MOST_CHOSEN }, (_, i) => ({ stroke: () => flowInk(this.colours[i]), points: { show: false }, spanGaps: true, ...style }));
+    const series = [...lines({ width: 1.5 }), ...lines({ width: 1.5, dash: [1.5, 3] })];
     this.plot = new Plot(element, {
       name: 'Windows of flows',
       height: 140,
       showX: false,
-      y: { label: 'cwnd, pkts', factor: () => 1, wanted: 3 },
+      y: { label: 'window, pkts', factor: () => 1, wanted: 3 },
       yRange: () => [0, this.sticky.value],
       series,
-      columns: series.map((_, i) => `cwnd_pkts_${i + 1}`),
+      columns: series.map((_, i) => `${i < MOST_CHOSEN ? 'cwnd' : 'in_flight'}_pkts_${(i % MOST_CHOSEN) + 1}`),
       sync: 'recorder',
       ...o,
       draw: (pen, view) => this.draw(pen, view),
@@ -50,12 +48,16 @@ export class FlowWindowsChart {
     });
   }
 
-  set(time: readonly number[], flows: readonly FlowWindowColumns[], colours: readonly number[], from: number, to: number): void {
+  /** A packet of a flow takes `packetBytes` of the queue. */
+  set(time: readonly number[], flows: readonly FlowWindowColumns[], colours: readonly number[], packetBytes: number, from: number, to: number): void {
     this.time = time;
     this.flows = flows;
     this.colours = colours;
-    this.sticky.update(largest(flows.map((f) => f.cwndPkts)) * 1.1);
-    const columns = Array.from({ length: MOST_CHOSEN }, (_, i) => flows[i]?.cwndPkts ?? time.map(() => null));
+    const blank = time.map(() => null);
+    const inFlight = flows.map((f) => f.inFlightBytes.map((b) => (b === null ? null : b / packetBytes)));
+    this.sticky.update(largest([...flows.map((f) => f.cwndPkts), ...inFlight]) * 1.1);
+    const places = Array.from({ length: MOST_CHOSEN }, (_, i) => i);
+    const columns = [...places.map((i) => flows[i]?.cwndPkts ?? blank), ...places.map((i) => inFlight[i] ?? blank)];
     this.plot.set([[...time], ...columns], from, to);
   }
 

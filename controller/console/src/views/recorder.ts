@@ -53,6 +53,12 @@ type Reading = (typeof READINGS)[number][0];
 /** Most rows of the distribution beside the chart. */
 const ROWS = 64;
 
+/** Which line is what of a flow. */
+function lineKey(): HTMLElement {
+  const line = (kind: string, words: string): HTMLElement => h('span', {}, h('i', { class: `line ${kind}`, 'aria-hidden': 'true' }), words);
+  return h('small', { class: 'line-key' }, line('solid', 'cwnd'), line('dotted', 'in flight'));
+}
+
 export class Recorder {
   readonly element: HTMLElement;
   private readonly occupancy: OccupancyChart;
@@ -159,7 +165,7 @@ export class Recorder {
         { class: 'channels' },
         chartBox('Queue occupancy', main, () => this.occupancy.plot),
         h('div', { class: 'marginal-cell' }, this.marginal.element, saveMenu('Distribution of the occupancy', () => this.marginal)),
-        ...channel('cwnd', 'Windows of flows', [term('cwnd'), ' of chosen flows'], 'Crosses are drops, rings CE marks. Choose flows in the table below.', () => this.cwnd, this.flowKey),
+        ...channel('cwnd', 'Windows of flows', [term('cwnd'), ' of chosen flows'], 'Crosses are drops, rings CE marks. Choose flows in the table below.', () => this.cwnd, lineKey(), this.flowKey),
         ...channel('sum', 'W against Q and BDP', ['W = in flight; Q + ', term('BDP')], 'While the link is full, what probed flows have in flight is what waits and what is on the way', () => this.sum, this.sumNote),
         ...channel('utilisation', 'Utilisation', ['utilisation'], 'Bytes that left over capacity', () => this.utilisation),
         ...channel('loss', 'Loss', ['loss'], 'Drops over arrivals', () => this.loss),
@@ -314,7 +320,7 @@ export class Recorder {
   private showWindows(s: RecorderState): void {
     const w = s.windows;
     const colours = w.flows.map((f) => s.colours.get(f.id) ?? 7);
-    this.cwnd.set(w.time, w.flows, colours, s.from, s.to);
+    this.cwnd.set(w.time, w.flows, colours, s.context.packetBytes, s.from, s.to);
     const bdp = s.bdpBytes;
     const queue = queueAt(s.recording.series, w.time, w.stepSeconds);
     const queuePlusBdp = queue.map((q) => (q === null || bdp === null ? null : q + bdp));

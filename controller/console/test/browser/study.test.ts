@@ -41,6 +41,22 @@ async function drag(from: number, to: number, y = 80): Promise<void> {
 
 const note = () => page.locator('.hold-note').textContent();
 
+/** The file's name and content. The page above moves as its figures change, so that a click may miss. */
+async function saved(chart: string, kind: string): Promise<[string, Buffer]> {
+  const menu = page.locator(`summary[aria-label="Save the chart: ${chart}"]`);
+  const button = menu.locator('xpath=..').getByRole('button', { name: kind });
+  for (let i = 0; i < 5; i += 1) {
+    if (!(await button.isVisible())) {
+      await menu.scrollIntoViewIfNeeded();
+      await menu.click({ force: true });
+    }
+    const download = page.waitForEvent('download', { timeout: 10_000, predicate: (d: Download) => d.suggestedFilename().endsWith(kind.toLowerCase()) });
+    const [file] = await Promise.all([download.catch(() => null), button.click({ timeout: 5_000 }).catch(() => null)]);
+    if (file) return [file.suggestedFilename(), await readFile(await file.path())];
+  }
+  throw new Error(`${chart}: no ${kind}`);
+}
+
 /** What axe-core finds, one line each. */
 async function violations(): Promise<string[]> {
   // As code of the page itself: its policy allows no scripts from elsewhere.
@@ -175,22 +191,6 @@ describe('addresses', () => {
 });
 
 describe('files', () => {
-  /** The file's name and content. The page above moves as its figures change, so that a click may miss. */
-  async function saved(chart: string, kind: string): Promise<[string, Buffer]> {
-    const menu = page.locator(`summary[aria-label="Save the chart: ${chart}"]`);
-    const button = menu.locator('xpath=..').getByRole('button', { name: kind });
-    for (let i = 0; i < 5; i += 1) {
-      if (!(await button.isVisible())) {
-        await menu.scrollIntoViewIfNeeded();
-        await menu.click({ force: true });
-      }
-      const download = page.waitForEvent('download', { timeout: 10_000, predicate: (d: Download) => d.suggestedFilename().endsWith(kind.toLowerCase()) });
-      const [file] = await Promise.all([download.catch(() => null), button.click({ timeout: 5_000 }).catch(() => null)]);
-      if (file) return [file.suggestedFilename(), await readFile(await file.path())];
-    }
-    throw new Error(`${chart}: no ${kind}`);
-  }
-
   it('are there of every chart as PNG, SVG and CSV', async () => {
     await open();
     await page.waitForTimeout(2500);
@@ -209,6 +209,23 @@ describe('files', () => {
       expect([...png.subarray(1, 4)], name).toEqual([0x50, 0x4e, 0x47]);
       expect(png.length, name).toBeGreaterThan(500);
     }
+  });
+});
+
+describe('windows of flows', () => {
+  it('show what is in flight as a dotted line, and say so', async () => {
+    await open();
+    await page.waitForTimeout(1500);
+    expect(await page.locator('.line-key').textContent()).toBe('cwndin flight');
+    const [, svg] = await saved('Windows of flows', 'SVG');
+    const dotted = svg.toString().match(/<path [^>]*stroke-dasharray="1\.5 3"[^>]*>/g) ?? [];
+    expect(dotted.length).toBe(3);
+    const [, csv] = await saved('Windows of flows', 'CSV');
+    const [head, ...rows] = csv.toString().trim().split('\n').map((l) => l.split(','));
+    const at = (name: RegExp) => head?.findIndex((h) => name.test(h)) ?? -1;
+    const [cwnd, inFlight] = [at(/cwnd_pkts$/), at(/in_flight_bytes$/)];
+    expect(rows.length).toBeGreaterThan(100);
+    for (const r of rows) expect(Number(r[inFlight])).toBe((Number(r[cwnd]) - 1) * 1514);
   });
 });
 
