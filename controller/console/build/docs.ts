@@ -46,6 +46,12 @@ export function page(at: string, markdown: string): string {
         if (path && (!path.endsWith('.md') || !known(path))) return words;
         return `<a href="${escaped(path.replace(/\.md$/, '.html'))}${hash ? `#${escaped(hash)}` : ''}">${words}</a>`;
       },
+      // A corner of a table heads nothing.
+      tablecell({ tokens, header, align }) {
+        const content = this.parser.parseInline(tokens);
+        const tag = header && content ? 'th' : 'td';
+        return `<${tag}${align ? ` align="${align}"` : ''}>${content}</${tag}>\n`;
+      },
       // Figures are in the repository.
       image: ({ text }) => escaped(text),
       // Markup of the documentation itself: sub- and superscripts.
@@ -54,7 +60,11 @@ export function page(at: string, markdown: string): string {
   });
   const title = /^# (.+)$/m.exec(markdown)?.[1] ?? at;
   const up = '../'.repeat(at.split('/').length);
-  const body = String(marked.parse(markdown.replace(/^---\n[\s\S]*?\n---\n/, '')));
+  // What is wider than the screen is scrolled, by the keyboard too.
+  const body = String(marked.parse(markdown.replace(/^---\n[\s\S]*?\n---\n/, '')))
+    .replaceAll('<pre>', '<pre tabindex="0">')
+    .replaceAll('<table>', '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>')
+    .replaceAll('</table>', '</table></div>');
   return (
     `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">` +
     `<title>${escaped(title)} · Tidemark</title><link rel="icon" type="image/svg+xml" href="${up}mark.svg"><link rel="stylesheet" href="${up}docs.css"></head>` +

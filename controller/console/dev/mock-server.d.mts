@@ -8,4 +8,4 @@ export interface Mock {
   links: { limitBytes: number; now: number }[];
   close(): Promise<void>;
 }
-export function startMock(options?: { port?: number; speed?: number; warmSeconds?: number; manyLinks?: number }): Promise<Mock>;
+export function startMock(options?: { port?: number; speed?: number; warmSeconds?: number; manyLinks?: number; noLinks?: boolean }): Promise<Mock>;

@@ -8,7 +8,8 @@
 // stops the telemetry while the controller stays reachable,
 // `POST /mock/advise {"bytes": N}` moves the advice, `/mock/counters` sets
 // counters of the collector, `/mock/reported {"bytes": N}` the limit that reports
-// state, and `/mock/forget {"ms": N}` how long packets are remembered.
+// state, `/mock/forget {"ms": N}` how long packets are remembered, and `/mock/say
+// {"status": {…}, "link": {…}}` fields of these answers.
 
 import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';
@@ -39,14 +40,17 @@ function demoFlows() {
 }
 
 /** Starts the stand-in; resolves with its address and a way to end it. */
-export async function startMock({ port = 0, speed = 1, warmSeconds = 40, manyLinks = 0 } = {}) {
-  const links = [
+export async function startMock({ port = 0, speed = 1, warmSeconds = 40, manyLinks = 0, noLinks = false } = {}) {
+  const links = noLinks ? [] : [
     new SimulatedLink({ node: 10, port: 5, name: 'bottleneck', capacityBps: 100e6, limitBytes: 312_500, flows: demoFlows(), seed: 7 }),
     new SimulatedLink({ node: 10, port: 7, name: 'uplink', capacityBps: 50e6, limitBytes: 200_000, flows: demoFlows().slice(0, 3), seed: 11 }),
   ];
   const changes = [];
   const listeners = new Map();
   const requests = [];
+  // Fields of answers that tests set.
+  const said = { status: {}, link: {} };
+  const tell = (link, full) => ({ ...answers.link(link, full, age), ...said.link });
   let telemetry = true;
   let age = 0;
   for (let i = 0; i < manyLinks; i += 1) {
@@ -70,7 +74,7 @@ export async function startMock({ port = 0, speed = 1, warmSeconds = 40, manyLin
     }
     for (const [r, only] of listeners) {
       const chosen = only ? links.filter((l) => `${l.node}:${l.port}` === only) : links;
-      const update = { unix_ms: Date.now(), links: chosen.map((l) => answers.link(l, false, age)), ...(only ? { others: links.map((l) => answers.summary(l, age)) } : {}) };
+      const update = { unix_ms: Date.now(), links: chosen.map((l) => tell(l, false)), ...(only ? { others: links.map((l) => answers.summary(l, age)) } : {}) };
       r.write(`event: update\ndata: ${JSON.stringify(update)}\n\n`);
     }
   }, 1000);
@@ -114,13 +118,13 @@ export async function startMock({ port = 0, speed = 1, warmSeconds = 40, manyLin
       if (m[3] === 'estimates') return answers.estimates(link, q.has('from_ns') ? from : 0, to, points);
       if (m[3] === 'distribution') return link.distribution(from, to);
       if (m[3] === 'packets') return link.packets(from, to, Number(q.get('max_packets') ?? 20_000));
-      return answers.link(link, true, age);
+      return tell(link, true);
     }
     switch (path) {
       case 'status':
-        return answers.status(links, Math.round(links[0].now * 8.1), age);
+        return { ...answers.status(links, Math.round((links[0]?.now ?? 0) * 8.1), age), ...said.status };
       case 'links':
-        return { links: links.map((x) => answers.link(x, false, age)) };
+        return { links: links.map((x) => tell(x, false)) };
       case 'advice':
         return answers.adviceAnswer(l);
       case 'curve':
@@ -146,6 +150,11 @@ export async function startMock({ port = 0, speed = 1, warmSeconds = 40, manyLin
     if (path === '/mock/reported') {
       links[0].reportedLimitBytes = body.bytes;
       return [200, body];
+    }
+    if (path === '/mock/say') {
+      Object.assign(said.status, body.status);
+      Object.assign(said.link, body.link);
+      return [200, said];
     }
     if (path === '/mock/forget') {
       for (const l of links) l.packetsKeptMs = body.ms;

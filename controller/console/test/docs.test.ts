@@ -21,6 +21,13 @@ describe('the documentation', () => {
     expect(html).not.toContain('<img');
   });
 
+  it('can be scrolled by the keyboard, and heads no column with nothing', () => {
+    const html = page('x.md', '# X\n\n| | a |\n| --- | --: |\n| b | 1 |\n\n```\ncode\n```');
+    expect(html).toContain('<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>');
+    expect(html).toContain('<td></td>\n<th align="right">a</th>');
+    expect(html).toContain('<pre tabindex="0"><code>code');
+  });
+
   it('names headings as the repository does', () => {
     expect(slug('Can the numbers be trusted?')).toBe('can-the-numbers-be-trusted');
     expect(slug('What `lasts`')).toBe('what-lasts');

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page is for beyond a glance: doubts, held spans, single packets,
-// chosen flows, files, addresses, many ports, touch, accessibility.
+// chosen flows, files, addresses, many ports, touch.
 
 import { readFile } from 'node:fs/promises';
-import { readFileSync } from 'node:fs';
 import type { Browser, Download, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Mock, startMock } from '../../dev/mock-server.mjs';
 import { launch } from './chromium';
-
-const AXE = readFileSync(new URL('../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8');
 
 let browser: Browser;
 let mock: Mock;
@@ -55,17 +52,6 @@ async function saved(chart: string, kind: string): Promise<[string, Buffer]> {
     if (file) return [file.suggestedFilename(), await readFile(await file.path())];
   }
   throw new Error(`${chart}: no ${kind}`);
-}
-
-/** What axe-core finds, one line each. */
-async function violations(): Promise<string[]> {
-  // As code of the page itself: its policy allows no scripts from elsewhere.
-  await page.evaluate(AXE);
-  return page.evaluate(async () => {
-    const axe = (window as unknown as { axe: { run: () => Promise<{ violations: { id: string; impact: string; nodes: { target: string[] }[] }[] }> } }).axe;
-    const found = await axe.run();
-    return found.violations.map((v) => `${v.impact} ${v.id}: ${v.nodes.slice(0, 3).map((n) => n.target.join(' ')).join(', ')}`);
-  });
 }
 
 beforeAll(async () => {
@@ -287,38 +273,6 @@ describe('every width', () => {
     for (let k = 1; k <= 6; k += 1) await touch('touchMove', box.width * (0.5 + 0.05 * k));
     await touch('touchEnd', 0);
     await expect.poll(() => page.locator('.recorder').getAttribute('data-held')).toBe('');
-  });
-});
-
-describe('axe-core', () => {
-  it.each([
-    [1440, false],
-    [1024, true],
-    [390, false],
-  ] as const)('finds nothing at %i px, dark %s, in every state', async (width, dark) => {
-    await open({ width, dark });
-    await page.waitForTimeout(1500);
-    expect(await violations(), 'live').toEqual([]);
-    await page.getByRole('button', { name: 'Hold', exact: true }).click();
-    for (let i = 0; i < 4; i += 1) await page.getByRole('button', { name: 'Zoom in' }).click();
-    await expect.poll(note).toMatch(/Every dot/);
-    expect(await violations(), 'held').toEqual([]);
-    await page.getByRole('button', { name: 'Apply to switch' }).click();
-    await page.locator('dialog.confirm').waitFor();
-    expect(await violations(), 'dialog').toEqual([]);
-    await page.getByRole('button', { name: 'Cancel' }).click();
-    await post('counters', { reports_lost: 5000 });
-    await page.locator('.health[data-level="doubt"]').waitFor({ timeout: 60_000 });
-    expect(await violations(), 'doubt').toEqual([]);
-    await post('counters', { reports_lost: 0 });
-    await post('telemetry', { on: false });
-    await page.locator('.health[data-level="stale"]').waitFor({ timeout: 60_000 });
-    await page.waitForTimeout(500);
-    expect(await violations(), 'stale').toEqual([]);
-    await mock.close();
-    await page.locator('.health[data-level="lost"]').waitFor({ timeout: 60_000 });
-    await page.waitForTimeout(500);
-    expect(await violations(), 'lost').toEqual([]);
   });
 });
 
