@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The controller writes symbols as text (N_b, T_e, B_ρ); the page sets them as
-// symbols with subscripts.
+// The controller writes symbols as text (N_b, T_e, B_ρ) and formulas as code
+// (delta*BDP/sqrt(n)); the page sets both as a paper does.
 
 export interface Piece {
   text: string;
@@ -20,4 +20,27 @@ export function pieces(s: string): Piece[] {
   }
   if (at < s.length) out.push({ text: s.slice(at), sub: '' });
   return out;
+}
+
+/** Names of quantities in formulas; the longer one first. */
+const NAMES: readonly [string, string][] = [
+  ['delta_p', 'δ'],
+  ['delta', 'Δ'],
+  ['alpha', 'α'],
+  ['beta', 'β'],
+  ['gamma', 'γ'],
+  ['rho', 'ρ'],
+  ['T_mean', 'T̄'],
+];
+const NAME = new RegExp(`(?<![\\p{L}\\p{N}])(${NAMES.map(([n]) => n).join('|')})(?![\\p{L}\\p{N}_])`, 'gu');
+
+/** A formula, or the name of one of its inputs, as in print; ranges and hyphens of words stay. */
+export function formula(code: string): string {
+  return code
+    .replace(NAME, (name) => NAMES.find(([n]) => n === name)?.[1] ?? name)
+    .replaceAll('sqrt(', '√(')
+    .replaceAll('*', '·')
+    .replaceAll('<=', '≤')
+    .replaceAll('>=', '≥')
+    .replace(/ - |(?<=[=(] ?)-|(?<=\d)-(?=\p{L})/gu, (minus) => minus.replace('-', '−'));
 }

@@ -8,9 +8,10 @@ import type { Series } from '../model/series';
 import { ESTIMATES, type Estimate, type EstimateColumn, type EstimateName, type LinkEstimate } from '../model/types';
 import type { MakePanel } from './panel';
 import { chartBox } from './save';
-import { docs } from './terms';
+import { docs, type Term, term } from './terms';
 
 interface Kind {
+  term: Term;
   base: string;
   sub: string;
   words: string;
@@ -23,11 +24,11 @@ interface Kind {
 }
 
 const KINDS: Record<EstimateName, Kind> = {
-  nB: { base: 'N', sub: 'b', words: 'flows bottlenecked here', axis: 'flows', factor: 1, floor: 4, format: (v) => (Math.abs(v - Math.round(v)) < 0.005 ? String(Math.round(v)) : v.toFixed(1)), unit: 'flows' },
-  alpha: { base: 'α', sub: '', words: 'drops of a loss event per bottlenecked flow', axis: 'α', factor: 1, floor: 0.5, format: (v) => significant(v, 2), unit: '' },
-  delta: { base: 'Δ', sub: '', words: 'spread of the windows around BDP/n', axis: 'Δ', factor: 1, floor: 2, format: (v) => significant(v, 3), unit: '' },
-  tE: { base: 'T', sub: 'e', words: 'effective RTT: harmonic mean of base RTTs', axis: 'ms', factor: 1, floor: 5, format: (v) => significant(v, 3), unit: 'ms' },
-  cE: { base: 'C', sub: 'e', words: 'share of capacity carried by bottlenecked flows', axis: '% of C', factor: 100, floor: 1, format: (v) => percent(v).replace(' %', ''), unit: '% of C' },
+  nB: { term: 'N_b', base: 'N', sub: 'b', words: 'flows bottlenecked here', axis: 'flows', factor: 1, floor: 4, format: (v) => (Math.abs(v - Math.round(v)) < 0.005 ? String(Math.round(v)) : v.toFixed(1)), unit: 'flows' },
+  alpha: { term: 'α', base: 'α', sub: '', words: 'drops of a loss event per bottlenecked flow', axis: 'α', factor: 1, floor: 0.5, format: (v) => significant(v, 2), unit: '' },
+  delta: { term: 'Δ', base: 'Δ', sub: '', words: 'spread of the windows around BDP/n', axis: 'Δ', factor: 1, floor: 2, format: (v) => significant(v, 3), unit: '' },
+  tE: { term: 'T_e', base: 'T', sub: 'e', words: 'effective RTT: harmonic mean of base RTTs', axis: 'ms', factor: 1, floor: 5, format: (v) => significant(v, 3), unit: 'ms' },
+  cE: { term: 'C_e', base: 'C', sub: 'e', words: 'share of capacity carried by bottlenecked flows', axis: '% of C', factor: 100, floor: 1, format: (v) => percent(v).replace(' %', ''), unit: '% of C' },
 };
 
 class Tile {
@@ -43,7 +44,7 @@ class Tile {
     this.element = h(
       'article',
       { class: 'estimate' },
-      h('h3', {}, symbol(kind.base, kind.sub), h('span', { class: 'words' }, kind.words)),
+      h('h3', {}, term(kind.term, symbol(kind.base, kind.sub)), h('span', { class: 'words' }, kind.words)),
       h('p', { class: 'figure' }, this.value, h('span', { class: 'unit' }, kind.unit), this.range),
       chartBox(name, plot, () => this.chart.plot),
       h('p', { class: 'foot' }, this.evidence),

@@ -4,6 +4,7 @@
 
 import { ticks } from '../charts/scale';
 import { attr, h, keyed, prose, text, variable } from '../dom';
+import { formula } from '../format/typeset';
 import { formatSize, MISSING, significant, type SizeContext, sizeIn, type SizeUnit } from '../format/units';
 import { ordered, type Standing, scaleEnd, standing, whyNot } from '../model/rules';
 import type { Rule } from '../model/types';
@@ -139,9 +140,9 @@ export class Rules {
     attr(v.bar, 'data-cut', share > 1);
     text(v.value, r.bufferBytes === null ? MISSING : formatSize(s.unit, r.bufferBytes, s.context));
     prose(v.why, whyNot(r));
-    prose(v.formula, r.formula);
+    prose(v.formula, formula(r.formula));
     if (v.source.textContent !== r.source) v.source.replaceChildren(...explained(r.source));
-    prose(v.inputs, r.inputs.map((i) => `${i.name} = ${significant(i.value, 4)}${i.unit ? ` ${i.unit}` : ''}`).join(', '));
+    prose(v.inputs, r.inputs.map((i) => `${formula(i.name)} = ${significant(i.value, 4)}${i.unit ? ` ${i.unit}` : ''}`).join(', '));
     keyed(
       v.assumptions,
       r.assumptions.map((a, i) => ({ ...a, i })),

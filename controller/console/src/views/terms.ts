@@ -17,6 +17,12 @@ const TERMS = {
   BSCL: 'Buffer Sizing for Congested Internet Links (Dhamdhere, Jiang, Dovrolis)',
   UTB: 'Updating the Theory of Buffer Sizing (Spang, Arslan, McKeown)',
   SRB: 'Sizing Router Buffers (Appenzeller, Keslassy, McKeown)',
+  NGI: 'Buffer Sizing for Elastic Traffic, NGI 2006 (Augé, Roberts)',
+  N_b: 'Flows bottlenecked at this link',
+  α: 'Packets that a loss event drops on average, over N_b',
+  Δ: 'Fairness: the factor of an equal share within which the windows of the flows lie (UTB)',
+  T_e: 'Effective round-trip time: harmonic mean of the base RTTs of the flows bottlenecked here',
+  C_e: 'Part of the capacity that the flows bottlenecked here get',
   p50: 'Median',
   p99: '99th percentile',
 } as const;
@@ -24,7 +30,7 @@ const TERMS = {
 export type Term = keyof typeof TERMS;
 
 /** A term with its explanation. */
-export function term(name: Term, shown: string = name): HTMLElement {
+export function term(name: Term, shown: string | HTMLElement = name): HTMLElement {
   return h('abbr', { title: TERMS[name] }, shown);
 }
 
@@ -36,7 +42,7 @@ export function meaning(name: Term): string {
 /** Text in which every paper that is named is explained. */
 export function explained(text: string): (HTMLElement | string)[] {
   return text
-    .split(/\b(BSCL|UTB|SRB|LBP|RBP|WL|BDP)\b/)
+    .split(/\b(BSCL|UTB|SRB|NGI|LBP|RBP|WL|BDP)\b/)
     .filter((p) => p !== '')
     .map((p) => (p in TERMS ? term(p as Term) : p));
 }
