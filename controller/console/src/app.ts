@@ -2,9 +2,10 @@
 // Ties events, fetching and panels together: one state, one draw per frame at
 // most.
 
-import { briefs, change, links } from './api/adapt';
 import { API, token, url } from './api/client';
 import { Events } from './api/events';
+import { briefs, links } from './api/link';
+import { change } from './api/status';
 import { applyAdvice, changeTargets } from './changing';
 import { setClock } from './charts/clock';
 import { CURVE_POINTS, Fetching } from './fetching';
@@ -16,8 +17,8 @@ import { briefOf, sortOverview } from './model/overview';
 import { freshness, type Freshness } from './model/freshness';
 import { linkKey, linkTitle } from './model/links';
 import { State } from './state';
+import { WINDOWS } from './views/controls';
 import type { Panel } from './views/panel';
-import { WINDOWS } from './views/recorder';
 
 const UNIT = 'tidemark.unit';
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the operator changes through the controller.
 
-import { limit } from './api/adapt';
+import { limit } from './api/advice';
 import { ApiError, post, token } from './api/client';
 import type { Posts } from './api/generated';
 import { limitText } from './model/links';

@@ -2,9 +2,10 @@
 // Fetches what the event stream does not bring: series, distribution, advice,
 // counters.
 
-import { adviceState, changes, curve, phases, status } from './api/adapt';
+import { adviceState, curve } from './api/advice';
 import { get } from './api/client';
 import { distribution, estimateHistory, series, spanOf, windows } from './api/over-time';
+import { changes, phases, status } from './api/status';
 import { linkKey, place } from './model/links';
 import { Recording } from './model/recording';
 import { counterSample } from './model/trust';

@@ -2,8 +2,14 @@
 import 'uplot/dist/uPlot.min.css';
 import './styles/tokens.css';
 import './styles/page.css';
+import './styles/masthead.css';
+import './styles/charts.css';
 import './styles/recorder.css';
+import './styles/packet.css';
+import './styles/estimates.css';
 import './styles/sizing.css';
+import './styles/rules.css';
+import './styles/advice.css';
 import './styles/tables.css';
 import { App } from './app';
 import { startTheme } from './charts/theme';

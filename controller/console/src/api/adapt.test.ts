@@ -3,7 +3,10 @@
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { adviceState, change, changes, curve, interval, limit, link, links, status } from './adapt';
+import { adviceState, curve, limit } from './advice';
+import { interval } from './estimate';
+import { link, links } from './link';
+import { change, changes, status } from './status';
 import { distribution, estimateHistory, packets, series, windows } from './over-time';
 
 function fixture(name: string): unknown {

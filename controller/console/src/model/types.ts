@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page shows, independent of how it travelled. `api/adapt.ts` turns the
+// What the page shows, independent of how it travelled. `api` turns the
 // controller's JSON into these. Times in seconds since the link's first interval.
 
 import type { Assumption, FlowClass, Interval, LinkId, Regime } from '../api/generated';

@@ -14,18 +14,11 @@ import { formatSize, MISSING, milliseconds, percent, type SizeContext, type Size
 import { rebin } from '../model/distribution';
 import type { Flow, Targets } from '../model/types';
 import { bdpBytes, queueAt } from '../model/windows';
+import { Controls, type ControlsActions } from './controls';
 import { PacketCard } from './packet';
 import type { MakePanel, Shown } from './panel';
 import { chartBox, saveMenu } from './save';
 import { docs, term } from './terms';
-
-export const WINDOWS = [10, 30, 120] as const;
-
-export interface RecorderActions {
-  setWindow: (seconds: number) => void;
-  hold: (from: number, to: number) => void;
-  follow: () => void;
-}
 
 interface RecorderState extends Shown {
   limit: number | null;
@@ -69,9 +62,7 @@ export class Recorder {
   private readonly readings = new Map<Reading, HTMLElement>();
   private readonly when = h('span', { class: 'when' });
   private readonly note = h('p', { class: 'hold-note' });
-  private readonly windowButtons = new Map<number, HTMLButtonElement>();
-  private readonly windows = h('div', { class: 'segments', role: 'group', 'aria-label': 'Span shown' });
-  private readonly holdButton: HTMLButtonElement;
+  private readonly controls: Controls;
   private readonly values = {
     utilisation: h('b', {}, MISSING),
     loss: h('b', {}, MISSING),
@@ -91,49 +82,8 @@ export class Recorder {
   private offset = 0;
   private factor = 1e-3;
 
-  constructor(actions: RecorderActions) {
-    const controls = h('div', { class: 'controls' });
-    const windows = this.windows;
-    for (const s of WINDOWS) {
-      const b = h('button', { type: 'button', 'aria-pressed': 'false' }, `${s} s`);
-      b.addEventListener('click', () => actions.setWindow(s));
-      this.windowButtons.set(s, b);
-      windows.append(b);
-    }
-    this.holdButton = h('button', { type: 'button', class: 'hold' }, 'Hold');
-    this.holdButton.addEventListener('click', () => {
-      const s = this.state;
-      if (!s) return;
-      if (s.held || s.finished) actions.follow();
-      else actions.hold(s.from, s.to);
-    });
-    const nudge = (label: string, words: string, f: (from: number, to: number) => [number, number]): HTMLButtonElement => {
-      const b = h('button', { type: 'button', class: 'nudge', 'aria-label': words, title: words }, label);
-      b.addEventListener('click', () => {
-        const s = this.state;
-        if (s) actions.hold(...f(s.from, s.to));
-      });
-      return b;
-    };
-    const zoom = (k: number) => (from: number, to: number): [number, number] => {
-      const half = ((to - from) * k) / 2;
-      const middle = (from + to) / 2;
-      return [Math.max(0, middle - half), middle + half];
-    };
-    const shift = (k: number) => (from: number, to: number): [number, number] => {
-      const by = Math.max(-from, (to - from) * k);
-      return [from + by, to + by];
-    };
-    const steps = h(
-      'div',
-      { class: 'segments', role: 'group', 'aria-label': 'Move and zoom' },
-      nudge('←', 'Earlier', shift(-0.5)),
-      nudge('→', 'Later', shift(0.5)),
-      nudge('+', 'Zoom in', zoom(0.4)),
-      nudge('−', 'Zoom out', zoom(2.5)),
-    );
-    controls.append(windows, steps, this.holdButton);
-
+  constructor(actions: ControlsActions) {
+    this.controls = new Controls(actions);
     const legend = h('dl', { class: 'readings' });
     for (const [name, label] of READINGS) {
       const value = h('dd', {}, MISSING);
@@ -157,7 +107,7 @@ export class Recorder {
     this.element = h(
       'section',
       { class: 'recorder', 'aria-labelledby': 'recorder-title' },
-      h('div', { class: 'bar' }, h('h2', { id: 'recorder-title' }, 'Queue occupancy'), docs('reference/console.html#queue-occupancy', '?', 'What these charts show'), this.when, controls),
+      h('div', { class: 'bar' }, h('h2', { id: 'recorder-title' }, 'Queue occupancy'), docs('reference/console.html#queue-occupancy', '?', 'What these charts show'), this.when, this.controls.element),
       legend,
       this.summary,
       h(
@@ -283,10 +233,7 @@ export class Recorder {
     }
     attr(this.element, 'data-stale', s.stale);
     attr(this.element, 'data-held', s.held);
-    for (const [w, b] of this.windowButtons) attr(b, 'aria-pressed', !s.held && w === s.window ? 'true' : 'false');
-    text(this.holdButton, s.finished ? 'Whole run' : s.held ? 'Back to live' : 'Hold');
-    attr(this.windows, 'hidden', s.finished);
-    attr(this.holdButton, 'data-active', s.held);
+    this.controls.update(s);
     const margin = s.recording.step;
     const series = s.recording.series;
     const start = series.indexAt(s.from - 2 * margin);

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Advice, its rules and targets, and limits.
+
+import type { Advice, AdviceState, CurvePoint, Limit, Marking, Prediction, Rule, Targets } from '../model/types';
+import type * as api from './generated';
+import { interval } from './estimate';
+import { boolean, fields, list, number, string, strings } from './json';
+
+export function targets(v: unknown): Targets {
+  const o = fields<api.Targets>(v);
+  return {
+    utilisation: number(o.utilisation),
+    lossRate: number(o.loss_rate),
+    delayMs: number(o.delay_ms),
+    priority: strings(o.priority),
+  };
+}
+
+function prediction(v: unknown): Prediction | null {
+  const o = fields<api.Prediction>(v);
+  const p = { utilisation: interval(o.utilisation), lossRate: interval(o.loss_rate), delayMs: interval(o.delay_ms) };
+  return p.utilisation || p.lossRate || p.delayMs ? p : null;
+}
+
+export function rule(v: unknown): Rule {
+  const o = fields<api.Rule>(v);
+  return {
+    id: string(o.id),
+    name: string(o.name, string(o.id)),
+    bufferBytes: number(o.buffer_bytes),
+    applies: o.applies === true,
+    assumptions: list(o.assumptions).map((a) => {
+      const x = fields<api.Assumption>(a);
+      return { text: string(x.text), holds: boolean(x.holds) };
+    }),
+    missing: string(o.missing),
+    formula: string(o.formula),
+    source: string(o.source),
+    goals: strings(o.goals),
+    inputs: list(o.inputs).flatMap((i) => {
+      const x = fields<api.Input>(i);
+      const value = number(x.value);
+      return value === null ? [] : [{ name: string(x.name), value, unit: string(x.unit) }];
+    }),
+  };
+}
+
+export function limit(v: unknown): Limit | null {
+  const o = fields<Partial<Record<'action' | 'threshold_bytes' | 'limit_bytes', unknown>>>(v);
+  const action = string(o.action);
+  if (!action) return null;
+  const refusesAtBytes = number(o.limit_bytes);
+  return { action, bytes: action === 'mark_ce' ? number(o.threshold_bytes) : refusesAtBytes, refusesAtBytes };
+}
+
+function marking(v: unknown): Marking | null {
+  const o = fields<api.Marking>(v);
+  const limitBytes = number(o.limit_bytes);
+  return limitBytes === null ? null : { limitBytes, limitMs: number(o.limit_ms), reason: string(o.reason) };
+}
+
+export function advice(v: unknown): Advice | null {
+  const o = fields<api.Advice>(v);
+  if (Object.keys(o).length === 0) return null;
+  const present = fields<api.Present>(o.present);
+  const measured = fields<api.Observed>(present.measured);
+  return {
+    advisedBytes: number(o.limit_bytes),
+    marking: marking(o.marking),
+    rule: string(o.rule),
+    decidedBy: string(o.decided_by),
+    feasible: o.feasible === true,
+    givenUp: strings(fields<api.Infeasibility>(o.infeasible).given_up),
+    reasons: strings(o.reasons),
+    predicted: prediction(o.predicted),
+    presentBytes: number(present.limit_bytes),
+    presentPredicted: prediction(present.predicted),
+    observed:
+      number(measured.utilisation) === null
+        ? null
+        : {
+            utilisation: number(measured.utilisation),
+            lossRate: number(measured.loss_rate),
+            delayMaxMs: number(measured.delay_max_ms),
+          },
+    rules: list(o.rules).map(rule),
+  };
+}
+
+export function adviceState(v: unknown): AdviceState | null {
+  const o = fields<api.AdviceState>(v);
+  const a = advice(o.advice);
+  const node = number(o.node);
+  const port = number(o.port);
+  if (!a || node === null || port === null) return null;
+  return { link: { node, port }, advice: a, targets: targets(o.targets), canApply: o.can_apply === true, whyNot: string(o.why_not) };
+}
+
+export function curve(v: unknown): CurvePoint[] {
+  return list(fields<api.Curve>(v).points).flatMap((p) => {
+    const o = fields<api.CurvePoint>(p);
+    const bufferBytes = number(o.buffer_bytes);
+    const predicted = prediction(o.predicted);
+    return bufferBytes === null || !predicted ? [] : [{ bufferBytes, predicted }];
+  });
+}

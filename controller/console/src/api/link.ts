@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Links, in full and in brief.
+
+import type { Brief, Link, Recent } from '../model/types';
+import type * as api from './generated';
+import { advice, limit, targets } from './advice';
+import { linkEstimate, quantiles } from './estimate';
+import { fields, list, number, string } from './json';
+
+const NS = 1e9;
+
+function watching(v: unknown, startNs: number): string {
+  if (v === null || v === undefined) return '';
+  const to = number(fields<api.Watching>(v).to_ns);
+  if (to === null) return 'The effect of a change made before a restart is measured once telemetry comes.';
+  return `The effect of the last change is measured until ${((to - startNs) / NS).toFixed(0)} s.`;
+}
+
+function milliseconds(seconds: unknown): number | null {
+  const s = number(seconds);
+  return s === null ? null : s * 1000;
+}
+
+function recent(v: unknown): Recent {
+  const o = fields<api.Recent>(v);
+  return {
+    utilisation: number(o.utilisation),
+    lossRate: number(o.loss_rate),
+    occupancy: quantiles(o.occupancy_bytes),
+    delayMs: quantiles(o.delay_ms),
+    packets: number(o.packets),
+    drops: number(o.drops),
+    reportsLost: number(o.reports_lost),
+  };
+}
+
+function brief(v: unknown): Brief | null {
+  const o = fields<api.LinkSummary>(v);
+  const node = number(o.node);
+  const port = number(o.port);
+  if (node === null || port === null) return null;
+  return {
+    node,
+    port,
+    name: string(o.name),
+    capacityBps: number(o.capacity_bps) || null,
+    stale: o.stale === true,
+    ageMs: milliseconds(o.age_s),
+    limitBytes: limit(o.limit)?.bytes ?? (number(o.reported_limit_bytes) || null),
+    advisedBytes: number(o.advised_bytes),
+    nB: number(o.n_b),
+    recent: recent(o.recent),
+    targets: targets(o.targets),
+  };
+}
+
+/** The links in brief that an update has; null where it has every link in full. */
+export function briefs(v: unknown): Brief[] | null {
+  const others = list(fields<api.Update>(v).others);
+  return others.length === 0 ? null : others.map(brief).filter((b): b is Brief => b !== null);
+}
+
+export function link(v: unknown): Link | null {
+  const o = fields<api.Link>(v);
+  const node = number(o.node);
+  const port = number(o.port);
+  if (node === null || port === null) return null;
+  const startNs = number(o.capture_start_ns) ?? 0;
+  return {
+    node,
+    port,
+    name: string(o.name),
+    capacityBps: number(o.capacity_bps) || null,
+    startNs,
+    startUnixMs: number(o.capture_start_unix_ms),
+    depthUnitBytes: number(o.depth_unit_bytes) ?? 1,
+    now: ((number(o.now_ns) ?? startNs) - startNs) / NS,
+    ageMs: milliseconds(o.age_s),
+    nodeAgeMs: milliseconds(o.node_age_s),
+    lagMs: milliseconds(o.lag_s),
+    stale: o.stale === true,
+    limit: limit(o.limit),
+    reportedLimitBytes: number(o.reported_limit_bytes) || null,
+    recent: recent(o.recent),
+    targets: targets(o.targets),
+    estimate: linkEstimate(o.estimate, startNs),
+    advice: advice(o.advice),
+    watching: watching(o.watching, startNs),
+  };
+}
+
+export function links(v: unknown): Link[] {
+  return list(fields<api.Links>(v).links)
+    .map(link)
+    .filter((l): l is Link => l !== null);
+}
