@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Started as root, the collector goes on without capabilities, and as another user
-//! where one is named.
+//! where one is named. Needs root, and the user `nobody`; fails without.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
@@ -13,6 +13,13 @@ use std::os::unix::fs::MetadataExt as _;
 
 const NODE: &str =
     "[nodes.10]\nexporters = [\"127.0.0.1\"]\n[nodes.10.ports.1]\ncapacity_bps = 100000000\n";
+
+fn needs_root() {
+    assert!(
+        Uid::effective().is_root(),
+        "this test needs root, to give it up"
+    );
+}
 
 /// Every thread has the ids and no capability.
 fn given_up(pid: u32, uid: Uid, gid: Gid) {
@@ -50,10 +57,7 @@ fn works(c: &Collector) {
 
 #[test]
 fn root_goes_on_without_capabilities() {
-    if !Uid::effective().is_root() {
-        eprintln!("skipped: needs root");
-        return;
-    }
+    needs_root();
     let dir = tempfile::tempdir().unwrap();
     let c = Collector::start_with(dir.path(), NODE);
     given_up(c.pid(), Uid::from_raw(0), Gid::from_raw(0));
@@ -62,14 +66,9 @@ fn root_goes_on_without_capabilities() {
 
 #[test]
 fn the_user_that_is_named_owns_what_is_stored() {
-    if !Uid::effective().is_root() {
-        eprintln!("skipped: needs root");
-        return;
-    }
-    let Some(nobody) = User::from_name("nobody").unwrap() else {
-        eprintln!("skipped: no user nobody");
-        return;
-    };
+    needs_root();
+    let nobody = User::from_name("nobody").unwrap();
+    let nobody = nobody.expect("this test needs the user nobody");
     let dir = tempfile::tempdir().unwrap();
     chown(dir.path(), Some(nobody.uid), Some(nobody.gid)).unwrap();
     let c = Collector::start_with(dir.path(), &format!("user = \"nobody\"\n{NODE}"));
@@ -80,10 +79,7 @@ fn the_user_that_is_named_owns_what_is_stored() {
 
 #[test]
 fn a_directory_that_the_user_cannot_write_is_told_with_the_user() {
-    if !Uid::effective().is_root() {
-        eprintln!("skipped: needs root");
-        return;
-    }
+    needs_root();
     let dir = tempfile::tempdir().unwrap();
     let run = |settings: &str| {
         let config = dir.path().join("collector.toml");

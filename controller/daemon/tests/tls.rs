@@ -172,12 +172,11 @@ fn files_that_do_not_fit_are_named() {
 }
 
 /// Started as root, every thread of the controller goes on without capabilities.
+/// Needs root; fails without.
 #[test]
 fn root_goes_on_without_capabilities() {
-    if std::fs::metadata("/proc/self").unwrap().uid() != 0 {
-        eprintln!("skipped: needs root");
-        return;
-    }
+    let uid = std::fs::metadata("/proc/self").unwrap().uid();
+    assert_eq!(uid, 0, "this test needs root, to give it up");
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("c.toml");
     let text =

@@ -6,9 +6,7 @@ import re
 
 import pytest
 from conftest import REPOSITORY
-
-p4runtime = pytest.importorskip("p4runtime_sh.p4runtime")
-P4RuntimeWriteException = p4runtime.P4RuntimeWriteException
+from p4runtime_sh.p4runtime import P4RuntimeWriteException
 
 
 def test_table_entries(shell):
