@@ -11,7 +11,7 @@ const NS = 1e9;
 
 function watching(v: unknown, startNs: number): string {
   if (v === null || v === undefined) return '';
-  const to = number(fields<api.Watching>(v).to_ns);
+  const to = number(fields<api.Trial>(v).to_ns);
   if (to === null) return 'The effect of a change made before a restart is measured once telemetry comes.';
   return `The effect of the last change is measured until ${((to - startNs) / NS).toFixed(0)} s.`;
 }

@@ -44,7 +44,7 @@ export function status(v: unknown): Status {
     probeLost: sum('probe_lost'),
     joinCandidates: sum('join_candidates'),
     joinMatched: sum('join_matched'),
-    warnings: [...auditWarnings(o.audit), ...list(o.drift).map(driftWarning)],
+    warnings: [...auditWarnings(o.audit), ...stateWarning(o.state_problem), ...list(o.drift).map(driftWarning)],
   };
 }
 
@@ -90,11 +90,18 @@ function phaseLink(v: unknown): PhaseLink {
 
 function auditWarnings(v: unknown): string[] {
   const a = fields<api.AuditLog>(v);
+  // Without a file, a record is required only where auto mode does so by itself.
+  if (a.file === false && a.policy === 'required') return ['Auto mode changes limits without a record: control.audit_log is not set.'];
   const missing = number(a.not_written) ?? 0;
   if (missing === 0) return [];
   const why = string(a.problem);
   const what = a.policy === 'required' ? 'Nothing is changed without its record.' : 'Changes are made all the same.';
   return [`${missing} records of changes are missing in the audit log${why ? `: ${why}. ${what}` : '; it is written again.'}`];
+}
+
+function stateWarning(v: unknown): string[] {
+  const why = string(v);
+  return why ? [`The state file cannot be written: ${why}. A restart forgets what was set since.`] : [];
 }
 
 function driftWarning(v: unknown): string {
