@@ -131,7 +131,8 @@ def dry_run(scale: float) -> str:
             claim(not switch["limits"], f"{when}: limits {switch['limits']}")
 
         nothing("at the start")
-        post(dry, f"/links/{NODE}/{PORT}/reports", {"enabled": True})
+        status, told = post(dry, f"/links/{NODE}/{PORT}/reports", {"on": True})
+        claim(status != 400, f"not what an operator asks: {told}")
         status, told = post(dry, LIMIT, {"bytes": 250_000})
         nothing("after an operator")
         lab.end_switch()

@@ -71,7 +71,7 @@ impl Collector {
     /// Received, missing by number, dropped by the kernel.
     fn counts(&self) -> (u64, u64, u64) {
         let mut s = TcpStream::connect((Ipv4Addr::LOCALHOST, self.http)).unwrap();
-        write!(s, "GET /status HTTP/1.0\r\nHost: x\r\n\r\n").unwrap();
+        write!(s, "GET /status HTTP/1.0\r\nHost: localhost\r\n\r\n").unwrap();
         let mut answer = String::new();
         s.read_to_string(&mut answer).unwrap();
         let body = answer.split_once("\r\n\r\n").unwrap().1;

@@ -238,7 +238,7 @@ fn forged_times_neither_wipe_a_node_nor_delay_it() {
 
 #[test]
 fn a_page_with_a_name_of_its_own_reads_nothing() {
-    let (_dir, collector) = start("[http]\nhosts = [\"ours.example\"]\n");
+    let (_dir, collector) = start("http.hosts = [\"ours.example\"]\n");
     let ask = |host: &str| {
         let mut stream = TcpStream::connect(("127.0.0.1", collector.http)).unwrap();
         let request = format!("GET /status HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");

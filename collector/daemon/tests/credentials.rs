@@ -216,7 +216,7 @@ fn readers_over_https_show_a_certificate_and_who_does_not_is_counted() {
         use std::io::{Read as _, Write as _};
         let mut plain = std::net::TcpStream::connect(("127.0.0.1", c.http)).unwrap();
         plain
-            .write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            .write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
             .unwrap();
         let mut answer = Vec::new();
         let _ = plain.read_to_end(&mut answer);

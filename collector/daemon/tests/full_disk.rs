@@ -81,7 +81,7 @@ impl Sender {
 
 fn health(http: u16) -> String {
     let mut s = TcpStream::connect((Ipv4Addr::LOCALHOST, http)).unwrap();
-    write!(s, "GET /healthz HTTP/1.0\r\nHost: x\r\n\r\n").unwrap();
+    write!(s, "GET /healthz HTTP/1.0\r\nHost: localhost\r\n\r\n").unwrap();
     let mut answer = String::new();
     s.read_to_string(&mut answer).unwrap();
     answer

@@ -167,10 +167,10 @@ impl Table {
         Ok(s + "}\n")
     }
 
-    /// Struct of a line of JSON.
+    /// Struct of a line of JSON, for the module that includes the file.
     fn json_row_struct(&self) -> Result<String> {
         let mut s = format!(
-            "#[doc = {:?}]\n#[derive(Debug, serde::Serialize)]\npub struct {}<'a> {{\n",
+            "#[doc = {:?}]\n#[derive(Debug, serde::Serialize)]\nstruct {}<'a> {{\n",
             format!(" {}", self.about),
             self.row
         );
@@ -182,7 +182,7 @@ impl Table {
             };
             let null = c.null.as_ref().map(|n| format!("; null {n}"));
             let doc = format!(" {}{}.", capitalised(&c.meaning), null.unwrap_or_default());
-            writeln!(s, "#[doc = {doc:?}]\npub {}: {kind},", c.field())?;
+            writeln!(s, "#[doc = {doc:?}]\n{}: {kind},", c.field())?;
         }
         Ok(s + "}\n")
     }

@@ -99,7 +99,7 @@ impl Collector {
 
     pub(crate) fn get(&self, path: &str) -> String {
         let mut s = TcpStream::connect((Ipv4Addr::LOCALHOST, self.http)).unwrap();
-        write!(s, "GET {path} HTTP/1.0\r\nHost: x\r\n\r\n").unwrap();
+        write!(s, "GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").unwrap();
         let mut answer = String::new();
         s.read_to_string(&mut answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();

@@ -5,7 +5,6 @@ use super::capture_span::{Asked, Spans, span_of};
 use super::evidence::EvidenceFile;
 use super::loaded::{Loaded, load};
 use super::{flows, print, table, targets::TargetArgs};
-use crate::api::convert;
 use clap::Args;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -186,9 +185,9 @@ impl Link {
         v["from_s"] = json!((self.estimate.from_ns.saturating_sub(self.first_ns)) as f64 / 1e9);
         v["to_s"] = json!((self.estimate.to_ns.saturating_sub(self.first_ns)) as f64 / 1e9);
         v["rules"] = json!(self.advice.rules);
-        let advice = tidemark_api::Advice {
-            sensitivity: self.advice.sensitivity.get().to_vec(),
-            ..convert::advice(&self.advice, false)
+        let advice = Advice {
+            sensitivity: self.advice.sensitivity.clone(),
+            ..self.advice.without_rules()
         };
         v["advice"] = json!(advice);
         v["advice"]["change"] = json!(self.change);

@@ -3,49 +3,49 @@
 
 /// One record of the controller's audit log.
 #[derive(Debug, serde::Serialize)]
-pub struct LimitChangeRow<'a> {
+struct LimitChangeRow<'a> {
     /// Name of the controller.
-    pub controller: &'a str,
+    controller: &'a str,
     /// When, Unix ms.
-    pub unix_ms: u64,
+    unix_ms: u64,
     /// Node of the link.
-    pub node_id: u32,
+    node_id: u32,
     /// Port of the link.
-    pub egress_port: u32,
+    egress_port: u32,
     /// Who wanted the change.
-    pub origin: &'a str,
+    origin: &'a str,
     /// What became of it.
-    pub outcome: &'a str,
+    outcome: &'a str,
     /// Action before it; empty where not known.
-    pub action_before: &'a str,
+    action_before: &'a str,
     /// Limit before it, or the threshold of `mark_ce`; null unless known.
-    pub limit_before_bytes: Option<u64>,
+    limit_before_bytes: Option<u64>,
     /// Action wanted; empty without one.
-    pub action: &'a str,
+    action: &'a str,
     /// Limit wanted, or the threshold of `mark_ce`; null unless known.
-    pub limit_bytes: Option<u64>,
+    limit_bytes: Option<u64>,
     /// Why, in words.
-    pub reason: &'a str,
+    reason: &'a str,
     /// What the guard rail or the switch says.
-    pub error: &'a str,
+    error: &'a str,
     /// Utilisation that the advisor expects; null unless advised.
-    pub expected_utilisation: Option<f64>,
+    expected_utilisation: Option<f64>,
     /// Loss rate that the advisor expects; null unless advised.
-    pub expected_loss_rate: Option<f64>,
+    expected_loss_rate: Option<f64>,
     /// Delay that the advisor expects; null unless advised.
-    pub expected_delay_ms: Option<f64>,
+    expected_delay_ms: Option<f64>,
     /// Utilisation before the change; null unless measured.
-    pub before_utilisation: Option<f64>,
+    before_utilisation: Option<f64>,
     /// Loss rate before the change; null unless measured.
-    pub before_loss_rate: Option<f64>,
+    before_loss_rate: Option<f64>,
     /// 99th percentile of delay before the change; null unless measured.
-    pub before_delay_p99_ms: Option<f64>,
+    before_delay_p99_ms: Option<f64>,
     /// Utilisation after it; null unless judged.
-    pub after_utilisation: Option<f64>,
+    after_utilisation: Option<f64>,
     /// Loss rate after it; null unless judged.
-    pub after_loss_rate: Option<f64>,
+    after_loss_rate: Option<f64>,
     /// 99th percentile of delay after it; null unless judged.
-    pub after_delay_p99_ms: Option<f64>,
+    after_delay_p99_ms: Option<f64>,
     /// The log's own line: everything that has no column of its own.
-    pub record: &'a str,
+    record: &'a str,
 }
