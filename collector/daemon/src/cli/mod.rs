@@ -84,10 +84,11 @@ pub fn main(version: &'static str) -> Result<()> {
                 let keys = config::HttpConfig::keys();
                 tidemark_credentials::http::acceptor(tls, &keys, crate::time::unix_s())?;
             }
+            let listen: Vec<String> = c.listen.iter().map(ToString::to_string).collect();
             println!(
-                "ok: {} node(s), reports on {:?}, telemetry on {} ({}), metrics on {}",
+                "ok: {} node(s), reports on {}, telemetry on {} ({}), metrics on {}",
                 c.nodes.len(),
-                c.listen,
+                listen.join(", "),
                 c.grpc.listen,
                 credentials.summary(),
                 c.http.listen
