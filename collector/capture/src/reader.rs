@@ -34,6 +34,20 @@ pub(crate) fn files(dir: &Path, table: &str) -> Result<Vec<PathBuf>, CaptureErro
     Ok(found.into_iter().map(|(_, path)| path).collect())
 }
 
+/// How many rows a table has, by the ends of its files.
+///
+/// # Errors
+/// When a file cannot be read.
+pub(crate) fn rows_of(dir: &Path, table: &str) -> Result<u64, CaptureError> {
+    let mut rows = 0;
+    for path in files(dir, table)? {
+        let open = Open::new(path)?;
+        let there = open.reader.metadata().file_metadata().num_rows();
+        rows += u64::try_from(there).unwrap_or(0);
+    }
+    Ok(rows)
+}
+
 /// Rows that are read at a time.
 const BATCH_ROWS: usize = 8192;
 
@@ -233,6 +247,7 @@ pub struct Merged {
     postcards: Rows<PostcardRow>,
     probes: Rows<NamedProbe>,
     events: Rows<FlatEvent>,
+    read: u64,
 }
 
 impl Merged {
@@ -243,23 +258,22 @@ impl Merged {
             postcards: Rows::open(dir)?,
             probes: Rows::open(dir)?,
             events: Rows::open(dir)?,
+            read: 0,
         })
+    }
+
+    /// Rows taken so far.
+    pub fn rows_read(&self) -> u64 {
+        self.read
     }
 
     /// How many rows all tables have, by the ends of their files.
     ///
     /// # Errors
     /// When a file cannot be read.
-    pub(crate) fn rows(dir: &Path) -> Result<u64, CaptureError> {
-        let mut rows = 0;
-        for table in [PostcardRow::TABLE, NamedProbe::TABLE, FlatEvent::TABLE] {
-            for path in files(dir, table)? {
-                let open = Open::new(path)?;
-                let there = open.reader.metadata().file_metadata().num_rows();
-                rows += u64::try_from(there).unwrap_or(0);
-            }
-        }
-        Ok(rows)
+    pub fn rows(dir: &Path) -> Result<u64, CaptureError> {
+        let tables = [PostcardRow::TABLE, NamedProbe::TABLE, FlatEvent::TABLE];
+        tables.into_iter().map(|table| rows_of(dir, table)).sum()
     }
 
     /// The next row; `None` at the end.
@@ -272,6 +286,7 @@ impl Merged {
         let t = order(self.probes.peek()?.map(Stored::order));
         let e = order(self.events.peek()?.map(Stored::order));
         let least = p.min(t).min(e);
+        self.read += u64::from(least < u64::MAX);
         if p == least
             && let Some(row) = self.postcards.take()
         {

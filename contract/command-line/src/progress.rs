@@ -55,9 +55,18 @@ impl Progress {
     }
 
     /// All is done.
-    pub fn end(&self, done: u64) {
+    pub fn end(self, done: u64) {
         if self.shown {
             self.print(done, Some(1.0));
+        }
+    }
+}
+
+/// What is printed after it, be it an error, begins a line.
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.shown {
+            // Nothing to do about a terminal that is gone.
             let _ = writeln!(std::io::stderr());
         }
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! For tests of programs: what their log looks like in a pipe and in a terminal.
+//! For tests of programs: what their log, and how far they are, looks like in a pipe and
+//! in a terminal.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Error, Read, Result};
@@ -36,6 +37,22 @@ pub fn log_colours(program: &str, arguments: &[&str], log: [&str; 2], text: &str
                 "terminal {terminal}, NO_COLOR {no_color:?}: {line:?}"
             )));
         }
+    }
+    Ok(())
+}
+
+/// Runs a program that takes longer than 2 s: how far it is stands in a terminal, and not
+/// in a pipe.
+///
+/// # Errors
+/// It is not so, in words; or the program fails.
+pub fn progress(program: &str, arguments: &[&str]) -> Result<()> {
+    let mut command = Command::new(program);
+    logged(command.args(arguments), true, " left")?;
+    let piped = Command::new(program).args(arguments).output()?;
+    let said = String::from_utf8_lossy(&piped.stderr);
+    if !piped.status.success() || said.contains(['\r', ESCAPE, '%']) {
+        return Err(Error::other(format!("{}: {said:?}", piped.status)));
     }
     Ok(())
 }

@@ -2,11 +2,13 @@
 //! A Parquet capture into ClickHouse. Batches are cut the same at every
 //! repetition, so a load that was broken off is simply started again.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use tidemark_capture::{AnyRow, CaptureMeta, Merged};
-use tidemark_clickhouse::{ClickHouseConfig, ClickHouseSink, Client, schema};
+use tidemark_clickhouse::{ClickHouseConfig, ClickHouseSink, Client, SinkStats, schema};
+use tidemark_command_line::Progress;
 
 /// What was done.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -25,6 +27,9 @@ pub(super) struct LoadReport {
 
 /// Nanoseconds of 2001: larger reception times are times of day.
 const A_TIME_OF_DAY_NS: u64 = 1_000_000_000_000_000_000;
+
+/// How often it is looked whether all rows are stored: a load of a few rows is quick.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// unix less rx, from the capture's description.
 fn unix_minus_rx_ns(meta: &CaptureMeta, first_rx_ns: u64) -> i64 {
@@ -74,9 +79,11 @@ pub(super) fn load(dir: &Path, config: &ClickHouseConfig) -> Result<LoadReport> 
         ..LoadReport::default()
     };
     let mut rows = Merged::open(dir)?;
+    let mut shown = Shown::new(Merged::rows(dir)?);
     let mut sink = ClickHouseSink::start_load(config, &report.capture, crate::time::unix_s)?;
     let mut host: Arc<str> = Arc::default();
     let mut placed = false;
+    let stats = sink.stats();
     while let Some(row) = rows.next_row()? {
         match row {
             AnyRow::Postcard(r) => {
@@ -99,8 +106,9 @@ pub(super) fn load(dir: &Path, config: &ClickHouseConfig) -> Result<LoadReport> 
                 sink.event(&r);
             }
         }
+        shown.tick(&stats);
     }
-    let stats = sink.finish();
+    let stats = finish(sink, shown)?;
     for table in ["postcards", "tcp_probe", "events"] {
         let sql =
             format!("SELECT count() FROM {table} WHERE capture = {{capture:String}} FORMAT TSV");
@@ -112,4 +120,40 @@ pub(super) fn load(dir: &Path, config: &ClickHouseConfig) -> Result<LoadReport> 
     report.batches_found = stats.found();
     report.rows_lost = stats.lost_total();
     Ok(report)
+}
+
+/// What the server has of all rows, where somebody sees it.
+struct Shown {
+    progress: Progress,
+    rows: u64,
+}
+
+impl Shown {
+    fn new(rows: u64) -> Self {
+        Self {
+            progress: Progress::new("rows stored", true),
+            rows: rows.max(1),
+        }
+    }
+
+    fn tick(&mut self, stats: &SinkStats) {
+        let stored = stats.inserted();
+        let fraction = stored as f64 / self.rows as f64;
+        self.progress.tick(stored, Some(fraction));
+    }
+}
+
+/// Waits for the rows that the server does not have yet: of a capture that fits the
+/// spool, nearly all.
+fn finish(sink: ClickHouseSink, mut shown: Shown) -> Result<SinkStats> {
+    let stats = sink.stats();
+    let finishing = std::thread::spawn(move || sink.finish());
+    while !finishing.is_finished() {
+        shown.tick(&stats);
+        std::thread::sleep(LOOK_EVERY);
+    }
+    shown.progress.end(stats.inserted());
+    finishing
+        .join()
+        .map_err(|_| anyhow!("the threads that load stopped without a result"))
 }

@@ -17,6 +17,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use tcp_probe::Event;
+use tidemark_command_line::{Progress, Usage};
 use tidemark_credentials::AccessArgs;
 
 /// Samples sent together.
@@ -117,6 +118,14 @@ impl Source {
         }
     }
 
+    /// What was taken of all there is, 0 to 1; `None` where that is not known.
+    fn fraction(&self) -> Option<f64> {
+        match self {
+            Self::Capture(capture) => Some(capture.fraction()),
+            Self::Pcap(pcap) => pcap.pcap.position.fraction(),
+        }
+    }
+
     fn skipped(&self) -> u64 {
         match self {
             Self::Pcap(_) => 0,
@@ -142,7 +151,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<()> {
 
 fn replay(args: &ReplayArgs) -> Result<ReplayReport> {
     if !(args.speed >= 0.0 && args.speed.is_finite()) {
-        bail!("--speed {}: must be a number of at least 0", args.speed);
+        bail!(Usage::new("--speed: must be a number of at least 0"));
     }
     let mut source = match (&args.pcap, &args.capture) {
         (Some(path), _) => Source::Pcap(Box::new(PcapSource {
@@ -153,7 +162,7 @@ fn replay(args: &ReplayArgs) -> Result<ReplayReport> {
             last_ns: 0,
         })),
         (None, Some(dir)) => Source::Capture(Box::new(CaptureSource::open(dir)?)),
-        (None, None) => bail!("--pcap or --capture is needed"),
+        (None, None) => bail!(Usage::new("--pcap or --capture is needed")),
     };
     let local = if args.to.is_ipv4() {
         "0.0.0.0:0"
@@ -176,6 +185,7 @@ fn replay(args: &ReplayArgs) -> Result<ReplayReport> {
     let mut first_ns = None;
     let mut last_ns = 0;
     let start = Instant::now();
+    let mut progress = Progress::new("datagrams", true);
     while let Some(item) = source.next()? {
         let (Item::Datagram { time_ns, .. } | Item::Event { time_ns, .. }) = item;
         let first_ns = *first_ns.get_or_insert(time_ns);
@@ -214,7 +224,9 @@ fn replay(args: &ReplayArgs) -> Result<ReplayReport> {
                 report.bytes += payload.len() as u64;
             }
         }
+        progress.tick(report.datagrams, source.fraction());
     }
+    progress.end(report.datagrams);
     push(&mut pusher, &mut events, &mut report)?;
     if let Some(pusher) = pusher {
         pusher.finish()?;

@@ -17,6 +17,8 @@ const UDP: u8 = 17;
 /// A capture, datagram by datagram.
 pub(super) struct CaptureSource {
     rows: Merged,
+    /// Rows of the capture.
+    rows_there: u64,
     config: Config,
     flows: FxHashMap<u64, FlowKey>,
     /// Rows of the datagram being put together.
@@ -35,6 +37,7 @@ impl CaptureSource {
         Ok(Self {
             config: CaptureMeta::read(dir)?.config,
             rows: Merged::open(dir)?,
+            rows_there: Merged::rows(dir)?,
             flows: FxHashMap::default(),
             open: Vec::new(),
             next: None,
@@ -42,6 +45,11 @@ impl CaptureSource {
             last_sample: None,
             skipped: 0,
         })
+    }
+
+    /// The part of the rows that was taken, 0 to 1.
+    pub(super) fn fraction(&self) -> f64 {
+        self.rows.rows_read() as f64 / self.rows_there.max(1) as f64
     }
 
     /// # Errors

@@ -13,6 +13,7 @@ use anyhow::Context as _;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tidemark_capture::Replay;
+use tidemark_command_line::Progress;
 use tidemark_estimators::LinkId;
 use tidemark_rules::{Options, advise};
 
@@ -76,6 +77,7 @@ impl Load {
         self.core.connected(0, replay.info());
         let (mut run, mut next_ns) = (Run::default(), every_ns);
         let mut restarted = BTreeSet::new();
+        let mut progress = Progress::new("rows", true);
         while let Some(update) = replay.next() {
             let update = update.with_context(context)?;
             for i in &update.link_intervals {
@@ -84,17 +86,20 @@ impl Load {
                 span.extend(i);
             }
             run.counts.add(&update);
+            let read = replay.rows_read();
+            progress.tick(read, Some(read as f64 / rows as f64));
             let elapsed_ns = self.clock.advance(&update);
             restarted.extend(self.core.take(0, &update));
             if elapsed_ns >= next_ns {
                 next_ns = elapsed_ns + every_ns;
                 recording.read(|r| {
-                    r.share = (replay.rows_read() as f64 / rows as f64).min(0.999);
+                    r.share = (read as f64 / rows as f64).min(0.999);
                     r.seconds = elapsed_ns as f64 / 1e9;
                 });
                 self.core.estimate_links(time::now().unix_ms);
             }
         }
+        progress.end(replay.rows_read());
         recording.read(|r| r.seconds = self.clock.now().monotonic_ns as f64 / 1e9);
         run.notes = loaded::missing(replay);
         run.notes.extend(restarted.iter().map(|node| {
