@@ -4,7 +4,8 @@
 
 use crate::error::CaptureError;
 use crate::meta::CaptureMeta;
-use crate::reader::files;
+use crate::reader::{files, rows_of};
+use crate::selection::{Selection, Wanted};
 use crate::table::{Bool, F64, I32, I64, Kind as _, Text, U32, U64};
 use parquet::basic::{ConvertedType, Type};
 use parquet::column::reader::ColumnReader;
@@ -32,20 +33,35 @@ pub enum TextFormat {
     Jsonl,
 }
 
-/// Writes all rows of a table in their order; returns their number.
+/// What is written, and how.
+#[derive(Clone, Debug)]
+pub struct Export<'a> {
+    /// One of [`TABLES`].
+    pub table: &'a str,
+    /// How rows are written.
+    pub format: TextFormat,
+    /// Which rows.
+    pub selection: Selection,
+}
+
+/// Writes rows of a table in their order; returns their number. `told` hears how many
+/// rows of how many were looked at.
 ///
 /// # Errors
 /// When the directory holds no capture, a file cannot be read or `out` not be
 /// written.
 pub fn export(
     dir: &Path,
-    table: &str,
-    format: TextFormat,
+    what: &Export<'_>,
     out: &mut impl Write,
+    mut told: impl FnMut(u64, u64),
 ) -> Result<u64, CaptureError> {
     CaptureMeta::read(dir)?;
+    let (table, format) = (what.table, what.format);
+    let there = rows_of(dir, table)?;
+    let wanted = Wanted::of(&what.selection, dir, table)?;
     let mut text = String::new();
-    let mut rows = 0;
+    let (mut rows, mut seen) = (0, 0);
     let mut head = format == TextFormat::Csv;
     for path in files(dir, table)? {
         let file = File::open(&path).map_err(CaptureError::io(&path))?;
@@ -59,6 +75,11 @@ pub fn export(
         let error = |e| CaptureError::parquet(&path)(e);
         for number in 0..reader.metadata().num_row_groups() {
             let group = reader.get_row_group(number).map_err(error)?;
+            if !wanted.may_be_in(group.metadata()) {
+                seen += u64::try_from(group.metadata().num_rows()).unwrap_or(0);
+                told(seen, there);
+                continue;
+            }
             let mut left = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
             let mut chunks = Vec::with_capacity(group.num_columns());
             for (i, column) in group.metadata().columns().iter().enumerate() {
@@ -72,16 +93,24 @@ pub fn export(
                     let cells = Cells::read(descr, chunk, batch).map_err(error)?;
                     columns.push((descr.name(), cells));
                 }
+                let place = |name: &str| columns.iter().position(|c| c.0 == name);
+                let places = wanted.columns().map(place);
                 for row in 0..batch {
+                    let cell = |i: usize| columns[places[i]?].1.unsigned(row);
+                    if !wanted.has(cell) {
+                        continue;
+                    }
                     match format {
                         TextFormat::Csv => csv(&columns, row, &mut text),
                         TextFormat::Jsonl => json(&columns, row, &mut text),
                     }
                     text.push('\n');
+                    rows += 1;
                 }
                 write(&mut text, out)?;
                 left -= batch;
-                rows += batch as u64;
+                seen += batch as u64;
+                told(seen, there);
             }
         }
     }
@@ -133,6 +162,14 @@ impl Cells {
                 return Err(ParquetError::General(text));
             }
         })
+    }
+
+    /// The value of a row where it is a number without a sign.
+    fn unsigned(&self, row: usize) -> Option<u64> {
+        match self {
+            Self::Unsigned(v) => at(v, row).copied(),
+            _ => None,
+        }
     }
 
     /// Writes the value of a row, words by `word`; false where there is none.

@@ -17,17 +17,19 @@ mod press;
 mod reader;
 mod replay;
 mod schema;
+mod selection;
 mod table;
 mod values;
 mod writer;
 
 pub use error::CaptureError;
-pub use export::{TextFormat, export};
+pub use export::{Export, TextFormat, export};
 pub use locate::locate;
 pub use meta::{CaptureMeta, ClockMeta, FORMAT};
 pub use packets::{PacketSpan, Packets, packets};
 pub use reader::{AnyRow, Merged, Rows};
 pub use replay::Replay;
+pub use selection::{Moment, Selection};
 pub use tidemark_rows::{FlatEvent, NamedProbe, PostcardRow};
 pub use writer::{CaptureWriter, WriterOptions, WriterStats, WriterSteps};
 

@@ -129,7 +129,7 @@ impl Seen {
 }
 
 /// Least and greatest value of a column of unsigned numbers, as far as they are told.
-fn bounds(group: &RowGroupMetaData, column: &str) -> Option<RangeInclusive<u64>> {
+pub(crate) fn bounds(group: &RowGroupMetaData, column: &str) -> Option<RangeInclusive<u64>> {
     let mut columns = group.columns().iter();
     let column = columns.find(|c| c.column_descr().name() == column)?;
     let (least, most) = match column.statistics()? {

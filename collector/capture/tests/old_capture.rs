@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::path::PathBuf;
-use tidemark_capture::{Merged, TextFormat, export};
+use tidemark_capture::{Export, Merged, Selection, TextFormat, export};
 
 fn fixture() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/capture-63e1e1a")
@@ -24,7 +24,14 @@ fn every_table_reads_as_it_was_written() {
         ("events", 95, 0x1d44_7d14_6fec_a384),
     ] {
         let mut text = Vec::new();
-        let written = export(&fixture(), table, TextFormat::Csv, &mut text).unwrap();
+        let what = Export {
+            table,
+            format: TextFormat::Csv,
+            selection: Selection::default(),
+        };
+        let mut looked_at = (0, 0);
+        let written = export(&fixture(), &what, &mut text, |n, of| looked_at = (n, of)).unwrap();
+        assert_eq!(looked_at, (rows, rows), "{table}");
         assert_eq!((written, checksum(&text)), (rows, sum), "{table}");
     }
 }

@@ -3,9 +3,10 @@
 
 use anyhow::{Context, Result};
 use clap::{ArgGroup, Args};
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, IsTerminal as _, Write};
 use std::path::PathBuf;
-use tidemark_capture::{CaptureError, TextFormat, export};
+use tidemark_capture::{CaptureError, Export, Moment, Selection, TextFormat, export};
+use tidemark_command_line::{Progress, Usage};
 
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("format").required(true)))]
@@ -21,26 +22,66 @@ pub(crate) struct ExportArgs {
     /// Which table.
     #[arg(long, default_value = "postcards", value_parser = tidemark_capture::export::TABLES)]
     table: String,
+    /// Start, seconds after the first packet of the row's node in the capture.
+    #[arg(long, conflicts_with = "from_ns")]
+    from_s: Option<f64>,
+    /// End, the same.
+    #[arg(long, conflicts_with = "to_ns")]
+    to_s: Option<f64>,
+    /// Start on the switch's clock, as phases give it.
+    #[arg(long)]
+    from_ns: Option<u64>,
+    /// End on the switch's clock.
+    #[arg(long)]
+    to_ns: Option<u64>,
+    /// Only this flow, by its number in column `flow_id`; table `events` says whose it is.
+    #[arg(long, value_name = "ID")]
+    flow: Option<u64>,
     /// File to write; default standard output.
     #[arg(long)]
     out: Option<PathBuf>,
 }
 
+impl ExportArgs {
+    fn selection(&self) -> Result<Selection, Usage> {
+        let times = [("--from-s", self.from_s), ("--to-s", self.to_s)];
+        for (name, s) in times.into_iter().filter_map(|(n, s)| Some((n, s?))) {
+            let sense = s >= 0.0 && s.is_finite();
+            Usage::unless(sense, format!("{name}: must be a time of at least 0 s"))?;
+        }
+        let moment = |s: Option<f64>, ns: Option<u64>| {
+            let ns = ns.map(Moment::Nanoseconds);
+            s.map(Moment::Seconds).or(ns)
+        };
+        Ok(Selection {
+            from: moment(self.from_s, self.from_ns),
+            to: moment(self.to_s, self.to_ns),
+            flow_id: self.flow,
+        })
+    }
+}
+
 /// # Errors
 /// When the capture cannot be read or the output not be written.
 pub(crate) fn run(args: &ExportArgs) -> Result<()> {
+    let selection = args.selection()?;
     let format = if args.csv {
         TextFormat::Csv
     } else {
         TextFormat::Jsonl
     };
+    let what = Export {
+        table: &args.table,
+        format,
+        selection,
+    };
     let result = match &args.out {
         Some(path) => {
             let file = std::fs::File::create(path)
                 .with_context(|| format!("cannot write {}", path.display()))?;
-            write(args, format, BufWriter::new(file))
+            write(args, &what, BufWriter::new(file))
         }
-        None => write(args, format, BufWriter::new(std::io::stdout().lock())),
+        None => write(args, &what, BufWriter::new(std::io::stdout().lock())),
     };
     match result {
         Ok(rows) => {
@@ -57,6 +98,15 @@ pub(crate) fn run(args: &ExportArgs) -> Result<()> {
     }
 }
 
-fn write(args: &ExportArgs, format: TextFormat, mut out: impl Write) -> Result<u64, CaptureError> {
-    export(&args.capture, &args.table, format, &mut out)
+fn write(args: &ExportArgs, what: &Export<'_>, mut out: impl Write) -> Result<u64, CaptureError> {
+    // Rows in a terminal show themselves how far it is.
+    let wanted = args.out.is_some() || !std::io::stdout().is_terminal();
+    let mut progress = Progress::new("rows", wanted);
+    let mut seen = 0;
+    let rows = export(&args.capture, what, &mut out, |rows, there| {
+        seen = rows;
+        progress.tick(rows, Some(rows as f64 / there.max(1) as f64));
+    })?;
+    progress.end(seen);
+    Ok(rows)
 }

@@ -49,6 +49,10 @@ pub(super) const EXAMPLES: &[Example] = &[
         "A table as text.",
     ),
     example(
+        "tidemark-collector export runs/now/capture --jsonl --from-s 10 --to-s 12 --flow 3",
+        "The packets of one flow within 2 s.",
+    ),
+    example(
         "tidemark-collector replay --capture runs/now/capture --agent 127.0.0.1:9560 --speed 2",
         "A recorded run again, twice as fast, to the collector here.",
     ),
