@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..report.style import DROP, GREY, LIMIT, WATER
-from .draw import Bins, Drawing, Rows, band, bins, column
+from .draw import MOST_BINS, Bins, Drawing, Rows, band, bins, column
 from .paper import Check, Figure, within_factor
 from .runs import FRAME_BYTES, Packets, RunData
 from .utb import SCALED
@@ -164,10 +164,10 @@ def unfair(run: RunData) -> Figure:
     fair = float(row["bdp_bytes"]) / FRAME_BYTES / int(row["true_n_b"])
     limit = float(row["limit_bytes"]) / FRAME_BYTES
     drops = np.unique((p.time_s[p.dropped & (p.time_s < end_s)] * 100).astype(int)) / 100
-    series = {"queue": bins(p.time_s, p.queue, end_s)}
+    series = {"queue": bins(p.time_s, p.queue, end_s, MOST_BINS // 2)}
     for number, flow in enumerate(np.unique(p.flow)):
         own = p.where(p.flow == flow)
-        series[f"window of flow {number + 1}"] = bins(own.time_s, own.window, end_s)
+        series[f"window of flow {number + 1}"] = bins(own.time_s, own.window, end_s, MOST_BINS // 2)
     rows: Rows = [
         (what, round(float(t), 5), round(float(low), 2), round(float(high), 2))
         for what, seen in series.items()
@@ -198,7 +198,7 @@ def unfair(run: RunData) -> Figure:
         ("what", "s", "low_packets", "high_packets"),
         rows,
         [],
-        SCALED + " From the smallest to the largest value of each 1/300 of the time. Red ticks: "
+        SCALED + " From the smallest to the largest value of each 1/150 of the time. Red ticks: "
         "drops; dashed: BDP/n, a fair window; dotted: the limit. The paper prints no value of this "
         "figure.",
     )
