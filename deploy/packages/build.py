@@ -114,6 +114,21 @@ def scripts(package: Package, root: Path) -> None:
         script.chmod(0o755)
 
 
+def manual(name: str, manuals: Path, root: Path) -> None:
+    """The command's manual pages, its subcommands' too, and its completions."""
+    page = manuals / f"man/{name}.1"
+    if not page.is_file():
+        sys.exit(f"build.py: {name} has no manual page {page}")
+    for section in (page, *sorted(manuals.glob(f"man/{name}-*.1"))):
+        packed(section.read_bytes(), root / f"usr/share/man/man1/{section.name}.gz")
+    for shell, path in (
+        (f"bash/{name}", f"usr/share/bash-completion/completions/{name}"),
+        (f"zsh/_{name}", f"usr/share/zsh/vendor-completions/_{name}"),
+        (f"fish/{name}.fish", f"usr/share/fish/vendor_completions.d/{name}.fish"),
+    ):
+        put(manuals / shell, root / path)
+
+
 def stage(package: Package, args: argparse.Namespace, release: str, root: Path) -> None:
     """The package's tree below `root`."""
     programs, manuals, wheels = args.programs, args.manuals, args.wheels
@@ -124,16 +139,8 @@ def stage(package: Package, args: argparse.Namespace, release: str, root: Path) 
         put(programs / name, to, 0o755)
         out_of("strip", "--strip-unneeded", to)
         binaries.append(to)
-    for name in package.programs + package.commands:
-        for section in sorted(manuals.glob(f"man/{name}*.1")):
-            packed(section.read_bytes(), root / f"usr/share/man/man1/{section.name}.gz")
-        for shell, path in (
-            (f"bash/{name}", f"usr/share/bash-completion/completions/{name}"),
-            (f"zsh/_{name}", f"usr/share/zsh/vendor-completions/_{name}"),
-            (f"fish/{name}.fish", f"usr/share/fish/vendor_completions.d/{name}.fish"),
-        ):
-            if (manuals / shell).is_file():
-                put(manuals / shell, root / path)
+    for name in package.commands():
+        manual(name, REPOSITORY / package.manuals if package.manuals else manuals, root)
     for source, path in (package.files | package.conffiles).items():
         put(REPOSITORY / source, root / path, 0o755 if path.startswith("usr/bin/") else 0o644)
     for source, path in package.trees.items():

@@ -29,8 +29,8 @@ class Package:
     depends: tuple[str, ...] = ()
     # The recorded run of the golden set, if any, and where it goes.
     recorded: tuple[str, str] | None = None
-    # Commands among the files, with a manual page and completions of the build.
-    commands: tuple[str, ...] = ()
+    # Directory of the manual pages and completions that are written by hand, not by the build.
+    manuals: str = ""
     # Directories of the repository, with what of them: what git has.
     trees: dict[str, str] = field(default_factory=dict)
     # Python libraries: those that a file names, and where they go.
@@ -39,6 +39,11 @@ class Package:
     needs: tuple[str, ...] = ()
     suggests: tuple[str, ...] = ()
     in_image: bool = True
+
+    def commands(self) -> tuple[str, ...]:
+        """What it puts on PATH."""
+        scripts = (to for to in self.files.values() if to.startswith("usr/bin/"))
+        return (*self.programs, *(to.removeprefix("usr/bin/") for to in scripts))
 
 
 HERE = "deploy/packages"
@@ -101,16 +106,16 @@ PACKAGES = (
                 "usr/share/tidemark/prometheus/tidemark.rules.yml"
             ),
         },
-        depends=("tidemark-collector", "tidemark-controller", "tidemark-switch"),
-        recorded=("bscl_n20_bdp", "usr/share/tidemark/demo"),
-    ),
-    Package(
-        name="tidemark-lab",
         trees={
             "deploy/grafana/dashboards": "usr/share/tidemark/grafana/dashboards",
             "deploy/grafana/provisioning": "usr/share/tidemark/grafana/provisioning",
         },
         manuals=f"{HERE}/front",
+        depends=("tidemark-collector", "tidemark-controller", "tidemark-switch"),
+        recorded=("bscl_n20_bdp", "usr/share/tidemark/demo"),
+    ),
+    Package(
+        name="tidemark-lab",
         summary="experiments on buffers with real TCP in network namespaces",
         description="Runs experiments described in files: switches in a row, hosts, traffic, "
         "phases with their limits, and a grid over any parameter; with tables and figures of what "
@@ -120,7 +125,6 @@ PACKAGES = (
             "LICENSE": "usr/share/doc/tidemark-lab/LICENSE",
             f"{HERE}/lab/copyright": "usr/share/doc/tidemark-lab/copyright",
         },
-        commands=("tidemark-lab",),
         trees={
             "testbed/lab/tidemark_lab": "usr/lib/tidemark/lab/tidemark_lab",
             "testbed/experiments": "usr/share/tidemark/experiments",

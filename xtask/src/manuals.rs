@@ -7,11 +7,12 @@ use clap_complete::Shell;
 use std::fs;
 use std::path::Path;
 
-fn programs() -> [Command; 3] {
+fn programs() -> [Command; 4] {
     [
         tidemark_collector::cli::command(),
         tidemark_controller::cli::command(),
         tidemark_switch::cli::command(),
+        tidemark_traffic::cli::command(),
     ]
 }
 

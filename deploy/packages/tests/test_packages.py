@@ -116,9 +116,28 @@ def test_units_are_well_confined():
 
 
 def test_manual_pages_and_completions(debian: Path):
-    for program in ("tidemark-collector", "tidemark-controller", "tidemark-switch"):
-        assert (debian / f"usr/share/man/man1/{program}.1.gz").is_file()
-        assert (debian / f"usr/share/bash-completion/completions/{program}").is_file()
+    commands = [p.name for p in (debian / "usr/bin").glob("tidemark*")]
+    assert len(commands) == 5, commands
+    for command in commands:
+        for path in (
+            f"usr/share/man/man1/{command}.1.gz",
+            f"usr/share/bash-completion/completions/{command}",
+            f"usr/share/zsh/vendor-completions/_{command}",
+            f"usr/share/fish/vendor_completions.d/{command}.fish",
+        ):
+            assert (debian / path).stat().st_size > 300, path
+
+
+def test_grafana_finds_dashboards_and_data_sources(debian: Path):
+    """As docs/how-to/grafana.md names the directories."""
+    grafana = debian / "usr/share/tidemark/grafana"
+    dashboards = {p.name for p in (grafana / "dashboards").iterdir()}
+    assert dashboards == {"link.json", "collector.json", "packets.json"}
+    for folder in ("dashboards", "datasources"):
+        assert (grafana / "provisioning" / folder / "tidemark.yaml").is_file()
+    page = (HERE.parents[1] / "docs/how-to/grafana.md").read_text()
+    for path in ("dashboards", "provisioning"):
+        assert f"=/usr/share/tidemark/grafana/{path}\n" in page
 
 
 def test_configuration_of_an_administrator_is_kept(debian: Path):

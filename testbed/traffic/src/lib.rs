@@ -8,8 +8,10 @@
 //! many bytes were acknowledged. The order and size of the short flows depend
 //! on the seed alone.
 
+pub mod cli;
 mod clock;
 mod closed_loop;
+mod examples;
 pub mod flow;
 mod netns;
 mod poisson;

@@ -1,108 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `tidemark-traffic`: run a traffic spec, or only its receiving side.
 
-mod examples;
-
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
-use std::str::FromStr;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use anyhow::{Context, anyhow};
-use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
-use tidemark_command_line::{Usage, failed, print_error, with_examples};
+use clap::FromArgMatches as _;
+use tidemark_command_line::{Usage, failed, print_error};
 use tidemark_service::Stop;
+use tidemark_traffic::cli::{self, Cli, Command, RunArgs, ServeArgs};
 use tidemark_traffic::run::{Part, run};
-use tidemark_traffic::spec::{Listener, Spec, VERSION};
+use tidemark_traffic::spec::{Spec, VERSION};
 use tidemark_traffic::truth::Truth;
 use tidemark_traffic::{flow, socket};
 
-/// TCP traffic with known truth.
-#[derive(Debug, Parser)]
-#[command(name = "tidemark-traffic", version)]
-struct Cli {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Debug, Subcommand)]
-enum Command {
-    /// Run listeners and senders of a spec in this process (their sockets may
-    /// be in different network namespaces).
-    Run(RunArgs),
-    /// Run only the senders of a spec.
-    Send(RunArgs),
-    /// Receive, count and discard.
-    Serve(ServeArgs),
-    /// Check a spec without running it.
-    Validate {
-        /// The spec (JSON).
-        #[arg(long)]
-        spec: PathBuf,
-    },
-}
-
-#[derive(Debug, Args)]
-struct RunArgs {
-    /// What to run (JSON).
-    #[arg(long)]
-    spec: PathBuf,
-    /// Where to write what was run (JSON); written on SIGINT and SIGTERM too.
-    #[arg(long)]
-    truth: PathBuf,
-}
-
-#[derive(Debug, Args)]
-struct ServeArgs {
-    /// ADDRESS:PORT[,rcvbuf=BYTES][,netns=NAME]; may be repeated.
-    #[arg(long = "listen", required = true, value_name = "LISTENER")]
-    listen: Vec<ListenArg>,
-    /// Where to write the bytes received (JSON).
-    #[arg(long)]
-    truth: Option<PathBuf>,
-}
-
-#[derive(Debug, Clone)]
-struct ListenArg(Listener);
-
-impl FromStr for ListenArg {
-    type Err = anyhow::Error;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let mut parts = text.split(',');
-        let address: SocketAddr = parts
-            .next()
-            .unwrap_or_default()
-            .parse()
-            .context("ADDRESS:PORT expected first, e.g. 127.0.0.1:5001")?;
-        let mut listener = Listener {
-            name: address.to_string(),
-            address,
-            netns: None,
-            receive_buffer_bytes: None,
-        };
-        for part in parts {
-            match part.split_once('=') {
-                Some(("rcvbuf", value)) => {
-                    listener.receive_buffer_bytes = Some(
-                        value
-                            .parse()
-                            .with_context(|| format!("rcvbuf={value}: bytes expected"))?,
-                    );
-                }
-                Some(("netns", value)) => listener.netns = Some(value.to_owned()),
-                _ => return Err(anyhow!("{part}: rcvbuf=BYTES or netns=NAME expected")),
-            }
-        }
-        Ok(Self(listener))
-    }
-}
-
 fn main() -> ExitCode {
-    let arguments = with_examples(Cli::command(), examples::EXAMPLES)
+    let arguments = cli::command()
         .version(tidemark_commit::version!())
         .get_matches();
     let cli = Cli::from_arg_matches(&arguments).unwrap_or_else(|e| e.exit());
@@ -114,13 +30,13 @@ fn main() -> ExitCode {
         .with_writer(std::io::stderr)
         .with_ansi(tidemark_command_line::colours(&std::io::stderr()));
     tracing_subscriber::registry().with(log).with(filter).init();
-    match command(cli.command) {
+    match dispatch(cli.command) {
         Ok(code) => code,
         Err(error) => failed(&error),
     }
 }
 
-fn command(command: Command) -> anyhow::Result<ExitCode> {
+fn dispatch(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Run(args) => run_file(&args, Part::All),
         Command::Send(args) => run_file(&args, Part::Senders),
@@ -211,15 +127,4 @@ fn execute(spec: &Spec, part: Part, truth_path: Option<&Path>) -> anyhow::Result
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(truth)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_command_has_examples_that_parse() {
-        Cli::command().debug_assert();
-        tidemark_command_line::check(&Cli::command(), examples::EXAMPLES).unwrap();
-    }
 }

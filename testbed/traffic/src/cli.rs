@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The command line of `tidemark-traffic`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use anyhow::{Context, anyhow};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use tidemark_command_line::with_examples;
+
+use crate::examples::EXAMPLES;
+use crate::spec::Listener;
+
+/// The command line with its examples, also for manual pages and completions.
+pub fn command() -> clap::Command {
+    with_examples(Cli::command(), EXAMPLES)
+}
+
+/// TCP traffic with known truth.
+#[derive(Debug, Parser)]
+#[command(name = "tidemark-traffic", version)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// A command of the program.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run listeners and senders of a spec in this process (their sockets may
+    /// be in different network namespaces).
+    Run(RunArgs),
+    /// Run only the senders of a spec.
+    Send(RunArgs),
+    /// Receive, count and discard.
+    Serve(ServeArgs),
+    /// Check a spec without running it.
+    Validate {
+        /// The spec (JSON).
+        #[arg(long)]
+        spec: PathBuf,
+    },
+}
+
+/// Of `run` and `send`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// What to run (JSON).
+    #[arg(long)]
+    pub spec: PathBuf,
+    /// Where to write what was run (JSON); written on SIGINT and SIGTERM too.
+    #[arg(long)]
+    pub truth: PathBuf,
+}
+
+/// Of `serve`.
+#[derive(Debug, Args)]
+pub struct ServeArgs {
+    /// ADDRESS:PORT[,rcvbuf=BYTES][,netns=NAME]; may be repeated.
+    #[arg(long = "listen", required = true, value_name = "LISTENER")]
+    pub listen: Vec<ListenArg>,
+    /// Where to write the bytes received (JSON).
+    #[arg(long)]
+    pub truth: Option<PathBuf>,
+}
+
+/// A listener, as it is written on the command line.
+#[derive(Debug, Clone)]
+pub struct ListenArg(pub Listener);
+
+impl FromStr for ListenArg {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut parts = text.split(',');
+        let address: SocketAddr = parts
+            .next()
+            .unwrap_or_default()
+            .parse()
+            .context("ADDRESS:PORT expected first, e.g. 127.0.0.1:5001")?;
+        let mut listener = Listener {
+            name: address.to_string(),
+            address,
+            netns: None,
+            receive_buffer_bytes: None,
+        };
+        for part in parts {
+            match part.split_once('=') {
+                Some(("rcvbuf", value)) => {
+                    listener.receive_buffer_bytes = Some(
+                        value
+                            .parse()
+                            .with_context(|| format!("rcvbuf={value}: bytes expected"))?,
+                    );
+                }
+                Some(("netns", value)) => listener.netns = Some(value.to_owned()),
+                _ => return Err(anyhow!("{part}: rcvbuf=BYTES or netns=NAME expected")),
+            }
+        }
+        Ok(Self(listener))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_has_examples_that_parse() {
+        Cli::command().debug_assert();
+        tidemark_command_line::check(&Cli::command(), EXAMPLES).unwrap();
+    }
+}
