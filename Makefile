@@ -18,8 +18,8 @@ ifneq ($(filter steps sweep trial contest iterate experiment paper test-demo,$(M
 $(error SWITCH=$(SWITCH): demo and ptf run on BMv2; for $(MAKECMDGOALS) leave SWITCH out)
 endif
 endif
-# With REPRODUCIBLE=1 programs do not depend on where they are built: no path of this machine is in
-# them. In a directory of its own, as other flags would have everything compiled anew.
+# REPRODUCIBLE=1 is to make programs that do not depend on where they are built: no path of this machine
+# in them. In a directory of its own, as other flags would have everything compiled anew.
 ifdef REPRODUCIBLE
 export CARGO_TARGET_DIR := $(CURDIR)/target/reproducible
 CARGO_DIR := $(abspath $(or $(CARGO_HOME),$(HOME)/.cargo))

@@ -25,11 +25,14 @@ def run(*command: object, cwd: Path) -> None:
     subprocess.run([str(c) for c in command], cwd=cwd, check=True)
 
 
-def built(clone: Path, programs: list[str]) -> dict[str, bytes]:
-    """The programs, made from a clone in `clone` as the packages' are."""
+def clone_to(clone: Path) -> None:
     run("git", "clone", "--quiet", "--shared", REPOSITORY, clone, cwd=REPOSITORY)
     if (REPOSITORY / CONSOLE).is_dir():
         shutil.copytree(REPOSITORY / CONSOLE, clone / CONSOLE, dirs_exist_ok=True)
+
+
+def built(clone: Path, programs: list[str]) -> dict[str, bytes]:
+    """The programs, made in a clone as the packages' are."""
     named = f"PROGRAMS={' '.join(programs)}"
     run("make", "--no-print-directory", "programs", "REPRODUCIBLE=1", named, cwd=clone)
     release = clone / "target/reproducible/release"
@@ -42,8 +45,11 @@ def main() -> None:
     programs = parser.parse_args().programs
     with tempfile.TemporaryDirectory(prefix="tidemark-") as directory:
         # Paths of another length: what is only padded over would differ.
-        first = built(Path(directory) / "a", programs)
-        second = built(Path(directory) / "another/and/deeper", programs)
+        clones = (Path(directory) / "a", Path(directory) / "another/and/deeper")
+        # Both before anything is built: the commit is in the programs, and another may follow.
+        for clone in clones:
+            clone_to(clone)
+        first, second = (built(clone, programs) for clone in clones)
     differing = [p for p in programs if first[p] != second[p]]
     if differing:
         sys.exit(f"reproducible.py: not the same bytes: {', '.join(differing)}")
