@@ -4,6 +4,8 @@
 //! A rule is a value ([`Rule`]): its formula, the goals it serves, what it
 //! assumes of the traffic, and its size. There is one folder for each paper, with
 //! a module `formulas` and one file for each rule, and one list, [`RULES`].
+//! `formulas` follows the paper: it also has forms that no rule needs, as the loss at a
+//! given buffer, where tests hold them against the paper's figures.
 //!
 //! | folder | source |
 //! |---|---|
