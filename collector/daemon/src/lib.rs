@@ -26,7 +26,6 @@ pub mod import;
 mod load;
 mod open;
 pub mod packets;
-pub mod pcap;
 mod print;
 pub mod receive;
 mod replay;

@@ -2,7 +2,6 @@
 //! `print`: what a switch sends, one JSON line per report, without any
 //! configuration. The first thing to try where no reports arrive.
 
-use crate::pcap::PcapReader;
 use anyhow::{Context, Result};
 use clap::Args;
 use int_report::{InnerPacket, Report, parse_inner};
@@ -10,6 +9,7 @@ use serde::Serialize;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
+use tidemark_pcap::Datagrams;
 
 /// No UDP datagram is longer.
 const MAX_DATAGRAM_BYTES: usize = 65_535;
@@ -19,7 +19,7 @@ pub(crate) struct PrintArgs {
     /// Take reports at this UDP address.
     #[arg(long, default_value = "0.0.0.0:32766", conflicts_with = "pcap")]
     listen: SocketAddr,
-    /// Read them from a pcap file instead (.gz allowed).
+    /// Read them from a capture file instead, pcap or pcapng (.gz allowed).
     #[arg(long)]
     pcap: Option<PathBuf>,
     /// With --pcap: only datagrams to these UDP ports; default all.
@@ -195,14 +195,14 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 }
 
 fn from_file(path: &Path, ports: &[u16], printer: &mut Printer<impl Write>) -> Result<()> {
-    let mut reader = PcapReader::open(path)?;
-    while let Some(packet) = reader.next_packet()? {
-        let wanted = ports.is_empty() || ports.contains(&packet.dst_port);
-        if wanted && !printer.datagram(packet.src, packet.payload)? {
+    let mut datagrams = Datagrams::open(path)?;
+    while let Some(d) = datagrams.next_datagram()? {
+        let wanted = ports.is_empty() || ports.contains(&d.dst_port);
+        if wanted && !printer.datagram(d.src, d.payload)? {
             break;
         }
     }
-    if reader.truncated {
+    if datagrams.truncated() {
         eprintln!("{}: ends within a frame", path.display());
     }
     Ok(())

@@ -10,8 +10,8 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tidemark_capture::Replay;
-use tidemark_collector::pcap::PcapReader;
 use tidemark_golden::{Run, shared};
+use tidemark_pcap::{Datagrams, Frames, RAW, Writer};
 
 /// The files of a golden run, as the simulator would write them.
 fn golden(name: &str) -> tempfile::TempDir {
@@ -114,6 +114,42 @@ fn fixture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/import")
 }
 
+/// The same frames as Wireshark saves them: one interface, times in nanoseconds.
+fn pcapng_of(pcap: &Path) -> Vec<u8> {
+    let block = |kind: u32, body: &[u8]| {
+        let padding = body.len().next_multiple_of(4) - body.len();
+        let length = (12 + body.len() + padding) as u32;
+        let (kind, length) = (kind.to_le_bytes(), length.to_le_bytes());
+        [&kind[..], &length, body, &[0; 3][..padding], &length].concat()
+    };
+    let words = |words: &[u32]| {
+        words
+            .iter()
+            .flat_map(|w| w.to_le_bytes())
+            .collect::<Vec<u8>>()
+    };
+    let mut file = block(0x0a0d_0d0a, &words(&[0x1a2b_3c4d, 1, u32::MAX, u32::MAX]));
+    // Ethernet; the option 9 of one byte: 10 to the power of -9.
+    file.extend(block(1, &words(&[1, 0, 9 | 1 << 16, 9, 0])));
+    let mut frames = Frames::open(pcap).unwrap();
+    while let Some(f) = frames.next_frame().unwrap() {
+        let bytes = f.data.len() as u32;
+        let (high, low) = ((f.time_ns >> 32) as u32, f.time_ns as u32);
+        let mut body = words(&[0, high, low, bytes, bytes]);
+        body.extend(f.data);
+        file.extend(block(6, &body));
+    }
+    file
+}
+
+#[test]
+fn pcapng_is_imported_as_pcap_is() {
+    let run = golden("reno_n16_sqrt");
+    let pcap = run.path().join("reports.pcap.gz");
+    std::fs::write(&pcap, pcapng_of(&pcap)).unwrap();
+    check(run.path(), "reno_n16_sqrt", true);
+}
+
 #[test]
 fn a_recording_that_was_cut_short_is_told() {
     let dir = tempfile::tempdir().unwrap();
@@ -210,11 +246,7 @@ fn a_capture_is_exported() {
 
 /// A pcap of datagrams, each with its time and destination port.
 fn pcap_of(datagrams: impl IntoIterator<Item = (u64, u16, Vec<u8>)>) -> Vec<u8> {
-    let mut pcap = Vec::new();
-    // Nanoseconds, raw IP.
-    for word in [0xa1b2_3c4du32, 0x0004_0002, 0, 0, 262_144, 101] {
-        pcap.extend(word.to_le_bytes());
-    }
+    let mut pcap = Writer::new(Vec::new(), RAW).unwrap();
     for (time_ns, port, udp) in datagrams {
         let length = (udp.len() + 8) as u16;
         let mut ip = vec![0x45, 0];
@@ -225,13 +257,9 @@ fn pcap_of(datagrams: impl IntoIterator<Item = (u64, u16, Vec<u8>)>) -> Vec<u8> 
         ip.extend(length.to_be_bytes());
         ip.extend([0, 0]);
         ip.extend(udp);
-        let (s, ns) = (time_ns / 1_000_000_000, time_ns % 1_000_000_000);
-        for word in [s as u32, ns as u32, ip.len() as u32, ip.len() as u32] {
-            pcap.extend(word.to_le_bytes());
-        }
-        pcap.extend(ip);
+        pcap.write(time_ns, &ip).unwrap();
     }
-    pcap
+    pcap.finish().unwrap()
 }
 
 /// As a host records them that hands over or puts together what has one length.
@@ -240,10 +268,10 @@ fn what_an_offload_put_together_is_all_imported() {
     let run = golden("bscl_n20_bdp");
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("together.pcap");
-    let mut reader = PcapReader::open(&run.path().join("reports.pcap.gz")).unwrap();
+    let mut reader = Datagrams::open(&run.path().join("reports.pcap.gz")).unwrap();
     let mut together: Vec<(u64, u16, Vec<u8>)> = Vec::new();
     let (mut datagrams, mut part, mut next) = (0, 0, 0);
-    while let Some(packet) = reader.next_packet().unwrap() {
+    while let Some(packet) = reader.next_datagram().unwrap() {
         datagrams += 1;
         let sequence = int_report::peek_header(packet.payload).unwrap().sequence;
         let length = packet.payload.len();
@@ -371,8 +399,10 @@ fn broken_inputs_are_one_line() {
         text
     };
     assert!(run().contains("x.pcap"));
+    std::fs::write(&pcap, b"012345678901234567890123").unwrap();
+    assert!(run().contains("neither pcap nor pcapng"));
     std::fs::write(&pcap, b"\x0a\x0d\x0d\x0a0123456789012345678901").unwrap();
-    assert!(run().contains("pcapng"));
+    assert!(run().contains("a section without a byte order"));
     assert!(!out.exists());
 }
 

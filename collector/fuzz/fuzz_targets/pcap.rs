@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Capture files, compressed or not.
+//! Capture files: pcap and pcapng.
 #![no_main]
 
-use tidemark_collector::pcap::PcapReader;
+use tidemark_pcap::Datagrams;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    let Ok(mut reader) = PcapReader::from_reader(Box::new(std::io::Cursor::new(data.to_vec())))
+    let Ok(mut datagrams) = Datagrams::from_reader(Box::new(std::io::Cursor::new(data.to_vec())))
     else {
         return;
     };
-    while let Ok(Some(packet)) = reader.next_packet() {
-        let _ = int_report::decode(packet.payload, |_| {});
+    while let Ok(Some(datagram)) = datagrams.next_datagram() {
+        let _ = int_report::decode(datagram.payload, |_| {});
     }
 });

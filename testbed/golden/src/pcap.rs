@@ -1,71 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Captures of reports: classic pcap, nanoseconds, Ethernet, IPv4, UDP.
+//! Captures of reports in frames of Ethernet, IPv4 and UDP.
 
 use crate::error::invalid;
 use crate::report::Report;
 use std::io::{self, Write};
-
-const MAGIC: [u8; 4] = 0xa1b2_3c4d_u32.to_le_bytes();
-const FILE_HEADER_BYTES: usize = 24;
-const RECORD_HEADER_BYTES: usize = 16;
-/// Of Ethernet, IPv4 and UDP.
-const HEADERS_BYTES: usize = 42;
-const UDP_LENGTH_AT: usize = 38;
-const UDP_HEADER_BYTES: usize = 8;
-
-fn word(bytes: &[u8], at: usize) -> Option<u32> {
-    let four = bytes.get(at..at + 4)?;
-    Some(u32::from_le_bytes(four.try_into().ok()?))
-}
+use std::path::Path;
+use tidemark_pcap::{Datagrams, ETHERNET, Writer};
 
 /// The UDP payloads of a capture.
-pub(crate) fn read(capture: &[u8]) -> io::Result<Vec<Report>> {
-    if capture.get(..4) != Some(&MAGIC) {
-        return Err(invalid("not a little-endian pcap with nanoseconds"));
-    }
+pub(crate) fn read(file: &Path) -> io::Result<Vec<Report>> {
+    let mut datagrams = Datagrams::open(file).map_err(io::Error::other)?;
     let mut reports = Vec::new();
-    let mut rest = capture.get(FILE_HEADER_BYTES..).unwrap_or_default();
-    while !rest.is_empty() {
-        let (report, after) = record(rest).ok_or_else(|| invalid("the pcap is cut off"))?;
-        reports.push(report);
-        rest = after;
+    while let Some(d) = datagrams.next_datagram().map_err(io::Error::other)? {
+        reports.push(Report {
+            captured_ns: d.time_ns,
+            payload: d.payload.to_vec(),
+        });
+    }
+    if datagrams.truncated() || datagrams.other_frames > 0 {
+        let what = format!("{}: the pcap is cut off, or not of reports", file.display());
+        return Err(invalid(what));
     }
     Ok(reports)
 }
 
-fn record(bytes: &[u8]) -> Option<(Report, &[u8])> {
-    let end = RECORD_HEADER_BYTES + word(bytes, 8)? as usize;
-    let frame = bytes.get(RECORD_HEADER_BYTES..end)?;
-    let length = frame.get(UDP_LENGTH_AT..UDP_LENGTH_AT + 2)?;
-    let udp_bytes = usize::from(u16::from_be_bytes(length.try_into().ok()?));
-    let payload =
-        frame.get(HEADERS_BYTES..HEADERS_BYTES + udp_bytes.checked_sub(UDP_HEADER_BYTES)?)?;
-    let report = Report {
-        captured_ns: u64::from(word(bytes, 0)?) * 1_000_000_000 + u64::from(word(bytes, 4)?),
-        payload: payload.to_vec(),
-    };
-    Some((report, bytes.get(end..)?))
-}
-
 /// Writes a capture of the reports, in frames from 192.0.2.10 to 192.0.2.1.
-pub(crate) fn write(out: &mut impl Write, reports: &[Report]) -> io::Result<()> {
-    out.write_all(&MAGIC)?;
-    for half in [2u16, 4] {
-        out.write_all(&half.to_le_bytes())?;
-    }
-    for word in [0u32, 0, 65_535, 1] {
-        out.write_all(&word.to_le_bytes())?;
-    }
+pub(crate) fn write(out: impl Write, reports: &[Report]) -> io::Result<()> {
+    let mut out = Writer::new(out, ETHERNET)?;
     for report in reports {
-        let frame_bytes = (HEADERS_BYTES + report.payload.len()) as u32;
-        let seconds = (report.captured_ns / 1_000_000_000) as u32;
-        let ns = (report.captured_ns % 1_000_000_000) as u32;
-        for word in [seconds, ns, frame_bytes, frame_bytes] {
-            out.write_all(&word.to_le_bytes())?;
-        }
-        out.write_all(&headers(report.payload.len() as u16))?;
-        out.write_all(&report.payload)?;
+        let mut frame = headers(report.payload.len() as u16);
+        frame.extend_from_slice(&report.payload);
+        out.write(report.captured_ns, &frame)?;
     }
+    out.finish()?;
     Ok(())
 }
 
@@ -106,12 +73,17 @@ mod tests {
                 payload: vec![],
             },
         ];
-        let mut file = Vec::new();
-        write(&mut file, &reports).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("reports.pcap");
+        let mut bytes = Vec::new();
+        write(&mut bytes, &reports).unwrap();
+        std::fs::write(&file, &bytes).unwrap();
         assert_eq!(read(&file).unwrap(), reports);
-        file.pop();
+        bytes.pop();
+        std::fs::write(&file, &bytes).unwrap();
         let error = read(&file).unwrap_err().to_string();
         assert!(error.contains("cut off"), "{error}");
-        assert!(read(b"PK").is_err());
+        std::fs::write(&file, b"PK").unwrap();
+        assert!(read(&file).is_err());
     }
 }

@@ -79,8 +79,7 @@ impl Run {
         Ok(Self {
             name: name.to_string_lossy().into_owned(),
             truth: truth(folder)?,
-            reports: pcap::read(&unzipped("reports.pcap.gz")?)
-                .map_err(|e| at(&folder.join("reports.pcap.gz"), e))?,
+            reports: pcap::read(&folder.join("reports.pcap.gz"))?,
             trace: String::from_utf8_lossy(&unzipped("tcp_probe.txt.gz")?).into_owned(),
         })
     }

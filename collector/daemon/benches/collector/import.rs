@@ -3,9 +3,10 @@
 
 use crate::data::{NODE, REPORT_BYTES, Recorded, recorded};
 use crate::figure::{Row, per_core};
-use std::io::{BufWriter, Write};
+use std::io::BufWriter;
 use std::path::Path;
 use tidemark_collector::import::{ImportOptions, import};
+use tidemark_pcap::{ETHERNET, Writer};
 
 const FLOWS: u32 = 1000;
 const REPORTS: u64 = 1_000_000;
@@ -42,24 +43,13 @@ pub(crate) fn pcap() -> Row {
 
 /// One report to a datagram, as a switch sends them.
 fn write_pcap(path: &Path, data: &Recorded) {
-    let mut out = BufWriter::new(std::fs::File::create(path).unwrap());
-    let mut header = Vec::new();
-    // Nanoseconds, version 2.4, Ethernet.
-    for word in [0xa1b2_3c4d_u32, 2 | 4 << 16, 0, 0, 65_535, 1] {
-        header.extend(word.to_le_bytes());
-    }
-    out.write_all(&header).unwrap();
-    let headers = headers();
-    let length = (HEADERS + REPORT_BYTES) as u32;
+    let out = BufWriter::new(std::fs::File::create(path).unwrap());
+    let mut out = Writer::new(out, ETHERNET).unwrap();
     for (report, rx_ns) in data.reports.chunks(REPORT_BYTES).zip(&data.rx_ns) {
-        let (s, ns) = (rx_ns / 1_000_000_000, rx_ns % 1_000_000_000);
-        for word in [s as u32, ns as u32, length, length] {
-            out.write_all(&word.to_le_bytes()).unwrap();
-        }
-        out.write_all(&headers).unwrap();
-        out.write_all(report).unwrap();
+        let frame = [&headers()[..], report].concat();
+        out.write(*rx_ns, &frame).unwrap();
     }
-    out.flush().unwrap();
+    out.finish().unwrap();
 }
 
 fn headers() -> [u8; HEADERS] {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub(super) struct ImportArgs {
-    /// Reports as UDP datagrams in a pcap file (.gz allowed).
+    /// Reports as UDP datagrams in a capture file, pcap or pcapng (.gz allowed).
     #[arg(long)]
     pcap: PathBuf,
     /// Output of trace_pipe with tcp_probe enabled (.gz allowed).

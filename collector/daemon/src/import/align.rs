@@ -5,11 +5,11 @@
 
 use super::error::ImportError;
 use super::trace::Trace;
-use crate::pcap::PcapReader;
 use int_report::{FlowKey, Report, parse_inner};
 use rustc_hash::FxHashMap;
 use std::path::Path;
 use tcp_probe::Event;
+use tidemark_pcap::Datagrams;
 
 /// Samples and reports looked at.
 const MAX_SAMPLES: usize = 500_000;
@@ -59,9 +59,9 @@ pub(super) fn align(pcap: &Path, trace: &Path) -> Result<Alignment, ImportError>
         }
     }
     let mut differences = Vec::new();
-    let mut pcap = PcapReader::open(pcap)?;
+    let mut pcap = Datagrams::open(pcap)?;
     for _ in 0..MAX_REPORTS {
-        let Some(packet) = pcap.next_packet()? else {
+        let Some(packet) = pcap.next_datagram()? else {
             break;
         };
         let time_ns = packet.time_ns;

@@ -2,10 +2,10 @@
 //! Why an import fails.
 
 use crate::config::ConfigError;
-use crate::pcap::PcapError;
 use std::path::PathBuf;
 use thiserror::Error;
 use tidemark_capture::CaptureError;
+use tidemark_pcap::PcapError;
 
 /// Why an import fails.
 #[derive(Debug, Error)]

@@ -7,7 +7,6 @@ mod report;
 mod trace;
 
 use crate::config::{self, ConfigError};
-use crate::pcap::PcapReader;
 use crate::status::{JoinStatus, ReportStatus};
 use align::Alignment;
 use serde::Deserialize;
@@ -16,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tidemark_capture::{CaptureMeta, CaptureWriter, WriterOptions};
 use tidemark_command_line::Progress;
+use tidemark_pcap::Datagrams;
 use tidemark_pipeline::{Datagram, EventRow, NodeConfig, Pipeline, PostcardRow, ProbeRow, Sink};
 use tidemark_proto::telemetry::Update;
 
@@ -159,7 +159,7 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport, ImportError> {
         path: options.nodes.clone().unwrap_or_default(),
         source,
     })?;
-    let mut pcap = PcapReader::open(&options.pcap)?;
+    let mut pcap = Datagrams::open(&options.pcap)?;
     let mut trace = Trace::open(options.tcp_probe.as_deref())?;
     let meta = CaptureMeta {
         format: tidemark_capture::FORMAT,
@@ -190,8 +190,8 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport, ImportError> {
     let mut last_ns = 0;
     let mut cards_malformed = 0;
     let mut packets = 0u64;
-    let position = pcap.position.clone();
-    while let Some(packet) = pcap.next_packet()? {
+    let position = pcap.position().clone();
+    while let Some(packet) = pcap.next_datagram()? {
         if !options.ports.is_empty() && !options.ports.contains(&packet.dst_port) {
             continue;
         }
@@ -260,7 +260,7 @@ pub fn import(options: &ImportOptions) -> Result<ImportReport, ImportError> {
             rows: written.written(),
             rows_lost: written.lost(),
             other_frames: pcap.other_frames,
-            pcap_truncated: pcap.truncated,
+            pcap_truncated: pcap.truncated(),
         },
         pipeline: snapshot.stats,
     })

@@ -3,10 +3,10 @@
 
 use super::error::ImportError;
 use super::report::TraceReport;
-use crate::pcap::open;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use tcp_probe::Event;
+use tidemark_pcap::open;
 
 /// A trace file, event by event.
 pub(crate) struct Trace {

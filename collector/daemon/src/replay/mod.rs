@@ -7,7 +7,6 @@ mod rows;
 
 use crate::agent::Pusher;
 use crate::import::Trace;
-use crate::pcap::PcapReader;
 use anyhow::{Context, Result, bail};
 use clap::{ArgGroup, Args};
 use item::Item;
@@ -19,6 +18,7 @@ use std::time::{Duration, Instant};
 use tcp_probe::Event;
 use tidemark_command_line::{Progress, Usage};
 use tidemark_credentials::AccessArgs;
+use tidemark_pcap::Datagrams;
 
 /// Samples sent together.
 const BATCH_EVENTS: usize = 1024;
@@ -28,7 +28,7 @@ const SLACK: Duration = Duration::from_micros(50);
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("source").required(true)))]
 pub(crate) struct ReplayArgs {
-    /// Reports of a pcap file (.gz allowed).
+    /// Reports of a capture file, pcap or pcapng (.gz allowed).
     #[arg(long, group = "source")]
     pcap: Option<PathBuf>,
     /// Text trace that belongs to the pcap (.gz allowed); needs --agent.
@@ -72,7 +72,7 @@ pub(crate) struct ReplayReport {
 
 /// A pcap with its trace.
 struct PcapSource {
-    pcap: PcapReader,
+    pcap: Datagrams,
     trace: Trace,
     ports: Vec<u16>,
     /// Read, but samples come before it.
@@ -83,7 +83,7 @@ struct PcapSource {
 impl PcapSource {
     fn next(&mut self) -> Result<Option<Item>> {
         while self.next.is_none() {
-            let Some(p) = self.pcap.next_packet()? else {
+            let Some(p) = self.pcap.next_datagram()? else {
                 break;
             };
             if self.ports.is_empty() || self.ports.contains(&p.dst_port) {
@@ -155,7 +155,7 @@ fn replay(args: &ReplayArgs) -> Result<ReplayReport> {
     }
     let mut source = match (&args.pcap, &args.capture) {
         (Some(path), _) => Source::Pcap(Box::new(PcapSource {
-            pcap: PcapReader::open(path)?,
+            pcap: Datagrams::open(path)?,
             trace: Trace::open(args.tcp_probe.as_deref())?,
             ports: args.port.clone(),
             next: None,

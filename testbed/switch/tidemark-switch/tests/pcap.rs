@@ -7,8 +7,7 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use tidemark_switch::offline::pcap::Frame;
-use tidemark_switch::offline::pcap::{Reader, Writer};
+use tidemark_pcap::{ETHERNET, Frames, LINUX_SLL, Writer};
 
 const FRAME_BYTES: usize = 1514;
 /// 1538 bytes at 10 Mb/s.
@@ -17,18 +16,19 @@ const DELAY_NS: u64 = 2_000_000;
 const START_NS: u64 = 1_700_000_000_123_456_789;
 
 fn capture(path: &Path, frames: &[(u64, Vec<u8>)]) {
-    let mut w = Writer::new(std::fs::File::create(path).unwrap()).unwrap();
+    let mut w = Writer::new(std::fs::File::create(path).unwrap(), ETHERNET).unwrap();
     for (t, f) in frames {
         w.write(*t, f).unwrap();
     }
     w.finish().unwrap();
 }
 
-fn frames(path: &Path) -> Vec<Frame> {
-    let mut r = Reader::open(path).unwrap();
+/// Time and bytes of every frame.
+fn frames(path: &Path) -> Vec<(u64, Vec<u8>)> {
+    let mut frames = Frames::open(path).unwrap();
     let mut out = Vec::new();
-    while let Some(f) = r.next_frame().unwrap() {
-        out.push(f);
+    while let Some(f) = frames.next_frame().unwrap() {
+        out.push((f.time_ns, f.data.to_vec()));
     }
     out
 }
@@ -72,12 +72,12 @@ fn queues_in_virtual_time_and_repeats_exactly() {
         "{summary}"
     );
     let sent = frames(&a.join("port-2.pcap"));
-    let times: Vec<u64> = sent.iter().map(|f| f.time_ns - START_NS).collect();
+    let times: Vec<u64> = sent.iter().map(|(t, _)| t - START_NS).collect();
     let mut want: Vec<u64> = (1..=9).map(|i| i * SERVICE_NS + DELAY_NS).collect();
     want.push(late + SERVICE_NS + DELAY_NS);
     assert_eq!(times, want);
-    assert_eq!(sent[0].data, list[0].1);
-    assert_eq!(sent[9].data, list[12].1);
+    assert_eq!(sent[0].1, list[0].1);
+    assert_eq!(sent[9].1, list[12].1);
     let reports = frames(&a.join("port-9.pcap"));
     assert_eq!(reports.len(), 10, "one for each packet that left");
 
@@ -115,4 +115,39 @@ fn refused_entries_are_named() {
     assert!(!o.status.success());
     let text = String::from_utf8_lossy(&o.stderr);
     assert!(text.contains("update 1") && text.contains("4242"), "{text}");
+}
+
+/// What would be missing in the output is refused.
+#[test]
+fn what_is_no_whole_ethernet_capture_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("in.pcap");
+    let refused = |bytes: &[u8], reason: &str| {
+        std::fs::write(&input, bytes).unwrap();
+        let program =
+            PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../p4src/build/tidemark.json");
+        let o = Command::new(env!("CARGO_BIN_EXE_tidemark-switch"))
+            .args(["pcap", "--program"])
+            .arg(program)
+            .arg(format!("--in=1={}", input.display()))
+            .arg("--out")
+            .arg(folder.path().join("out"))
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&o.stderr);
+        assert!(!o.status.success());
+        assert!(text.contains("in.pcap") && text.contains(reason), "{text}");
+    };
+    let of = |link: u32| {
+        let mut w = Writer::new(Vec::new(), link).unwrap();
+        w.write(START_NS, &[0; 60]).unwrap();
+        w.finish().unwrap()
+    };
+    refused(b"not a capture at all, is it", "neither pcap nor pcapng");
+    refused(&of(LINUX_SLL), "link type 113");
+    let mut cut = of(ETHERNET);
+    refused(&cut[..cut.len() - 1], "ends within a frame");
+    // The frame had 70 bytes on the wire.
+    cut[36] = 70;
+    refused(&cut, "snap length");
 }

@@ -5,7 +5,6 @@
 //! inputs with the same time arrive in the order of their ports.
 
 pub mod entries;
-pub mod pcap;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -21,6 +20,7 @@ use crate::data_plane;
 use crate::p4runtime::EmbeddedTarget;
 use crate::program;
 use p4_vm::Image;
+use tidemark_pcap::{ETHERNET, Frames, Writer};
 use traffic_manager::{Switch, Wire};
 
 /// What circulates for ever is cut off this long after the last frame.
@@ -30,7 +30,7 @@ const LONGEST_TAIL_NS: u64 = 60_000_000_000;
 struct Files {
     folder: PathBuf,
     start_ns: u64,
-    open: BTreeMap<u32, pcap::Writer<BufWriter<File>>>,
+    open: BTreeMap<u32, Writer<BufWriter<File>>>,
     spare: Vec<Vec<u8>>,
     frames: u64,
     error: Option<anyhow::Error>,
@@ -44,7 +44,7 @@ impl Files {
                 let path = self.folder.join(format!("port-{port}.pcap"));
                 let file = File::create(&path)
                     .with_context(|| format!("{}: cannot write", path.display()))?;
-                v.insert(pcap::Writer::new(BufWriter::new(file))?)
+                v.insert(Writer::new(BufWriter::new(file), ETHERNET)?)
             }
         };
         file.write(self.start_ns + time_ns, frame)?;
@@ -69,9 +69,7 @@ impl Wire for Files {
 pub fn run(args: &PcapArgs) -> Result<()> {
     let mut inputs = Vec::new();
     for i in &args.inputs {
-        let reader =
-            pcap::Reader::open(&i.file).with_context(|| format!("capture {}", i.file.display()))?;
-        inputs.push((i.port, i.file.as_path(), reader));
+        inputs.push((i.port, Frames::open(&i.file).context("capture")?));
     }
     let mut switch = configured(args)?;
     for p in &args.ports {
@@ -150,13 +148,20 @@ async fn write(server: &Server, path: &Path) -> Result<()> {
         .map_err(|s| anyhow::anyhow!(entries::refusal(&s)))
 }
 
-type Input<'a> = (u32, &'a Path, pcap::Reader);
+/// Port, and the frames that arrive there.
+type Input = (u32, Frames);
+
+/// The next frame of an input.
+struct Head {
+    time_ns: u64,
+    frame: Vec<u8>,
+}
 
 /// Merges the inputs by time.
-fn feed(switch: &mut Switch, inputs: &mut [Input<'_>], files: &mut Files) -> Result<()> {
+fn feed(switch: &mut Switch, inputs: &mut [Input], files: &mut Files) -> Result<()> {
     let mut heads = Vec::new();
-    for (_, path, reader) in inputs.iter_mut() {
-        heads.push(next(reader, path)?);
+    for (_, frames) in inputs.iter_mut() {
+        heads.push(next(frames)?);
     }
     let first = heads.iter().flatten().map(|f| f.time_ns).min();
     let Some(start_ns) = first else {
@@ -169,7 +174,7 @@ fn feed(switch: &mut Switch, inputs: &mut [Input<'_>], files: &mut Files) -> Res
             .iter()
             .zip(inputs.iter())
             .enumerate()
-            .filter_map(|(i, (h, (port, _, _)))| Some((h.as_ref()?.time_ns, *port, i)))
+            .filter_map(|(i, (h, (port, _)))| Some((h.as_ref()?.time_ns, *port, i)))
             .min();
         let Some((time_ns, port, i)) = oldest else {
             break;
@@ -177,13 +182,13 @@ fn feed(switch: &mut Switch, inputs: &mut [Input<'_>], files: &mut Files) -> Res
         // A capture that goes back in time is taken as it stands.
         last = time_ns.saturating_sub(start_ns).max(last);
         switch.run_until(last, files);
-        let (Some(head), Some((_, path, reader))) = (heads.get_mut(i), inputs.get_mut(i)) else {
+        let (Some(head), Some((_, frames))) = (heads.get_mut(i), inputs.get_mut(i)) else {
             break;
         };
-        if let Some(frame) = head {
-            switch.receive(port, &frame.data, last);
+        if let Some(head) = head {
+            switch.receive(port, &head.frame, last);
         }
-        *head = next(reader, path)?;
+        *head = next(frames)?;
         reuse(switch, files)?;
     }
     while let Some(t) = switch
@@ -196,10 +201,30 @@ fn feed(switch: &mut Switch, inputs: &mut [Input<'_>], files: &mut Files) -> Res
     Ok(())
 }
 
-fn next(reader: &mut pcap::Reader, path: &Path) -> Result<Option<pcap::Frame>> {
-    reader
-        .next_frame()
-        .with_context(|| format!("capture {}", path.display()))
+/// Whole Ethernet frames only: what is missing would not be seen in the output.
+fn next(frames: &mut Frames) -> Result<Option<Head>> {
+    let Some(f) = frames.next_frame().context("capture")? else {
+        if frames.truncated {
+            bail!("capture {}: ends within a frame", frames.path().display());
+        }
+        return Ok(None);
+    };
+    let (link, wire_bytes) = (f.link, f.wire_bytes as usize);
+    let head = Head {
+        time_ns: f.time_ns,
+        frame: f.data.to_vec(),
+    };
+    let path = frames.path().display();
+    if link != ETHERNET {
+        bail!("capture {path}: link type {link} is not Ethernet ({ETHERNET})");
+    }
+    let kept = head.frame.len();
+    if kept < wire_bytes {
+        bail!(
+            "capture {path}: holds only {kept} of a frame's {wire_bytes} bytes: capture without a snap length"
+        );
+    }
+    Ok(Some(head))
 }
 
 fn reuse(switch: &mut Switch, files: &mut Files) -> Result<()> {

@@ -4,10 +4,12 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 
-/// Link types, as pcap numbers them.
-pub(super) const ETHERNET: u32 = 1;
-pub(super) const RAW: u32 = 101;
-pub(super) const LINUX_SLL: u32 = 113;
+/// Link type of Ethernet.
+pub const ETHERNET: u32 = 1;
+/// Link type of IP packets without a frame.
+pub const RAW: u32 = 101;
+/// Link type of `tcpdump -i any`, first version.
+pub const LINUX_SLL: u32 = 113;
 
 fn be16(bytes: &[u8], at: usize) -> Option<u16> {
     bytes
@@ -18,8 +20,10 @@ fn be16(bytes: &[u8], at: usize) -> Option<u16> {
 
 /// A UDP datagram within a frame.
 #[derive(Debug)]
-pub(super) struct UdpDatagram {
+pub(crate) struct UdpDatagram {
+    /// Source address.
     pub src: IpAddr,
+    /// Destination port.
     pub dst_port: u16,
     /// Place of the payload in the frame.
     pub payload: Range<usize>,
@@ -27,7 +31,7 @@ pub(super) struct UdpDatagram {
 
 /// Finds the UDP datagram in a frame of one of the link types above. `None` when
 /// there is none, or not a whole one.
-pub(super) fn find_udp(frame: &[u8], link: u32) -> Option<UdpDatagram> {
+pub(crate) fn find_udp(frame: &[u8], link: u32) -> Option<UdpDatagram> {
     let (mut ethertype, mut at) = match link {
         ETHERNET => (be16(frame, 12)?, 14),
         LINUX_SLL => (be16(frame, 14)?, 16),

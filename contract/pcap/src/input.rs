@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Opens a file, plain or gzip, and follows how much of it has been read.
 
-use super::PcapError;
+use crate::error::PcapError;
 use flate2::read::MultiGzDecoder;
 use std::cell::Cell;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::rc::Rc;
+
+/// Less than what is read at once: longer reads then go past this buffer, and the bytes
+/// of a plain file are copied once.
+const PROBE_BYTES: usize = 1 << 16;
 
 /// How much of a file has been read; `read` of `size` bytes.
 #[derive(Clone, Debug, Default)]
@@ -37,7 +41,8 @@ impl Read for Counted {
     }
 }
 
-/// Opens a file, through gzip if it begins as gzip does.
+/// Opens a file, through gzip if it begins as gzip does. Who reads in small pieces
+/// brings a buffer of their own.
 ///
 /// # Errors
 /// When it cannot be opened.
@@ -53,10 +58,10 @@ pub fn open(path: &Path) -> Result<(Box<dyn Read>, Position), PcapError> {
         size: file.metadata().map_or(0, |m| m.len()),
     };
     let read = position.read.clone();
-    let mut file = BufReader::with_capacity(1 << 18, Counted { file, read });
+    let mut file = BufReader::with_capacity(PROBE_BYTES, Counted { file, read });
     let compressed = file.fill_buf().map_err(io)?.starts_with(&[0x1f, 0x8b]);
     let input: Box<dyn Read> = if compressed {
-        Box::new(BufReader::with_capacity(1 << 18, MultiGzDecoder::new(file)))
+        Box::new(MultiGzDecoder::new(file))
     } else {
         Box::new(file)
     };
