@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which part may know which. `cargo xtask architecture` reads the `use` lines
-//! and manifests of every crate of the workspace and fails on
+//! Which part may know which. `cargo xtask architecture` reads the `use` lines, the
+//! paths in the code and the manifests of every crate of the workspace and fails on
 //!
 //! * a circle between the modules (files) of a crate,
 //! * an arrow that the layers forbid ([`layers`]),
@@ -83,6 +83,54 @@ mod tests {
         );
         let found = circles::problems(&[c]);
         assert_eq!(found, ["x: circle between modules: a <-> b"]);
+    }
+
+    /// Paths where they are used: in a function, in a type, in a macro, through a name
+    /// of a module, in a `use` line inside a function.
+    #[test]
+    fn a_circle_is_found_also_without_use_lines() {
+        for b in [
+            "pub fn f() { crate::a::f() }",
+            "pub struct B(super::a::A);",
+            "pub fn f() { println!(\"{}\", 1 + crate::a::f()); }",
+            "use crate::a; pub fn f() { a::f() }",
+            "pub fn f() { use super::a::f; f() }",
+            "mod inner { pub fn f() { super::super::a::f() } }",
+        ] {
+            let files = [
+                ("lib.rs", "mod b; mod a;"),
+                ("a.rs", "pub struct A(crate::b::B); pub fn f() {}"),
+                ("b.rs", b),
+            ];
+            let found = circles::problems(&[crate_of("x", "", &files)]);
+            assert_eq!(found, ["x: circle between modules: a <-> b"], "{b}");
+        }
+    }
+
+    #[test]
+    fn a_parent_that_hands_work_to_its_child_makes_no_circle() {
+        let circle = |parent: &str| {
+            let files = [
+                ("lib.rs", "mod a;"),
+                ("a/mod.rs", parent),
+                ("a/below.rs", "pub fn f() { super::g() }"),
+            ];
+            !circles::problems(&[crate_of("x", "", &files)]).is_empty()
+        };
+        assert!(!circle("mod below; fn f() { below::f() } fn g() {}"));
+        assert!(circle("mod below; use below::f; fn g() { f() }"));
+        assert!(circle("mod below; fn g() { crate::a::below::f() }"));
+    }
+
+    #[test]
+    fn what_is_visible_and_what_tests_call_makes_no_circle() {
+        let b = "pub(in crate::a) struct B; impl B { #[cfg(test)] fn f() { crate::a::f() } }";
+        let files = [
+            ("lib.rs", "mod a; mod b;"),
+            ("a.rs", "use crate::b::B; pub fn f() {}"),
+            ("b.rs", b),
+        ];
+        assert!(circles::problems(&[crate_of("x", "", &files)]).is_empty());
     }
 
     #[test]

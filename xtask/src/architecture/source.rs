@@ -7,8 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::Visit;
-use syn::{Attribute, Item, UseTree, Visibility};
+use syn::{Attribute, ImplItemFn, Item, ItemMod, ItemUse, Macro, UseTree, Visibility};
 
 /// Path of a module from the crate's root; empty for the root itself.
 pub(super) type ModulePath = Vec<String>;
@@ -25,7 +26,8 @@ pub(super) struct Module {
     pub file: PathBuf,
     /// Names that this module brings into scope, and what they stand for.
     pub aliases: BTreeMap<String, ModulePath>,
-    /// Absolute paths of the imports that are no re-exports.
+    /// Absolute paths of what is imported, without re-exports, and of what is named by
+    /// its path where it is used.
     pub imports: Vec<ModulePath>,
     /// `Instant::now` and the like that are called.
     pub clocks: Vec<String>,
@@ -90,8 +92,7 @@ fn read_module(
         imports: Vec::new(),
         clocks: Vec::new(),
     });
-    let mut below = Vec::new();
-    read_items(&tree.items, &path, &mut module, &mut below);
+    let below = read_items(&tree.items, &path, &mut module);
     modules.insert(path.clone(), module);
     for name in below {
         let flat = children.join(format!("{name}.rs"));
@@ -107,34 +108,46 @@ fn read_module(
     Ok(())
 }
 
-fn read_items(items: &[Item], here: &[String], module: &mut Module, below: &mut Vec<String>) {
-    for item in items {
-        if is_test(attributes(item)) {
-            continue;
-        }
-        match item {
-            Item::Mod(m) => match &m.content {
-                None => below.push(m.ident.to_string()),
-                Some((_, items)) => read_items(items, here, module, below),
-            },
-            Item::Use(u) if u.leading_colon.is_none() => {
-                let exported = !matches!(u.vis, Visibility::Inherited);
-                let mut found = Vec::new();
-                flatten(&u.tree, Vec::new(), &mut found);
-                for (written, name) in found {
-                    let Some(target) = absolute(&written, here, below) else {
-                        continue;
-                    };
-                    module.aliases.insert(name, target.clone());
-                    // `pub use child::Name` only gives a name to what is below.
-                    if !(exported && target.starts_with(here)) {
-                        module.imports.push(target);
-                    }
-                }
+/// What the items of a file say; the modules that lie in files of their own.
+fn read_items(items: &[Item], here: &[String], module: &mut Module) -> Vec<String> {
+    let items: Vec<&Item> = items.iter().filter(|i| !is_test(attributes(i))).collect();
+    let (mut below, mut children) = (Vec::new(), Vec::new());
+    for item in &items {
+        if let Item::Mod(m) = item {
+            children.push(m.ident.to_string());
+            if m.content.is_none() {
+                below.push(m.ident.to_string());
             }
-            other => Clocks(module).visit_item(other),
         }
     }
+    // Names first: a path that begins with one of them is a path to what it stands for.
+    for item in &items {
+        if let Item::Use(u) = item {
+            for (written, name) in targets(u) {
+                if let Some(target) = absolute(&written, here, &children, &BTreeMap::new()) {
+                    module.aliases.insert(name, target);
+                }
+            }
+        }
+    }
+    let mut reader = Reader {
+        here: here.to_vec(),
+        children,
+        module,
+    };
+    for item in items {
+        reader.visit_item(item);
+    }
+    below
+}
+
+/// What a `use` line brings into scope: path as it is written, name.
+fn targets(u: &ItemUse) -> Vec<(Vec<String>, String)> {
+    let mut found = Vec::new();
+    if u.leading_colon.is_none() {
+        flatten(&u.tree, Vec::new(), &mut found);
+    }
+    found
 }
 
 /// `use` trees as (path, name in scope).
@@ -164,7 +177,12 @@ fn flatten(tree: &UseTree, before: Vec<String>, found: &mut Vec<(Vec<String>, St
 }
 
 /// From the crate's root; None for paths into other crates.
-fn absolute(written: &[String], here: &[String], below: &[String]) -> Option<ModulePath> {
+fn absolute(
+    written: &[String],
+    here: &[String],
+    children: &[String],
+    aliases: &BTreeMap<String, ModulePath>,
+) -> Option<ModulePath> {
     let mut path = here.to_vec();
     let mut rest = written;
     match rest.first()?.as_str() {
@@ -179,8 +197,11 @@ fn absolute(written: &[String], here: &[String], below: &[String]) -> Option<Mod
                 rest = &rest[1..];
             }
         }
-        first if below.iter().any(|b| b == first) => {}
-        _ => return None,
+        first if children.iter().any(|c| c == first) => {}
+        first => {
+            path = aliases.get(first)?.clone();
+            rest = &rest[1..];
+        }
     }
     path.extend(rest.iter().cloned());
     Some(path)
@@ -225,17 +246,110 @@ fn is_test(attributes: &[Attribute]) -> bool {
     })
 }
 
-struct Clocks<'a>(&'a mut Module);
+/// Collects what the items of one module reach for: `use` lines, also those inside of
+/// functions, paths in the middle of the code, and paths among the tokens of macros.
+struct Reader<'a> {
+    here: ModulePath,
+    /// Modules that this one declares.
+    children: Vec<String>,
+    module: &'a mut Module,
+}
 
-impl<'ast> Visit<'ast> for Clocks<'_> {
-    fn visit_path(&mut self, path: &'ast syn::Path) {
-        let names: Vec<String> = path.segments.iter().map(|s| s.ident.to_string()).collect();
-        if let [.., kind, now] = names.as_slice()
+impl Reader<'_> {
+    fn path(&mut self, names: &[String]) {
+        if let [.., kind, now] = names
             && now == "now"
             && (kind == "Instant" || kind == "SystemTime")
         {
-            self.0.clocks.push(format!("{kind}::now"));
+            self.module.clocks.push(format!("{kind}::now"));
+        }
+        // One word is a name in scope: what brought it there is counted. A path that
+        // begins with a module's own child is the module handing work down, as `pub use`
+        // hands names up: no arrow.
+        if names.len() > 1
+            && let Some(target) = absolute(names, &self.here, &[], &self.module.aliases)
+        {
+            self.module.imports.push(target);
+        }
+    }
+
+    /// Paths in tokens that are not parsed: words with `::` between them.
+    fn tokens(&mut self, tokens: TokenStream) {
+        let mut names: Vec<String> = Vec::new();
+        // So many colons since the last word.
+        let mut colons = 0;
+        for token in tokens {
+            match &token {
+                TokenTree::Ident(word) => {
+                    if colons != 2 {
+                        self.path(&std::mem::take(&mut names));
+                    }
+                    names.push(word.to_string());
+                    colons = 0;
+                    continue;
+                }
+                TokenTree::Punct(p) if p.as_char() == ':' && !names.is_empty() => {
+                    colons += 1;
+                    continue;
+                }
+                TokenTree::Group(g) => self.tokens(g.stream()),
+                TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+            }
+            self.path(&std::mem::take(&mut names));
+            colons = 0;
+        }
+        self.path(&names);
+    }
+}
+
+impl<'ast> Visit<'ast> for Reader<'_> {
+    fn visit_item(&mut self, item: &'ast Item) {
+        if !is_test(attributes(item)) {
+            syn::visit::visit_item(self, item);
+        }
+    }
+
+    fn visit_impl_item_fn(&mut self, f: &'ast ImplItemFn) {
+        if !is_test(&f.attrs) {
+            syn::visit::visit_impl_item_fn(self, f);
+        }
+    }
+
+    /// A module in the same file: its paths count for the file.
+    fn visit_item_mod(&mut self, m: &'ast ItemMod) {
+        self.here.push(m.ident.to_string());
+        let children = std::mem::take(&mut self.children);
+        syn::visit::visit_item_mod(self, m);
+        self.children = children;
+        self.here.pop();
+    }
+
+    fn visit_item_use(&mut self, u: &'ast ItemUse) {
+        let exported = !matches!(u.vis, Visibility::Inherited);
+        for (written, _) in targets(u) {
+            let aliases = BTreeMap::new();
+            if let Some(target) = absolute(&written, &self.here, &self.children, &aliases)
+                // `pub use child::Name` only gives a name to what is below.
+                && !(exported && target.starts_with(&self.here))
+            {
+                self.module.imports.push(target);
+            }
+        }
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        if path.leading_colon.is_none() {
+            let names: Vec<String> = path.segments.iter().map(|s| s.ident.to_string()).collect();
+            self.path(&names);
         }
         syn::visit::visit_path(self, path);
     }
+
+    fn visit_macro(&mut self, m: &'ast Macro) {
+        syn::visit::visit_macro(self, m);
+        self.tokens(m.tokens.clone());
+    }
+
+    /// `pub(in crate::a)` reaches for nothing.
+    fn visit_visibility(&mut self, _: &'ast Visibility) {}
 }

@@ -14,6 +14,9 @@ use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// In the list of drivers and in a configuration.
+pub(super) const NAME: &str = "bfrt";
+
 /// A Tofino switch.
 pub struct Bfrt {
     client: Client,
@@ -73,7 +76,7 @@ impl SwitchReader for Bfrt {
     fn describe(&self) -> Description {
         let o = self.client.options();
         Description {
-            driver: super::DRIVER.name,
+            driver: NAME,
             address: o.address.clone(),
             device_id: u64::from(o.device_id),
             limit_unit_bytes: self.cell_bytes(),

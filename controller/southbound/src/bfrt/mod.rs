@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 /// The driver in the list of drivers.
 pub static DRIVER: DriverKind = DriverKind {
-    name: "bfrt",
+    name: driver::NAME,
     summary: "BFRT: Tofino's own switch daemon",
     pushes_program: false,
     check: |address, section| {

@@ -15,6 +15,9 @@ use tidemark_proto::p4::v1 as p4;
 use tokio::sync::Mutex;
 use tonic::transport::{Channel, Endpoint};
 
+/// In the list of drivers and in a configuration.
+pub(super) const NAME: &str = "p4runtime";
+
 /// A switch that serves P4Runtime and runs the Tidemark program.
 pub struct P4Runtime {
     pub(super) client: Client,
@@ -146,7 +149,7 @@ impl SwitchReader for P4Runtime {
     fn describe(&self) -> Description {
         let o = self.client.options();
         Description {
-            driver: super::DRIVER.name,
+            driver: NAME,
             address: o.address.clone(),
             device_id: o.device_id,
             limit_unit_bytes: self.unit(),

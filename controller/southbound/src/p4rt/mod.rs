@@ -23,12 +23,12 @@ use std::sync::Arc;
 
 /// The driver in the list of drivers.
 pub static DRIVER: DriverKind = DriverKind {
-    name: "p4runtime",
+    name: driver::NAME,
     summary: "P4Runtime: BMv2, the embedded switch, Stratum",
     pushes_program: true,
-    check: |_, section| no_section("p4runtime", section),
+    check: |_, section| no_section(driver::NAME, section),
     connect: |address, section| {
-        no_section("p4runtime", section)?;
+        no_section(driver::NAME, section)?;
         Ok(Arc::new(P4Runtime::new(Options {
             address: address.address.clone(),
             device_id: address.device_id,
