@@ -141,10 +141,11 @@ test: test-rust test-p4 test-lab test-console test-clickhouse test-deploy test-m
 	@echo "all tests passed"
 
 .PHONY: test-rust
-test-rust: console require-root tracefs ## Unit, property and integration tests of the Rust crates
+test-rust: console require-root tracefs ## Unit, property and integration tests of the Rust crates; architecture; generated files
 	cargo test $(CARGO_FLAGS) --lib --bins --tests
 	cargo test $(CARGO_FLAGS) --doc
 	cargo test $(CARGO_FLAGS) -p tidemark-simulate -p tidemark-simulated-disk
+	cargo test $(CARGO_FLAGS) -p xtask
 
 .PHONY: test-p4
 test-p4: venv ## P4 artifacts and report layout; Scapy layer; Wireshark dissector (where tshark is)
