@@ -6,7 +6,7 @@
 
 use crate::dictionary::Numbers;
 use crate::encode::{delta, hybrid, indexes, plain};
-use crate::press::Press;
+use crate::page_compressor::PageCompressor;
 use crate::table::Layout;
 use crate::values::Values;
 use bytes::Bytes;
@@ -73,7 +73,7 @@ impl Chunk {
     }
 
     /// Makes a page of the values that have gathered.
-    pub(crate) fn end_page(&mut self, press: &mut Press) -> Result<()> {
+    pub(crate) fn end_page(&mut self, compressor: &mut PageCompressor) -> Result<()> {
         let present = self.values.bits.len();
         let rows = if self.nullable {
             self.values.valid.len()
@@ -83,35 +83,35 @@ impl Chunk {
         if rows == 0 {
             return Ok(());
         }
-        press.plain.clear();
+        compressor.plain.clear();
         if self.nullable {
-            press.numbers.clear();
+            compressor.numbers.clear();
             let valid = self.values.valid.iter();
-            press.numbers.extend(valid.map(|&v| u32::from(v)));
-            hybrid(&press.numbers, 1, &mut press.plain);
+            compressor.numbers.extend(valid.map(|&v| u32::from(v)));
+            hybrid(&compressor.numbers, 1, &mut compressor.plain);
         }
-        let levels = press.plain.len();
-        let encoding = self.encode(press);
-        let body = press.plain.len() - levels;
+        let levels = compressor.plain.len();
+        let encoding = self.encode(compressor);
+        let body = compressor.plain.len() - levels;
         let mut is_compressed = false;
         if body >= LEAST_COMPRESSED {
             if self.uncompressed_pages == 0 {
-                press.compress(levels)?;
-                is_compressed = press.packed.len() < body;
-                if press.packed.len() > body - body / 32 {
+                compressor.compress(levels)?;
+                is_compressed = compressor.packed.len() < body;
+                if compressor.packed.len() > body - body / 32 {
                     self.uncompressed_pages = PAGES_UNCOMPRESSED;
                 }
             } else {
                 self.uncompressed_pages -= 1;
             }
         }
-        let uncompressed = press.plain.len();
+        let uncompressed = compressor.plain.len();
         let mut buf = Vec::with_capacity(uncompressed);
         if is_compressed {
-            buf.extend_from_slice(press.plain.get(..levels).unwrap_or_default());
-            buf.extend_from_slice(&press.packed);
+            buf.extend_from_slice(compressor.plain.get(..levels).unwrap_or_default());
+            buf.extend_from_slice(&compressor.packed);
         } else {
-            buf.extend_from_slice(&press.plain);
+            buf.extend_from_slice(&compressor.plain);
         }
         let page = Page::DataPageV2 {
             buf: buf.into(),
@@ -142,39 +142,39 @@ impl Chunk {
         }
     }
 
-    /// Appends the values to the levels in `press.plain`.
-    fn encode(&mut self, press: &mut Press) -> Encoding {
+    /// Appends the values to the levels in `compressor.plain`.
+    fn encode(&mut self, compressor: &mut PageCompressor) -> Encoding {
         let bits = &self.values.bits;
-        let out = &mut press.plain;
+        let out = &mut compressor.plain;
         let Some(&first) = bits.first() else {
             return Encoding::PLAIN;
         };
         let physical = self.descr.physical_type();
         if physical == Type::BOOLEAN {
-            press.numbers.clear();
-            press.numbers.extend(bits.iter().map(|&b| b as u32));
+            compressor.numbers.clear();
+            compressor.numbers.extend(bits.iter().map(|&b| b as u32));
             let start = out.len();
             out.extend_from_slice(&[0; 4]);
-            hybrid(&press.numbers, 1, out);
+            hybrid(&compressor.numbers, 1, out);
             let length = (out.len() - start - 4) as u32;
             if let Some(place) = out.get_mut(start..start + 4) {
                 place.copy_from_slice(&length.to_le_bytes());
             }
             return Encoding::RLE;
         }
-        press.numbers.clear();
+        compressor.numbers.clear();
         if physical == Type::BYTE_ARRAY {
-            press.numbers.extend(bits.iter().map(|&b| b as u32));
+            compressor.numbers.extend(bits.iter().map(|&b| b as u32));
             let entries = self.values.words.entries().len();
-            return indexes(&press.numbers, entries, out);
+            return indexes(&compressor.numbers, entries, out);
         }
         let same = bits.iter().fold(0, |all, b| all | (b ^ first)) == 0;
         if same {
             let i = self.dictionary.index(first);
-            press.numbers.resize(bits.len(), i);
+            compressor.numbers.resize(bits.len(), i);
         } else if self.layout == Layout::Dictionary && !self.dictionary_given_up {
             let before = self.dictionary.entries().len();
-            press
+            compressor
                 .numbers
                 .extend(bits.iter().map(|&b| self.dictionary.index(b)));
             let entries = self.dictionary.entries().len();
@@ -184,13 +184,13 @@ impl Chunk {
         }
         let is_signed = self.descr.sort_order().is_signed();
         let key = |b: u64| if is_signed { b ^ 1 << 63 } else { b };
-        if !press.numbers.is_empty() {
+        if !compressor.numbers.is_empty() {
             if same || physical == Type::DOUBLE {
                 self.least = self.least.min(key(first));
                 self.most = self.most.max(key(first));
             }
             let entries = self.dictionary.entries().len();
-            return indexes(&press.numbers, entries, out);
+            return indexes(&compressor.numbers, entries, out);
         }
         let narrow = physical == Type::INT32;
         if self.layout == Layout::Plain || physical == Type::DOUBLE {
@@ -206,17 +206,20 @@ impl Chunk {
     }
 
     /// Ends the chunk and begins the next: its bytes and their description.
-    pub(crate) fn finish(&mut self, press: &mut Press) -> Result<(Bytes, ColumnCloseResult)> {
-        self.end_page(press)?;
+    pub(crate) fn finish(
+        &mut self,
+        compressor: &mut PageCompressor,
+    ) -> Result<(Bytes, ColumnCloseResult)> {
+        self.end_page(compressor)?;
         let statistics = self.statistics();
         let mut out = TrackedWrite::new(Vec::new());
-        self.dictionary_page(press, &mut out)?;
+        self.dictionary_page(compressor, &mut out)?;
         let dictionary = out.bytes_written();
         let pages = std::mem::replace(&mut self.pages, TrackedWrite::new(Vec::new()));
         out.write_all(&pages.into_inner()?)?;
         let encodings = std::mem::take(&mut self.encodings);
         let mut metadata = ColumnChunkMetaData::builder(self.descr.clone())
-            .set_compression(Compression::ZSTD(press.level))
+            .set_compression(Compression::ZSTD(compressor.level))
             .set_encodings(encodings)
             .set_total_compressed_size(std::mem::take(&mut self.compressed) as i64)
             .set_total_uncompressed_size(std::mem::take(&mut self.uncompressed) as i64)
@@ -243,7 +246,7 @@ impl Chunk {
 
     fn dictionary_page(
         &mut self,
-        press: &mut Press,
+        compressor: &mut PageCompressor,
         out: &mut TrackedWrite<Vec<u8>>,
     ) -> Result<()> {
         let numbers = self.dictionary.entries();
@@ -252,26 +255,26 @@ impl Chunk {
         if entries == 0 {
             return Ok(());
         }
-        press.plain.clear();
+        compressor.plain.clear();
         for word in words {
-            press
+            compressor
                 .plain
                 .extend_from_slice(&(word.len() as u32).to_le_bytes());
-            press.plain.extend_from_slice(word.as_bytes());
+            compressor.plain.extend_from_slice(word.as_bytes());
         }
         plain(
             numbers,
             self.descr.physical_type() == Type::INT32,
-            &mut press.plain,
+            &mut compressor.plain,
         );
-        press.compress(0)?;
+        compressor.compress(0)?;
         let page = Page::DictionaryPage {
-            buf: Bytes::copy_from_slice(&press.packed),
+            buf: Bytes::copy_from_slice(&compressor.packed),
             num_values: entries as u32,
             encoding: Encoding::PLAIN,
             is_sorted: false,
         };
-        let page = CompressedPage::new(page, press.plain.len());
+        let page = CompressedPage::new(page, compressor.plain.len());
         let spec = SerializedPageWriter::new(out).write_page(page)?;
         self.uncompressed += spec.uncompressed_size;
         self.compressed += spec.compressed_size;

@@ -13,7 +13,7 @@ mod file;
 mod locate;
 mod meta;
 mod packets;
-mod press;
+mod page_compressor;
 mod reader;
 mod replay;
 mod schema;

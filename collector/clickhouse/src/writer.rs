@@ -144,7 +144,7 @@ impl Writer {
         (self.postcards, self.probes, self.events) = (postcards, probes, events);
         let sealed: Vec<_> = sealed.into_iter().flatten().collect();
         if !sealed.is_empty() {
-            self.hand_over(sealed);
+            self.enqueue(sealed);
         } else if self.failure.is_none() {
             return;
         }
@@ -154,7 +154,7 @@ impl Writer {
     /// Batches go to the inserters. A name that could not be synced is told, and does
     /// not last by itself; its file is complete, so the server gets its rows all the
     /// same: they are neither lost, nor in the way of the next start.
-    fn hand_over(&mut self, sealed: Vec<(Spooled, Vec<u8>)>) {
+    fn enqueue(&mut self, sealed: Vec<(Spooled, Vec<u8>)>) {
         let synced = self.spool.sync();
         if let Err(e) = &synced {
             let rows: u64 = sealed.iter().map(|(b, _)| b.name.rows).sum();

@@ -12,10 +12,10 @@
 
 #![warn(missing_docs)]
 
-mod lasting;
+mod durable;
 mod real;
 
-pub use lasting::{make_directories, replace_private, sync_name};
+pub use durable::{make_directories, replace_private, sync_name};
 pub use real::real;
 
 use std::fmt::Debug;

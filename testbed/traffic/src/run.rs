@@ -103,7 +103,7 @@ pub async fn run(
     let mut listening = (!sends).then(|| truths.clone());
     drop(truths);
 
-    let mut kept = Kept::default();
+    let mut kept = FlowLog::default();
     let deadline = async {
         match spec.duration_s {
             Some(seconds) => sleep_until(origin + Duration::from_secs_f64(seconds)).await,
@@ -159,14 +159,15 @@ pub async fn run(
     })
 }
 
+/// The truth of flows that ended, bounded in number.
 #[derive(Default)]
-struct Kept {
+struct FlowLog {
     flows: Vec<FlowTruth>,
     omitted: u64,
     omitted_bytes: u64,
 }
 
-impl Kept {
+impl FlowLog {
     fn add(&mut self, flow: FlowTruth) {
         if self.flows.len() < MAX_FLOWS || flow::is_persistent(flow.kind) {
             self.flows.push(flow);

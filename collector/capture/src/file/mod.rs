@@ -6,7 +6,7 @@
 
 use crate::chunk::Chunk;
 use crate::error::CaptureError;
-use crate::press::Press;
+use crate::page_compressor::PageCompressor;
 use crate::table::{Column, Stored, schema};
 use parquet::errors::ParquetError;
 use parquet::file::properties::{WriterProperties, WriterVersion};
@@ -31,7 +31,7 @@ pub(crate) struct TableWriter<R> {
     columns: Vec<Column<R>>,
     schema: SchemaDescriptor,
     properties: Arc<WriterProperties>,
-    press: Press,
+    compressor: PageCompressor,
     chunks: Vec<Chunk>,
     page_rows: usize,
     group_rows: usize,
@@ -69,7 +69,7 @@ impl<R: Stored> TableWriter<R> {
             columns,
             schema,
             properties: Arc::new(properties),
-            press: Press::new(zstd_level)?,
+            compressor: PageCompressor::new(zstd_level)?,
             chunks,
             page_rows: 0,
             group_rows: 0,
@@ -127,7 +127,7 @@ impl<R: Stored> TableWriter<R> {
     fn end_page(&mut self) -> Result<(), CaptureError> {
         for chunk in &mut self.chunks {
             chunk
-                .end_page(&mut self.press)
+                .end_page(&mut self.compressor)
                 .map_err(CaptureError::parquet(&self.dir))?;
         }
         self.group_rows += std::mem::take(&mut self.page_rows);
@@ -141,11 +141,11 @@ impl<R: Stored> TableWriter<R> {
         let Some(open) = &mut self.open else {
             return Ok(());
         };
-        let (chunks, press) = (&mut self.chunks, &mut self.press);
+        let (chunks, compressor) = (&mut self.chunks, &mut self.compressor);
         let write = || {
             let mut group = open.writer.next_row_group()?;
             for chunk in chunks {
-                let (bytes, close) = chunk.finish(press)?;
+                let (bytes, close) = chunk.finish(compressor)?;
                 group.append_column(&bytes, close)?;
             }
             group.close()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where refused reports come from, so that whoever runs the collector can name
-//! the exporter, or find the stranger.
+//! Where refused reports come from: so whoever runs the collector can configure an
+//! unknown exporter, or find it.
 
 use crate::wire::Received;
 use serde::Serialize;

@@ -216,8 +216,8 @@ mod tests {
     #[test]
     fn unnamed_links_are_bounded_and_named_ones_have_their_places() {
         let mut links = Links::new([7].into());
-        let strangers = 10_000..10_000 + MAX_UNNAMED as u32;
-        for port in strangers.rev() {
+        let unnamed = 10_000..10_000 + MAX_UNNAMED as u32;
+        for port in unnamed.rev() {
             assert!(links.index((port, 0)).is_some());
         }
         assert_eq!(links.index((99_999, 0)), None);

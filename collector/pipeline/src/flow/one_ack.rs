@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The round trip of single acknowledgements, of flows with a few packets in flight: a
-//! receiver acknowledges a lone segment when its timer ends, and the smoothed RTT has
+//! receiver acknowledges a single segment when its timer ends, and the smoothed RTT has
 //! that wait.
 
-/// All acknowledgements, in the units of `lone`.
+/// All acknowledgements, in the units of `single_share`.
 const ALL: i32 = u16::MAX as i32;
 /// Smoothed part of the acknowledgements that are of one segment, from which on the
 /// timer counts.
-const LONE: u16 = (ALL / 10) as u16;
+const SINGLE_SHARE: u16 = (ALL / 10) as u16;
 /// The gain of that part is 1/32.
-const LONE_GAIN_BITS: u32 = 5;
+const SINGLE_SHARE_GAIN_BITS: u32 = 5;
 /// Delays are kept in units of 2^14 ns, so that a flow at a port fits two cache lines;
 /// longer ones than 1.07 s tell nothing.
 const DELAY_BITS: u32 = 14;
@@ -23,9 +23,9 @@ pub(super) struct OneAck {
     /// That of the sample before.
     srtt_us: u32,
     /// Part of [`ALL`].
-    lone: u16,
+    single_share: u16,
     /// From the oldest acknowledged segment's coming here to the newest one's
-    /// leaving, and one unit more; 0 where nothing, or a lone segment, was acknowledged
+    /// leaving, and one unit more; 0 where nothing, or a single segment, was acknowledged
     /// since.
     delay: u16,
 }
@@ -34,9 +34,9 @@ impl OneAck {
     /// An acknowledgement of so many segments.
     #[inline]
     pub(super) fn acked(&mut self, segments: u32, delay_ns: u64) {
-        let lone = if segments == 1 { ALL } else { 0 };
-        let before = i32::from(self.lone);
-        self.lone = (before + ((lone - before) >> LONE_GAIN_BITS)) as u16;
+        let single = if segments == 1 { ALL } else { 0 };
+        let before = i32::from(self.single_share);
+        self.single_share = (before + ((single - before) >> SINGLE_SHARE_GAIN_BITS)) as u16;
         let pair = (2..=MOST_SEGMENTS).contains(&segments);
         let units = (delay_ns + (1 << (DELAY_BITS - 1))) >> DELAY_BITS;
         self.delay = match u16::try_from(units + 1) {
@@ -51,7 +51,7 @@ impl OneAck {
     pub(super) fn base_us(&mut self, srtt_us: u32) -> Option<u32> {
         let before = i64::from(std::mem::replace(&mut self.srtt_us, srtt_us));
         let delay = std::mem::take(&mut self.delay);
-        if self.lone < LONE || delay == 0 || before == 0 {
+        if self.single_share < SINGLE_SHARE || delay == 0 || before == 0 {
             return None;
         }
         let delay_ns = i64::from(delay - 1) << DELAY_BITS;
@@ -78,8 +78,8 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_tells_the_base_rtt_beside_lone_segments_that_wait() {
-        // Every third acknowledgement is of a lone segment, 40 ms late.
+    fn a_pair_tells_the_base_rtt_beside_single_segments_that_wait() {
+        // Every third acknowledgement is of a single segment, 40 ms late.
         let told = bases((0..300u64).map(|i| {
             let delay_us = 5_000 + i % 7 * 1_000;
             let (segments, wait) = if i % 3 == 0 { (1, 40_000) } else { (2, 0) };
@@ -90,12 +90,12 @@ mod tests {
     }
 
     #[test]
-    fn flows_without_lone_segments_are_left_to_the_smoothed_values() {
+    fn flows_without_single_segments_are_left_to_the_smoothed_values() {
         let told = bases((0..300u64).map(|i| ((100_000 + i % 7) as f64, 2, 5_000)));
         assert!(told.is_empty());
         // Nor does one acknowledgement tell where nothing was acknowledged since.
         let mut one = OneAck {
-            lone: u16::MAX,
+            single_share: u16::MAX,
             ..OneAck::default()
         };
         one.acked(2, 1_000);

@@ -30,7 +30,7 @@ pub(crate) struct SampleState {
 
 /// The part of a sample that packets reported after it need.
 #[derive(Clone, Copy, Debug, Default)]
-struct Kept {
+struct SenderState {
     time_ns: u64,
     snd_nxt: u64,
     cwnd: u32,
@@ -38,7 +38,7 @@ struct Kept {
     srtt_us: u32,
 }
 
-impl Kept {
+impl SenderState {
     fn state(&self) -> SampleState {
         SampleState {
             time_ns: self.time_ns,
@@ -73,7 +73,7 @@ pub(crate) struct Flow {
     /// Most flows pass one reporting port: it lies beside the rest.
     pub ports: SmallVec<[FlowAtPort; 1]>,
     last: SampleState,
-    samples: Ring<Kept>,
+    samples: Ring<SenderState>,
     pub cookie: Option<u64>,
     pub syn: Option<Syn>,
     pub handshake_rtt_ns: u64,
@@ -180,7 +180,7 @@ impl Flow {
         if self.samples.len() == MAX_SAMPLES {
             self.samples.pop_front();
         }
-        self.samples.push_back(Kept {
+        self.samples.push_back(SenderState {
             time_ns: sample.time_ns,
             snd_nxt: sample.snd_nxt,
             cwnd: sample.cwnd,
@@ -218,7 +218,7 @@ impl Flow {
             return None;
         }
         let i = self.samples.partition_point(|s| s.time_ns < host_ns);
-        self.samples.get(i).map(Kept::state)
+        self.samples.get(i).map(SenderState::state)
     }
 
     /// Forgets the sequence space: another connection has the same ports.

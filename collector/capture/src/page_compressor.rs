@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Buffers and compressor for the pages of all columns.
+//! The page compressor: zstd, and the buffers that pages of all columns are made in.
 
 use parquet::basic::ZstdLevel;
 use parquet::errors::{ParquetError, Result};
 use zstd::bulk::Compressor;
 
 /// What pages are made with; one for all columns.
-pub(crate) struct Press {
+pub(crate) struct PageCompressor {
     zstd: Compressor<'static>,
     pub level: ZstdLevel,
     /// The page as it is encoded.
@@ -17,7 +17,7 @@ pub(crate) struct Press {
     pub numbers: Vec<u32>,
 }
 
-impl Press {
+impl PageCompressor {
     pub(crate) fn new(level: i32) -> Result<Self> {
         Ok(Self {
             zstd: Compressor::new(level).map_err(external)?,

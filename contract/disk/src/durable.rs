@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Operations in the order that survives a power cut.
+//! What makes files and names durable: operations in the order that survives a power cut.
 
 use crate::Disk;
 use std::io::{ErrorKind, Result, Write as _};
