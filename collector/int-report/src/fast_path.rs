@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The fast path: the report of a forwarded TCP packet over IPv4, as Tidemark's
 //! programs send it. It is alone in its datagram, has all metadata of that layout
-//! and no IP options, so every field is at a known place. [`crate::decode`] reads
-//! everything else, and a property test holds the two equal.
+//! and no IP options, so every field is at a known place. The plain form is
+//! [`crate::decode`], which reads everything else; the property test
+//! `agrees_with_the_decoder` below holds the two equal. Justified by the benchmark row
+//! "decode, flow, join, intervals; 1000 flows" of `make bench-collector`.
 
 use crate::DS_TIDEMARK;
 use crate::bytes::{port_pair, queue_word};

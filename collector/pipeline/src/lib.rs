@@ -13,9 +13,11 @@
 //! ```
 //!
 //! Each layer is a struct that owns its state; [`Pipeline`] composes them and
-//! moves time. What is there only for speed stands beside its plain form: the
-//! stage in `wire`, `accounting/time.rs`, the hints of `flow/table.rs`, the
-//! layout of `flow/segment.rs` and `join/queue.rs`, and `prefetch.rs`.
+//! moves time. What is there only for speed names its plain form, the test that
+//! holds both equal and the benchmark that justifies it: the stage in `wire`,
+//! `accounting/time.rs`, the hints of `flow/table.rs`, `flow/index.rs`,
+//! `pipeline/look_ahead.rs` and `aggregate/flows.rs`, the layout of `flow/segment.rs`,
+//! `join/queue.rs` and `ring.rs`, and `prefetch.rs`.
 //!
 //! Rows go to a capture and, in the same order, to the [`Aggregator`]; a replay
 //! of the rows gives the same updates.

@@ -3,7 +3,10 @@
 //! put in has position 0, the next 1, and so on.
 //!
 //! The memory is a power of two of places, so that a position needs no more than
-//! a mask to become one. It grows as needed and stays.
+//! a mask to become one. It grows as needed and stays. The plain form is a `VecDeque` and
+//! a count of what left it; the property test `agrees_with_a_list` below holds the two equal.
+//! Justified by the benchmark row "decode, flow, join, intervals; 1000 flows" of
+//! `make bench-collector`.
 
 use crate::prefetch;
 

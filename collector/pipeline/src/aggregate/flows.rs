@@ -30,8 +30,6 @@ pub(super) struct Flows {
     flags: Vec<u8>,
 }
 
-/// Its upper bits decide. Numbers of flows are consecutive, which a multiple of
-/// the golden ratio puts far from each other.
 /// Steps of looking ahead to a flow's turn, each a few rows after the one before.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Step {
@@ -41,6 +39,8 @@ pub(crate) enum Step {
     Totals,
 }
 
+/// Its upper bits decide. Numbers of flows are consecutive, which a multiple of
+/// the golden ratio puts far from each other.
 #[inline]
 fn hash(flow_id: u64, port: u32) -> u64 {
     (flow_id ^ u64::from(port) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15)

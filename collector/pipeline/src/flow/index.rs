@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The index of the flow table: from a five-tuple to the slot of its flow.
+//!
+//! Eight bytes a flow, so that more of it stays in the core's caches. The plain form is a
+//! `HashMap` from five-tuple to slot; the property test `agrees_with_a_map` below holds the two
+//! equal. Justified by the benchmark rows "decode, flow, join, intervals" of
+//! `make bench-collector` with 10 000 flows and more.
 
 use crate::prefetch;
 use int_report::{FastPath, FlowKey};

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A segment that has come to a port: it may wait for the sample that shows the
 //! state it was sent under, and for its acknowledgement.
+//!
+//! Packed for speed. The plain form is a struct of what [`Segment`] answers: number, end,
+//! times, position, two flags; the property test `keeps_what_it_is_told` below holds the two
+//! equal. Justified by the benchmark rows "decode, flow, join, intervals" of
+//! `make bench-collector`, with 1000 flows and more.
 
 /// One segment in 32 bytes, two in a cache line: there are as many as packets
-/// in flight, and not all fit the core's caches. A property test holds the
-/// packed form equal to what was put in.
+/// in flight, and not all fit the core's caches.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Segment {
     pub seq: u64,

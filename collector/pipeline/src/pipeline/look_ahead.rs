@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! With many flows, what rows will be counted into is fetched some rows ahead:
 //! each is of another flow than the one before.
+//!
+//! These are hints: the plain form is the same code without them. The test
+//! `together_or_one_by_one` in `fast_path_tests.rs` holds datagrams pushed together, with
+//! hints, equal to reports pushed one by one. Justified by the benchmark rows "decode,
+//! flow, join, intervals" of `make bench-collector` with 10 000 and 100 000 flows.
 
 use super::Pipeline;
 use crate::aggregate::Step;
