@@ -34,8 +34,10 @@ mod fast_path;
 mod flow;
 mod header;
 mod inner;
-// The whole layout: the codec does not need all of it.
-#[allow(dead_code)]
+#[expect(
+    dead_code,
+    reason = "it is the whole layout, of which the codec needs most"
+)]
 mod layout;
 mod report;
 pub mod sequence;

@@ -108,11 +108,6 @@ impl ModelDatabase {
         self.state().stored.values().sum()
     }
 
-    /// Rows of a batch.
-    pub fn rows_of(&self, batch: &Batch) -> u64 {
-        self.state().stored.get(batch).copied().unwrap_or(0)
-    }
-
     /// Bodies that were no block.
     pub fn unreadable(&self) -> u64 {
         self.state().unreadable

@@ -114,16 +114,6 @@ impl SimDisk {
         }
         Ok(())
     }
-
-    /// Names of the directories in a directory.
-    pub fn directories(&self, within: &Path) -> Vec<PathBuf> {
-        let s = self.state();
-        let inside = |(path, node): &(&PathBuf, &Node)| {
-            **node == Node::Directory && path.parent() == Some(within)
-        };
-        let found = s.names.live.iter().filter(inside);
-        found.map(|(path, _)| path.clone()).collect()
-    }
 }
 
 struct SimFile {
