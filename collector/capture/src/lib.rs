@@ -2,6 +2,7 @@
 //! Captures: a directory of Parquet files and `capture.json`, their writer,
 //! reader and replay. `docs/reference/capture-format.md` describes the tables.
 
+#![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
 mod chunk;

@@ -10,6 +10,7 @@
 //! token by which the server, and [`insert`], know it again. `docs/how-to/clickhouse.md`
 //! describes tables and guarantees, `deploy/clickhouse/` holds the schema.
 
+#![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
 pub mod block;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#![forbid(unsafe_code)]
+
 use std::process::ExitCode;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;

@@ -3,6 +3,7 @@
 //! which tests hold against the arguments, completions of the shell, how errors look,
 //! how far something long is, and whether there are colours.
 
+#![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
 mod colours;

@@ -5,6 +5,9 @@
 //! change with a commit, so that a new commit compiles the few lines of `main.rs`
 //! again, and not the libraries below.
 
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
 use proc_macro::TokenStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -10,6 +10,7 @@
 //! [`real`] is the machine's. Tests and the simulation have one that loses power
 //! (`testbed/disk`).
 
+#![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
 mod durable;

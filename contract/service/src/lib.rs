@@ -4,6 +4,7 @@
 //! ($NOTIFY_SOCKET) nothing is told. And it is asked to end, by signals ([`Stop`]), within a
 //! time ([`Deadline`]).
 
+#![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
 mod deadline;

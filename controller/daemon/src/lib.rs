@@ -5,6 +5,8 @@
 //! [`store`] keeps the audit log in ClickHouse, [`cli`] is the command line,
 //! [`config`] the file.
 
+#![forbid(unsafe_code)]
+
 pub mod api;
 pub mod cli;
 pub mod config;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Certificates made for one test: an authority, and what it signs, as PEM files
 //! in a directory of the test's own; and a reader over HTTPS that shows one.
+
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
 #![allow(clippy::expect_used)] // A test that gets no certificate has to fail.
 
 pub mod https;

@@ -5,6 +5,7 @@
 //! killed between them it has a token without its rows. What it was sent when the
 //! connection broke may be carried out later.
 
+#![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -8,6 +8,7 @@
 //! given. What was synced is there in every case, and nothing else is promised:
 //! less than any file system keeps.
 
+#![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
 mod cut;

@@ -8,6 +8,8 @@
 //! `docs/explanation/simulation.md` says what is real, what is modelled, and
 //! what must hold.
 
+#![forbid(unsafe_code)]
+
 mod checks;
 pub mod cli;
 mod collector;

@@ -6,6 +6,9 @@
 //! value of a real one to exchange for what. So an input comes past the parser of
 //! JSON, and the coverage of what lies behind it guides the next choices. It starts
 //! with a switch that has seen nothing: it repeats what it found.
+
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
 #![allow(clippy::unwrap_used)] // What is ours has to load.
 
 mod cases;
