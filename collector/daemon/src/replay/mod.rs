@@ -122,7 +122,7 @@ impl Source {
     fn fraction(&self) -> Option<f64> {
         match self {
             Self::Capture(capture) => Some(capture.fraction()),
-            Self::Pcap(pcap) => pcap.pcap.position.fraction(),
+            Self::Pcap(pcap) => pcap.pcap.position().fraction(),
         }
     }
 
