@@ -2,7 +2,8 @@
 // The controller's answers about spans of time, as columns in the page's units:
 // seconds since the link's first interval.
 
-import type { Distribution, EstimateColumn, EstimateName, Link, Packets, SeriesColumns, WindowColumns } from '../model/types';
+import type { Distribution, Packets, SeriesColumns, WindowColumns } from '../model/columns';
+import type { EstimateColumn, EstimateName, Link } from '../model/types';
 import type * as api from './generated';
 import { fields, list, number, numbers } from './json';
 

@@ -4,7 +4,7 @@
 // mark. Zoomed in far enough it shows every packet instead.
 
 import uPlot from 'uplot';
-import type { Packets } from '../model/types';
+import type { Packets } from '../model/columns';
 import { nearest, neighbours } from '../model/packets';
 import type { Pen } from './pen';
 import { Plot, type View } from './plot';

@@ -3,7 +3,7 @@
 // forgotten it.
 
 import { indexAt, joined, within } from './packets';
-import type { Packets } from './types';
+import type { Packets } from './columns';
 
 interface Read {
   from: number;

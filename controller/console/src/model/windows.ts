@@ -4,7 +4,8 @@
 
 import type { Series } from './series';
 import type { Column } from './recording';
-import type { Flow, Link, WindowColumns } from './types';
+import type { WindowColumns } from './columns';
+import type { Flow, Link } from './types';
 
 /** Steps kept: twenty minutes at 100 ms. */
 const CAPACITY = 12_000;
