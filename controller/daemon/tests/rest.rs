@@ -7,9 +7,19 @@ mod common;
 use axum::body::{Body, to_bytes};
 use axum::http::Request;
 use common::{Lab, TOKEN};
+use flate2::write::GzDecoder;
 use http_body_util::BodyExt as _;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
+use std::io::Write as _;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
 use tower::ServiceExt as _;
+
+/// Only a failure waits this long.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn warm() -> Lab {
     let mut lab = Lab::new(|c| c.control.mode = tidemark_controller::config::Mode::Confirm);
@@ -203,6 +213,42 @@ async fn streams_of_events_are_bounded_and_places_are_free_again() {
     assert_eq!(lab.get("/status").await.0, 200);
     open.pop();
     assert_eq!(ask().await.status(), 200);
+}
+
+#[tokio::test]
+async fn events_are_compressed_and_each_is_sent_at_once() {
+    let mut lab = warm().await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let stream = TcpStream::connect(listener.local_addr().unwrap()).await;
+    let server = axum::serve(listener, lab.api.clone());
+    tokio::spawn(async move { server.await });
+    let io = TokioIo::new(stream.unwrap());
+    let (mut client, connection) = http1::handshake(io).await.unwrap();
+    tokio::spawn(connection);
+    let request = Request::get("/api/v1/events?node=10&port=5")
+        .header("host", "localhost")
+        .header("accept-encoding", "gzip");
+    let request = request.body(Body::empty()).unwrap();
+    let mut answer = client.send_request(request).await.unwrap();
+    let text = |b: &[u8]| String::from_utf8(b.to_vec()).unwrap();
+    assert_eq!(answer.headers()["content-type"], "text/event-stream");
+    assert_eq!(answer.headers()["content-encoding"], "gzip");
+    let (mut received, mut plain) = (0, GzDecoder::new(Vec::new()));
+    for second in 1..=3 {
+        lab.pass(1).await;
+        // Before the next one is there: it would wait here for ever.
+        while text(plain.get_ref()).matches("\n\n").count() < second {
+            let frame = timeout(PATIENCE, answer.frame()).await;
+            let data = frame.expect("it is not flushed").unwrap().unwrap();
+            let data = data.into_data().unwrap();
+            received += data.len();
+            plain.write_all(&data).unwrap();
+            plain.flush().unwrap();
+        }
+        let events = text(plain.get_ref());
+        assert_eq!(events.matches("event: update\ndata: {").count(), second);
+    }
+    assert!(received * 3 < plain.get_ref().len(), "{received} bytes");
 }
 
 #[tokio::test]

@@ -30,6 +30,18 @@ impl LastUpdate {
         unix_ms: u64,
         only: Option<LinkId>,
     ) -> serde_json::Result<Arc<str>> {
+        self.once(unix_ms, only, || {
+            serde_json::to_string(&update(core, unix_ms, only))
+        })
+    }
+
+    /// The text of that time, written by the first who asks.
+    fn once(
+        &self,
+        unix_ms: u64,
+        only: Option<LinkId>,
+        write: impl FnOnce() -> serde_json::Result<String>,
+    ) -> serde_json::Result<Arc<str>> {
         let mut last = lock(&self.0);
         if last.unix_ms != unix_ms {
             *last = Written {
@@ -40,8 +52,7 @@ impl LastUpdate {
         if let Some(text) = last.texts.get(&only) {
             return Ok(Arc::clone(text));
         }
-        let update = update(core, unix_ms, only);
-        let text: Arc<str> = serde_json::to_string(&update)?.into();
+        let text: Arc<str> = write()?.into();
         last.texts.insert(only, Arc::clone(&text));
         Ok(text)
     }
@@ -69,5 +80,36 @@ pub(super) fn links(core: &Core) -> Links {
     let ids = core.known_links().into_iter();
     Links {
         links: ids.map(|id| convert::link(core, id, false)).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_viewers_cost_one_serialisation_a_second_and_link() {
+        let last = LastUpdate::default();
+        let link = |port| Some(LinkId { node_id: 10, port });
+        let mut written = 0;
+        for unix_ms in [1000, 2000] {
+            for viewer in 0..30 {
+                let only = [None, link(5), link(7)][viewer % 3];
+                let text = last.once(unix_ms, only, || {
+                    written += 1;
+                    Ok(format!("{unix_ms} {only:?}"))
+                });
+                assert_eq!(&*text.unwrap(), format!("{unix_ms} {only:?}"));
+            }
+        }
+        assert_eq!(written, 2 * 3);
+    }
+
+    #[test]
+    fn what_could_not_be_written_is_tried_again() {
+        let last = LastUpdate::default();
+        let broken = || serde_json::from_str::<String>("{");
+        assert!(last.once(1, None, broken).is_err());
+        assert_eq!(&*last.once(1, None, || Ok("x".into())).unwrap(), "x");
     }
 }

@@ -37,6 +37,7 @@ use route::Serve as _;
 use std::sync::Arc;
 use tidemark_credentials::http::{Hosts, guarded};
 use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
 
 /// The OpenAPI document, written by `cargo xtask codegen` from `tidemark-api`.
 pub const OPENAPI: &str = include_str!("../../../../contract/openapi/tidemark-1.json");
@@ -75,11 +76,14 @@ pub fn router(core: Arc<Core>, token: Token) -> Router {
             get(|| async { ([(CONTENT_TYPE, "application/json")], OPENAPI) }),
         )
         .fallback(error::unknown_route);
+    // Events as well: each is written out at once, since what is compressed is
+    // flushed where no more is there yet.
+    let compressed = SizeAbove::default().and(NotForContentType::IMAGES);
     let routes = Router::new()
         .nest("/api/v1", api)
         .route("/metrics", get(metrics::metrics))
         .fallback(console::serve)
-        .layer(CompressionLayer::new())
+        .layer(CompressionLayer::new().compress_when(compressed))
         .with_state(app);
     guarded(routes, hosts, hosts::refuse)
 }
