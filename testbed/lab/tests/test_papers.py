@@ -137,6 +137,10 @@ def test_a_report_has_figures_data_and_checks(tmp_path):
     docs = report.write_docs(tmp_path / "docs", "x", "A paper", "about", [figure([check])])
     assert "![Fig. 1](x/fig-1.svg)" in docs.read_text()
     assert (tmp_path / "docs" / "x" / "fig-1.svg").exists()
+    other = figure()
+    other.name = "Fig. 2"
+    report.write_docs(tmp_path / "docs", "x", "A paper", "about", [other])
+    assert [p.name for p in (tmp_path / "docs" / "x").iterdir()] == ["fig-2.svg"]
 
 
 def test_a_figure_that_is_too_large_for_the_page_is_an_error_and_not_left_out(tmp_path):

@@ -46,6 +46,9 @@ def write_docs(folder: Path, name: str, title: str, about: str, figures: Sequenc
             )
     images = folder / name
     images.mkdir(parents=True, exist_ok=True)
+    # A figure that is no longer made leaves no picture.
+    for old in images.glob("*.svg"):
+        old.unlink()
     lines = [f"# {title}", "", about, ""]
     for figure in figures:
         lines += [f"## {figure.name}: {figure.title}", "", figure.note, ""]
