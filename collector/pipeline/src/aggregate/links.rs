@@ -246,7 +246,7 @@ mod tests {
     fn wait(links: &mut Links, key: PortQueue, delay_ns: u64) {
         let link = links.index(key).unwrap();
         let delay = links.delay_mut(link).unwrap();
-        for interval in 1..=10 {
+        for interval in 1..=40 {
             delay.longer(delay_ns, interval);
             delay.judge(interval, 1, S);
         }
