@@ -97,7 +97,7 @@ impl Follower {
         loop {
             let mut file = File::open(&self.log).map_err(Trouble::Log)?;
             let meta = file.metadata().map_err(Trouble::Log)?;
-            let mut at = self.progress.load();
+            let mut at = self.progress.load().map_err(Trouble::Log)?;
             if at.inode != meta.ino() || at.bytes > meta.len() {
                 at = Position {
                     inode: meta.ino(),

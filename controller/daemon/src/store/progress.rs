@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use tidemark_disk::SharedDisk;
 
 /// Position in one file, known by its inode: another file of the same name is
 /// read from its beginning.
@@ -15,28 +16,45 @@ pub(super) struct Position {
 
 /// The file `<audit log>.stored`.
 #[derive(Debug)]
-pub(super) struct ProgressFile(PathBuf);
+pub(super) struct ProgressFile {
+    disk: SharedDisk,
+    path: PathBuf,
+}
 
 impl ProgressFile {
     pub(super) fn beside(log: &Path) -> Self {
-        let mut name = log.as_os_str().to_owned();
-        name.push(".stored");
-        Self(name.into())
+        Self::on(tidemark_disk::real(), log)
     }
 
-    /// The position stored last; the beginning where the file makes no sense.
-    /// Records may then be sent again; the table keeps one row of each.
-    pub(super) fn load(&self) -> Position {
-        let text = std::fs::read_to_string(&self.0).unwrap_or_default();
-        serde_json::from_str(&text).unwrap_or_default()
+    /// The same, on a disk.
+    fn on(disk: SharedDisk, log: &Path) -> Self {
+        let mut name = log.as_os_str().to_owned();
+        name.push(".stored");
+        Self {
+            disk,
+            path: name.into(),
+        }
+    }
+
+    /// The position stored last; the beginning where there is no file, or it makes no
+    /// sense. Records may then be sent again; the table keeps one row of each.
+    ///
+    /// # Errors
+    /// A file that cannot be read: it is asked again, not sent again.
+    pub(super) fn load(&self) -> std::io::Result<Position> {
+        match self.disk.read(&self.path) {
+            Ok(text) => Ok(serde_json::from_slice(&text).unwrap_or_default()),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Position::default()),
+            Err(e) => Err(e),
+        }
     }
 
     /// # Errors
     /// A directory that cannot be written to.
     pub(super) fn save(&self, position: Position) -> std::io::Result<()> {
         tidemark_disk::replace_private(
-            &*tidemark_disk::real(),
-            &self.0,
+            &*self.disk,
+            &self.path,
             serde_json::to_string(&position)?.as_bytes(),
         )
     }
@@ -45,19 +63,76 @@ impl ProgressFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+    use tidemark_simulated_disk::{Model, PowerCut, SimDisk, Store, seeds};
+
+    /// Runs of each model.
+    const SEEDS: u64 = 300;
+
+    /// Positions that grow, as the server takes the log.
+    #[derive(Default)]
+    struct Stored {
+        file: Option<ProgressFile>,
+        tried_bytes: u64,
+        saved_bytes: u64,
+    }
+
+    impl Store for Stored {
+        fn start(&mut self, disk: &SimDisk) -> Result<(), String> {
+            tidemark_disk::make_directories(disk, Path::new("/log")).map_err(|e| e.to_string())?;
+            let disk = Arc::new(disk.clone());
+            let file = ProgressFile::on(disk, Path::new("/log/audit.jsonl"));
+            let at = file.load().map_err(|e| e.to_string())?.bytes;
+            // Behind it, records are sent again for nothing; beyond it, some never are.
+            assert!(
+                (self.saved_bytes..=self.tried_bytes).contains(&at),
+                "{at}: {} was saved",
+                self.saved_bytes
+            );
+            self.file = Some(file);
+            Ok(())
+        }
+
+        fn work(&mut self) {
+            let Some(file) = &self.file else { return };
+            self.tried_bytes += 1_000;
+            let position = Position {
+                inode: 7,
+                bytes: self.tried_bytes,
+            };
+            if file.save(position).is_ok() {
+                self.saved_bytes = self.tried_bytes;
+            }
+        }
+
+        fn kill(&mut self) {
+            self.file = None;
+        }
+    }
+
+    #[test]
+    fn no_saved_position_is_lost_with_the_power() {
+        for model in Model::ALL {
+            for seed in 0..seeds(SEEDS) {
+                let mut stored = Stored::default();
+                let played = PowerCut { model, seed }.play(&mut stored);
+                played.unwrap_or_else(|e| panic!("{model:?}, seed {seed}: {e}"));
+            }
+        }
+    }
 
     #[test]
     fn a_position_is_kept_and_nonsense_is_the_beginning() {
         let dir = tempfile::tempdir().unwrap();
         let file = ProgressFile::beside(&dir.path().join("audit.jsonl"));
-        assert_eq!(file.load(), Position::default());
+        assert_eq!(file.load().unwrap(), Position::default());
         let at = Position {
             inode: 7,
             bytes: 90,
         };
         file.save(at).unwrap();
-        assert_eq!(file.load(), at);
+        assert_eq!(file.load().unwrap(), at);
         std::fs::write(dir.path().join("audit.jsonl.stored"), "{").unwrap();
-        assert_eq!(file.load(), Position::default());
+        assert_eq!(file.load().unwrap(), Position::default());
     }
 }
