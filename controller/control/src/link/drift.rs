@@ -4,24 +4,12 @@
 
 use super::LinkControl;
 use super::expectation::Expectation;
+use super::memory::Drift;
 use crate::io::Action;
 use crate::record::{Change, Origin, Outcome};
 use crate::settings::OnDrift;
 use crate::time::Timestamp;
 use tidemark_rules::Limit;
-
-/// A limit that someone else wrote.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Drift {
-    /// The limit that was expected.
-    pub expected: Limit,
-    /// The limit that was found.
-    pub found: Limit,
-    /// When it was found.
-    pub at: Timestamp,
-    /// What was done about it.
-    pub answer: OnDrift,
-}
 
 /// What the audit log of a former run says of a link's limit.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -5,13 +5,26 @@
 use crate::failed_limit::FailedLimit;
 use crate::hysteresis::HysteresisFilter;
 use crate::io::Readings;
-use crate::link::Drift;
+use crate::settings::OnDrift;
 use crate::stationarity::StationarityWindow;
 use crate::time::Timestamp;
 use crate::tried_limits::TriedLimits;
 use std::sync::Arc;
 use tidemark_estimators::LinkEstimate;
 use tidemark_rules::{Advice, Limit};
+
+/// A limit that someone else wrote.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drift {
+    /// The limit that was expected.
+    pub expected: Limit,
+    /// The limit that was found.
+    pub found: Limit,
+    /// When it was found.
+    pub at: Timestamp,
+    /// What was done about it.
+    pub answer: OnDrift,
+}
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memory {

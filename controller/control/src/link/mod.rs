@@ -27,7 +27,8 @@ mod transition;
 mod trial;
 mod write;
 
-pub use drift::{Drift, LoggedWrites};
+pub use drift::LoggedWrites;
+pub use memory::Drift;
 pub use saved::SavedControl;
 pub use state::{Hold, HoldReason, State, Write};
 
