@@ -11,7 +11,12 @@ const RATE = 8127;
 
 /** A collector with packets from `since` on, which forgets those before `oldest()`. */
 function collector(to: number, oldest: () => number = () => 0, rate = RATE): { read: Read; asked: Span[]; all: Packets } {
-  const all = packetsAt(Array.from({ length: Math.floor(to * rate) }, (_, i) => (i + 0.5) / rate));
+  // Filled in place: there are hundreds of thousands.
+  const n = Math.floor(to * rate);
+  const time = new Float64Array(n);
+  for (let i = 0; i < n; i += 1) time[i] = (i + 0.5) / rate;
+  const zeros = { left: new Float64Array(n), occupancy: new Float64Array(n), dropped: new Uint8Array(n), ce: new Uint8Array(n), flow: new Float64Array(n), cwnd: new Uint32Array(n), seq: new Uint32Array(n), ipBytes: new Uint16Array(n) };
+  const all = packetsAt([], [], { time, ...zeros });
   const asked: Span[] = [];
   const read = async (span: Span): Promise<Packets> => {
     asked.push(span);
