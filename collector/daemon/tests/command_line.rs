@@ -92,14 +92,6 @@ fn a_span_and_a_flow_choose_rows() {
 fn how_far_a_replay_is_stands_in_a_terminal() {
     let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
     let to = receiver.local_addr().unwrap().to_string();
-    let arguments = [
-        "replay",
-        "--capture",
-        CAPTURE,
-        "--to",
-        &to,
-        "--speed",
-        "10",
-    ];
+    let arguments = ["replay", "--capture", CAPTURE, "--to", &to, "--speed", "10"];
     tidemark_command_line::testing::progress(PROGRAM, &arguments).unwrap();
 }
