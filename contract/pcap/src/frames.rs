@@ -96,7 +96,10 @@ impl Frames {
             };
             frames.format = Format::Classic(classic);
             frames.start = classic::HEADER_BYTES;
+            return Ok(frames);
         }
+        let sections = PcapNg::begin(header).map_err(|b| frames.broken(&b))?;
+        frames.format = Format::PcapNg(sections);
         Ok(frames)
     }
 

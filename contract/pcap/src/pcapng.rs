@@ -41,6 +41,16 @@ struct Interface {
 }
 
 impl PcapNg {
+    /// For a file that begins with `bytes`.
+    ///
+    /// # Errors
+    /// They begin no section.
+    pub(crate) fn begin(bytes: &[u8]) -> Result<Self, Broken> {
+        let mut sections = Self::default();
+        sections.block_length(bytes)?;
+        Ok(sections)
+    }
+
     /// What stands at the start of `bytes`.
     ///
     /// # Errors
