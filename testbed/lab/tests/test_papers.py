@@ -187,6 +187,13 @@ def test_bscls_formulas():
     assert bscl.utilisation_packets(200, 20, 0.6) < 100
 
 
+def test_a_loss_event_ends_where_nothing_is_lost_for_a_gap():
+    drops = np.array([0.30, 0.0, 0.04, 0.05, 0.32])
+    assert bscl.mean_burst(drops, 0.1) == 2.5
+    assert bscl.mean_burst(drops, 0.03) == pytest.approx(5 / 3)
+    assert bscl.mean_burst(drops, 1.0) == 5
+
+
 def test_utilisation_at_a_buffer_lies_between_two_that_were_measured():
     points = [(10.0, 0.9), (40.0, 0.98), (90.0, 1.0)]
     assert bscl_few.utilisation_at(points, 20) == pytest.approx(0.94)
