@@ -60,19 +60,21 @@ const LEAST_OF_BLOCK: usize = 4;
 
 /// The same of values in order of time that may hang together: congestion controls
 /// change their state over many round trips, so that neighbours say less than their
-/// number. The largest of that of the values and those of the means of parts.
+/// number. The mean of the errors by parts, where that is more than the error of the
+/// values. The largest would allow for chance twice: Student's t has its room already, and
+/// of several errors one is too large by chance.
 pub(crate) fn mean_error_in_time(values: &[f64]) -> f64 {
     let alone = mean_error(values);
     let most = BLOCKS.into_iter().fold(0, usize::max);
     if values.len() < most * LEAST_OF_BLOCK {
         return alone;
     }
-    let of_parts = BLOCKS.into_iter().map(|parts| {
+    let of_parts = BLOCKS.map(|parts| {
         let part = |i: usize| values.get(i * values.len() / parts..(i + 1) * values.len() / parts);
         let means: Vec<f64> = (0..parts).filter_map(part).filter_map(mean).collect();
         mean_error(&means)
     });
-    of_parts.fold(alone, f64::max)
+    alone.max(of_parts.iter().sum::<f64>() / BLOCKS.len() as f64)
 }
 
 /// Fewer values say too little of their own spread for Student's t to be all.
@@ -120,6 +122,7 @@ pub(crate) fn share_range(of: f64, all: f64) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tidemark_seeded_rng::Rng;
 
     /// The plain form.
     fn quantile_sorted(sorted: &[f64], q: f64) -> Option<f64> {
@@ -185,6 +188,33 @@ mod tests {
         let (low, high) = share_range(9.0, 10.0);
         assert!(low < 0.7 && (0.95..1.0).contains(&high), "{low} {high}");
         assert_eq!(share_range(0.0, 0.0), (0.0, 1.0));
+    }
+
+    /// Of values that have nothing to do with each other, and of those that hang together for
+    /// a fortieth of the time.
+    #[test]
+    fn nine_of_ten_means_in_time_are_in_the_range() {
+        const VALUES: usize = 80;
+        let mut rng = Rng::of(3);
+        let mut held = |kept: f64| {
+            const RUNS: usize = 2000;
+            let mut one = || {
+                let mut now = 0.0;
+                // From an equilibrium.
+                let values: Vec<f64> = (0..2 * VALUES)
+                    .map(|_| {
+                        now = kept * now + rng.fraction() - 0.5;
+                        now
+                    })
+                    .skip(VALUES)
+                    .collect();
+                mean(&values).unwrap().abs() <= mean_error_in_time(&values)
+            };
+            (0..RUNS).filter(|_| one()).count() as f64 / RUNS as f64
+        };
+        let (alone, together) = (held(0.0), held((-0.5f64).exp()));
+        assert!((0.90..=0.95).contains(&alone), "{alone}");
+        assert!((0.85..=0.95).contains(&together), "{together}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a flow's records say about its limits.
 
+use super::receiver_window::{ReceiverWindow, Watch};
 use crate::config::EstimatorConfig;
 use crate::in_flight::{Shape, losses_ns, moments, shape};
 use crate::reductions::{Reduction, rtt_ns};
@@ -17,8 +18,8 @@ const LEAST_RTTS: f64 = 8.0;
 /// acknowledgements (RFC 1122: up to 500 ms, Linux from 40 ms): no queue elsewhere.
 const NO_TIMER_PKTS: f64 = 3.0;
 
-/// Records in which sample and delay agree, for their median to stand for all.
-const LEAST_AGREED: usize = 20;
+/// Records whose median stands for all.
+const LEAST_RECORDS: usize = 20;
 
 /// Where packets wait, medians.
 #[derive(Clone, Copy, Debug)]
@@ -31,13 +32,8 @@ pub(super) struct Waiting {
 /// What the history of a flow says.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Facts {
-    /// Share of samples with the bytes in flight at the receiver's window, and
-    /// that the smaller of the two windows.
-    pub at_receiver_window: f64,
-    /// Of the stretches between two reductions, the share in which the bytes in
-    /// flight came up to the receiver's window: it, and not a loss, ended their
-    /// growth.
-    pub grown_to_receiver_window: f64,
+    /// What the receiver's window does to it; nothing when not probed.
+    pub receiver_window: ReceiverWindow,
     /// Share of samples with the bytes in flight well below both windows.
     pub held_back: f64,
     /// Its slow-start threshold was never set; `None` when not probed.
@@ -108,36 +104,11 @@ pub(super) fn facts(
     facts
 }
 
-/// Stretches of growth and how they ended.
-#[derive(Default)]
-struct Stretches {
-    all: u32,
-    at_receiver_window: u32,
-    seen: bool,
-    reached: bool,
-}
-
-impl Stretches {
-    fn end(&mut self) {
-        self.all += u32::from(self.seen);
-        self.at_receiver_window += u32::from(self.reached);
-        (self.seen, self.reached) = (false, false);
-    }
-
-    /// The one that goes on counts once it has reached its end.
-    fn share(mut self) -> f64 {
-        if self.reached || self.all == 0 {
-            self.end();
-        }
-        f64::from(self.at_receiver_window) / f64::from(self.all.max(1))
-    }
-}
-
 fn from_probe(flow: &FlowWindow<'_>, reductions: &[Reduction]) -> Facts {
     let mss = f64::from(flow.mss_bytes());
-    let (mut samples, mut limited, mut held) = (0.0, 0.0, 0.0);
+    let (mut samples, mut held) = (0.0, 0.0);
     let mut slow_start = true;
-    let mut growth = Stretches::default();
+    let mut watch = Watch::default();
     let mut ends = reductions
         .iter()
         .filter(|r| r.counts)
@@ -158,7 +129,7 @@ fn from_probe(flow: &FlowWindow<'_>, reductions: &[Reduction]) -> Facts {
             continue;
         };
         while ends.next_if(|&end| end <= record.start_ns).is_some() {
-            growth.end();
+            watch.reduced();
         }
         let weight = f64::from(p.samples);
         let in_flight = f64::from(p.inflight_max_bytes);
@@ -166,11 +137,8 @@ fn from_probe(flow: &FlowWindow<'_>, reductions: &[Reduction]) -> Facts {
         let congestion = f64::from(p.cwnd_max) * mss;
         samples += weight;
         // A window that is no multiple of the segment leaves a part unused.
-        if receiver <= congestion && in_flight + mss > 0.9 * receiver {
-            limited += weight;
-            growth.reached = true;
-        }
-        growth.seen = true;
+        let limited = receiver <= congestion && in_flight + mss > 0.9 * receiver;
+        watch.sample(record.start_ns, limited);
         if in_flight + mss < 0.75 * receiver.min(congestion) {
             held += weight;
         }
@@ -192,17 +160,17 @@ fn from_probe(flow: &FlowWindow<'_>, reductions: &[Reduction]) -> Facts {
         ..Facts::default()
     };
     if samples > 0.0 {
-        facts.at_receiver_window = limited / samples;
+        facts.receiver_window = watch.result();
         facts.held_back = held / samples;
-        facts.grown_to_receiver_window = growth.share();
     }
     if let (Some(srtt), Some(here)) = (quantile(&srtt_us, 0.5), quantile(&here_us, 0.5))
         && base_us.is_finite()
+        && srtt_us.len() >= LEAST_RECORDS
     {
         // Where sample and delay agree, the wait for a second packet to acknowledge is
         // taken out too.
         let beyond = match quantile(&without_delay_us, 0.5) {
-            Some(middle) if without_delay_us.len() >= LEAST_AGREED => middle,
+            Some(middle) if without_delay_us.len() >= LEAST_RECORDS => middle,
             _ => srtt - here,
         };
         facts.waiting = Some(Waiting {
@@ -212,28 +180,4 @@ fn from_probe(flow: &FlowWindow<'_>, reductions: &[Reduction]) -> Facts {
         });
     }
     facts
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_ends_the_growth() {
-        let mut s = Stretches::default();
-        // Reached, not reached, nothing seen, reached and going on.
-        for (seen, reached) in [(true, true), (true, false), (false, false)] {
-            (s.seen, s.reached) = (seen, reached);
-            s.end();
-        }
-        (s.seen, s.reached) = (true, true);
-        assert!((s.share() - 2.0 / 3.0).abs() < 1e-9);
-        // One that goes on and has not got there yet does not count.
-        let mut s = Stretches::default();
-        (s.seen, s.reached) = (true, true);
-        s.end();
-        s.seen = true;
-        assert_eq!(s.share(), 1.0);
-        assert_eq!(Stretches::default().share(), 0.0);
-    }
 }

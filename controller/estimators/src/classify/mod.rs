@@ -12,6 +12,7 @@ mod heeds_loss;
 mod log_odds;
 mod observation;
 mod other_limit;
+mod receiver_window;
 mod timeouts;
 mod weights;
 
@@ -48,13 +49,6 @@ pub(crate) struct Classified {
 const IDLE_NS: u64 = 2_000_000_000;
 /// A flow of few packets is persistent all the same when it lasts this long.
 const PERSISTENT_S: f64 = 5.0;
-/// Share of the samples at the receiver's window that makes a flow WL: what is
-/// left are its recoveries from losses.
-const WINDOW_LIMITED: f64 = 0.5;
-/// The same where losses keep it below: the receiver's window ended its growth
-/// this often, and holds it for this part of the time.
-const GROWTH_ENDED: f64 = 0.5;
-const WINDOW_LIMITED_OFTEN: f64 = 0.15;
 
 /// Packets of a connection that has only been asked for, repetitions included.
 const OPENING_PACKETS: u64 = 4;
@@ -189,32 +183,10 @@ fn by_definition(
     reductions: &[Reduction],
     facts: &Facts,
 ) -> Option<Verdict> {
-    if facts.at_receiver_window >= WINDOW_LIMITED {
-        return Some(verdict(
-            FlowClass::Wl,
-            facts.at_receiver_window,
-            0.05 * (1.0 - facts.at_receiver_window),
-            format!(
-                "in flight sits at the receiver's window in {:.0} % of the samples",
-                facts.at_receiver_window * 100.0
-            ),
-        ));
-    }
-    if facts.grown_to_receiver_window >= GROWTH_ENDED
-        && facts.at_receiver_window >= WINDOW_LIMITED_OFTEN
-    {
-        // Without its losses it would be at the receiver's window for longer yet.
-        let confidence = 0.5 + 0.4 * (facts.grown_to_receiver_window - GROWTH_ENDED);
-        return Some(verdict(
-            FlowClass::Wl,
-            confidence,
-            0.5 * (1.0 - facts.grown_to_receiver_window),
-            format!(
-                "grows to the receiver's window in {:.0} % of the times between its reductions, sits there in {:.0} % of the samples",
-                facts.grown_to_receiver_window * 100.0,
-                facts.at_receiver_window * 100.0
-            ),
-        ));
+    let window = facts.receiver_window;
+    if window.limits() {
+        let p_lbp = window.p_hardly_there();
+        return Some(verdict(FlowClass::Wl, 1.0 - p_lbp, p_lbp, window.why()));
     }
     let reduced = reductions.iter().any(|r| r.counts);
     let slow_start = facts.initial_slow_start.unwrap_or(!reduced) && !reduced;
@@ -243,7 +215,7 @@ fn by_log_odds(
     observed: &Observation,
 ) -> Verdict {
     let odds = LogOdds::weigh(observed, &Weights::IN_FORCE);
-    let p = odds.p_lbp();
+    let p = odds.p_lbp().min(facts.receiver_window.p_hardly_there());
     if p >= 0.5 {
         return verdict(FlowClass::Lbp, p, p, odds.why());
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What limits a flow that was given a receiver's window, by its trace: a window that it
-//! hardly ever reaches is none.
+//! What limits a flow, by its trace, where that is not what it was generated for: a receiver's
+//! window that it hardly ever reaches is none, and a connection that never opened is no long flow.
 
 use serde_json::Value;
 use std::collections::HashMap;
@@ -38,7 +38,8 @@ impl AtWindow {
 }
 
 /// Names a flow of the truth that its generator gave a receiver's window, but that the losses
-/// here keep below it, what it is: bottlenecked here.
+/// here keep below it, what it is: bottlenecked here. One that never got a byte across has no
+/// rate that anything could limit: each of its SYNs was dropped.
 pub(super) fn by_what_limits(truth: &mut Value, events: &[Event]) {
     let mss = truth["mss"].as_f64().unwrap_or(1448.0);
     let from_ns = (truth["warmup_s"].as_f64().unwrap() * 1e9) as u64;
@@ -55,6 +56,9 @@ pub(super) fn by_what_limits(truth: &mut Value, events: &[Event]) {
         }
     }
     for flow in truth["flows"].as_array_mut().unwrap() {
+        if flow["bytes_delivered"].as_f64() == Some(0.0) {
+            flow["kind"] = "short".into();
+        }
         let number = |key: &str| flow[key].as_f64().unwrap_or(0.0);
         let signals = number("drops_all") + number("ce_marks");
         if flow["kind"] != "wl" || signals == 0.0 {
@@ -72,6 +76,26 @@ pub(super) fn by_what_limits(truth: &mut Value, events: &[Event]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_connection_that_never_opened_is_no_long_flow() {
+        let mut truth = serde_json::json!({
+            "warmup_s": 1.0,
+            "flows": [
+                {"kind": "lbp", "bytes_delivered": 0, "drops_all": 4},
+                {"kind": "lbp", "bytes_delivered": 1448, "drops_all": 4},
+                {"kind": "lbp"},
+            ],
+        });
+        by_what_limits(&mut truth, &[]);
+        let kinds: Vec<&str> = truth["flows"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|f| f["kind"].as_str().unwrap())
+            .collect();
+        assert_eq!(kinds, ["short", "lbp", "lbp"]);
+    }
 
     #[test]
     fn time_at_the_window_and_below() {

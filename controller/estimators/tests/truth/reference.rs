@@ -271,7 +271,8 @@ pub(crate) fn by_definition(r: &Run, basis: &Basis) -> Reference {
     }
     Reference {
         utilisation: left.iter().map(|l| l.1).sum::<f64>() / full,
-        c_e_share: bytes_of_lbp / full,
+        // No more than all of it, though a packet that began before counts whole.
+        c_e_share: (bytes_of_lbp / full).min(1.0),
         rho: bytes_came / full,
         rho_other: others_came / full,
         utilisation_p01: quantile(&parts, 0.01),
