@@ -36,7 +36,6 @@ mod pipeline;
 mod prefetch;
 mod ring;
 pub mod rows;
-mod shard;
 pub mod stats;
 mod tcp_flags;
 mod wire;
@@ -47,9 +46,9 @@ pub use config::{
     Config, ConfigError, DepthUnit, Exporters, NodeConfig, PortConfig, TimeUnit, UnknownNodes,
     proto_nodes,
 };
+pub use flow::FlowIds;
 pub use pipeline::Pipeline;
 pub use rows::{Event, EventRow, FlowRow, Join, PostcardRow, ProbeRow, Sink, VecSink};
-pub use shard::Shard;
 pub use stats::Stats;
 pub use wire::Datagram;
 

@@ -8,7 +8,7 @@ use tidemark_service::Deadline;
 
 /// Waits for ever, with a deadline; run by the other test.
 #[test]
-#[ignore = "started by the other test"]
+#[ignore = "never ends by itself: the test below starts it as a program of its own"]
 fn program() {
     let _deadline = Deadline::start(Duration::from_millis(10), "nothing").unwrap();
     loop {

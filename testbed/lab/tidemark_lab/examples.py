@@ -17,7 +17,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "run": (
         ("run first", "An experiment of `list`."),
         (
-            "run first --set traffic.persistent.long.count=4 --out /tmp/runs",
+            "run first --set traffic.persistent.long.count=4 --out runs/more-flows",
             "With another number of flows.",
         ),
         ("run mine.toml --dry-run", "Says what a file of yours would run."),

@@ -13,9 +13,8 @@ use std::sync::{Arc, Barrier};
 use std::time::Instant;
 use tidemark_collector::engine::{EngineSink, RowSink};
 use tidemark_collector::hub::Hub;
-use tidemark_collector::shards::{FlowShards, RowMerge, ShardPart, StatusSum};
-use tidemark_collector::source::SourceCounters;
-use tidemark_pipeline::{Pipeline, PostcardRow, Shard};
+use tidemark_collector::shards::{FlowShards, engine_sinks};
+use tidemark_pipeline::{Pipeline, PostcardRow};
 
 const FLOWS: u32 = 1000;
 const REPORTS: u64 = 1_000_000;
@@ -36,25 +35,15 @@ fn at_node(mut data: Recorded, node: u32) -> Recorded {
 }
 
 fn sinks(shards: usize) -> Vec<EngineSink> {
-    let (hub, counters) = (Arc::new(Hub::new(65_536)), Arc::default());
-    let sink = |rows: Box<dyn RowSink>| {
-        let counters: &Arc<SourceCounters> = &counters;
-        EngineSink::new(vec![rows], Arc::clone(&hub), Arc::clone(counters))
-    };
-    if shards == 1 {
-        return vec![sink(Box::new(Nowhere))];
-    }
-    let merge = RowMerge::new(vec![Box::new(Nowhere)], shards);
-    let flows = Arc::new(FlowShards::new(2 * FLOWS as usize));
-    let statuses = Arc::new(StatusSum::new(shards));
-    let part = |index| ShardPart {
-        index,
-        flows: Arc::clone(&flows),
-        statuses: Arc::clone(&statuses),
-    };
-    (0..shards)
-        .map(|i| sink(Box::new(merge.of_shard(i))).of_shard(part(i)))
-        .collect()
+    let flows = (shards > 1).then(|| Arc::new(FlowShards::new(2 * FLOWS as usize)));
+    let hub = Arc::new(Hub::new(65_536));
+    engine_sinks(
+        vec![Box::new(Nowhere)],
+        shards,
+        flows,
+        &hub,
+        &Arc::default(),
+    )
 }
 
 /// Reports per second of so many pipelines at once.
@@ -66,12 +55,8 @@ fn rate(data: &[Recorded]) -> f64 {
             let begin = &begin;
             scope.spawn(move || {
                 pin(i);
-                let shard = Shard {
-                    index: i as u64,
-                    of: shards as u64,
-                };
-                let config = config_for(2 * FLOWS as usize * shards);
-                let mut pipeline = Pipeline::of_shard(config, shard, sink).unwrap();
+                let config = config_for(2 * FLOWS as usize);
+                let mut pipeline = Pipeline::new(config, sink).unwrap();
                 begin.wait();
                 feed(&mut pipeline, data);
                 let stats = pipeline.stats();

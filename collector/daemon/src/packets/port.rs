@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 /// Packets of a port's first piece of memory: a port that somebody makes up costs
-/// little. Each piece has twice the place of the one before, up to [`CHUNK`].
+/// little. Each piece is twice as large as the one before, up to [`CHUNK`].
 pub(super) const FIRST_CHUNK: usize = 16;
 /// Packets of the largest piece.
 pub(super) const CHUNK: usize = 4096;

@@ -27,7 +27,7 @@ pub use flows::FlowShards;
 pub use nodes::NodeShards;
 pub use reports::ReportSender;
 pub use rows::{RowMerge, ShardRows};
-pub use start::{Engines, Options};
+pub use start::{Engines, Options, engine_sinks};
 pub use status::StatusSum;
 
 use std::sync::Arc;

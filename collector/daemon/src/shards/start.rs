@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use tcp_probe::perf::Clock;
-use tidemark_pipeline::{Config, Pipeline, Shard, Stats};
+use tidemark_pipeline::{Config, FlowIds, Pipeline, Stats};
 use tokio::sync::mpsc;
 
 /// What all engines are made of.
@@ -59,29 +59,12 @@ impl Engines {
             threads: Vec::new(),
             results,
         };
-        let sink = |sinks| EngineSink::new(sinks, Arc::clone(hub), Arc::clone(counters));
-        let of_shards: Vec<EngineSink> = match flows {
-            None => vec![sink(sinks)],
-            Some(flows) => {
-                let merge = RowMerge::new(sinks, shards);
-                let statuses = Arc::new(StatusSum::new(shards));
-                let part = |index| ShardPart {
-                    index,
-                    flows: Arc::clone(&flows),
-                    statuses: Arc::clone(&statuses),
-                };
-                (0..shards)
-                    .map(|i| sink(vec![Box::new(merge.of_shard(i))]).of_shard(part(i)))
-                    .collect()
-            }
-        };
-        for (index, sink) in of_shards.into_iter().enumerate() {
-            let shard = Shard {
-                index: index as u64,
-                of: shards as u64,
-            };
+        let config = part_of(&options.pipeline, shards);
+        let ids = FlowIds::default();
+        let sinks = engine_sinks(sinks, shards, flows, hub, counters);
+        for (index, sink) in sinks.into_iter().enumerate() {
             let engine = Engine::new(
-                Pipeline::of_shard(options.pipeline.clone(), shard, sink)?,
+                Pipeline::sharing_ids(config.clone(), ids.clone(), sink)?,
                 options.host.clone(),
                 options.clock,
                 snapshot.of_engine(index),
@@ -145,6 +128,43 @@ impl Engines {
         }
         Ok(sum)
     }
+}
+
+/// The configuration of one of so many pipelines: what may be remembered is divided.
+fn part_of(config: &Config, shards: usize) -> Config {
+    Config {
+        max_flows: config.max_flows.div_ceil(shards).max(Config::LEAST_FLOWS),
+        max_pending: config
+            .max_pending
+            .div_ceil(shards)
+            .max(Config::LEAST_PENDING),
+        ..config.clone()
+    }
+}
+
+/// A sink for each engine. Several have `flows`, and their rows come together in a
+/// [`RowMerge`] before `rows`.
+pub fn engine_sinks(
+    rows: Vec<Box<dyn RowSink>>,
+    shards: usize,
+    flows: Option<Arc<FlowShards>>,
+    hub: &Arc<Hub>,
+    counters: &Arc<SourceCounters>,
+) -> Vec<EngineSink> {
+    let sink = |rows| EngineSink::new(rows, Arc::clone(hub), Arc::clone(counters));
+    let Some(flows) = flows else {
+        return vec![sink(rows)];
+    };
+    let merge = RowMerge::new(rows, shards);
+    let statuses = Arc::new(StatusSum::new(shards));
+    let part = |index| ShardPart {
+        index,
+        flows: Arc::clone(&flows),
+        statuses: Arc::clone(&statuses),
+    };
+    (0..shards)
+        .map(|i| sink(vec![Box::new(merge.of_shard(i))]).of_shard(part(i)))
+        .collect()
 }
 
 fn spawn(

@@ -75,6 +75,11 @@ impl Default for Config {
 }
 
 impl Config {
+    /// The smallest `max_flows`.
+    pub const LEAST_FLOWS: usize = 16;
+    /// The smallest `max_pending`.
+    pub const LEAST_PENDING: usize = 1024;
+
     /// Checks ranges and every node.
     ///
     /// # Errors
@@ -95,8 +100,18 @@ impl Config {
         range("publish_ms", self.publish_ms.into(), 0, 60_000)?;
         range("join_wait_ms", self.join_wait_ms.into(), 0, 60_000)?;
         range("probe_hold_ms", self.probe_hold_ms.into(), 0, 10_000)?;
-        range("max_flows", self.max_flows as u64, 16, 1 << 28)?;
-        range("max_pending", self.max_pending as u64, 1024, 1 << 28)?;
+        range(
+            "max_flows",
+            self.max_flows as u64,
+            Self::LEAST_FLOWS as u64,
+            1 << 28,
+        )?;
+        range(
+            "max_pending",
+            self.max_pending as u64,
+            Self::LEAST_PENDING as u64,
+            1 << 28,
+        )?;
         range(
             "max_clock_step_ms",
             self.max_clock_step_ms.into(),

@@ -8,6 +8,7 @@
 mod at_port;
 mod handshake;
 mod hint;
+mod ids;
 mod index;
 mod one_ack;
 mod packet;
@@ -19,6 +20,7 @@ mod table;
 
 pub(crate) use at_port::{Arrival, FlowAtPort, Waiting};
 pub(crate) use hint::FlowHint;
+pub use ids::FlowIds;
 pub(crate) use index::PackedKey;
 pub(crate) use sample::NewSample;
 pub(crate) use segment::Segment;

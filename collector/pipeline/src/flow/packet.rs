@@ -97,7 +97,10 @@ mod tests {
 
     #[test]
     fn a_syn_after_the_end_begins_another_flow() {
-        let (mut table, mut stats) = (FlowTable::new(16, crate::Shard::WHOLE), Stats::default());
+        let (mut table, mut stats) = (
+            FlowTable::new(16, crate::FlowIds::default()),
+            Stats::default(),
+        );
         assert!(packet(&mut table, &mut stats, SYN, 10, 0), "new");
         assert!(!packet(&mut table, &mut stats, SYN, 10, 0), "the same SYN");
         assert!(packet(&mut table, &mut stats, 0, 11, 500), "larger MSS");

@@ -108,7 +108,10 @@ mod tests {
 
     #[test]
     fn samples_of_no_use_are_counted_by_reason() {
-        let (mut table, mut stats) = (FlowTable::new(16, crate::Shard::WHOLE), Stats::default());
+        let (mut table, mut stats) = (
+            FlowTable::new(16, crate::FlowIds::default()),
+            Stats::default(),
+        );
         let mut take = |table: &mut FlowTable, s: Sample| table.sample(3, &s, None, &mut stats);
         assert!(take(&mut table, sample(5, 100, 50, 1)).is_none());
         let slot = table.insert(key(1), 0, 0, 0);

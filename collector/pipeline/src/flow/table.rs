@@ -7,10 +7,10 @@
 //! of `make bench-collector`, with 1000 flows and more.
 
 use super::hint::FlowHint;
+use super::ids::FlowIds;
 use super::index::{Index, PackedKey};
 use super::state::Flow;
 use crate::prefetch;
-use crate::shard::Shard;
 use int_report::FlowKey;
 
 /// Flows compared to find one to evict.
@@ -30,38 +30,15 @@ pub(crate) struct FlowTable {
     evicted: u64,
 }
 
-/// Flow ids that nobody else gives.
-#[derive(Clone, Copy, Debug)]
-struct FlowIds {
-    next: u64,
-    step: u64,
-}
-
-impl FlowIds {
-    /// Ids of one of several pipelines: those of all others lie between them.
-    fn of(shard: Shard) -> Self {
-        Self {
-            next: 1 + shard.index,
-            step: shard.of.max(1),
-        }
-    }
-
-    fn take(&mut self) -> u64 {
-        let id = self.next;
-        self.next += self.step;
-        id
-    }
-}
-
 impl FlowTable {
-    /// A table of at most `max` flows.
-    pub(crate) fn new(max: usize, shard: Shard) -> Self {
+    /// A table of at most `max` flows, with numbers from `ids`.
+    pub(crate) fn new(max: usize, ids: FlowIds) -> Self {
         Self {
             index: Index::default(),
             slots: Vec::new(),
             max: max.max(1),
             hand: 0,
-            ids: FlowIds::of(shard),
+            ids,
             evicted: 0,
         }
     }
@@ -201,22 +178,24 @@ mod tests {
     }
 
     #[test]
-    fn pipelines_give_ids_of_their_own() {
-        let ids = |index| {
-            let mut t = FlowTable::new(16, Shard { index, of: 3 });
-            for port in 0..4 {
-                t.insert(key(port), 0, 0, 0);
+    fn tables_that_share_ids_give_none_twice_and_larger_ones_to_younger_flows() {
+        let ids = FlowIds::default();
+        let mut tables = [(); 2].map(|()| FlowTable::new(16, ids.clone()));
+        let mut given = Vec::new();
+        for port in 0..4 {
+            for t in &mut tables {
+                let slot = t.insert(key(port), 0, 0, 0);
+                given.push(t.get(slot).unwrap().id);
             }
-            t.renew(0, 0, 0, 0);
-            t.slots.iter().map(|f| f.id).collect::<Vec<_>>()
-        };
-        assert_eq!(ids(0), [13, 4, 7, 10]);
-        assert_eq!(ids(2), [15, 6, 9, 12]);
+        }
+        tables[0].renew(0, 0, 0, 0);
+        given.push(tables[0].get(0).unwrap().id);
+        assert_eq!(given, (1..=9).collect::<Vec<u64>>());
     }
 
     #[test]
     fn addresses_of_both_kinds_are_kept_apart() {
-        let mut t = FlowTable::new(16, Shard::WHOLE);
+        let mut t = FlowTable::new(16, FlowIds::default());
         let v4 = key(1);
         let mapped = FlowKey {
             src: "::ffff:10.0.0.1".parse().unwrap(),
@@ -232,7 +211,7 @@ mod tests {
 
     #[test]
     fn the_idle_flow_goes_first() {
-        let mut t = FlowTable::new(16, Shard::WHOLE);
+        let mut t = FlowTable::new(16, FlowIds::default());
         for i in 0..16 {
             let s = t.insert(key(i), 100 + u64::from(i), 0, 0);
             t.get_mut(s).unwrap().last_rx_ns = if i == 7 { 1 } else { 200 };

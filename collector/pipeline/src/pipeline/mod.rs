@@ -10,11 +10,10 @@ use crate::accounting::{Accepted, Accounting, Packet, RefusedSource};
 use crate::aggregate::Aggregator;
 use crate::config::{Config, ConfigError};
 use crate::emit::Emitter;
-use crate::flow::FlowTable;
+use crate::flow::{FlowIds, FlowTable};
 use crate::join::Joiner;
 use crate::prefetch::distance;
 use crate::rows::{Event, FlowRow, Sink};
-use crate::shard::Shard;
 use crate::stats::Stats;
 use crate::wire::{Contents, Datagram, Received, Stage, Staged};
 use int_report::{DecodeError, FlowKey, Report, parse_inner};
@@ -65,23 +64,19 @@ impl<S: Sink> Pipeline<S> {
     /// # Errors
     /// When the configuration cannot be used.
     pub fn new(config: Config, sink: S) -> Result<Self, ConfigError> {
-        Self::of_shard(config, Shard::WHOLE, sink)
+        Self::sharing_ids(config, FlowIds::default(), sink)
     }
 
-    /// One of several pipelines: it gives flows ids that no other gives, and has its
-    /// part of the flows and waiting packets that may be remembered.
+    /// One of several pipelines, which give flows numbers from the same `ids`.
     ///
     /// # Errors
     /// When the configuration cannot be used.
-    pub fn of_shard(mut config: Config, shard: Shard, sink: S) -> Result<Self, ConfigError> {
+    pub fn sharing_ids(config: Config, ids: FlowIds, sink: S) -> Result<Self, ConfigError> {
         config.validate()?;
         config.check_keys()?;
-        let parts = usize::try_from(shard.of).unwrap_or(usize::MAX).max(1);
-        config.max_flows = config.max_flows.div_ceil(parts);
-        config.max_pending = config.max_pending.div_ceil(parts);
         let mut pipeline = Self {
             accounting: Accounting::new(),
-            flows: FlowTable::new(config.max_flows, shard),
+            flows: FlowTable::new(config.max_flows, ids),
             join: Joiner::new(&config),
             emit: Emitter::new(Aggregator::of(&config), sink),
             timers: Timers::default(),
