@@ -3,10 +3,12 @@
 
 use super::client::{Client, Options};
 use super::entries::{self, Item};
+use super::inspect;
 use super::program::{Program, Table};
 use crate::rpc::read_back;
 use crate::{
-    Description, Error, Health, Limit, Provision, Provisioned, Southbound, SwitchReader, Watch,
+    Description, Error, Expected, Health, Inspection, Limit, Provision, Provisioned, Southbound,
+    SwitchReader,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -92,10 +94,13 @@ impl P4Runtime {
                 ..Default::default()
             })),
         };
-        let keys: Vec<_> = keep.iter().filter_map(|i| key_of(&i.entity)).collect();
+        let keys: Vec<_> = keep
+            .iter()
+            .filter_map(|i| entries::key_of(&i.entity))
+            .collect();
         let mut stale = Vec::new();
         for entity in self.client.read("watch", all).await? {
-            if key_of(&entity).is_some_and(|k| !keys.contains(&k)) {
+            if entries::key_of(&entity).is_some_and(|k| !keys.contains(&k)) {
                 stale.push(Item {
                     what: "a watch entry that is not in the plan".into(),
                     entity,
@@ -116,32 +121,6 @@ impl P4Runtime {
         }
         Ok(None)
     }
-}
-
-/// Table, match fields (in order of their ids) and priority: what identifies an
-/// entry.
-fn key_of(entity: &p4::Entity) -> Option<(u32, Vec<p4::FieldMatch>, i32)> {
-    let Some(p4::entity::Entity::TableEntry(e)) = &entity.entity else {
-        return None;
-    };
-    let mut fields = e.r#match.clone();
-    fields.sort_by_key(|f| f.field_id);
-    Some((e.table_id, fields, e.priority))
-}
-
-fn default_priority(index: usize, count: usize) -> i32 {
-    // Earlier entries win, and larger numbers win.
-    i32::try_from(count - index).unwrap_or(i32::MAX)
-}
-
-fn watch_items(program: &Program, watches: &[Watch]) -> Result<Vec<Item>, Error> {
-    let n = watches.len();
-    let mut items = Vec::new();
-    for (i, w) in watches.iter().enumerate() {
-        let field = format!("watch[{i}]");
-        items.extend(entries::watch(program, w, default_priority(i, n), &field)?);
-    }
-    Ok(items)
 }
 
 #[async_trait]
@@ -197,6 +176,21 @@ impl SwitchReader for P4Runtime {
         }
         health
     }
+
+    async fn inspect(&self, expected: &Expected<'_>) -> Inspection {
+        // It may have been replaced under us.
+        self.forget_program().await;
+        let findings = match self.program().await {
+            Ok(program) => inspect::inspect(&self.client, &program, expected.plan).await,
+            // What `observe` says already.
+            Err(Error::NoProgram { .. }) => Vec::new(),
+            Err(e) => vec![inspect::unread("program", &e)],
+        };
+        Inspection {
+            findings,
+            ..Inspection::default()
+        }
+    }
 }
 
 #[async_trait]
@@ -234,7 +228,7 @@ impl Southbound for P4Runtime {
             };
             done.limits.insert(port, in_force);
         }
-        let watches = watch_items(&program, &plan.watch)?;
+        let watches = entries::watch_items(&program, &plan.watch)?;
         self.drop_other_watches(&program, &watches).await?;
         // Watch entries last: nothing is reported before it has a way to go.
         items.extend(watches);

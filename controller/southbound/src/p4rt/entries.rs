@@ -170,6 +170,33 @@ fn watch_item(
     Ok(table_item(format!("{}[{field}]", t.name()), e))
 }
 
+/// Table, match fields (in order of their ids) and priority: what identifies an
+/// entry.
+pub(super) fn key_of(entity: &p4::Entity) -> Option<(u32, Vec<p4::FieldMatch>, i32)> {
+    let Some(p4::entity::Entity::TableEntry(e)) = &entity.entity else {
+        return None;
+    };
+    let mut fields = e.r#match.clone();
+    fields.sort_by_key(|f| f.field_id);
+    Some((e.table_id, fields, e.priority))
+}
+
+fn default_priority(index: usize, count: usize) -> i32 {
+    // Earlier entries win, and larger numbers win.
+    i32::try_from(count - index).unwrap_or(i32::MAX)
+}
+
+/// The entries of a plan; where they give no priority, earlier ones win.
+pub(super) fn watch_items(program: &Program, watches: &[Watch]) -> Result<Vec<Item>, Error> {
+    let n = watches.len();
+    let mut items = Vec::new();
+    for (i, w) in watches.iter().enumerate() {
+        let field = format!("watch[{i}]");
+        items.extend(watch(program, w, default_priority(i, n), &field)?);
+    }
+    Ok(items)
+}
+
 /// Turns the reports of an egress port on or off.
 pub(super) fn report_port(program: &Program, port: u32, on: bool) -> Result<Item, Error> {
     let t = program.table("report_port")?;
@@ -207,11 +234,15 @@ fn pre_item(what: String, kind: p4::packet_replication_engine_entry::Type) -> It
     Item {
         what,
         modify_only: false,
-        entity: p4::Entity {
-            entity: Some(p4::entity::Entity::PacketReplicationEngineEntry(
-                p4::PacketReplicationEngineEntry { r#type: Some(kind) },
-            )),
-        },
+        entity: pre_entity(kind),
+    }
+}
+
+fn pre_entity(kind: p4::packet_replication_engine_entry::Type) -> p4::Entity {
+    p4::Entity {
+        entity: Some(p4::entity::Entity::PacketReplicationEngineEntry(
+            p4::PacketReplicationEngineEntry { r#type: Some(kind) },
+        )),
     }
 }
 
@@ -226,6 +257,12 @@ pub(super) fn clone_session(port: u32) -> Item {
             ..Default::default()
         }),
     )
+}
+
+/// For reading every clone session: one that is not there is an error to some servers.
+pub(super) fn clone_sessions() -> p4::Entity {
+    let all = p4::CloneSessionEntry::default();
+    pre_entity(p4::packet_replication_engine_entry::Type::CloneSessionEntry(all))
 }
 
 /// The group of flooded frames.

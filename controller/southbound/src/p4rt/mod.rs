@@ -6,12 +6,14 @@
 //! * `entries`: the tables of the Tidemark program, as updates;
 //! * `byte_string`: values in P4Runtime's canonical form;
 //! * `load`: pushes the program;
+//! * `inspect`: looks at what has to be there before a packet is reported;
 //! * `driver`: the [`crate::Southbound`] that uses them.
 
 mod byte_string;
 mod client;
 mod driver;
 mod entries;
+mod inspect;
 mod load;
 mod program;
 
