@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Finds the facts out: this machine, and what comes to it.
 
-use super::judge::{self, Heard};
+use super::judge::{self, Heard, Need};
+use super::machine;
 use crate::config::Config;
 use crate::open::probe_options;
 use crate::status_client;
@@ -12,10 +13,12 @@ use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tcp_probe::perf::PerfReader;
-use tidemark_findings::Finding;
+use tidemark_findings::{Finding, Verdict};
 
-/// Bit of /proc/self/status.
+/// Of /proc/self/status.
 const CAP_NET_ADMIN: u64 = 1 << 12;
+/// Where the kernel does not say from which port on everybody may listen.
+const FIRST_OPEN_PORT: u16 = 1024;
 /// No UDP datagram is longer.
 const MAX_DATAGRAM_BYTES: usize = 65_535;
 
@@ -27,14 +30,50 @@ pub(super) fn kernel() -> Finding {
     judge::kernel(file("/proc/sys/kernel/osrelease").trim())
 }
 
+/// What everybody may have, bytes.
+fn most_bytes() -> u64 {
+    let most = file("/proc/sys/net/core/rmem_max");
+    most.trim().parse().unwrap_or(0)
+}
+
 pub(super) fn receive_buffer(config: &Config) -> Finding {
-    let most_bytes = file("/proc/sys/net/core/rmem_max").trim().parse();
-    let status = file("/proc/self/status");
-    let capabilities = status.lines().find_map(|l| l.strip_prefix("CapEff:"));
-    let capabilities = capabilities.and_then(|c| u64::from_str_radix(c.trim(), 16).ok());
-    let forced = capabilities.is_some_and(|c| c & CAP_NET_ADMIN != 0);
+    let forced = machine::capabilities() & CAP_NET_ADMIN != 0;
     let wanted_bytes = config.receive.buffer_bytes as u64;
-    judge::receive_buffer(wanted_bytes, most_bytes.unwrap_or(0), forced)
+    judge::receive_buffer(wanted_bytes, most_bytes(), forced)
+}
+
+/// `tcp_probe`: what was found of it.
+pub(super) fn capabilities(config: &Config, tcp_probe: &Finding) -> Finding {
+    let mut needs = Vec::new();
+    if config.tcp_probe.enabled {
+        let opened = tcp_probe.verdict == Verdict::Ok;
+        needs.extend([(Need::Tracepoints, opened), (Need::Tracefs, opened)]);
+    }
+    let wanted_bytes = config.receive.buffer_bytes as u64;
+    if wanted_bytes > most_bytes() {
+        needs.push((Need::ReceiveBuffer, false));
+    }
+    let first = file("/proc/sys/net/ipv4/ip_unprivileged_port_start");
+    let first = first.trim().parse().unwrap_or(FIRST_OPEN_PORT);
+    let servers = [config.grpc.listen, config.http.listen];
+    let mut ports = config.listen.iter().chain(&servers).map(SocketAddr::port);
+    if ports.any(|p| p != 0 && p < first) {
+        needs.push((Need::LowPort, false));
+    }
+    judge::capabilities(&needs, machine::capabilities())
+}
+
+pub(super) fn wall_clock() -> Finding {
+    judge::wall_clock(machine::wall_clock())
+}
+
+/// One line for each interface that reports come in by.
+pub(super) fn offloads(config: &Config) -> Vec<Finding> {
+    let interfaces = machine::interfaces(&config.listen);
+    let of_each = interfaces.iter().map(|i| machine::offloads(i));
+    of_each
+        .map(|o| judge::offloads(&o, config.receive.gro))
+        .collect()
 }
 
 /// Opens the tracepoints as the collector would, and closes them again.
@@ -151,7 +190,11 @@ pub(super) fn listen(config: &Config, length: Duration) -> Vec<Finding> {
 pub(super) fn ask(config: &Config, first: &Value, length: Duration) -> Vec<Finding> {
     std::thread::sleep(length);
     match status_client::fetch(&config.http) {
-        Ok(second) => judge::running(first, &second, length.as_secs_f64()),
+        Ok(second) => {
+            let mut found = judge::running(first, &second, length.as_secs_f64());
+            found.extend(judge::clocks(&second));
+            found
+        }
         Err(e) => vec![Finding::problem(
             "collector",
             format!("{e:#}"),

@@ -4,6 +4,7 @@
 
 mod judge;
 mod look;
+mod machine;
 
 use crate::config::Config;
 use crate::status_client;
@@ -26,7 +27,7 @@ pub(crate) struct DoctorArgs {
 /// Something that is configured does not work; standard output says what.
 pub(crate) fn run(config: Result<Config>, args: &DoctorArgs) -> Result<()> {
     let length = Duration::from_secs(args.seconds);
-    let mut found = vec![look::kernel()];
+    let mut found = vec![look::kernel(), look::wall_clock()];
     match config {
         Ok(config) => {
             found.push(Finding::ok("configuration", "valid"));
@@ -47,8 +48,11 @@ pub(crate) fn run(config: Result<Config>, args: &DoctorArgs) -> Result<()> {
 }
 
 fn examine(config: &Config, length: Duration, found: &mut Vec<Finding>) {
+    let tcp_probe = look::tcp_probe(config);
+    found.push(look::capabilities(config, &tcp_probe));
     found.push(look::receive_buffer(config));
-    found.push(look::tcp_probe(config));
+    found.extend(look::offloads(config));
+    found.push(tcp_probe);
     found.extend(look::capture(config));
     found.extend(look::clickhouse(config));
     let status = status_client::fetch(&config.http).ok();

@@ -1,104 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What facts mean. No I/O: what was found out is given.
+//! The way of the reports: what came, and what is missing.
 
 use int_report::{DecodeError, Report};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use tidemark_findings::Finding;
 use tidemark_pipeline::NodeConfig;
 
-/// The oldest kernel that is supported.
-const OLDEST_KERNEL: (u32, u32) = (5, 10);
-/// Below this a capture of a few kHz of reports ends within the hour.
-const LITTLE_SPACE_BYTES: u64 = 1 << 30;
-
-/// `release` as `uname -r` has it.
-pub(super) fn kernel(release: &str) -> Finding {
-    let check = "kernel";
-    let mut numbers = release
-        .split(|c: char| !c.is_ascii_digit())
-        .map(str::parse::<u32>);
-    let (Some(Ok(major)), Some(Ok(minor))) = (numbers.next(), numbers.next()) else {
-        let remedy = "5.10 or newer is needed; check by hand";
-        return Finding::warning(check, format!("{release}: no version"), remedy);
-    };
-    let (oldest_major, oldest_minor) = OLDEST_KERNEL;
-    if (major, minor) < OLDEST_KERNEL {
-        let remedy = format!("a kernel from {oldest_major}.{oldest_minor} on");
-        return Finding::problem(check, release, remedy);
-    }
-    Finding::ok(check, release)
-}
-
-/// A socket buffer of `wanted_bytes`, where the kernel gives at most `most_bytes`
-/// to who has no CAP_NET_ADMIN.
-pub(super) fn receive_buffer(wanted_bytes: u64, most_bytes: u64, forced: bool) -> Finding {
-    let check = "receive buffer";
-    if forced || wanted_bytes <= most_bytes {
-        return Finding::ok(check, format!("{wanted_bytes} bytes can be had"));
-    }
-    Finding::warning(
-        check,
-        format!("{wanted_bytes} bytes are wanted, and net.core.rmem_max is {most_bytes}"),
-        format!("sysctl -w net.core.rmem_max={wanted_bytes} (the package's sysctl file does it)"),
-    )
-}
-
-/// Whether an address can be listened on; `runs`: a collector with this
-/// configuration answers.
-pub(super) fn address(
-    key: &str,
-    address: SocketAddr,
-    bound: Result<(), std::io::ErrorKind>,
-    runs: bool,
-) -> Finding {
-    use std::io::ErrorKind::{AddrInUse, AddrNotAvailable, PermissionDenied};
-    let check = format!("{key} {address}");
-    match bound {
-        Ok(()) if runs => Finding::warning(
-            check,
-            "free, although a collector answers at http.listen",
-            "it runs with another configuration; start it again with this one",
-        ),
-        Ok(()) => Finding::ok(check, "free"),
-        Err(AddrInUse) if runs => Finding::ok(check, "the collector that runs has it"),
-        Err(AddrInUse) => Finding::problem(
-            check,
-            "another program has it",
-            format!("find it with `ss -lnp`, or set another address as {key}"),
-        ),
-        Err(AddrNotAvailable) => Finding::problem(
-            check,
-            "no interface of this machine has the address",
-            format!("set one that `ip -brief addr` shows, or 0.0.0.0, as {key}"),
-        ),
-        Err(PermissionDenied) => Finding::problem(
-            check,
-            "not permitted",
-            "ports below 1024 need CAP_NET_BIND_SERVICE; take one above",
-        ),
-        Err(other) => Finding::problem(check, other.to_string(), "see the error"),
-    }
-}
-
-/// Space for a capture.
-pub(super) fn space(directory: &str, free_bytes: u64) -> Finding {
-    let check = format!("capture.dir {directory}");
-    let found = format!("writable, {:.1} GB free", free_bytes as f64 / 1e9);
-    if free_bytes < LITTLE_SPACE_BYTES {
-        return Finding::warning(
-            check,
-            found,
-            "make room: 1 million reports take about 15 MB",
-        );
-    }
-    Finding::ok(check, found)
-}
+/// What to do about datagrams that do not come.
+const MISSING: &str = "the mirror's own queue, or the path to here, drops reports: a report port \
+                       that is fast and deep enough, or sampling (watch[].sampling_shift)";
 
 /// What came while the doctor listened.
 #[derive(Debug, Default)]
-pub(super) struct Heard {
+pub(in crate::doctor) struct Heard {
     pub datagrams: u64,
     pub malformed: u64,
     pub first_error: Option<String>,
@@ -108,14 +24,14 @@ pub(super) struct Heard {
 
 /// What one node sent.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct NodeHeard {
+pub(in crate::doctor) struct NodeHeard {
     pub reports: u64,
     pub without_queue: u64,
     numbers: Vec<(u8, u32)>,
 }
 
 impl Heard {
-    pub(super) fn datagram(&mut self, from: IpAddr, payload: &[u8]) {
+    pub(in crate::doctor) fn datagram(&mut self, from: IpAddr, payload: &[u8]) {
         self.datagrams += 1;
         let nodes = &mut self.nodes;
         let read = int_report::decode(payload, |report: Report<'_>| {
@@ -156,7 +72,7 @@ impl NodeHeard {
 }
 
 /// Reports that came in `seconds`, against the nodes of the configuration.
-pub(super) fn reports(
+pub(in crate::doctor) fn reports(
     heard: &Heard,
     nodes: &BTreeMap<u32, NodeConfig>,
     seconds: f64,
@@ -223,8 +139,7 @@ fn sender(
         return Finding::warning(
             check,
             format!("{found}; {missing} datagrams are missing between them"),
-            "the mirror's own queue, or the path to here, drops reports: a report port that is fast \
-             enough, or a slower sampling",
+            MISSING,
         );
     }
     if heard.without_queue == heard.reports {
@@ -234,11 +149,11 @@ fn sender(
             "the switch's program has to report the queue (metadata bit 3)",
         );
     }
-    Finding::ok(check, found)
+    Finding::ok(check, format!("{found}, none missing"))
 }
 
 /// Two answers of a running collector, `seconds` apart.
-pub(super) fn running(first: &Value, second: &Value, seconds: f64) -> Vec<Finding> {
+pub(in crate::doctor) fn running(first: &Value, second: &Value, seconds: f64) -> Vec<Finding> {
     let at = |value: &Value, key: &str| value["reports"][key].as_u64().unwrap_or(0);
     let grown = |key: &str| at(second, key).saturating_sub(at(first, key));
     let received = grown("received");
@@ -262,10 +177,6 @@ pub(super) fn running(first: &Value, second: &Value, seconds: f64) -> Vec<Findin
             "kernel_drops",
             "receive.buffer_bytes, receive.shards, or a faster disk",
         ),
-        (
-            "lost",
-            "the mirror's own queue, the path to here, or this machine, drops reports",
-        ),
     ] {
         let n = grown(key);
         if n > 0 {
@@ -273,57 +184,30 @@ pub(super) fn running(first: &Value, second: &Value, seconds: f64) -> Vec<Findin
             found.push(Finding::warning(format!("reports {key}"), what, remedy));
         }
     }
+    if received > 0 {
+        found.push(mirror(grown("lost"), received));
+    }
     found
+}
+
+/// Datagrams that did not come, beside the reports that did.
+fn mirror(lost: u64, received: u64) -> Finding {
+    let check = "mirror and path";
+    if lost == 0 {
+        return Finding::ok(check, "no datagram is missing");
+    }
+    Finding::warning(
+        check,
+        format!("{lost} datagrams are missing beside {received} reports"),
+        MISSING,
+    )
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use int_report::encode::{encode, postcard};
-    use std::io::ErrorKind;
     use tidemark_findings::Verdict;
-
-    const HERE: &str = "192.0.2.1:32766";
-
-    fn verdict(f: &Finding) -> Verdict {
-        f.verdict
-    }
-
-    #[test]
-    fn kernels() {
-        assert_eq!(verdict(&kernel("6.1.0-18-amd64")), Verdict::Ok);
-        assert_eq!(verdict(&kernel("5.10.0")), Verdict::Ok);
-        assert_eq!(verdict(&kernel("5.4.0-generic")), Verdict::Problem);
-        assert_eq!(verdict(&kernel("unknown")), Verdict::Warning);
-    }
-
-    #[test]
-    fn a_buffer_is_given_or_forced() {
-        assert_eq!(
-            verdict(&receive_buffer(1 << 20, 1 << 20, false)),
-            Verdict::Ok
-        );
-        assert_eq!(
-            verdict(&receive_buffer(1 << 24, 1 << 20, true)),
-            Verdict::Ok
-        );
-        let small = receive_buffer(1 << 24, 212_992, false);
-        assert_eq!(verdict(&small), Verdict::Warning);
-        assert!(small.remedy.unwrap().contains("rmem_max=16777216"));
-    }
-
-    #[test]
-    fn addresses() {
-        let at = |bound, runs| address("listen", HERE.parse().unwrap(), bound, runs).verdict;
-        assert_eq!(at(Ok(()), false), Verdict::Ok);
-        assert_eq!(at(Err(ErrorKind::AddrInUse), true), Verdict::Ok);
-        assert_eq!(at(Ok(()), true), Verdict::Warning);
-        assert_eq!(at(Err(ErrorKind::AddrInUse), false), Verdict::Problem);
-        assert_eq!(
-            at(Err(ErrorKind::AddrNotAvailable), false),
-            Verdict::Problem
-        );
-    }
 
     fn heard(from: &str, node: u32, numbers: &[u32]) -> Heard {
         let mut heard = Heard::default();
@@ -393,21 +277,21 @@ mod tests {
 
     #[test]
     fn a_running_collector_is_asked_twice() {
-        let status = |received, refused| serde_json::json!({"reports": {"received": received, "refused": refused, "lost": 3}});
-        let well = running(&status(5, 1), &status(25, 1), 2.0);
-        assert_eq!(well.len(), 1);
+        let status = |received, refused| serde_json::json!({"reports": {"received": received, "refused": refused, "lost": 3 * received}});
+        let mut even = status(25, 1);
+        even["reports"]["lost"] = status(5, 1)["reports"]["lost"].clone();
+        let well = running(&status(5, 1), &even, 2.0);
+        assert_eq!(well.len(), 2);
         assert_eq!(well[0].found, "20, 10 per second");
+        assert_eq!(well[1].found, "no datagram is missing");
         let ill = running(&status(5, 1), &status(5, 9), 2.0);
         assert_eq!(ill[0].verdict, Verdict::Problem);
         assert_eq!(
             (ill[1].check.as_str(), ill[1].verdict),
             ("reports refused", Verdict::Warning)
         );
-    }
-
-    #[test]
-    fn little_space_is_told() {
-        assert_eq!(space("/x", 10 << 30).verdict, Verdict::Ok);
-        assert_eq!(space("/x", 1 << 20).verdict, Verdict::Warning);
+        let lossy = running(&status(5, 1), &status(25, 1), 2.0);
+        assert_eq!(lossy[1].verdict, Verdict::Warning);
+        assert_eq!(lossy[1].found, "60 datagrams are missing beside 20 reports");
     }
 }

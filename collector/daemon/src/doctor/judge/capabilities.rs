@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Capabilities, by what is configured.
+
+use tidemark_findings::Finding;
+
+/// What needs a capability.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::doctor) enum Need {
+    /// Events of the kernel.
+    Tracepoints,
+    /// How these events are laid out.
+    Tracefs,
+    /// More than everybody gets.
+    ReceiveBuffer,
+    /// One that only root may listen on.
+    LowPort,
+}
+
+impl Need {
+    /// Its name, its number and that of one that holds it, and what it is for.
+    fn capability(self) -> (&'static str, [u32; 2], &'static str) {
+        const DAC_OVERRIDE: u32 = 1;
+        const DAC_READ_SEARCH: u32 = 2;
+        const NET_BIND_SERVICE: u32 = 10;
+        const NET_ADMIN: u32 = 12;
+        const SYS_ADMIN: u32 = 21;
+        const PERFMON: u32 = 38;
+        match self {
+            Self::Tracepoints => ("CAP_PERFMON", [PERFMON, SYS_ADMIN], "to open tracepoints"),
+            Self::Tracefs => {
+                let numbers = [DAC_READ_SEARCH, DAC_OVERRIDE];
+                ("CAP_DAC_READ_SEARCH", numbers, "to read tracefs")
+            }
+            Self::ReceiveBuffer => {
+                let what = "for a receive buffer above net.core.rmem_max";
+                ("CAP_NET_ADMIN", [NET_ADMIN, NET_ADMIN], what)
+            }
+            Self::LowPort => {
+                let numbers = [NET_BIND_SERVICE, NET_BIND_SERVICE];
+                ("CAP_NET_BIND_SERVICE", numbers, "for its low port")
+            }
+        }
+    }
+}
+
+/// `effective`: of this process, a bit each. `met`: what is needed works without.
+pub(in crate::doctor) fn capabilities(needs: &[(Need, bool)], effective: u64) -> Finding {
+    let check = "capabilities";
+    if needs.is_empty() {
+        return Finding::ok(check, "none needed");
+    }
+    let mut missing = Vec::new();
+    let found = needs.iter().map(|&(need, met)| {
+        let (name, numbers, what) = need.capability();
+        let has = numbers.iter().any(|n| effective & (1 << n) != 0);
+        let stands = match (has, met) {
+            (true, _) => "is there",
+            (false, true) => "is not there, and not needed here",
+            (false, false) => {
+                missing.push(name);
+                "is not there"
+            }
+        };
+        format!("{name} {what} {stands}")
+    });
+    let found = found.collect::<Vec<_>>().join("; ");
+    if missing.is_empty() {
+        return Finding::ok(check, found);
+    }
+    let missing = missing.join(" ");
+    Finding::warning(
+        check,
+        found,
+        format!(
+            "AmbientCapabilities={missing} in the unit (`systemctl edit tidemark-collector`), or start as root"
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tidemark_findings::Verdict;
+
+    const NONE: u64 = 0;
+    const ALL: u64 = u64::MAX;
+
+    #[test]
+    fn nothing_is_asked_for_in_vain() {
+        assert_eq!(capabilities(&[], NONE).found, "none needed");
+        let met = capabilities(&[(Need::Tracepoints, true)], NONE);
+        assert_eq!(met.verdict, Verdict::Ok);
+        assert!(met.found.contains("not needed here"), "{}", met.found);
+    }
+
+    #[test]
+    fn what_is_missing_is_named_as_the_unit_takes_it() {
+        let needs = [
+            (Need::Tracepoints, false),
+            (Need::Tracefs, false),
+            (Need::ReceiveBuffer, false),
+            (Need::LowPort, false),
+        ];
+        assert_eq!(capabilities(&needs, ALL).verdict, Verdict::Ok);
+        // CAP_SYS_ADMIN and CAP_DAC_OVERRIDE hold the first two.
+        let some = capabilities(&needs, 1 << 21 | 1 << 1);
+        assert_eq!(some.verdict, Verdict::Warning);
+        let remedy = some.remedy.unwrap();
+        assert!(
+            remedy.starts_with("AmbientCapabilities=CAP_NET_ADMIN CAP_NET_BIND_SERVICE in"),
+            "{remedy}"
+        );
+        let bare = capabilities(&needs, NONE).remedy.unwrap();
+        assert!(bare.contains("CAP_PERFMON CAP_DAC_READ_SEARCH"), "{bare}");
+    }
+}

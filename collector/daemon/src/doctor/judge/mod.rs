@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What facts mean. No I/O: what was found out is given.
+
+mod capabilities;
+mod clocks;
+mod machine;
+mod offloads;
+mod reports;
+
+pub(super) use capabilities::{Need, capabilities};
+pub(super) use clocks::{WallClock, clocks, wall_clock};
+pub(super) use machine::{address, kernel, receive_buffer, space};
+pub(super) use offloads::{Offloads, offloads};
+pub(super) use reports::{Heard, reports, running};

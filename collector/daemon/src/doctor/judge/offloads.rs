@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a network interface does to reports before they are received.
+
+use tidemark_findings::Finding;
+
+/// As `ethtool -k` has them; `None` where the driver does not say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::doctor) struct Offloads {
+    pub interface: String,
+    pub gro: Option<bool>,
+    pub lro: Option<bool>,
+}
+
+/// `wanted`: the configuration takes several reports at a time (`receive.gro`).
+pub(in crate::doctor) fn offloads(of: &Offloads, wanted: bool) -> Finding {
+    let check = format!("offloads of {}", of.interface);
+    // It merges TCP packets alone.
+    let lro = match of.lro {
+        Some(true) => "; LRO is on, and leaves reports as they are",
+        _ => "",
+    };
+    match of.gro {
+        _ if !wanted => Finding::ok(check, format!("not used: receive.gro is false{lro}")),
+        Some(true) => Finding::ok(
+            check,
+            format!("GRO is on: reports of one exporter come several at a time{lro}"),
+        ),
+        Some(false) => Finding::warning(
+            check,
+            format!("GRO is off: each report comes by itself, and costs more{lro}"),
+            format!("ethtool -K {} gro on", of.interface),
+        ),
+        None => Finding::warning(
+            check,
+            "its driver does not say whether GRO is on",
+            format!("see `ethtool -k {}`", of.interface),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tidemark_findings::Verdict;
+
+    fn eth0(gro: Option<bool>, lro: Option<bool>) -> Offloads {
+        Offloads {
+            interface: "eth0".into(),
+            gro,
+            lro,
+        }
+    }
+
+    #[test]
+    fn gro_is_wanted_and_lro_does_nothing() {
+        let on = offloads(&eth0(Some(true), Some(true)), true);
+        assert_eq!(on.verdict, Verdict::Ok);
+        assert!(on.found.contains("LRO is on"), "{}", on.found);
+        let off = offloads(&eth0(Some(false), Some(false)), true);
+        assert_eq!(off.verdict, Verdict::Warning);
+        assert_eq!(off.remedy.unwrap(), "ethtool -K eth0 gro on");
+        assert!(!off.found.contains("LRO"), "{}", off.found);
+        let unused = offloads(&eth0(Some(false), None), false);
+        assert_eq!(unused.verdict, Verdict::Ok);
+        assert_eq!(offloads(&eth0(None, None), true).verdict, Verdict::Warning);
+    }
+}
