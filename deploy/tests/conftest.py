@@ -183,3 +183,40 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
         yield live
     finally:
         live.stop()
+
+
+READ = """
+import urllib.request
+with urllib.request.urlopen("http://127.0.0.1:9562/metrics") as answer:
+    print(answer.read().decode(), end="")
+"""
+# A switch with one port, in a network of its own, which goes with it.
+SWITCH = """
+ip link set lo up
+ip link add left type veth peer name right
+ip link set left up
+ip link set right up
+"$1" run --program "$2" --port 1=left,rate=100mbit --metrics 127.0.0.1:9562 >&2 &
+switch=$!
+trap 'kill $switch; wait $switch' EXIT
+tries=0
+until "$3" -c "$4" 2>/dev/null; do
+  kill -0 $switch
+  tries=$((tries + 1))
+  [ $tries -lt 100 ]
+  sleep 0.2
+done
+"""
+
+
+@pytest.fixture(scope="session")
+def switch_metrics() -> str:
+    """Of a switch with the telemetry program and one port."""
+    # Root is not needed: in a user namespace of its own everybody is.
+    alone = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--net", "--map-root-user"]
+    program = REPOSITORY / "p4src/build/tidemark.json"
+    words = [BIN_DIR / "tidemark-switch", program, sys.executable, READ]
+    command = [*alone, "sh", "-euc", SWITCH, "switch", *(str(w) for w in words)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode in (0, 143), done.stderr
+    return done.stdout

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 from conftest import NODE, PORT, REPOSITORY, Live, eventually
+from prometheus_client import parser as older
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 DEPLOY = REPOSITORY / "deploy"
@@ -97,6 +98,17 @@ def test_metrics_are_openmetrics_and_by_convention(live: Live, program: str):
     promtool("check", "metrics", text="\n".join(classic) + "\n")
     shown = {s.name for f in families for s in f.samples}
     assert shown <= documented(), shown - documented()
+
+
+def test_metrics_of_the_switch_are_by_convention(switch_metrics: str):
+    """It writes the older format itself."""
+    promtool("check", "metrics", text=switch_metrics)
+    families = list(older.text_string_to_metric_families(switch_metrics))
+    shown = {s.name for f in families for s in f.samples}
+    assert "tidemark_switch_tx_packets_total" in shown
+    assert shown <= documented(), shown - documented()
+    ports = {s.labels.get("port") for f in families for s in f.samples}
+    assert ports == {None, "1"}
 
 
 @pytest.mark.parametrize("board", BOARDS, ids=lambda b: b.stem)

@@ -114,7 +114,11 @@ const PORT: &[(MetricDoc, OfPort)] = table! {
     gauge queue_packets "Packets in the queue": |p| u64::from(p.queue_packets);
     gauge queue_bytes "Bytes in the queue": |p| p.queue_bytes;
     gauge rate_bps "Rate of the port; 0 = as fast as it goes": |p| p.rate_bps;
-    gauge delay_ns "Delay of the port": |p| p.delay_ns;
+};
+
+/// Times of ports, in nanoseconds here and in seconds where they are served.
+const PORT_TIMES: &[(MetricDoc, OfPort)] = table! {
+    gauge delay_seconds "Delay of the port": |p| p.delay_ns;
 };
 
 const SWITCH: &[(MetricDoc, OfSwitch)] = table! {
@@ -144,17 +148,24 @@ fn refused(p: &PortState, why: Refusal) -> u64 {
 
 /// Every metric, for the documents.
 pub fn docs() -> Vec<MetricDoc> {
-    let of_port = PORT.iter().map(|(d, _)| d.labels(&["port", "interface"]));
+    let of_port = PORT.iter().chain(PORT_TIMES);
+    let of_port = of_port.map(|(d, _)| d.labels(&["port", "interface"]));
     of_port.chain(SWITCH.iter().map(|(d, _)| *d)).collect()
 }
 
 fn text(ports: &[PortState], totals: &Totals) -> String {
     let mut out = String::new();
+    let labels = |p: &PortState| format!("port=\"{}\",interface=\"{}\"", p.port, p.interface);
     for (doc, value) in PORT {
         let name = head(&mut out, doc);
         for p in ports {
-            let labels = format!("port=\"{}\",interface=\"{}\"", p.port, p.interface);
-            let _ = writeln!(out, "{name}{{{labels}}} {}", value(p));
+            let _ = writeln!(out, "{name}{{{}}} {}", labels(p), value(p));
+        }
+    }
+    for (doc, value_ns) in PORT_TIMES {
+        let name = head(&mut out, doc);
+        for p in ports {
+            let _ = writeln!(out, "{name}{{{}}} {}", labels(p), value_ns(p) as f64 / 1e9);
         }
     }
     for (doc, value) in SWITCH {
@@ -187,6 +198,7 @@ mod tests {
             interface: "eth3".into(),
             tx_packets: 7,
             queue_packets: 2,
+            delay_ns: 5_000_000,
             ..PortState::default()
         };
         let totals = Totals {
@@ -206,6 +218,7 @@ mod tests {
              tidemark_switch_tx_packets_total{port=\"3\",interface=\"eth3\"} 7\n",
             "# TYPE tidemark_switch_queue_packets gauge\n\
              tidemark_switch_queue_packets{port=\"3\",interface=\"eth3\"} 2\n",
+            "tidemark_switch_delay_seconds{port=\"3\",interface=\"eth3\"} 0.005\n",
             "tidemark_switch_clones_total 5\n",
             "tidemark_switch_grpc_calls_refused_total 2\n",
             "tidemark_switch_no_interface_packets_total 1\n",
