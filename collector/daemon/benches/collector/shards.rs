@@ -7,7 +7,7 @@
 //! it.
 
 use crate::data::{NODE, REPORT_BYTES, Recorded, config_for, recorded};
-use crate::figure::{Row, pin};
+use crate::figure::{Row, pin, unpin};
 use crate::pipeline::feed;
 use std::sync::{Arc, Barrier};
 use std::time::Instant;
@@ -71,6 +71,7 @@ fn rate(data: &[Recorded]) -> f64 {
 }
 
 pub(crate) fn two() -> Row {
+    unpin(); // the rows before this one have one core
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let data = [
         recorded(FLOWS, REPORTS),
