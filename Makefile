@@ -294,8 +294,8 @@ fuzz-switch: ## Hostile programs, frames and P4Runtime writes, 10 minutes each (
 	testbed/fuzz.sh testbed/switch/fuzz $(FUZZ)
 
 .PHONY: bench-collector
-bench-collector: require-root ## The collector's speed, figure by figure (4 minutes on a quiet machine)
-	cargo bench --locked -p tidemark-collector --bench collector
+bench-collector: require-root ## The collector's speed, figure by figure (4 minutes on a quiet machine; BENCH="join --json=FILE")
+	cargo bench --locked -p tidemark-collector --bench collector -- $(BENCH)
 
 .PHONY: bench-controller
 bench-controller: ## The controller with 1000 links, generated telemetry (BENCH="--links N ...")

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Medians, clocks, the table.
 
+use serde::Serialize;
 use std::time::{Duration, Instant};
 
 pub(crate) const RUNS: usize = 5;
 
 /// One line of the table; values are items per second.
+#[derive(Serialize)]
 pub(crate) struct Row {
     pub what: &'static str,
     pub target: f64,
+    /// The median of `runs`.
     pub value: f64,
-    pub least: f64,
-    pub most: f64,
+    /// Every run's, in ascending order.
+    pub runs: Vec<f64>,
     pub note: String,
     /// CPU time per item on the receiving core, where that was measured.
     pub cpu_ns: Option<f64>,
@@ -26,8 +29,7 @@ impl Row {
             what,
             target,
             value: values[RUNS / 2],
-            least: values[0],
-            most: values[RUNS - 1],
+            runs: values,
             note: String::new(),
             cpu_ns: None,
         }
@@ -69,12 +71,13 @@ impl Row {
         } else {
             "-".to_owned()
         };
+        let (least, most) = (self.runs[0], self.runs[RUNS - 1]);
         println!(
             "{:58} {:>8} {:>8} {:>17} {}{}",
             self.what,
             target,
             m(self.value),
-            format!("{} to {}", m(self.least), m(self.most)),
+            format!("{} to {}", m(least), m(most)),
             if self.value < self.target {
                 "BELOW "
             } else {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Every figure of the collector's speed in one run, each the median of five:
-//! `cargo bench --locked -p tidemark-collector --bench collector [-- WORD...]`
-//! (`make bench-collector`); with words, only the rows whose name has one.
+//! `cargo bench --locked -p tidemark-collector --bench collector [-- WORD... --json=FILE]`
+//! (`make bench-collector`); with words, only the rows whose name has one; `--json=FILE`
+//! keeps every run of every row.
 //!
 //! "Per core" rows count the CPU time of all threads that take part, on one
 //! core, so that a busy machine disturbs little. The loopback rows count time on the clock: everything that receives shares one
@@ -19,6 +20,7 @@ mod shards;
 mod store;
 
 use figure::Row;
+use std::collections::BTreeMap;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -29,6 +31,7 @@ fn main() {
     let words: Vec<&String> = arguments.iter().filter(|a| !a.starts_with("--")).collect();
     let wanted = |name: &str| words.is_empty() || words.iter().any(|w| name.contains(w.as_str()));
     Row::head();
+    let json = arguments.iter().find_map(|a| a.strip_prefix("--json="));
     let mut rows = Vec::new();
     for (name, run) in [
         ("decode", pipeline::decode as fn() -> Row),
@@ -52,6 +55,10 @@ fn main() {
             row.print();
             rows.push((name, row));
         }
+    }
+    if let Some(file) = json {
+        let by_name: BTreeMap<_, _> = rows.iter().map(|(name, row)| (name, row)).collect();
+        std::fs::write(file, serde_json::to_vec_pretty(&by_name).unwrap()).unwrap();
     }
     let per_core = |name: &str| rows.iter().find(|r| r.0 == name).map(|r| r.1.value);
     if let Some(base) = per_core("baseline") {
