@@ -7,11 +7,12 @@
 //! "decode, flow, join, intervals; 1000 flows" of `make bench-collector`.
 
 use crate::DS_TIDEMARK;
-use crate::bytes::{port_pair, queue_word};
+use crate::bytes::{Words, port_pair, queue_word};
+use crate::domain;
 use crate::header::LENGTH_TO_END;
 use crate::inner::InnerPacket;
-use crate::layout::forwarded::{self, INNER};
-use crate::layout::{domain, flag};
+use crate::layout::flag;
+use crate::layout::forwarded::{self, DOMAIN, DOMAIN_BITS, INNER};
 use crate::report::{Inner, InnerKind, Report};
 use crate::v2::available;
 use std::net::{IpAddr, Ipv4Addr};
@@ -46,7 +47,7 @@ pub fn fast_path(payload: &[u8]) -> Option<FastPath<'_>> {
         DS_TIDEMARK as u8,
     ]);
     // Bits of other domain words are ignored by the decoder too.
-    let domain_bits = u16::from_be_bytes(at(bytes, 16)) & (domain::LIMIT | domain::POLICY);
+    let domain_bits = u16::from_be_bytes(at(bytes, 16)) & DOMAIN_BITS;
     let behind = (payload.len() - 12).wrapping_sub(4 * usize::from(bytes[9]));
     let is_alone = behind < 4 || bytes[9] == LENGTH_TO_END;
     let fragment = u16::from_be_bytes(at(bytes, INNER + 6)) & 0x3fff;
@@ -54,7 +55,7 @@ pub fn fast_path(payload: &[u8]) -> Option<FastPath<'_>> {
     let tcp_bytes = u32::from(bytes[TCP + 12] >> 4) * 4;
     let is_fast = bytes[0] >> 4 == 2
         && types == expected
-        && domain_bits == domain::LIMIT | domain::POLICY
+        && domain_bits == DOMAIN_BITS
         && is_alone
         && bytes[INNER] == 0x45
         && bytes[INNER + 9] == 6
@@ -106,8 +107,7 @@ impl<'a> FastPath<'a> {
         let flags = self.bytes[11];
         let (ingress_port, egress_port) = port_pair(self.word(forwarded::INGRESS_PORT));
         let (queue_id, queue_occupancy) = queue_word(self.word(forwarded::QUEUE_ID));
-        let policy = self.word(forwarded::SAMPLING_SHIFT);
-        Report {
+        let mut report = Report {
             version: 2,
             node_id: self.word(4),
             hw_id: ((number >> 22) & 0x3f) as u8,
@@ -122,17 +122,16 @@ impl<'a> FastPath<'a> {
             queue_occupancy,
             ingress_ts: available(u64::from_be_bytes(at(self.bytes, forwarded::INGRESS_NS))),
             egress_ts: available(u64::from_be_bytes(at(self.bytes, forwarded::EGRESS_NS))),
-            drop_reason: None,
-            limit: Some(self.word(forwarded::LIMIT)),
-            sampling_shift: Some((policy >> 24) as u8),
-            policy_flags: Some((policy >> 16) as u8),
-            summary_drops: None,
             inner: Inner {
                 packet: self.packet,
                 kind: InnerKind::Ipv4,
             },
             first_in_datagram: true,
-        }
+            ..Report::default()
+        };
+        // They fit: the layout has all of them.
+        let _ = domain::read(&mut report, &mut Words(&self.bytes[DOMAIN..]), DOMAIN_BITS);
+        report
     }
 
     /// As [`crate::parse_inner`] gives it.

@@ -87,6 +87,8 @@ pub(crate) mod domain {
 pub(crate) mod forwarded {
     /// `metadata_bits`.
     pub(crate) const BITS: u16 = 0x5c00;
+    /// `domain_bits`.
+    pub(crate) const DOMAIN_BITS: u16 = 0xc000;
     /// Words of metadata.
     pub(crate) const WORDS: u8 = 8;
     /// Port the packet came in by.
@@ -107,6 +109,8 @@ pub(crate) mod forwarded {
     pub(crate) const SAMPLING_SHIFT: usize = 48;
     /// Flag 1: this switch marked the packet CE.
     pub(crate) const POLICY_FLAGS: usize = 49;
+    /// Tidemark's own metadata.
+    pub(crate) const DOMAIN: usize = 44;
     /// The inner packet.
     pub(crate) const INNER: usize = 52;
 }

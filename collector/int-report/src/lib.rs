@@ -27,6 +27,7 @@
 mod bytes;
 pub mod card;
 mod coalesced;
+mod domain;
 pub mod drop_reason;
 pub mod encode;
 mod error;

@@ -4,9 +4,10 @@
 
 use crate::DS_TIDEMARK;
 use crate::bytes::{Words, be32, port_pair, queue_word};
+use crate::domain;
 use crate::error::DecodeError;
 use crate::header::{GROUP_HEADER_BYTES, LENGTH_TO_END};
-use crate::layout::{domain, flag, metadata};
+use crate::layout::{flag, metadata};
 use crate::report::{Inner, InnerKind, Report};
 use crate::tag;
 
@@ -177,14 +178,7 @@ fn read_metadata(
         cold_metadata(report, &mut words, bits)?;
     }
     if domain_id == DS_TIDEMARK {
-        if domain_bits & domain::LIMIT != 0 {
-            report.limit = Some(words.u32()?);
-        }
-        if domain_bits & domain::POLICY != 0 {
-            let word = words.u32()?;
-            report.sampling_shift = Some((word >> 24) as u8);
-            report.policy_flags = Some((word >> 16) as u8);
-        }
+        domain::read(report, &mut words, domain_bits)?;
     }
     Some(())
 }

@@ -7,7 +7,8 @@ mod old;
 use thiserror::Error;
 
 use crate::DS_TIDEMARK;
-use crate::layout::{domain, flag, metadata};
+use crate::domain;
+use crate::layout::{flag, metadata};
 use crate::report::{Inner, InnerKind, Report};
 
 /// Why a set of reports cannot be put into one datagram.
@@ -92,7 +93,7 @@ fn v2_individual(
     out.extend([0x10 | in_type, 0, 0, v2_flags(report)]);
     out.extend([0; 8]);
     let bits = v2_baseline(out, report, index)?;
-    let domain_bits = v2_domain(out, report);
+    let domain_bits = domain::write(out, report);
     let metadata_words = (out.len() - start - 12) / 4;
     if let Some(fixed) = out.get_mut(start + 4..start + 10) {
         let domain_id = if domain_bits == 0 { 0 } else { DS_TIDEMARK };
@@ -187,20 +188,6 @@ fn v2_baseline(out: &mut Vec<u8>, report: &Report<'_>, index: usize) -> Result<u
         return Err(unsupported(index, "queue_id alone"));
     }
     Ok(bits)
-}
-
-fn v2_domain(out: &mut Vec<u8>, report: &Report<'_>) -> u16 {
-    let mut bits = 0;
-    if let Some(limit) = report.limit {
-        bits |= domain::LIMIT;
-        out.extend(limit.to_be_bytes());
-    }
-    if report.sampling_shift.is_some() || report.policy_flags.is_some() {
-        bits |= domain::POLICY;
-        let (shift, flags) = (report.sampling_shift, report.policy_flags);
-        out.extend([shift.unwrap_or(0), flags.unwrap_or(0), 0, 0]);
-    }
-    bits
 }
 
 fn port_word(report: &Report<'_>) -> u32 {

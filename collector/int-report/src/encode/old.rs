@@ -2,6 +2,7 @@
 //! Versions 1.0 and 0.5: one report per datagram, 32-bit times.
 
 use super::{EncodeError, port_word, unsupported};
+use crate::domain;
 use crate::report::{InnerKind, Report};
 
 /// What v1.0 and v0.5 have no place for.
@@ -14,9 +15,7 @@ fn check_old(report: &Report<'_>) -> Result<u32, EncodeError> {
             "port id above 16 bits",
         ),
         (report.summary_drops.is_some(), "summary_drops"),
-        (report.limit.is_some(), "limit"),
-        (report.sampling_shift.is_some(), "sampling_shift"),
-        (report.policy_flags.is_some(), "policy_flags"),
+        (domain::is_needed(report), "Tidemark's own metadata"),
         (
             report
                 .queue_occupancy

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Tidemark's own metadata: the words behind those of the specification, in the
+//! order of `domain_bits`.
+
+use crate::bytes::Words;
+use crate::layout::domain;
+use crate::report::Report;
+
+/// Reads the words whose bits are set. `None` when they do not fit.
+#[inline(always)]
+pub(crate) fn read(report: &mut Report<'_>, words: &mut Words<'_>, bits: u16) -> Option<()> {
+    if bits & domain::LIMIT != 0 {
+        report.limit = Some(words.u32()?);
+    }
+    if bits & domain::POLICY != 0 {
+        let word = words.u32()?;
+        report.sampling_shift = Some((word >> 24) as u8);
+        report.policy_flags = Some((word >> 16) as u8);
+    }
+    Some(())
+}
+
+/// Writes what the report has of them; returns their bits.
+pub(crate) fn write(out: &mut Vec<u8>, report: &Report<'_>) -> u16 {
+    let mut bits = 0;
+    if let Some(limit) = report.limit {
+        bits |= domain::LIMIT;
+        out.extend(limit.to_be_bytes());
+    }
+    if report.sampling_shift.is_some() || report.policy_flags.is_some() {
+        bits |= domain::POLICY;
+        let (shift, flags) = (report.sampling_shift, report.policy_flags);
+        out.extend([shift.unwrap_or(0), flags.unwrap_or(0), 0, 0]);
+    }
+    bits
+}
+
+/// True when the report has any of them: versions before 2.0 have no place for them.
+pub(crate) fn is_needed(report: &Report<'_>) -> bool {
+    write(&mut Vec::new(), report) != 0
+}
