@@ -11,6 +11,11 @@ from pathlib import Path
 
 import pytest
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 REPOSITORY = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(REPOSITORY / "ptf-tests"))
 from scapy.layers.inet import IP, TCP, UDP  # noqa: E402
@@ -22,42 +27,15 @@ from tidemark_ptf import report  # noqa: E402
 SCRIPT = REPOSITORY / "tools" / "wireshark" / "tidemark_report.lua"
 FIXTURE = REPOSITORY / "ptf-tests" / "fixtures" / "reports.pcap"
 
-# Fields that both have under the same name.
-FIELDS = [
-    "version",
-    "hw_id",
-    "sequence",
-    "node_id",
-    "report_type",
-    "inner_type",
-    "length_words",
-    "metadata_length_words",
-    "dropped",
-    "congested",
-    "tracked",
-    "intermediate",
-    "metadata_bits",
-    "domain",
-    "domain_bits",
-    "domain_status",
-    "ingress_port",
-    "egress_port",
-    "hop_latency",
-    "queue_id",
-    "occupancy",
-    "ingress_ns",
-    "egress_ns",
-    "ingress_port2",
-    "egress_port2",
-    "utilisation",
-    "buffer_id",
-    "buffer_occupancy",
-    "drop_queue_id",
-    "drop_reason",
-    "limit",
-    "sampling_shift",
-    "policy_flags",
-]
+
+def labelled_fields() -> list[str]:
+    """What the table of fields has a label for, Wireshark shows, by the name that Scapy has."""
+    table = tomllib.loads((REPOSITORY / "contract" / "report.toml").read_text())
+    parts = [table["group"], table["main"], *table["metadata"], *table["domain"]]
+    return [f["name"] for part in parts for f in part["fields"] if "label" in f]
+
+
+FIELDS = [name for name in labelled_fields() if name != "tag"]  # `tag` is bytes
 INNER = ["ip.src", "ip.dst", "ipv6.src", "ipv6.dst", "tcp.srcport", "tcp.dstport", "tcp.seq_raw"]
 
 
