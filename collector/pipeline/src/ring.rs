@@ -89,9 +89,15 @@ impl<T: Copy + Default> Ring<T> {
         }
     }
 
+    /// Memory taken, bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of_val::<[T]>(&self.places)
+    }
+
+    /// Twice as many places.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self) {
+    pub(crate) fn grow(&mut self) {
         let length = (self.places.len() * 2).max(LEAST);
         let mut places = vec![T::default(); length].into_boxed_slice();
         for position in self.first..self.next {

@@ -158,6 +158,7 @@ impl Config {
             join: self.tcp_probe.enabled || self.agents.accept,
             local_host: self.tcp_probe.enabled.then(|| self.tcp_probe.host.clone()),
             max_flows: p.max_flows,
+            max_segment_memory_bytes: p.max_segment_memory_bytes,
             max_pending: p.max_pending,
             max_clock_step_ms: p.max_clock_step_ms,
         }

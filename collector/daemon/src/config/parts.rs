@@ -100,6 +100,7 @@ pub struct PipelineConfig {
     pub join_wait_ms: u32,
     pub probe_hold_ms: u32,
     pub max_flows: usize,
+    pub max_segment_memory_bytes: usize,
     pub max_pending: usize,
     pub max_clock_step_ms: u32,
 }
@@ -114,6 +115,7 @@ impl Default for PipelineConfig {
             join_wait_ms: p.join_wait_ms,
             probe_hold_ms: p.probe_hold_ms,
             max_flows: p.max_flows,
+            max_segment_memory_bytes: p.max_segment_memory_bytes,
             max_pending: p.max_pending,
             max_clock_step_ms: p.max_clock_step_ms,
         }

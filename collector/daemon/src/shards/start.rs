@@ -134,6 +134,10 @@ impl Engines {
 fn part_of(config: &Config, shards: usize) -> Config {
     Config {
         max_flows: config.max_flows.div_ceil(shards).max(Config::LEAST_FLOWS),
+        max_segment_memory_bytes: config
+            .max_segment_memory_bytes
+            .div_ceil(shards)
+            .max(Config::LEAST_SEGMENT_MEMORY_BYTES),
         max_pending: config
             .max_pending
             .div_ceil(shards)

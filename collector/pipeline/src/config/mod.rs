@@ -47,6 +47,10 @@ pub struct Config {
     pub local_host: Option<String>,
     /// Most flows remembered; the flow idle longest is evicted first.
     pub max_flows: usize,
+    /// Most memory for what all flows together remember of their segments: those that are
+    /// not acknowledged or wait for a sample, and gaps between them, bytes. Of more, flows
+    /// that are idle forget theirs.
+    pub max_segment_memory_bytes: usize,
     /// Most packets waiting for their sample.
     pub max_pending: usize,
     /// A report whose time is further off than this is held to be a restart
@@ -68,6 +72,7 @@ impl Default for Config {
             join: true,
             local_host: None,
             max_flows: 65_536,
+            max_segment_memory_bytes: 256 << 20,
             max_pending: 1 << 20,
             max_clock_step_ms: 60_000,
         }
@@ -77,6 +82,8 @@ impl Default for Config {
 impl Config {
     /// The smallest `max_flows`.
     pub const LEAST_FLOWS: usize = 16;
+    /// The smallest `max_segment_memory_bytes`: 32 768 segments.
+    pub const LEAST_SEGMENT_MEMORY_BYTES: usize = 1 << 20;
     /// The smallest `max_pending`.
     pub const LEAST_PENDING: usize = 1024;
 
@@ -105,6 +112,12 @@ impl Config {
             self.max_flows as u64,
             Self::LEAST_FLOWS as u64,
             1 << 28,
+        )?;
+        range(
+            "max_segment_memory_bytes",
+            self.max_segment_memory_bytes as u64,
+            Self::LEAST_SEGMENT_MEMORY_BYTES as u64,
+            1 << 40,
         )?;
         range(
             "max_pending",

@@ -4,6 +4,7 @@
 
 use super::one_ack::OneAck;
 use super::segment::Segment;
+use super::segment_memory::SegmentMemory;
 use crate::prefetch;
 use crate::ring::Ring;
 
@@ -91,6 +92,13 @@ fn forget_waiting(list: &mut Ring<Waiting>, first_position: u64) {
     }
 }
 
+/// Makes a list larger, on the account of all flows.
+fn grow<T: Copy + Default>(list: &mut Ring<T>, memory: &mut SegmentMemory) {
+    let before = list.bytes();
+    list.grow();
+    memory.take(list.bytes() - before);
+}
+
 impl FlowAtPort {
     pub(crate) fn new(node: u16, port: u32) -> Self {
         Self {
@@ -117,32 +125,51 @@ impl FlowAtPort {
 
     /// Notes that a segment `[seq, end)` came to the switch at `ingress_ns`.
     #[inline]
-    pub(crate) fn arrival(&mut self, seq: u64, end: u64, ingress_ns: u64) -> Arrival {
+    pub(crate) fn arrival(
+        &mut self,
+        seq: u64,
+        end: u64,
+        ingress_ns: u64,
+        memory: &mut SegmentMemory,
+    ) -> Arrival {
         let max_end = self.max_end;
         if seq >= max_end {
             if seq > max_end && max_end > 0 {
-                self.hole(max_end, seq, ingress_ns);
+                self.hole(max_end, seq, ingress_ns, memory);
             }
             self.max_end = end;
             return Arrival::New;
         }
-        self.arrival_below(seq, end, ingress_ns)
+        self.arrival_below(seq, end, ingress_ns, memory)
     }
 
     #[cold]
-    fn hole(&mut self, start: u64, end: u64, ingress_ns: u64) {
+    fn hole(&mut self, start: u64, end: u64, ingress_ns: u64, memory: &mut SegmentMemory) {
         if self.holes.len() == MAX_HOLES {
             self.holes.remove(0);
         }
-        self.holes.push(Hole {
+        let hole = Hole {
             start,
             end,
             ingress_ns,
-        });
+        };
+        self.insert_hole(self.holes.len(), hole, memory);
+    }
+
+    fn insert_hole(&mut self, at: usize, hole: Hole, memory: &mut SegmentMemory) {
+        let before = self.holes.capacity();
+        self.holes.insert(at, hole);
+        memory.take((self.holes.capacity() - before) * size_of::<Hole>());
     }
 
     /// A segment that begins below the highest end.
-    fn arrival_below(&mut self, seq: u64, end: u64, ingress_ns: u64) -> Arrival {
+    fn arrival_below(
+        &mut self,
+        seq: u64,
+        end: u64,
+        ingress_ns: u64,
+        memory: &mut SegmentMemory,
+    ) -> Arrival {
         self.max_end = self.max_end.max(end);
         let Some(i) = self.holes.iter().position(|h| seq < h.end && h.start < end) else {
             return Arrival::Again;
@@ -152,7 +179,7 @@ impl FlowAtPort {
             (true, true) => {
                 self.holes[i].end = seq;
                 if self.holes.len() < MAX_HOLES {
-                    self.holes.insert(i + 1, Hole { start: end, ..hole });
+                    self.insert_hole(i + 1, Hole { start: end, ..hole }, memory);
                 }
             }
             (true, false) => self.holes[i].end = seq,
@@ -174,28 +201,35 @@ impl FlowAtPort {
     /// `snd_nxt`, one that does not. Packets before `first_position` have been
     /// handed on.
     #[inline]
-    pub(crate) fn remember(&mut self, segment: Segment, first_position: u64) {
+    pub(crate) fn remember(
+        &mut self,
+        segment: Segment,
+        first_position: u64,
+        memory: &mut SegmentMemory,
+    ) {
         if !self.wait_time.is_empty() {
             forget_waiting(&mut self.wait_time, first_position);
         }
         if self.segments.is_full() {
-            self.make_room(first_position);
+            self.make_room(first_position, memory);
         }
         self.segments.push_in_order(segment, |a, b| a.seq > b.seq);
         self.first_waiting += u64::from(!segment.waits());
     }
 
     /// Forgets the oldest of too many segments, unless its packet is still in the
-    /// queue and waits.
+    /// queue and waits; else there will be more.
     #[cold]
-    fn make_room(&mut self, first_position: u64) {
+    fn make_room(&mut self, first_position: u64, memory: &mut SegmentMemory) {
         if self.segments.len() >= MAX_UNACKED
             && let Some(oldest) = self.segments.front()
             && (self.segments.first() < self.first_waiting || oldest.position() < first_position)
         {
             self.segments.pop_front();
             self.first_waiting = self.first_waiting.max(self.segments.first());
+            return;
         }
+        grow(&mut self.segments, memory);
     }
 
     /// The next segment that a sample with `snd_nxt` shows; it waits no more.
@@ -210,9 +244,28 @@ impl FlowAtPort {
     }
 
     /// Puts a packet among those that wait for a sample after a time.
-    pub(crate) fn wait_for_time(&mut self, waiting: Waiting, first_position: u64) {
+    pub(crate) fn wait_for_time(
+        &mut self,
+        waiting: Waiting,
+        first_position: u64,
+        memory: &mut SegmentMemory,
+    ) {
         forget_waiting(&mut self.wait_time, first_position);
+        if self.wait_time.is_full() {
+            grow(&mut self.wait_time, memory);
+        }
         self.wait_time.push_back(waiting);
+    }
+
+    /// Memory taken for segments, gaps and waiting packets, bytes.
+    pub(super) fn bytes(&self) -> usize {
+        let holes = self.holes.capacity() * size_of::<Hole>();
+        self.segments.bytes() + self.wait_time.bytes() + holes
+    }
+
+    /// Segments, gaps and waiting packets.
+    pub(super) fn entries(&self) -> usize {
+        self.segments.len() + self.wait_time.len() + self.holes.len()
     }
 
     /// Prefetches where the next packet is noted.

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 use super::*;
+
+fn unbounded() -> SegmentMemory {
+    SegmentMemory::new(usize::MAX)
+}
 use proptest::prelude::*;
 
 #[test]
 fn holes_tell_reordering_from_repetition() {
     let mut p = FlowAtPort::new(0, 1);
-    assert_eq!(p.arrival(1000, 2000, 50), Arrival::New);
-    assert_eq!(p.arrival(4000, 5000, 50), Arrival::New);
-    assert_eq!(p.arrival(2000, 3000, 51), Arrival::Hole);
-    assert_eq!(p.arrival(2000, 3000, 50), Arrival::Again);
+    assert_eq!(p.arrival(1000, 2000, 50, &mut unbounded()), Arrival::New);
+    assert_eq!(p.arrival(4000, 5000, 50, &mut unbounded()), Arrival::New);
+    assert_eq!(p.arrival(2000, 3000, 51, &mut unbounded()), Arrival::Hole);
+    assert_eq!(p.arrival(2000, 3000, 50, &mut unbounded()), Arrival::Again);
     // It was there before, only its report is late.
-    assert_eq!(p.arrival(3000, 4000, 49), Arrival::New);
-    assert_eq!(p.arrival(3000, 4000, 50), Arrival::Again);
-    assert_eq!(p.arrival(5000, 6000, 50), Arrival::New);
+    assert_eq!(p.arrival(3000, 4000, 49, &mut unbounded()), Arrival::New);
+    assert_eq!(p.arrival(3000, 4000, 50, &mut unbounded()), Arrival::Again);
+    assert_eq!(p.arrival(5000, 6000, 50, &mut unbounded()), Arrival::New);
 }
 
 #[test]
@@ -20,7 +24,7 @@ fn segments_that_nothing_tells_of_are_bounded() {
     let mut p = FlowAtPort::new(0, 1);
     for n in 0..100_000u64 {
         let s = Segment::new(n * 10, n * 10 + 10, n, n).left(n + 5);
-        p.remember(s.waiting(true), n.saturating_sub(1000));
+        p.remember(s.waiting(true), n.saturating_sub(1000), &mut unbounded());
     }
     assert!(p.remembered() <= MAX_UNACKED, "{}", p.remembered());
     // Those in the queue are still found.
@@ -63,7 +67,7 @@ proptest! {
                     let at = plain.waiting.partition_point(|s| s.0 <= seq);
                     plain.waiting.insert(at, (seq, position));
                 }
-                p.remember(s, 0);
+                p.remember(s, 0, &mut unbounded());
             } else {
                 snd_nxt = snd_nxt.max(highest.saturating_sub(a * 10));
                 let before = una;
@@ -91,7 +95,7 @@ fn base_rtt_is_srtt_less_the_smoothed_delay() {
         let delay = 1_000_000 + i * 100_000;
         let came = 1_000_000_000 + i;
         let s = Segment::new(i * 10, i * 10 + 10, came, i).left(came + delay);
-        p.remember(s, 0);
+        p.remember(s, 0, &mut unbounded());
         p.acked(i * 10, i * 10 + 10);
         srtt += (20_000.0 + delay as f64 / 1000.0 - srtt) / 8.0;
         let base = p.base_rtt_us(srtt as u32);
@@ -111,7 +115,7 @@ fn a_delayed_acknowledgement_does_not_lengthen_the_base_rtt() {
         let came = 1_000_000_000 + i * gap;
         for (n, came) in [(i, came), (i + 1, came + gap)] {
             let s = Segment::new(n * 10, n * 10 + 10, came, n).left(came + delay);
-            p.remember(s, 0);
+            p.remember(s, 0, &mut unbounded());
         }
         p.acked(i * 10, i * 10 + 20);
         srtt += ((20_000_000 + gap + delay) as f64 / 1000.0 - srtt) / 8.0;

@@ -2,6 +2,7 @@
 //! The round trip of the handshake, from the SYN to the packet that answers
 //! the SYN-ACK.
 
+use super::segment_memory::SegmentMemory;
 use super::state::Flow;
 use super::syn::Syn;
 use crate::accounting::Packet;
@@ -10,7 +11,10 @@ use crate::tcp_flags::{ACK, SYN};
 /// A SYN, or a packet while the round trip of the handshake is not known; true
 /// when it is known now.
 #[cold]
-pub(super) fn handshake(flow: &mut Flow, packet: &Packet<'_>) -> bool {
+pub(super) fn handshake(
+    (flow, memory): (&mut Flow, &mut SegmentMemory),
+    packet: &Packet<'_>,
+) -> bool {
     let Packet {
         node,
         ingress_ns,
@@ -34,9 +38,9 @@ pub(super) fn handshake(flow: &mut Flow, packet: &Packet<'_>) -> bool {
         return rtt_ns.is_some();
     }
     let seq = flow.unwrap(inner.tcp_seq);
-    let index = flow.port_index(node, report.egress_port.unwrap_or(0));
+    let index = flow.port_index(node, report.egress_port.unwrap_or(0), memory);
     if let Some(port) = flow.ports.get_mut(index) {
-        port.arrival(seq, seq + 1, ingress_ns);
+        port.arrival(seq, seq + 1, ingress_ns, memory);
         if !report.dropped {
             port.syn(egress_ns.saturating_sub(ingress_ns));
         }

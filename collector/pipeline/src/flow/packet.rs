@@ -38,7 +38,7 @@ impl FlowTable {
                 self.insert(key, packet.rx_ns, packet.node, ingress_ns)
             }
         };
-        if let Some(flow) = self.get_mut(slot) {
+        if let Some((flow, memory)) = self.with_memory(slot) {
             flow.last_rx_ns = flow.last_rx_ns.max(packet.rx_ns);
             if is_tcp {
                 if inner.tcp_flags & (FIN | RST) != 0 {
@@ -46,7 +46,7 @@ impl FlowTable {
                 }
                 if is_syn || flow.awaits_answer() {
                     // A copy, so that the packet itself need not lie in memory.
-                    changed |= handshake(flow, &{ *packet });
+                    changed |= handshake((flow, memory), &{ *packet });
                 }
                 if inner.payload_bytes > 0 && !is_syn {
                     flow.has_data = true;
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn a_syn_after_the_end_begins_another_flow() {
         let (mut table, mut stats) = (
-            FlowTable::new(16, crate::FlowIds::default()),
+            FlowTable::new(16, usize::MAX, crate::FlowIds::default()),
             Stats::default(),
         );
         assert!(packet(&mut table, &mut stats, SYN, 10, 0), "new");

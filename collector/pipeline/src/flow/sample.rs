@@ -46,7 +46,7 @@ impl FlowTable {
             stats.samples_unknown_flow += 1;
             return None;
         };
-        let flow = self.get_mut(slot)?;
+        let (flow, memory) = self.with_memory(slot)?;
         if !flow.has_data {
             stats.samples_receiver += 1;
             return None;
@@ -60,7 +60,7 @@ impl FlowTable {
             if flow.cookie.is_some() {
                 // Another connection, whose SYN was not reported.
                 stats.samples_other_socket += 1;
-                flow.forget_sequences();
+                flow.forget_sequences(memory);
             }
             flow.cookie = Some(s.sock_cookie);
         }
@@ -109,7 +109,7 @@ mod tests {
     #[test]
     fn samples_of_no_use_are_counted_by_reason() {
         let (mut table, mut stats) = (
-            FlowTable::new(16, crate::FlowIds::default()),
+            FlowTable::new(16, usize::MAX, crate::FlowIds::default()),
             Stats::default(),
         );
         let mut take = |table: &mut FlowTable, s: Sample| table.sample(3, &s, None, &mut stats);

@@ -4,6 +4,7 @@
 
 use super::at_port::FlowAtPort;
 use super::index::PackedKey;
+use super::segment_memory::SegmentMemory;
 use super::syn::Syn;
 use crate::prefetch;
 use crate::ring::Ring;
@@ -138,21 +139,42 @@ impl Flow {
 
     /// Index in `ports` of the flow's state at a port, made when new.
     #[inline(always)]
-    pub(crate) fn port_index(&mut self, node: u16, port: u32) -> usize {
+    pub(crate) fn port_index(&mut self, node: u16, port: u32, memory: &mut SegmentMemory) -> usize {
         let is_it = |p: &FlowAtPort| p.node == node && p.port == port;
         match self.ports.iter().position(is_it) {
             Some(i) => i,
-            None => self.add_port(node, port),
+            None => self.add_port(node, port, memory),
         }
     }
 
     /// Of too many, the newest makes room: a spray of ports leaves the others theirs.
     /// Its packets that wait get no sample, and count as unmatched.
     #[cold]
-    fn add_port(&mut self, node: u16, port: u32) -> usize {
+    fn add_port(&mut self, node: u16, port: u32, memory: &mut SegmentMemory) -> usize {
+        let before = self.bytes();
         self.ports.truncate(MAX_PORTS - 1);
         self.ports.push(FlowAtPort::new(node, port));
+        memory.give_back(before);
+        memory.take(self.bytes());
         self.ports.len() - 1
+    }
+
+    /// Memory taken for what it remembers at its ports, bytes.
+    pub(super) fn bytes(&self) -> usize {
+        let ports = if self.ports.spilled() {
+            self.ports.capacity() * size_of::<FlowAtPort>()
+        } else {
+            0
+        };
+        ports + self.ports.iter().map(FlowAtPort::bytes).sum::<usize>()
+    }
+
+    /// Forgets what it remembers at its ports; returns how many segments, gaps and waiting
+    /// packets that were. Its packets in the queue get no sample by their number.
+    pub(super) fn forget_ports(&mut self, memory: &mut SegmentMemory) -> usize {
+        memory.give_back(self.bytes());
+        let ports = std::mem::take(&mut self.ports);
+        ports.iter().map(FlowAtPort::entries).sum()
     }
 
     /// Asks for the place of the next sample.
@@ -222,11 +244,11 @@ impl Flow {
     }
 
     /// Forgets the sequence space: another connection has the same ports.
-    pub(crate) fn forget_sequences(&mut self) {
+    pub(crate) fn forget_sequences(&mut self, memory: &mut SegmentMemory) {
         self.reference = 0;
         self.has_sample = false;
         self.samples.clear();
-        self.ports.clear();
+        self.forget_ports(memory);
     }
 }
 
@@ -279,12 +301,15 @@ mod tests {
     #[test]
     fn ports_are_bounded_and_the_first_ones_stay() {
         let mut f = flow();
+        let mut memory = SegmentMemory::new(usize::MAX);
         for port in 0..10_000 {
-            let i = f.port_index(0, port);
+            let i = f.port_index(0, port, &mut memory);
             assert_eq!(f.ports[i].port, port);
         }
         assert_eq!(f.ports.len(), MAX_PORTS);
-        assert_eq!((f.port_index(0, 0), f.port_index(0, 30)), (0, 30));
+        let index = [0, 30].map(|port| f.port_index(0, port, &mut memory));
+        assert_eq!(index, [0, 30]);
+        assert_eq!(memory.taken_bytes(), f.bytes());
     }
 
     #[test]

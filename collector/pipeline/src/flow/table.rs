@@ -9,11 +9,12 @@
 use super::hint::FlowHint;
 use super::ids::FlowIds;
 use super::index::{Index, PackedKey};
+use super::segment_memory::SegmentMemory;
 use super::state::Flow;
 use crate::prefetch;
 use int_report::FlowKey;
 
-/// Flows compared to find one to evict.
+/// Flows compared to find one to evict, or one that forgets its segments.
 const SCAN: usize = 64;
 
 /// The part of a flow that each packet and sample needs.
@@ -28,11 +29,14 @@ pub(crate) struct FlowTable {
     hand: usize,
     ids: FlowIds,
     evicted: u64,
+    memory: SegmentMemory,
+    segments_evicted: u64,
 }
 
 impl FlowTable {
-    /// A table of at most `max` flows, with numbers from `ids`.
-    pub(crate) fn new(max: usize, ids: FlowIds) -> Self {
+    /// A table of at most `max` flows, with numbers from `ids`, whose segments take at most
+    /// so many bytes together.
+    pub(crate) fn new(max: usize, max_segment_bytes: usize, ids: FlowIds) -> Self {
         Self {
             index: Index::default(),
             slots: Vec::new(),
@@ -40,6 +44,8 @@ impl FlowTable {
             hand: 0,
             ids,
             evicted: 0,
+            memory: SegmentMemory::new(max_segment_bytes),
+            segments_evicted: 0,
         }
     }
 
@@ -55,6 +61,17 @@ impl FlowTable {
     /// Flows pushed out because the table was full.
     pub(crate) fn evicted(&self) -> u64 {
         self.evicted
+    }
+
+    /// Segments, gaps and waiting packets forgotten because those of all flows took too much
+    /// memory.
+    pub(crate) fn segments_evicted(&self) -> u64 {
+        self.segments_evicted
+    }
+
+    /// Memory taken for segments, gaps and waiting packets, bytes.
+    pub(crate) fn segment_bytes(&self) -> usize {
+        self.memory.taken_bytes()
     }
 
     #[inline]
@@ -106,6 +123,36 @@ impl FlowTable {
         self.slots.get_mut(slot as usize)
     }
 
+    /// A flow, and the memory of all, for whoever adds to what the flow remembers.
+    #[inline]
+    pub(crate) fn with_memory(&mut self, slot: u32) -> Option<(&mut Flow, &mut SegmentMemory)> {
+        Some((self.slots.get_mut(slot as usize)?, &mut self.memory))
+    }
+
+    /// Keeps the segments of all flows within their memory.
+    #[inline(always)]
+    pub(crate) fn bound_segments(&mut self) {
+        if self.memory.is_over() {
+            self.evict_segments();
+        }
+    }
+
+    /// Of the next few flows, the longest idle forgets its segments, until there is room or
+    /// every flow was looked at.
+    #[cold]
+    #[inline(never)]
+    fn evict_segments(&mut self) {
+        for _ in 0..self.slots.len().div_ceil(SCAN) {
+            if !self.memory.is_over() {
+                return;
+            }
+            let victim = self.idlest(|f| f.bytes() > 0);
+            if let Some(flow) = victim.and_then(|v| self.slots.get_mut(v)) {
+                self.segments_evicted += flow.forget_ports(&mut self.memory) as u64;
+            }
+        }
+    }
+
     /// Prefetches where the flow's next packet is noted.
     #[inline]
     pub(crate) fn prefetch_newest(&self, hint: FlowHint) {
@@ -133,9 +180,10 @@ impl FlowTable {
             self.slots.push(flow);
             self.slots.len() - 1
         } else {
-            let victim = self.victim();
+            let victim = self.idlest(|_| true).unwrap_or(0);
             self.evicted += 1;
             let old = std::mem::replace(&mut self.slots[victim], flow);
+            self.memory.give_back(old.bytes());
             self.index.remove(old.packed, victim as u32);
             victim
         };
@@ -146,20 +194,19 @@ impl FlowTable {
     /// Puts a new flow of the same five-tuple in the place of an ended one.
     pub(crate) fn renew(&mut self, slot: u32, rx_ns: u64, node: u16, time_ns: u64) {
         if let Some(flow) = self.slots.get_mut(slot as usize) {
+            self.memory.give_back(flow.bytes());
             *flow = Flow::new(flow.key, self.ids.take(), rx_ns, node, time_ns);
         }
     }
 
-    fn victim(&mut self) -> usize {
-        let mut best = self.hand % self.slots.len();
-        for step in 0..SCAN.min(self.slots.len()) {
-            let i = (self.hand + step) % self.slots.len();
-            if self.slots[i].last_rx_ns < self.slots[best].last_rx_ns {
-                best = i;
-            }
-        }
-        self.hand = (self.hand + SCAN) % self.slots.len();
-        best
+    /// The longest idle of the next few flows for which `may_go` holds.
+    fn idlest(&mut self, may_go: impl Fn(&Flow) -> bool) -> Option<usize> {
+        let flows = self.slots.len();
+        let next = (0..SCAN.min(flows)).map(|step| (self.hand + step) % flows);
+        let may_go = next.filter(|&i| may_go(&self.slots[i]));
+        let idlest = may_go.min_by_key(|&i| self.slots[i].last_rx_ns);
+        self.hand = (self.hand + SCAN) % flows.max(1);
+        idlest
     }
 }
 
@@ -180,7 +227,7 @@ mod tests {
     #[test]
     fn tables_that_share_ids_give_none_twice_and_larger_ones_to_younger_flows() {
         let ids = FlowIds::default();
-        let mut tables = [(); 2].map(|()| FlowTable::new(16, ids.clone()));
+        let mut tables = [(); 2].map(|()| FlowTable::new(16, usize::MAX, ids.clone()));
         let mut given = Vec::new();
         for port in 0..4 {
             for t in &mut tables {
@@ -195,7 +242,7 @@ mod tests {
 
     #[test]
     fn addresses_of_both_kinds_are_kept_apart() {
-        let mut t = FlowTable::new(16, FlowIds::default());
+        let mut t = FlowTable::new(16, usize::MAX, FlowIds::default());
         let v4 = key(1);
         let mapped = FlowKey {
             src: "::ffff:10.0.0.1".parse().unwrap(),
@@ -211,7 +258,7 @@ mod tests {
 
     #[test]
     fn the_idle_flow_goes_first() {
-        let mut t = FlowTable::new(16, FlowIds::default());
+        let mut t = FlowTable::new(16, usize::MAX, FlowIds::default());
         for i in 0..16 {
             let s = t.insert(key(i), 100 + u64::from(i), 0, 0);
             t.get_mut(s).unwrap().last_rx_ns = if i == 7 { 1 } else { 200 };

@@ -25,7 +25,7 @@ pub(crate) use reorder::{HostEvent, ReorderBuffer};
 
 use crate::accounting::{Node, Packet};
 use crate::config::Config;
-use crate::flow::{Flow, FlowTable};
+use crate::flow::{Flow, FlowTable, SegmentMemory};
 use crate::prefetch::{self, distance};
 use crate::rows::PostcardRow;
 use crate::stats::Stats;
@@ -132,7 +132,7 @@ impl Joiner {
         packet: &Packet<'_>,
         node: &mut Node,
         slot: u32,
-        flow: &mut Flow,
+        (flow, memory): (&mut Flow, &mut SegmentMemory),
     ) {
         let Packet { report, inner, .. } = *packet;
         let (wait_ns, enabled) = (self.wait_ns, self.enabled);
@@ -174,10 +174,10 @@ impl Joiner {
                 first_position,
             };
             let clock = &mut joined.clock;
-            row.retransmitted = packet::join(flow, clock, join_slot, candidate, wait_ns);
+            row.retransmitted = packet::join((flow, memory), clock, join_slot, candidate, wait_ns);
         } else if joins {
             // A copy, so that the packet itself need not lie in memory.
-            row.retransmitted = packet::came_before(flow, &{ *packet }, port);
+            row.retransmitted = packet::came_before((flow, memory), &{ *packet }, port);
         }
     }
 

@@ -4,7 +4,7 @@
 use super::clock::NodeClock;
 use super::queue::JoinSlot;
 use crate::accounting::Packet;
-use crate::flow::{Arrival, Flow, FlowTable, SampleState, Segment, Waiting};
+use crate::flow::{Arrival, Flow, FlowTable, SampleState, Segment, SegmentMemory, Waiting};
 use crate::rows::{Join, PostcardRow};
 
 /// A last sample may stand in for a missing one for this long.
@@ -54,7 +54,7 @@ struct Placement {
 /// is [`join_slow`]'s.
 #[inline(always)]
 pub(super) fn join(
-    flow: &mut Flow,
+    (flow, memory): (&mut Flow, &mut SegmentMemory),
     clock: &mut NodeClock,
     slot: &mut JoinSlot,
     candidate: Candidate,
@@ -62,7 +62,7 @@ pub(super) fn join(
 ) -> bool {
     let seq = flow.unwrap(candidate.tcp_seq);
     let end = seq + u64::from(candidate.payload_bytes);
-    let port_index = flow.port_index(candidate.node, candidate.port);
+    let port_index = flow.port_index(candidate.node, candidate.port, memory);
     let sampled = flow.sampled_beyond(seq);
     // Of a flow without samples nothing would remove the segment again.
     let age_ns = candidate.rx_ns.saturating_sub(flow.created_rx_ns);
@@ -70,18 +70,18 @@ pub(super) fn join(
     let Some(port) = flow.ports.get_mut(port_index) else {
         return false;
     };
-    let arrival = port.arrival(seq, end, candidate.ingress_ns);
+    let arrival = port.arrival(seq, end, candidate.ingress_ns, memory);
     let is_new = arrival == Arrival::New;
     if is_new && !candidate.dropped {
         if may_wait {
             let segment = candidate.segment(seq, end).left(candidate.egress_ns);
-            port.remember(segment.waiting(!sampled), candidate.first_position);
+            port.remember(segment.waiting(!sampled), candidate.first_position, memory);
         }
     } else {
         port.disturbed();
         if is_new && !sampled && may_wait {
             let segment = candidate.segment(seq, end).waiting(true);
-            port.remember(segment, candidate.first_position);
+            port.remember(segment, candidate.first_position, memory);
         }
     }
     if is_new && !sampled {
@@ -94,27 +94,31 @@ pub(super) fn join(
         arrival,
         may_wait,
     };
-    join_slow(flow, clock, slot, candidate, placement);
+    join_slow((flow, memory), clock, slot, candidate, placement);
     arrival == Arrival::Again
 }
 
 /// Whether a data packet is a retransmission, where nothing is joined: no source
 /// of samples is configured.
 #[inline(never)]
-pub(super) fn came_before(flow: &mut Flow, packet: &Packet<'_>, port: u32) -> bool {
+pub(super) fn came_before(
+    (flow, memory): (&mut Flow, &mut SegmentMemory),
+    packet: &Packet<'_>,
+    port: u32,
+) -> bool {
     let seq = flow.unwrap(packet.inner.tcp_seq);
     let end = seq + u64::from(packet.inner.payload_bytes);
-    let index = flow.port_index(packet.node, port);
+    let index = flow.port_index(packet.node, port, memory);
     let Some(port) = flow.ports.get_mut(index) else {
         return false;
     };
-    port.arrival(seq, end, packet.ingress_ns) == Arrival::Again
+    port.arrival(seq, end, packet.ingress_ns, memory) == Arrival::Again
 }
 
 /// A packet that is reported after its sample, reordered, or retransmitted.
 #[inline(never)]
 fn join_slow(
-    flow: &mut Flow,
+    (flow, memory): (&mut Flow, &mut SegmentMemory),
     clock: &mut NodeClock,
     slot: &mut JoinSlot,
     candidate: Candidate,
@@ -157,13 +161,13 @@ fn join_slow(
     if waits_for_sequence {
         let end = seq + u64::from(candidate.payload_bytes);
         let segment = candidate.segment(seq, end).waiting(true);
-        port.remember(segment, candidate.first_position);
+        port.remember(segment, candidate.first_position, memory);
     } else {
         let waiting = Waiting {
             host_ns: left_host_ns.unwrap_or(0),
             position: candidate.position,
         };
-        port.wait_for_time(waiting, candidate.first_position);
+        port.wait_for_time(waiting, candidate.first_position, memory);
     }
 }
 

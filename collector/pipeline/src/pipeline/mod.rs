@@ -76,7 +76,7 @@ impl<S: Sink> Pipeline<S> {
         config.check_keys()?;
         let mut pipeline = Self {
             accounting: Accounting::new(),
-            flows: FlowTable::new(config.max_flows, ids),
+            flows: FlowTable::new(config.max_flows, config.max_segment_memory_bytes, ids),
             join: Joiner::new(&config),
             emit: Emitter::new(Aggregator::of(&config), sink),
             timers: Timers::default(),
@@ -134,6 +134,7 @@ impl<S: Sink> Pipeline<S> {
         let mut stats = self.stats.clone();
         self.accounting.add_to(&mut stats);
         stats.flows_evicted = self.flows.evicted();
+        stats.segments_evicted = self.flows.segments_evicted();
         self.emit.add_to(&mut stats);
         stats
     }
@@ -152,6 +153,11 @@ impl<S: Sink> Pipeline<S> {
     /// Five-tuples of the flows remembered now.
     pub fn flow_keys(&self) -> impl Iterator<Item = &FlowKey> {
         self.flows.keys()
+    }
+
+    /// Memory taken for what flows remember of their segments, bytes.
+    pub fn segment_memory_bytes(&self) -> usize {
+        self.flows.segment_bytes()
     }
 
     /// Packets waiting for their sample, and samples held back.
@@ -296,9 +302,10 @@ impl<S: Sink> Pipeline<S> {
             return;
         }
         let (slot, changed) = self.flows.packet(&packet, &mut self.stats);
-        if let Some(flow) = self.flows.get_mut(slot) {
+        if let Some(flow) = self.flows.with_memory(slot) {
             self.join.packet(&packet, node, slot, flow);
         }
+        self.flows.bound_segments();
         if changed {
             self.announce(slot);
         }

@@ -563,3 +563,42 @@ fn segments_of_a_flow_without_samples_are_not_kept() {
     let kept = flow.ports[0].remembered();
     assert!((900..=1000).contains(&kept), "{kept}");
 }
+
+#[test]
+fn memory_for_segments_of_all_flows_is_bounded_and_a_busy_flow_keeps_its_own() {
+    const BUSY: u8 = 250;
+    let max_bytes = Config::LEAST_SEGMENT_MEMORY_BYTES;
+    let mut lab = Lab::new(Config {
+        max_segment_memory_bytes: max_bytes,
+        ..config()
+    });
+    let (mut busy_sent, mut others_sent) = (0, 0);
+    for round in 0..500 {
+        let at = MS + u64::from(round) * MS;
+        for src in 1..=200 {
+            if src % 20 == 0 {
+                lab.send(BUSY, at + u64::from(src), 1 + busy_sent * MSS, false);
+                busy_sent += 1;
+            }
+            lab.send(src, at + u64::from(src), 1 + round * MSS, false);
+            others_sent += 1;
+            assert!(lab.pipeline.segment_memory_bytes() <= max_bytes);
+        }
+        let seen = 1 + busy_sent * MSS;
+        lab.ack(BUSY, at + MS / 2, seen, seen - 10 * MSS, 10);
+    }
+    let slot = lab.pipeline.flows.find(&crate::testing::key(BUSY)).unwrap();
+    let busy = lab.pipeline.flows.get(slot).unwrap().id;
+    let p = lab.finish();
+    assert!(p.stats().segments_evicted > 50_000, "{:?}", p.stats());
+    let rows = &p.sink().postcards;
+    assert_eq!(rows.len() as u32, busy_sent + others_sent);
+    let joined = rows
+        .iter()
+        .filter(|r| r.flow_id == busy && r.join == Join::Sequence)
+        .count();
+    assert!(
+        joined as u32 > busy_sent * 9 / 10,
+        "{joined} of {busy_sent}"
+    );
+}

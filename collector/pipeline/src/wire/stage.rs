@@ -184,7 +184,7 @@ mod tests {
     use std::net::Ipv4Addr;
 
     fn stage_of(payloads: &[Vec<u8>]) -> (Vec<(usize, bool, bool)>, Vec<bool>) {
-        let flows = FlowTable::new(16, crate::FlowIds::default());
+        let flows = FlowTable::new(16, usize::MAX, crate::FlowIds::default());
         let mut stage = Stage::default();
         let mut datagrams = payloads.iter().map(|payload| Datagram {
             exporter: IpAddr::V4(Ipv4Addr::LOCALHOST),
