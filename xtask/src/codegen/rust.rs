@@ -12,3 +12,11 @@ pub(super) fn format(source: &str, from: &str) -> Result<String> {
         prettyplease::unparse(&file)
     ))
 }
+
+/// The first letter large: what a field means, as the sentence of a doc comment.
+pub(super) fn capitalised(text: &str) -> String {
+    let mut c = text.chars();
+    c.next().map_or(String::new(), |first| {
+        first.to_uppercase().chain(c).collect()
+    })
+}

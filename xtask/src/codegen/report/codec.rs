@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Masks and places of the codec, `collector/int-report/src/layout.rs`.
 
+use super::super::rust::capitalised;
 use super::{Report, SOURCE, placed, total_bits, upper};
 use anyhow::Result;
 use std::fmt::Write as _;
@@ -119,11 +120,4 @@ impl Report {
         s += "//! | inner packet ...\n";
         Ok(s)
     }
-}
-
-fn capitalised(text: &str) -> String {
-    let mut c = text.chars();
-    c.next().map_or(String::new(), |first| {
-        first.to_uppercase().chain(c).collect()
-    })
 }

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `contract/columns.toml`: what it may say of a table and of a column.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+
+pub(super) const SOURCE: &str = "contract/columns.toml";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Table {
+    pub row: String,
+    pub about: String,
+    /// Stored row that holds the row and the host's name.
+    pub named: Option<String>,
+    /// File of the row struct of a table that is in ClickHouse alone, and is sent as
+    /// lines of JSON.
+    pub json_row: Option<String>,
+    pub columns: Vec<Column>,
+    #[serde(default)]
+    pub conditions: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Column {
+    pub name: String,
+    pub field: Option<String>,
+    pub r#type: String,
+    pub null: Option<String>,
+    pub kinds: Option<Vec<String>>,
+    pub parquet: Option<String>,
+    pub clickhouse: Option<String>,
+    #[serde(default)]
+    pub added: bool,
+    pub meaning: String,
+}
+
+impl Table {
+    pub(super) fn check(&self) -> Result<()> {
+        if self.json_row.is_some() {
+            return self.columns.iter().try_for_each(|c| {
+                ensure!(c.parquet.is_none(), "{}: not in captures", c.name);
+                c.number().map(|_| ()).with_context(|| c.name.clone())
+            });
+        }
+        ensure!(
+            self.columns[0].name == "order",
+            "the first column is not `order`"
+        );
+        for c in &self.columns {
+            c.number().with_context(|| c.name.clone())?;
+            c.layout().with_context(|| c.name.clone())?;
+            if let Some(null) = &c.null {
+                ensure!(
+                    self.conditions.contains_key(null),
+                    "{}: no condition {null:?}",
+                    c.name
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Struct that the stores take.
+    pub(super) fn stored(&self) -> &str {
+        self.named.as_ref().unwrap_or(&self.row)
+    }
+
+    /// Where a column's value lies in the stored row.
+    pub(super) fn place(&self, c: &Column) -> String {
+        match (&self.named, c.is_text()) {
+            (Some(_), false) => format!("row.{}", c.field()),
+            _ => c.field().to_owned(),
+        }
+    }
+}
+
+impl Column {
+    pub(super) fn field(&self) -> &str {
+        self.field.as_ref().unwrap_or(&self.name)
+    }
+
+    pub(super) fn is_text(&self) -> bool {
+        matches!(self.r#type.as_str(), "text" | "string")
+    }
+
+    /// Type of a field that is a number; of text there is none.
+    pub(super) fn number(&self) -> Result<&'static str> {
+        Ok(match self.r#type.as_str() {
+            "u8" => "u8",
+            "u16" => "u16",
+            "u32" => "u32",
+            "u64" => "u64",
+            "i32" => "i32",
+            "i64" => "i64",
+            "f64" => "f64",
+            "bool" => "bool",
+            "join" => "Join",
+            "text" | "string" => "",
+            other => bail!("{other:?} is no type of a column"),
+        })
+    }
+
+    /// The number that is stored, of a row `r`.
+    pub(super) fn value(&self, place: &str) -> String {
+        match self.r#type.as_str() {
+            "join" => format!("r.{place}.code()"),
+            _ => format!("r.{place}"),
+        }
+    }
+
+    pub(super) fn layout(&self) -> Result<&'static str> {
+        let parquet = self.parquet.as_deref().context("no layout in Parquet")?;
+        Ok(match parquet {
+            "delta" => "Delta",
+            "dictionary" => "Dictionary",
+            "plain" => "Plain",
+            other => bail!("{other:?} is no layout in Parquet"),
+        })
+    }
+}
