@@ -89,8 +89,8 @@ metrics! {
         counter flows: u64 = "flows_seen",
         /// Flows pushed out of the full table.
         counter flows_evicted: u64,
-        /// Segments, gaps and waiting packets that idle flows forgot because those of all
-        /// flows took too much memory.
+        /// Segments, gaps and waiting packets forgotten because those of all flows took too
+        /// much memory.
         counter segments_evicted: u64,
         /// Rows too late for their interval; counted in the oldest open one.
         counter rows_late: u64,

@@ -186,6 +186,7 @@ impl Engine {
             datagrams: sink.datagrams,
             malformed: sink.malformed,
             flows_active: self.pipeline.flows_active() as u64,
+            segment_memory_bytes: self.pipeline.segment_memory_bytes(),
             packets_waiting: packets_waiting as u64,
             samples_held: samples_held as u64,
             refused_sources: self.pipeline.refused_sources().to_vec(),

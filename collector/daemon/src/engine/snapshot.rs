@@ -18,6 +18,8 @@ pub struct Snapshot {
     pub malformed: [u64; DecodeError::LABELS.len()],
     /// Flows remembered.
     pub flows_active: u64,
+    /// Memory taken for segments, gaps and waiting packets of flows.
+    pub segment_memory_bytes: usize,
     /// Packets that wait for their sample.
     pub packets_waiting: u64,
     /// Samples held back.
@@ -41,6 +43,7 @@ impl Snapshot {
             *sum += n;
         }
         self.flows_active += other.flows_active;
+        self.segment_memory_bytes += other.segment_memory_bytes;
         self.packets_waiting += other.packets_waiting;
         self.samples_held += other.samples_held;
         self.refused_sources

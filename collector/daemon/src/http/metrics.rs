@@ -80,6 +80,8 @@ metrics! {
         gauge subscribers: usize,
         /// Flows remembered.
         gauge flows_active: u64,
+        /// Memory taken for what flows remember of their segments.
+        gauge segment_memory_bytes: usize,
         /// Packets waiting for a sample.
         gauge packets_waiting: u64,
         /// Samples held back.
@@ -160,6 +162,7 @@ impl Shown {
             updates_lost: self.hub.lost(),
             subscribers: self.hub.subscribers().len(),
             flows_active: s.flows_active,
+            segment_memory_bytes: s.segment_memory_bytes,
             packets_waiting: s.packets_waiting,
             samples_held: s.samples_held,
             packets_in_memory: kept.packets,

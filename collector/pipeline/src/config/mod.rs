@@ -49,7 +49,7 @@ pub struct Config {
     pub max_flows: usize,
     /// Most memory for what all flows together remember of their segments: those that are
     /// not acknowledged or wait for a sample, and gaps between them, bytes. Of more, flows
-    /// that are idle forget theirs.
+    /// forget theirs: those without samples first, then those idle longest.
     pub max_segment_memory_bytes: usize,
     /// Most packets waiting for their sample.
     pub max_pending: usize,

@@ -1,32 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 use super::*;
-
-fn unbounded() -> SegmentMemory {
-    SegmentMemory::new(usize::MAX)
-}
 use proptest::prelude::*;
 
 #[test]
 fn holes_tell_reordering_from_repetition() {
-    let mut p = FlowAtPort::new(0, 1);
-    assert_eq!(p.arrival(1000, 2000, 50, &mut unbounded()), Arrival::New);
-    assert_eq!(p.arrival(4000, 5000, 50, &mut unbounded()), Arrival::New);
-    assert_eq!(p.arrival(2000, 3000, 51, &mut unbounded()), Arrival::Hole);
-    assert_eq!(p.arrival(2000, 3000, 50, &mut unbounded()), Arrival::Again);
+    let (mut p, memory) = (FlowAtPort::new(0, 1), &mut SegmentMemory::new(0));
+    assert_eq!(p.arrival(1000, 2000, 50, memory), Arrival::New);
+    assert_eq!(p.arrival(4000, 5000, 50, memory), Arrival::New);
+    assert_eq!(p.arrival(2000, 3000, 51, memory), Arrival::Hole);
+    assert_eq!(p.arrival(2000, 3000, 50, memory), Arrival::Again);
     // It was there before, only its report is late.
-    assert_eq!(p.arrival(3000, 4000, 49, &mut unbounded()), Arrival::New);
-    assert_eq!(p.arrival(3000, 4000, 50, &mut unbounded()), Arrival::Again);
-    assert_eq!(p.arrival(5000, 6000, 50, &mut unbounded()), Arrival::New);
+    assert_eq!(p.arrival(3000, 4000, 49, memory), Arrival::New);
+    assert_eq!(p.arrival(3000, 4000, 50, memory), Arrival::Again);
+    assert_eq!(p.arrival(5000, 6000, 50, memory), Arrival::New);
 }
 
 #[test]
 fn segments_that_nothing_tells_of_are_bounded() {
-    let mut p = FlowAtPort::new(0, 1);
+    let (mut p, memory) = (FlowAtPort::new(0, 1), &mut SegmentMemory::new(0));
     for n in 0..100_000u64 {
         let s = Segment::new(n * 10, n * 10 + 10, n, n).left(n + 5);
-        p.remember(s.waiting(true), n.saturating_sub(1000), &mut unbounded());
+        p.remember(s.waiting(true), n.saturating_sub(1000), memory);
     }
     assert!(p.remembered() <= MAX_UNACKED, "{}", p.remembered());
+    assert_eq!(memory.taken_bytes(), MAX_UNACKED * size_of::<Segment>());
+    assert_eq!(memory.taken_bytes(), p.bytes());
     // Those in the queue are still found.
     let shown = std::iter::from_fn(|| p.shown(999_990)).filter(|s| s.position() > 99_000);
     assert_eq!(shown.count(), 998);
@@ -45,7 +43,7 @@ proptest! {
     fn agrees_with_two_lists(
         steps in prop::collection::vec((0u64..12, any::<bool>(), 0u64..30, 0u64..30), 1..300),
     ) {
-        let mut p = FlowAtPort::new(0, 1);
+        let (mut p, memory) = (FlowAtPort::new(0, 1), &mut SegmentMemory::new(0));
         let mut plain = Plain::default();
         let (mut highest, mut snd_nxt, mut una) = (100u64, 0u64, 0u64);
         for (position, (kind, passed, a, b)) in (0u64..).zip(steps) {
@@ -67,7 +65,7 @@ proptest! {
                     let at = plain.waiting.partition_point(|s| s.0 <= seq);
                     plain.waiting.insert(at, (seq, position));
                 }
-                p.remember(s, 0, &mut unbounded());
+                p.remember(s, 0, memory);
             } else {
                 snd_nxt = snd_nxt.max(highest.saturating_sub(a * 10));
                 let before = una;
@@ -88,14 +86,14 @@ proptest! {
 
 #[test]
 fn base_rtt_is_srtt_less_the_smoothed_delay() {
-    let mut p = FlowAtPort::new(0, 1);
+    let (mut p, memory) = (FlowAtPort::new(0, 1), &mut SegmentMemory::new(0));
     p.syn(1_000_000);
     let mut srtt = 21_000.0;
     for i in 0..100u64 {
         let delay = 1_000_000 + i * 100_000;
         let came = 1_000_000_000 + i;
         let s = Segment::new(i * 10, i * 10 + 10, came, i).left(came + delay);
-        p.remember(s, 0, &mut unbounded());
+        p.remember(s, 0, memory);
         p.acked(i * 10, i * 10 + 10);
         srtt += (20_000.0 + delay as f64 / 1000.0 - srtt) / 8.0;
         let base = p.base_rtt_us(srtt as u32);
@@ -108,14 +106,14 @@ fn base_rtt_is_srtt_less_the_smoothed_delay() {
 /// The receiver acknowledges every second segment: the first waits for it.
 #[test]
 fn a_delayed_acknowledgement_does_not_lengthen_the_base_rtt() {
-    let mut p = FlowAtPort::new(0, 1);
+    let (mut p, memory) = (FlowAtPort::new(0, 1), &mut SegmentMemory::new(0));
     p.syn(1_000_000);
     let (mut srtt, gap, delay) = (21_000.0, 4_000_000, 1_000_000);
     for i in (0..200u64).step_by(2) {
         let came = 1_000_000_000 + i * gap;
         for (n, came) in [(i, came), (i + 1, came + gap)] {
             let s = Segment::new(n * 10, n * 10 + 10, came, n).left(came + delay);
-            p.remember(s, 0, &mut unbounded());
+            p.remember(s, 0, memory);
         }
         p.acked(i * 10, i * 10 + 20);
         srtt += ((20_000_000 + gap + delay) as f64 / 1000.0 - srtt) / 8.0;

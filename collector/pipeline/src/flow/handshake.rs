@@ -11,10 +11,7 @@ use crate::tcp_flags::{ACK, SYN};
 /// A SYN, or a packet while the round trip of the handshake is not known; true
 /// when it is known now.
 #[cold]
-pub(super) fn handshake(
-    (flow, memory): (&mut Flow, &mut SegmentMemory),
-    packet: &Packet<'_>,
-) -> bool {
+pub(super) fn handshake(flow: &mut Flow, memory: &mut SegmentMemory, packet: &Packet<'_>) -> bool {
     let Packet {
         node,
         ingress_ns,

@@ -46,7 +46,7 @@ impl FlowTable {
                 }
                 if is_syn || flow.awaits_answer() {
                     // A copy, so that the packet itself need not lie in memory.
-                    changed |= handshake((flow, memory), &{ *packet });
+                    changed |= handshake(flow, memory, &{ *packet });
                 }
                 if inner.payload_bytes > 0 && !is_syn {
                     flow.has_data = true;

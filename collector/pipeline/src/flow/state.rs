@@ -160,7 +160,7 @@ impl Flow {
     }
 
     /// Memory taken for what it remembers at its ports, bytes.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let ports = if self.ports.spilled() {
             self.ports.capacity() * size_of::<FlowAtPort>()
         } else {

@@ -137,19 +137,26 @@ impl FlowTable {
         }
     }
 
-    /// Of the next few flows, the longest idle forgets its segments, until there is room or
-    /// every flow was looked at.
+    /// Of the next few flows one forgets its segments, until there is room: one without
+    /// samples, which is not of a host that we know, before others, and the longest idle.
+    ///
+    /// Flows that take less than half of their share keep theirs. The others take half of the
+    /// memory at least, so that one is found soon.
     #[cold]
     #[inline(never)]
     fn evict_segments(&mut self) {
-        for _ in 0..self.slots.len().div_ceil(SCAN) {
-            if !self.memory.is_over() {
-                return;
-            }
-            let victim = self.idlest(|f| f.bytes() > 0);
-            if let Some(flow) = victim.and_then(|v| self.slots.get_mut(v)) {
-                self.segments_evicted += flow.forget_ports(&mut self.memory) as u64;
-            }
+        // Flows looked at since one had much.
+        let mut without = 0;
+        while self.memory.is_over() && without < self.slots.len() + SCAN {
+            let half_share = self.memory.taken_bytes() / (2 * self.slots.len());
+            let takes_much = |f: &Flow| f.bytes() > half_share;
+            let victim = self.lowest(|f| takes_much(f).then_some((f.probed, f.last_rx_ns)));
+            let Some(flow) = victim.and_then(|v| self.slots.get_mut(v)) else {
+                without += SCAN;
+                continue;
+            };
+            without = 0;
+            self.segments_evicted += flow.forget_ports(&mut self.memory) as u64;
         }
     }
 
@@ -180,7 +187,7 @@ impl FlowTable {
             self.slots.push(flow);
             self.slots.len() - 1
         } else {
-            let victim = self.idlest(|_| true).unwrap_or(0);
+            let victim = self.lowest(|f| Some(f.last_rx_ns)).unwrap_or(0);
             self.evicted += 1;
             let old = std::mem::replace(&mut self.slots[victim], flow);
             self.memory.give_back(old.bytes());
@@ -199,14 +206,14 @@ impl FlowTable {
         }
     }
 
-    /// The longest idle of the next few flows for which `may_go` holds.
-    fn idlest(&mut self, may_go: impl Fn(&Flow) -> bool) -> Option<usize> {
+    /// Of the next few flows that have a rank, the one whose rank is lowest.
+    fn lowest<R: Ord>(&mut self, rank: impl Fn(&Flow) -> Option<R>) -> Option<usize> {
         let flows = self.slots.len();
         let next = (0..SCAN.min(flows)).map(|step| (self.hand + step) % flows);
-        let may_go = next.filter(|&i| may_go(&self.slots[i]));
-        let idlest = may_go.min_by_key(|&i| self.slots[i].last_rx_ns);
+        let ranked = next.filter_map(|i| Some((rank(&self.slots[i])?, i)));
+        let lowest = ranked.min_by(|a, b| a.0.cmp(&b.0));
         self.hand = (self.hand + SCAN) % flows.max(1);
-        idlest
+        lowest.map(|(_, i)| i)
     }
 }
 

@@ -357,6 +357,8 @@ impl<S: Sink> Pipeline<S> {
 #[cfg(test)]
 mod fast_path_tests;
 #[cfg(test)]
+mod segment_memory_tests;
+#[cfg(test)]
 mod stall_tests;
 #[cfg(test)]
 mod tag_tests;
