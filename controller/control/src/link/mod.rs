@@ -113,6 +113,15 @@ impl LinkControl {
         self.memory.stationarity.window_estimate(telemetry, lengths)
     }
 
+    /// Something depends on what is remembered: a limit that we set or that took the place
+    /// of one, a rest, a trial, a write whose outcome is open.
+    pub fn is_in_use(&self) -> bool {
+        self.memory.set.is_some()
+            || self.memory.drift.is_some()
+            || !matches!(self.state, State::Observing)
+            || !matches!(self.expectation, Expectation::AsSet)
+    }
+
     /// What a rollback or a failure taught says nothing of other traffic or
     /// other targets.
     fn forget_rollback(&mut self) {

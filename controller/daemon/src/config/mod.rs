@@ -245,6 +245,13 @@ impl Config {
         self.links.iter().find(|l| l.node == node && l.port == port)
     }
 
+    /// A link is named here: by a section of its own, or by the limit that its switch gets.
+    pub fn names_link(&self, node: u32, port: u32) -> bool {
+        let of_node = self.switches.iter().filter(|s| s.node == node);
+        let mut plans = of_node.filter_map(|s| s.provision.as_ref());
+        self.link(node, port).is_some() || plans.any(|p| p.limits.contains_key(&port.to_string()))
+    }
+
     /// Largest limit allowed at a link, bytes.
     pub fn max_limit_bytes(&self, node: u32, port: u32) -> u64 {
         self.link(node, port)

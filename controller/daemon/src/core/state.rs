@@ -109,19 +109,28 @@ impl State {
         all
     }
 
-    /// Forgets links that nobody configured and that are silent.
+    /// Forgets links that are silent, that nobody configured, and of which nothing is in
+    /// use. A switch has as many ports as its reports make up.
     pub fn forget_silent(&mut self, now: Timestamp) {
         for feed in &mut self.feeds {
             feed.forget_silent(now);
         }
-        let (feeds, switches, targets) = (&self.feeds, &self.switches, &self.link_targets);
-        self.links.retain(|id, _| {
+        let (feeds, config, targets) = (&self.feeds, &self.config, &self.link_targets);
+        let known = |id: &LinkId| {
             feeds
                 .iter()
                 .any(|f| f.series.contains_key(id) || f.port(*id).is_some())
-                || switches.contains_key(&id.node_id)
-                || targets.contains_key(id)
-        });
+        };
+        let named =
+            |id: &LinkId| targets.contains_key(id) || config.names_link(id.node_id, id.port);
+        self.links
+            .retain(|id, link| known(id) || named(id) || link.is_in_use());
+        for (&node_id, switch) in &mut self.switches {
+            switch.limits.retain(|&port, _| {
+                let id = LinkId { node_id, port };
+                self.links.contains_key(&id) || known(&id) || named(&id)
+            });
+        }
         self.history.retain(|id, _| self.links.contains_key(id));
         self.share_memory();
     }
@@ -179,5 +188,84 @@ impl State {
             options.unit_bytes = options.unit_bytes.max(unit);
         }
         options
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::SwitchConfig;
+    use tidemark_control::SavedControl;
+    use tidemark_proto::telemetry::{LinkInterval, Update, Watermark};
+
+    const NODE: u32 = 10;
+    const S: u64 = 1_000_000_000;
+    const LIMIT: Limit = Limit::DropTail {
+        limit_bytes: 90_000,
+    };
+
+    fn link(port: u32) -> LinkId {
+        LinkId {
+            node_id: NODE,
+            port,
+        }
+    }
+
+    /// An update in which so many ports of the node report, `from` on.
+    fn reports(from: u32, ports: u32, second: u64) -> Update {
+        let interval = |port| LinkInterval {
+            node_id: NODE,
+            port,
+            start_ns: second * S - S / 100,
+            duration_ns: S / 100,
+            first_start_ns: 1,
+            packets: 1,
+            ..LinkInterval::default()
+        };
+        Update {
+            link_intervals: (from..from + ports).map(interval).collect(),
+            watermarks: vec![Watermark {
+                node_id: NODE,
+                time_ns: second * S,
+            }],
+            ..Update::default()
+        }
+    }
+
+    /// A node that has a switch, where reports make up ports: what a tick and a look at
+    /// the switch keep of them goes when they are silent.
+    #[test]
+    fn made_up_ports_of_a_switch_are_forgotten() {
+        let config = Config {
+            collectors: vec![CollectorConfig::new("x")],
+            switches: vec![SwitchConfig::new(NODE, "y")],
+            ..Config::default()
+        };
+        let mut state = State::new(&Arc::new(config));
+        let set = SavedControl {
+            limit: Some(LIMIT),
+            ..SavedControl::default()
+        };
+        state.link_mut(link(7)).restore(set, Timestamp::default());
+        for round in 0..20u32 {
+            let second = 1 + u64::from(round) * 100;
+            let at = Timestamp {
+                monotonic_ns: (second * S) as i64,
+                unix_ms: second * 1000,
+            };
+            state.feeds[0].push(&reports(100 + round * 50, 50, second), at);
+            for id in state.known_links() {
+                state.link_mut(id);
+                state.history.entry(id).or_default();
+                let switch = state.switches.get_mut(&NODE).unwrap();
+                switch.limits.insert(id.port, LIMIT);
+            }
+            state.forget_silent(at);
+            assert_eq!(state.known_links().len(), 50);
+            assert_eq!(state.links.len(), 51, "the made-up ones, and port 7");
+            assert_eq!(state.history.len(), 50);
+            assert_eq!(state.switches[&NODE].limits.len(), 50);
+        }
+        assert_eq!(state.links[&link(7)].set_limit(), Some(LIMIT));
     }
 }
