@@ -35,14 +35,17 @@ TRACE_COLUMNS = ("case", "flow", "s", "low_packets", "high_packets")
 
 
 def traces(cases: Sequence[tuple[str, RunData, str]]) -> Rows:
-    """Windows over time of each case: smallest and largest in equal parts of the phase."""
+    """Windows over time of each case: smallest and largest in equal parts of the phase, which are
+    longer where many flows share a column."""
     rows: Rows = []
     for title, run, phase in cases:
         p, end_s = run.packets(phase), float(run.row(phase)["seconds"])
         p = p.where(np.isfinite(p.window))
-        for number, flow in enumerate(np.unique(p.flow)):
+        flows = np.unique(p.flow)
+        parts = MOST_BINS // max(2, len(flows))
+        for number, flow in enumerate(flows):
             own = p.where(p.flow == flow)
-            seen = bins(own.time_s, own.window, end_s, MOST_BINS // 2)
+            seen = bins(own.time_s, own.window, end_s, parts)
             rows += [
                 (title, number, round(float(t), 3), float(low), float(high))
                 for t, low, high in zip(seen.time_s, seen.low, seen.high, strict=True)
