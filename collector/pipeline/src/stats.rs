@@ -77,6 +77,8 @@ metrics! {
         counter congestion_events: u64,
         /// Events of flows that no report has shown.
         counter events_unknown_flow: u64,
+        /// Events of hosts that could not be held back because too many were.
+        counter events_forced: u64,
         /// Data packets of probed flows.
         counter join_candidates: u64,
         /// Of them, matched by sequence number.

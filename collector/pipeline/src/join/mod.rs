@@ -21,7 +21,7 @@ mod reorder;
 mod sample;
 
 pub(crate) use hosts::Hosts;
-pub(crate) use reorder::{HostEvent, ReorderBuffer};
+pub(crate) use reorder::{HostEvent, MAX_EVENTS, ReorderBuffer};
 
 use crate::accounting::{Node, Packet};
 use crate::config::Config;

@@ -9,6 +9,13 @@ use std::collections::VecDeque;
 /// How far back an event is sorted in by its time.
 const SORT_DEPTH: usize = 256;
 
+/// Events held back. Of more, the oldest are not held any longer: hosts may push faster
+/// than time passes.
+pub(crate) const MAX_EVENTS: usize = if cfg!(test) { 512 } else { 1 << 18 };
+
+// 48 MiB.
+const _: () = assert!(size_of::<HostEvent>() <= 192);
+
 /// An event of a host that waits for its turn.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HostEvent {
@@ -106,6 +113,12 @@ impl ReorderBuffer {
             self.events.swap(i, i - 1);
             i -= 1;
         }
+    }
+
+    /// More events than may be held back.
+    #[inline]
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.events.len() > MAX_EVENTS
     }
 
     /// Whether the oldest event is due.

@@ -3,6 +3,7 @@
 
 use super::Pipeline;
 use crate::flow::FlowHint;
+use crate::join::MAX_EVENTS;
 use crate::rows::{Event, HostMoment, Sink};
 use int_report::FlowKey;
 use tcp_probe::{CongStateEvent, RetransmitEvent, Sample};
@@ -32,7 +33,12 @@ impl<S: Sink> Pipeline<S> {
         let from_ns = self.timers.now_rx_ns.max(self.timers.handed_over_ns);
         for (event, is_copy) in events {
             match host {
-                Some(host) => self.join.events.push(from_ns, host, event, is_copy),
+                Some(host) => {
+                    self.join.events.push(from_ns, host, event, is_copy);
+                    if self.join.events.is_crowded() {
+                        self.release_due(self.timers.now_rx_ns);
+                    }
+                }
                 None => self.stats.events_unknown_flow += u64::from(!is_copy),
             }
         }
@@ -60,7 +66,10 @@ impl<S: Sink> Pipeline<S> {
     #[inline(never)]
     fn release_due(&mut self, now_rx_ns: u64) {
         let mut events = self.join.events.take();
-        while let Some(e) = events.front().filter(|e| e.is_due(now_rx_ns)) {
+        while let Some(e) = events.front()
+            && (e.is_due(now_rx_ns) || events.len() > MAX_EVENTS)
+        {
+            self.stats.events_forced += u64::from(!e.is_due(now_rx_ns));
             match &e.event {
                 event if e.is_copy && self.flows.find(event.flow()).is_none() => {}
                 tcp_probe::Event::Probe(s) => self.sample(e.host, s, e.hint),

@@ -563,3 +563,21 @@ fn segments_of_a_flow_without_samples_are_not_kept() {
     let kept = flow.ports[0].remembered();
     assert!((900..=1000).contains(&kept), "{kept}");
 }
+
+#[test]
+fn events_that_wait_are_bounded() {
+    use crate::join::MAX_EVENTS;
+    let mut lab = Lab::new(config());
+    lab.send(1, MS, 100, false);
+    for n in 0..3 * MAX_EVENTS as u64 {
+        lab.ack(1, 2 * MS + n, 100 + MSS, 100, 7);
+        assert!(lab.pipeline.waiting().1 <= MAX_EVENTS);
+    }
+    let stats = lab.pipeline.stats();
+    assert_eq!(stats.events_forced, 2 * MAX_EVENTS as u64);
+    assert_eq!(
+        stats.samples, stats.events_forced,
+        "each is given to its flow"
+    );
+    assert_eq!(lab.finish().stats().samples, 3 * MAX_EVENTS as u64);
+}
