@@ -197,7 +197,7 @@ pub struct LimitRequest {
     /// `drop_tail` by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<LimitAction>,
-    /// For the audit log.
+    /// For the audit log, 1000 characters at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }

@@ -93,6 +93,15 @@ async fn an_operator_sets_a_limit() {
         .map(|l| l["outcome"].as_str().unwrap())
         .collect();
     assert_eq!(outcomes, ["intended", "set"].repeat(3));
+
+    // The last thousand records stay in memory, with their reasons.
+    for (characters, wanted) in [(1001, 400), (1000, 200)] {
+        let body = json!({"bytes": 90_000, "reason": "ä".repeat(characters)});
+        let (status, a) = lab.post("/links/10/5/limit", body).await;
+        assert_eq!(status, wanted, "{a}");
+        let bytes = lab.switch.limits.lock().unwrap()[&PORT].bytes();
+        assert_eq!(bytes, (wanted == 200).then_some(90_000));
+    }
     assert_eq!(a["recorded"], true);
 
     let (_, r) = lab.post("/links/10/5/reports", json!({"on": false})).await;

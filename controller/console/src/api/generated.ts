@@ -583,7 +583,7 @@ export interface LimitRequest {
   action?: LimitAction | null;
   /** Limit, bytes; not with `unlimited`. With `mark_ce` above the threshold, or left out: only the switch's own queue depth holds then. */
   bytes?: number | null;
-  /** For the audit log. */
+  /** For the audit log, 1000 characters at most. */
   reason?: string | null;
   /** Occupancy from which on packets are marked, bytes; with `mark_ce`, and only there. */
   threshold_bytes?: number | null;

@@ -11,6 +11,9 @@ use tidemark_api::{LimitAction, LimitRequest, LimitSet, Link, Links, ReportsSet}
 use tidemark_estimators::LinkId;
 use tidemark_southbound::Limit;
 
+/// Characters of a reason. The last thousand records stay in memory.
+const MAX_REASON: usize = 1000;
+
 pub(super) async fn links(app: App, _: Call<GetLinks>) -> Result<Links, ApiError> {
     Ok(last_update::links(&app.core))
 }
@@ -33,6 +36,11 @@ pub(super) async fn set_limit(app: App, call: Call<SetLimit>) -> Result<LimitSet
     };
     let reason = call.body.reason;
     let reason = reason.unwrap_or_else(|| "set by an operator".into());
+    let characters = reason.chars().count();
+    if characters > MAX_REASON {
+        let message = format!("has {characters} characters; at most {MAX_REASON}");
+        return Err(ApiError::bad("reason", message));
+    }
     let core = app.core;
     let done = to_its_end(async move { core.set_limit(id, limit, reason).await }).await?;
     Ok(LimitSet {
