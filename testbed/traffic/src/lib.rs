@@ -8,6 +8,8 @@
 //! many bytes were acknowledged. The order and size of the short flows depend
 //! on the seed alone.
 
+#![warn(missing_docs)]
+
 pub mod cli;
 mod clock;
 mod closed_loop;

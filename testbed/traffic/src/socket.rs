@@ -16,6 +16,7 @@ const NOT_SENT_LOWAT_BYTES: u32 = 128 * 1024;
 
 /// Why a socket could not be made ready.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each variant says what it is")]
 pub enum SocketError {
     /// The kernel does not know the congestion control, or does not let us.
     #[error(
@@ -39,7 +40,9 @@ fn io_error(what: impl Into<String>) -> impl FnOnce(io::Error) -> SocketError {
 /// What a sending socket is to be like.
 #[derive(Debug, Clone, Copy)]
 pub struct SenderOptions<'a> {
+    /// Address and port to send from; `None`: the kernel chooses.
     pub source: Option<SocketAddr>,
+    /// Address and port of the listener.
     pub destination: SocketAddr,
     /// `None`: the namespace's default.
     pub congestion_control: Option<&'a str>,
@@ -136,16 +139,25 @@ pub fn reset_on_close(socket: &impl AsFd) -> io::Result<()> {
 /// The sender's state as the kernel tells it (TCP_INFO).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TcpState {
+    /// Payload acknowledged.
     pub bytes_acked: u64,
+    /// Payload sent, every time.
     pub bytes_sent: u64,
+    /// Payload sent again.
     pub bytes_retransmitted: u64,
+    /// Segments sent again.
     pub retransmitted_segments: u32,
+    /// Segments with payload sent, every time.
     pub data_segments_out: u32,
+    /// Largest payload of a segment.
     pub mss_bytes: u32,
+    /// Congestion window.
     pub cwnd_segments: u32,
+    /// Window at which slow start ends.
     pub ssthresh_segments: u32,
     /// Window advertised by the receiver.
     pub snd_wnd_bytes: u32,
+    /// Smoothed round-trip time.
     pub srtt_us: u32,
     /// 0 when no round trip was measured.
     pub min_rtt_us: u32,

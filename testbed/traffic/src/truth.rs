@@ -19,9 +19,13 @@ pub const VERSION: u32 = 1;
 /// Everything that ran.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Truth {
+    /// Layout of the file, [`VERSION`].
     pub version: u32,
+    /// Of all that was random.
     pub seed: u64,
+    /// Begin of the run.
     pub started: Moment,
+    /// End of the run.
     pub stopped: Moment,
     /// Ended before its time by a signal or an error.
     pub interrupted: bool,
@@ -30,6 +34,7 @@ pub struct Truth {
     /// Ended flows left out because more than [`MAX_FLOWS`] ran; their bytes are
     /// in `omitted_bytes_acked`.
     pub omitted_flows: u64,
+    /// Payload acknowledged of the flows left out.
     pub omitted_bytes_acked: u64,
     /// Bytes received, by listener name.
     pub listeners: BTreeMap<String, ListenerTruth>,
@@ -42,12 +47,17 @@ pub const MAX_FLOWS: usize = 500_000;
 /// One flow.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FlowTruth {
+    /// As in the spec; those of processes and users are numbered.
     pub name: String,
+    /// What it was meant to be.
     pub kind: Kind,
     /// As read back from the socket.
     pub congestion_control: String,
+    /// Network namespace; absent: that of the process.
     pub netns: Option<String>,
+    /// Address and port, as read back from the socket.
     pub source: SocketAddr,
+    /// Address and port of the listener.
     pub destination: SocketAddr,
     /// IP protocol number.
     pub protocol: u8,
@@ -61,6 +71,7 @@ pub struct FlowTruth {
     pub bytes_wanted: Option<u64>,
     /// Every byte wanted was acknowledged by the receiver's close.
     pub complete: bool,
+    /// Why it failed, where it did.
     pub error: Option<String>,
     /// TCP_INFO at the end.
     pub tcp: TcpState,
@@ -69,9 +80,13 @@ pub struct FlowTruth {
 /// One listener.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct ListenerTruth {
+    /// Address and port it listened on.
     pub address: String,
+    /// Connections accepted.
     pub connections: u64,
+    /// Payload received.
     pub bytes_received: u64,
+    /// Connections that failed or could not be accepted.
     pub errors: u64,
 }
 

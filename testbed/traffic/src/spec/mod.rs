@@ -11,6 +11,7 @@ pub const VERSION: u32 = 1;
 
 /// Why a spec cannot be run.
 #[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each variant says what it is")]
 pub enum SpecError {
     #[error("cannot read {path}: {source}")]
     Read {
@@ -34,18 +35,23 @@ pub enum SpecError {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
+    /// Layout of the spec, [`VERSION`].
     pub version: u32,
     /// Of all that is random.
     pub seed: u64,
     /// End of the run; absent: until a signal.
     #[serde(default)]
     pub duration_s: Option<f64>,
+    /// Who receives.
     #[serde(default)]
     pub listeners: Vec<Listener>,
+    /// Single connections.
     #[serde(default)]
     pub flows: Vec<Flow>,
+    /// Short flows that arrive as Poisson processes.
     #[serde(default)]
     pub poisson: Vec<Poisson>,
+    /// Users who transfer, think and transfer again.
     #[serde(default)]
     pub closed_loop: Vec<ClosedLoop>,
 }
@@ -68,8 +74,11 @@ pub enum Kind {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Listener {
+    /// Its name in the truth.
     pub name: String,
+    /// Address and port to listen on.
     pub address: SocketAddr,
+    /// Network namespace; absent: that of the process.
     #[serde(default)]
     pub netns: Option<String>,
     /// SO_RCVBUF of its connections; absent: the kernel tunes it.
@@ -81,11 +90,16 @@ pub struct Listener {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flow {
+    /// Its name in the truth.
     pub name: String,
+    /// What it is meant to be.
     pub kind: Kind,
+    /// Address and port of a listener.
     pub destination: SocketAddr,
+    /// Address and port to send from; absent: the kernel chooses.
     #[serde(default)]
     pub source: Option<SocketAddr>,
+    /// Network namespace; absent: that of the process.
     #[serde(default)]
     pub netns: Option<String>,
     /// Absent: the namespace's default.
@@ -94,8 +108,10 @@ pub struct Flow {
     /// SO_PRIORITY, by which the host's own qdisc can tell the flow.
     #[serde(default)]
     pub priority: Option<u32>,
+    /// After the start of the run.
     #[serde(default)]
     pub start_s: f64,
+    /// After the start of the run; absent: its end.
     #[serde(default)]
     pub stop_s: Option<f64>,
     /// Absent: sends until its stop or the end of the run.
@@ -112,23 +128,32 @@ pub struct Flow {
 pub struct Poisson {
     /// Flows are called `name-1`, `name-2`, …
     pub name: String,
+    /// Address and port of a listener.
     pub destination: SocketAddr,
+    /// Address and port to send from; absent: the kernel chooses.
     #[serde(default)]
     pub source: Option<SocketAddr>,
+    /// Network namespace; absent: that of the process.
     #[serde(default)]
     pub netns: Option<String>,
+    /// Absent: the namespace's default.
     #[serde(default)]
     pub congestion_control: Option<String>,
+    /// Mean rate of arrivals.
     pub arrivals_per_s: f64,
+    /// Bytes of each transfer.
     pub size: Size,
+    /// After the start of the run.
     #[serde(default)]
     pub start_s: f64,
+    /// No flow starts later; absent: until the end of the run.
     #[serde(default)]
     pub stop_s: Option<f64>,
     /// Arrivals while this many are open are not started (and counted as
     /// flows with an error), so that a jammed link cannot eat all sockets.
     #[serde(default = "default_max_open")]
     pub max_open: usize,
+    /// Only copied into the truth.
     #[serde(default)]
     pub base_rtt_ms: Option<f64>,
 }
@@ -143,22 +168,30 @@ const fn default_max_open() -> usize {
 pub struct ClosedLoop {
     /// Transfers are called `name-USER-NUMBER`, each from 1.
     pub name: String,
+    /// How many of them.
     pub users: u32,
     /// Mean of the exponential time before each transfer.
     pub think_s: f64,
+    /// Address and port of a listener.
     pub destination: SocketAddr,
+    /// Address and port to send from; absent: the kernel chooses.
     #[serde(default)]
     pub source: Option<SocketAddr>,
+    /// Network namespace; absent: that of the process.
     #[serde(default)]
     pub netns: Option<String>,
+    /// Absent: the namespace's default.
     #[serde(default)]
     pub congestion_control: Option<String>,
+    /// Bytes of each transfer.
     pub size: Size,
+    /// After the start of the run.
     #[serde(default)]
     pub start_s: f64,
     /// No transfer starts later.
     #[serde(default)]
     pub stop_s: Option<f64>,
+    /// Only copied into the truth.
     #[serde(default)]
     pub base_rtt_ms: Option<f64>,
 }

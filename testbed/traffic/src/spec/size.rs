@@ -9,19 +9,17 @@ use serde::{Deserialize, Serialize};
 /// Bytes per transfer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "distribution", rename_all = "snake_case", deny_unknown_fields)]
+#[expect(
+    missing_docs,
+    reason = "the doc of each variant says what its fields are"
+)]
 pub enum Size {
-    Fixed {
-        bytes: u64,
-    },
+    /// All have the same.
+    Fixed { bytes: u64 },
     /// Every size between the two, both included, is as likely.
-    Uniform {
-        min_bytes: u64,
-        max_bytes: u64,
-    },
-    Exponential {
-        mean_bytes: f64,
-        max_bytes: u64,
-    },
+    Uniform { min_bytes: u64, max_bytes: u64 },
+    /// Exponential, cut off at `max_bytes`.
+    Exponential { mean_bytes: f64, max_bytes: u64 },
     /// Pareto cut off at `max_bytes`.
     Pareto {
         min_bytes: u64,
@@ -30,10 +28,7 @@ pub enum Size {
     },
     /// One of several exponentials, each as often as its weight says, cut off at
     /// `max_bytes` (the three of OI §4.2).
-    Mix {
-        parts: Vec<MixPart>,
-        max_bytes: u64,
-    },
+    Mix { parts: Vec<MixPart>, max_bytes: u64 },
 }
 
 /// One exponential of a mix.
@@ -42,6 +37,7 @@ pub enum Size {
 pub struct MixPart {
     /// Relative to the other parts'.
     pub weight: f64,
+    /// Mean of the exponential.
     pub mean_bytes: f64,
 }
 
