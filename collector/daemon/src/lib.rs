@@ -11,6 +11,8 @@
 //! With several [`shards`] there is an engine thread for each, which has the nodes
 //! that are dealt to it.
 
+#![warn(missing_docs)]
+
 pub mod agent;
 mod answers;
 pub mod cli;

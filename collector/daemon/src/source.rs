@@ -83,6 +83,7 @@ impl Gatherer {
 }
 
 impl Batch {
+    /// Adds a datagram; `rx_unix_ns`: Unix time of its reception, ns.
     pub fn push(&mut self, exporter: IpAddr, rx_unix_ns: u64, payload: &[u8]) {
         self.add(exporter, rx_unix_ns, payload, payload.len(), 1);
     }
@@ -105,10 +106,12 @@ impl Batch {
         self.datagrams += datagrams;
     }
 
+    /// Datagrams.
     pub fn len(&self) -> usize {
         self.datagrams
     }
 
+    /// Whether there is no datagram.
     pub fn is_empty(&self) -> bool {
         self.datagrams == 0
     }
@@ -241,6 +244,7 @@ impl SourceCounters {
         self.probe_lost.load(Ordering::Relaxed)
     }
 
+    /// Shows the counts of the tracepoints here.
     pub fn set_probe(&self, counts: tcp_probe::perf::Counts) {
         self.probe_events.store(counts.events, Ordering::Relaxed);
         self.probe_lost.store(counts.lost, Ordering::Relaxed);

@@ -9,7 +9,7 @@ use tcp_probe::perf::{AddressRange, Clock, Filter, Options};
 use tidemark_credentials::AccessArgs;
 
 #[derive(Debug, Args)]
-pub struct AgentArgs {
+pub(crate) struct AgentArgs {
     /// HOST:PORT of the collector's telemetry address, or https://HOST:PORT.
     #[arg(long, env = "TIDEMARK_TO")]
     to: String,
@@ -48,7 +48,7 @@ fn clock(text: &str) -> Result<Clock, String> {
 
 /// # Errors
 /// As [`run`].
-pub fn run_args(args: &AgentArgs) -> Result<()> {
+pub(crate) fn run_args(args: &AgentArgs) -> Result<()> {
     let own_name = || {
         nix::sys::utsname::uname().map_or_else(
             |_| "host".to_owned(),

@@ -16,6 +16,7 @@ const BATCH_EVENTS: usize = 4096;
 pub struct AgentReport {
     /// Read from the kernel.
     pub events: u64,
+    /// Lost in the rings of this kernel.
     pub ring_lost: u64,
     /// Read, but there was no room to keep them.
     pub buffer_lost: u64,
@@ -23,6 +24,7 @@ pub struct AgentReport {
     pub delivered: u64,
     /// Kept, but not acknowledged before the end.
     pub undelivered: u64,
+    /// Times that the collector was reached.
     pub connections: u64,
 }
 

@@ -13,7 +13,7 @@ mod options;
 mod pusher;
 mod service;
 
-pub use args::{AgentArgs, run_args};
+pub(crate) use args::{AgentArgs, run_args};
 pub use buffer::AgentReport;
 pub use client::run;
 pub use convert::{event_of, message_of};

@@ -23,9 +23,11 @@ const MAX_NAME: usize = 64;
 /// An agent as the status shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct AgentStatus {
+    /// Name by which the host calls itself.
     pub host: String,
     /// Number of its last batch.
     pub batches: u64,
+    /// Events taken.
     pub events: u64,
     /// Batches that came again and were left out.
     pub repeated: u64,
@@ -120,6 +122,7 @@ impl Agents {
         self.state().sender = None;
     }
 
+    /// Every agent remembered, also those that are gone.
     pub fn status(&self) -> Vec<AgentStatus> {
         let state = self.state();
         state.agents.values().map(|a| a.status.clone()).collect()

@@ -11,6 +11,7 @@ use tidemark_credentials::{Error, Keys, Protection, ServerCredentials, ServerTls
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GrpcConfig {
+    /// Address of the server.
     pub listen: SocketAddr,
     /// TLS; mutual with `client_ca`.
     #[serde(skip_serializing_if = "Option::is_none")]

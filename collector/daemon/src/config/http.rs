@@ -10,6 +10,7 @@ use tidemark_credentials::{Error, Keys, Protection, ServerTls, Token};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct HttpConfig {
+    /// Address of the server.
     pub listen: SocketAddr,
     /// HTTPS instead of HTTP; mutual with `client_ca`.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -28,14 +28,23 @@ pub struct Config {
     pub user: Option<String>,
     /// UDP addresses on which reports are received.
     pub listen: Vec<SocketAddr>,
+    /// Sockets of reports.
     pub receive: ReceiveConfig,
+    /// Telemetry stream and agents.
     pub grpc: GrpcConfig,
+    /// Metrics, status, health.
     pub http: HttpConfig,
+    /// Storage in files.
     pub capture: CaptureConfig,
+    /// Storage in ClickHouse.
     pub clickhouse: tidemark_clickhouse::ClickHouseConfig,
+    /// Samples of this machine's TCP.
     pub tcp_probe: ProbeConfig,
+    /// Samples of other hosts' TCP.
     pub agents: AgentsConfig,
+    /// Bounds and times.
     pub pipeline: PipelineConfig,
+    /// Packets for the console's zoom.
     pub packets: PacketsConfig,
     /// Take reports of nodes that are not listed below, to see who sends: they
     /// are shown and not stored.
@@ -96,6 +105,7 @@ mod node_table {
 
 /// A configuration that cannot be used; one line.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the message of each variant says what it is")]
 pub enum ConfigError {
     #[error("cannot read {path}: {source}")]
     Read {

@@ -39,6 +39,7 @@ pub struct CaptureConfig {
     pub rotate_s: u32,
     /// Files are completed after so many rows of one table.
     pub rotate_rows: usize,
+    /// Level of compression; higher is smaller and slower.
     pub zstd_level: i32,
 }
 
@@ -57,14 +58,19 @@ impl Default for CaptureConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProbeConfig {
+    /// Read them; needs tracefs and CAP_PERFMON.
     pub enabled: bool,
+    /// Clock of the samples.
     pub clock: Clock,
     /// Name of this host in clock mappings and captures.
     pub host: String,
     /// Ring buffer per CPU.
     pub ring_bytes: usize,
+    /// Read segments sent again, too.
     pub retransmits: bool,
+    /// Read changes of the congestion state, too.
     pub cong_states: bool,
+    /// Connections to read; all where it is empty.
     pub filter: Filter,
 }
 
@@ -94,14 +100,23 @@ pub struct AgentsConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PipelineConfig {
+    /// Length of interval records.
     pub interval_ms: u32,
+    /// How much later than younger ones a report may come.
     pub reorder_ms: u32,
+    /// Interval records are handed on at least this much switch time at once.
     pub publish_ms: u32,
+    /// Longest wait of a packet for its sample: exceed the RTTs.
     pub join_wait_ms: u32,
+    /// Samples wait so long for the packets they acknowledge.
     pub probe_hold_ms: u32,
+    /// Most flows remembered.
     pub max_flows: usize,
+    /// For what all flows remember of their segments.
     pub max_segment_memory_bytes: usize,
+    /// Most packets waiting for their sample.
     pub max_pending: usize,
+    /// A time further from the one before is believed once several agree.
     pub max_clock_step_ms: u32,
 }
 
@@ -126,6 +141,7 @@ impl Default for PipelineConfig {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PacketsConfig {
+    /// Packets are kept so long, as far as `max_packets` allows.
     pub keep_s: u32,
     /// Over all ports; memory is taken for so many, 48 bytes each.
     pub max_packets: usize,

@@ -47,6 +47,7 @@ pub struct Engine {
 }
 
 impl Engine {
+    /// `host`: whose `clock` stamps the reception of reports.
     pub fn new(
         pipeline: Pipeline<EngineSink>,
         host: String,

@@ -8,12 +8,19 @@ use tidemark_metrics::metrics;
 /// The ClickHouse sink in `/status`.
 #[derive(Debug, Serialize)]
 pub struct ClickHouseStatus {
+    /// Rows handed to the sink.
     pub rows: u64,
+    /// Rows that ClickHouse has taken, those spooled by former starts included.
     pub rows_inserted: u64,
+    /// Rows that will not reach ClickHouse.
     pub rows_lost: u64,
+    /// Batches waiting on disk.
     pub spool_batches: u64,
+    /// Of them, bytes.
     pub spool_bytes: u64,
+    /// Rows waiting on disk that a power cut may take.
     pub unsynced_rows: u64,
+    /// What keeps rows from being inserted now, if anything does.
     pub failure: Option<String>,
 }
 

@@ -17,39 +17,60 @@ use tidemark_credentials::http::HandshakesFailed;
 /// Everything the HTTP server shows.
 #[derive(Clone)]
 pub struct Shown {
+    /// Of this program, with its commit.
     pub version: &'static str,
+    /// Name of this start.
     pub instance: String,
+    /// Counters of the engine.
     pub snapshot: SharedSnapshot,
+    /// Losses before the engine.
     pub counters: Arc<SourceCounters>,
     /// Calls of the gRPC server that showed no token, or a wrong one.
     pub refusals: Arc<Refusals>,
     /// Of the HTTP server, where it has TLS.
     pub handshakes_failed: Option<HandshakesFailed>,
+    /// Subscribers of the telemetry stream.
     pub hub: Arc<Hub>,
+    /// Packets for the console's zoom.
     pub packets: Arc<PacketMemory>,
+    /// Directory and writer of the capture, where there is one.
     pub capture: Option<(String, WriterStats)>,
+    /// Where agents are accepted.
     pub agents: Option<Agents>,
+    /// Where ClickHouse is used.
     pub clickhouse: Option<tidemark_clickhouse::SinkStats>,
 }
 
 /// The answer of `/status`.
 #[derive(Debug, Serialize)]
 pub struct Status {
+    /// Of this program, with its commit.
     pub version: String,
+    /// Name of this start.
     pub instance: String,
+    /// Reports and what became of them.
     pub reports: ReportStatus,
     /// Where refused reports come from, the first sources.
     pub refused_sources: Vec<tidemark_pipeline::RefusedSource>,
+    /// Packets matched with the state of their sender.
     pub join: JoinStatus,
+    /// Samples of this machine's TCP.
     pub tcp_probe: ProbeStatus,
     /// Hosts whose agents have sent.
     pub agents: Vec<AgentStatus>,
+    /// Flows seen in reports.
     pub flows: FlowStatus,
+    /// Clocks of nodes and hosts.
     pub clocks: Vec<ClockReport>,
+    /// Where there is a capture.
     pub capture: Option<CaptureStatus>,
+    /// Where ClickHouse is used.
     pub clickhouse: Option<ClickHouseStatus>,
+    /// Of the telemetry stream, now.
     pub subscribers: Vec<SubscriberStatus>,
+    /// Updates that did not fit into queues of subscribers.
     pub updates_lost: u64,
+    /// Packets kept for the console's zoom.
     pub packets_in_memory: usize,
     /// Of too many ports that the configuration does not name.
     pub packets_not_kept: u64,
@@ -57,27 +78,42 @@ pub struct Status {
     pub pipeline: tidemark_pipeline::Stats,
 }
 
+/// Reading of this machine's TCP tracepoints; see [`tcp_probe::perf::Counts`].
 #[derive(Debug, Serialize)]
 pub struct ProbeStatus {
+    /// Read and let through.
     pub events: u64,
+    /// Records that found a ring full.
     pub lost: u64,
+    /// Occurrences that the kernel counted and did not record, at least.
     pub unrecorded: u64,
+    /// Left out by the filter.
     pub filtered: u64,
+    /// Records that could not be read.
     pub malformed: u64,
 }
 
+/// Flows seen in reports.
 #[derive(Debug, Serialize)]
 pub struct FlowStatus {
+    /// Remembered now.
     pub active: u64,
+    /// Ever seen.
     pub seen: u64,
+    /// Pushed out of the full table.
     pub evicted: u64,
 }
 
+/// The capture that is being written.
 #[derive(Debug, Serialize)]
 pub struct CaptureStatus {
+    /// Its directory.
     pub dir: String,
+    /// Rows in complete files on disk.
     pub rows: u64,
+    /// Rows that found the queue full, or could not be written.
     pub rows_lost: u64,
+    /// Why nothing can be written at present, where that is so.
     pub failure: Option<String>,
 }
 

@@ -39,8 +39,11 @@ struct Subscriber {
 /// A subscriber as the status shows it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct SubscriberStatus {
+    /// As it calls itself.
     pub name: String,
+    /// Updates given to it, those lost included.
     pub updates: u64,
+    /// Updates that did not fit into its queue.
     pub lost: u64,
 }
 
@@ -122,10 +125,12 @@ impl Hub {
         self.state().refused
     }
 
+    /// Clocks of nodes and hosts, as far as they are known.
     pub fn clocks(&self) -> Vec<ClockMapping> {
         known::lock(&self.known).clocks().to_vec()
     }
 
+    /// Who subscribes now.
     pub fn subscribers(&self) -> Vec<SubscriberStatus> {
         self.state()
             .subscribers

@@ -9,6 +9,7 @@ use tidemark_pcap::PcapError;
 
 /// Why an import fails.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the message of each variant says what it is")]
 pub enum ImportError {
     #[error(transparent)]
     Config(#[from] ConfigError),

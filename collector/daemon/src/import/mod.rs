@@ -32,13 +32,19 @@ const HOST: &str = "trace";
 /// What to import.
 #[derive(Clone, Debug)]
 pub struct ImportOptions {
+    /// Capture file with the reports.
     pub pcap: PathBuf,
+    /// Text trace of tcp_probe.
     pub tcp_probe: Option<PathBuf>,
+    /// Configuration with the nodes.
     pub nodes: Option<PathBuf>,
+    /// Directory of the new capture.
     pub out: PathBuf,
     /// Destination ports of reports; empty = all UDP.
     pub ports: Vec<u16>,
+    /// Length of interval records.
     pub interval_ms: u32,
+    /// Show on standard error how far it is.
     pub progress: bool,
     /// Datagrams to this port are cards, not reports.
     pub cards: Option<Cards>,
@@ -47,6 +53,7 @@ pub struct ImportOptions {
 /// How to take the cards of [`int_report::card`], which say little.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cards {
+    /// UDP destination port of the cards.
     pub port: u16,
     /// The node that they are taken to be of; its configuration says how large
     /// a cell is.

@@ -24,6 +24,7 @@ pub struct Totals {
     pub batches: u64,
     /// Messages of the kernel: single or coalesced datagrams.
     pub messages: u64,
+    /// Datagrams in them.
     pub datagrams: u64,
     /// UDP payload.
     pub bytes: u64,

@@ -8,6 +8,7 @@ use thiserror::Error;
 
 /// Why the sockets cannot be opened.
 #[derive(Debug, Error)]
+#[expect(missing_docs, reason = "the message of each variant says what it is")]
 pub enum BindError {
     #[error("receive.shards = 0: at least one socket per address is needed")]
     NoShards,

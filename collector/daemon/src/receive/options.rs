@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 /// What to receive on.
 #[derive(Clone, Debug)]
 pub struct Options {
+    /// UDP addresses to listen on.
     pub listen: Vec<SocketAddr>,
     /// Sockets, and threads, per address; at least 1.
     pub shards: usize,

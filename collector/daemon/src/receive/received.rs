@@ -58,6 +58,7 @@ impl<'a> Received<'a> {
 pub struct Message<'a> {
     /// Source address of the datagrams.
     pub exporter: IpAddr,
+    /// UDP source port of the datagrams.
     pub source_port: u16,
     /// Their payloads one after the other.
     pub bytes: &'a [u8],
