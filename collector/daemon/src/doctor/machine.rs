@@ -5,7 +5,7 @@ use super::judge::{Offloads, WallClock};
 use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 use nix::net::if_::InterfaceFlags;
 use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd as _;
 
 /// Of this process, a bit each; none where /proc is not there.
@@ -22,7 +22,7 @@ pub(super) fn wall_clock() -> Option<WallClock> {
     let mut clock: libc::timex = unsafe { std::mem::zeroed() };
     // SAFETY: without modes the call only fills the structure.
     let state = unsafe { libc::adjtimex(&raw mut clock) };
-    (state >= 0).then(|| WallClock {
+    (state >= 0).then_some(WallClock {
         synchronised: state != libc::TIME_ERROR && clock.status & libc::STA_UNSYNC == 0,
         error_us: clock.maxerror,
     })
@@ -47,10 +47,10 @@ fn address(interface: &InterfaceAddress) -> Option<IpAddr> {
     let address = interface.address.as_ref()?;
     let v4 = address
         .as_sockaddr_in()
-        .map(|a| Ipv4Addr::from(a.ip()).into());
+        .map(|a| a.ip().into());
     v4.or_else(|| {
         let v6 = address.as_sockaddr_in6();
-        v6.map(|a| Ipv6Addr::from(a.ip()).into())
+        v6.map(|a| a.ip().into())
     })
 }
 
