@@ -45,9 +45,7 @@ pub(super) fn interfaces(listen: &[SocketAddr]) -> BTreeSet<String> {
 
 fn address(interface: &InterfaceAddress) -> Option<IpAddr> {
     let address = interface.address.as_ref()?;
-    let v4 = address
-        .as_sockaddr_in()
-        .map(|a| a.ip().into());
+    let v4 = address.as_sockaddr_in().map(|a| a.ip().into());
     v4.or_else(|| {
         let v6 = address.as_sockaddr_in6();
         v6.map(|a| a.ip().into())
