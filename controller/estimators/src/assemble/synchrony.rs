@@ -37,8 +37,8 @@ pub(super) struct Synchrony {
 const IN_D: f64 = 0.4;
 
 /// `None` without a loss. The ranges have what the round trips that were not seen may
-/// say, and flows whose class is wrong; that of s the ranges of Δ and of T_e, which
-/// rules the BDP, too.
+/// say, flows whose class is wrong, and, of s and the condition, the ranges of Δ and of
+/// T_e, which rules the BDP.
 pub(super) fn synchrony(facts: &Facts<'_, '_, '_>) -> Option<Synchrony> {
     let (n, lbp) = (facts.n, facts.lbp);
     let rounds = RoundTrips::of(&facts.window.intervals, facts.t_e_ns);
@@ -61,9 +61,17 @@ pub(super) fn synchrony(facts: &Facts<'_, '_, '_>) -> Option<Synchrony> {
     let least_fair = at(facts.delta.high * by_t_e(facts.t_e.high), 1.0)?;
     let s_error = sync.s_error.hypot(sync.s_mean - fairest.s_mean).hypot(less);
     let c = sync.condition_fraction;
-    let (low, high) = share_range(c * sync.condition_rtts, sync.condition_rtts);
-    let rarely = at(facts.delta.value, 1.0 + more / sync.d_mean)?.condition_fraction;
-    let often = at(facts.delta.value, 1.0 - less / sync.d_mean)?.condition_fraction;
+    let counted = share_range(c * sync.condition_rtts, sync.condition_rtts);
+    let rarely = at(facts.delta.value, 1.0 + more / sync.d_mean)?;
+    let often = at(facts.delta.value, 1.0 - less / sync.d_mean)?;
+    let (condition_low, condition_high) = condition_range(
+        c,
+        [
+            counted,
+            (rarely.condition_fraction, often.condition_fraction),
+            (least_fair.condition_fraction, fairest.condition_fraction),
+        ],
+    );
     let passive = |value, low: f64, high| {
         Estimate::new(value, low.max(0.0), high, Evidence::Passive, sync.rtts)
     };
@@ -76,10 +84,49 @@ pub(super) fn synchrony(facts: &Facts<'_, '_, '_>) -> Option<Synchrony> {
         ),
         d_max: sync.d_max,
         s: passive(sync.s_mean, sync.s_mean - s_error, least_fair.s_max),
-        condition_fraction: passive(
-            c,
-            c - (c - low).hypot(c - rarely),
-            (c + (high - c).hypot(often - c)).min(1.0),
-        ),
+        condition_fraction: passive(c, condition_low, condition_high),
     })
+}
+
+/// Range of the condition's share `c` of the round trips, from what each cause alone
+/// leaves of it: least and most. The causes have nothing to do with each other.
+fn condition_range(c: f64, alone: [(f64, f64); 3]) -> (f64, f64) {
+    let (mut less, mut more) = (0.0f64, 0.0f64);
+    for (least, most) in alone {
+        less = less.hypot((c - least).max(0.0));
+        more = more.hypot((most - c).max(0.0));
+    }
+    ((c - less).max(0.0), (c + more).min(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three flows of four reduce in each round trip, and Δ leaves room for 2.9 to 3.1.
+    #[test]
+    fn a_condition_next_to_its_bound_is_as_unsure_as_the_bound() {
+        let d = [3.0; 40];
+        let share = |compensated: f64| {
+            let sync = synchronised(&d, compensated, 2.0).unwrap();
+            sync.condition_fraction
+        };
+        let c = share(1.05);
+        let counted = share_range(40.0 * c, 40.0);
+        let sure = condition_range(c, [counted, (c, c), (c, c)]);
+        assert!(sure.0 > 0.9 && sure.1 == 1.0, "{sure:?}");
+        let unsure = condition_range(c, [counted, (c, c), (share(0.9), share(1.1))]);
+        assert_eq!(unsure, (0.0, 1.0));
+    }
+
+    #[test]
+    fn causes_that_are_independent_add_up_in_squares() {
+        let (low, high) = condition_range(0.5, [(0.47, 0.53), (0.46, 0.5), (0.5, 0.54)]);
+        assert!((low - 0.45).abs() < 1e-12 && (high - 0.55).abs() < 1e-12);
+        // What leaves more than there is, or is on the other side, takes nothing away.
+        assert_eq!(
+            condition_range(0.9, [(0.9, 1.3), (1.0, 0.9), (0.9, 0.8)]),
+            (0.9, 1.0)
+        );
+    }
 }
