@@ -112,7 +112,7 @@ pub struct PipelineConfig {
     pub probe_hold_ms: u32,
     /// Most flows remembered.
     pub max_flows: usize,
-    /// For what all flows remember of their segments.
+    /// Most memory for what all flows together remember of their segments.
     pub max_segment_memory_bytes: usize,
     /// Most packets waiting for their sample.
     pub max_pending: usize,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Masks and places of the codec, `collector/int-report/src/layout.rs`.
 
-use super::super::rust::capitalised;
 use super::{Report, SOURCE, placed, total_bits, upper};
+use crate::codegen::rust::capitalised;
 use anyhow::Result;
 use std::fmt::Write as _;
 

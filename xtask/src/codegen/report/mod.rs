@@ -94,16 +94,23 @@ pub(super) fn generate(root: &Path) -> Result<Vec<Generated>> {
 
 fn placed(fields: &[Field]) -> Vec<Placed<'_>> {
     let mut at = 0;
-    let place = |f| {
-        let start = at;
-        at += Field::width(f);
-        (f, start)
-    };
-    fields.iter().map(place).collect()
+    let mut placed = Vec::with_capacity(fields.len());
+    for f in fields {
+        placed.push((f, at));
+        at += f.bits;
+    }
+    placed
 }
 
 fn total_bits(fields: &[Field]) -> u32 {
-    fields.iter().map(Field::width).sum()
+    fields.iter().map(|f| f.bits).sum()
+}
+
+impl Item {
+    /// Tidemark's reports of this kind, `forwarded` or `dropped`, have it.
+    fn is_sent(&self, kind: &str) -> bool {
+        self.sent.iter().any(|s| s == kind)
+    }
 }
 
 impl Report {
@@ -139,7 +146,7 @@ impl Report {
     /// field in bits.
     fn sent(&self, kind: &str) -> Vec<(Option<&str>, &Field, u32)> {
         let items = self.metadata.iter().chain(&self.domain);
-        let items = items.filter(|i| i.sent.iter().any(|s| s == kind));
+        let items = items.filter(|i| i.is_sent(kind));
         let headers = [&self.group, &self.main]
             .map(|h| (Some(h.p4.as_str()), &h.fields))
             .into_iter()
@@ -159,7 +166,7 @@ impl Report {
 
     /// Bits and length of the metadata that reports of this kind have.
     fn metadata_of(&self, kind: &str) -> (u16, u32) {
-        let has = |i: &&Item| i.sent.iter().any(|s| s == kind);
+        let has = |i: &&Item| i.is_sent(kind);
         let bits = self.metadata.iter().filter(has).map(|i| i.mask).sum();
         let items = self.metadata.iter().chain(&self.domain);
         let words: u32 = items.filter(has).map(|i| total_bits(&i.fields) / 32).sum();
@@ -169,17 +176,10 @@ impl Report {
     /// Bits of Tidemark's own metadata that reports of this kind have, and its width
     /// in bits.
     fn domain_of(&self, kind: &str) -> (u16, u32) {
-        let sent = self.domain.iter();
-        let sent = sent.filter(|i| i.sent.iter().any(|s| s == kind));
+        let sent = self.domain.iter().filter(|i| i.is_sent(kind));
         sent.fold((0, 0), |(bits, width), i| {
             (bits | i.mask, width + total_bits(&i.fields))
         })
-    }
-}
-
-impl Field {
-    fn width(&self) -> u32 {
-        self.bits
     }
 }
 

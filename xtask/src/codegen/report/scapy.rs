@@ -34,7 +34,7 @@ impl Report {
             names.join(" | ")
         };
         for kind in ["forwarded", "dropped"] {
-            let sent = |i: &&Item| i.sent.iter().any(|s| s == kind);
+            let sent = |i: &&Item| i.is_sent(kind);
             let items = self.metadata.iter().filter(sent).collect();
             writeln!(s, "{}_BITS = {}", upper(kind), any("BIT", items))?;
         }
