@@ -99,11 +99,12 @@ fn an_agent_delivers_also_what_came_before_the_collector() {
             .is_some_and(|n| n > before)
     });
     let report = agent.stop();
-    let status = c.status();
+    let status = c.wait_numbers(&[
+        ("/agents/0/missing", 0),
+        ("/agents/0/events", report["delivered"].as_u64().unwrap()),
+    ]);
     let shown = &status["agents"][0];
     assert_eq!(shown["host"], "far");
-    assert_eq!(shown["missing"], 0);
-    assert_eq!(shown["events"], report["delivered"]);
     assert_eq!(report["events"], report["delivered"]);
     assert_eq!(
         (&report["buffer_lost"], &report["undelivered"]),

@@ -89,16 +89,14 @@ fn a_spray_of_links_of_an_unknown_node_leaves_no_trace() {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
-    collector.wait("all reports", |s| s["reports"]["datagrams"] == 4095 + 255);
-    let status = collector.status();
-    assert_eq!(counter(&status, "nodes_refused"), 4095);
-    assert_eq!(counter(&status, "postcard_rows"), 255, "{status}");
-    let source = &status["refused_sources"][0];
-    assert_eq!(
-        (&source["node_id"], &source["reports"]),
-        (&99.into(), &4095.into())
-    );
-    assert_eq!(source["reason"], "unknown_node");
+    let status = collector.wait_numbers(&[
+        ("/reports/datagrams", 4095 + 255),
+        ("/pipeline/nodes_refused", 4095),
+        ("/pipeline/postcard_rows", 255),
+        ("/refused_sources/0/node_id", 99),
+        ("/refused_sources/0/reports", 4095),
+    ]);
+    assert_eq!(status["refused_sources"][0]["reason"], "unknown_node");
 }
 
 #[test]
@@ -119,12 +117,13 @@ fn a_spray_of_links_of_a_known_node_is_bounded() {
         std::thread::sleep(Duration::from_millis(5));
     }
     // The configured port has its place: nothing of it is refused.
-    collector.wait("honest rows", |s| counter(s, "postcard_rows") == 4095 + 101);
-    let status = collector.status();
-    assert_eq!(counter(&status, "links_refused"), 4095 - 256);
-    // Nor are single packets of all of them kept.
-    assert_eq!(status["packets_not_kept"], 4095 - 256);
-    assert_eq!(status["packets_in_memory"], 256 + 101);
+    // Nor are single packets of all links kept.
+    collector.wait_numbers(&[
+        ("/pipeline/postcard_rows", 4095 + 101),
+        ("/pipeline/links_refused", 4095 - 256),
+        ("/packets_not_kept", 4095 - 256),
+        ("/packets_in_memory", 256 + 101),
+    ]);
 }
 
 #[test]
@@ -143,12 +142,13 @@ fn reports_from_an_address_that_is_not_named_are_refused() {
             exporter.report(now_ns());
         }
     }
-    collector.wait("all reports", |s| s["reports"]["datagrams"] == 12);
-    let status = collector.status();
-    assert_eq!(counter(&status, "reports_refused_exporter"), 7);
-    assert_eq!(counter(&status, "postcard_rows"), 5);
+    let status = collector.wait_numbers(&[
+        ("/reports/datagrams", 12),
+        ("/reports/refused", 7),
+        ("/pipeline/reports_refused_exporter", 7),
+        ("/pipeline/postcard_rows", 5),
+    ]);
     assert_eq!(status["refused_sources"][0]["exporter"], "127.0.0.1");
-    assert_eq!(status["reports"]["refused"], 7);
 }
 
 /// The address of the exporter is no secret, and anybody can write it.
@@ -187,15 +187,16 @@ fn the_address_of_an_exporter_without_its_key_is_refused() {
     for tagged in &recorded {
         forger.send(tagged);
     }
-    collector.wait("all reports", |s| s["reports"]["datagrams"] == 500);
-    let status = collector.status();
-    assert_eq!(counter(&status, "reports_refused_no_tag"), 200, "{status}");
-    assert_eq!(counter(&status, "reports_refused_wrong_tag"), 100);
+    let status = collector.wait_numbers(&[
+        ("/reports/datagrams", 500),
+        ("/pipeline/reports_refused_no_tag", 200),
+        ("/pipeline/reports_refused_wrong_tag", 100),
+        ("/pipeline/postcard_rows", 100),
+    ]);
     let again =
         counter(&status, "reports_duplicate") + counter(&status, "reports_refused_replayed");
     assert_eq!(again, 100, "{status}");
     assert_eq!(status["reports"]["lost"], 0);
-    collector.wait("honest rows", |s| counter(s, "postcard_rows") == 100);
     let reasons: Vec<_> = status["refused_sources"]
         .as_array()
         .unwrap()
@@ -225,14 +226,11 @@ fn forged_times_neither_wipe_a_node_nor_delay_it() {
         }
     }
     let sent = u64::from(honest.sequence);
-    collector.wait("all reports", |s| s["reports"]["received"] == sent + forged);
-    let status = collector.status();
-    assert_eq!(
-        counter(&status, "reports_implausible_time"),
-        forged,
-        "{status}"
-    );
-    assert_eq!(counter(&status, "postcard_rows"), sent);
+    let status = collector.wait_numbers(&[
+        ("/reports/received", sent + forged),
+        ("/pipeline/reports_implausible_time", forged),
+        ("/pipeline/postcard_rows", sent),
+    ]);
     assert_eq!(status["reports"]["lost"], 0);
 }
 

@@ -85,7 +85,9 @@ fn mutual_tls_takes_samples_of_whom_its_authority_signed() {
     .concat();
     let_in(push(&c, "https://", &with));
     let_in(push(&c, "", &with));
-    assert!(c.status()["agents"][0]["events"].as_u64().unwrap() > 0);
+    c.wait("events of the agent", |s| {
+        s["agents"][0]["events"].as_u64().is_some_and(|n| n > 0)
+    });
     refused(push(&c, "https://", &ca_flag), &["asks for a certificate"]);
     let wrong = ["--ca", flag(&strange.file)];
     refused(push(&c, "https://", &wrong), &["another authority"]);

@@ -73,10 +73,11 @@ async fn reports_go_all_the_way() {
     tokio::task::spawn_blocking(move || send(udp))
         .await
         .unwrap();
-    c.wait("all reports", |s| s["reports"]["received"] == PACKETS);
-    let status = c.status();
-    assert_eq!(status["reports"]["lost"], 3);
-    assert_eq!(status["reports"]["malformed"], 1);
+    let status = c.wait_numbers(&[
+        ("/reports/received", PACKETS.into()),
+        ("/reports/lost", 3),
+        ("/reports/malformed", 1),
+    ]);
     assert_eq!(status["subscribers"][0]["name"], "test");
     let metrics = c.get("/metrics");
     assert!(

@@ -120,6 +120,26 @@ impl Collector {
         }
     }
 
+    /// Waits until each of these numbers (JSON pointer, value) is there, and
+    /// gives the status that shows them. The parts of the collector publish
+    /// theirs at different moments: one of them tells nothing about another.
+    pub(crate) fn wait_numbers(&self, expected: &[(&str, u64)]) -> serde_json::Value {
+        let end = Instant::now() + Duration::from_secs(60);
+        loop {
+            let status = self.status();
+            let other: Vec<_> = expected
+                .iter()
+                .map(|&(pointer, value)| (pointer, value, status.pointer(pointer)))
+                .filter(|(_, value, found)| found.and_then(|f| f.as_u64()) != Some(*value))
+                .collect();
+            if other.is_empty() {
+                return status;
+            }
+            assert!(Instant::now() < end, "not so: {other:?} in {status}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
