@@ -5,6 +5,7 @@
 //! to a bound beyond which new ones are lost and counted. The service takes
 //! every number once.
 
+mod agents;
 mod args;
 mod buffer;
 mod client;
@@ -13,10 +14,11 @@ mod options;
 mod pusher;
 mod service;
 
+pub use agents::{AgentStatus, Agents};
 pub(crate) use args::{AgentArgs, run_args};
 pub use buffer::AgentReport;
 pub use client::run;
 pub use convert::{event_of, message_of};
 pub use options::AgentOptions;
 pub use pusher::Pusher;
-pub use service::{AgentService, AgentStatus, Agents};
+pub use service::AgentService;

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Agents that the collector knows, and their batches: each is taken once.
+
+use super::convert::event_of;
+use crate::shards::EventSender;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tidemark_proto::telemetry::AgentBatch;
+use tonic::Status;
+
+/// Agents remembered, also those that are gone: the place of the one that has
+/// been gone longest is used again.
+const MAX_AGENTS: usize = 1024;
+/// Agents that one address may have connected at once.
+const MAX_AGENTS_OF_ADDRESS: usize = 32;
+const MAX_NAME: usize = 64;
+
+/// An agent as the status shows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct AgentStatus {
+    /// Name by which the host calls itself.
+    pub host: String,
+    /// Number of its last batch.
+    pub batches: u64,
+    /// Events taken.
+    pub events: u64,
+    /// Batches that came again and were left out.
+    pub repeated: u64,
+    /// Batches that never came: the agent gave them up.
+    pub missing: u64,
+    /// Lost in rings of its kernel, as it tells.
+    pub ring_lost: u64,
+    /// Lost for lack of room in its buffer, as it tells.
+    pub buffer_lost: u64,
+    /// Events that could not be understood.
+    pub malformed: u64,
+}
+
+/// All agents, by instance.
+#[derive(Clone, Default)]
+pub struct Agents(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    agents: BTreeMap<String, Remembered>,
+    connected: BTreeMap<IpAddr, usize>,
+    /// Counts disconnections: the smallest is that of the one gone longest.
+    disconnections: u64,
+    /// Gone when the collector ends.
+    sender: Option<EventSender>,
+}
+
+#[derive(Default)]
+struct Remembered {
+    status: AgentStatus,
+    streams: usize,
+    gone: u64,
+}
+
+impl State {
+    /// A place for an agent; `None` while all places are of connected ones.
+    fn place(&mut self, instance: &str) -> Option<&mut Remembered> {
+        if !self.agents.contains_key(instance) && self.agents.len() >= MAX_AGENTS {
+            let gone = self.agents.iter().filter(|(_, a)| a.streams == 0);
+            let longest = gone.min_by_key(|(_, a)| a.gone)?.0.clone();
+            self.agents.remove(&longest);
+        }
+        Some(self.agents.entry(instance.to_owned()).or_default())
+    }
+}
+
+/// One connection of an agent: all its batches are of one instance and host.
+pub(super) struct Connection {
+    agents: Agents,
+    peer: Option<IpAddr>,
+    agent: Mutex<Option<(String, String)>>,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        let mut state = self.agents.state();
+        let agent = self.agent.get_mut().unwrap_or_else(PoisonError::into_inner);
+        state.disconnections += 1;
+        let now = state.disconnections;
+        if let Some((instance, _)) = agent
+            && let Some(agent) = state.agents.get_mut(instance)
+        {
+            agent.streams -= 1;
+            agent.gone = now;
+        }
+        if let Some(peer) = self.peer
+            && let Some(count) = state.connected.get_mut(&peer)
+        {
+            *count -= 1;
+            if *count == 0 {
+                state.connected.remove(&peer);
+            }
+        }
+    }
+}
+
+impl Agents {
+    /// Agents whose events go to `sender`.
+    pub fn new(sender: EventSender) -> Self {
+        Self(Arc::new(Mutex::new(State {
+            sender: Some(sender),
+            ..State::default()
+        })))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes nothing more; the engine can end.
+    pub fn close(&self) {
+        self.state().sender = None;
+    }
+
+    /// Every agent remembered, also those that are gone.
+    pub fn status(&self) -> Vec<AgentStatus> {
+        let state = self.state();
+        state.agents.values().map(|a| a.status.clone()).collect()
+    }
+
+    /// A new connection from an address.
+    pub(super) fn connect(&self, peer: Option<IpAddr>) -> Result<Connection, Status> {
+        let mut state = self.state();
+        if let Some(peer) = peer {
+            let count = state.connected.entry(peer).or_default();
+            if *count >= MAX_AGENTS_OF_ADDRESS {
+                return Err(Status::resource_exhausted(format!(
+                    "{MAX_AGENTS_OF_ADDRESS} agents of {peer} are connected already"
+                )));
+            }
+            *count += 1;
+        }
+        drop(state);
+        Ok(Connection {
+            agents: self.clone(),
+            peer,
+            agent: Mutex::default(),
+        })
+    }
+}
+
+impl Connection {
+    /// Takes the first batch as that of the agent; others must be of the same.
+    fn identify(&self, batch: &AgentBatch, state: &mut State) -> Result<(), Status> {
+        let mut agent = self.agent.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*agent {
+            Some((instance, host)) if *instance == batch.instance && *host == batch.host => Ok(()),
+            Some((_, host)) => Err(Status::invalid_argument(format!(
+                "this connection is of the agent of {host}; another agent needs its own"
+            ))),
+            None => {
+                let place = state.place(&batch.instance).ok_or_else(|| {
+                    Status::resource_exhausted(format!("{MAX_AGENTS} agents are connected already"))
+                })?;
+                place.streams += 1;
+                *agent = Some((batch.instance.clone(), batch.host.clone()));
+                Ok(())
+            }
+        }
+    }
+
+    /// Takes a batch; waits while the engine is busy. The lock is not held
+    /// meanwhile, and one agent's batches come one after the other.
+    pub(super) fn take(&self, batch: &AgentBatch) -> Result<(), Status> {
+        if batch.host.is_empty() || batch.host.len() > MAX_NAME || batch.instance.len() > MAX_NAME {
+            return Err(Status::invalid_argument(format!(
+                "host: a name of 1 to {MAX_NAME} bytes is needed"
+            )));
+        }
+        let sender = {
+            let mut state = self.agents.state();
+            let sender = state
+                .sender
+                .clone()
+                .ok_or_else(|| Status::unavailable("the collector is ending"))?;
+            self.identify(batch, &mut state)?;
+            let Some(agent) = state.agents.get_mut(&batch.instance) else {
+                return Err(Status::internal("the agent's place is gone"));
+            };
+            let agent = &mut agent.status;
+            agent.host.clone_from(&batch.host);
+            agent.ring_lost = agent.ring_lost.max(batch.ring_lost);
+            agent.buffer_lost = agent.buffer_lost.max(batch.buffer_lost);
+            if batch.sequence <= agent.batches {
+                agent.repeated += 1;
+                return Ok(());
+            }
+            // An agent from before this collector's start begins in the middle.
+            if agent.batches > 0 {
+                agent.missing += batch.sequence - agent.batches - 1;
+            }
+            agent.batches = batch.sequence;
+            sender
+        };
+        let events: Vec<tcp_probe::Event> = batch.events.iter().filter_map(event_of).collect();
+        {
+            let mut state = self.agents.state();
+            if let Some(agent) = state.agents.get_mut(&batch.instance) {
+                agent.status.events += events.len() as u64;
+                agent.status.malformed += (batch.events.len() - events.len()) as u64;
+            }
+        }
+        sender
+            .send(Some(batch.host.as_str().into()), events)
+            .map_err(|e| Status::unavailable(e.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::sync_channel;
+
+    fn batch(instance: &str, sequence: u64) -> AgentBatch {
+        AgentBatch {
+            host: "a".into(),
+            instance: instance.into(),
+            sequence,
+            buffer_lost: sequence,
+            ..AgentBatch::default()
+        }
+    }
+
+    #[test]
+    fn every_number_is_taken_once() {
+        let (sender, inputs) = sync_channel(16);
+        let agents = Agents::new(EventSender::new(vec![sender], None));
+        let connection = agents.connect(None).unwrap();
+        // 7 and 8 were never sent.
+        for sequence in [5, 6, 6, 5, 9] {
+            connection.take(&batch("i", sequence)).unwrap();
+        }
+        assert_eq!(inputs.try_iter().count(), 3);
+        let status = &agents.status()[0];
+        assert_eq!((status.repeated, status.missing), (2, 2));
+        assert_eq!((status.batches, status.buffer_lost), (9, 9));
+        assert!(connection.take(&AgentBatch::default()).is_err());
+        assert!(connection.take(&batch("other", 1)).is_err());
+        agents.close();
+        assert!(connection.take(&batch("i", 10)).is_err());
+        assert!(inputs.recv().is_err(), "the engine would never end");
+    }
+
+    #[test]
+    fn places_of_agents_that_are_gone_are_used_again() {
+        let (sender, inputs) = sync_channel(10_000);
+        let agents = Agents::new(EventSender::new(vec![sender], None));
+        let honest = agents.connect(None).unwrap();
+        honest.take(&batch("honest", 1)).unwrap();
+        for n in 0..3 * MAX_AGENTS {
+            let stranger = agents.connect(None).unwrap();
+            stranger.take(&batch(&n.to_string(), 1)).unwrap();
+        }
+        assert_eq!(agents.status().len(), MAX_AGENTS);
+        honest.take(&batch("honest", 1)).unwrap();
+        let repeated: u64 = agents.status().iter().map(|a| a.repeated).sum();
+        assert_eq!(repeated, 1, "the honest one is still known");
+        drop(inputs);
+    }
+
+    #[test]
+    fn an_address_has_a_bounded_number_of_connections() {
+        let (sender, _inputs) = sync_channel(16);
+        let agents = Agents::new(EventSender::new(vec![sender], None));
+        let peer = Some(IpAddr::from([192, 0, 2, 1]));
+        let mut all: Vec<_> = (0..MAX_AGENTS_OF_ADDRESS)
+            .map(|_| agents.connect(peer).unwrap())
+            .collect();
+        assert!(agents.connect(peer).is_err());
+        assert!(agents.connect(Some([192, 0, 2, 2].into())).is_ok());
+        all.pop();
+        assert!(agents.connect(peer).is_ok());
+    }
+}
