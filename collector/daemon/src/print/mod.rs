@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `print`: what a switch sends, one JSON line per report, without any
+//! configuration. The first thing to try where no reports arrive.
+
+mod line;
+#[cfg(test)]
+mod tests;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use line::{Line, Malformed};
+use serde::Serialize;
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::path::{Path, PathBuf};
+use tidemark_pcap::Datagrams;
+
+/// No UDP datagram is longer.
+const MAX_DATAGRAM_BYTES: usize = 65_535;
+
+#[derive(Debug, Args)]
+pub(crate) struct PrintArgs {
+    /// Take reports at this UDP address.
+    #[arg(long, default_value = "0.0.0.0:32766", conflicts_with = "pcap")]
+    listen: SocketAddr,
+    /// Read them from a capture file instead, pcap or pcapng (.gz allowed).
+    #[arg(long)]
+    pcap: Option<PathBuf>,
+    /// With --pcap: only datagrams to these UDP ports; default all.
+    #[arg(long, value_delimiter = ',', requires = "pcap")]
+    port: Vec<u16>,
+    /// End after so many lines.
+    #[arg(long)]
+    count: Option<u64>,
+}
+
+/// Writes lines until there are enough of them.
+struct Printer<W> {
+    out: W,
+    left: Option<u64>,
+}
+
+impl<W: Write> Printer<W> {
+    /// The lines of one datagram. False when no more are wanted.
+    fn datagram(&mut self, exporter: IpAddr, payload: &[u8]) -> io::Result<bool> {
+        let mut written = Ok(());
+        let decoded = int_report::decode(payload, |report| {
+            if written.is_ok() {
+                written = self.line(&Line::new(exporter, &report));
+            }
+        });
+        written?;
+        if let Err(error) = decoded {
+            self.line(&Malformed {
+                exporter,
+                error: error.to_string(),
+                datagram_bytes: payload.len(),
+            })?;
+        }
+        Ok(self.left != Some(0))
+    }
+
+    fn line(&mut self, line: &impl Serialize) -> io::Result<()> {
+        if self.left == Some(0) {
+            return Ok(());
+        }
+        serde_json::to_writer(&mut self.out, line)?;
+        self.out.write_all(b"\n")?;
+        self.left = self.left.map(|n| n - 1);
+        Ok(())
+    }
+}
+
+/// # Errors
+/// One line for people.
+pub(crate) fn run(args: &PrintArgs) -> Result<()> {
+    let mut printer = Printer {
+        out: BufWriter::new(io::stdout().lock()),
+        left: args.count,
+    };
+    let printed = match &args.pcap {
+        Some(path) => from_file(path, &args.port, &mut printer),
+        None => from_socket(args.listen, &mut printer),
+    };
+    match printed.and_then(|()| Ok(printer.out.flush()?)) {
+        // Whoever read the lines has seen enough.
+        Err(e) if is_broken_pipe(&e) => Ok(()),
+        other => other,
+    }
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let of_io = error.downcast_ref::<io::Error>();
+    of_io.is_some_and(|e| e.kind() == ErrorKind::BrokenPipe)
+}
+
+fn from_file(path: &Path, ports: &[u16], printer: &mut Printer<impl Write>) -> Result<()> {
+    let mut datagrams = Datagrams::open(path)?;
+    while let Some(d) = datagrams.next_datagram()? {
+        let wanted = ports.is_empty() || ports.contains(&d.dst_port);
+        if wanted && !printer.datagram(d.src, d.payload)? {
+            break;
+        }
+    }
+    if datagrams.truncated() {
+        eprintln!("{}: ends within a frame", path.display());
+    }
+    Ok(())
+}
+
+fn from_socket(listen: SocketAddr, printer: &mut Printer<impl Write>) -> Result<()> {
+    let socket = UdpSocket::bind(listen)
+        .with_context(|| format!("listening on {listen}; does a collector run there already?"))?;
+    eprintln!("listening on {}; Ctrl-C ends", socket.local_addr()?);
+    let mut buffer = vec![0; MAX_DATAGRAM_BYTES];
+    loop {
+        let (length, from) = socket.recv_from(&mut buffer)?;
+        let payload = buffer.get(..length).unwrap_or_default();
+        let more = printer.datagram(from.ip(), payload)?;
+        // Whoever looks on sees it at once.
+        printer.out.flush()?;
+        if !more {
+            return Ok(());
+        }
+    }
+}
