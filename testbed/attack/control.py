@@ -7,16 +7,14 @@ import contextlib
 import http.client
 import json
 import socket
-import subprocess
-import tempfile
 import threading
 import time
-import urllib.request
 from pathlib import Path
 from typing import Any, Literal
 
-from programs import BIN_DIR, REPOSITORY, Lab, Program, claim, eventually, free_port
+from programs import Lab, claim, eventually
 from reports import honest
+from switch_lab import FIRST, LIMIT, SwitchLab, in_force, post
 from telemetry import warm
 
 
@@ -31,27 +29,9 @@ def silent_switch(scale: float) -> str:
         return f"silent for 12 s: age {link['age_s']:.1f} s, stale"
 
 
-OLD, NEW = 312_500, 250_000
+NEW = 250_000
 # p4.v1.Update.type; an INSERT comes before it, and is refused.
 MODIFY = b"\x08\x02"
-TOKEN = "a-token-for-attacks"
-CONTROLLER = """
-collectors = ["127.0.0.1:9"]
-state_file = "{directory}/state.json"
-[http]
-listen = "HTTP"
-token = "{token}"
-[control]
-audit_log = "{directory}/audit.jsonl"
-[[switches]]
-node = 10
-address = "127.0.0.1:{switch}"
-[switches.provision]
-p4info = "{p4}/tidemark.p4info.txtpb"
-program = "{p4}/tidemark.json"
-[switches.provision.limits]
-5 = {{ action = "drop_tail", limit_bytes = {old} }}
-"""
 
 
 class CutPath:
@@ -103,63 +83,36 @@ def _logged(directory: Path) -> list[dict[str, Any]]:
 
 def _killed_during_a_write(reached: bool) -> str:
     """kill -9 after a write has reached the switch, or before."""
-    with tempfile.TemporaryDirectory(prefix="tidemark-attack-") as name:
-        directory = Path(name)
-        grpc = free_port()
-        p4 = REPOSITORY / "p4src" / "build"
-        log = (directory / "switch.log").open("w+")
-        switch = subprocess.Popen(
-            [
-                *(BIN_DIR / "tidemark-switch", "run"),
-                *("--program", p4 / "tidemark.json", "--grpc", f"127.0.0.1:{grpc}"),
-            ],
-            stderr=log,
-        )
+    with SwitchLab() as lab:
+        lab.start_switch()
         # The limit, as P4Runtime writes numbers.
-        path = CutPath(grpc, NEW.to_bytes(3, "big"))
-        settings = CONTROLLER.format(
-            directory=directory, token=TOKEN, switch=path.port, p4=p4, old=OLD
-        )
-        controllers: list[Program] = []
+        path = CutPath(lab.grpc, NEW.to_bytes(3, "big"))
+        log = f'audit_log = "{lab.directory}/audit.jsonl"'
         try:
-            ready = Path(log.name)
-            eventually("the switch is ready", lambda: "ready:" in ready.read_text(), 20)
-            first = Program("controller", settings, directory, "console: ")
-            controllers.append(first)
-
-            def in_force(controller: Program) -> Any:
-                switches = controller.get("/api/v1/status")["switches"]
-                return switches[0]["limits"].get("5", {}).get("limit_bytes")
-
-            eventually("the switch has its limit", lambda: in_force(first) == OLD, 30)
+            first = lab.controller(log, path.port)
+            eventually("the switch has its limit", lambda: in_force(first) == FIRST, 30)
             path.cut = "after" if reached else "before"
-            request = urllib.request.Request(
-                f"http://127.0.0.1:{first.http}/api/v1/links/10/5/limit",
-                data=json.dumps({"bytes": NEW}).encode(),
-                headers={"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"},
-            )
 
-            def post() -> None:
+            def ask() -> None:
                 with contextlib.suppress(OSError, http.client.HTTPException):
-                    urllib.request.urlopen(request, timeout=60).read()
+                    post(first, LIMIT, {"bytes": NEW})
 
-            threading.Thread(target=post, daemon=True).start()
+            threading.Thread(target=ask, daemon=True).start()
             claim(path.cut_now.wait(30), "nothing is written")
             # What was sent is there; its answer is not.
             time.sleep(0.5)
             claim(
-                any(r["outcome"] == "intended" for r in _logged(directory)),
+                any(r["outcome"] == "intended" for r in _logged(lab.directory)),
                 "no record of what was about to be written",
             )
             first.kill()
             claim(
-                not any(r["outcome"] == "set" for r in _logged(directory)),
+                not any(r["outcome"] == "set" for r in _logged(lab.directory)),
                 "the outcome was written: the kill came too late",
             )
             path.cut = "never"
             path.cut_now.clear()
-            second = Program("controller", settings, directory, "console: ")
-            controllers.append(second)
+            second = lab.controller(log, path.port)
 
             def told() -> dict[str, Any] | None:
                 changes = second.get("/api/v1/changes")["changes"]
@@ -173,15 +126,10 @@ def _killed_during_a_write(reached: bool) -> str:
                 change["outcome"] == ("set" if now == NEW else "failed"),
                 f"told as {change['outcome']}, in force {now}",
             )
-            claim(now == (NEW if reached else OLD), f"in force {now}")
+            claim(now == (NEW if reached else FIRST), f"in force {now}")
             return f"in force {now}, told as {change['outcome']}"
         finally:
-            for controller in controllers:
-                controller.kill()
             path.listener.close()
-            switch.kill()
-            switch.wait()
-            log.close()
 
 
 def killed_during_a_write(scale: float) -> str:
