@@ -12,7 +12,7 @@ use crate::time::Timestamp;
 use crate::trial::{Trial, TrialChange};
 use crate::{observed, report_loss};
 use tidemark_estimators::LinkEstimate;
-use tidemark_rules::Limit;
+use tidemark_rules::{Limit, Observed};
 
 impl LinkControl {
     /// Asks for the measurement of a trial whose time has passed and whose
@@ -52,36 +52,39 @@ impl LinkControl {
         }
     }
 
-    fn judge(&mut self, estimate: &LinkEstimate, now: Timestamp) -> Vec<Action> {
+    /// What a trial measured, or why that says nothing of its limit.
+    fn measured(&self, estimate: &LinkEstimate) -> Result<Observed, String> {
         let n_b = estimate.estimates.n_b;
         let before = self.state.trial().and_then(|t| t.change.n_b);
         if let Some(before) = before.filter(|b| differs(b, &n_b)) {
-            let why = format!(
+            return Err(format!(
                 "the traffic changed meanwhile: N_b was {:.0} and is {:.0}",
                 before.value, n_b.value
-            );
-            return self.abandon_trial(&why, now);
+            ));
         }
         let (lost, most) = (report_loss(estimate), self.settings.control.max_report_loss);
         if lost > most {
-            let why = format!(
+            return Err(format!(
                 "{:.2} % of its reports were lost, more than control.max_report_loss, {:.2} %",
                 lost * 100.0,
                 most * 100.0
-            );
-            return self.abandon_trial(&why, now);
+            ));
         }
         if let Some(why) = contradiction(estimate) {
-            return self.abandon_trial(&why, now);
+            return Err(why);
         }
         if let Some(bytes) = self.other_limit(estimate) {
-            let why = format!(
+            return Err(format!(
                 "its reports state a limit of {bytes} bytes: someone else wrote another limit"
-            );
-            return self.abandon_trial(&why, now);
+            ));
         }
-        let Some(after) = observed(estimate) else {
-            return self.abandon_trial("there was no traffic to measure", now);
+        observed(estimate).ok_or_else(|| "there was no traffic to measure".into())
+    }
+
+    fn judge(&mut self, estimate: &LinkEstimate, now: Timestamp) -> Vec<Action> {
+        let after = match self.measured(estimate) {
+            Ok(after) => after,
+            Err(why) => return self.abandon_trial(&why, now),
         };
         let Some(Trial { change: c, .. }) = self.state.end_trial() else {
             return Vec::new();
