@@ -30,7 +30,7 @@ mod recording;
 pub mod series;
 pub mod share;
 pub mod state;
-pub mod state_file;
+pub(crate) mod state_file;
 pub mod subscribe;
 pub mod switch;
 pub mod switch_clock;

@@ -2,6 +2,9 @@
 //! What is known through one collector: its nodes, the estimator it feeds, the
 //! series of its links and its counters.
 
+mod bounds;
+mod time;
+
 use super::flow_windows::FlowWindows;
 use super::series::LinkSeries;
 use super::switch_clock::SwitchClock;
@@ -19,46 +22,34 @@ const BACK_IN_TIME_NS: u64 = 1_000_000_000;
 /// node's clock.
 const FORGET_UNNAMED_NS: u64 = 60_000_000_000;
 
-/// Bounds of what is kept of a finished run: two hours of 20 flows take a gigabyte.
-const WHOLE_RUN: Bounds = Bounds {
-    link_intervals: 1_000_000,
-    flow_intervals: 4_000_000,
-    drops: 4_000_000,
-    events: 4_000_000,
-    charts: 6,
-};
-
-/// How much is kept beyond what is kept of a live collector.
-struct Bounds {
-    link_intervals: usize,
-    flow_intervals: usize,
-    drops: usize,
-    events: usize,
-    /// Series and windows, times as much.
-    charts: usize,
-}
-
 /// One collector's telemetry.
 #[derive(Debug)]
 pub struct Feed {
+    /// gRPC address of the collector.
     pub address: String,
+    /// Its stream is open.
     pub connected: bool,
     /// Why it is not connected.
     pub problem: Option<String>,
     /// Connections made so far.
     pub connections: u64,
+    /// What it said of itself when it answered last.
     pub info: CollectorInfo,
+    /// Its newest counters.
     pub status: CollectorStatus,
     /// Updates received over all connections.
     pub updates: u64,
     /// Updates missed because we read too slowly.
     pub updates_lost: u64,
+    /// When the last update came.
     pub last_update: Option<Timestamp>,
     /// When the last `status` came.
     pub last_status: Option<Timestamp>,
+    /// What the charts show, by link.
     pub series: BTreeMap<LinkId, LinkSeries>,
     /// Windows of flows, by link.
     pub windows: BTreeMap<LinkId, FlowWindows>,
+    /// Clocks of the switches, by node.
     pub clocks: BTreeMap<u32, SwitchClock>,
     /// Where the collector says that the records of a queue of a link begin.
     firsts: BTreeMap<(LinkId, u32), u64>,
@@ -69,35 +60,6 @@ pub struct Feed {
 }
 
 impl Feed {
-    /// One of `feeds`, not connected yet.
-    pub fn new(address: &str, retention_s: f64, feeds: usize) -> Self {
-        let all = EstimatorConfig::default();
-        let config = EstimatorConfig {
-            retention_s,
-            max_all_link_intervals: all.max_all_link_intervals / feeds.max(1),
-            max_all_flow_intervals: all.max_all_flow_intervals / feeds.max(1),
-            ..all
-        };
-        Self::of(address, config, 1)
-    }
-
-    /// A feed that keeps a finished run, as `analyze` does, within bounds.
-    pub fn of_whole_run(address: &str) -> Self {
-        let config = EstimatorConfig {
-            retention_s: 1e9,
-            max_link_intervals: WHOLE_RUN.link_intervals,
-            max_flow_intervals: WHOLE_RUN.flow_intervals,
-            max_all_link_intervals: usize::MAX,
-            max_all_flow_intervals: usize::MAX,
-            max_drops: WHOLE_RUN.drops,
-            max_events: WHOLE_RUN.events,
-            max_flows: usize::MAX,
-            max_listed_flows: usize::MAX,
-            ..Default::default()
-        };
-        Self::of(address, config, WHOLE_RUN.charts)
-    }
-
     fn of(address: &str, config: EstimatorConfig, charts: usize) -> Self {
         Self {
             address: address.into(),
@@ -290,15 +252,6 @@ impl Feed {
         self.estimator.span(link)
     }
 
-    /// Now, on the clock of a link's node, as well as the telemetry tells.
-    pub fn now_ns(&self, link: LinkId, now: Timestamp) -> u64 {
-        self.clocks
-            .get(&link.node_id)
-            .map(|c| c.now_ns(now))
-            .filter(|&now_ns| now_ns > 0)
-            .unwrap_or_else(|| self.series.get(&link).map_or(0, |s| s.last_ns))
-    }
-
     /// Configuration of a port, where the collector has one.
     pub fn port(&self, link: LinkId) -> Option<&Port> {
         let node = self.info.nodes.iter().find(|n| n.node_id == link.node_id)?;
@@ -310,61 +263,7 @@ impl Feed {
         let node = self.info.nodes.iter().find(|n| n.node_id == node_id);
         node.map_or("", |n| n.name.as_str())
     }
-
-    /// Length of an interval record, ns.
-    pub fn interval_ns(&self) -> u64 {
-        u64::from(self.info.interval_ms.max(1)) * 1_000_000
-    }
-
-    /// End of what has arrived completely of a link, rounded down to whole
-    /// intervals; 0 when nothing has.
-    pub fn complete_ns(&self, link: LinkId) -> u64 {
-        let watermark = self
-            .clocks
-            .get(&link.node_id)
-            .map(SwitchClock::watermark_ns);
-        let end = match watermark {
-            Some(w) if w > 0 => w,
-            _ => self.series.get(&link).map_or(0, |s| s.last_ns),
-        };
-        end - end % self.interval_ns()
-    }
-
-    /// Age of the newest report of a link, s; `None` before the first. By the
-    /// switch's clock, so that what comes late is as old as it is; by its arrival
-    /// where that clock is not known.
-    pub fn report_age_s(&self, link: LinkId, at: Timestamp) -> Option<f64> {
-        let series = self.series.get(&link)?;
-        let since_heard_s = at.since_s(series.heard?);
-        let clock = self.clocks.get(&link.node_id);
-        let by_clock_s = clock.and_then(|c| c.age_s(series.reported_ns, at));
-        Some(by_clock_s.map_or(since_heard_s, |s| s.max(since_heard_s)))
-    }
-
-    /// Age of the newest report of any link of a node, s.
-    pub fn node_age_s(&self, node: u32, at: Timestamp) -> Option<f64> {
-        let port = |port| LinkId {
-            node_id: node,
-            port,
-        };
-        let of_node = self.series.range(port(0)..=port(u32::MAX));
-        let ages = of_node.filter_map(|(&id, _)| self.report_age_s(id, at));
-        ages.reduce(f64::min)
-    }
-
-    /// How far what has arrived of a node lies behind its clock, s.
-    pub fn lag_s(&self, node: u32, at: Timestamp) -> Option<f64> {
-        let clock = self.clocks.get(&node)?;
-        clock.age_s(clock.watermark_ns(), at)
-    }
-
-    /// Seconds since the last update; `None` before the first.
-    pub fn age_s(&self, at: Timestamp) -> Option<f64> {
-        let last = self.last_update?;
-        Some(at.since_s(last))
-    }
 }
 
 #[cfg(test)]
-#[path = "feed_tests.rs"]
 mod tests;

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a former run left at the end of the log's file.
+
+use std::collections::BTreeMap;
+use tidemark_control::{Change, LoggedWrites, Outcome};
+use tidemark_estimators::LinkId;
+
+/// Read back of an existing log.
+pub(super) const TAIL_BYTES: u64 = 4 << 20;
+
+/// What a former run left at the end of the file.
+pub(super) struct Found {
+    pub records: Vec<Change>,
+    /// Lines that are no records.
+    pub unreadable: usize,
+    /// The last line has no end: a crash cut it short.
+    pub unended: bool,
+}
+
+/// The records in the last bytes of a file.
+pub(super) fn last_records(end: &[u8]) -> Found {
+    let lines = end.split(|&b| b == b'\n').filter(|l| !l.is_empty());
+    let (mut records, mut unreadable) = (Vec::new(), 0);
+    for (i, line) in lines.enumerate() {
+        match serde_json::from_slice(line) {
+            Ok(record) => records.push(record),
+            // Where the file is longer, the first line here began before.
+            Err(_) if i == 0 && end.len() as u64 == TAIL_BYTES => {}
+            Err(_) => unreadable += 1,
+        }
+    }
+    Found {
+        records,
+        unreadable,
+        unended: end.last().is_some_and(|&b| b != b'\n'),
+    }
+}
+
+/// The last write of every link, and the one that has no outcome.
+pub(super) fn logged(records: &[Change]) -> BTreeMap<LinkId, LoggedWrites> {
+    let mut all: BTreeMap<LinkId, LoggedWrites> = BTreeMap::new();
+    for c in records {
+        let id = LinkId {
+            node_id: c.node,
+            port: c.port,
+        };
+        let of_link = all.entry(id).or_default();
+        if c.outcome == Outcome::Intended {
+            of_link.cut_short = Some(c.clone());
+        } else if c.outcome.ends_write() {
+            of_link.cut_short = None;
+        }
+        // What someone else wrote, and stayed, took its place.
+        if matches!(c.outcome, Outcome::Set | Outcome::Found) {
+            of_link.last_set = Some(c.clone());
+        }
+    }
+    all
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How much a feed keeps: the newest of a live collector, all of a finished run.
+
+use super::Feed;
+use tidemark_estimators::EstimatorConfig;
+
+/// Bounds of what is kept of a finished run: two hours of 20 flows take a gigabyte.
+const WHOLE_RUN: Bounds = Bounds {
+    link_intervals: 1_000_000,
+    flow_intervals: 4_000_000,
+    drops: 4_000_000,
+    events: 4_000_000,
+    charts: 6,
+};
+
+/// How much is kept beyond what is kept of a live collector.
+struct Bounds {
+    link_intervals: usize,
+    flow_intervals: usize,
+    drops: usize,
+    events: usize,
+    /// Series and windows, times as much.
+    charts: usize,
+}
+
+impl Feed {
+    /// One of `feeds`, not connected yet.
+    pub fn new(address: &str, retention_s: f64, feeds: usize) -> Self {
+        let all = EstimatorConfig::default();
+        let config = EstimatorConfig {
+            retention_s,
+            max_all_link_intervals: all.max_all_link_intervals / feeds.max(1),
+            max_all_flow_intervals: all.max_all_flow_intervals / feeds.max(1),
+            ..all
+        };
+        Self::of(address, config, 1)
+    }
+
+    /// A feed that keeps a finished run, as `analyze` does, within bounds.
+    pub fn of_whole_run(address: &str) -> Self {
+        let config = EstimatorConfig {
+            retention_s: 1e9,
+            max_link_intervals: WHOLE_RUN.link_intervals,
+            max_flow_intervals: WHOLE_RUN.flow_intervals,
+            max_all_link_intervals: usize::MAX,
+            max_all_flow_intervals: usize::MAX,
+            max_drops: WHOLE_RUN.drops,
+            max_events: WHOLE_RUN.events,
+            max_flows: usize::MAX,
+            max_listed_flows: usize::MAX,
+            ..Default::default()
+        };
+        Self::of(address, config, WHOLE_RUN.charts)
+    }
+}

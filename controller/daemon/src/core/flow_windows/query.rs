@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The sum of the windows of all flows over time, which is the W(t) that the papers
+//! hold against Q(t) + BDP, and the windows of single flows.
+
+use super::{FlowWindows, Row};
+use std::collections::BTreeMap;
+
+/// A flow that says nothing for longer is not in the sum.
+const SILENT_NS: u64 = 2_000_000_000;
+
+/// One step of the link.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Step {
+    /// Start, ns on the switch's clock.
+    pub start_ns: u64,
+    /// Sum of the last windows of the probed flows, segments; `None` without any.
+    pub cwnd_sum_pkts: Option<f64>,
+    /// Their payload in flight, with the headers that packets have here, bytes.
+    pub in_flight_sum_bytes: Option<f64>,
+    /// Flows in these sums.
+    pub probed_flows: u32,
+    /// Flows that sent data lately, probed or not.
+    pub data_flows: u32,
+}
+
+/// One flow over the steps.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Flow {
+    /// The collector's number of it.
+    pub flow: u64,
+    /// Last window in each step, segments; `None` without a sample.
+    pub cwnd_pkts: Vec<Option<u32>>,
+    /// Payload in flight, with the headers that packets have here, bytes.
+    pub in_flight_bytes: Vec<Option<f64>>,
+    /// Packets of it dropped here.
+    pub drops: Vec<u32>,
+    /// Packets of it marked CE here.
+    pub ce_marked: Vec<u32>,
+}
+
+/// What was asked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// Length of a step, ns.
+    pub step_ns: u64,
+    /// The link over time.
+    pub steps: Vec<Step>,
+    /// The flows that were asked for, in that order.
+    pub flows: Vec<Flow>,
+}
+
+/// The last that is known of a flow.
+#[derive(Clone, Copy, Default)]
+struct Last {
+    probed: Option<(u64, u32, u32)>,
+    data_ns: Option<u64>,
+}
+
+impl FlowWindows {
+    /// Complete steps that start in `[from_ns, to_ns)`, merged to at most
+    /// `max_points`, with the columns of some flows. `overhead_bytes`: of a packet in
+    /// the queue beyond its IP packet.
+    pub fn query(
+        &self,
+        from_ns: u64,
+        to_ns: u64,
+        max_points: usize,
+        flows: &[u64],
+        overhead_bytes: u32,
+    ) -> Answer {
+        let index = |ns: u64| self.rows.partition_point(|r| r.start_ns < ns);
+        // What was said shortly before the span still counts in its sums.
+        let before = index(from_ns.saturating_sub(SILENT_NS));
+        let (start, end) = (index(from_ns), index(to_ns));
+        let span = || self.rows.range(start..end.max(start));
+        let Some((first, last)) = span().next().zip(span().next_back()) else {
+            return Answer {
+                step_ns: self.step_ns,
+                ..Answer::default()
+            };
+        };
+        let all = (last.start_ns - first.start_ns) / self.step_ns + 1;
+        let every = all.div_ceil(max_points.max(1) as u64).max(1);
+        let step_ns = self.step_ns * every;
+        let steps = all.div_ceil(every) as usize;
+        let queued = queued_per_payload(span(), overhead_bytes);
+        let mut lasts: BTreeMap<u64, Last> = BTreeMap::new();
+        for row in self.rows.range(before..start.max(before)) {
+            see(&mut lasts, row);
+        }
+        let mut columns: Vec<Flow> = flows
+            .iter()
+            .map(|&flow| Flow {
+                flow,
+                cwnd_pkts: vec![None; steps],
+                in_flight_bytes: vec![None; steps],
+                drops: vec![0; steps],
+                ce_marked: vec![0; steps],
+            })
+            .collect();
+        let mut rows = span().peekable();
+        let mut out = Vec::with_capacity(steps);
+        for k in 0..steps {
+            let start_ns = first.start_ns + k as u64 * step_ns;
+            let end_ns = start_ns + step_ns;
+            while let Some(row) = rows.next_if(|r| r.start_ns < end_ns) {
+                see(&mut lasts, row);
+                if let Some(c) = columns.iter_mut().find(|c| c.flow == row.flow) {
+                    c.take(k, row, queued);
+                }
+            }
+            out.push(sum(start_ns, end_ns, &lasts, queued));
+        }
+        Answer {
+            step_ns,
+            steps: out,
+            flows: columns,
+        }
+    }
+}
+
+impl Flow {
+    fn take(&mut self, step: usize, row: &Row, queued: f64) {
+        if let Some(cwnd) = row.cwnd_pkts {
+            self.cwnd_pkts[step] = Some(cwnd);
+            self.in_flight_bytes[step] = Some(f64::from(row.in_flight_bytes) * queued);
+        }
+        self.drops[step] += row.drops;
+        self.ce_marked[step] += row.ce_marked;
+    }
+}
+
+/// Bytes in the queue per byte of payload.
+fn queued_per_payload<'a>(rows: impl Iterator<Item = &'a Row>, overhead_bytes: u32) -> f64 {
+    let (mut queued, mut payload) = (0.0, 0.0);
+    for r in rows.filter(|r| r.payload_bytes > 0) {
+        queued += f64::from(r.ip_bytes) + f64::from(r.packets) * f64::from(overhead_bytes);
+        payload += f64::from(r.payload_bytes);
+    }
+    if payload > 0.0 { queued / payload } else { 1.0 }
+}
+
+fn see(lasts: &mut BTreeMap<u64, Last>, row: &Row) {
+    let last = lasts.entry(row.flow).or_default();
+    if let Some(cwnd) = row.cwnd_pkts {
+        last.probed = Some((row.start_ns, cwnd, row.in_flight_bytes));
+    }
+    if row.payload_bytes > 0 {
+        last.data_ns = Some(row.start_ns);
+    }
+}
+
+fn sum(start_ns: u64, end_ns: u64, lasts: &BTreeMap<u64, Last>, queued: f64) -> Step {
+    let heard = |ns: u64| ns.saturating_add(SILENT_NS) >= end_ns;
+    let mut step = Step {
+        start_ns,
+        ..Step::default()
+    };
+    for last in lasts.values() {
+        if let Some((ns, cwnd, in_flight)) = last.probed
+            && heard(ns)
+        {
+            step.probed_flows += 1;
+            *step.cwnd_sum_pkts.get_or_insert(0.0) += f64::from(cwnd);
+            *step.in_flight_sum_bytes.get_or_insert(0.0) += f64::from(in_flight) * queued;
+        }
+        step.data_flows += u32::from(last.data_ns.is_some_and(heard));
+    }
+    step
+}
