@@ -126,6 +126,20 @@ fn acceptor(config: &Config) -> anyhow::Result<Option<TlsAcceptor>> {
     Ok(acceptor.transpose()?)
 }
 
+/// What a controller does by itself: it listens to its collectors, looks after its
+/// switches, and ticks.
+pub(super) fn tasks(core: &Arc<Core>) -> JoinSet<()> {
+    let mut tasks = JoinSet::new();
+    for index in 0..core.config.collectors.len() {
+        tasks.spawn(subscribe::run(Arc::clone(core), index));
+    }
+    for &node in core.switches.keys() {
+        tasks.spawn(switches::run(Arc::clone(core), node));
+    }
+    tasks.spawn(tick::run(Arc::clone(core)));
+    tasks
+}
+
 async fn serve(
     config: Config,
     listener: std::net::TcpListener,
@@ -158,15 +172,7 @@ async fn serve(
         tracing::warn!(%address, "http.insecure: listening beyond this machine, without encryption");
     }
 
-    let mut tasks = JoinSet::new();
-    for index in 0..core.config.collectors.len() {
-        tasks.spawn(subscribe::run(Arc::clone(&core), index));
-    }
-    for &node in core.switches.keys() {
-        tasks.spawn(switches::run(Arc::clone(&core), node));
-    }
-    tasks.spawn(tick::run(Arc::clone(&core)));
-
+    let mut tasks = tasks(&core);
     // Before anyone is told that it runs, and may end it.
     let mut stop = Stop::listen()?;
     let scheme = if acceptor.is_some() { "https" } else { "http" };

@@ -8,14 +8,13 @@ mod survey;
 use super::{http, run};
 use crate::api::{self, Token};
 use crate::config::Config;
-use crate::core::{Core, subscribe, switch, switches, tick, time};
+use crate::core::{Core, switch, time};
 use anyhow::{Context as _, bail};
 use clap::Args;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tidemark_findings::{Finding, problems, write};
-use tokio::task::JoinSet;
 
 #[derive(Debug, Args)]
 pub(super) struct DoctorArgs {
@@ -102,14 +101,7 @@ fn look(mut config: Config, length: Duration) -> anyhow::Result<Vec<Finding>> {
     run::runtime()?.block_on(async move {
         let connected = switch::connect(&config)?;
         let core = Arc::new(Core::new(config, connected, Arc::new(time::now))?);
-        let mut tasks = JoinSet::new();
-        for index in 0..core.config.collectors.len() {
-            tasks.spawn(subscribe::run(Arc::clone(&core), index));
-        }
-        for &node in core.switches.keys() {
-            tasks.spawn(switches::run(Arc::clone(&core), node));
-        }
-        tasks.spawn(tick::run(Arc::clone(&core)));
+        let mut tasks = run::tasks(&core);
         let (token, _) = Token::obtain(None, None)?;
         let listener = tokio::net::TcpListener::from_std(listener)?;
         let app = api::router(Arc::clone(&core), token);
