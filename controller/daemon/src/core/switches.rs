@@ -51,44 +51,8 @@ pub async fn poll(core: &Core, switch: &Switch) {
     // A driver that cannot write does not ask to be primary.
     let may_write = health.primary || core.config.control.dry_run;
     if health.connected && may_write && (lost || !was.provisioned) {
-        match switch.provision().await {
-            Ok(done) => {
-                let done = done.unwrap_or_default();
-                tracing::info!(
-                    node,
-                    pushed = done.pushed,
-                    entries = done.entries,
-                    "switch: provisioned"
-                );
-                core.update_switch(node, |s| {
-                    s.provisioned = true;
-                    s.provision_problem = None;
-                    s.limits.extend(done.limits.iter());
-                });
-                let pushes = switch.config.driver.kind().pushes_program;
-                // Where nothing is pushed, only the limits themselves tell.
-                if done.pushed || !pushes {
-                    restore(core, node, done.pushed).await;
-                }
-                health = switch.driver.health().await;
-            }
-            Err(e @ Error::DryRun { .. }) => {
-                let text = e.to_string();
-                let lost_now = lost && was.health.program_loaded;
-                if lost_now || was.provision_problem.as_ref() != Some(&text) {
-                    tracing::info!(node, "switch: {text}");
-                    // It records what would be restored.
-                    restore(core, node, lost).await;
-                }
-                core.update_switch(node, |s| s.provision_problem = Some(text));
-            }
-            Err(e) => {
-                let text = e.to_string();
-                if was.provision_problem.as_ref() != Some(&text) {
-                    tracing::error!(node, "switch: not provisioned: {text}");
-                }
-                core.update_switch(node, |s| s.provision_problem = Some(text));
-            }
+        if provision(core, switch, &was, lost).await {
+            health = switch.driver.health().await;
         }
     }
     if health.problem != was.health.problem {
@@ -101,6 +65,53 @@ pub async fn poll(core: &Core, switch: &Switch) {
     core.update_switch(node, |s| s.health = health);
     if readable {
         read_limits(core, switch).await;
+    }
+}
+
+/// Writes the plan, and after it what the loops had set. Returns whether it is written.
+/// `was`: what was known before; `lost`: the switch has nothing of it.
+async fn provision(core: &Core, switch: &Switch, was: &SwitchState, lost: bool) -> bool {
+    let node = switch.config.node;
+    match switch.provision().await {
+        Ok(done) => {
+            let done = done.unwrap_or_default();
+            tracing::info!(
+                node,
+                pushed = done.pushed,
+                entries = done.entries,
+                "switch: provisioned"
+            );
+            core.update_switch(node, |s| {
+                s.provisioned = true;
+                s.provision_problem = None;
+                s.limits.extend(done.limits.iter());
+            });
+            let pushes = switch.config.driver.kind().pushes_program;
+            // Where nothing is pushed, only the limits themselves tell.
+            if done.pushed || !pushes {
+                restore(core, node, done.pushed).await;
+            }
+            true
+        }
+        Err(e @ Error::DryRun { .. }) => {
+            let text = e.to_string();
+            let lost_now = lost && was.health.program_loaded;
+            if lost_now || was.provision_problem.as_ref() != Some(&text) {
+                tracing::info!(node, "switch: {text}");
+                // It records what would be restored.
+                restore(core, node, lost).await;
+            }
+            core.update_switch(node, |s| s.provision_problem = Some(text));
+            false
+        }
+        Err(e) => {
+            let text = e.to_string();
+            if was.provision_problem.as_ref() != Some(&text) {
+                tracing::error!(node, "switch: not provisioned: {text}");
+            }
+            core.update_switch(node, |s| s.provision_problem = Some(text));
+            false
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use crate::core::state::State;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tidemark_control::Timestamp;
+use tidemark_estimators::LinkId;
 use tidemark_proto::telemetry::CollectorStatus;
 use tidemark_rules::advise;
 
@@ -16,6 +17,29 @@ const PATIENCE_S: f64 = 10.0;
 
 fn statuses(state: &State) -> Vec<CollectorStatus> {
     state.feeds.iter().map(|f| f.status).collect()
+}
+
+/// Every known link, at the beginning of a phase.
+fn links_now(state: &State, now: Timestamp) -> BTreeMap<LinkId, PhaseLink> {
+    let links = state.known_links().into_iter().filter_map(|id| {
+        let feed = state.feed_of(id)?;
+        let grid_ns = feed.interval_ns();
+        let link = PhaseLink {
+            start_ns: feed.now_ns(id, now).div_ceil(grid_ns) * grid_ns,
+            end_ns: None,
+            first_ns: feed.series.get(&id).map_or(0, |s| s.first_ns),
+            intervals: 0,
+            reports_lost: 0,
+            joined: 0,
+            unjoined: 0,
+            estimate: None,
+            advice: None,
+            incomplete: None,
+            lost: false,
+        };
+        Some((id, link))
+    });
+    links.collect()
 }
 
 /// Starts a phase at every known link.
@@ -33,30 +57,7 @@ pub(crate) fn start(state: &mut State, name: &str, now: Timestamp) -> Result<Pha
             "\"{name}\" is not 1 to 64 letters, digits, '-', '_' or '.'"
         )));
     }
-    let mut links = BTreeMap::new();
-    for id in state.known_links() {
-        let span = state.feed_of(id).map(|feed| {
-            let first_ns = feed.series.get(&id).map_or(0, |s| s.first_ns);
-            let grid = feed.interval_ns();
-            (feed.now_ns(id, now).div_ceil(grid) * grid, first_ns)
-        });
-        if let Some((start_ns, first_ns)) = span {
-            let link = PhaseLink {
-                start_ns,
-                end_ns: None,
-                first_ns,
-                intervals: 0,
-                reports_lost: 0,
-                joined: 0,
-                unjoined: 0,
-                estimate: None,
-                advice: None,
-                incomplete: None,
-                lost: false,
-            };
-            links.insert(id, link);
-        }
-    }
+    let links = links_now(state, now);
     if links.is_empty() {
         return Err(PhaseError::Conflict(
             "no link has reported yet: start traffic and check the collector first".into(),
