@@ -6,6 +6,7 @@
 //! [`config`] the file.
 
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 pub mod api;
 pub mod cli;

@@ -15,14 +15,18 @@ const MAX_STREAMS_OF_ADDRESS: usize = 32;
 /// What handlers share.
 #[derive(Clone)]
 pub struct App {
+    /// State of the controller, which every request reads or changes.
     pub core: Arc<Core>,
+    /// What a request that writes must show.
     pub token: Arc<Token>,
+    /// The newest `update` event, as every stream sends it.
     pub last_update: Arc<LastUpdate>,
     /// Places of event streams.
     pub streams: Places,
 }
 
 impl App {
+    /// What handlers share, before the first request.
     pub fn new(core: Arc<Core>, token: Token) -> Self {
         Self {
             core,

@@ -15,10 +15,13 @@ use tidemark_clickhouse::Server;
 pub struct ClickHouse {
     /// HTTP interface of the server: `http://127.0.0.1:8123`, or https.
     pub url: Option<String>,
+    /// Database of the table.
     pub database: String,
+    /// User of the server.
     pub user: String,
     /// Its content without the end of line is the password.
     pub password_file: Option<PathBuf>,
+    /// A request that takes longer has failed, s.
     pub timeout_s: u64,
     /// Longest pause between attempts.
     pub retry_max_ms: u64,

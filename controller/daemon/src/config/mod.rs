@@ -38,14 +38,19 @@ pub struct Config {
     /// Where targets, mode and what was set survive a restart; nowhere when
     /// absent.
     pub state_file: Option<PathBuf>,
+    /// REST interface, console and metrics.
     pub http: Http,
     /// Targets of links that have none of their own.
     pub targets: Targets,
     /// How the advisor works.
     pub advisor: tidemark_rules::Options,
+    /// The closed loop.
     pub control: Control,
+    /// Where the audit log is stored beside its file.
     pub clickhouse: ClickHouse,
+    /// What is configured of single links.
     pub links: Vec<LinkConfig>,
+    /// Switches whose limits can be set.
     pub switches: Vec<SwitchConfig>,
 }
 
@@ -72,6 +77,7 @@ impl Default for Config {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Http {
+    /// Address and port of the server.
     pub listen: SocketAddr,
     /// Names that the server is called by, beside its address and `localhost`.
     pub hosts: Vec<String>,
@@ -103,8 +109,11 @@ impl Default for Http {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkConfig {
+    /// Node id of its switch.
     pub node: u32,
+    /// Egress port.
     pub port: u32,
+    /// Its own targets, in the place of the default ones.
     #[serde(default)]
     pub targets: Option<Targets>,
     /// The depth of the target's own queue allows no more than this.
@@ -117,6 +126,7 @@ pub struct LinkConfig {
 /// An unknown key is an error of [`DriverSection`], which takes what is left over.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SwitchConfig {
+    /// Node id of its reports.
     pub node: u32,
     /// Address of the server that its driver speaks to, `host:port` or a URL.
     pub address: String,
@@ -126,13 +136,16 @@ pub struct SwitchConfig {
     /// File with the token that it asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_file: Option<PathBuf>,
+    /// Device id of P4Runtime or BfRuntime.
     #[serde(default = "one")]
     pub device_id: u64,
+    /// Election id: the highest one connected may write.
     #[serde(default = "one")]
     pub election_id: u64,
     /// Bytes per unit of the limit (v1model 1, Tofino 80, Tofino 2 176).
     #[serde(default = "one_u32")]
     pub limit_unit_bytes: u32,
+    /// What is written to it when it comes up; without, the switch must be ready.
     #[serde(default)]
     pub provision: Option<Provision>,
     /// The driver, and its own section.

@@ -8,15 +8,21 @@ use tidemark_control::Change;
 #[derive(Clone, Debug)]
 pub enum Event {
     /// Every link was estimated again.
-    Estimated { unix_ms: u64 },
+    Estimated {
+        /// When, Unix ms.
+        unix_ms: u64,
+    },
     /// A limit was set, refused, judged or rolled back.
     Changed(Box<Change>),
     /// A phase started, ended or completed.
     Phase(Box<Phase>),
     /// The connection to a collector came or went.
     Collector {
+        /// gRPC address of the collector, as configured.
         address: String,
+        /// It came.
         connected: bool,
+        /// Why it went.
         problem: Option<String>,
     },
 }

@@ -17,8 +17,11 @@ const LEAST_COARSE_POINTS: usize = 360;
 /// An estimate and its range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
+    /// The estimate itself.
     pub value: f32,
+    /// Lower end of its range.
     pub low: f32,
+    /// Upper end of its range.
     pub high: f32,
 }
 
@@ -37,12 +40,19 @@ impl From<&Estimate> for Range {
 pub struct Point {
     /// End of the window that they are over.
     pub time_ns: u64,
+    /// Flows bottlenecked here.
     pub n_b: Option<Range>,
+    /// Mean loss burst over N_b.
     pub alpha: Option<Range>,
+    /// Spread of the flows' windows.
     pub delta: Option<Range>,
+    /// Harmonic mean of base RTTs, ms.
     pub t_e_ms: Option<Range>,
+    /// Share of the capacity that the flows of N_b get.
     pub c_e_share: Option<Range>,
+    /// The advised limit; `None` when too little is known.
     pub advised_bytes: Option<u64>,
+    /// The limit in force; `None` when unlimited or not known.
     pub limit_bytes: Option<u64>,
 }
 

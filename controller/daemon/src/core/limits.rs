@@ -16,6 +16,7 @@ type Answer = Result<Changed, ControlError>;
 /// A change that was made.
 #[derive(Clone, Debug)]
 pub struct Done {
+    /// The limit before and after.
     pub changed: Changed,
     /// Everything about it is in the audit log, where there is one.
     pub recorded: bool,

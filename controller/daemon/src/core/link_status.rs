@@ -10,9 +10,11 @@ use tidemark_rules::Advice;
 /// The closed loop of a link, as of now.
 #[derive(Clone, Debug)]
 pub struct LinkStatus {
+    /// The newest estimate; `None` before the first.
     pub estimate: Option<Arc<LinkEstimate>>,
     /// What is shown and applied.
     pub advice: Option<Arc<Advice>>,
+    /// Where the hysteresis filter of the advice stands.
     pub steadiness: Steadiness,
     /// The change whose outcome is being measured.
     pub trial: Option<Trial>,

@@ -63,10 +63,15 @@ use tokio::sync::broadcast;
 
 /// What tasks and requests share.
 pub struct Core {
+    /// What the controller was told.
     pub config: Arc<Config>,
+    /// Switches whose limits can be set, by node.
     pub switches: BTreeMap<u32, Switch>,
+    /// Every limit change, wanted or made.
     pub audit: Audit,
+    /// What `/metrics` shows.
     pub metrics: Metrics,
+    /// Where listeners subscribe to what happens.
     pub events: broadcast::Sender<Event>,
     /// What the audit log's store has done, where there is one.
     pub store: OnceLock<Arc<Stats>>,

@@ -48,7 +48,9 @@ pub struct Reading {
 pub struct Concluded {
     /// Over the run, or over its last limit.
     pub estimate: Arc<LinkEstimate>,
+    /// What the sizing rules say to it.
     pub advice: Advice,
+    /// The traffic that the advice rests on.
     pub measured: Traffic,
 }
 

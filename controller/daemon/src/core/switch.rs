@@ -9,7 +9,9 @@ use tidemark_southbound::{DryRun, Error, Health, Provisioned, Southbound};
 
 /// One switch.
 pub struct Switch {
+    /// What is configured of it.
     pub config: SwitchConfig,
+    /// What speaks to it; writes nothing in a dry run.
     pub driver: Arc<dyn Southbound>,
     /// One limit is changed or read at a time: what is read during a change would
     /// overtake it.
@@ -23,6 +25,7 @@ pub struct Switch {
 /// What is known of it.
 #[derive(Clone, Debug, Default)]
 pub struct SwitchState {
+    /// Connection and program, as the driver told last.
     pub health: Health,
     /// The plan has been written since the switch came up.
     pub provisioned: bool,

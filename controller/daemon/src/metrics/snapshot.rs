@@ -8,22 +8,30 @@ use tidemark_rules::Targets;
 /// What the metrics are at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
+    /// Every known link.
     pub links: Vec<LinkSample>,
+    /// Every configured collector.
     pub collectors: Vec<CollectorSample>,
     /// Nodes of the switches, and whether limits can be set there.
     pub switches: Vec<(u32, bool)>,
     /// Whether advice is followed without being asked.
     pub auto: bool,
+    /// The audit log and its store.
     pub audit: AuditSample,
 }
 
 /// One link.
 #[derive(Clone, Debug)]
 pub struct LinkSample {
+    /// Node and egress port.
     pub link: LinkId,
+    /// The limit in force; `None` when unlimited or not known.
     pub limit_bytes: Option<u64>,
+    /// The advised limit; `None` when too little is known.
     pub advised_bytes: Option<u64>,
+    /// The newest estimate; `None` before the first.
     pub estimate: Option<Arc<LinkEstimate>>,
+    /// Its own targets, else the default ones.
     pub targets: Targets,
     /// Age of the link's newest report.
     pub report_age_s: Option<f64>,
@@ -32,19 +40,29 @@ pub struct LinkSample {
 /// The connection to one collector.
 #[derive(Clone, Debug)]
 pub struct CollectorSample {
+    /// gRPC address, as configured.
     pub address: String,
+    /// Its stream is open.
     pub connected: bool,
+    /// Time since its last update, s; `None` before the first.
     pub age_s: Option<f64>,
+    /// Updates received.
     pub updates: u64,
+    /// Updates missed, since the controller reads too slowly.
     pub updates_lost: u64,
 }
 
 /// The audit log and its store.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AuditSample {
+    /// Records that the file has not taken.
     pub not_written: u64,
+    /// Records that ClickHouse has taken.
     pub stored: u64,
+    /// Lines that are no record, or that ClickHouse cannot read.
     pub rejected: u64,
+    /// Failed attempts to store.
     pub retries: u64,
+    /// Bytes of the log that ClickHouse has not taken yet.
     pub waiting_bytes: u64,
 }

@@ -17,25 +17,34 @@ use tidemark_rules::Advice;
 /// Where a phase stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
+    /// It has begun and has no end yet.
     Running,
     /// Ended; its last telemetry is on the way.
     Closing,
+    /// Its estimates are there and stay.
     Complete,
 }
 
 /// One link during a phase.
 #[derive(Clone, Debug)]
 pub struct PhaseLink {
+    /// Start, ns on the switch's clock.
     pub start_ns: u64,
+    /// End, exclusive; `None` while it runs.
     pub end_ns: Option<u64>,
     /// First interval of this link that was ever seen.
     pub first_ns: u64,
-    /// Interval records received of the phase, and what they say.
+    /// Interval records received of the phase.
     pub intervals: u64,
+    /// Reports lost, of those that the records tell.
     pub reports_lost: u64,
+    /// Packets joined with the sender's state.
     pub joined: u64,
+    /// Packets of probed flows that were not joined.
     pub unjoined: u64,
+    /// Estimate over its span; `None` until it is complete.
     pub estimate: Option<Arc<LinkEstimate>>,
+    /// Advice by that estimate.
     pub advice: Option<Arc<Advice>>,
     /// Why the estimate may not cover all of the phase.
     pub incomplete: Option<String>,
@@ -46,10 +55,15 @@ pub struct PhaseLink {
 /// One phase.
 #[derive(Clone, Debug)]
 pub struct Phase {
+    /// As it was named at its start.
     pub name: String,
+    /// Where it stands.
     pub state: State,
+    /// Start, Unix ms.
     pub started_unix_ms: u64,
+    /// End, Unix ms; `None` while it runs.
     pub ended_unix_ms: Option<u64>,
+    /// The links that were known at its start.
     pub links: BTreeMap<LinkId, PhaseLink>,
     before: Vec<CollectorStatus>,
     after: Vec<CollectorStatus>,
@@ -141,11 +155,15 @@ impl Phases {
 /// What the records of a span count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
+    /// Interval records.
     pub intervals: u64,
     /// Packets that left or were dropped.
     pub reports: u64,
+    /// Reports lost on their way.
     pub reports_lost: u64,
+    /// Packets joined with the sender's state.
     pub joined: u64,
+    /// Packets of probed flows that were not joined.
     pub unjoined: u64,
 }
 

@@ -7,20 +7,35 @@ use tidemark_proto::telemetry::LinkInterval;
 /// One step of a series.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Point {
+    /// Start, ns on the switch's clock.
     pub start_ns: u64,
+    /// Sum of the intervals in it, ns.
     pub duration_ns: u64,
+    /// Median occupancy met by arrivals, bytes.
     pub occupancy_p50_bytes: f64,
+    /// 99th percentile of the occupancy, bytes.
     pub occupancy_p99_bytes: f64,
+    /// Largest occupancy, bytes.
     pub occupancy_max_bytes: u64,
+    /// Median queueing delay, ns.
     pub delay_p50_ns: f64,
+    /// 99th percentile of the queueing delay, ns.
     pub delay_p99_ns: f64,
+    /// Longest queueing delay, ns.
     pub delay_max_ns: u64,
+    /// Bytes on the wire of the packets that left.
     pub wire_bytes: u64,
+    /// Packets that left.
     pub packets: u64,
+    /// Packets that left or were dropped.
     pub arrivals: u64,
+    /// Packets dropped.
     pub drops: u64,
+    /// Packets marked CE, of those reported.
     pub ce_marked: u64,
+    /// The limit last reported, bytes; 0 when unlimited or not reported.
     pub limit_bytes: u64,
+    /// Reports lost on their way.
     pub reports_lost: u64,
 }
 
