@@ -7,8 +7,11 @@ use tidemark_seeded_rng::Rng;
 /// Something that goes wrong for a while, or at once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
+    /// When it begins, ms of the run.
     pub at_ms: u64,
+    /// How long it lasts, ms.
     pub for_ms: u64,
+    /// What it is.
     pub kind: Kind,
 }
 
@@ -87,9 +90,13 @@ pub enum Kind {
     DatabaseDown(bool),
     /// Most writes of limits fail at the switch.
     SwitchFails(Failing),
-    /// Somebody else writes a limit, as a part of our largest one, so long after a
-    /// trial began.
-    MeetsTrial { part: f64, after_ms: u64 },
+    /// Somebody else writes a limit during a trial.
+    MeetsTrial {
+        /// The limit, as a part of our largest one.
+        part: f64,
+        /// How long after the trial began, ms.
+        after_ms: u64,
+    },
 }
 
 impl Kind {

@@ -9,6 +9,7 @@
 //! what must hold.
 
 #![forbid(unsafe_code)]
+#![warn(missing_docs)]
 
 mod checks;
 pub mod cli;

@@ -33,17 +33,25 @@ fn fault_of_writes(seed: u64) -> Option<Fault> {
 /// A run, before it has run.
 #[derive(Clone, Debug)]
 pub struct Plan {
+    /// What it was drawn from.
     pub seed: u64,
+    /// Rate of the port.
     pub rate_bps: u64,
-    /// Propagation and processing of all but the queue, both ways.
+    /// Propagation and processing of all but the queue, both ways, ns.
     pub base_rtt_ns: u64,
+    /// Senders from the first moment on.
     pub flows: usize,
     /// The bound of queueing delay that auto mode has to keep.
     pub delay_ms: f64,
+    /// Limit of the port at the start.
     pub start_limit_bytes: u64,
+    /// Smallest limit that the controller may write.
     pub min_limit_bytes: u64,
+    /// Largest limit that the controller may write.
     pub max_limit_bytes: u64,
+    /// What goes wrong.
     pub faults: Vec<Fault>,
+    /// When it ends, after the last fault, ms.
     pub end_ms: u64,
 }
 

@@ -9,9 +9,11 @@ use anyhow::{Context as _, Result};
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
+    /// What did not hold; `None` when everything did.
     pub violation: Option<Violation>,
     /// Of everything that happened.
     pub digest: u64,
+    /// What there was to check.
     pub tally: Tally,
 }
 

@@ -17,8 +17,11 @@ use std::fmt;
 /// A broken invariant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
+    /// Its name.
     pub invariant: &'static str,
+    /// When it was seen, ms of the run.
     pub at_ms: u64,
+    /// What was found, and what would be right.
     pub detail: String,
 }
 
@@ -55,25 +58,39 @@ pub(crate) struct Checks {
 /// nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
+    /// Reports that the collector took.
     pub reports: u64,
+    /// Writes of limits that reached the switch.
     pub writes: u64,
     /// Writes that failed.
     pub failed: u64,
+    /// Limits on trial.
     pub trials: u64,
+    /// Trials whose limit stayed.
     pub kept: u64,
+    /// Trials with a worse outcome.
     pub worse: u64,
+    /// Trials without a clear outcome.
     pub unclear: u64,
+    /// Limits written again after a worse outcome.
     pub rollbacks: u64,
+    /// Reports that the collector counted as lost.
     pub lost: u64,
+    /// Reports that the collector refused.
     pub refused: u64,
+    /// Starts of the collector whose counted losses were held against the truth.
     pub exact: u64,
-    /// Rows of packets, those joined, and those joined with the right sample.
+    /// Rows held against the packets that they are of.
     pub probed: u64,
+    /// Those joined with a sample of the sender.
     pub joined: u64,
+    /// Those joined with the right one.
     pub joined_right: u64,
-    /// Estimates held against the truth; N_b far below it, and far above.
+    /// Estimates held against the truth.
     pub estimates: u64,
+    /// Those whose N_b was far below it.
     pub n_b_low: u64,
+    /// Those whose N_b was far above it.
     pub n_b_high: u64,
     /// Rows in captures at the end.
     pub written: u64,
