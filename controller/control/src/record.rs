@@ -22,6 +22,9 @@ pub enum Origin {
     Trial,
     /// A switch that lost its state gets it back.
     Restore,
+    /// The limit of the configuration, where the switch has none
+    /// (`[switches.provision.limits]`).
+    Provision,
     /// Someone who is not this controller.
     // Its name in records is older.
     #[serde(rename = "foreign")]
@@ -38,6 +41,7 @@ impl Origin {
             Origin::Rollback => "rollback",
             Origin::Trial => "trial",
             Origin::Restore => "restore",
+            Origin::Provision => "provision",
             Origin::External => "foreign",
         }
     }
@@ -57,7 +61,8 @@ pub enum Outcome {
     /// Not written: `control.dry_run`.
     DryRun,
     /// About to be written; the record of the outcome follows. Without one, the
-    /// controller ended in between. Only in the log's file.
+    /// controller ended in between, or a switch that is provisioned has not
+    /// answered yet. Only in the log's file.
     Intended,
     /// Found on the switch where another limit was expected; `before` is that one.
     Found,
@@ -153,6 +158,7 @@ mod tests {
             Origin::Rollback,
             Origin::Trial,
             Origin::Restore,
+            Origin::Provision,
             Origin::External,
         ];
         for origin in origins {

@@ -15,7 +15,8 @@ use tidemark_controller::core::switch::Switch;
 use tidemark_controller::core::{Core, switches, tick, time};
 use tidemark_proto::telemetry::{CollectorInfo, Update};
 use tidemark_southbound::{
-    Description, Error, Health, Limit, Provision, Provisioned, Southbound, SwitchReader,
+    Description, Error, Health, Limit, MayWriteLimit, Provision, Provisioned, Southbound,
+    SwitchReader,
 };
 
 /// Before the other one in every order.
@@ -47,7 +48,7 @@ impl SwitchReader for HungSwitch {
 
 #[async_trait]
 impl Southbound for HungSwitch {
-    async fn provision(&self, _: &Provision) -> Result<Provisioned, Error> {
+    async fn provision(&self, _: &Provision, _: MayWriteLimit<'_>) -> Result<Provisioned, Error> {
         std::future::pending().await
     }
     async fn set_limit(&self, _: u32, _: Limit) -> Result<Limit, Error> {

@@ -181,6 +181,11 @@ impl Estimator {
         self.store.evicted
     }
 
+    /// Memory of all records, bytes.
+    pub fn memory_bytes(&self) -> usize {
+        self.store.memory_bytes()
+    }
+
     /// Flows with interval records at present, over all links.
     pub fn flows_kept(&self) -> usize {
         self.store.flow_count()

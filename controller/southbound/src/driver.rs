@@ -4,6 +4,10 @@
 use crate::{Description, Error, Expected, Health, Inspection, Limit, Provision, Provisioned};
 use async_trait::async_trait;
 
+/// Asked before an initial limit is written at a port; where it says no, the
+/// port stays without one.
+pub type MayWriteLimit<'a> = &'a (dyn Fn(u32, Limit) -> bool + Sync);
+
 /// What can be asked of a switch. Nothing here changes it, nor who may write to
 /// it.
 #[async_trait]
@@ -31,8 +35,12 @@ pub trait Southbound: SwitchReader {
     /// Loads the program (unless it is loaded already) and writes every entry
     /// of `plan`. Repeating it changes nothing. Initial limits are written only
     /// where the port has no limit entry yet, so that a restarted controller
-    /// does not undo what was set since.
-    async fn provision(&self, plan: &Provision) -> Result<Provisioned, Error>;
+    /// does not undo what was set since, and only where `may_write` agrees.
+    async fn provision(
+        &self,
+        plan: &Provision,
+        may_write: MayWriteLimit<'_>,
+    ) -> Result<Provisioned, Error>;
 
     /// Writes a limit, reads it back and returns what is in force: the wanted
     /// limit rounded down to the target's unit. Fails with

@@ -3,8 +3,8 @@
 //! that can.
 
 use crate::{
-    Description, Error, Expected, Health, Inspection, Limit, Provision, Provisioned, Southbound,
-    SwitchReader,
+    Description, Error, Expected, Health, Inspection, Limit, MayWriteLimit, Provision, Provisioned,
+    Southbound, SwitchReader,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -50,7 +50,11 @@ impl SwitchReader for DryRun {
 
 #[async_trait]
 impl Southbound for DryRun {
-    async fn provision(&self, plan: &Provision) -> Result<Provisioned, Error> {
+    async fn provision(
+        &self,
+        plan: &Provision,
+        _: MayWriteLimit<'_>,
+    ) -> Result<Provisioned, Error> {
         self.not_written(plan.in_words())
     }
 
@@ -113,7 +117,7 @@ mod tests {
         assert!(!dry.health().await.primary);
         let plan = Provision::default();
         let said = [
-            dry.provision(&plan).await.unwrap_err(),
+            dry.provision(&plan, &|_, _| true).await.unwrap_err(),
             dry.set_limit(5, limit).await.unwrap_err(),
             dry.report_port(5, false).await.unwrap_err(),
         ];

@@ -35,7 +35,7 @@ pub mod registry;
 mod rpc;
 mod values;
 
-pub use driver::{Southbound, SwitchReader};
+pub use driver::{MayWriteLimit, Southbound, SwitchReader};
 pub use dry_run::DryRun;
 pub use error::{Error, UpdateFailure};
 pub use inspection::{Expected, Inspection};

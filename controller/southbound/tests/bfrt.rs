@@ -127,7 +127,7 @@ fn plan() -> Provision {
 async fn a_plan_is_written_and_repeated_without_harm() {
     let server = Server::start().await;
     let d = driver(&server, BTreeMap::new());
-    let done = d.provision(&plan()).await.unwrap();
+    let done = d.provision(&plan(), &|_, _| true).await.unwrap();
     assert!(!done.pushed);
     assert_eq!(done.limits[&5], tail(8_000));
     assert_eq!(
@@ -146,7 +146,7 @@ async fn a_plan_is_written_and_repeated_without_harm() {
 
     // What was set since stays; nothing is written twice.
     d.set_limit(5, tail(4_000)).await.unwrap();
-    let done = d.provision(&plan()).await.unwrap();
+    let done = d.provision(&plan(), &|_, _| true).await.unwrap();
     assert_eq!(done.limits[&5], tail(4_000));
     assert_eq!(server.count("pipe.Ingress.watch"), 1);
     d.report_port(5, false).await.unwrap();
@@ -166,7 +166,7 @@ async fn the_flood_group_is_a_node_with_all_ports() {
         ..plan()
     };
     for _ in 0..2 {
-        d.provision(&flood).await.unwrap();
+        d.provision(&flood, &|_, _| true).await.unwrap();
         let node = server.entry("$pre.node", &[1]);
         assert_eq!(node.unwrap(), "data(0, [], [1, 2, 132])");
         let group = server.entry("$pre.mgid", &[1]);

@@ -59,7 +59,7 @@ async fn ready() -> (Server, Bfrt) {
     server.put_port(140, "BF_SPEED_10G", true);
     server.put_drops(132, 7);
     let d = driver(&server, P4_NAME, BTreeMap::new());
-    d.provision(&plan()).await.unwrap();
+    d.provision(&plan(), &|_, _| true).await.unwrap();
     (server, d)
 }
 

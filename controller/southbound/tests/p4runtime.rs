@@ -76,7 +76,7 @@ fn plan() -> Provision {
 async fn provision_writes_everything_once() {
     let running = start().await;
     let d = driver(&running, 1, 1);
-    let done = d.provision(&plan()).await.unwrap();
+    let done = d.provision(&plan(), &|_, _| true).await.unwrap();
     assert!(done.pushed);
     // forward, group, session, report_to, limit, two watches, the one without
     // addresses for both families
@@ -99,7 +99,7 @@ async fn provision_writes_everything_once() {
     // Again, with another limit: the program stays, and so does the limit.
     let mut again = plan();
     again.limits.insert("5".into(), Limit::Unlimited);
-    let done = d.provision(&again).await.unwrap();
+    let done = d.provision(&again, &|_, _| true).await.unwrap();
     assert!(!done.pushed);
     assert_eq!(
         done.limits[&5],
@@ -112,7 +112,7 @@ async fn provision_writes_everything_once() {
     assert!(running.switch.seen.lock().unwrap().removed.is_empty());
     again.watch.remove(1);
     again.watch[0].priority = Some(2);
-    assert_eq!(d.provision(&again).await.unwrap().entries, 5);
+    assert_eq!(d.provision(&again, &|_, _| true).await.unwrap().entries, 5);
     assert_eq!(
         running.switch.seen.lock().unwrap().removed,
         ["Ingress.watch", "Ingress.watch6"]
@@ -137,9 +137,12 @@ async fn watches_go_to_the_table_of_their_family() {
         watch(None, None),
     ];
     // The last one twice.
-    assert_eq!(d.provision(&plan).await.unwrap().entries, 5 + 5);
+    assert_eq!(
+        d.provision(&plan, &|_, _| true).await.unwrap().entries,
+        5 + 5
+    );
     plan.watch.truncate(2);
-    d.provision(&plan).await.unwrap();
+    d.provision(&plan, &|_, _| true).await.unwrap();
     let mut removed = running.switch.seen.lock().unwrap().removed.clone();
     removed.sort();
     // Priorities follow the number of entries, so those that stay are new.
@@ -147,7 +150,11 @@ async fn watches_go_to_the_table_of_their_family() {
     assert_eq!(removed, ["Ingress.watch", "Ingress.watch6"]);
 
     plan.watch = vec![watch(Some("10.0.0.1"), Some("2001:db8::2"))];
-    let e = d.provision(&plan).await.unwrap_err().to_string();
+    let e = d
+        .provision(&plan, &|_, _| true)
+        .await
+        .unwrap_err()
+        .to_string();
     assert!(e.contains("watch[0].dst") && e.contains("families"), "{e}");
 }
 
@@ -155,7 +162,7 @@ async fn watches_go_to_the_table_of_their_family() {
 async fn limits_are_set_read_back_and_rounded() {
     let running = start().await;
     let d = driver(&running, 1, 80);
-    d.provision(&plan()).await.unwrap();
+    d.provision(&plan(), &|_, _| true).await.unwrap();
     assert_eq!(d.read_limit(7).await.unwrap(), Limit::Unlimited);
     let wanted = Limit::DropTail { limit_bytes: 1_000 };
     let found = d.set_limit(7, wanted).await.unwrap();
@@ -212,7 +219,7 @@ async fn a_program_with_one_value_marks_without_a_limit() {
     let [p4info, program] = one_value_program();
     plan.p4info = Some(p4info);
     plan.program = Some(program);
-    d.provision(&plan).await.unwrap();
+    d.provision(&plan, &|_, _| true).await.unwrap();
     let mark = |limit_bytes| Limit::MarkCe {
         threshold_bytes: 8_000,
         limit_bytes,
@@ -229,7 +236,7 @@ async fn errors_name_the_failing_update_and_the_remedy() {
     let d = driver(&running, 1, 1);
     let e = d.set_limit(5, Limit::Unlimited).await.unwrap_err();
     assert!(matches!(e, Error::NoProgram { .. }), "{e}");
-    d.provision(&plan()).await.unwrap();
+    d.provision(&plan(), &|_, _| true).await.unwrap();
 
     let e = d.set_limit(512, Limit::Unlimited).await.unwrap_err();
     assert!(e.to_string().contains("512 does not fit 9 bits"), "{e}");
@@ -254,11 +261,11 @@ async fn errors_name_the_failing_update_and_the_remedy() {
 
     let mut bad = plan();
     bad.forward[0].mac = "02:00".into();
-    let e = d.provision(&bad).await.unwrap_err();
+    let e = d.provision(&bad, &|_, _| true).await.unwrap_err();
     assert!(e.to_string().starts_with("forward[0].mac"), "{e}");
     let mut bad = plan();
     bad.program = Some("/nowhere.json".into());
-    let e = d.provision(&bad).await.unwrap_err();
+    let e = d.provision(&bad, &|_, _| true).await.unwrap_err();
     assert!(e.to_string().contains("/nowhere.json"), "{e}");
 }
 
@@ -266,7 +273,7 @@ async fn errors_name_the_failing_update_and_the_remedy() {
 async fn the_highest_election_id_writes() {
     let running = start().await;
     let first = driver(&running, 1, 1);
-    first.provision(&plan()).await.unwrap();
+    first.provision(&plan(), &|_, _| true).await.unwrap();
     let second = driver(&running, 2, 1);
     let limit = Limit::DropTail { limit_bytes: 5_000 };
     assert_eq!(second.set_limit(5, limit).await.unwrap(), limit);
@@ -285,7 +292,10 @@ async fn the_highest_election_id_writes() {
     assert!(first.read_limit(5).await.is_ok());
     assert!(!first.health().await.primary);
     // Two with the same id: the later is refused.
-    let e = driver(&running, 2, 1).provision(&plan()).await.unwrap_err();
+    let e = driver(&running, 2, 1)
+        .provision(&plan(), &|_, _| true)
+        .await
+        .unwrap_err();
     assert!(matches!(e, Error::NotPrimary { .. }), "{e}");
 }
 
@@ -293,7 +303,7 @@ async fn the_highest_election_id_writes() {
 async fn a_restarted_switch_is_found_again() {
     let running = start().await;
     let d = driver(&running, 1, 1);
-    d.provision(&plan()).await.unwrap();
+    d.provision(&plan(), &|_, _| true).await.unwrap();
     assert!(d.health().await.ready());
     let address = running.stop();
     let mut health = d.health().await;
@@ -321,7 +331,7 @@ async fn a_restarted_switch_is_found_again() {
         health.connected && health.primary && !health.program_loaded,
         "{health:?}"
     );
-    let done = d.provision(&plan()).await.unwrap();
+    let done = d.provision(&plan(), &|_, _| true).await.unwrap();
     assert!(done.pushed);
     assert_eq!(running.switch.seen.lock().unwrap().loads, 1);
     assert!(d.health().await.ready());
@@ -340,13 +350,13 @@ async fn a_push_is_told_by_the_first_provisioning_that_succeeds() {
     let running = start().await;
     let d = driver(&running, 1, 1);
     running.switch.refuse.store(true, Ordering::Relaxed);
-    d.provision(&plan()).await.unwrap_err();
+    d.provision(&plan(), &|_, _| true).await.unwrap_err();
     assert_eq!(running.switch.seen.lock().unwrap().loads, 1);
     // The next one finds the program there.
     running.switch.refuse.store(false, Ordering::Relaxed);
-    assert!(d.provision(&plan()).await.unwrap().pushed);
+    assert!(d.provision(&plan(), &|_, _| true).await.unwrap().pushed);
     assert_eq!(running.switch.seen.lock().unwrap().loads, 1);
-    assert!(!d.provision(&plan()).await.unwrap().pushed);
+    assert!(!d.provision(&plan(), &|_, _| true).await.unwrap().pushed);
 }
 
 #[tokio::test]
@@ -357,19 +367,19 @@ async fn push_modes() {
         push: PushMode::Never,
         ..plan()
     };
-    let e = d.provision(&never).await.unwrap_err();
+    let e = d.provision(&never, &|_, _| true).await.unwrap_err();
     assert!(matches!(e, Error::NoProgram { .. }), "{e}");
     let always = Provision {
         push: PushMode::Always,
         ..plan()
     };
-    assert!(d.provision(&always).await.unwrap().pushed);
-    assert!(d.provision(&always).await.unwrap().pushed);
+    assert!(d.provision(&always, &|_, _| true).await.unwrap().pushed);
+    assert!(d.provision(&always, &|_, _| true).await.unwrap().pushed);
     assert_eq!(running.switch.seen.lock().unwrap().loads, 2);
-    assert!(!d.provision(&never).await.unwrap().pushed);
+    assert!(!d.provision(&never, &|_, _| true).await.unwrap().pushed);
     let half = Provision {
         program: None,
         ..plan()
     };
-    assert!(d.provision(&half).await.is_err());
+    assert!(d.provision(&half, &|_, _| true).await.is_err());
 }

@@ -74,7 +74,7 @@ async fn what_was_provisioned_is_well() {
         found(&d, Some(&plan())).await.is_empty(),
         "no program: said elsewhere"
     );
-    d.provision(&plan()).await.unwrap();
+    d.provision(&plan(), &|_, _| true).await.unwrap();
     for expected in [Some(&plan()), None] {
         let found = found(&d, expected).await;
         assert_eq!(verdicts(&found), [OK; 3], "{found:?}");
@@ -93,7 +93,7 @@ async fn a_program_alone_reports_nothing_and_says_why() {
         reports: None,
         ..plan()
     };
-    d.provision(&bare).await.unwrap();
+    d.provision(&bare, &|_, _| true).await.unwrap();
     let found = found(&d, None).await;
     assert_eq!(verdicts(&found), [PROBLEM; 3], "{found:?}");
     assert!(found[0].found.contains("is not there"), "{found:?}");
@@ -109,7 +109,7 @@ async fn a_program_alone_reports_nothing_and_says_why() {
 async fn what_differs_from_the_plan_is_named() {
     let running = serve("127.0.0.1:0".parse().unwrap()).await;
     let d = driver(&running);
-    d.provision(&plan()).await.unwrap();
+    d.provision(&plan(), &|_, _| true).await.unwrap();
     let mut other = plan();
     other.push = PushMode::Never;
     let reports = other.reports.as_mut().unwrap();

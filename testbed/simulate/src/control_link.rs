@@ -2,20 +2,22 @@
 //! The controller's driver over the simulated network: requests go out as
 //! messages, and their futures wait until the answer has come.
 
+use crate::frame::BOTTLENECK;
 use async_trait::async_trait;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use tidemark_control::Limit;
 use tidemark_southbound::{
-    Description, Error, Health, Provision, Provisioned, Southbound, SwitchReader,
+    Description, Error, Health, MayWriteLimit, Provision, Provisioned, Southbound, SwitchReader,
 };
 
 /// What is asked of the switch.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Request {
     Health,
-    Provision(Limit),
+    /// With an initial limit, for a switch that has none.
+    Provision(Option<Limit>),
     Read,
     Write(Limit),
 }
@@ -40,6 +42,9 @@ pub(crate) struct Channel {
     /// Calls of `set_limit` that have ended, by whether they succeeded.
     pub(crate) set: u64,
     pub(crate) failed: u64,
+    /// Initial limits whose outcome is known: an intent of theirs is open until then.
+    pub(crate) initial_ended: u64,
+    initial_open: bool,
     /// The program was sent to the switch, and no provisioning has succeeded since: the
     /// driver, which sends it, knows that without an answer.
     pub(crate) push_untold: bool,
@@ -151,13 +156,32 @@ impl SwitchReader for Driver {
 
 #[async_trait]
 impl Southbound for Driver {
-    async fn provision(&self, _plan: &Provision) -> Result<Provisioned, Error> {
-        match self.channel.ask(Request::Provision(self.start_limit)).await {
-            Answer::Provisioned { limit } => Ok(Provisioned {
-                pushed: std::mem::take(&mut self.channel.lock().push_untold),
-                entries: 5,
-                limits: [(crate::frame::BOTTLENECK, limit)].into(),
-            }),
+    /// Looks before it writes, as the real drivers do.
+    async fn provision(
+        &self,
+        _plan: &Provision,
+        may_write: MayWriteLimit<'_>,
+    ) -> Result<Provisioned, Error> {
+        let none = match self.channel.ask(Request::Read).await {
+            Answer::Limit(held) => held == Limit::Unlimited,
+            // It has no program.
+            Answer::Refused(_) => true,
+            other => return Err(failure("reading", other)),
+        };
+        let write = none && may_write(BOTTLENECK, self.start_limit);
+        self.channel.lock().initial_open |= write;
+        let limit = write.then_some(self.start_limit);
+        match self.channel.ask(Request::Provision(limit)).await {
+            Answer::Provisioned { limit } => {
+                let mut c = self.channel.lock();
+                c.initial_ended += u64::from(std::mem::take(&mut c.initial_open));
+                Ok(Provisioned {
+                    pushed: std::mem::take(&mut c.push_untold),
+                    entries: 5,
+                    limits: [(BOTTLENECK, limit)].into(),
+                    written_ports: write.then_some(BOTTLENECK).into_iter().collect(),
+                })
+            }
             other => Err(failure("provisioning", other)),
         }
     }

@@ -9,6 +9,7 @@ mod examples;
 mod flows;
 mod http;
 mod loaded;
+mod provision;
 mod remote;
 mod run;
 mod size;
@@ -131,7 +132,7 @@ pub fn main(version: &'static str) -> ExitCode {
     let done = match cli.command {
         Command::Run(a) => run::run(a),
         Command::Validate(a) => run::validate(&a.config, a.json),
-        Command::Provision(a) => run::provision(&a.config, a.json),
+        Command::Provision(a) => provision::provision(&a.config, a.json),
         Command::Doctor(a) => doctor::doctor(&a),
         Command::Analyze(a) => analyze::analyze(&a, false),
         Command::Advise(a) => analyze::analyze(&a, true),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `run`, `validate`, `provision`.
+//! `run` and `validate`.
 
 use super::{RunArgs, print};
 use crate::api::{self, Token, TokenSource};
@@ -7,7 +7,6 @@ use crate::config::{CollectorConfig, Config, Mode};
 use crate::core::{Core, subscribe, switch, switches, tick, time};
 use crate::store::Store;
 use anyhow::Context as _;
-use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -235,42 +234,4 @@ pub(super) fn validate(path: &Path, as_json: bool) -> anyhow::Result<()> {
         return print(&serde_json::to_string_pretty(&config)?);
     }
     print(&format!("{}: valid", path.display()))
-}
-
-pub(super) fn provision(path: &Path, as_json: bool) -> anyhow::Result<()> {
-    let config = Config::load(path)?;
-    anyhow::ensure!(
-        config.switches.iter().any(|s| s.provision.is_some()),
-        "{}: no [switches.provision] in it",
-        path.display()
-    );
-    runtime()?.block_on(async {
-        let mut all = Vec::new();
-        for (node, reached) in switch::connect(&config)? {
-            if let Some(done) = reached.provision().await? {
-                let limits: Vec<String> = done
-                    .limits
-                    .iter()
-                    .map(|(p, l)| format!("port {p}: {l}"))
-                    .collect();
-                if !as_json {
-                    print(&format!(
-                        "node {node}: {}, {} entries written; {}",
-                        if done.pushed {
-                            "program pushed"
-                        } else {
-                            "program was there"
-                        },
-                        done.entries,
-                        limits.join(", ")
-                    ))?;
-                }
-                all.push(json!({"node": node, "done": done}));
-            }
-        }
-        if as_json {
-            print(&serde_json::to_string_pretty(&json!({"switches": all}))?)?;
-        }
-        Ok(())
-    })
 }

@@ -136,7 +136,7 @@ impl Core {
     }
 
     /// Whether the audit log has it, where there is one.
-    fn record(&self, change: Change) -> bool {
+    pub(super) fn record(&self, change: Change) -> bool {
         self.metrics.change(change.outcome);
         self.emit(Event::Changed(Box::new(change.clone())));
         self.audit.record(change).is_ok()

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A switch: its driver, and what is known of it.
 
+use super::audit::{Audit, Change};
+use super::sync::lock;
 use crate::config::{Config, SwitchConfig};
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use tidemark_control::Limit;
+use std::sync::{Arc, Mutex};
+use tidemark_control::{AuditPolicy, Limit};
+use tidemark_estimators::LinkId;
 use tidemark_southbound::{DryRun, Error, Health, Provisioned, Southbound};
 
 /// One switch.
@@ -33,6 +36,17 @@ pub struct SwitchState {
     pub provision_problem: Option<String>,
     /// Limits as last read from the switch, by port.
     pub limits: BTreeMap<u32, Limit>,
+}
+
+/// What a plan came to that the switch has taken.
+pub struct PlanWritten {
+    /// What the driver did.
+    pub done: Provisioned,
+    /// Outcomes of initial limits, which are to be recorded.
+    pub outcomes: Vec<Change>,
+    /// Ports without their initial limit, and why: the audit log has not taken the
+    /// intent.
+    pub held_back: BTreeMap<u32, String>,
 }
 
 /// Drivers for the configured switches; they connect when first used.
@@ -70,14 +84,49 @@ impl Switch {
         }
     }
 
-    /// Writes the plan, if there is one.
+    /// Writes the plan, if there is one. Its initial limits are recorded in `audit`
+    /// before they are written.
     ///
     /// # Errors
     /// What the driver says.
-    pub async fn provision(&self) -> Result<Option<Provisioned>, Error> {
-        match &self.config.provision {
-            Some(plan) => Ok(Some(self.driver.provision(plan).await?)),
-            None => Ok(None),
+    pub async fn provision(
+        &self,
+        audit: &Audit,
+        policy: AuditPolicy,
+        unix_ms: &(dyn Fn() -> u64 + Sync),
+    ) -> Result<Option<PlanWritten>, Error> {
+        let Some(plan) = &self.config.provision else {
+            return Ok(None);
+        };
+        let link = |port| LinkId {
+            node_id: self.config.node,
+            port,
+        };
+        let held_back = Mutex::new(BTreeMap::new());
+        let may_write = |port, limit| {
+            let begun = audit.begin_initial(link(port), limit, unix_ms(), policy);
+            begun
+                .map_err(|why| lock(&held_back).insert(port, why))
+                .is_ok()
+        };
+        let done = self.driver.provision(plan, &may_write).await?;
+        let mut outcomes = Vec::new();
+        for port in audit.open_initial_ports(self.config.node) {
+            let found = match done.limits.get(&port) {
+                Some(limit) => *limit,
+                // It is not in the plan any more.
+                None => match self.driver.read_limit(port).await {
+                    Ok(limit) => limit,
+                    Err(_) => continue,
+                },
+            };
+            let unit_bytes = self.driver.describe().limit_unit_bytes;
+            outcomes.extend(audit.end_initial(link(port), found, unit_bytes, unix_ms()));
         }
+        Ok(Some(PlanWritten {
+            done,
+            outcomes,
+            held_back: held_back.into_inner().unwrap_or_else(|e| e.into_inner()),
+        }))
     }
 }

@@ -2,12 +2,12 @@
 //! Keeps the switches provisioned and knows the limits in force.
 
 use super::Core;
-use super::switch::{Switch, SwitchState};
+use super::switch::{PlanWritten, Switch, SwitchState};
 use std::sync::Arc;
 use std::time::Duration;
 use tidemark_control::Input;
 use tidemark_estimators::LinkId;
-use tidemark_southbound::Error;
+use tidemark_southbound::{Error, Provisioned};
 
 const POLL: Duration = Duration::from_secs(2);
 
@@ -50,10 +50,9 @@ pub async fn poll(core: &Core, switch: &Switch) {
     }
     // A driver that cannot write does not ask to be primary.
     let may_write = health.primary || core.config.control.dry_run;
-    if health.connected && may_write && (lost || !was.provisioned) {
-        if provision(core, switch, &was, lost).await {
-            health = switch.driver.health().await;
-        }
+    let wanted = health.connected && may_write && (lost || !was.provisioned);
+    if wanted && provision(core, switch, &was, lost).await {
+        health = switch.driver.health().await;
     }
     if health.problem != was.health.problem {
         match &health.problem {
@@ -72,9 +71,13 @@ pub async fn poll(core: &Core, switch: &Switch) {
 /// `was`: what was known before; `lost`: the switch has nothing of it.
 async fn provision(core: &Core, switch: &Switch, was: &SwitchState, lost: bool) -> bool {
     let node = switch.config.node;
-    match switch.provision().await {
-        Ok(done) => {
-            let done = done.unwrap_or_default();
+    let unix_ms = || core.now().unix_ms;
+    let written = switch
+        .provision(&core.audit, core.audit_policy(), &unix_ms)
+        .await;
+    match written {
+        Ok(written) => {
+            let (done, problem) = written.map_or_else(Default::default, |w| told(core, w));
             tracing::info!(
                 node,
                 pushed = done.pushed,
@@ -82,8 +85,8 @@ async fn provision(core: &Core, switch: &Switch, was: &SwitchState, lost: bool) 
                 "switch: provisioned"
             );
             core.update_switch(node, |s| {
-                s.provisioned = true;
-                s.provision_problem = None;
+                s.provisioned = problem.is_none();
+                s.provision_problem = problem;
                 s.limits.extend(done.limits.iter());
             });
             let pushes = switch.config.driver.kind().pushes_program;
@@ -113,6 +116,18 @@ async fn provision(core: &Core, switch: &Switch, was: &SwitchState, lost: bool) 
             false
         }
     }
+}
+
+/// Records what became of the initial limits; what the driver did, and why some of
+/// them are not written.
+fn told(core: &Core, written: PlanWritten) -> (Provisioned, Option<String>) {
+    for change in written.outcomes {
+        core.record(change);
+    }
+    let problem = written.held_back.into_iter().next().map(|(port, why)| {
+        format!("port {port} has no limit yet (control.audit = \"required\"): {why}")
+    });
+    (written.done, problem)
 }
 
 async fn read_limits(core: &Core, switch: &Switch) {

@@ -21,8 +21,8 @@ use tidemark_proto::telemetry::{
     Port, ProbeInterval, Update, Watermark,
 };
 use tidemark_southbound::{
-    Description, Error, Expected, Health, Inspection, Limit, Provision, Provisioned, Southbound,
-    SwitchReader,
+    Description, Error, Expected, Health, Inspection, Limit, MayWriteLimit, Provision, Provisioned,
+    Southbound, SwitchReader,
 };
 use tower::ServiceExt as _;
 
@@ -86,20 +86,32 @@ impl SwitchReader for FakeSwitch {
 
 #[async_trait]
 impl Southbound for FakeSwitch {
-    async fn provision(&self, _: &Provision) -> Result<Provisioned, Error> {
+    async fn provision(
+        &self,
+        plan: &Provision,
+        may_write: MayWriteLimit<'_>,
+    ) -> Result<Provisioned, Error> {
         self.writes.fetch_add(1, Ordering::Relaxed);
         let pushed = self.empty.swap(false, Ordering::Relaxed);
         self.push_untold.fetch_or(pushed, Ordering::Relaxed);
+        let mut done = Provisioned::default();
+        for (port, wanted) in plan.limit_ports().unwrap() {
+            let mut limits = self.limits.lock().unwrap();
+            if !limits.contains_key(&port) && may_write(port, wanted) {
+                limits.insert(port, wanted);
+                done.written_ports.insert(port);
+            }
+            let held = limits.get(&port).copied();
+            done.limits.insert(port, held.unwrap_or(Limit::Unlimited));
+        }
         if self.hushed.swap(false, Ordering::Relaxed) {
             return Err(Error::Connect {
                 address: "memory".into(),
                 reason: "no answer in time".into(),
             });
         }
-        Ok(Provisioned {
-            pushed: self.push_untold.swap(false, Ordering::Relaxed),
-            ..Provisioned::default()
-        })
+        done.pushed = self.push_untold.swap(false, Ordering::Relaxed);
+        Ok(done)
     }
     async fn set_limit(&self, port: u32, limit: Limit) -> Result<Limit, Error> {
         self.writes.fetch_add(1, Ordering::Relaxed);
@@ -332,6 +344,11 @@ pub(crate) struct Lab {
 
 impl Lab {
     pub(crate) fn new(change: impl FnOnce(&mut Config)) -> Self {
+        Self::with_plan(Provision::default(), change)
+    }
+
+    /// With what the switch is provisioned with.
+    pub(crate) fn with_plan(plan: Provision, change: impl FnOnce(&mut Config)) -> Self {
         let mut config = Config::default();
         config.targets.delay_ms = Some(30.0);
         config.control.min_limit_bytes = 6000;
@@ -344,7 +361,7 @@ impl Lab {
         let limit = Limit::DropTail { limit_bytes };
         switch.limits.lock().unwrap().insert(PORT, limit);
         let mut described = SwitchConfig::new(NODE, "memory:1");
-        described.provision = Some(Provision::default());
+        described.provision = Some(plan);
         let driver: Arc<dyn Southbound> = switch.clone();
         let switches = [(NODE, Switch::new(described, driver, config.control.dry_run))].into();
         let ahead_s = Arc::new(AtomicU64::new(0));

@@ -2,6 +2,7 @@
 //! Interval records kept within bounds of time and count.
 
 mod evict;
+mod memory;
 
 use crate::types::LinkId;
 use rustc_hash::FxHashMap;

@@ -7,8 +7,8 @@ use super::info::Info;
 use super::inspect;
 use crate::rpc::read_back;
 use crate::{
-    Description, Error, Expected, Health, Inspection, Limit, Provision, Provisioned, PushMode,
-    Southbound, SwitchReader,
+    Description, Error, Expected, Health, Inspection, Limit, MayWriteLimit, Provision, Provisioned,
+    PushMode, Southbound, SwitchReader,
 };
 use async_trait::async_trait;
 use std::collections::BTreeMap;
@@ -119,7 +119,11 @@ impl SwitchReader for Bfrt {
 
 #[async_trait]
 impl Southbound for Bfrt {
-    async fn provision(&self, plan: &Provision) -> Result<Provisioned, Error> {
+    async fn provision(
+        &self,
+        plan: &Provision,
+        may_write: MayWriteLimit<'_>,
+    ) -> Result<Provisioned, Error> {
         if plan.push == PushMode::Always || plan.program.is_some() || plan.p4info.is_some() {
             return Err(Error::value(
                 "provision.program",
@@ -156,11 +160,13 @@ impl Southbound for Bfrt {
             let ours = held.filter(|_| !self.queues.contains_key(&port));
             let in_force = match ours {
                 Some(have) => have,
-                None => {
+                None if may_write(port, wanted) => {
                     self.write_limit(&info, port, wanted).await?;
                     done.entries += 1;
+                    done.written_ports.insert(port);
                     wanted.rounded(self.cell_bytes())
                 }
+                None => held.unwrap_or(Limit::Unlimited),
             };
             done.limits.insert(port, in_force);
         }

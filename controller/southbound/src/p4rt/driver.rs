@@ -7,8 +7,8 @@ use super::inspect;
 use super::program::{Program, Table};
 use crate::rpc::read_back;
 use crate::{
-    Description, Error, Expected, Health, Inspection, Limit, Provision, Provisioned, Southbound,
-    SwitchReader,
+    Description, Error, Expected, Health, Inspection, Limit, MayWriteLimit, Provision, Provisioned,
+    Southbound, SwitchReader,
 };
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -195,7 +195,11 @@ impl SwitchReader for P4Runtime {
 
 #[async_trait]
 impl Southbound for P4Runtime {
-    async fn provision(&self, plan: &Provision) -> Result<Provisioned, Error> {
+    async fn provision(
+        &self,
+        plan: &Provision,
+        may_write: MayWriteLimit<'_>,
+    ) -> Result<Provisioned, Error> {
         let limits = plan
             .limit_ports()
             .map_err(|m| Error::value("provision", m))?;
@@ -221,10 +225,12 @@ impl Southbound for P4Runtime {
         for (port, wanted) in limits {
             let in_force = match self.stored_limit(&program, port).await? {
                 Some(have) => have,
-                None => {
+                None if may_write(port, wanted) => {
                     items.push(entries::limit(&program, port, wanted, self.unit())?);
+                    done.written_ports.insert(port);
                     wanted.rounded(self.unit())
                 }
+                None => Limit::Unlimited,
             };
             done.limits.insert(port, in_force);
         }

@@ -3,7 +3,7 @@
 
 use super::Limit;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What kind of switch a driver talks to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -50,4 +50,6 @@ pub struct Provisioned {
     pub entries: usize,
     /// Limits in force at the ports of the plan.
     pub limits: BTreeMap<u32, Limit>,
+    /// Of these the ports whose limit was written now.
+    pub written_ports: BTreeSet<u32>,
 }

@@ -34,6 +34,7 @@ pub(super) struct ControlChecks {
     /// The switch has lost a limit of ours, and nothing has been written since.
     pub lost_ours: bool,
     pub set_records: u64,
+    pub initial_records: u64,
     pub failed_records: u64,
     /// Records of a write that was under way when the controller before ended.
     pub cut_short: u64,
@@ -99,6 +100,7 @@ impl ControlChecks {
             others_ns: 0,
             lost_ours: false,
             set_records: 0,
+            initial_records: 0,
             failed_records: 0,
             cut_short: 0,
             has_set: false,

@@ -24,8 +24,8 @@ const MAX_LINKS: usize = 64;
 /// The reason of a record that tells the outcome of a write that another controller
 /// had begun has this.
 const CUT_SHORT: &str = "ended during this write";
-/// Points of a link's series: those of the retention.
-const MAX_EVENTS: usize = 100_000;
+/// Records of 30 s, series and windows take less.
+const MAX_MEMORY_BYTES: usize = 64 << 20;
 
 impl Checks {
     /// Somebody else has written a limit; `news` when it was another one before.
@@ -79,6 +79,7 @@ impl Checks {
         let trial = c.core.link(LINK).and_then(|l| l.trial);
         self.control.open_trials = usize::from(trial.is_some());
         self.control.set_records = 0;
+        self.control.initial_records = 0;
         self.control.failed_records = 0;
         self.control.cut_short = 0;
         self.control.has_set = false;
@@ -97,10 +98,14 @@ impl Checks {
 
     /// Every write that ended has its record.
     fn audited(&mut self, c: &Controller) {
-        let (set, failed) = {
+        let (set, failed, initial) = {
             let channel = c.channel.lock();
-            (channel.set, channel.failed)
+            (channel.set, channel.failed, channel.initial_ended)
         };
+        let recorded = self.control.initial_records;
+        self.require(recorded >= initial, "every write in the log", || {
+            format!("{initial} initial limits have an outcome; the log has {recorded}")
+        });
         let (sets, fails) = (self.control.set_records, self.control.failed_records);
         self.require(
             sets == set && fails >= failed,
@@ -126,14 +131,16 @@ impl Checks {
             format!("{owed:?} should have been written again by now")
         });
         let links = c.core.known_links().len();
-        let (series, events) = c.core.read(|s| {
-            let all = s.feeds.iter().flat_map(|f| f.series.values());
-            all.fold((0usize, 0usize), |(n, _), _| (n + 1, 0))
+        let (series, bytes) = c.core.read(|s| {
+            let feeds = s.feeds.iter();
+            let all = feeds.map(|f| (f.series.len(), f.memory_bytes()));
+            all.fold((0, 0), |(n, b), (series, bytes)| (n + series, b + bytes))
         });
+        self.tally.most_memory_bytes = self.tally.most_memory_bytes.max(bytes as u64);
         self.require(
-            links <= MAX_LINKS && series <= MAX_LINKS && events <= MAX_EVENTS,
+            links <= MAX_LINKS && series <= MAX_LINKS && bytes <= MAX_MEMORY_BYTES,
             "memory bounded",
-            || format!("{links} links, {series} series"),
+            || format!("{links} links, {series} series, {bytes} bytes of records"),
         );
     }
 
@@ -141,6 +148,10 @@ impl Checks {
     pub(crate) fn recorded(&mut self, change: &Change, now_ns: u64) -> bool {
         let before = self.tally.trials;
         self.now_ns = now_ns;
+        if change.origin == Origin::Provision {
+            self.control.initial_records += u64::from(change.outcome.ends_write());
+            return false;
+        }
         // A write ends with the controller that began it. Of one that was under way
         // then, the next controller reads the outcome.
         let cut_short = change.reason.contains(CUT_SHORT);
@@ -205,9 +216,14 @@ impl Checks {
 
     /// A write reaches the switch; `log` is the audit log, oldest record first.
     pub(crate) fn intended(&mut self, limit: Limit, log: &str) {
-        let last = log.lines().rev().take(LAST_RECORDS);
-        let mut records = last.filter_map(|l| serde_json::from_str::<Change>(l).ok());
-        let intended = records.any(|c| c.outcome == Outcome::Intended && c.limit == Some(limit));
+        let intent = |c: &Change| c.outcome == Outcome::Intended && c.limit == Some(limit);
+        let lines = log.lines().rev();
+        let mut records = lines.filter_map(|l| serde_json::from_str::<Change>(l).ok());
+        let mut last = records.by_ref().take(LAST_RECORDS);
+        // That of an initial limit stays open until a switch has answered.
+        let initial = |c: &Change| c.origin == Origin::Provision;
+        let intended =
+            last.any(|c| intent(&c)) || records.find(initial).is_some_and(|c| intent(&c));
         self.require(intended, "the intent before the write", || {
             format!("{limit} reaches the switch, and the log has no intent of it")
         });

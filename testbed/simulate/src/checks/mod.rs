@@ -92,6 +92,8 @@ pub struct Tally {
     pub n_b_low: u64,
     /// Those whose N_b was far above it.
     pub n_b_high: u64,
+    /// Most memory that the controller's records took, bytes.
+    pub most_memory_bytes: u64,
     /// Rows in captures at the end.
     pub written: u64,
     /// Rows in the database at the end.
@@ -122,6 +124,7 @@ impl Tally {
         self.estimates += o.estimates;
         self.n_b_low += o.n_b_low;
         self.n_b_high += o.n_b_high;
+        self.most_memory_bytes = self.most_memory_bytes.max(o.most_memory_bytes);
         self.written += o.written;
         self.inserted += o.inserted;
         self.fell_out += o.fell_out;

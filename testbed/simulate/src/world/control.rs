@@ -118,10 +118,7 @@ impl World {
             },
             Request::Write(limit) => {
                 self.checks.asked(limit, self.now_ns);
-                let path = Path::new(DIR).join(AUDIT_LOG);
-                let log = self.storage.controller_disk.read(&path);
-                let log = String::from_utf8_lossy(&log.unwrap_or_default()).into_owned();
-                self.checks.intended(limit, &log);
+                self.intended(limit);
                 self.digest.add(limit.bytes().unwrap_or(0));
                 match self.write(limit) {
                     Some(answer) => answer,
@@ -153,7 +150,15 @@ impl World {
         }
     }
 
-    fn provision(&mut self, asked_by: u64, start: Limit) -> Answer {
+    /// A limit reaches the switch: the controller's log has its intent.
+    fn intended(&mut self, limit: Limit) {
+        let path = Path::new(DIR).join(AUDIT_LOG);
+        let log = self.storage.controller_disk.read(&path);
+        let log = String::from_utf8_lossy(&log.unwrap_or_default()).into_owned();
+        self.checks.intended(limit, &log);
+    }
+
+    fn provision(&mut self, asked_by: u64, start: Option<Limit>) -> Answer {
         let pushed = match self.switch.provision() {
             Ok(pushed) => pushed,
             Err(e) => return Answer::Refused(e.to_string()),
@@ -165,10 +170,11 @@ impl World {
         {
             c.channel.lock().push_untold |= pushed;
         }
-        if self.switch.limit().is_none()
-            && let Err(why) = self.switch.write_limit(start)
-        {
-            return Answer::Refused(why);
+        if let (Some(start), None) = (start, self.switch.limit()) {
+            self.intended(start);
+            if let Err(why) = self.switch.write_limit(start) {
+                return Answer::Refused(why);
+            }
         }
         Answer::Provisioned {
             limit: self.switch.limit().unwrap_or(Limit::Unlimited),

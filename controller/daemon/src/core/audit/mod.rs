@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The audit log: every limit change, wanted or made, in memory and in a file.
 
+mod initial;
 mod log;
 mod records;
 
@@ -35,6 +36,7 @@ pub struct Audit {
     health: Mutex<Health>,
     recent: Mutex<VecDeque<Change>>,
     logged: BTreeMap<LinkId, LoggedWrites>,
+    open_initial: Mutex<initial::Open>,
 }
 
 impl Audit {
@@ -70,7 +72,12 @@ impl Audit {
             file = Some(Mutex::new(Log::new(opened, found.unended)));
         }
         let logged = logged(&records);
-        Ok(Self::with(file, records, logged))
+        let open_initial = initial::left_open(&records);
+        Ok(Self {
+            logged,
+            open_initial: Mutex::new(open_initial),
+            ..Self::with(file, records)
+        })
     }
 
     /// The log of a finished run, which is only read.
@@ -79,14 +86,10 @@ impl Audit {
     /// A file that cannot be read.
     pub fn of_run(disk: &dyn Disk, path: &Path) -> std::io::Result<Self> {
         let found = last_records(&disk.read_end(path, TAIL_BYTES)?);
-        Ok(Self::with(None, found.records, BTreeMap::new()))
+        Ok(Self::with(None, found.records))
     }
 
-    fn with(
-        file: Option<Mutex<Log>>,
-        records: Vec<Change>,
-        logged: BTreeMap<LinkId, LoggedWrites>,
-    ) -> Self {
+    fn with(file: Option<Mutex<Log>>, records: Vec<Change>) -> Self {
         let shown = records.into_iter();
         let mut recent: VecDeque<Change> =
             shown.filter(|c| c.outcome != Outcome::Intended).collect();
@@ -95,7 +98,8 @@ impl Audit {
             file,
             health: Mutex::default(),
             recent: Mutex::new(recent),
-            logged,
+            logged: BTreeMap::new(),
+            open_initial: Mutex::default(),
         }
     }
 

@@ -2,7 +2,7 @@
 //! What a former run left at the end of the log's file.
 
 use std::collections::BTreeMap;
-use tidemark_control::{Change, LoggedWrites, Outcome};
+use tidemark_control::{Change, LoggedWrites, Origin, Outcome};
 use tidemark_estimators::LinkId;
 
 /// Read back of an existing log.
@@ -36,15 +36,21 @@ pub(super) fn last_records(end: &[u8]) -> Found {
     }
 }
 
-/// The last write of every link, and the one that has no outcome.
+/// Whose limit it is.
+pub(super) fn link_of(change: &Change) -> LinkId {
+    LinkId {
+        node_id: change.node,
+        port: change.port,
+    }
+}
+
+/// The last write of every link's loop, and the one that has no outcome. What a
+/// switch was provisioned with is not one of them: a restarted switch gets the
+/// limit that the configuration has then.
 pub(super) fn logged(records: &[Change]) -> BTreeMap<LinkId, LoggedWrites> {
     let mut all: BTreeMap<LinkId, LoggedWrites> = BTreeMap::new();
-    for c in records {
-        let id = LinkId {
-            node_id: c.node,
-            port: c.port,
-        };
-        let of_link = all.entry(id).or_default();
+    for c in records.iter().filter(|c| c.origin != Origin::Provision) {
+        let of_link = all.entry(link_of(c)).or_default();
         if c.outcome == Outcome::Intended {
             of_link.cut_short = Some(c.clone());
         } else if c.outcome.ends_write() {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! How much a feed keeps: the newest of a live collector, all of a finished run.
 
+use super::super::flow_windows::FlowWindows;
+use super::super::series::LinkSeries;
 use super::Feed;
 use tidemark_estimators::EstimatorConfig;
 
@@ -24,6 +26,13 @@ struct Bounds {
 }
 
 impl Feed {
+    /// Memory of its records, series and windows, bytes.
+    pub fn memory_bytes(&self) -> usize {
+        let series = self.series.values().map(LinkSeries::memory_bytes);
+        let windows = self.windows.values().map(FlowWindows::memory_bytes);
+        self.estimator.memory_bytes() + series.sum::<usize>() + windows.sum::<usize>()
+    }
+
     /// One of `feeds`, not connected yet.
     pub fn new(address: &str, retention_s: f64, feeds: usize) -> Self {
         let all = EstimatorConfig::default();

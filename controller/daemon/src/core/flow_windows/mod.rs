@@ -60,6 +60,11 @@ pub struct FlowWindows {
 }
 
 impl FlowWindows {
+    /// Memory of all rows, bytes.
+    pub fn memory_bytes(&self) -> usize {
+        (self.rows.capacity() + self.open.1.len()) * size_of::<Row>()
+    }
+
     /// Of intervals of `interval_ms`.
     pub fn new(interval_ms: u32) -> Self {
         Self::keeping(interval_ms, 1)

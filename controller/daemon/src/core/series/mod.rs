@@ -138,6 +138,13 @@ impl LinkSeries {
         }
     }
 
+    /// Memory of all points, bytes.
+    pub fn memory_bytes(&self) -> usize {
+        let levels = [Some(&self.fine), self.mid.as_ref(), Some(&self.slow)];
+        let points = levels.into_iter().flatten().map(|l| l.points.capacity());
+        points.sum::<usize>() * size_of::<Point>()
+    }
+
     fn levels_mut(&mut self) -> impl Iterator<Item = &mut Level> {
         let fine = std::iter::once(&mut self.fine);
         fine.chain(&mut self.mid).chain([&mut self.slow])

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Initial limits: those of `[switches.provision.limits]`, which the driver writes
+//! where a switch has none. The intent is recorded before, and stays open until an
+//! answer tells what is in force: a switch that does not answer is asked again and
+//! again, and that is one write.
+
+use super::records::link_of;
+use super::{Audit, Change, Origin, Outcome};
+use crate::core::sync::lock;
+use std::collections::BTreeMap;
+use tidemark_control::{AuditPolicy, Limit};
+use tidemark_estimators::LinkId;
+
+const WHY: &str = "the limit of the configuration; the switch has none";
+
+/// Intents of initial limits that have no outcome, by link.
+pub(super) type Open = BTreeMap<LinkId, Change>;
+
+/// Those that a former run left.
+pub(super) fn left_open(records: &[Change]) -> Open {
+    let mut open = Open::new();
+    for c in records.iter().filter(|c| c.origin == Origin::Provision) {
+        if c.outcome == Outcome::Intended {
+            open.insert(link_of(c), c.clone());
+        } else if c.outcome.ends_write() {
+            open.remove(&link_of(c));
+        }
+    }
+    open
+}
+
+fn intended(link: LinkId, limit: Limit, unix_ms: u64) -> Change {
+    Change {
+        unix_ms,
+        node: link.node_id,
+        port: link.port,
+        origin: Origin::Provision,
+        outcome: Outcome::Intended,
+        before: None,
+        limit: Some(limit),
+        reason: WHY.into(),
+        error: None,
+        expected: None,
+        measured_before: None,
+        measured_after: None,
+    }
+}
+
+impl Audit {
+    /// An initial limit is about to be written.
+    ///
+    /// # Errors
+    /// It must not be: the log has not taken the intent, and the policy wants it.
+    pub fn begin_initial(
+        &self,
+        link: LinkId,
+        limit: Limit,
+        unix_ms: u64,
+        policy: AuditPolicy,
+    ) -> Result<(), String> {
+        if lock(&self.open_initial).get(&link).and_then(|c| c.limit) == Some(limit) {
+            return Ok(());
+        }
+        let intent = intended(link, limit, unix_ms);
+        match self.record(intent.clone()) {
+            Err(why) if policy == AuditPolicy::Required => return Err(why),
+            // That it is missing is counted and told.
+            Ok(()) | Err(_) => {}
+        }
+        lock(&self.open_initial).insert(link, intent);
+        Ok(())
+    }
+
+    /// Ports of a node whose initial limit has no outcome yet.
+    pub fn open_initial_ports(&self, node: u32) -> Vec<u32> {
+        let open = lock(&self.open_initial);
+        let of_node = open.keys().filter(|l| l.node_id == node);
+        of_node.map(|l| l.port).collect()
+    }
+
+    /// The record of an outcome: `found` is in force, the limit rounded to the
+    /// switch's unit or another one. `None` where no intent is open.
+    pub fn end_initial(
+        &self,
+        link: LinkId,
+        found: Limit,
+        unit_bytes: u32,
+        unix_ms: u64,
+    ) -> Option<Change> {
+        let mut change = lock(&self.open_initial).remove(&link)?;
+        change.unix_ms = unix_ms;
+        change.outcome = Outcome::Set;
+        if change.limit.map(|l| l.rounded(unit_bytes)) != Some(found) {
+            change.outcome = Outcome::Failed;
+            change.error = Some(format!("the switch holds {found}"));
+        }
+        Some(change)
+    }
+}
