@@ -886,7 +886,7 @@ export interface Occupancy {
 export type OnDrift = 'keep' | 'restore';
 
 /** Who wants a change. */
-export type Origin = 'operator' | 'confirmed' | 'auto' | 'rollback' | 'trial' | 'restore' | 'foreign';
+export type Origin = 'operator' | 'confirmed' | 'auto' | 'rollback' | 'trial' | 'restore' | 'provision' | 'foreign';
 
 /** What became of it. */
 export type Outcome = 'set' | 'refused' | 'failed' | 'dry_run' | 'intended' | 'found' | 'kept' | 'worse' | 'unclear';
