@@ -24,8 +24,8 @@ const MAX_LINKS: usize = 64;
 /// The reason of a record that tells the outcome of a write that another controller
 /// had begun has this.
 const CUT_SHORT: &str = "ended during this write";
-/// Records of 30 s, series and windows take less.
-const MAX_MEMORY_BYTES: usize = 64 << 20;
+/// Records of the 30 s that are kept, series and windows; in seeds 1 to 300 at most 4.7 MB.
+const MAX_MEMORY_BYTES: usize = 8 << 20;
 
 impl Checks {
     /// Somebody else has written a limit; `news` when it was another one before.
