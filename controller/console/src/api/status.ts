@@ -133,6 +133,7 @@ const ORIGINS: Record<api.Origin, string> = {
   rollback: 'taken back',
   trial: 'observation',
   restore: 'written again',
+  provision: 'configuration',
   foreign: 'someone else',
 };
 
