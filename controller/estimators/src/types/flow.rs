@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A flow over one window.
+
+use super::estimate::Evidence;
+use serde::{Deserialize, Serialize};
+use tidemark_rules::CongestionControl;
+
+/// Class of a flow (BSCL §II).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+pub enum FlowClass {
+    /// Locally bottlenecked persistent.
+    #[serde(rename = "LBP")]
+    Lbp,
+    /// Remotely bottlenecked persistent.
+    #[serde(rename = "RBP")]
+    Rbp,
+    /// Window-limited persistent.
+    #[serde(rename = "WL")]
+    Wl,
+    /// Never leaves slow start.
+    #[serde(rename = "SHORT")]
+    Short,
+    /// Not TCP.
+    #[serde(rename = "OTHER")]
+    Other,
+}
+
+impl FlowClass {
+    /// Its name in sentences.
+    pub fn label(self) -> &'static str {
+        match self {
+            FlowClass::Lbp => "LBP",
+            FlowClass::Rbp => "RBP",
+            FlowClass::Wl => "WL",
+            FlowClass::Short => "SHORT",
+            FlowClass::Other => "OTHER",
+        }
+    }
+
+    /// Its place in a list for people: what decides the buffer comes first. Short
+    /// flows and those that are not TCP decide nothing, and have one place.
+    pub fn place(self) -> u8 {
+        match self {
+            FlowClass::Lbp => 0,
+            FlowClass::Rbp => 1,
+            FlowClass::Wl => 2,
+            FlowClass::Short | FlowClass::Other => 3,
+        }
+    }
+}
+
+/// Five-tuple as text.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "openapi",
+    derive(schemars::JsonSchema),
+    schemars(rename = "FlowKey")
+)]
+pub struct FlowKeyText {
+    /// Source address.
+    pub src: String,
+    /// Destination address.
+    pub dst: String,
+    /// Source port; 0 where the protocol has none.
+    pub src_port: u16,
+    /// Destination port; 0 where the protocol has none.
+    pub dst_port: u16,
+    /// IP protocol number.
+    pub protocol: u8,
+}
+
+/// One flow during the window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "openapi",
+    derive(schemars::JsonSchema),
+    schemars(rename = "Flow")
+)]
+pub struct FlowEstimate {
+    /// Id given by the collector.
+    pub flow: u64,
+    /// Its five-tuple; `None` where the collector did not describe it.
+    pub key: Option<FlowKeyText>,
+    /// The class that is most likely.
+    pub class: FlowClass,
+    /// How sure the class is, 0 to 1.
+    pub confidence: f64,
+    /// Probability that it is an LBP flow.
+    pub p_lbp: f64,
+    /// Reason in words.
+    pub why: String,
+    /// What the class rests on.
+    pub evidence: Evidence,
+    /// Rate on the wire at the link's egress while active in the window, bits/s.
+    pub rate_bps: f64,
+    /// Packets that left in the window, sampling undone.
+    pub packets: u64,
+    /// Its packets dropped here in the window.
+    pub drops: u64,
+    /// Part of the window during which it was active.
+    pub active_fraction: f64,
+    /// Last window, segments.
+    pub cwnd: Option<u32>,
+    /// Last smoothed RTT of the sender, ms.
+    pub srtt_ms: Option<f64>,
+    /// RTT without queueing, ms.
+    pub base_rtt_ms: Option<f64>,
+    /// Congestion control as recognised by its reductions.
+    pub congestion_control: CongestionControl,
+    /// Factor by which it multiplies its window on loss, as seen.
+    pub beta: Option<f64>,
+    /// Reductions that follow a drop here.
+    pub reductions_local: u32,
+    /// Reductions without a drop here.
+    pub reductions_remote: u32,
+}
+
+/// At most `most` of the flows, the largest rates first. Where not all fit, the
+/// bottlenecked come before the others, and short ones last.
+pub fn foremost(mut flows: Vec<FlowEstimate>, most: usize) -> Vec<FlowEstimate> {
+    let by_rate = |a: &FlowEstimate, b: &FlowEstimate| {
+        b.rate_bps.total_cmp(&a.rate_bps).then(a.flow.cmp(&b.flow))
+    };
+    let rank = |f: &FlowEstimate| match f.class {
+        FlowClass::Lbp => 0,
+        FlowClass::Rbp | FlowClass::Wl => 1,
+        FlowClass::Other => 2,
+        FlowClass::Short => 3,
+    };
+    if flows.len() > most {
+        flows.sort_by(|a, b| rank(a).cmp(&rank(b)).then(by_rate(a, b)));
+        flows.truncate(most);
+    }
+    flows.sort_by(by_rate);
+    flows
+}
