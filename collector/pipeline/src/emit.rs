@@ -97,6 +97,7 @@ impl<S: Sink> Emitter<S> {
         let outside = self.aggregator.out_of_window();
         stats.rows_late = outside.late;
         stats.rows_ahead = outside.ahead;
+        stats.intervals_forced = outside.forced;
         stats.links_refused = outside.links_refused;
     }
 }

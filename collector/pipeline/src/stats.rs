@@ -98,6 +98,9 @@ metrics! {
         counter rows_late: u64,
         /// Rows too far ahead; counted in the youngest open interval.
         counter rows_ahead: u64,
+        /// Intervals handed on before their time, because the open ones took too much
+        /// memory.
+        counter intervals_forced: u64,
         /// Rows of egress queues beyond the bound per node.
         counter links_refused: u64,
         /// Packets handed on by the pipeline.

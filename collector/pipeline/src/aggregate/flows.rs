@@ -139,6 +139,12 @@ impl Flows {
         }
     }
 
+    /// Memory, bytes; also what is kept for the flows to come.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let of_flow = size_of::<FlowTotals>() + size_of::<(u64, u32, u32)>() + size_of::<u8>();
+        self.totals.capacity() * of_flow + self.places.len() * size_of::<u32>()
+    }
+
     /// Number of flows so far.
     pub(super) fn len(&self) -> usize {
         self.totals.len()

@@ -17,6 +17,11 @@ pub(super) struct Buckets {
 }
 
 impl Buckets {
+    /// Memory of the counts, bytes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.counts.capacity() * size_of::<u32>()
+    }
+
     #[inline]
     pub(super) fn record(&mut self, value: u64) {
         let bucket = bucket_of(value);

@@ -39,6 +39,14 @@ impl Interval {
         totals.map_or(0, LinkTotals::departures)
     }
 
+    /// Memory, bytes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let links = self.links.iter().flatten().map(|l| l.memory_bytes());
+        let places = self.links.capacity() * size_of::<Option<Box<LinkTotals>>>();
+        let drops = self.drops.capacity() * size_of::<Drop>();
+        size_of::<Self>() + links.sum::<usize>() + places + drops + self.flows.memory_bytes()
+    }
+
     #[cold]
     fn enlarge(&mut self, link: LinkIndex) {
         self.links.resize_with(link + 1, || None);

@@ -26,6 +26,11 @@ pub(super) struct LinkTotals {
 }
 
 impl LinkTotals {
+    /// Memory, bytes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        size_of::<Self>() + self.occupancy.memory_bytes() + self.delay.memory_bytes()
+    }
+
     /// The packet came to the queue in this interval.
     #[inline(always)]
     pub(super) fn arrival(&mut self, row: &PostcardRow) {

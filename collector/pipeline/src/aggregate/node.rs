@@ -13,6 +13,12 @@ use crate::rows::{PostcardRow, ProbeRow};
 use std::collections::BTreeSet;
 use tidemark_proto::telemetry::{Drop, Watermark};
 
+/// Memory of the intervals that are open at a node, bytes. Beyond it the oldest are
+/// handed on before their time.
+const MAX_OPEN_BYTES: usize = 512 << 20;
+/// It is looked at each time so many rows have come.
+const ROWS_PER_LOOK: u32 = 65_536;
+
 /// The open intervals of one node and what is carried from one to the next.
 ///
 /// The fast path is a packet that came and left in the interval looked up last.
@@ -40,6 +46,10 @@ pub(super) struct NodeIntervals {
     due_ns: u64,
     /// The last closed interval had many flows.
     many_flows: bool,
+    pub(super) max_open_bytes: usize,
+    rows_until_look: u32,
+    /// Intervals that end by then are handed on, whoever they wait for.
+    forced_to_ns: Option<u64>,
 }
 
 impl NodeIntervals {
@@ -57,6 +67,9 @@ impl NodeIntervals {
             longest_delay_ns: 0,
             due_ns: u64::MAX,
             many_flows: false,
+            max_open_bytes: MAX_OPEN_BYTES,
+            rows_until_look: ROWS_PER_LOOK,
+            forced_to_ns: None,
         }
     }
 
@@ -72,6 +85,7 @@ impl NodeIntervals {
         self.links.restart();
         self.learnt = (0, 0);
         self.longest_delay_ns = 0;
+        self.forced_to_ns = None;
         self.window_moved();
     }
 
@@ -130,6 +144,28 @@ impl NodeIntervals {
             }
         }
         self.max_ns = self.max_ns.max(time_ns);
+        self.counted(outside);
+    }
+
+    /// A row has been counted, and may have taken memory.
+    #[inline(always)]
+    fn counted(&mut self, outside: &mut OutOfWindow) {
+        self.rows_until_look -= 1;
+        if self.rows_until_look == 0 {
+            self.bound_memory(outside);
+        }
+    }
+
+    /// Has the oldest open intervals handed on where all take too much memory.
+    #[cold]
+    #[inline(never)]
+    fn bound_memory(&mut self, outside: &mut OutOfWindow) {
+        self.rows_until_look = ROWS_PER_LOOK;
+        if let Some((to_ns, intervals)) = self.open.crowded(self.max_open_bytes) {
+            outside.forced += intervals;
+            self.forced_to_ns = Some(to_ns);
+            self.due_ns = 0;
+        }
     }
 
     /// Takes a delay of an egress queue that may be longer than is believed.
@@ -222,6 +258,7 @@ impl NodeIntervals {
         if let Some(interval) = self.open.get_mut(self.last_sample.offset) {
             interval.flows.sample(row);
         }
+        self.counted(outside);
     }
 
     /// Whether the last closed interval had so many flows that fetching totals
@@ -253,7 +290,8 @@ impl NodeIntervals {
         if self.max_ns < self.due_ns {
             return None;
         }
-        Some(self.max_ns.saturating_sub(self.wait_ns()))
+        let to_ns = self.max_ns.saturating_sub(self.wait_ns());
+        Some(self.forced_to_ns.map_or(to_ns, |forced| forced.max(to_ns)))
     }
 
     /// Closes the intervals that end by `to_ns`; false when there is none.
@@ -269,6 +307,7 @@ impl NodeIntervals {
             batch.interval_ended();
         });
         self.many_flows = many;
+        self.forced_to_ns = None;
         let Some(time_ns) = closed else { return false };
         let open = &self.open;
         self.links.forget(time_ns, |link| open.has(link));

@@ -85,6 +85,29 @@ impl OpenIntervals {
         Some(end.saturating_mul(self.interval_ns))
     }
 
+    /// Up to where intervals have to be closed, and how many those are, for the others
+    /// to take half of `most_bytes`, where all take more. Emptied intervals go first.
+    pub(super) fn crowded(&mut self, most_bytes: usize) -> Option<(u64, u64)> {
+        let bytes = |i: &Interval| i.memory_bytes();
+        let open_bytes: usize = self.intervals.iter().map(bytes).sum();
+        let spare_bytes: usize = self.spare.iter().map(bytes).sum();
+        if open_bytes + spare_bytes <= most_bytes {
+            return None;
+        }
+        self.spare = Vec::new();
+        if open_bytes <= most_bytes {
+            return None;
+        }
+        let mut left_bytes = open_bytes;
+        let oldest = self.intervals.iter().take_while(|i| {
+            let crowded = left_bytes > most_bytes / 2;
+            left_bytes -= bytes(i);
+            crowded
+        });
+        let count = oldest.count() as u64;
+        Some(((self.base? + count) * self.interval_ns, count))
+    }
+
     /// Whether an open interval has packets of an egress queue.
     pub(super) fn has(&self, link: LinkIndex) -> bool {
         self.intervals.iter().any(|i| i.has(link))

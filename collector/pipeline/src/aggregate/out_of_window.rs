@@ -8,6 +8,9 @@ pub struct OutOfWindow {
     pub late: u64,
     /// Too far ahead: counted in the youngest open interval.
     pub ahead: u64,
+    /// Intervals handed on before their time, because the open ones took too much
+    /// memory.
+    pub forced: u64,
     /// Of egress queues beyond the bound per node: not counted.
     pub links_refused: u64,
 }

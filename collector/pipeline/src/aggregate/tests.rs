@@ -190,3 +190,57 @@ fn updates_are_bounded() {
     assert!(before.iter().all(|u| u.watermarks.is_empty()));
     assert_eq!(last.watermarks.len(), 1);
 }
+
+/// An aggregator that hands nothing on in time, and whose open intervals may take
+/// 2 MiB.
+fn crowded(rows: impl Iterator<Item = PostcardRow>) -> (OutOfWindow, Vec<Update>) {
+    let mut a = Aggregator::new(AggregateConfig {
+        reorder_ns: 1_000_000,
+        ..CONFIG
+    });
+    let mut updates = Vec::new();
+    for row in rows {
+        a.node(row.node_id).max_open_bytes = 2 << 20;
+        a.postcard(&row, &mut |u| updates.push(u));
+    }
+    a.finish(&mut |u| updates.push(u));
+    (a.out_of_window(), updates)
+}
+
+fn flow_packets(updates: &[Update]) -> u32 {
+    let records = updates.iter().flat_map(|u| &u.flow_intervals);
+    records.map(|f| f.packets + f.drops).sum()
+}
+
+#[test]
+fn the_oldest_intervals_are_handed_on_when_all_take_too_much_memory() {
+    const ROWS: u64 = 300_000;
+    let flow = |n: u64| PostcardRow {
+        flow_id: n,
+        ..row(n * 7 % 5_000, 1, false)
+    };
+    let (outside, updates) = crowded((0..ROWS).map(flow));
+    assert!((250..2_000).contains(&outside.forced), "{outside:?}");
+    assert!(updates.len() > 2, "all at the end");
+    assert_eq!(flow_packets(&updates), ROWS as u32);
+    let starts: Vec<u64> = updates
+        .iter()
+        .flat_map(|u| &u.link_intervals)
+        .map(|l| l.start_ns)
+        .collect();
+    assert!(starts.windows(2).all(|w| w[0] + 10 == w[1]));
+}
+
+/// Times that do not advance end no interval.
+#[test]
+fn one_interval_does_not_take_all_memory() {
+    const ROWS: u64 = 300_000;
+    let flow = |n: u64| PostcardRow {
+        flow_id: n,
+        ..row(3, 1, false)
+    };
+    let (outside, updates) = crowded((0..ROWS).map(flow));
+    assert!((3..6).contains(&outside.forced), "{outside:?}");
+    assert!(outside.late > 0);
+    assert_eq!(flow_packets(&updates), ROWS as u32);
+}
