@@ -119,6 +119,34 @@ async fn provision_writes_everything_once() {
     );
 }
 
+/// Where the controller may not write a limit now, the rest is there, and the limit
+/// comes with the next provisioning.
+#[tokio::test]
+async fn a_limit_waits_until_it_may_be_written() {
+    let running = start().await;
+    let d = driver(&running, 1, 1);
+    let done = d.provision(&plan(), &|_, _| false).await.unwrap();
+    assert_eq!((done.pushed, done.entries), (true, 7));
+    assert_eq!(done.limits[&5], Limit::Unlimited);
+    assert!(done.written_ports.is_empty());
+    assert_eq!(d.read_limit(5).await.unwrap(), Limit::Unlimited);
+
+    let asked = std::sync::Mutex::new(Vec::new());
+    let may_write = |port, limit| {
+        asked.lock().unwrap().push((port, limit));
+        true
+    };
+    let done = d.provision(&plan(), &may_write).await.unwrap();
+    let limit_bytes = 312_500;
+    let limit = Limit::DropTail { limit_bytes };
+    assert_eq!(*asked.lock().unwrap(), [(5, limit)]);
+    assert_eq!(done.written_ports, [5].into());
+    assert_eq!(d.read_limit(5).await.unwrap(), limit);
+    // It is there: nobody is asked.
+    let done = d.provision(&plan(), &|_, _| false).await.unwrap();
+    assert_eq!(done.limits[&5], limit);
+}
+
 #[tokio::test]
 async fn watches_go_to_the_table_of_their_family() {
     let running = start().await;
