@@ -78,12 +78,18 @@ async fn provision(core: &Core, switch: &Switch, was: &SwitchState, lost: bool) 
     match written {
         Ok(written) => {
             let (done, problem) = written.map_or_else(Default::default, |w| told(core, w));
-            tracing::info!(
-                node,
-                pushed = done.pushed,
-                entries = done.entries,
-                "switch: provisioned"
-            );
+            // It is tried again and again; once is told.
+            let waits_still = problem.is_some() && problem == was.provision_problem;
+            match &problem {
+                Some(text) if !waits_still => tracing::error!(node, "switch: {text}"),
+                Some(_) => {}
+                None => tracing::info!(
+                    node,
+                    pushed = done.pushed,
+                    entries = done.entries,
+                    "switch: provisioned"
+                ),
+            }
             core.update_switch(node, |s| {
                 s.provisioned = problem.is_none();
                 s.provision_problem = problem;
@@ -91,7 +97,7 @@ async fn provision(core: &Core, switch: &Switch, was: &SwitchState, lost: bool) 
             });
             let pushes = switch.config.driver.kind().pushes_program;
             // Where nothing is pushed, only the limits themselves tell.
-            if done.pushed || !pushes {
+            if done.pushed || !(pushes || waits_still) {
                 restore(core, node, done.pushed).await;
             }
             true

@@ -13,15 +13,23 @@ use tidemark_estimators::LinkId;
 
 const WHY: &str = "the limit of the configuration; the switch has none";
 
+/// An intent that has no outcome.
+pub(super) struct OpenIntent {
+    change: Change,
+    /// The log has it.
+    logged: bool,
+}
+
 /// Intents of initial limits that have no outcome, by link.
-pub(super) type Open = BTreeMap<LinkId, Change>;
+pub(super) type Open = BTreeMap<LinkId, OpenIntent>;
 
 /// Those that a former run left.
 pub(super) fn left_open(records: &[Change]) -> Open {
     let mut open = Open::new();
     for c in records.iter().filter(|c| c.origin == Origin::Provision) {
         if c.outcome == Outcome::Intended {
-            open.insert(link_of(c), c.clone());
+            let (change, logged) = (c.clone(), true);
+            open.insert(link_of(c), OpenIntent { change, logged });
         } else if c.outcome.ends_write() {
             open.remove(&link_of(c));
         }
@@ -58,16 +66,20 @@ impl Audit {
         unix_ms: u64,
         policy: AuditPolicy,
     ) -> Result<(), String> {
-        if lock(&self.open_initial).get(&link).and_then(|c| c.limit) == Some(limit) {
+        let open = lock(&self.open_initial)
+            .get(&link)
+            .is_some_and(|o| o.logged && o.change.limit == Some(limit));
+        if open {
             return Ok(());
         }
-        let intent = intended(link, limit, unix_ms);
-        match self.record(intent.clone()) {
-            Err(why) if policy == AuditPolicy::Required => return Err(why),
-            // That it is missing is counted and told.
-            Ok(()) | Err(_) => {}
+        let change = intended(link, limit, unix_ms);
+        let recorded = self.record(change.clone());
+        let logged = recorded.is_ok();
+        if policy == AuditPolicy::Required {
+            recorded?;
         }
-        lock(&self.open_initial).insert(link, intent);
+        // Else that it is missing is counted and told.
+        lock(&self.open_initial).insert(link, OpenIntent { change, logged });
         Ok(())
     }
 
@@ -87,7 +99,7 @@ impl Audit {
         unit_bytes: u32,
         unix_ms: u64,
     ) -> Option<Change> {
-        let mut change = lock(&self.open_initial).remove(&link)?;
+        let mut change = lock(&self.open_initial).remove(&link)?.change;
         change.unix_ms = unix_ms;
         change.outcome = Outcome::Set;
         if change.limit.map(|l| l.rounded(unit_bytes)) != Some(found) {
