@@ -63,8 +63,8 @@ operations! {
     }
     /// Targets in force
     GetTargets: Get "/targets" (Nothing, Nothing, Nothing) -> AllTargets
-    /// All phases with their estimates
-    GetPhases: Get "/phases" (Nothing, Nothing, Nothing) -> Phases
+    /// The newest phases with their estimates
+    GetPhases: Get "/phases" (Nothing, PhasesQuery, Nothing) -> Phases
     /// One phase
     GetPhase: Get "/phases/{name}" (PhasePath, Nothing, Nothing) -> Phase
     /// The last limit changes with reason and outcome

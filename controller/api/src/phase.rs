@@ -125,10 +125,15 @@ pub struct Phase {
     pub links: Vec<PhaseLink>,
 }
 
-/// Every phase.
+/// The phases asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Phases {
     /// Oldest first.
     pub phases: Vec<Phase>,
+    /// Phases that are kept, those not asked for included.
+    pub kept: u64,
+    /// Phases that were forgotten for others since the start: at most 1000 are kept, and
+    /// 256 MiB of their results.
+    pub forgotten: u64,
 }

@@ -88,6 +88,19 @@ pub struct FlowsQuery {
     pub max_flows: Option<usize>,
 }
 
+/// Phases of one egress port, or of all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct PhasesQuery {
+    /// Node id of the switch.
+    pub node: Option<u32>,
+    /// Egress port.
+    pub port: Option<u32>,
+    /// At most so many, the newest; 100 by default, at most 1000.
+    pub max_phases: Option<usize>,
+}
+
 /// A span of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]

@@ -132,7 +132,7 @@ export async function startMock({ port = 0, speed = 1, warmSeconds = 40, manyLin
       case 'changes':
         return { changes };
       case 'phases':
-        return { phases: [] };
+        return { phases: [], kept: 0, forgotten: 0 };
       default:
         return null;
     }

@@ -168,6 +168,7 @@ export class App {
     document.title = `${linkTitle(link)} · Tidemark`;
     void this.fetching.history();
     void this.fetching.poll();
+    void this.fetching.phases();
     const span = this.wanted?.span;
     if (span && this.wanted?.link === this.state.selected) void this.holding.hold(span[0] - link.startNs / 1e9, span[1] - link.startNs / 1e9);
     this.wanted = null;

@@ -126,10 +126,14 @@ export class Fetching {
     ];
   }
 
-  /** Named spans: all of them, with what was estimated over each. */
+  /** Named spans, with what was estimated over each at the port shown. */
   async phases(): Promise<void> {
+    const link = this.state.link;
+    if (!link) return;
     try {
-      this.state.phases = phases(await get('/phases', {}, {}));
+      const answer = await get('/phases', {}, { ...place(link), max_phases: 1000 });
+      if (linkKey(link) !== this.state.selected) return;
+      this.state.phases = phases(answer);
       this.draw();
     } catch {
       // They come with the next one that starts or ends.

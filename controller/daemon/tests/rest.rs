@@ -298,6 +298,9 @@ async fn bad_requests_name_the_field() {
         ("/curve?from_bytes=9&to_bytes=3", 400, json!("to_bytes")),
         ("/curve?format=xml", 400, json!("format")),
         ("/phases/none", 404, Value::Null),
+        ("/phases?max_phases=0", 400, json!("max_phases")),
+        ("/phases?max_phases=1001", 400, json!("max_phases")),
+        ("/phases?node=99&port=5", 404, json!("port")),
     ] {
         let (got, answer) = lab.get(path).await;
         assert_eq!(
@@ -499,4 +502,22 @@ async fn phases_hold_exactly_their_span() {
     assert_eq!(lab.post("/phases", end).await.0, 409);
     let (_, all) = lab.get("/phases").await;
     assert_eq!(all["phases"].as_array().unwrap().len(), 1);
+
+    let two = json!({"name": "two", "action": "start"});
+    assert_eq!(lab.post("/phases", two).await.0, 201);
+    let (_, newest) = lab.get("/phases?max_phases=1").await;
+    assert_eq!(newest["phases"].as_array().unwrap().len(), 1);
+    assert_eq!(newest["phases"][0]["name"], "two");
+    assert_eq!(
+        (&newest["kept"], &newest["forgotten"]),
+        (&json!(2), &json!(0))
+    );
+    let (_, of_port) = lab.get("/phases?node=10&port=5").await;
+    for phase in of_port["phases"].as_array().unwrap() {
+        assert_eq!(phase["links"].as_array().unwrap().len(), 1);
+        assert_eq!(
+            (&phase["links"][0]["node"], &phase["links"][0]["port"]),
+            (&json!(10), &json!(5))
+        );
+    }
 }

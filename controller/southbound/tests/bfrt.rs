@@ -157,6 +157,38 @@ async fn a_plan_is_written_and_repeated_without_harm() {
     assert!(server.problems().is_empty(), "{:?}", server.problems());
 }
 
+/// Where the controller may not write a limit now, the rest is there, and the limit
+/// comes with the next provisioning: in the program's table and in the traffic manager.
+#[tokio::test]
+async fn a_limit_waits_until_it_may_be_written() {
+    for queues in [BTreeMap::new(), BTreeMap::from([(5, QUEUE)])] {
+        let server = Server::start().await;
+        let d = driver(&server, queues.clone());
+        let entry = || match queues.is_empty() {
+            true => server.entry("pipe.Ingress.queue_limit", &[5]),
+            false => server.entry("tf1.tm.queue.buffer", &[2, 8]),
+        };
+        let before = entry();
+        let done = d.provision(&plan(), &|_, _| false).await.unwrap();
+        assert!(done.written_ports.is_empty());
+        let unlimited = queues.is_empty().then_some(Limit::Unlimited);
+        assert_eq!(done.limits.get(&5), unlimited.as_ref());
+        assert_eq!(server.count("pipe.Ingress.watch"), 1);
+        assert_eq!(entry(), before);
+
+        let asked = std::sync::Mutex::new(Vec::new());
+        let may_write = |port, limit| {
+            asked.lock().unwrap().push((port, limit));
+            true
+        };
+        let done = d.provision(&plan(), &may_write).await.unwrap();
+        assert_eq!(*asked.lock().unwrap(), [(5, tail(8_000))]);
+        assert_eq!(done.written_ports, [5].into());
+        assert_eq!(d.read_limit(5).await.unwrap(), tail(8_000), "{queues:?}");
+        assert!(server.problems().is_empty(), "{:?}", server.problems());
+    }
+}
+
 #[tokio::test]
 async fn the_flood_group_is_a_node_with_all_ports() {
     let server = Server::start().await;

@@ -1027,8 +1027,12 @@ export interface PhaseRequest {
 /** Where a phase stands. */
 export type PhaseState = 'running' | 'closing' | 'complete';
 
-/** Every phase. */
+/** The phases asked for. */
 export interface Phases {
+  /** Phases that were forgotten for others since the start: at most 1000 are kept, and 256 MiB of their results. */
+  forgotten: number;
+  /** Phases that are kept, those not asked for included. */
+  kept: number;
   /** Oldest first. */
   phases: Phase[];
 }
@@ -1501,7 +1505,7 @@ export interface Gets {
   };
   '/phases': {
     path: Record<string, never>;
-    query: Record<string, never>;
+    query: { max_phases?: number; node?: number; port?: number };
     answer: Phases;
   };
   '/phases/{name}': {

@@ -3,18 +3,39 @@
 
 use super::error::ApiError;
 use super::route::{Call, Reply};
-use super::{App, convert};
+use super::{App, convert, select};
 use tidemark_api::operations::{GetPhase, GetPhases, SetPhase};
-use tidemark_api::{Phase, PhaseAction, Phases};
+use tidemark_api::{LinkQuery, Phase, PhaseAction, Phases, PhasesQuery};
 
-pub(super) async fn phases(app: App, _: Call<GetPhases>) -> Result<Phases, ApiError> {
+const MAX_PHASES: usize = 1000;
+
+pub(super) async fn phases(app: App, call: Call<GetPhases>) -> Result<Phases, ApiError> {
+    let PhasesQuery {
+        node,
+        port,
+        max_phases,
+    } = call.query;
+    if node.is_some() && port.is_some() {
+        select::one(&app.core, LinkQuery { node, port })?;
+    }
+    let most = max_phases.unwrap_or(100);
+    if !(1..=MAX_PHASES).contains(&most) {
+        let message = format!("must be 1 to {MAX_PHASES}");
+        return Err(ApiError::bad("max_phases", message));
+    }
+    let asked = |l: &tidemark_api::PhaseLink| {
+        node.is_none_or(|n| n == l.node) && port.is_none_or(|p| p == l.port)
+    };
+    let kept = app.core.phases(most);
+    let of_asked = |p| {
+        let mut phase = convert::phase(p, true);
+        phase.links.retain(asked);
+        phase
+    };
     Ok(Phases {
-        phases: app
-            .core
-            .phases()
-            .iter()
-            .map(|p| convert::phase(p, true))
-            .collect(),
+        phases: kept.newest.iter().map(of_asked).collect(),
+        kept: kept.all,
+        forgotten: kept.forgotten,
     })
 }
 

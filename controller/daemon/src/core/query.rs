@@ -3,7 +3,7 @@
 
 use super::feed::Feed;
 use super::limits::Done;
-use super::phases::{Phase, PhaseError, lifecycle};
+use super::phases::{KeptPhases, Phase, PhaseError, lifecycle};
 use super::switch::SwitchState;
 use super::{Core, Event, LinkStatus, State, tick};
 use crate::config::Mode;
@@ -69,9 +69,9 @@ impl Core {
         self.read(|s| s.mode)
     }
 
-    /// All phases, oldest first.
-    pub fn phases(&self) -> Vec<Phase> {
-        self.read(|s| s.phases.iter().cloned().collect())
+    /// The newest phases, at most so many.
+    pub fn phases(&self, most: usize) -> KeptPhases {
+        self.read(|s| s.phases.newest(most))
     }
 
     /// The newest phase of this name.

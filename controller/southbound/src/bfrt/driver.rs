@@ -155,20 +155,22 @@ impl Southbound for Bfrt {
         }
         let mut done = Provisioned::default();
         for (port, wanted) in limits {
-            let held = self.stored_limit(&info, port).await?;
-            // The traffic manager's entries are always there.
-            let ours = held.filter(|_| !self.queues.contains_key(&port));
-            let in_force = match ours {
-                Some(have) => have,
-                None if may_write(port, wanted) => {
-                    self.write_limit(&info, port, wanted).await?;
-                    done.entries += 1;
-                    done.written_ports.insert(port);
-                    wanted.rounded(self.cell_bytes())
-                }
-                None => held.unwrap_or(Limit::Unlimited),
+            // The traffic manager's entries are always there, and float until one is set.
+            let in_manager = self.queues.contains_key(&port);
+            let ours = match in_manager {
+                true => None,
+                false => self.stored_limit(&info, port).await?,
             };
-            done.limits.insert(port, in_force);
+            if let Some(have) = ours {
+                done.limits.insert(port, have);
+            } else if may_write(port, wanted) {
+                self.write_limit(&info, port, wanted).await?;
+                done.entries += 1;
+                done.written_ports.insert(port);
+                done.limits.insert(port, wanted.rounded(self.cell_bytes()));
+            } else if !in_manager {
+                done.limits.insert(port, Limit::Unlimited);
+            }
         }
         self.client.write(ALL_PIPES, &items).await?;
         done.entries += items.len();

@@ -11,7 +11,6 @@ use tidemark_estimators::LinkId;
 use tidemark_proto::telemetry::CollectorStatus;
 use tidemark_rules::advise;
 
-const MAX_PHASES: usize = 1000;
 /// A phase whose end does not arrive is completed with what there is, s.
 const PATIENCE_S: f64 = 10.0;
 
@@ -24,20 +23,9 @@ fn links_now(state: &State, now: Timestamp) -> BTreeMap<LinkId, PhaseLink> {
     let links = state.known_links().into_iter().filter_map(|id| {
         let feed = state.feed_of(id)?;
         let grid_ns = feed.interval_ns();
-        let link = PhaseLink {
-            start_ns: feed.now_ns(id, now).div_ceil(grid_ns) * grid_ns,
-            end_ns: None,
-            first_ns: feed.series.get(&id).map_or(0, |s| s.first_ns),
-            intervals: 0,
-            reports_lost: 0,
-            joined: 0,
-            unjoined: 0,
-            estimate: None,
-            advice: None,
-            incomplete: None,
-            lost: false,
-        };
-        Some((id, link))
+        let start_ns = feed.now_ns(id, now).div_ceil(grid_ns) * grid_ns;
+        let first_ns = feed.series.get(&id).map_or(0, |s| s.first_ns);
+        Some((id, PhaseLink::starting(start_ns, first_ns)))
     });
     links.collect()
 }
@@ -79,10 +67,7 @@ pub(crate) fn start(state: &mut State, name: &str, now: Timestamp) -> Result<Pha
             "phase \"{name}\" is running already"
         )));
     }
-    if phases.all.len() >= MAX_PHASES {
-        phases.all.remove(0);
-    }
-    phases.all.push(phase.clone());
+    phases.add(phase.clone());
     Ok(phase)
 }
 
@@ -149,6 +134,7 @@ pub(crate) fn complete(state: &State, mut phase: Phase, now: Timestamp) -> Optio
                     &state.advisor_options(id),
                 )));
                 l.estimate = Some(Arc::new(estimate));
+                l.weigh();
                 l.incomplete = incomplete;
                 let length = (end_ns - l.start_ns) as f64 / 1e9;
                 let retention_s = state.retention_s();

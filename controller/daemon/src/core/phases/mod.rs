@@ -5,6 +5,7 @@
 //! on interval boundaries, so that the same span of the capture holds exactly
 //! the same records.
 
+mod bounds;
 pub(super) mod lifecycle;
 
 use std::collections::BTreeMap;
@@ -50,6 +51,8 @@ pub struct PhaseLink {
     pub incomplete: Option<String>,
     /// Its records are gone, so that there is nothing to wait for.
     lost: bool,
+    /// Memory of estimate and advice.
+    result_bytes: usize,
 }
 
 /// One phase.
@@ -70,10 +73,22 @@ pub struct Phase {
     ended: Option<Timestamp>,
 }
 
-/// All phases, in the order of their start.
+/// The phases that are kept, in the order of their start.
 #[derive(Debug, Default)]
 pub struct Phases {
     all: Vec<Phase>,
+    forgotten: u64,
+}
+
+/// Some of the phases that are kept, and how many there are.
+#[derive(Debug)]
+pub struct KeptPhases {
+    /// Oldest first.
+    pub newest: Vec<Phase>,
+    /// Phases that are kept.
+    pub all: u64,
+    /// Phases that were forgotten for others since the start.
+    pub forgotten: u64,
 }
 
 /// Why a phase cannot be started or ended.
@@ -93,9 +108,14 @@ impl Phases {
         self.all.iter().rev().find(|p| p.name == name)
     }
 
-    /// All, oldest first.
-    pub fn iter(&self) -> impl Iterator<Item = &Phase> {
-        self.all.iter()
+    /// The newest, at most so many, oldest first.
+    pub fn newest(&self, most: usize) -> KeptPhases {
+        let older = self.all.len().saturating_sub(most);
+        KeptPhases {
+            newest: self.all.iter().skip(older).cloned().collect(),
+            all: self.all.len() as u64,
+            forgotten: self.forgotten,
+        }
     }
 
     /// Those that wait for their last telemetry.
@@ -104,9 +124,10 @@ impl Phases {
         closing.cloned().collect()
     }
 
-    /// Adds a phase.
+    /// Adds a phase. The oldest are forgotten where there are too many.
     pub fn add(&mut self, phase: Phase) {
         self.all.push(phase);
+        self.bound();
     }
 
     /// Puts a completed phase in the place of what it was.
@@ -116,6 +137,7 @@ impl Phases {
         if let Some(p) = self.all.iter_mut().rev().find(same) {
             *p = done;
         }
+        self.bound();
     }
 
     /// The clock of a node restarted: a phase that runs there has lost its axis
@@ -187,18 +209,35 @@ impl PhaseLink {
         estimate: Arc<LinkEstimate>,
         advice: Arc<Advice>,
     ) -> Self {
-        Self {
-            start_ns,
+        let mut link = Self {
             end_ns: Some(end_ns),
-            first_ns,
             intervals: counted.intervals,
             reports_lost: counted.reports_lost,
             joined: counted.joined,
             unjoined: counted.unjoined,
             estimate: Some(estimate),
             advice: Some(advice),
+            ..Self::starting(start_ns, first_ns)
+        };
+        link.weigh();
+        link
+    }
+
+    /// The beginning of a span.
+    fn starting(start_ns: u64, first_ns: u64) -> Self {
+        Self {
+            start_ns,
+            end_ns: None,
+            first_ns,
+            intervals: 0,
+            reports_lost: 0,
+            joined: 0,
+            unjoined: 0,
+            estimate: None,
+            advice: None,
             incomplete: None,
             lost: false,
+            result_bytes: 0,
         }
     }
 }

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How many phases are kept: by number, and by the memory that their results take.
+
+use super::{Phase, PhaseLink, Phases, State};
+use std::io::{self, Write};
+use std::mem::size_of;
+use tidemark_estimators::LinkId;
+
+const MAX_PHASES: usize = 1000;
+/// A link's estimate and advice take some 50 kB with 100 flows.
+const MAX_BYTES: usize = 256 << 20;
+
+impl Phases {
+    /// Memory of all phases, bytes, to within a factor of two.
+    fn memory_bytes(&self) -> usize {
+        self.all.iter().map(Phase::memory_bytes).sum()
+    }
+
+    /// Forgets the oldest, those that are complete first; the newest stays.
+    pub(super) fn bound(&mut self) {
+        self.keep(MAX_PHASES, MAX_BYTES);
+    }
+
+    fn keep(&mut self, phases: usize, bytes: usize) {
+        while self.all.len() > phases.max(1) || (self.all.len() > 1 && self.memory_bytes() > bytes)
+        {
+            let older = &self.all[..self.all.len() - 1];
+            let complete = older.iter().position(|p| p.state == State::Complete);
+            self.all.remove(complete.unwrap_or(0));
+            self.forgotten += 1;
+        }
+    }
+}
+
+impl Phase {
+    fn memory_bytes(&self) -> usize {
+        let entry = size_of::<(LinkId, PhaseLink)>();
+        let results = self.links.values().map(|l| l.result_bytes);
+        size_of::<Self>() + self.links.len() * entry + results.sum::<usize>()
+    }
+}
+
+impl PhaseLink {
+    /// Notes how much the results take: as much as they are as JSON, nearly.
+    pub(super) fn weigh(&mut self) {
+        let bytes = |of: serde_json::Result<()>, counted: &Length| of.map_or(0, |()| counted.0);
+        let (mut estimate, mut advice) = (Length::default(), Length::default());
+        let estimated = serde_json::to_writer(&mut estimate, &self.estimate.as_deref());
+        let advised = serde_json::to_writer(&mut advice, &self.advice.as_deref());
+        self.result_bytes = bytes(estimated, &estimate) + bytes(advised, &advice);
+    }
+}
+
+/// Counts what is written to it.
+#[derive(Default)]
+struct Length(usize);
+
+impl Write for Length {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn phase(name: u64, state: State, result_bytes: usize) -> Phase {
+        let link = PhaseLink {
+            result_bytes,
+            ..PhaseLink::starting(0, 0)
+        };
+        let id = LinkId {
+            node_id: 1,
+            port: 1,
+        };
+        Phase {
+            state,
+            ..Phase::of_run(
+                &name.to_string(),
+                (name, name),
+                Default::default(),
+                BTreeMap::from([(id, link)]),
+            )
+        }
+    }
+
+    fn names(phases: &Phases) -> Vec<&str> {
+        phases.all.iter().map(|p| p.name.as_str()).collect()
+    }
+
+    #[test]
+    fn the_oldest_complete_ones_go_first() {
+        let mut phases = Phases::default();
+        phases.add(phase(0, State::Running, 0));
+        (1..=1001).for_each(|n| phases.add(phase(n, State::Complete, 0)));
+        assert_eq!(phases.all.len(), MAX_PHASES);
+        assert_eq!(phases.forgotten, 2);
+        assert_eq!(names(&phases)[..2], ["0", "3"]);
+    }
+
+    #[test]
+    fn running_ones_are_bounded_too() {
+        let mut phases = Phases::default();
+        (0..1100).for_each(|n| phases.add(phase(n, State::Running, 0)));
+        assert_eq!(phases.all.len(), MAX_PHASES);
+        assert_eq!(phases.forgotten, 100);
+        assert!(phases.get("1099").is_some(), "the newest stays");
+    }
+
+    #[test]
+    fn large_results_are_bounded_in_bytes() {
+        let mut phases = Phases::default();
+        for n in 0..10 {
+            phases.add(phase(n, State::Complete, MAX_BYTES / 3));
+            assert!(phases.memory_bytes() <= MAX_BYTES);
+        }
+        assert_eq!(names(&phases), ["8", "9"]);
+        assert_eq!(phases.forgotten, 8);
+        // One that is too large alone is kept: it is what was asked for.
+        phases.add(phase(10, State::Complete, 2 * MAX_BYTES));
+        assert_eq!(names(&phases), ["10"]);
+    }
+}
