@@ -72,11 +72,11 @@ fn work(args: &Args, next: &AtomicU64, found: &Mutex<Found>) {
 
 fn tell(plan: &Plan) {
     println!(
-        "  link {} Mbit/s, base RTT {} ms, {} flows, delay bound {} ms, first limit {} bytes, {:.1} s",
+        "  link {} Mbit/s, base RTT {} ms, {} flows, {}, first limit {} bytes, {:.1} s",
         plan.rate_bps / 1_000_000,
         plan.base_rtt_ns / 1_000_000,
         plan.flows,
-        plan.delay_ms,
+        plan.bound,
         plan.start_limit_bytes,
         plan.end_ms as f64 / 1e3
     );

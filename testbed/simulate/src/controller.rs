@@ -4,7 +4,7 @@
 
 use crate::control_link::{Driver, Shared};
 use crate::frame::{BOTTLENECK, NODE};
-use crate::plan::Plan;
+use crate::plan::{Bound, Plan};
 use anyhow::Result;
 use std::future::Future;
 use std::path::Path;
@@ -79,11 +79,15 @@ pub(crate) fn settings(plan: &Plan) -> Settings {
 
 /// What auto mode has to keep.
 pub(crate) fn targets(plan: &Plan) -> Targets {
+    let (loss_rate, delay_ms, first) = match plan.bound {
+        Bound::DelayMs(ms) => (None, Some(ms), Goal::Delay),
+        Bound::LossRate(p) => (Some(p), None, Goal::Loss),
+    };
     Targets {
         utilisation: 0.5,
-        loss_rate: None,
-        delay_ms: Some(plan.delay_ms),
-        priority: vec![Goal::Delay, Goal::Utilisation],
+        loss_rate,
+        delay_ms,
+        priority: vec![first, Goal::Utilisation],
     }
 }
 

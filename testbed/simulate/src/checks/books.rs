@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the log says, kept apart from what the loop says.
 
+use super::forged;
 use crate::controller::targets;
 use crate::fault::{Fault, Kind};
-use crate::plan::Plan;
+use crate::plan::{Bound, Plan};
 use tidemark_control::Limit;
 use tidemark_rules::Targets;
 
@@ -42,9 +43,14 @@ pub(super) struct ControlChecks {
     pub has_set: bool,
 }
 
-/// When the link itself is another one than before.
+/// When the link itself is another one than before, or seems to be: reports with
+/// changed bits tell of drops that were none.
 fn disturbed_ns(plan: &Plan) -> Vec<(u64, u64)> {
-    let disturbs = |k: &Kind| matches!(k, Kind::SlowPort(_) | Kind::MoreFlows(_));
+    let by_loss = matches!(plan.bound, Bound::LossRate(_));
+    let disturbs = |k: &Kind| match k {
+        Kind::SlowPort(_) | Kind::MoreFlows(_) => true,
+        k => by_loss && forged(k),
+    };
     spans(plan, disturbs)
 }
 

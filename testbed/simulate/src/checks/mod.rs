@@ -92,6 +92,10 @@ pub struct Tally {
     pub n_b_low: u64,
     /// Those whose N_b was far above it.
     pub n_b_high: u64,
+    /// Runs whose loss was held against its bound.
+    pub loss_held: u64,
+    /// Runs that end at the largest limit, where loss is what it is.
+    pub loss_at_largest: u64,
     /// Most memory that the controller's records took, bytes.
     pub most_memory_bytes: u64,
     /// Rows in captures at the end.
@@ -124,6 +128,8 @@ impl Tally {
         self.estimates += o.estimates;
         self.n_b_low += o.n_b_low;
         self.n_b_high += o.n_b_high;
+        self.loss_held += o.loss_held;
+        self.loss_at_largest += o.loss_at_largest;
         self.most_memory_bytes = self.most_memory_bytes.max(o.most_memory_bytes);
         self.written += o.written;
         self.inserted += o.inserted;
