@@ -54,6 +54,16 @@ impl SwitchClock {
         }
     }
 
+    /// Another collector tells the time from now on. While it was away the switch may
+    /// have restarted, and have come beyond what its clock showed before: how far this
+    /// one is ahead of the host's is not known any more.
+    pub fn collector_restarted(&mut self) {
+        *self = Self {
+            watermark_ns: self.watermark_ns,
+            ..Self::default()
+        };
+    }
+
     /// The collector's idea of the Unix time.
     pub fn mapping(&mut self, m: &ClockMapping) {
         if m.unix_ns_at_reference > 0 {
@@ -160,6 +170,21 @@ mod tests {
         c.watermark(401_000_000_000, at(401_000, 0));
         let age_s = c.age_s(401_000_000_000, at(401_000, 0)).unwrap();
         assert!(age_s < 0.5, "{age_s}");
+    }
+
+    /// The switch restarted while the collector was away, and what it shows is later than
+    /// before: its reports looked 2 s old from then on.
+    #[test]
+    fn a_new_collector_tells_the_time_anew() {
+        let mut c = SwitchClock::default();
+        c.watermark(1_000_000_000, at(1_000, 0));
+        c.collector_restarted();
+        assert_eq!(c.age_s(1_000_000_000, at(2_000, 0)), None);
+        assert_eq!(c.now_ns(at(2_000, 0)), 1_000_000_000);
+        // It started at 3.0 s.
+        c.watermark(1_500_000_000, at(4_500, 0));
+        let age_s = c.age_s(1_500_000_000, at(4_600, 0)).unwrap();
+        assert!((0.09..=0.1).contains(&age_s), "{age_s}");
     }
 
     /// A clock slower than the host's by 100 ppm is not late after an hour.

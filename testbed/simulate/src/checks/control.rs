@@ -279,6 +279,7 @@ impl Checks {
             }
             Outcome::Worse => {
                 self.tally.worse += 1;
+                self.worse_ns = Some(self.now_ns);
                 let (since_ns, now_ns) = (self.control.trial_since_ns, self.now_ns);
                 let spans = &self.control.disturbed_ns;
                 self.approaches |= spans.iter().any(|&(a, b)| a <= now_ns && b >= since_ns);

@@ -48,6 +48,8 @@ pub(crate) struct Checks {
     /// A trial failed while a fault disturbed its link. Auto mode comes near the
     /// limit that failed by halves, until what is left is within its dead band.
     pub approaches: bool,
+    /// When a trial was found worse last, ns.
+    pub worse_ns: Option<u64>,
     /// Most bytes that waited since the bounds have to hold.
     pub peak_bytes: u64,
     /// What happened, for the sums over all seeds.
@@ -165,6 +167,7 @@ impl Checks {
             flows: HashMap::new(),
             control: ControlChecks::new(plan),
             approaches: false,
+            worse_ns: None,
             peak_bytes: 0,
             tally: Tally::default(),
         }

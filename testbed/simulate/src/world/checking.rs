@@ -114,6 +114,11 @@ impl World {
         if self.checks.approaches {
             return;
         }
+        // A smaller limit was tried meanwhile, and taken back: that has its own check.
+        let from_host_ns = from_ms * MS;
+        if self.checks.worse_ns.is_some_and(|at| at >= from_host_ns) {
+            return;
+        }
         self.checks.tally.loss_held += u64::from(!largest);
         self.checks.tally.loss_at_largest += u64::from(largest);
         let loss = drops as f64 / arrivals.max(1) as f64;

@@ -97,6 +97,8 @@ impl Feed {
             self.status = CollectorStatus::default();
             self.firsts.clear();
             self.windows.clear();
+            let clocks = self.clocks.values_mut();
+            clocks.for_each(SwitchClock::collector_restarted);
         }
         self.estimator.set_nodes(&info.nodes);
         self.info = info;
