@@ -30,6 +30,7 @@ mod open;
 pub mod packets;
 mod print;
 pub mod receive;
+pub mod reception_clock;
 mod replay;
 mod run;
 pub mod shards;

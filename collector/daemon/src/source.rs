@@ -2,6 +2,7 @@
 //! What receivers hand to the engine.
 
 use crate::receive;
+use crate::reception_clock::ReceptionClock;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -116,16 +117,11 @@ impl Batch {
         self.datagrams == 0
     }
 
-    /// The datagrams in order of reception. `clock_minus_unix_ns` turns the Unix
-    /// time of their reception into the time of the pipeline's clock, which is
-    /// `now_ns`.
-    ///
-    /// Where the Unix time was set between a stamp and here, the stamp says
-    /// nothing: such a datagram is received now. One in the future would hold up
-    /// everything that is due by then.
-    pub fn datagrams(&self, clock_minus_unix_ns: i64, now_ns: u64) -> Datagrams<'_> {
+    /// The datagrams in order of reception, each with its time on the pipeline's clock,
+    /// which is `now_ns`.
+    pub fn datagrams(&self, clock: ReceptionClock, now_ns: u64) -> Datagrams<'_> {
         Datagrams {
-            clock_minus_unix_ns,
+            clock,
             now_ns,
             messages: self.buffers.messages.iter(),
             bytes: &self.buffers.bytes,
@@ -137,9 +133,6 @@ impl Batch {
         }
     }
 }
-
-/// A datagram waits no longer than this in socket and channel, ns.
-const LONGEST_WAIT_NS: u64 = 10_000_000_000;
 
 /// The datagrams of a [`Batch`].
 #[derive(Clone, Debug)]
@@ -154,22 +147,8 @@ pub struct Datagrams<'a> {
     exporter: IpAddr,
     rx_ns: u64,
     segment_bytes: usize,
-    clock_minus_unix_ns: i64,
+    clock: ReceptionClock,
     now_ns: u64,
-}
-
-impl Datagrams<'_> {
-    /// Reception on the pipeline's clock.
-    #[inline]
-    fn rx_ns(&self, rx_unix_ns: u64) -> u64 {
-        let rx_ns = rx_unix_ns.saturating_add_signed(self.clock_minus_unix_ns);
-        let believed = self.now_ns.saturating_sub(LONGEST_WAIT_NS)..=self.now_ns;
-        if believed.contains(&rx_ns) {
-            rx_ns
-        } else {
-            self.now_ns
-        }
-    }
 }
 
 impl<'a> Iterator for Datagrams<'a> {
@@ -183,7 +162,7 @@ impl<'a> Iterator for Datagrams<'a> {
             self.rest = self.bytes.get(self.start..m.end).unwrap_or_default();
             self.start = m.end;
             self.exporter = m.exporter;
-            self.rx_ns = self.rx_ns(m.rx_unix_ns);
+            self.rx_ns = self.clock.rx_ns(m.rx_unix_ns, self.now_ns);
             self.segment_bytes = m.segment_bytes;
         }
         let length = self.segment_bytes.min(self.rest.len());
@@ -280,31 +259,25 @@ mod tests {
         b.push(a, 1, b"abc");
         b.push(a, 2, b"");
         b.push(a, 3, b"de");
-        let all: Vec<_> = b.datagrams(0, 9).map(|d| (d.rx_ns, d.payload)).collect();
+        let all: Vec<_> = b
+            .datagrams(ReceptionClock::new(0), 9)
+            .map(|d| (d.rx_ns, d.payload))
+            .collect();
         assert_eq!(all, [(1, &b"abc"[..]), (2, b""), (3, b"de")]);
         assert_eq!(b.len(), 3);
         b.add(a, 4, b"1122334", 2, 4);
-        let last: Vec<_> = b.datagrams(0, 9).skip(3).map(|d| d.payload).collect();
+        let last: Vec<_> = b
+            .datagrams(ReceptionClock::new(0), 9)
+            .skip(3)
+            .map(|d| d.payload)
+            .collect();
         assert_eq!(last, [&b"11"[..], b"22", b"33", b"4"]);
         assert_eq!(b.len(), 7);
-        assert_eq!(b.datagrams(100, 109).next().map(|d| d.rx_ns), Some(101));
-    }
-
-    #[test]
-    fn a_stamp_of_another_time_of_day_is_not_believed() {
-        const HOUR_NS: u64 = 3_600_000_000_000;
-        let now_ns = 10 * HOUR_NS;
-        let rx = |unix_ns: u64, clock_minus_unix_ns: i64| {
-            let mut b = Batch::default();
-            b.push(IpAddr::from([10, 0, 0, 1]), unix_ns, b"abc");
-            let first = b.datagrams(clock_minus_unix_ns, now_ns).next();
-            first.map(|d| d.rx_ns)
-        };
-        // One second old, then stamped before the clock was set back and forth.
-        let stamp = 5 * HOUR_NS - 1_000_000_000;
-        let offset = 5 * HOUR_NS as i64;
-        assert_eq!(rx(stamp, offset), Some(now_ns - 1_000_000_000));
-        assert_eq!(rx(stamp, offset + HOUR_NS as i64), Some(now_ns));
-        assert_eq!(rx(stamp, offset - HOUR_NS as i64), Some(now_ns));
+        assert_eq!(
+            b.datagrams(ReceptionClock::new(100), 109)
+                .next()
+                .map(|d| d.rx_ns),
+            Some(101)
+        );
     }
 }

@@ -193,12 +193,15 @@ pub struct LinkSummary {
     pub on_trial: bool,
 }
 
-/// Every link.
+/// A page of the links.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
 pub struct Links {
     /// The links by node and port; their advice comes without rules.
     pub links: Vec<Link>,
+    /// Where the next page begins; null after the last.
+    #[serde(default)]
+    pub next_offset: Option<usize>,
 }
 
 /// A limit that was set.

@@ -38,7 +38,7 @@ operations! {
     /// Controller, collectors, switches
     GetStatus: Get "/status" (Nothing, Nothing, Nothing) -> Status
     /// Every link: limit, last second, estimate, advice
-    GetLinks: Get "/links" (Nothing, Nothing, Nothing) -> Links
+    GetLinks: Get "/links" (Nothing, LinksQuery, Nothing) -> Links
     /// One link with every rule of its advice
     GetLink: Get "/links/{node}/{port}" (LinkPath, Nothing, Nothing) -> Link
     /// Occupancy, delay, loss, utilisation over time, as columns

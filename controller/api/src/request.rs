@@ -86,6 +86,19 @@ pub struct FlowsQuery {
     pub port: Option<u32>,
     /// At most so many of each link; 1000 by default, at most 10000.
     pub max_flows: Option<usize>,
+    /// Flows before the page, 0 by default; a page has at most 10000.
+    pub offset: Option<usize>,
+}
+
+/// A page of the links.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct LinksQuery {
+    /// Links before the page, 0 by default.
+    pub offset: Option<usize>,
+    /// At most so many; 1000 by default, at most 1000.
+    pub max_links: Option<usize>,
 }
 
 /// Phases of one egress port, or of all.

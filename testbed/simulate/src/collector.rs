@@ -10,6 +10,7 @@ use int_report::DecodeError;
 use std::collections::HashSet;
 use std::sync::Arc;
 use tidemark_collector::hub::Hub;
+use tidemark_collector::reception_clock::ReceptionClock;
 use tidemark_collector::source::Batch;
 use tidemark_pipeline::{
     Config, Event, EventRow, Pipeline, PostcardRow, ProbeRow, Sink, UnknownNodes, proto_nodes,
@@ -127,6 +128,7 @@ pub(crate) struct Collector {
     pub(crate) instance: u64,
     /// A subscriber that hardly reads.
     pub(crate) slow: Subscriber,
+    reception: Option<ReceptionClock>,
 }
 
 /// What every start is configured with.
@@ -168,6 +170,7 @@ impl Collector {
             pipeline: Pipeline::new(config, sink)?,
             hub,
             instance,
+            reception: None,
         })
     }
 
@@ -185,9 +188,12 @@ impl Collector {
 
     /// Takes a batch of its socket.
     pub(crate) fn receive(&mut self, batch: &Batch, clock_minus_unix_ns: i64, now_ns: u64) {
+        let unset = ReceptionClock::new(clock_minus_unix_ns);
+        let clock = self.reception.get_or_insert(unset);
+        clock.observe(clock_minus_unix_ns, now_ns);
+        let datagrams = batch.datagrams(*clock, now_ns);
         self.pipeline.sink_mut().seen.datagrams += batch.len() as u64;
         self.pipeline.hand_over(now_ns);
-        let datagrams = batch.datagrams(clock_minus_unix_ns, now_ns);
         self.pipeline
             .push_datagrams(datagrams, |sink: &mut SimSink, _: DecodeError| {
                 sink.seen.malformed += 1;

@@ -16,7 +16,7 @@ const STEPS_BACK_MS: u64 = 15_000;
 const MIN_LIMIT_BYTES: u64 = 15_140;
 /// And they are watched for so long, ms: loss is a matter of chance.
 const WATCH_DELAY_MS: u64 = 4_000;
-const WATCH_LOSS_MS: u64 = 8_000;
+const WATCH_LOSS_MS: u64 = 12_000;
 
 fn settle_ms(faults: &[Fault]) -> u64 {
     let others = |f: &Fault| matches!(f.kind, Kind::SecondWriter(_) | Kind::MeetsTrial { .. });

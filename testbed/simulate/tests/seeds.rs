@@ -2,7 +2,7 @@
 //! Seeds break nothing, and replay exactly. `make simulate` runs more of them.
 #![allow(clippy::unwrap_used)] // helpers of tests
 
-use tidemark_simulate::plan::Plan;
+use tidemark_simulate::plan::{Bound, Plan};
 use tidemark_simulate::run::run;
 use tidemark_simulate::shrink::shrink;
 
@@ -68,6 +68,22 @@ fn a_clock_that_restarts_unheard_is_followed() {
 #[test]
 fn a_write_that_a_kill_cut_short_has_one_record() {
     let found = broken(20066..20067);
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// A switch restarted twice, and the collector meanwhile: the controller went by the clock
+/// of between, and its telemetry looked 2 s old for good.
+#[test]
+fn a_new_collector_tells_the_time_anew() {
+    let found = broken(63094..63095);
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// The time of day was set between the stamp of a datagram and its reading: an honest
+/// report was refused.
+#[test]
+fn a_step_of_the_time_of_day_refuses_nothing() {
+    let found = broken(64978..64979);
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
@@ -142,7 +158,7 @@ fn a_seed_replays_exactly() {
 #[test]
 fn a_finding_shrinks_to_what_it_needs() {
     let mut plan = (1..).map(Plan::of).find(|p| p.faults.len() > 1).unwrap();
-    plan.delay_ms = 0.5;
+    plan.bound = Bound::DelayMs(0.5);
     let found = run(&plan).unwrap().violation.unwrap();
     assert_eq!(found.invariant, "bounds hold again");
     let (least, _) = shrink(&plan, found.invariant).unwrap();

@@ -13,6 +13,7 @@ pub use row_sink::{RowSink, Standing};
 pub use sink::EngineSink;
 pub use snapshot::{SharedSnapshot, Snapshot};
 
+use crate::reception_clock::ReceptionClock;
 use crate::time::clock_minus_unix_ns;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -35,7 +36,7 @@ pub struct Engine {
     pipeline: Pipeline<EngineSink>,
     host: String,
     clock: Clock,
-    clock_minus_unix_ns: i64,
+    reception: ReceptionClock,
     snapshot: SharedSnapshot,
     next_snapshot: Instant,
     next_flush: Instant,
@@ -59,7 +60,7 @@ impl Engine {
             pipeline,
             host,
             clock,
-            clock_minus_unix_ns: clock_minus_unix_ns(clock),
+            reception: ReceptionClock::new(clock_minus_unix_ns(clock)),
             snapshot,
             next_snapshot: now,
             next_flush: now,
@@ -76,13 +77,14 @@ impl Engine {
     pub fn run(mut self, inputs: &Receiver<Input>) -> anyhow::Result<Stats> {
         loop {
             let input = inputs.recv_timeout(TICK);
-            self.clock_minus_unix_ns = clock_minus_unix_ns(self.clock);
+            let offset_ns = clock_minus_unix_ns(self.clock);
+            self.reception.observe(offset_ns, self.clock.now_ns());
             match input {
                 Ok(input) => self.input(input),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            let unix_minus_rx_ns = self.clock_minus_unix_ns.wrapping_neg();
+            let unix_minus_rx_ns = self.reception.clock_minus_unix_ns().wrapping_neg();
             self.pipeline.set_unix_offset(unix_minus_rx_ns);
             self.pipeline.sink_mut().set_unix_offset(unix_minus_rx_ns);
             // Batches still in the channel must not find the clock ahead of them.
@@ -105,10 +107,9 @@ impl Engine {
         self.pipeline.hand_over(now_ns);
         match input {
             Input::Reports(batch) => {
-                let offset = self.clock_minus_unix_ns;
                 self.pipeline.sink_mut().datagrams += batch.len() as u64;
                 self.pipeline
-                    .push_datagrams(batch.datagrams(offset, now_ns), |sink, e| {
+                    .push_datagrams(batch.datagrams(self.reception, now_ns), |sink, e| {
                         if let Some(n) = sink.malformed.get_mut(e.index()) {
                             *n += 1;
                         }

@@ -79,6 +79,7 @@ impl ReportSender {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::reception_clock::ReceptionClock;
     use int_report::encode::{encode, postcard};
     use std::sync::mpsc::{Receiver, sync_channel};
 
@@ -92,7 +93,11 @@ mod tests {
     fn payloads(input: &Receiver<Input>) -> Vec<Vec<u8>> {
         let mut all = Vec::new();
         while let Ok(Input::Reports(batch)) = input.try_recv() {
-            all.extend(batch.datagrams(0, 9).map(|d| d.payload.to_vec()));
+            all.extend(
+                batch
+                    .datagrams(ReceptionClock::new(0), 9)
+                    .map(|d| d.payload.to_vec()),
+            );
         }
         all
     }

@@ -494,6 +494,8 @@ export interface FlowWindows {
 export interface Flows {
   /** The flows, the largest rates of each link first; of more than were asked for, the bottlenecked before the others and short ones last. */
   flows: LinkFlow[];
+  /** Where the next page begins; null after the last. */
+  next_offset: number | null;
   /** Flows there are, listed or not. */
   total: number;
 }
@@ -805,10 +807,12 @@ export interface LinkTargets {
   targets: Targets;
 }
 
-/** Every link. */
+/** A page of the links. */
 export interface Links {
   /** The links by node and port; their advice comes without rules. */
   links: Link[];
+  /** Where the next page begins; null after the last. */
+  next_offset: number | null;
 }
 
 /** The limit above the marking threshold. */
@@ -1465,12 +1469,12 @@ export interface Gets {
   };
   '/flows': {
     path: Record<string, never>;
-    query: { max_flows?: number; node?: number; port?: number };
+    query: { max_flows?: number; node?: number; offset?: number; port?: number };
     answer: Flows;
   };
   '/links': {
     path: Record<string, never>;
-    query: Record<string, never>;
+    query: { max_links?: number; offset?: number };
     answer: Links;
   };
   '/links/{node}/{port}': {

@@ -5,7 +5,7 @@ use super::convert;
 use crate::core::{Core, lock};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
-use tidemark_api::{Links, Update};
+use tidemark_api::{Link, Update};
 use tidemark_estimators::LinkId;
 
 /// The last `update`, written once for all listeners to the same link.
@@ -62,7 +62,7 @@ fn update(core: &Core, unix_ms: u64, only: Option<LinkId>) -> Update {
     let Some(one) = only else {
         return Update {
             unix_ms,
-            links: links(core).links,
+            links: links(core),
             others: Vec::new(),
         };
     };
@@ -76,11 +76,9 @@ fn update(core: &Core, unix_ms: u64, only: Option<LinkId>) -> Update {
 }
 
 /// Every link, without the rules of its advice.
-pub(super) fn links(core: &Core) -> Links {
+fn links(core: &Core) -> Vec<Link> {
     let ids = core.known_links().into_iter();
-    Links {
-        links: ids.map(|id| convert::link(core, id, false)).collect(),
-    }
+    ids.map(|id| convert::link(core, id, false)).collect()
 }
 
 #[cfg(test)]

@@ -5,17 +5,30 @@ use super::app::App;
 use super::error::ApiError;
 use super::route::Call;
 use super::to_end::to_its_end;
-use super::{convert, last_update, select};
+use super::{convert, page, select};
 use tidemark_api::operations::{GetLink, GetLinks, SetLimit, SetReports};
-use tidemark_api::{LimitAction, LimitRequest, LimitSet, Link, Links, ReportsSet};
+use tidemark_api::{LimitAction, LimitRequest, LimitSet, Link, Links, LinksQuery, ReportsSet};
 use tidemark_estimators::LinkId;
 use tidemark_southbound::Limit;
 
 /// Characters of a reason. The last thousand records stay in memory.
 const MAX_REASON: usize = 1000;
+const MAX_LINKS: usize = 1000;
 
-pub(super) async fn links(app: App, _: Call<GetLinks>) -> Result<Links, ApiError> {
-    Ok(last_update::links(&app.core))
+pub(super) async fn links(app: App, call: Call<GetLinks>) -> Result<Links, ApiError> {
+    let LinksQuery { offset, max_links } = call.query;
+    let most = max_links.unwrap_or(MAX_LINKS);
+    if !(1..=MAX_LINKS).contains(&most) {
+        let message = format!("must be 1 to {MAX_LINKS}");
+        return Err(ApiError::bad("max_links", message));
+    }
+    let ids = app.core.known_links();
+    let page = page::of(ids.len(), offset, most);
+    let ids = ids.get(page.range).unwrap_or_default().iter();
+    Ok(Links {
+        links: ids.map(|&id| convert::link(&app.core, id, false)).collect(),
+        next_offset: page.next_offset,
+    })
 }
 
 pub(super) async fn link(app: App, call: Call<GetLink>) -> Result<Link, ApiError> {

@@ -18,6 +18,7 @@ mod inspection;
 mod last_update;
 mod links;
 mod metrics;
+mod page;
 mod phases;
 mod route;
 mod select;

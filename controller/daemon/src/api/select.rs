@@ -6,6 +6,9 @@ use crate::core::Core;
 use tidemark_api::{LinkPath, LinkQuery};
 use tidemark_estimators::LinkId;
 
+/// An error names so many links.
+const MAX_NAMED: usize = 20;
+
 /// A link that reports have come from, or whose switch is configured.
 ///
 /// # Errors
@@ -55,6 +58,11 @@ fn list(links: &[LinkId]) -> String {
     if links.is_empty() {
         return "no telemetry has come yet".into();
     }
-    let names: Vec<String> = links.iter().map(ToString::to_string).collect();
-    format!("known (node:port): {}", names.join(", "))
+    let first = links.iter().take(MAX_NAMED);
+    let names: Vec<String> = first.map(ToString::to_string).collect();
+    let names = names.join(", ");
+    match links.len().saturating_sub(MAX_NAMED) {
+        0 => format!("known (node:port): {names}"),
+        others => format!("known (node:port): {names} and {others} others"),
+    }
 }

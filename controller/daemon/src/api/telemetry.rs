@@ -3,7 +3,7 @@
 
 use super::error::ApiError;
 use super::route::Call;
-use super::{App, convert, select};
+use super::{App, convert, page, select};
 use crate::core::subscribe;
 use axum::http::StatusCode;
 use std::sync::Arc;
@@ -156,6 +156,7 @@ pub(super) async fn flows(app: App, call: Call<GetFlows>) -> Result<Flows, ApiEr
         node,
         port,
         max_flows,
+        offset,
     } = call.query;
     if node.is_some() && port.is_some() {
         select::one(&app.core, LinkQuery { node, port })?;
@@ -165,21 +166,35 @@ pub(super) async fn flows(app: App, call: Call<GetFlows>) -> Result<Flows, ApiEr
         let message = format!("must be 1 to {MAX_FLOWS}");
         return Err(ApiError::bad("max_flows", message));
     }
-    let mut all = Flows {
-        flows: Vec::new(),
-        total: 0,
-    };
+    let (mut total, mut listed) = (0, Vec::new());
     for (id, e) in app.core.estimates() {
         if node.is_some_and(|n| n != id.node_id) || port.is_some_and(|p| p != id.port) {
             continue;
         }
-        all.total += e.classes.total();
-        let flows = foremost(e.flows.clone(), most).into_iter();
-        all.flows.extend(flows.map(|flow| LinkFlow {
+        total += e.classes.total();
+        let shown = e.flows.len().min(most);
+        listed.push((id, e, shown));
+    }
+    let page = page::of(listed.iter().map(|l| l.2).sum(), offset, MAX_FLOWS);
+    let (mut flows, mut before) = (Vec::with_capacity(page.range.len()), 0);
+    for (id, e, shown) in listed {
+        // Those of this link that are on the page.
+        let from = page.range.start.clamp(before, before + shown) - before;
+        let to = page.range.end.clamp(before, before + shown) - before;
+        before += shown;
+        if from == to {
+            continue;
+        }
+        let of_link = foremost(e.flows.clone(), most).into_iter();
+        flows.extend(of_link.take(to).skip(from).map(|flow| LinkFlow {
             node: id.node_id,
             port: id.port,
             flow,
         }));
     }
-    Ok(all)
+    Ok(Flows {
+        flows,
+        total,
+        next_offset: page.next_offset,
+    })
 }

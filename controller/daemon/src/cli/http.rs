@@ -10,7 +10,8 @@ use serde::de::DeserializeOwned;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use tidemark_api::{ErrorBody, Method as ApiMethod, Nothing, Operation};
+use tidemark_api::operations::GetLinks;
+use tidemark_api::{ErrorBody, Link, LinksQuery, Method as ApiMethod, Nothing, Operation};
 use tidemark_command_line::Usage;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -43,6 +44,25 @@ pub(super) fn call<O: Operation<Query = Nothing>>(
     body: &O::Body,
 ) -> anyhow::Result<O::Answer> {
     ask::<O>(at, path, &Nothing {}, token, body)
+}
+
+/// Every link, page by page.
+///
+/// # Errors
+/// As [`call`].
+pub(super) fn links(at: &At<'_>) -> anyhow::Result<Vec<Link>> {
+    let (mut all, mut next) = (Vec::new(), Some(0));
+    while let Some(offset) = next {
+        let query = LinksQuery {
+            offset: Some(offset),
+            max_links: None,
+        };
+        let page = ask::<GetLinks>(at, &Nothing {}, &query, None, &Nothing {})?;
+        all.extend(page.links);
+        // A page that does not go on is the last.
+        next = page.next_offset.filter(|&n| n > offset);
+    }
+    Ok(all)
 }
 
 /// Calls an operation.

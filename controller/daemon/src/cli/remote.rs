@@ -5,7 +5,7 @@ use super::{http, print, table};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use std::path::PathBuf;
-use tidemark_api::operations::{ApplyAdvice, GetLinks, GetStatus, SetLimit};
+use tidemark_api::operations::{ApplyAdvice, GetStatus, SetLimit};
 use tidemark_api::{ApplyRequest, LimitAction, LimitRequest, Link, LinkPath, Nothing};
 use tidemark_command_line::Usage;
 use tidemark_rules::Limit;
@@ -175,7 +175,7 @@ pub(super) struct StatusArgs {
 pub(super) fn status(args: &StatusArgs) -> anyhow::Result<()> {
     let at = &args.controller.at();
     let status = http::call::<GetStatus>(at, &Nothing {}, None, &Nothing {})?;
-    let links = http::call::<GetLinks>(at, &Nothing {}, None, &Nothing {})?.links;
+    let links = http::links(at)?;
     if args.controller.json {
         let mut all = json!(status);
         all["links"] = json!(links);

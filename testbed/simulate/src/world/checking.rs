@@ -17,8 +17,8 @@ const FOLLOWED_NS: u64 = 2_000 * MS;
 const MAX_AGE_MS: u64 = 2_000;
 /// Bounds are kept within the noise that a trial allows.
 const SLACK: f64 = 1.1;
-/// Loss comes in bursts: of 290 runs, 8 s each, the worst had 1.17 of its bound.
-const LOSS_SLACK: f64 = 1.4;
+/// Loss comes in bursts: one in 500 runs has 1.5 of its bound in 8 s.
+const LOSS_SLACK: f64 = 1.6;
 /// The slow subscriber reads so often: more waits for it then than may.
 const SLOW_NS: u64 = 30_000 * MS;
 /// So many of the last records are shown with a finding.

@@ -4,7 +4,7 @@
 use super::judge;
 use crate::cli::http::{self, At};
 use std::time::Duration;
-use tidemark_api::operations::{GetInspection, GetLinks, GetSeries, GetStatus};
+use tidemark_api::operations::{GetInspection, GetSeries, GetStatus};
 use tidemark_api::{Inspection, Link, LinkPath, NodePath, Nothing, SeriesQuery, Status};
 use tidemark_findings::Finding;
 
@@ -14,8 +14,7 @@ use tidemark_findings::Finding;
 /// No controller answers there.
 pub(super) fn ask(at: &At<'_>) -> anyhow::Result<(Status, Vec<Link>)> {
     let status = http::call::<GetStatus>(at, &Nothing {}, None, &Nothing {})?;
-    let links = http::call::<GetLinks>(at, &Nothing {}, None, &Nothing {})?;
-    Ok((status, links.links))
+    Ok((status, http::links(at)?))
 }
 
 /// What the drivers find at their switches. Where the hardware counts what it drops, the

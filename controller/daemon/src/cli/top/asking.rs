@@ -6,7 +6,7 @@ use super::super::remote::Where;
 use anyhow::Context as _;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
-use tidemark_api::operations::{GetFlows, GetLinks, GetStatus};
+use tidemark_api::operations::{GetFlows, GetStatus};
 use tidemark_api::{FlowsQuery, Link, LinkFlow, Nothing, Status};
 
 /// Flows of the opened link that are asked for.
@@ -86,7 +86,7 @@ impl Asking {
 
 fn ask(at: &http::At<'_>, open: Option<LinkKey>) -> anyhow::Result<State> {
     let status = http::call::<GetStatus>(at, &Nothing {}, None, &Nothing {})?;
-    let links = http::call::<GetLinks>(at, &Nothing {}, None, &Nothing {})?.links;
+    let links = http::links(at)?;
     let flows = match open {
         None => None,
         Some((node, port)) => {
@@ -94,6 +94,7 @@ fn ask(at: &http::At<'_>, open: Option<LinkKey>) -> anyhow::Result<State> {
                 node: Some(node),
                 port: Some(port),
                 max_flows: Some(MOST_FLOWS),
+                offset: None,
             };
             let flows = http::ask::<GetFlows>(at, &Nothing {}, &query, None, &Nothing {})?;
             Some(((node, port), flows.flows))
