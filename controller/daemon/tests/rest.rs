@@ -54,8 +54,15 @@ async fn links_tell_what_the_traffic_was() {
     let (_, full) = lab.get("/links/10/5").await;
     assert!(full["advice"]["rules"].as_array().unwrap().len() > 10);
     let (_, flows) = lab.get("/flows").await;
+    assert_eq!(flows["next_offset"], Value::Null);
     let flows = flows["flows"].as_array().unwrap();
     assert_eq!(flows.len(), 6);
+    let (_, rest) = lab.get("/flows?offset=4").await;
+    assert_eq!(rest["flows"].as_array().unwrap(), &flows[4..]);
+    let (_, rest) = lab.get("/flows?max_flows=3&offset=2").await;
+    assert_eq!(rest["flows"].as_array().unwrap(), &flows[2..3]);
+    let (_, none) = lab.get("/links?offset=1").await;
+    assert_eq!(none, json!({"links": [], "next_offset": null}));
     assert!(flows.iter().all(|f| f["class"] == "LBP" && f["node"] == 10));
 }
 
