@@ -17,8 +17,10 @@ const FOLLOWED_NS: u64 = 2_000 * MS;
 const MAX_AGE_MS: u64 = 2_000;
 /// Bounds are kept within the noise that a trial allows.
 const SLACK: f64 = 1.1;
-/// Loss comes in bursts: one in 500 runs has 1.5 of its bound in 8 s.
-const LOSS_SLACK: f64 = 1.6;
+/// A limit may stay that is smaller than what is asked for by the dead band, and loss goes
+/// with up to the square of the limit: 1.3. It comes in bursts besides: of 12 s, one in
+/// some hundreds has half as much again.
+const LOSS_SLACK: f64 = 2.0;
 /// The slow subscriber reads so often: more waits for it then than may.
 const SLOW_NS: u64 = 30_000 * MS;
 /// So many of the last records are shown with a finding.
