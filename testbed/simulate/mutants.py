@@ -127,7 +127,10 @@ def find(binary: Path, name: str, seed: int, seeds: int, jobs: int) -> tuple[int
     found = [(int(s), invariant) for s, invariant, _ in FOUND.findall(done.stdout)]
     if done.returncode and not found:
         # A bug may make a part panic, or a run end with an error.
-        return (0, f"it stops: {(done.stderr or done.stdout).strip().splitlines()[-1][:80]}")
+        said = (done.stderr or done.stdout).strip().splitlines()
+        if not said:
+            fail(f"{name or 'without a bug'}: the simulation ended with {done.returncode}")
+        return (0, f"it stops: {said[-1][:80]}")
     return min(found, default=None)
 
 

@@ -100,6 +100,13 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Datagrams from the switch's own address that the switch did not send, or not
+    /// like this. Without authentication no collector can tell.
+    pub(crate) fn is_forged(&self) -> bool {
+        use Hostile::{Ahead, Future, Mutated};
+        matches!(self, Self::Hostile(Mutated | Future | Ahead, _))
+    }
+
     /// One of them.
     pub(crate) fn draw(r: &mut Rng) -> Self {
         match r.index(20) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the log says, kept apart from what the loop says.
 
-use super::forged;
 use crate::controller::targets;
 use crate::fault::{Fault, Kind};
 use crate::plan::{Bound, Plan};
@@ -49,7 +48,7 @@ fn disturbed_ns(plan: &Plan) -> Vec<(u64, u64)> {
     let by_loss = matches!(plan.bound, Bound::LossRate(_));
     let disturbs = |k: &Kind| match k {
         Kind::SlowPort(_) | Kind::MoreFlows(_) => true,
-        k => by_loss && forged(k),
+        k => by_loss && k.is_forged(),
     };
     spans(plan, disturbs)
 }

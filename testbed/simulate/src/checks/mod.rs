@@ -7,7 +7,7 @@ mod control;
 mod storage;
 mod truth;
 
-use crate::fault::{Hostile, Kind};
+use crate::fault::Kind;
 use crate::parts::subscriber::Subscriber;
 use crate::plan::Plan;
 use books::ControlChecks;
@@ -140,13 +140,6 @@ impl Tally {
     }
 }
 
-/// Datagrams from the switch's own address that the switch did not send, or not
-/// like this. Without authentication no collector can tell.
-fn forged(kind: &Kind) -> bool {
-    use Hostile::{Ahead, Future, Mutated};
-    matches!(kind, Kind::Hostile(Mutated | Future | Ahead, _))
-}
-
 /// Whether the switch may seem to have fallen silent, or the collector begins again.
 fn breaks(kind: &Kind) -> bool {
     use Kind::{CollectorKill, CollectorStall, CollectorStop, PowerCut, ReportPartition, UnixStep};
@@ -161,7 +154,7 @@ impl Checks {
         Self {
             violation: None,
             now_ns: 0,
-            forged: plan.has(forged),
+            forged: plan.has(Kind::is_forged),
             breaks: plan.has(breaks),
             restarts: plan.has(|k| matches!(k, Kind::SwitchRestart)),
             flows: HashMap::new(),
