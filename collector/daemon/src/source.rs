@@ -151,19 +151,29 @@ pub struct Datagrams<'a> {
     now_ns: u64,
 }
 
+impl Datagrams<'_> {
+    /// Goes on to the next message. Not inlined: of coalesced datagrams there are many
+    /// to a message, and what is done for each is short.
+    #[inline(never)]
+    fn next_message(&mut self) -> Option<()> {
+        let m = self.messages.next()?;
+        // Nothing is left of an empty datagram: it has arrived too.
+        self.rest = self.bytes.get(self.start..m.end).unwrap_or_default();
+        self.start = m.end;
+        self.exporter = m.exporter;
+        self.rx_ns = self.clock.rx_ns(m.rx_unix_ns, self.now_ns);
+        self.segment_bytes = m.segment_bytes;
+        Some(())
+    }
+}
+
 impl<'a> Iterator for Datagrams<'a> {
     type Item = Datagram<'a>;
 
     #[inline]
     fn next(&mut self) -> Option<Datagram<'a>> {
         if self.rest.is_empty() {
-            let m = self.messages.next()?;
-            // Nothing is left of an empty datagram: it has arrived too.
-            self.rest = self.bytes.get(self.start..m.end).unwrap_or_default();
-            self.start = m.end;
-            self.exporter = m.exporter;
-            self.rx_ns = self.clock.rx_ns(m.rx_unix_ns, self.now_ns);
-            self.segment_bytes = m.segment_bytes;
+            self.next_message()?;
         }
         let length = self.segment_bytes.min(self.rest.len());
         let (payload, rest) = self.rest.split_at(length);
