@@ -124,7 +124,7 @@ export async function startMock({ port = 0, speed = 1, warmSeconds = 40, manyLin
       case 'status':
         return { ...answers.status(links, Math.round((links[0]?.now ?? 0) * 8.1), age), ...said.status };
       case 'links':
-        return { links: links.map((x) => tell(x, false)) };
+        return { links: links.map((x) => tell(x, false)), next_offset: null };
       case 'advice':
         return answers.adviceAnswer(l);
       case 'curve':
