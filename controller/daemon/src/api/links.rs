@@ -17,11 +17,7 @@ const MAX_LINKS: usize = 1000;
 
 pub(super) async fn links(app: App, call: Call<GetLinks>) -> Result<Links, ApiError> {
     let LinksQuery { offset, max_links } = call.query;
-    let most = max_links.unwrap_or(MAX_LINKS);
-    if !(1..=MAX_LINKS).contains(&most) {
-        let message = format!("must be 1 to {MAX_LINKS}");
-        return Err(ApiError::bad("max_links", message));
-    }
+    let most = page::asked("max_links", max_links, MAX_LINKS, MAX_LINKS)?;
     let ids = app.core.known_links();
     let page = page::of(ids.len(), offset, most);
     let ids = ids.get(page.range).unwrap_or_default().iter();

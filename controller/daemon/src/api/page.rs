@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Long lists are answered in pages.
 
+use super::error::ApiError;
 use std::ops::Range;
 
 /// A part of a list, and where the next one begins.
@@ -18,6 +19,23 @@ pub(super) fn of(all: usize, offset: Option<usize>, most: usize) -> Page {
     Page {
         range: start..end,
         next_offset: (end < all).then_some(end),
+    }
+}
+
+/// How many are asked for, by the parameter `field`.
+///
+/// # Errors
+/// 400 where that is none, or more than `most`.
+pub(super) fn asked(
+    field: &str,
+    asked: Option<usize>,
+    default: usize,
+    most: usize,
+) -> Result<usize, ApiError> {
+    let asked = asked.unwrap_or(default);
+    match (1..=most).contains(&asked) {
+        true => Ok(asked),
+        false => Err(ApiError::bad(field, format!("must be 1 to {most}"))),
     }
 }
 

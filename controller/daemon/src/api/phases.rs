@@ -3,7 +3,7 @@
 
 use super::error::ApiError;
 use super::route::{Call, Reply};
-use super::{App, convert, select};
+use super::{App, convert, page, select};
 use tidemark_api::operations::{GetPhase, GetPhases, SetPhase};
 use tidemark_api::{LinkQuery, Phase, PhaseAction, Phases, PhasesQuery};
 
@@ -15,25 +15,16 @@ pub(super) async fn phases(app: App, call: Call<GetPhases>) -> Result<Phases, Ap
         port,
         max_phases,
     } = call.query;
-    if node.is_some() && port.is_some() {
-        select::one(&app.core, LinkQuery { node, port })?;
+    let asked = select::those(&app.core, LinkQuery { node, port })?;
+    let most = page::asked("max_phases", max_phases, 100, MAX_PHASES)?;
+    let mut kept = app.core.phases(most);
+    // Before their estimates are copied.
+    for phase in &mut kept.newest {
+        phase.links.retain(|id, _| asked(id));
     }
-    let most = max_phases.unwrap_or(100);
-    if !(1..=MAX_PHASES).contains(&most) {
-        let message = format!("must be 1 to {MAX_PHASES}");
-        return Err(ApiError::bad("max_phases", message));
-    }
-    let asked = |l: &tidemark_api::PhaseLink| {
-        node.is_none_or(|n| n == l.node) && port.is_none_or(|p| p == l.port)
-    };
-    let kept = app.core.phases(most);
-    let of_asked = |p| {
-        let mut phase = convert::phase(p, true);
-        phase.links.retain(asked);
-        phase
-    };
+    let phases = kept.newest.iter().map(|p| convert::phase(p, true));
     Ok(Phases {
-        phases: kept.newest.iter().map(of_asked).collect(),
+        phases: phases.collect(),
         kept: kept.all,
         forgotten: kept.forgotten,
     })

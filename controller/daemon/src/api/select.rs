@@ -54,6 +54,22 @@ pub(super) fn one(core: &Core, link: LinkQuery) -> Result<LinkId, ApiError> {
     }
 }
 
+/// Whether a link is among those that a query names by node, port, both or neither.
+///
+/// # Errors
+/// 404 where it names one that there is not.
+pub(super) fn those(core: &Core, link: LinkQuery) -> Result<impl Fn(&LinkId) -> bool, ApiError> {
+    let LinkQuery { node, port } = link;
+    if let (Some(node), Some(port)) = (node, port) {
+        known(core, LinkPath { node, port })?;
+    }
+    Ok(
+        move |id: &LinkId| {
+            node.is_none_or(|n| n == id.node_id) && port.is_none_or(|p| p == id.port)
+        },
+    )
+}
+
 fn list(links: &[LinkId]) -> String {
     if links.is_empty() {
         return "no telemetry has come yet".into();

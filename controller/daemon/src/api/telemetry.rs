@@ -158,17 +158,11 @@ pub(super) async fn flows(app: App, call: Call<GetFlows>) -> Result<Flows, ApiEr
         max_flows,
         offset,
     } = call.query;
-    if node.is_some() && port.is_some() {
-        select::one(&app.core, LinkQuery { node, port })?;
-    }
-    let most = max_flows.unwrap_or(1000);
-    if !(1..=MAX_FLOWS).contains(&most) {
-        let message = format!("must be 1 to {MAX_FLOWS}");
-        return Err(ApiError::bad("max_flows", message));
-    }
+    let asked = select::those(&app.core, LinkQuery { node, port })?;
+    let most = page::asked("max_flows", max_flows, 1000, MAX_FLOWS)?;
     let (mut total, mut listed) = (0, Vec::new());
     for (id, e) in app.core.estimates() {
-        if node.is_some_and(|n| n != id.node_id) || port.is_some_and(|p| p != id.port) {
+        if !asked(&id) {
             continue;
         }
         total += e.classes.total();
