@@ -154,6 +154,8 @@ impl Screen {
 
 /// Widths of the columns of links.
 const LINK_WIDTHS: [u16; 12] = [16, 20, 14, 10, 7, 8, 9, 18, 6, 6, 8, 24];
+/// Of one fact of a link: its name and its text.
+const FACT_WIDTH: u16 = 40;
 /// Where the condition stands.
 const STATE: usize = LINK_WIDTHS.len() - 1;
 /// What a narrow terminal does without, first what is missed least: delta, alpha,
@@ -179,18 +181,12 @@ fn heading(names: impl IntoIterator<Item = &'static str>) -> Row<'static> {
     Row::new(names).style(Style::new().add_modifier(Modifier::BOLD))
 }
 
-/// One link with its flows.
+/// One link with its flows. The flows have half of what the facts leave.
 fn one(frame: &mut Frame<'_>, area: Rect, l: &Link, state: &State) {
-    let texts = rows::link(l);
-    let condition = Condition::of(l).text(l);
-    let texts = texts.iter().map(String::as_str).chain([condition.as_str()]);
-    let facts = rows::LINK_HEADING
-        .iter()
-        .zip(texts)
-        .map(|(name, text)| Line::from(format!("{name:<12}{text}")));
-    let mut lines: Vec<Line<'_>> = facts.collect();
+    let mut lines = facts(l, area.width);
+    let room = area.height.saturating_sub(lines.len() as u16 + 1) / 2;
     let reasons = l.advice.iter().flat_map(|a| &a.reasons);
-    lines.extend(reasons.map(|r| Line::from(format!("  - {r}"))));
+    lines.extend(wrapped(reasons, area.width, usize::from(room)));
     let [above, below] = Layout::vertical([
         Constraint::Length(lines.len() as u16 + 1),
         Constraint::Min(3),
@@ -208,6 +204,46 @@ fn one(frame: &mut Frame<'_>, area: Rect, l: &Link, state: &State) {
     let widths = [5, 5, 40, 8, 9, 7, 9, 8, 11, 6].map(Constraint::Length);
     let table = Table::new(table_rows, widths).header(heading(rows::FLOW_HEADING));
     frame.render_widget(table, below);
+}
+
+/// What is known of a link, in as many columns as there is room for.
+fn facts(l: &Link, width: u16) -> Vec<Line<'static>> {
+    let condition = Condition::of(l).text(l);
+    let texts = rows::link(l).into_iter().chain([condition]);
+    let facts: Vec<String> = (rows::LINK_HEADING.iter().zip(texts))
+        .map(|(name, text)| format!("{name:<12}{text}"))
+        .collect();
+    let columns = usize::from(width / FACT_WIDTH).clamp(1, facts.len());
+    let rows = facts.len().div_ceil(columns);
+    let row = |i: usize| {
+        let cells = facts.iter().skip(i).step_by(rows);
+        cells.map(|f| format!("{f:<w$}", w = usize::from(FACT_WIDTH)))
+    };
+    (0..rows)
+        .map(|i| Line::from(row(i).collect::<String>().trim_end().to_owned()))
+        .collect()
+}
+
+/// The reasons on at most so many lines. What does not fit is counted.
+fn wrapped<'a>(
+    reasons: impl Iterator<Item = &'a String>,
+    width: u16,
+    most: usize,
+) -> Vec<Line<'static>> {
+    let options = textwrap::Options::new(usize::from(width))
+        .initial_indent("  - ")
+        .subsequent_indent("    ");
+    let wrapped: Vec<Vec<_>> = reasons.map(|r| textwrap::wrap(r, &options)).collect();
+    let all: usize = wrapped.iter().map(Vec::len).sum();
+    let left = |shown: usize| format!("    {} more lines need a taller terminal", all - shown);
+    let lines = wrapped.into_iter().flatten();
+    let lines = lines.map(|l| Line::from(l.into_owned()));
+    if all <= most {
+        return lines.collect();
+    }
+    let shown = most.saturating_sub(1);
+    let rest = (most > 0).then(|| Line::from(left(shown)));
+    lines.take(shown).chain(rest).collect()
 }
 
 #[cfg(test)]

@@ -106,7 +106,7 @@ fn the_age_of_the_newest_report_is_shown() {
         let to = lines[2].find("state").unwrap();
         let cell = lines[3].get(from..to).unwrap().trim_end().to_owned();
         screen.open = screen.chosen;
-        let opened = drawn(&screen, 80);
+        let opened = drawn(&screen, 79);
         let line = format!("age         {cell}");
         assert!(opened.lines().any(|l| l == line), "{opened}");
         cell
@@ -170,6 +170,38 @@ fn what_misses_a_target_is_named() {
     }));
     let text = drawn(&screen, 160);
     assert!(text.contains("misses delay"), "{text}");
+}
+
+#[test]
+fn facts_stand_in_columns_and_reasons_are_wrapped() {
+    let mut screen = Screen::default();
+    screen.hear(state(|_| ()));
+    screen.open = screen.chosen;
+    let opened = |width| drawn(&screen, width);
+    // Twelve facts: three columns of four lines.
+    let wide = opened(120);
+    let first = wide.lines().nth(2).unwrap();
+    for name in ["link ", "util. ", "alpha "] {
+        assert!(first.contains(name), "{name}: {wide}");
+    }
+    let state = screen.state.as_ref().unwrap();
+    let link = state.links.iter().find(|l| Some(key(l)) == screen.open);
+    let reasons = &link.unwrap().advice.as_ref().unwrap().reasons;
+    // Every word is there, where there is room for them.
+    let words = |text: &str| {
+        text.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let text = words(&wide).join(" ");
+    for r in reasons {
+        assert!(text.contains(&words(r).join(" ")), "{r}: {wide}");
+    }
+    // Where there is not, the flows keep their place, and it is told.
+    let narrow = opened(40);
+    assert!(narrow.contains("asking for its flows"), "{narrow}");
+    assert!(narrow.contains("more lines need a taller"), "{narrow}");
+    let _ = (opened(5), opened(1));
 }
 
 #[test]
