@@ -11,6 +11,10 @@ const KEEP_S: f64 = 10.0;
 /// taken for late: two crystals, and the host's clock being corrected.
 const DRIFT: f64 = 1e-3;
 
+/// The first watermark of another collector is late by less than this, s, unless the clock
+/// restarted meanwhile.
+const LATE_S: f64 = 10.0;
+
 /// The clock of one node, seen from here.
 ///
 /// Watermarks arrive late by what the collector holds back; the least late of
@@ -23,6 +27,8 @@ pub struct SwitchClock {
     /// The least late watermark ever, allowing for drift. What lags behind for
     /// good is late by this one, not by those of the last seconds.
     prompt: Option<(Timestamp, i128)>,
+    /// The same as another collector told it, until this one tells the time.
+    before: Option<(Timestamp, i128)>,
     watermark_ns: u64,
     unix_offset_ns: Option<i128>,
 }
@@ -38,6 +44,7 @@ impl SwitchClock {
             self.unix_offset_ns = None;
         }
         self.watermark_ns = time_ns;
+        self.before = None;
         if self.prompt_offset(at).is_none_or(|o| offset >= o) {
             self.prompt = Some((at, offset));
         }
@@ -60,8 +67,17 @@ impl SwitchClock {
     pub fn collector_restarted(&mut self) {
         *self = Self {
             watermark_ns: self.watermark_ns,
+            before: self.prompt.or(self.before),
             ..Self::default()
         };
+    }
+
+    /// Whether a watermark of `time_ns` says that the clock restarted while no collector
+    /// told the time: it is behind what another one said of it, although beyond what it
+    /// showed then.
+    pub fn restarted_meanwhile(&self, time_ns: u64, at: Timestamp) -> bool {
+        let offset = i128::from(time_ns) - i128::from(at.monotonic_ns);
+        offset_now(self.before, at).is_some_and(|o| offset + ((LATE_S * 1e9) as i128) < o)
     }
 
     /// The collector's idea of the Unix time.
@@ -75,8 +91,7 @@ impl SwitchClock {
     /// Offset of the least late watermark ever, as slow as the clock may have been
     /// since then, ns.
     fn prompt_offset(&self, at: Timestamp) -> Option<i128> {
-        let (then, offset) = self.prompt?;
-        Some(offset - (at.since_s(then) * DRIFT * 1e9) as i128)
+        offset_now(self.prompt, at)
     }
 
     /// Time since the clock showed `time_ns`, s, told by the least late watermark
@@ -115,6 +130,12 @@ impl SwitchClock {
         };
         u64::try_from(now).unwrap_or(0).max(self.watermark_ns)
     }
+}
+
+/// An offset of then, as slow as the clock may have been since, ns.
+fn offset_now(then: Option<(Timestamp, i128)>, at: Timestamp) -> Option<i128> {
+    let (then, offset) = then?;
+    Some(offset - (at.since_s(then) * DRIFT * 1e9) as i128)
 }
 
 #[cfg(test)]
@@ -185,6 +206,24 @@ mod tests {
         c.watermark(1_500_000_000, at(4_500, 0));
         let age_s = c.age_s(1_500_000_000, at(4_600, 0)).unwrap();
         assert!((0.09..=0.1).contains(&age_s), "{age_s}");
+    }
+
+    #[test]
+    fn a_clock_that_restarted_between_two_collectors_is_behind() {
+        let second = 1_000_000_000;
+        let mut c = SwitchClock::default();
+        c.watermark(30 * second, at(30_000, 0));
+        // While one collector tells the time, what is late is late.
+        assert!(!c.restarted_meanwhile(31 * second, at(60_000, 0)));
+        c.collector_restarted();
+        c.collector_restarted();
+        // A collector that was away for a minute, and one that holds back for 9 s.
+        assert!(!c.restarted_meanwhile(90 * second, at(90_000, 0)));
+        assert!(!c.restarted_meanwhile(81 * second, at(90_000, 0)));
+        // The switch started again at 35 s.
+        assert!(c.restarted_meanwhile(55 * second, at(90_000, 0)));
+        c.watermark(90 * second, at(90_000, 0));
+        assert!(!c.restarted_meanwhile(55 * second, at(91_000, 0)));
     }
 
     /// A clock slower than the host's by 100 ppm is not late after an hour.

@@ -120,7 +120,7 @@ impl Feed {
         self.updates += 1;
         self.updates_lost += update.updates_lost;
         self.last_update = Some(at);
-        let restarted = self.restarted(update);
+        let restarted = self.restarted(update, at);
         for &node in &restarted {
             self.estimator.forget_node(node);
             self.series.retain(|id, _| id.node_id != node);
@@ -172,7 +172,7 @@ impl Feed {
 
     /// Nodes that go back in time by more than what reports may be late, or
     /// whose records the collector lets begin again.
-    fn restarted(&self, update: &Update) -> Vec<u32> {
+    fn restarted(&self, update: &Update, at: Timestamp) -> Vec<u32> {
         let intervals = update.link_intervals.iter().filter_map(|i| {
             let id = LinkId {
                 node_id: i.node_id,
@@ -190,8 +190,9 @@ impl Feed {
             (back || again).then_some(i.node_id)
         });
         let watermarks = update.watermarks.iter().filter_map(|w| {
-            let before_ns = self.clocks.get(&w.node_id)?.watermark_ns();
-            (w.time_ns.saturating_add(BACK_IN_TIME_NS) < before_ns).then_some(w.node_id)
+            let clock = self.clocks.get(&w.node_id)?;
+            let back = w.time_ns.saturating_add(BACK_IN_TIME_NS) < clock.watermark_ns();
+            (back || clock.restarted_meanwhile(w.time_ns, at)).then_some(w.node_id)
         });
         let mut nodes: Vec<u32> = intervals.chain(watermarks).collect();
         nodes.sort_unstable();

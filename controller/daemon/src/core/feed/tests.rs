@@ -177,3 +177,32 @@ fn another_collector_is_not_another_clock() {
             .is_empty()
     );
 }
+
+/// A switch that starts again while no collector is there, and has run for longer than
+/// before when one comes.
+#[test]
+fn a_switch_that_restarted_between_two_collectors_begins_anew() {
+    let mut feed = Feed::new("x", 60.0, 1);
+    let info = |instance: &str| CollectorInfo {
+        instance: instance.into(),
+        ..CollectorInfo::default()
+    };
+    let of_before = |feed: &Feed| {
+        !feed.series[&LINK]
+            .query(0, 20_000_000_000, 1000)
+            .1
+            .is_empty()
+    };
+    feed.connected(info("one"));
+    for s in 1..=20 {
+        assert!(feed.push(&second(s, 5, 7), at(s as i64)).is_empty());
+    }
+    feed.connected(info("two"));
+    // Another collector alone leaves the charts.
+    assert!(feed.push(&second(25, 5, 7), at(25)).is_empty());
+    assert!(of_before(&feed));
+    feed.connected(info("three"));
+    assert_eq!(feed.push(&second(45, 5, 7), at(70)), [10]);
+    assert!(!of_before(&feed));
+    assert!(feed.push(&second(46, 5, 7), at(71)).is_empty());
+}
