@@ -14,9 +14,7 @@ type Exceptions = [(&'static str, &'static str, &'static str)];
 
 /// What is known not to be as asked; `docs/explanation/estimators.md` says why.
 const EXCEPTIONS: &Exceptions = &[
-    ("bbr_n20", "late passive", "N_b"),
     ("bbr_n20", "late passive", "classes"),
-    ("bbr_n20", "late probed", "classes"),
     ("bbr_n20", "lossy passive", "classes"),
     ("bbr_n20", "passive", "classes"),
 ];

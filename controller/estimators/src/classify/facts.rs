@@ -43,7 +43,7 @@ pub(super) struct Facts {
     /// Shape of its packets in flight as the switch sees them; `None` without a
     /// base RTT, with sampled packets, or when too short.
     pub shape: Option<Shape>,
-    pub spacing: Option<Spacing>,
+    pub spacing: Spacing,
     /// Mean packets in flight in the window; of an unprobed flow without a known
     /// base RTT with the usual one.
     pub in_flight_pkts: Option<f64>,

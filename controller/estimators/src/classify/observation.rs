@@ -6,6 +6,7 @@ use super::facts::Facts;
 use crate::config::EstimatorConfig;
 use crate::congestion_control::Recognised;
 use crate::reductions::Reduction;
+use crate::spacing::Spacing;
 use crate::types::CongestionControl;
 use crate::window::FlowWindow;
 use serde::{Deserialize, Serialize};
@@ -92,7 +93,7 @@ impl Observation {
             packets: packets(flow),
             link_drops: link.signals,
             link_loss_rate: link.signal_rate,
-            evenly_spaced: facts.spacing.is_some_and(|s| s.evenly()),
+            evenly_spaced: facts.spacing == Spacing::Singly,
             rate_share: link
                 .capacity_bytes_per_s
                 .map_or(0.0, |c| facts.bytes_per_s / c),

@@ -140,7 +140,7 @@ weights! {
     /// A constant window weighs no more than this.
     LogOdds constant_window_most = -2.5;
     /// Packets come singly, spaced by a slower link before.
-    LogOdds evenly_spaced = -3.6;
+    LogOdds evenly_spaced = -5.4;
     /// Who takes more than this share of a busy link is bottlenecked there.
     Threshold most_of_link = 0.5;
     /// Takes most of a busy link.

@@ -93,7 +93,8 @@ pub(crate) fn probed(
                 && low <= WITH_THRESHOLD * level
                 && level - low >= 1.0;
             if fell || confirmed {
-                let timeout = low <= 2.0 && level > 2.0;
+                // Also from two packets to one: only a timer goes so low.
+                let timeout = low <= 2.0;
                 let cause = if lately || timeout || (apart && to_threshold) {
                     attribution.cause(at, record.duration_ns, rtt, timeout)
                 } else {
@@ -189,5 +190,56 @@ fn note_restored(found: &mut [Reduction], at: u64, rtt: u64, window: f64) {
         && last.before - last.after >= 2.0 * rtts + 4.0
     {
         last.restored = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tidemark_proto::telemetry::{FlowInterval, ProbeInterval};
+
+    const MS: u64 = 1_000_000;
+
+    fn record(at_ms: u64, cwnd: u32, ssthresh: u32) -> FlowInterval {
+        FlowInterval {
+            start_ns: at_ms * MS,
+            duration_ns: 10 * MS,
+            packets: 1,
+            probe: Some(ProbeInterval {
+                samples: 1,
+                cwnd_first: cwnd,
+                cwnd_last: cwnd,
+                cwnd_min: cwnd,
+                cwnd_max: cwnd,
+                ssthresh_last: ssthresh,
+                srtt_last_us: 30_000,
+                ..ProbeInterval::default()
+            }),
+            ..FlowInterval::default()
+        }
+    }
+
+    /// A window of two packets has no room for duplicate acknowledgements: what it loses
+    /// here, a timer finds 300 ms later.
+    #[test]
+    fn a_timeout_of_two_packets_is_of_the_drop_before_it() {
+        let records = [
+            record(0, 2, 2),
+            record(100, 2, 2),
+            record(450, 1, 2),
+            record(500, 2, 2),
+        ];
+        let reductions = |drop_ms: Option<u64>| {
+            let mut flow = FlowWindow::of_records(records.iter().collect());
+            flow.signals_ns.extend(drop_ms.map(|ms| ms * MS));
+            probed(&flow, None, &EstimatorConfig::default())
+        };
+        let told = |drop_ms| {
+            let found = reductions(drop_ms);
+            assert_eq!(found.len(), 1, "{found:?}");
+            found.first().map(|r| (r.local, r.counts))
+        };
+        assert_eq!(told(Some(120)), Some((true, true)));
+        assert_eq!(told(None), Some((false, true)));
     }
 }

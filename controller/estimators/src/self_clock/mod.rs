@@ -9,7 +9,7 @@
 //! What comes evenly, or is paced by a slower link or by the application, repeats at its
 //! own spacing: of a flow whose packets come singly nothing is told.
 
-use crate::spacing::spacing;
+use crate::spacing::{Spacing, spacing};
 use crate::window::FlowWindow;
 use tidemark_proto::telemetry::FlowInterval;
 
@@ -41,7 +41,7 @@ const ERROR: f64 = 0.03;
 
 /// Base RTT (s) and its relative error.
 pub(crate) fn self_clock(flow: &FlowWindow<'_>) -> Option<(f64, f64)> {
-    if spacing(flow).is_some_and(|s| s.evenly()) {
+    if spacing(flow) == Spacing::Singly {
         return None;
     }
     let series = Series::of(flow)?;
