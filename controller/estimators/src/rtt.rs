@@ -28,8 +28,8 @@ pub(crate) struct BaseRtt {
 const BASE_RTT_QUANTILE: f64 = 0.1;
 
 /// Relative errors of the two best sources: many samples, and a single packet.
-const PROBED_ERROR: f64 = 0.014;
-const HANDSHAKE_ERROR: f64 = 0.03;
+const PROBED_ERROR: f64 = 0.01;
+const HANDSHAKE_ERROR: f64 = 0.025;
 /// A packet waits on its way for another that is just being sent: of links as fast as this
 /// one for half a transmission more or less. At 10 Mb/s that is 6 % of 10 ms.
 const TRANSMISSIONS: f64 = 0.5;
@@ -215,7 +215,7 @@ mod tests {
     /// wait for half of one.
     #[test]
     fn a_packet_may_wait_for_another_that_is_being_sent() {
-        near(told(20_000, &[], 1_200.0), (0.020, 0.03 + 0.03));
+        near(told(20_000, &[], 1_200.0), (0.020, HANDSHAKE_ERROR + 0.03));
         near(
             told(0, &[21_200; 30], 1_200.0),
             (0.020, PROBED_ERROR + 0.03),
