@@ -35,6 +35,16 @@ pub(crate) fn write(out: &mut Vec<u8>, report: &Report<'_>) -> u16 {
     bits
 }
 
+/// As Tidemark's programs send them where nothing is limited, sampled or marked.
+pub(crate) fn of_a_postcard<'a>() -> Report<'a> {
+    Report {
+        limit: Some(u32::MAX),
+        sampling_shift: Some(0),
+        policy_flags: Some(0),
+        ..Report::default()
+    }
+}
+
 /// True when the report has any of them: versions before 2.0 have no place for them.
 pub(crate) fn is_needed(report: &Report<'_>) -> bool {
     write(&mut Vec::new(), report) != 0

@@ -216,14 +216,11 @@ pub fn postcard<'a>(
         queue_occupancy: Some(0),
         ingress_ts: Some(0),
         egress_ts: Some(0),
-        limit: Some(u32::MAX),
-        sampling_shift: Some(0),
-        policy_flags: Some(0),
         inner: Inner {
             packet,
             kind: InnerKind::Ipv4,
         },
         first_in_datagram: true,
-        ..Report::default()
+        ..domain::of_a_postcard()
     }
 }
