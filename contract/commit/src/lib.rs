@@ -102,9 +102,35 @@ fn git(root: &Path, arguments: &[&str]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
-    fn repository() -> tempfile::TempDir {
-        let dir = tempfile::tempdir().unwrap();
+    /// Removed with its last user. Not `tempfile`: what the tests of a procedural macro need is
+    /// compiled for the compiler, apart from what programs have of it.
+    struct TempDir(PathBuf);
+
+    impl TempDir {
+        fn new() -> Self {
+            static COUNT: AtomicUsize = AtomicUsize::new(0);
+            let number = COUNT.fetch_add(1, Ordering::Relaxed);
+            let name = format!("tidemark-commit-{}-{number}", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            std::fs::create_dir(&path).unwrap();
+            Self(path)
+        }
+
+        fn path(&self) -> &Path {
+            &self.0
+        }
+    }
+
+    impl Drop for TempDir {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn repository() -> TempDir {
+        let dir = TempDir::new();
         let root = dir.path();
         assert!(git(root, &["init", "-q"]).is_none() && root.join(".git").is_dir());
         commit(root, "one");
@@ -140,7 +166,7 @@ mod tests {
         let inner = dir.path().join("tarball");
         std::fs::create_dir(&inner).unwrap();
         assert_eq!(commit_of(&inner), None);
-        let outside = tempfile::tempdir().unwrap();
+        let outside = TempDir::new();
         assert_eq!(commit_of(outside.path()), None);
         assert_eq!(
             expansion(None, None),
