@@ -37,8 +37,8 @@ def out_of(*command: object, **more: object) -> str:
 
 def version() -> str:
     """That of the workspace, with the commit: 0.1.0+git20261122.5f6aaab."""
-    manifest = (REPOSITORY / "Cargo.toml").read_text()
-    release = re.search(r'\[workspace\.package\]\s+version = "([^"]+)"', manifest)[1]
+    package = out_of("cargo", "pkgid", "--package", "tidemark-collector", cwd=REPOSITORY)
+    release = package.rpartition("#")[2].rpartition("@")[2]
     git = ["git", "-C", REPOSITORY]
     day, commit = out_of(*git, "log", "-1", "--format=%cd %h", "--date=format:%Y%m%d").split()
     return f"{release}+git{day}.{commit}"
