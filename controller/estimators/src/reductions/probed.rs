@@ -93,7 +93,8 @@ pub(crate) fn probed(
                 && low <= WITH_THRESHOLD * level
                 && level - low >= 1.0;
             if fell || confirmed {
-                // Also from two packets to one: only a timer goes so low.
+                // A timer may have done it, also from two packets to one: those of a window so
+                // small bring too few duplicate acknowledgements for anything else.
                 let timeout = low <= 2.0;
                 let cause = if lately || timeout || (apart && to_threshold) {
                     attribution.cause(at, record.duration_ns, rtt, timeout)
