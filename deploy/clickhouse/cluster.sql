@@ -40,6 +40,7 @@ CREATE TABLE IF NOT EXISTS postcards_local ON CLUSTER '{cluster}'
     drop_reason UInt8 CODEC(ZSTD(3)),
     sampling_shift UInt8 CODEC(ZSTD(3)),
     retransmitted Bool CODEC(ZSTD(3)),
+    feedback_rtt_us Nullable(UInt32) CODEC(ZSTD(3)),
     lost_before Int32 CODEC(ZSTD(3)),
     join UInt8 CODEC(ZSTD(3)),
     cwnd_segments Nullable(UInt32) CODEC(ZSTD(3)),

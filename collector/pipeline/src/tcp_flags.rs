@@ -6,3 +6,5 @@ pub(crate) const FIN: u8 = 0x01;
 pub(crate) const SYN: u8 = 0x02;
 pub(crate) const RST: u8 = 0x04;
 pub(crate) const ACK: u8 = 0x10;
+/// RFC 3168.
+pub(crate) const CWR: u8 = 0x80;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Base RTTs of flows.
 
-use crate::repairs::repairs;
+use crate::feedback::feedback;
 use crate::self_clock::self_clock;
 use crate::stats::quantile;
 use crate::types::Evidence;
@@ -38,9 +38,9 @@ const MOST_ERROR: f64 = 0.5;
 
 /// T_i: a low quantile of (srtt − queueing delay here) over the history, or the
 /// handshake's where that is smaller: a flow that keeps a queue elsewhere hides
-/// its base RTT later. Without either, the spacing of the first rounds of slow
-/// start, srtt less the delay here of whole records, the clock of acknowledgements, or
-/// the time from a drop to its retransmission; else the smallest srtt.
+/// its base RTT later. Without either, how soon losses and marks here are answered, the
+/// spacing of the first rounds of slow start, srtt less the delay here of whole records,
+/// or the clock of acknowledgements; else the smallest srtt.
 /// Packets leave the queue when their transmission begins: all but the handshake, whose
 /// packets are small, have `transmission_s` of a packet of the flow in them.
 /// `None` when nothing is known.
@@ -89,11 +89,11 @@ pub(crate) fn base_rtt(flow: &FlowWindow<'_>, transmission_s: f64) -> Option<Bas
     // Of a part of the packets neither can be told.
     if flow.sampling <= 1.0 {
         let passive = Evidence::Passive;
-        let found = slow_start(flow)
+        let found = feedback(flow)
+            .or_else(|| slow_start(flow))
             .map(|found| (found, passive))
             .or_else(|| under_losses(flow).map(|found| (found, Evidence::Probed)))
-            .or_else(|| self_clock(flow).map(|found| (found, passive)))
-            .or_else(|| repairs(flow).map(|found| (found, passive)));
+            .or_else(|| self_clock(flow).map(|found| (found, passive)));
         if let Some(((seconds, error), evidence)) = found {
             return Some(BaseRtt {
                 seconds: propagation(seconds),

@@ -3,6 +3,7 @@
 
 impl Stored for PostcardRow {
     const TABLE: &'static str = "postcards";
+    const ADDED: &'static [&'static str] = &["feedback_rtt_us"];
 
     fn order(&self) -> u64 {
         self.order
@@ -35,6 +36,7 @@ impl Stored for PostcardRow {
             "drop_reason" U8 Delta |r| Some(r.drop_reason), |w, v| w.drop_reason = v.unwrap_or_default();
             "sampling_shift" U8 Delta |r| Some(r.sampling_shift), |w, v| w.sampling_shift = v.unwrap_or_default();
             "retransmitted" Bool Plain |r| Some(r.retransmitted), |w, v| w.retransmitted = v.unwrap_or_default();
+            "feedback_rtt_us" U32 Dictionary ?null |r| (r.feedback_rtt_us > 0).then_some(r.feedback_rtt_us), |w, v| w.feedback_rtt_us = v.unwrap_or_default();
             "lost_before" I32 Delta |r| Some(r.lost_before), |w, v| w.lost_before = v.unwrap_or_default();
             "join" U8 Delta |r| Some(r.join.code()), |w, v| w.join = Join::from_code(v.unwrap_or_default());
             "cwnd_segments" U32 Dictionary ?null |r| (r.join.matched()).then_some(r.cwnd), |w, v| w.cwnd = v.unwrap_or_default();

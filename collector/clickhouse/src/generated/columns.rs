@@ -29,6 +29,7 @@ impl Table for PostcardRow {
         drop_reason num u8 |r| r.drop_reason;
         sampling_shift num u8 |r| r.sampling_shift;
         retransmitted num bool |r| r.retransmitted;
+        feedback_rtt_us opt u32 |r| (r.feedback_rtt_us > 0).then_some(r.feedback_rtt_us);
         lost_before num i32 |r| r.lost_before;
         join num u8 |r| r.join.code();
         cwnd_segments opt u32 |r| (r.join.matched()).then_some(r.cwnd);

@@ -148,6 +148,7 @@ impl FlowTotals {
             }),
             syn: false,
             fin_or_rst: false,
+            feedback_rtt_us: 0,
         }
     }
 }

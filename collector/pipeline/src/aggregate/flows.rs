@@ -26,8 +26,27 @@ pub(super) struct Flows {
     places: Vec<u32>,
     /// From a hash to its place: 64 less the power.
     shift: u32,
-    /// TCP flags of packets that begin or end a connection, by place.
-    flags: Vec<u8>,
+    /// What few intervals have, by place: it would make the totals a line longer.
+    rare: Vec<Rare>,
+}
+
+/// What a flow has in few intervals.
+#[derive(Clone, Copy, Debug, Default)]
+struct Rare {
+    /// TCP flags of packets that begin or end a connection.
+    flags: u8,
+    /// Shortest; 0 without any.
+    feedback_rtt_us: u32,
+}
+
+impl Rare {
+    fn packet(&mut self, row: &PostcardRow) {
+        self.flags |= row.tcp_flags;
+        let us = row.feedback_rtt_us;
+        if us > 0 && (self.feedback_rtt_us == 0 || us < self.feedback_rtt_us) {
+            self.feedback_rtt_us = us;
+        }
+    }
 }
 
 /// Steps of looking ahead to a flow's turn, each a few rows after the one before.
@@ -85,7 +104,7 @@ impl Flows {
         let i = self.totals.len();
         self.totals.push(FlowTotals::new(flow_id, port));
         self.order.push((flow_id, port, i as u32));
-        self.flags.push(0);
+        self.rare.push(Rare::default());
         if self.places.len() < 2 * self.totals.len() {
             let length = (self.places.len() * 2).max(LEAST);
             self.places.clear();
@@ -123,10 +142,10 @@ impl Flows {
         if let Some(totals) = self.totals.get_mut(i) {
             totals.packet(row);
         }
-        if row.tcp_flags & (SYN | FIN_OR_RST) != 0
-            && let Some(flags) = self.flags.get_mut(i)
+        if (row.tcp_flags & (SYN | FIN_OR_RST) != 0 || row.feedback_rtt_us > 0)
+            && let Some(rare) = self.rare.get_mut(i)
         {
-            *flags |= row.tcp_flags;
+            rare.packet(row);
         }
     }
 
@@ -141,7 +160,7 @@ impl Flows {
 
     /// Memory, bytes; also what is kept for the flows to come.
     pub(super) fn memory_bytes(&self) -> usize {
-        let of_flow = size_of::<FlowTotals>() + size_of::<(u64, u32, u32)>() + size_of::<u8>();
+        let of_flow = size_of::<FlowTotals>() + size_of::<(u64, u32, u32)>() + size_of::<Rare>();
         self.totals.capacity() * of_flow + self.places.len() * size_of::<u32>()
     }
 
@@ -162,10 +181,11 @@ impl Flows {
                 prefetch::lines(totals, size_of::<FlowTotals>());
             }
             let i = i as usize;
-            if let (Some(totals), Some(flags)) = (self.totals.get(i), self.flags.get(i)) {
+            if let (Some(totals), Some(rare)) = (self.totals.get(i), self.rare.get(i)) {
                 let record = FlowInterval {
-                    syn: flags & SYN != 0,
-                    fin_or_rst: flags & FIN_OR_RST != 0,
+                    syn: rare.flags & SYN != 0,
+                    fin_or_rst: rare.flags & FIN_OR_RST != 0,
+                    feedback_rtt_us: rare.feedback_rtt_us,
                     ..totals.record(node_id, span)
                 };
                 to.push(record, self.order.len() - at - 1);
@@ -173,7 +193,7 @@ impl Flows {
         }
         self.totals.clear();
         self.order.clear();
-        self.flags.clear();
+        self.rare.clear();
         self.places.fill(0);
     }
 }
@@ -182,6 +202,32 @@ impl Flows {
 mod tests {
     use super::*;
     use tidemark_proto::telemetry::Update;
+
+    #[test]
+    fn the_shortest_feedback_time_of_an_interval() {
+        let mut f = Flows::default();
+        for (flow_id, feedback_rtt_us) in [(1, 0), (1, 25_000), (2, 0), (1, 21_000), (1, 0)] {
+            f.packet(&PostcardRow {
+                flow_id,
+                feedback_rtt_us,
+                ..PostcardRow::default()
+            });
+        }
+        let mut updates = Vec::new();
+        let mut hand_on = |update| updates.push(update);
+        let mut batch = Batch::new(Update::default(), &mut hand_on);
+        let span = Span {
+            start_ns: 0,
+            duration_ns: 1,
+        };
+        f.drain(9, span, &mut batch);
+        batch.finish();
+        let records = updates
+            .iter()
+            .flat_map(|u: &Update| u.flow_intervals.iter());
+        let told: Vec<u32> = records.map(|r| r.feedback_rtt_us).collect();
+        assert_eq!(told, [21_000, 0]);
+    }
 
     #[test]
     fn records_are_in_order_and_complete() {

@@ -6,6 +6,7 @@
 //! [`FlowTable::sample`]. Matching the two is the join layer's work.
 
 mod at_port;
+mod feedback;
 mod handshake;
 mod hint;
 mod ids;
@@ -20,6 +21,7 @@ mod syn;
 mod table;
 
 pub(crate) use at_port::{Arrival, FlowAtPort, Waiting};
+pub(crate) use feedback::Observed;
 pub(crate) use hint::FlowHint;
 pub use ids::FlowIds;
 pub(crate) use index::PackedKey;

@@ -3,6 +3,7 @@
 //! its segments at each port that reports it.
 
 use super::at_port::FlowAtPort;
+use super::feedback::{Feedback, Observed};
 use super::index::PackedKey;
 use super::segment_memory::SegmentMemory;
 use super::syn::Syn;
@@ -71,10 +72,13 @@ pub(crate) struct Flow {
     pub fin: bool,
     has_sample: bool,
     awaits_answer: bool,
+    awaits_feedback: bool,
     /// Most flows pass one reporting port: it lies beside the rest.
     pub ports: SmallVec<[FlowAtPort; 1]>,
     last: SampleState,
     samples: Ring<SenderState>,
+    /// Made with the first loss or mark.
+    feedback: Option<Box<Feedback>>,
     pub cookie: Option<u64>,
     pub syn: Option<Syn>,
     pub handshake_rtt_ns: u64,
@@ -104,6 +108,8 @@ impl Flow {
             reference: 0,
             has_sample: false,
             awaits_answer: false,
+            awaits_feedback: false,
+            feedback: None,
             last: SampleState::default(),
             samples: Ring::default(),
         }
@@ -119,6 +125,23 @@ impl Flow {
     #[inline]
     pub(crate) fn awaits_answer(&self) -> bool {
         self.awaits_answer
+    }
+
+    /// A loss or mark here was not answered yet.
+    #[inline]
+    pub(crate) fn awaits_feedback(&self) -> bool {
+        self.awaits_feedback
+    }
+
+    /// How long after a loss or mark here it is answered by this packet, us; 0 where it is
+    /// no answer. For packets that are lost or marked, and those of a flow that
+    /// [awaits feedback](Self::awaits_feedback).
+    #[inline(never)]
+    pub(crate) fn feedback_us(&mut self, packet: &Observed) -> u32 {
+        let feedback = self.feedback.get_or_insert_default();
+        let us = feedback.packet(packet);
+        self.awaits_feedback = feedback.is_awaited();
+        us
     }
 
     /// A sequence number without its wraps.
@@ -248,6 +271,8 @@ impl Flow {
         self.reference = 0;
         self.has_sample = false;
         self.samples.clear();
+        self.feedback = None;
+        self.awaits_feedback = false;
         self.forget_ports(memory);
     }
 }

@@ -25,11 +25,11 @@ pub(crate) use reorder::{HostEvent, MAX_EVENTS, ReorderBuffer};
 
 use crate::accounting::{Node, Packet};
 use crate::config::Config;
-use crate::flow::{Flow, FlowTable, SegmentMemory};
+use crate::flow::{Flow, FlowTable, Observed, SegmentMemory};
 use crate::prefetch::{self, distance};
 use crate::rows::PostcardRow;
 use crate::stats::Stats;
-use crate::tcp_flags::{SYN, TCP};
+use crate::tcp_flags::{CWR, SYN, TCP};
 use clock::{Mapping, NodeClock};
 use hand_over::HandOvers;
 use packet::Candidate;
@@ -179,6 +179,12 @@ impl Joiner {
             // A copy, so that the packet itself need not lie in memory.
             row.retransmitted = packet::came_before((flow, memory), &{ *packet }, port);
         }
+        let concerns = row.dropped || row.ce_marked || row.retransmitted;
+        // What lies between the packets of a sample is not known.
+        if joins && (concerns || flow.awaits_feedback()) && row.sampling_shift == 0 {
+            let cwr = inner.tcp_flags & CWR != 0;
+            row.feedback_rtt_us = flow.feedback_us(&observed(packet, port, row, cwr));
+        }
     }
 
     /// The oldest packet, complete but for its `order`, unless it waits; `None`
@@ -256,6 +262,22 @@ impl Joiner {
     }
 }
 
+/// What of a packet counts for its flow's feedback time.
+#[inline(always)]
+fn observed(packet: &Packet<'_>, port: u32, row: &PostcardRow, cwr: bool) -> Observed {
+    Observed {
+        node: packet.node,
+        port,
+        seq: packet.inner.tcp_seq,
+        ingress_ns: packet.ingress_ns,
+        egress_ns: packet.egress_ns,
+        dropped: row.dropped,
+        ce_marked: row.ce_marked,
+        cwr,
+        again: row.retransmitted,
+    }
+}
+
 /// Fills a row field by field where it lies: a finished row would be copied
 /// while its parts are still on their way to memory (measured on "decode, flow,
 /// join, intervals"). `order` and what the join finds are set when the row is
@@ -291,5 +313,6 @@ fn fill_row(row: &mut PostcardRow, packet: &Packet<'_>, node: &mut Node, flow_id
     row.drop_reason = report.drop_reason.unwrap_or(0);
     row.sampling_shift = report.sampling_shift.unwrap_or(0);
     row.retransmitted = false;
+    row.feedback_rtt_us = 0;
     row.lost_before = node.take_lost();
 }

@@ -624,6 +624,10 @@ pub struct FlowInterval {
     pub syn: bool,
     #[prost(bool, tag = "18")]
     pub fin_or_rst: bool,
+    /// Shortest time from a loss or mark here to the sender's answer (retransmission,
+    /// CWR) that came in the interval, less the queue: a sample of the base RTT. 0 without.
+    #[prost(uint32, tag = "19")]
+    pub feedback_rtt_us: u32,
 }
 /// The sender's TCP state over an interval, from tcp_probe.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

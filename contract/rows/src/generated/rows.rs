@@ -54,6 +54,8 @@ pub struct PostcardRow {
     pub sampling_shift: u8,
     /// Carries sequence numbers seen before at this port.
     pub retransmitted: bool,
+    /// How long after a loss or mark here its sender answers it, with this packet (retransmission, CWR): a sample of the base RTT; null unless it answers.
+    pub feedback_rtt_us: u32,
     /// Reports found missing just before this one; -1 when a missing one came late.
     pub lost_before: i32,
     /// 0 no data packet of a probed flow, 1 joined by sequence number, 2 joined by time, 3 not joined.

@@ -43,7 +43,11 @@ pub(super) fn synchrony(facts: &Facts<'_, '_, '_>) -> Option<Synchrony> {
     let (n, lbp) = (facts.n, facts.lbp);
     let rounds = RoundTrips::of(&facts.window.intervals, facts.t_e_ns);
     let compensated = |delta: f64| n * n / (delta * facts.bdp_pkts);
-    let by_t_e = |t_e_ms: f64| t_e_ms / facts.t_e.value;
+    // What is not known of either has nothing to do with the other.
+    let together = |delta: f64, t_e_ms: f64| {
+        let of_delta = (delta / facts.delta.value).ln();
+        of_delta.hypot((t_e_ms / facts.t_e.value).ln()).exp()
+    };
     let d = distinct_per_rtt(facts.signals, &rounds, lbp);
     let sync = synchronised(&d, compensated(facts.delta.value), n.sqrt())?;
     let of_each = of_each_flow(facts.signals, &rounds, lbp);
@@ -57,8 +61,12 @@ pub(super) fn synchrony(facts: &Facts<'_, '_, '_>) -> Option<Synchrony> {
         synchronised(&d, compensated(delta), n.sqrt())
     };
     // The fairer the windows, the more reductions the queue makes up for.
-    let fairest = at(facts.delta.low * by_t_e(facts.t_e.low), 1.0)?;
-    let least_fair = at(facts.delta.high * by_t_e(facts.t_e.high), 1.0)?;
+    let (low, high) = (
+        together(facts.delta.low, facts.t_e.low),
+        together(facts.delta.high, facts.t_e.high),
+    );
+    let fairest = at(facts.delta.value / low, 1.0)?;
+    let least_fair = at(facts.delta.value * high, 1.0)?;
     let s_error = sync.s_error.hypot(sync.s_mean - fairest.s_mean).hypot(less);
     let c = sync.condition_fraction;
     let counted = share_range(c * sync.condition_rtts, sync.condition_rtts);

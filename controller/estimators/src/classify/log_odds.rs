@@ -199,9 +199,11 @@ impl<'a> LogOdds<'a> {
         };
         if let Some(growth) = o.growth {
             let enough = (o.growth_rtts / w.shape_rtts).min(1.0);
+            // One that fills the link has no room to grow.
+            let least = if o.fills_link { 0.0 } else { w.no_growth_most };
             let odds = (w.growth_slope * (growth - w.limited_growth))
-                .max(w.no_growth_most)
-                .min(most);
+                .min(most)
+                .max(least);
             self.add(weight * enough * odds, || {
                 format!("in flight grows by {growth:.2} per RTT between losses")
             });
@@ -284,6 +286,26 @@ mod tests {
             rate_share: 0.2,
             ..Observation::default()
         }
+    }
+
+    /// A window that keeps its size is no sign of another limit where it fills the link.
+    #[test]
+    fn who_fills_the_link_need_not_grow() {
+        let flow = Observation {
+            busy: true,
+            rate_share: 0.99,
+            fills_link: true,
+            growth: Some(0.0),
+            at_top: 0.18,
+            ..undisturbed()
+        };
+        assert!(log_odds(&flow, &Weights::IN_FORCE) > 2.0);
+        let other = Observation {
+            fills_link: false,
+            rate_share: 0.4,
+            ..flow
+        };
+        assert!(log_odds(&other, &Weights::IN_FORCE) < -2.0);
     }
 
     #[test]

@@ -8,6 +8,7 @@
 
 mod context;
 mod facts;
+mod fills_link;
 mod heeds_loss;
 mod log_odds;
 mod observation;
@@ -24,6 +25,7 @@ use crate::types::{CongestionControl, Evidence, FlowClass};
 use crate::window::FlowWindow;
 pub(crate) use context::LinkContext;
 use facts::{Facts, facts};
+use fills_link::{fills_link, reduces_without_loss};
 use heeds_loss::defies_loss;
 use log_odds::LogOdds;
 pub use log_odds::log_odds;
@@ -109,18 +111,17 @@ pub(crate) fn classify(
             recognised = recognise(&reductions);
         }
         let f = facts(flow, base, &reductions, config);
-        if defies_loss(flow, &f, local_episodes(flow, base, config).len()) {
+        let fills_link = fills_link(flow, base, link, &f);
+        if defies_loss(flow, &f, local_episodes(flow, base, config).len())
+            || (is_probed && fills_link && reduces_without_loss(&reductions))
+        {
             recognised.cc = CongestionControl::Bbr;
         }
         by_definition(flow, link, config, &reductions, &f).unwrap_or_else(|| {
-            let observed = observed.insert(Observation::of(
-                flow,
-                link,
-                config,
-                &reductions,
-                &recognised,
-                &f,
-            ));
+            let observed = observed.insert(Observation {
+                fills_link,
+                ..Observation::of(flow, link, config, &reductions, &recognised, &f)
+            });
             by_log_odds(flow, link, &reductions, &f, observed)
         })
     };

@@ -65,6 +65,8 @@ pub struct Observation {
     pub evenly_spaced: bool,
     /// Rate over the link's capacity; 0 where that is not known.
     pub rate_share: f64,
+    /// Takes nearly all of the link, and its packets wait here.
+    pub fills_link: bool,
     /// Share of the samples with in flight well below both windows.
     pub held_back: f64,
 }
