@@ -199,8 +199,13 @@ impl<'a> LogOdds<'a> {
         };
         if let Some(growth) = o.growth {
             let enough = (o.growth_rtts / w.shape_rtts).min(1.0);
-            // One that fills the link has no room to grow.
-            let least = if o.fills_link { 0.0 } else { w.no_growth_most };
+            // One that fills the link has no room to grow, one that loses every few
+            // round trips no time.
+            let least = if o.fills_link {
+                0.0
+            } else {
+                w.no_growth_most * (self.rtts_between_losses() / w.rtts_to_grow).min(1.0)
+            };
             let odds = (w.growth_slope * (growth - w.limited_growth))
                 .min(most)
                 .max(least);
@@ -228,6 +233,12 @@ impl<'a> LogOdds<'a> {
                 format!("in flight is at its top of {top:.1} for {share:.0} % of the time")
             });
         }
+    }
+
+    fn rtts_between_losses(&self) -> f64 {
+        let o = self.observed;
+        let in_flight = o.in_flight_pkts.unwrap_or(0.0).max(1.0);
+        o.packets / in_flight / f64::from(o.reductions.max(1))
     }
 
     /// Windows send in bursts; packets more evenly spaced than by chance have

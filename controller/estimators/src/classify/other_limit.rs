@@ -19,6 +19,16 @@ const REMOTE_LOSSES: usize = 4;
 const ONE_PACKET: f64 = 0.1;
 /// Packets further apart than this many round trips are not one for each.
 const ROUND_TRIPS_APART: f64 = 1.25;
+/// A window of one packet sends the next when that is acknowledged: the gap between two has
+/// all of the queueing delay of the first in it. A slower link spaces them whatever waits
+/// here.
+const HALF_OF_THE_DELAY: f64 = 0.5;
+/// Gaps needed to see which, and standard errors that the delay's part must be apart from
+/// both.
+const GAPS: usize = 30;
+const STANDARD_ERRORS: f64 = 3.0;
+/// Longer gaps, in the middle one, are of timeouts.
+const TIMEOUT_GAPS: f64 = 2.0;
 /// Losses that a flow would have had by now, needed to compare.
 const LOSSES_COMPARED: f64 = 10.0;
 /// A flow with this part of the losses of others comes in singles, one with that
@@ -43,7 +53,8 @@ pub(super) fn window_limited(
     // further apart than a round trip.
     if remote == 0 && (shape.mean - 1.0).abs() < ONE_PACKET {
         let gaps_rtts = (median_gap_s(flow).zip(facts.rtt_s)).map(|(gap, rtt)| gap / rtt);
-        return gaps_rtts.is_none_or(|g| g <= ROUND_TRIPS_APART);
+        return gaps_rtts.is_none_or(|g| g <= ROUND_TRIPS_APART)
+            && gaps_by_delay(flow).is_none_or(|slope| slope > HALF_OF_THE_DELAY);
     }
     let local = reductions.iter().filter(|r| r.counts && r.local).count();
     if facts.spacing == Spacing::Singly || (remote >= REMOTE_LOSSES && remote > 2 * local) {
@@ -79,12 +90,89 @@ fn part_of_losses(flow: &FlowWindow<'_>, link: &LinkContext) -> Option<f64> {
     (marks == 0 && expected >= LOSSES_COMPARED).then(|| f64::from(drops) / expected)
 }
 
-/// Median time from one packet to the next, as records tell, s.
+/// Time from each packet to the next, as records tell, s, with the first one's queueing
+/// delay, s.
+fn gaps_s(flow: &FlowWindow<'_>) -> Vec<(f64, f64)> {
+    let records: Vec<(f64, f64)> = flow
+        .history
+        .iter()
+        .filter(|r| r.packets > 0)
+        .map(|r| {
+            let delay_s = r.delay_sum_ns as f64 / f64::from(r.packets) / 1e9;
+            (r.start_ns as f64 / 1e9, delay_s)
+        })
+        .collect();
+    records
+        .windows(2)
+        .filter_map(|pair| match pair {
+            [(a, delay_s), (b, _)] => Some((b - a, *delay_s)),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Median time from one packet to the next, s.
 fn median_gap_s(flow: &FlowWindow<'_>) -> Option<f64> {
-    let starts = || {
-        let records = flow.history.iter().filter(|r| r.packets > 0);
-        records.map(|r| r.start_ns as f64 / 1e9)
-    };
-    let gaps: Vec<f64> = starts().skip(1).zip(starts()).map(|(b, a)| b - a).collect();
+    let gaps: Vec<f64> = gaps_s(flow).into_iter().map(|(gap, _)| gap).collect();
     quantile(&gaps, 0.5)
+}
+
+/// How much longer a gap is where the packet before it waited longer (slope of the
+/// regression). `None` where the delay changes too little to tell.
+fn gaps_by_delay(flow: &FlowWindow<'_>) -> Option<f64> {
+    let longest_s = TIMEOUT_GAPS * median_gap_s(flow)?;
+    let mut gaps = gaps_s(flow);
+    gaps.retain(|(gap, _)| *gap <= longest_s);
+    let n = gaps.len() as f64;
+    let mean = |of: fn(&(f64, f64)) -> f64| gaps.iter().map(of).sum::<f64>() / n;
+    let (gap_mean, delay_mean) = (mean(|g| g.0), mean(|g| g.1));
+    let (mut xx, mut xy, mut yy) = (0.0, 0.0, 0.0);
+    for (gap, delay) in &gaps {
+        let (y, x) = (gap - gap_mean, delay - delay_mean);
+        xx += x * x;
+        xy += x * y;
+        yy += y * y;
+    }
+    if gaps.len() < GAPS || xx <= 0.0 {
+        return None;
+    }
+    let slope = xy / xx;
+    let error = ((yy - slope * xy).max(0.0) / (n - 2.0) / xx).sqrt();
+    (2.0 * STANDARD_ERRORS * error < 1.0).then_some(slope)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tidemark_proto::telemetry::FlowInterval;
+
+    /// Single packets in records of 10 ms, the queue between 0 and 20 ms; what a gap is for
+    /// the delay of the packet before it, ms.
+    fn slope(gap_ms: fn(f64) -> f64, swing_ms: f64) -> Option<f64> {
+        let mut at_ms = 0.0;
+        let records: Vec<FlowInterval> = (0..400)
+            .map(|i| {
+                let delay_ms = swing_ms * (0.5 + 0.5 * f64::from(i).mul_add(0.37, 0.0).sin());
+                let start_ns = (at_ms / 10.0f64).floor() as u64 * 10_000_000;
+                at_ms += gap_ms(delay_ms);
+                FlowInterval {
+                    start_ns,
+                    duration_ns: 10_000_000,
+                    packets: 1,
+                    delay_sum_ns: (delay_ms * 1e6) as u64,
+                    ..FlowInterval::default()
+                }
+            })
+            .collect();
+        gaps_by_delay(&FlowWindow::of_records(records.iter().collect()))
+    }
+
+    #[test]
+    fn a_window_of_one_packet_waits_for_each_a_slower_link_does_not() {
+        let window = slope(|delay_ms| 21.3 + delay_ms, 20.0).unwrap();
+        assert!((window - 1.0).abs() < 0.2, "{window}");
+        let link = slope(|_| 31.3, 20.0).unwrap();
+        assert!(link.abs() < 0.2, "{link}");
+        assert_eq!(slope(|delay_ms| 21.3 + delay_ms, 0.2), None);
+    }
 }

@@ -120,6 +120,8 @@ weights! {
     Threshold limited_growth = 0.35;
     /// Per segment per RTT of growth beyond that.
     LogOdds growth_slope = 14.0;
+    /// Round trips between losses that show whether a window grows.
+    Threshold rtts_to_grow = 8.0;
     /// Missing growth weighs no more than this.
     LogOdds no_growth_most = -5.2;
     /// A sawtooth down to its half is near its top for this share of the time,
