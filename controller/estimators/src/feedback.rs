@@ -51,7 +51,7 @@ mod tests {
 
     /// One repair by a timeout, one sample where reports were missing, and records without.
     #[test]
-    fn odd_samples_make_it_less_sure_and_not_wrong() {
+    fn odd_samples_do_not_matter() {
         let mut samples = [20_100, 20_200, 0, 20_150, 20_120, 0, 20_180, 20_110, 20_160].to_vec();
         let (seconds, error) = told(&samples).unwrap();
         assert!((seconds - 0.0201).abs() < 1e-4, "{seconds}");
@@ -59,7 +59,7 @@ mod tests {
         samples.extend([3_000, 420_000]);
         let (seconds, error) = told(&samples).unwrap();
         assert!((seconds - 0.0201).abs() < 1e-4, "{seconds}");
-        assert!((0.03..0.3).contains(&error), "less sure: {error}");
+        assert!(error < 0.03, "{error}");
     }
 
     /// As of a flow that queues elsewhere.
