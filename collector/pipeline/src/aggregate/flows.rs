@@ -203,6 +203,21 @@ mod tests {
     use super::*;
     use tidemark_proto::telemetry::Update;
 
+    /// The records of an interval, in order.
+    fn drained(f: &mut Flows) -> Vec<FlowInterval> {
+        let mut updates = Vec::new();
+        let mut hand_on = |update| updates.push(update);
+        let mut batch = Batch::new(Update::default(), &mut hand_on);
+        let span = Span {
+            start_ns: 100,
+            duration_ns: 50,
+        };
+        f.drain(9, span, &mut batch);
+        batch.finish();
+        let updates = updates.into_iter();
+        updates.flat_map(|u: Update| u.flow_intervals).collect()
+    }
+
     #[test]
     fn the_shortest_feedback_time_of_an_interval() {
         let mut f = Flows::default();
@@ -213,19 +228,8 @@ mod tests {
                 ..PostcardRow::default()
             });
         }
-        let mut updates = Vec::new();
-        let mut hand_on = |update| updates.push(update);
-        let mut batch = Batch::new(Update::default(), &mut hand_on);
-        let span = Span {
-            start_ns: 0,
-            duration_ns: 1,
-        };
-        f.drain(9, span, &mut batch);
-        batch.finish();
-        let records = updates
-            .iter()
-            .flat_map(|u: &Update| u.flow_intervals.iter());
-        let told: Vec<u32> = records.map(|r| r.feedback_rtt_us).collect();
+        let records = drained(&mut f);
+        let told: Vec<u32> = records.iter().map(|r| r.feedback_rtt_us).collect();
         assert_eq!(told, [21_000, 0]);
     }
 
@@ -243,19 +247,7 @@ mod tests {
                 };
                 f.packet(&row);
             }
-            let mut updates = Vec::new();
-            let mut hand_on = |update| updates.push(update);
-            let mut batch = Batch::new(Update::default(), &mut hand_on);
-            let span = Span {
-                start_ns: 100,
-                duration_ns: 50,
-            };
-            f.drain(9, span, &mut batch);
-            batch.finish();
-            let out: Vec<FlowInterval> = updates
-                .into_iter()
-                .flat_map(|u: Update| u.flow_intervals)
-                .collect();
+            let out = drained(&mut f);
             assert_eq!(out.len(), 1500, "{round}");
             assert!(out.is_sorted_by_key(|r| (r.flow_id, r.port)));
             assert!(out.iter().all(|r| r.packets == 2 && r.ip_bytes == 20));

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Feedback time: how long after a loss or a mark here its sender answers.
 //!
-//! A sender retransmits on the third acknowledgement that tells of packets beyond a loss
-//! (RFC 5681 §3.2, RFC 6675 §3). So the retransmission comes here one base RTT after the
+//! A sender retransmits on the third duplicate acknowledgement (fast retransmit: RFC 5681
+//! §3.2, RFC 6675 §3). So the retransmission comes here one base RTT after the
 //! third packet behind the dropped one has left, however long the queue is. A sender
-//! whose packet was marked sets CWR on the next new data packet (RFC 3168 §6.1.2), which
-//! comes one base RTT after the marked one has left.
+//! whose packet was marked (CE) hears of it by ECE and sets CWR on the next new data packet
+//! (RFC 3168 §6.1.2), which comes one base RTT after the marked one has left.
 //!
 //! Both ends are known packet by packet, from reports alone. What lengthens it: a
 //! receiver that delays the acknowledgement of a mark, queues elsewhere, a repair by
-//! timeout. What shortens it: reports that are lost. One sample is a hint, the lower ones of
-//! several are the base RTT.
+//! timeout. What shortens it: reports that are lost. Of several samples the lower ones that
+//! agree are the base RTT.
 
 /// Packets behind a loss that must arrive for it to be seen.
 const DUPLICATES: u8 = 3;
@@ -93,7 +93,9 @@ impl Feedback {
             self.delay_ns = packet.egress_ns.saturating_sub(packet.ingress_ns);
         }
         let feedback_ns = self.repaired(packet);
-        if packet.dropped && self.lost.is_none() && packet.ingress_ns >= self.quiet_ns {
+        // A retransmission that is dropped is found by a timeout.
+        let counts = packet.dropped && !packet.again && packet.ingress_ns >= self.quiet_ns;
+        if counts && self.lost.is_none() {
             self.note_loss(packet);
         }
         if packet.dropped || packet.again {

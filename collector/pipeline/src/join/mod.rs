@@ -182,8 +182,7 @@ impl Joiner {
         let concerns = row.dropped || row.ce_marked || row.retransmitted;
         // What lies between the packets of a sample is not known.
         if joins && (concerns || flow.awaits_feedback()) && row.sampling_shift == 0 {
-            let cwr = inner.tcp_flags & CWR != 0;
-            row.feedback_rtt_us = flow.feedback_us(&observed(packet, port, row, cwr));
+            row.feedback_rtt_us = flow.feedback_us(&observed(packet, port, row));
         }
     }
 
@@ -264,7 +263,7 @@ impl Joiner {
 
 /// What of a packet counts for its flow's feedback time.
 #[inline(always)]
-fn observed(packet: &Packet<'_>, port: u32, row: &PostcardRow, cwr: bool) -> Observed {
+fn observed(packet: &Packet<'_>, port: u32, row: &PostcardRow) -> Observed {
     Observed {
         node: packet.node,
         port,
@@ -273,7 +272,7 @@ fn observed(packet: &Packet<'_>, port: u32, row: &PostcardRow, cwr: bool) -> Obs
         egress_ns: packet.egress_ns,
         dropped: row.dropped,
         ce_marked: row.ce_marked,
-        cwr,
+        cwr: packet.inner.tcp_flags & CWR != 0,
         again: row.retransmitted,
     }
 }

@@ -52,9 +52,11 @@ pub(super) fn window_limited(
     // One packet per round trip comes evenly without a slower link; with one they may be
     // further apart than a round trip.
     if remote == 0 && (shape.mean - 1.0).abs() < ONE_PACKET {
-        let gaps_rtts = (median_gap_s(flow).zip(facts.rtt_s)).map(|(gap, rtt)| gap / rtt);
+        let gaps = gaps(flow);
+        let gap_s = median_gap_s(&gaps);
+        let gaps_rtts = gap_s.zip(facts.rtt_s).map(|(gap, rtt)| gap / rtt);
         return gaps_rtts.is_none_or(|g| g <= ROUND_TRIPS_APART)
-            && gaps_by_delay(flow).is_none_or(|slope| slope > HALF_OF_THE_DELAY);
+            && gaps_by_delay(gaps).is_none_or(|slope| slope > HALF_OF_THE_DELAY);
     }
     let local = reductions.iter().filter(|r| r.counts && r.local).count();
     if facts.spacing == Spacing::Singly || (remote >= REMOTE_LOSSES && remote > 2 * local) {
@@ -90,45 +92,41 @@ fn part_of_losses(flow: &FlowWindow<'_>, link: &LinkContext) -> Option<f64> {
     (marks == 0 && expected >= LOSSES_COMPARED).then(|| f64::from(drops) / expected)
 }
 
-/// Time from each packet to the next, as records tell, s, with the first one's queueing
-/// delay, s.
-fn gaps_s(flow: &FlowWindow<'_>) -> Vec<(f64, f64)> {
-    let records: Vec<(f64, f64)> = flow
-        .history
-        .iter()
-        .filter(|r| r.packets > 0)
-        .map(|r| {
-            let delay_s = r.delay_sum_ns as f64 / f64::from(r.packets) / 1e9;
-            (r.start_ns as f64 / 1e9, delay_s)
-        })
-        .collect();
-    records
-        .windows(2)
-        .filter_map(|pair| match pair {
-            [(a, delay_s), (b, _)] => Some((b - a, *delay_s)),
-            _ => None,
+/// From one packet to the next, as records tell.
+#[derive(Clone, Copy, Debug)]
+struct Gap {
+    seconds: f64,
+    /// Queueing delay of the first of the two, s.
+    delay_s: f64,
+}
+
+fn gaps(flow: &FlowWindow<'_>) -> Vec<Gap> {
+    let records = || flow.history.iter().filter(|r| r.packets > 0);
+    let pairs = records().zip(records().skip(1));
+    pairs
+        .map(|(a, b)| Gap {
+            seconds: b.start_ns.saturating_sub(a.start_ns) as f64 / 1e9,
+            delay_s: a.delay_sum_ns as f64 / f64::from(a.packets) / 1e9,
         })
         .collect()
 }
 
-/// Median time from one packet to the next, s.
-fn median_gap_s(flow: &FlowWindow<'_>) -> Option<f64> {
-    let gaps: Vec<f64> = gaps_s(flow).into_iter().map(|(gap, _)| gap).collect();
-    quantile(&gaps, 0.5)
+fn median_gap_s(gaps: &[Gap]) -> Option<f64> {
+    let seconds: Vec<f64> = gaps.iter().map(|g| g.seconds).collect();
+    quantile(&seconds, 0.5)
 }
 
 /// How much longer a gap is where the packet before it waited longer (slope of the
 /// regression). `None` where the delay changes too little to tell.
-fn gaps_by_delay(flow: &FlowWindow<'_>) -> Option<f64> {
-    let longest_s = TIMEOUT_GAPS * median_gap_s(flow)?;
-    let mut gaps = gaps_s(flow);
-    gaps.retain(|(gap, _)| *gap <= longest_s);
+fn gaps_by_delay(mut gaps: Vec<Gap>) -> Option<f64> {
+    let longest_s = TIMEOUT_GAPS * median_gap_s(&gaps)?;
+    gaps.retain(|g| g.seconds <= longest_s);
     let n = gaps.len() as f64;
-    let mean = |of: fn(&(f64, f64)) -> f64| gaps.iter().map(of).sum::<f64>() / n;
-    let (gap_mean, delay_mean) = (mean(|g| g.0), mean(|g| g.1));
+    let mean = |of: fn(&Gap) -> f64| gaps.iter().map(of).sum::<f64>() / n;
+    let (gap_mean, delay_mean) = (mean(|g| g.seconds), mean(|g| g.delay_s));
     let (mut xx, mut xy, mut yy) = (0.0, 0.0, 0.0);
-    for (gap, delay) in &gaps {
-        let (y, x) = (gap - gap_mean, delay - delay_mean);
+    for gap in &gaps {
+        let (y, x) = (gap.seconds - gap_mean, gap.delay_s - delay_mean);
         xx += x * x;
         xy += x * y;
         yy += y * y;
@@ -146,13 +144,13 @@ mod tests {
     use super::*;
     use tidemark_proto::telemetry::FlowInterval;
 
-    /// Single packets in records of 10 ms, the queue between 0 and 20 ms; what a gap is for
-    /// the delay of the packet before it, ms.
+    /// Single packets in records of 10 ms, the queue between 0 and 20 ms; a gap in ms
+    /// follows from the queueing delay of its first packet in ms.
     fn slope(gap_ms: fn(f64) -> f64, swing_ms: f64) -> Option<f64> {
         let mut at_ms = 0.0;
         let records: Vec<FlowInterval> = (0..400)
             .map(|i| {
-                let delay_ms = swing_ms * (0.5 + 0.5 * f64::from(i).mul_add(0.37, 0.0).sin());
+                let delay_ms = swing_ms * (0.5 + 0.5 * (0.37 * f64::from(i)).sin());
                 let start_ns = (at_ms / 10.0f64).floor() as u64 * 10_000_000;
                 at_ms += gap_ms(delay_ms);
                 FlowInterval {
@@ -164,7 +162,7 @@ mod tests {
                 }
             })
             .collect();
-        gaps_by_delay(&FlowWindow::of_records(records.iter().collect()))
+        gaps_by_delay(gaps(&FlowWindow::of_records(records.iter().collect())))
     }
 
     #[test]
