@@ -5,7 +5,7 @@
 //! bytes per page and no compression.
 
 use crate::dictionary::Numbers;
-use crate::encode::{delta, hybrid, indexes, plain};
+use crate::encode::{delta, hybrid, indexes, plain, repeated};
 use crate::page_compressor::PageCompressor;
 use crate::table::Layout;
 use crate::values::Values;
@@ -84,7 +84,9 @@ impl Chunk {
             return Ok(());
         }
         compressor.plain.clear();
-        if self.nullable {
+        if self.nullable && (present == 0 || present == rows) {
+            repeated(u32::from(present > 0), rows, 1, &mut compressor.plain);
+        } else if self.nullable {
             compressor.numbers.clear();
             let valid = self.values.valid.iter();
             compressor.numbers.extend(valid.map(|&v| u32::from(v)));

@@ -143,10 +143,7 @@ pub(crate) fn hybrid(values: &[u32], width: u32, out: &mut Vec<u8>) {
                 width,
                 out,
             );
-            varint(((run - fill) as u64) << 1, out);
-            let bytes = value.to_le_bytes();
-            let used = width.div_ceil(8) as usize;
-            out.extend_from_slice(bytes.get(..used).unwrap_or_default());
+            repeated(value, run - fill, width, out);
             packed_from = at + run;
         }
         at += run;
@@ -154,9 +151,29 @@ pub(crate) fn hybrid(values: &[u32], width: u32, out: &mut Vec<u8>) {
     packed(values.get(packed_from..).unwrap_or_default(), width, out);
 }
 
+/// A run of the [`hybrid`]: `count` times the same value, at least once.
+pub(crate) fn repeated(value: u32, count: usize, width: u32, out: &mut Vec<u8>) {
+    varint((count as u64) << 1, out);
+    let bytes = value.to_le_bytes();
+    let used = width.div_ceil(8) as usize;
+    out.extend_from_slice(bytes.get(..used).unwrap_or_default());
+}
+
+/// Most runs are short or very long: the first values one by one, the others many at once.
 #[inline]
 fn run_length(values: &[u32], value: u32) -> usize {
-    values.iter().take_while(|&&v| v == value).count()
+    const ONE_BY_ONE: usize = 8;
+    const AT_ONCE: usize = 32;
+    let same = |values: &[u32]| values.iter().take_while(|&&v| v == value).count();
+    let (first, rest) = values.split_at_checked(ONE_BY_ONE).unwrap_or((values, &[]));
+    let short = same(first);
+    if short < first.len() {
+        return short;
+    }
+    let chunks = rest.chunks_exact(AT_ONCE);
+    let differs = |chunk: &[u32]| chunk.iter().fold(0, |d, &v| d | (v ^ value)) != 0;
+    let whole = chunks.take_while(|c| !differs(c)).count() * AT_ONCE;
+    short + whole + same(rest.get(whole..).unwrap_or_default())
 }
 
 /// Packed groups; the last may be filled up with zeros.
