@@ -136,7 +136,7 @@ pub(crate) fn of_each_flow(
 /// Whether the condition holds changes more regularly than coins fall, as queues fill
 /// again and again: its share of round trips is known as from so many times as many
 /// throws (by the runs of `make truth`).
-const MORE_REGULAR: f64 = 1.5;
+const MORE_REGULAR: f64 = 1.6;
 
 /// Sums up D; `compensated` = n²/(Δ·BDP), `root` = √n. `None` without a loss.
 pub(crate) fn synchronised(d: &[f64], compensated: f64, root: f64) -> Option<Synchronised> {
