@@ -12,13 +12,6 @@ use truth::table::{MODES, Mode, rows};
 
 type Exceptions = [(&'static str, &'static str, &'static str)];
 
-/// What is known not to be as asked; `docs/explanation/estimators.md` says why.
-const EXCEPTIONS: &Exceptions = &[
-    ("bbr_n20", "late passive", "classes"),
-    ("bbr_n20", "lossy passive", "classes"),
-    ("bbr_n20", "passive", "classes"),
-];
-
 /// Thirteen seconds are too short for the classes of flows without a base RTT.
 const GOLDEN_EXCEPTIONS: &Exceptions = &[("bscl_n60_bdp", "late passive", "classes")];
 
@@ -65,7 +58,7 @@ tidemark_golden::shared_data_test! {
     fn whole_runs_are_estimated_as_asked() {
         let mut coverage = Coverage::default();
         let runs = truth::whole_runs().into_iter().map(|p| Run::read(&p).unwrap());
-        let failed = failures(runs, &MODES, EXCEPTIONS, &mut coverage);
+        let failed = failures(runs, &MODES, &[], &mut coverage);
         println!("{}", coverage.markdown());
         assert!(failed.is_empty(), "{failed:#?}");
         for quantity in coverage.quantities() {

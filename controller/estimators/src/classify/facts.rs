@@ -3,7 +3,7 @@
 
 use super::receiver_window::{ReceiverWindow, Watch};
 use crate::config::EstimatorConfig;
-use crate::in_flight::{Shape, losses_ns, moments, shape};
+use crate::in_flight::{Ceiling, Shape, ceiling, losses_ns, moments, shape};
 use crate::reductions::{Reduction, rtt_ns};
 use crate::rtt::BaseRtt;
 use crate::spacing::{Spacing, spacing};
@@ -43,6 +43,8 @@ pub(super) struct Facts {
     /// Shape of its packets in flight as the switch sees them; `None` without a
     /// base RTT, with sampled packets, or when too short.
     pub shape: Option<Shape>,
+    /// Most it had in flight; `None` as of the shape, and where round trips are short.
+    pub ceiling: Option<Ceiling>,
     pub spacing: Spacing,
     /// Mean packets in flight in the window; of an unprobed flow without a known
     /// base RTT with the usual one.
@@ -67,16 +69,19 @@ pub(super) fn facts(
     // A count of a part of the packets varies more than any window.
     if flow.sampling <= 1.0 {
         facts.spacing = spacing(flow);
-        facts.shape = base.and_then(|b| {
+        if let Some(base) = base {
             let memory_ns = (config.memory_s.max(0.0) * 1e9) as u64;
             let recent = flow.life.last_ns.saturating_sub(memory_ns);
             let since = flow
                 .window()
                 .first()
                 .map_or(recent, |r| r.start_ns.min(recent));
-            let moments = moments(flow, b.seconds + b.transmission_s, since, flow.life.last_ns);
-            shape(moments, &losses_ns(flow)).filter(|s| s.rtts >= LEAST_RTTS)
-        });
+            let losses_ns = losses_ns(flow);
+            let base_s = base.seconds + base.transmission_s;
+            let moments = moments(flow, base_s, since, flow.life.last_ns);
+            facts.shape = shape(moments, &losses_ns).filter(|s| s.rtts >= LEAST_RTTS);
+            facts.ceiling = ceiling(flow, base_s, &losses_ns, since);
+        }
     }
     let (mut packets, mut bytes, mut rtt_sum, mut records) = (0.0, 0.0, 0.0, 0.0);
     for r in flow.window().iter().filter(|r| r.packets > 0) {

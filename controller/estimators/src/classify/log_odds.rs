@@ -45,6 +45,7 @@ impl<'a> LogOdds<'a> {
         odds.window();
         if !observed.model_based {
             odds.shape();
+            odds.ceiling();
         }
         odds.spacing();
         odds.rate();
@@ -204,7 +205,7 @@ impl<'a> LogOdds<'a> {
             let least = if o.fills_link {
                 0.0
             } else {
-                w.no_growth_most * (self.rtts_between_losses() / w.rtts_to_grow).min(1.0)
+                w.no_growth_most * self.time_to_grow()
             };
             let odds = (w.growth_slope * (growth - w.limited_growth))
                 .min(most)
@@ -235,10 +236,31 @@ impl<'a> LogOdds<'a> {
         }
     }
 
-    fn rtts_between_losses(&self) -> f64 {
-        let o = self.observed;
+    /// A window that losses keep small grows past what it was when they leave it the time.
+    fn ceiling(&mut self) {
+        let (o, w) = (self.observed, self.weights);
+        let Some(most) = o.most_pkts.filter(|_| o.grown_past > 0) else {
+            return;
+        };
+        // One that fills the link has no room to grow.
+        if o.fills_link || self.takes_most() {
+            return;
+        }
+        let times = f64::from(o.grown_past);
+        let odds = w.never_more_most * times / (times + w.times_to_count_half);
+        self.add(odds, || {
+            format!("never more than {most} in flight, with {times} times enough packets without a loss for more")
+        });
+    }
+
+    /// How much of the time that shows whether a window grows lies between two losses,
+    /// recovery left out; at most one.
+    fn time_to_grow(&self) -> f64 {
+        let (o, w) = (self.observed, self.weights);
         let in_flight = o.in_flight_pkts.unwrap_or(0.0).max(1.0);
-        o.packets / in_flight / f64::from(o.reductions.max(1))
+        let rtts = o.packets / in_flight / f64::from(o.reductions.max(1));
+        let beyond = |of: f64| of - w.rtts_to_recover;
+        (beyond(rtts) / beyond(w.rtts_to_grow)).clamp(0.0, 1.0)
     }
 
     /// Windows send in bursts; packets more evenly spaced than by chance have

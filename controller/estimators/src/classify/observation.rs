@@ -61,6 +61,10 @@ pub struct Observation {
     pub growth: Option<f64>,
     /// Round trips that the growth rests on.
     pub growth_rtts: f64,
+    /// Most packets in flight, where that is seen.
+    pub most_pkts: Option<f64>,
+    /// Times without a loss that were long enough for one more.
+    pub grown_past: u32,
     /// Packets come more evenly spaced than by chance.
     pub evenly_spaced: bool,
     /// Rate over the link's capacity; 0 where that is not known.
@@ -108,6 +112,10 @@ impl Observation {
             o.shape_rtts = shape.rtts;
             o.growth = shape.growth;
             o.growth_rtts = shape.growth_rtts;
+        }
+        if let Some(ceiling) = facts.ceiling {
+            o.most_pkts = Some(f64::from(ceiling.packets));
+            o.grown_past = ceiling.grown_past;
         }
         for r in reductions.iter().filter(|r| r.counts) {
             let age_s = link.to_ns.saturating_sub(r.time_ns) as f64 / 1e9;

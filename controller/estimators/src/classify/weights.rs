@@ -120,10 +120,16 @@ weights! {
     Threshold limited_growth = 0.35;
     /// Per segment per RTT of growth beyond that.
     LogOdds growth_slope = 14.0;
+    /// Round trips after a loss in which no window grows.
+    Threshold rtts_to_recover = 3.0;
     /// Round trips between losses that show whether a window grows.
     Threshold rtts_to_grow = 8.0;
     /// Missing growth weighs no more than this.
     LogOdds no_growth_most = -5.2;
+    /// It never had more in flight, and often had the time for it without a loss.
+    LogOdds never_more_most = -6.0;
+    /// Times that make it count half.
+    Threshold times_to_count_half = 1.0;
     /// A sawtooth down to its half is near its top for this share of the time,
     /// however large it is.
     Threshold sawtooth_at_top = 0.1;

@@ -7,8 +7,10 @@
 //! flow has in flight at t is what leaves in (t − T, t + D]. For a window-limited
 //! flow that is its window, to the packet.
 
+mod ceiling;
 mod moments;
 mod shape;
 
+pub(crate) use ceiling::{Ceiling, ceiling};
 pub(crate) use moments::moments;
 pub(crate) use shape::{Shape, losses_ns, shape};
