@@ -3,7 +3,7 @@
 
 use super::receiver_window::{ReceiverWindow, Watch};
 use crate::config::EstimatorConfig;
-use crate::in_flight::{Ceiling, Shape, ceiling, losses_ns, moments, shape};
+use crate::in_flight::{Ceiling, Shape, ceiling, follows_delay, losses_ns, moments, shape};
 use crate::reductions::{Reduction, rtt_ns};
 use crate::rtt::BaseRtt;
 use crate::spacing::{Spacing, spacing};
@@ -45,6 +45,9 @@ pub(super) struct Facts {
     pub shape: Option<Shape>,
     /// Most it had in flight; `None` as of the shape, and where round trips are short.
     pub ceiling: Option<Ceiling>,
+    /// How its packets in flight follow the queueing delay: 0 for a window, 1 for a slower
+    /// link; `None` as of the shape, and where it cannot be told.
+    pub follows_delay: Option<f64>,
     pub spacing: Spacing,
     /// Mean packets in flight in the window; of an unprobed flow without a known
     /// base RTT with the usual one.
@@ -79,6 +82,7 @@ pub(super) fn facts(
             let losses_ns = losses_ns(flow);
             let base_s = base.seconds + base.transmission_s;
             let moments = moments(flow, base_s, since, flow.life.last_ns);
+            facts.follows_delay = follows_delay(&moments, &losses_ns);
             facts.shape = shape(moments, &losses_ns).filter(|s| s.rtts >= LEAST_RTTS);
             facts.ceiling = ceiling(flow, base_s, &losses_ns, since);
         }

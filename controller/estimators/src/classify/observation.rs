@@ -114,7 +114,7 @@ impl Observation {
             o.growth_rtts = shape.growth_rtts;
         }
         if let Some(ceiling) = facts.ceiling {
-            o.most_pkts = Some(f64::from(ceiling.packets));
+            o.most_pkts = Some(ceiling.packets as f64);
             o.grown_past = ceiling.grown_past;
         }
         for r in reductions.iter().filter(|r| r.counts) {

@@ -29,6 +29,8 @@ const GAPS: usize = 30;
 const STANDARD_ERRORS: f64 = 3.0;
 /// Longer gaps, in the middle one, are of timeouts.
 const TIMEOUT_GAPS: f64 = 2.0;
+/// Packets in flight that follow the queueing delay by less than this are a window.
+const KEEPS_ITS_NUMBER: f64 = 0.3;
 /// Losses that a flow would have had by now, needed to compare.
 const LOSSES_COMPARED: f64 = 10.0;
 /// A flow with this part of the losses of others comes in singles, one with that
@@ -63,6 +65,12 @@ pub(super) fn window_limited(
         return false;
     }
     if facts.spacing == Spacing::Together {
+        return true;
+    }
+    // Some flows behind a slower link have about as many in flight whatever waits here, but
+    // not all of the time.
+    let keeps = facts.follows_delay.is_some_and(|slope| slope < KEEPS_ITS_NUMBER);
+    if keeps && shape.at_top >= AT_TOP {
         return true;
     }
     // A window of two packets comes in singles too.

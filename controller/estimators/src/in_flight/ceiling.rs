@@ -14,7 +14,7 @@ use tidemark_proto::telemetry::FlowInterval;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Ceiling {
     /// Most packets that left within a round trip.
-    pub packets: u32,
+    pub packets: u64,
     /// Stretches without a loss that were long enough for one more.
     pub grown_past: u32,
 }
@@ -33,7 +33,7 @@ pub(crate) fn ceiling(
         .filter(|r| r.packets > 0 && r.start_ns >= since_ns)
         .collect();
     let packets = most_in_a_round_trip(&records, (base_s.max(0.0) * 1e9) as u64)?;
-    let to_grow = u64::from(packets + 1).pow(2);
+    let to_grow = packets.saturating_add(1).saturating_pow(2);
     let stretches = stretches(&records, losses_ns);
     Some(Ceiling {
         packets,
@@ -44,31 +44,31 @@ pub(crate) fn ceiling(
 /// What answers a packet leaves a base RTT and the delay of that moment after it. Records
 /// that begin and end within that time have no more than the window; a window that is
 /// spread over it has more than they show, by what it is longer than they are.
-fn most_in_a_round_trip(records: &[&FlowInterval], base_ns: u64) -> Option<u32> {
+fn most_in_a_round_trip(records: &[&FlowInterval], base_ns: u64) -> Option<u64> {
     let record_ns = records.first()?.duration_ns.max(1);
     if base_ns < record_ns {
         return None;
     }
-    let (mut first, mut packets, mut most) = (0, 0, 0.0f64);
+    let (mut first, mut packets, mut most) = (0, 0u64, 0.0f64);
     for last in records {
-        packets += last.packets;
-        let rtt_ns = base_ns + last.delay_sum_ns / u64::from(last.packets);
+        packets += u64::from(last.packets);
+        let rtt_ns = base_ns.saturating_add(last.delay_sum_ns / u64::from(last.packets));
         let begins_ns = (last.start_ns + last.duration_ns).saturating_sub(rtt_ns);
         while let Some(r) = records.get(first).filter(|r| r.start_ns < begins_ns) {
-            packets -= r.packets;
+            packets -= u64::from(r.packets);
             first += 1;
         }
         // The delay may have grown by more than the time since the record before.
         while first > 0
             && let Some(r) = records.get(first - 1).filter(|r| r.start_ns >= begins_ns)
         {
-            packets += r.packets;
+            packets += u64::from(r.packets);
             first -= 1;
         }
         let seen_ns = rtt_ns / record_ns * record_ns;
-        most = most.max(f64::from(packets) * rtt_ns as f64 / seen_ns as f64);
+        most = most.max(packets as f64 * rtt_ns as f64 / seen_ns as f64);
     }
-    Some(most.round() as u32)
+    Some(most.round() as u64)
 }
 
 /// Packets that left from one loss to the next.

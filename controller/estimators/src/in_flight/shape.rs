@@ -10,7 +10,7 @@ use crate::window::FlowWindow;
 /// it a little.
 const TOP_PKTS: f64 = 1.25;
 /// Round trips after a loss that are recovery, not growth.
-const RECOVERY_RTTS: f64 = 3.0;
+pub(super) const RECOVERY_RTTS: f64 = 3.0;
 /// Shortest and longest piece, in RTTs, over which growth is fitted.
 const PIECE_RTTS: (f64, f64) = (6.0, 24.0);
 /// Growth beyond this per RTT is slow start: it says no more than this.
