@@ -69,7 +69,9 @@ pub(super) fn window_limited(
     }
     // Some flows behind a slower link have about as many in flight whatever waits here, but
     // not all of the time.
-    let keeps = facts.follows_delay.is_some_and(|slope| slope < KEEPS_ITS_NUMBER);
+    let keeps = facts
+        .follows_delay
+        .is_some_and(|slope| slope < KEEPS_ITS_NUMBER);
     if keeps && shape.at_top >= AT_TOP {
         return true;
     }
