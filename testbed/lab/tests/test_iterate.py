@@ -11,6 +11,7 @@ import pytest
 
 from tidemark_lab import __main__ as command
 from tidemark_lab import netns
+from tidemark_lab.errors import LabError
 from tidemark_lab.iterate import network, rounds, table, unseen
 from tidemark_lab.iterate.network import Network, scenario_text
 from tidemark_lab.iterate.record import document
@@ -85,6 +86,22 @@ class Link:
     def apply(self, advice: JsonObject) -> int:
         self.applied.append(advice["limit_bytes"])
         return int(advice["limit_bytes"])
+
+
+def test_a_seed_without_a_run_does_not_stop_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    def write(run: unseen.Unseen, _out: Path) -> JsonObject:
+        if run.seed == 2:
+            raise LabError("ns-3: not at its end after 1800 s")
+        return {"utilisation": 1.0, "drops": 1, "arrivals": 100}
+
+    monkeypatch.setattr(unseen, "write", write)
+    assert command.main(["unseen", "--seeds", "1-3", "--out", str(tmp_path)]) == 1
+    said = capsys.readouterr()
+    lines = (said.out + said.err).splitlines()
+    assert [line.partition("_")[0] for line in lines[:3]] == ["s1", "s2", "s3"]
+    assert "1800 s" in lines[1] and "1 of 3 seeds have no run" in lines[3]
 
 
 def test_advice_that_knows_the_law_ends_in_one_step():
