@@ -29,6 +29,7 @@ mod loss_events;
 mod mean_rtt;
 mod measured;
 mod reductions;
+mod regression;
 mod rtt;
 mod self_clock;
 mod signals;

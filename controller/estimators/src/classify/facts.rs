@@ -43,10 +43,11 @@ pub(super) struct Facts {
     /// Shape of its packets in flight as the switch sees them; `None` without a
     /// base RTT, with sampled packets, or when too short.
     pub shape: Option<Shape>,
-    /// Most it had in flight; `None` as of the shape, and where round trips are short.
+    /// Most it had in flight; `None` as of the shape, where round trips are short, and when
+    /// probed.
     pub ceiling: Option<Ceiling>,
     /// How its packets in flight follow the queueing delay: 0 for a window, 1 for a slower
-    /// link; `None` as of the shape, and where it cannot be told.
+    /// link; `None` as of the shape, where it cannot be told, and when probed.
     pub follows_delay: Option<f64>,
     pub spacing: Spacing,
     /// Mean packets in flight in the window; of an unprobed flow without a known
@@ -82,9 +83,12 @@ pub(super) fn facts(
             let losses_ns = losses_ns(flow);
             let base_s = base.seconds + base.transmission_s;
             let moments = moments(flow, base_s, since, flow.life.last_ns);
-            facts.follows_delay = follows_delay(&moments, &losses_ns);
+            // Of a probed flow the window itself is seen, and what ends its growth.
+            if !flow.probed() {
+                facts.follows_delay = follows_delay(&moments, &losses_ns);
+                facts.ceiling = ceiling(flow, base_s, &losses_ns, since);
+            }
             facts.shape = shape(moments, &losses_ns).filter(|s| s.rtts >= LEAST_RTTS);
-            facts.ceiling = ceiling(flow, base_s, &losses_ns, since);
         }
     }
     let (mut packets, mut bytes, mut rtt_sum, mut records) = (0.0, 0.0, 0.0, 0.0);

@@ -61,7 +61,7 @@ pub struct Observation {
     pub growth: Option<f64>,
     /// Round trips that the growth rests on.
     pub growth_rtts: f64,
-    /// Most packets in flight, where that is seen.
+    /// Most packets in flight of an unprobed flow, where that is seen.
     pub most_pkts: Option<f64>,
     /// Times without a loss that were long enough for one more.
     pub grown_past: u32,

@@ -4,6 +4,7 @@
 use super::context::LinkContext;
 use super::facts::Facts;
 use crate::reductions::Reduction;
+use crate::regression::Slope;
 use crate::spacing::Spacing;
 use crate::stats::quantile;
 use crate::window::FlowWindow;
@@ -23,10 +24,8 @@ const ROUND_TRIPS_APART: f64 = 1.25;
 /// all of the queueing delay of the first in it. A slower link spaces them whatever waits
 /// here.
 const HALF_OF_THE_DELAY: f64 = 0.5;
-/// Gaps needed to see which, and standard errors that the delay's part must be apart from
-/// both.
+/// Gaps needed to see which.
 const GAPS: usize = 30;
-const STANDARD_ERRORS: f64 = 3.0;
 /// Longer gaps, in the middle one, are of timeouts.
 const TIMEOUT_GAPS: f64 = 2.0;
 /// Packets in flight that follow the queueing delay by less than this are a window.
@@ -131,22 +130,11 @@ fn median_gap_s(gaps: &[Gap]) -> Option<f64> {
 fn gaps_by_delay(mut gaps: Vec<Gap>) -> Option<f64> {
     let longest_s = TIMEOUT_GAPS * median_gap_s(&gaps)?;
     gaps.retain(|g| g.seconds <= longest_s);
-    let n = gaps.len() as f64;
-    let mean = |of: fn(&Gap) -> f64| gaps.iter().map(of).sum::<f64>() / n;
-    let (gap_mean, delay_mean) = (mean(|g| g.seconds), mean(|g| g.delay_s));
-    let (mut xx, mut xy, mut yy) = (0.0, 0.0, 0.0);
-    for gap in &gaps {
-        let (y, x) = (gap.seconds - gap_mean, gap.delay_s - delay_mean);
-        xx += x * x;
-        xy += x * y;
-        yy += y * y;
-    }
-    if gaps.len() < GAPS || xx <= 0.0 {
+    if gaps.len() < GAPS {
         return None;
     }
-    let slope = xy / xx;
-    let error = ((yy - slope * xy).max(0.0) / (n - 2.0) / xx).sqrt();
-    (2.0 * STANDARD_ERRORS * error < 1.0).then_some(slope)
+    let points: Vec<(f64, f64)> = gaps.iter().map(|g| (g.delay_s, g.seconds)).collect();
+    Slope::of(&points, points.len() as f64)?.between_0_and_1()
 }
 
 #[cfg(test)]

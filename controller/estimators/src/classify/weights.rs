@@ -4,6 +4,8 @@
 //! `calibration/README.md` says how these numbers are judged, and how sensitive
 //! the classes are to each. A test holds them equal to `calibration/weights.csv`.
 
+use crate::in_flight::RECOVERY_RTTS;
+
 /// Declares [`Weights`], its values in force, and access by place for the
 /// calibration.
 macro_rules! weights {
@@ -121,7 +123,7 @@ weights! {
     /// Per segment per RTT of growth beyond that.
     LogOdds growth_slope = 14.0;
     /// Round trips after a loss in which no window grows.
-    Threshold rtts_to_recover = 3.0;
+    Threshold rtts_to_recover = RECOVERY_RTTS;
     /// Round trips between losses that show whether a window grows.
     Threshold rtts_to_grow = 8.0;
     /// Missing growth weighs no more than this.

@@ -6,9 +6,8 @@
 
 use super::moments::Moment;
 use super::shape::RECOVERY_RTTS;
+use crate::regression::Slope;
 
-/// Standard errors that the slope must be apart from both.
-const STANDARD_ERRORS: f64 = 3.0;
 /// Round trips needed to see which.
 const LEAST_RTTS: f64 = 30.0;
 
@@ -39,20 +38,11 @@ pub(crate) fn follows_delay(moments: &[Moment], losses_ns: &[u64]) -> Option<f64
     let n = kept.len() as f64;
     let mean = |of: fn(&Moment) -> f64| kept.iter().map(|m| of(m)).sum::<f64>() / n;
     let (packets, rtt_s) = (mean(|m| m.packets), mean(|m| m.rtt_s));
-    let (mut xx, mut xy, mut yy) = (0.0, 0.0, 0.0);
-    for m in kept {
-        let (y, x) = (m.packets / packets - 1.0, m.rtt_s / rtt_s - 1.0);
-        xx += x * x;
-        xy += x * y;
-        yy += y * y;
-    }
-    if xx <= 0.0 {
-        return None;
-    }
-    let slope = xy / xx;
+    let relative = kept
+        .iter()
+        .map(|m| (m.rtt_s / rtt_s - 1.0, m.packets / packets - 1.0));
     // Moments of one round trip share their packets.
-    let error = ((yy - slope * xy).max(0.0) / xx / (rtts - 2.0)).sqrt();
-    (2.0 * STANDARD_ERRORS * error < 1.0).then_some(slope)
+    Slope::of(&relative.collect::<Vec<_>>(), rtts)?.between_0_and_1()
 }
 
 #[cfg(test)]

@@ -15,4 +15,4 @@ mod shape;
 pub(crate) use ceiling::{Ceiling, ceiling};
 pub(crate) use follows_delay::follows_delay;
 pub(crate) use moments::moments;
-pub(crate) use shape::{Shape, losses_ns, shape};
+pub(crate) use shape::{RECOVERY_RTTS, Shape, losses_ns, shape};

@@ -2,6 +2,7 @@
 //! What a series of packets in flight says of the limit of its flow.
 
 use super::moments::Moment;
+use crate::regression::Slope;
 use crate::stats::quantile;
 use crate::window::FlowWindow;
 
@@ -10,7 +11,7 @@ use crate::window::FlowWindow;
 /// it a little.
 const TOP_PKTS: f64 = 1.25;
 /// Round trips after a loss that are recovery, not growth.
-pub(super) const RECOVERY_RTTS: f64 = 3.0;
+pub(crate) const RECOVERY_RTTS: f64 = 3.0;
 /// Shortest and longest piece, in RTTs, over which growth is fitted.
 const PIECE_RTTS: (f64, f64) = (6.0, 24.0);
 /// Growth beyond this per RTT is slow start: it says no more than this.
@@ -130,20 +131,10 @@ fn fit(x: &[f64], m: &[Moment]) -> Option<(f64, f64)> {
     if x.len() < 4 {
         return None;
     }
-    let n = x.len() as f64;
-    let mean_x = x.iter().sum::<f64>() / n;
-    let mean_y = m.iter().map(|m| m.packets).sum::<f64>() / n;
-    let (mut xy, mut xx) = (0.0, 0.0);
-    for (x, m) in x.iter().zip(m) {
-        xy += (x - mean_x) * (m.packets - mean_y);
-        xx += (x - mean_x).powi(2);
-    }
-    (xx > 0.0).then(|| {
-        (
-            xy / xx,
-            x.last().unwrap_or(&0.0) - x.first().unwrap_or(&0.0),
-        )
-    })
+    let points: Vec<(f64, f64)> = x.iter().copied().zip(m.iter().map(|m| m.packets)).collect();
+    let slope = Slope::of(&points, points.len() as f64)?;
+    let length = x.last().unwrap_or(&0.0) - x.first().unwrap_or(&0.0);
+    Some((slope.value, length))
 }
 
 /// Times at which the flow lost, as far as the switch can see: drops and CE marks

@@ -74,9 +74,8 @@ impl LogOdds<'_> {
         let Some(most) = o.most_pkts.filter(|_| o.grown_past > 0) else {
             return;
         };
-        // One that fills the link has no room to grow; of a probed one the window itself is
-        // seen, and what ends its growth.
-        if o.fills_link || o.probed || self.takes_most() {
+        // One that fills the link has no room to grow.
+        if o.fills_link || self.takes_most() {
             return;
         }
         let times = f64::from(o.grown_past);
@@ -219,15 +218,12 @@ mod tests {
             log_odds(&flow, &Weights::IN_FORCE)
         };
         assert!(odds(0) > 0.0 && odds(1) < -1.0 && odds(6) < odds(1) - 1.0);
-        for (fills_link, probed) in [(true, false), (false, true)] {
-            let flow = Observation {
-                most_pkts: Some(2.0),
-                grown_past: 6,
-                fills_link,
-                probed,
-                ..kept_small()
-            };
-            assert!(log_odds(&flow, &Weights::IN_FORCE) > 0.0);
-        }
+        let fills_the_link = Observation {
+            most_pkts: Some(2.0),
+            grown_past: 6,
+            fills_link: true,
+            ..kept_small()
+        };
+        assert!(log_odds(&fills_the_link, &Weights::IN_FORCE) > 0.0);
     }
 }
