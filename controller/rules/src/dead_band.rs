@@ -36,8 +36,8 @@ const UTILISATION_SLACK: f64 = 0.002;
 const BOUND_SLACK: f64 = 0.05;
 
 /// Whether to move from the limit in force to the advised one. Not for less than
-/// `least_change` (relative), of which 5 % are enough to end a miss of the bound on
-/// delay; upwards only when a target is missed at the limit in force; downwards when
+/// `least_change` (relative), of which 5 % are enough to end a miss of what the advice
+/// does not give up; upwards only when a target is missed at the limit in force; downwards when
 /// the bound on delay is missed there, or when the gain is at least twice
 /// `least_change` and the targets are expected to hold at the advised limit. With the
 /// advice's own range of error inside these steps, a limit that serves is left alone.
@@ -61,27 +61,15 @@ pub fn worth_a_step(
         return Change::new(true, "no limit in force is known");
     };
     let ratio = to_bytes as f64 / present.limit_bytes;
-    let mut least = least_change.max(0.0);
-    let misses_delay = present.predicted.is_some_and(|there| {
-        let bound_ms = targets.delay_ms.unwrap_or(f64::INFINITY);
-        there.delay_ms.value > bound_ms * (1.0 + BOUND_SLACK)
-    });
-    let ends_miss = misses_delay
-        && ratio < 1.0
-        && advice.limit_bytes == Some(to_bytes)
-        && !gives_up_delay(advice);
-    if ends_miss {
-        least = least.min(BOUND_SLACK);
-    }
-    if (1.0 / (1.0 + least)..=1.0 + least).contains(&ratio) {
-        return Change::new(
-            false,
-            format!("within {:.0} % of the limit in force", least * 100.0),
-        );
-    }
     let Some(there) = present.predicted else {
-        return Change::new(true, "the limit in force cannot be judged");
+        return match near(ratio, least_change) {
+            Some(why) => Change::new(false, why),
+            None => Change::new(true, "the limit in force cannot be judged"),
+        };
     };
+    let misses_delay = targets
+        .delay_ms
+        .is_some_and(|bound_ms| there.delay_ms.value > bound_ms * (1.0 + BOUND_SLACK));
     // What was measured there decides, where something could fill the link.
     let measured = present
         .measured
@@ -92,6 +80,21 @@ pub fn worth_a_step(
         .loss_rate
         .is_some_and(|p| loss_rate > p * (1.0 + BOUND_SLACK));
     let misses_utilisation = utilisation < targets.utilisation - UTILISATION_SLACK;
+    let ends_miss = advice.limit_bytes == Some(to_bytes)
+        && if ratio < 1.0 {
+            misses_delay && !gives_up(advice, Goal::Delay)
+        } else {
+            misses_utilisation && !gives_up(advice, Goal::Utilisation)
+                || misses_loss && !gives_up(advice, Goal::Loss)
+        };
+    let least = if ends_miss {
+        least_change.min(BOUND_SLACK)
+    } else {
+        least_change
+    };
+    if let Some(why) = near(ratio, least) {
+        return Change::new(false, why);
+    }
     if ratio > 1.0 {
         return match (misses_utilisation, misses_loss) {
             (false, false) => Change::new(false, "the targets hold at the limit in force"),
@@ -112,10 +115,18 @@ pub fn worth_a_step(
     Change::new(true, "the targets hold with a smaller buffer too")
 }
 
-/// The advised limit is above what the bound on delay allows.
-fn gives_up_delay(advice: &Advice) -> bool {
+/// Why a limit of this ratio to the one in force changes too little, if it does.
+fn near(ratio: f64, least_change: f64) -> Option<String> {
+    let least = least_change.max(0.0);
+    (1.0 / (1.0 + least)..=1.0 + least)
+        .contains(&ratio)
+        .then(|| format!("within {:.0} % of the limit in force", least * 100.0))
+}
+
+/// The advised limit is not expected to reach this goal.
+fn gives_up(advice: &Advice, goal: Goal) -> bool {
     let given_up = advice.infeasible.as_ref().map(|i| &i.given_up);
-    given_up.is_some_and(|goals| goals.contains(&Goal::Delay))
+    given_up.is_some_and(|goals| goals.contains(&goal))
 }
 
 #[cfg(test)]
@@ -156,7 +167,7 @@ mod tests {
 
     #[test]
     fn what_serves_is_left_alone() {
-        assert!(!worth(&advice(1e5, 109_000, 0.9, 0.05, 10.0)), "too little");
+        assert!(!worth(&advice(1e5, 104_000, 0.9, 0.05, 10.0)), "too little");
         assert!(!worth(&advice(1e5, 150_000, 0.985, 0.009, 10.0)));
         assert!(!worth(&advice(1e5, 90_000, 0.99, 0.001, 10.0)));
         assert!(!worth(&advice(1e5, 85_000, 0.99, 0.001, 10.0)));
