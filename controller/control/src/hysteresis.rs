@@ -67,6 +67,19 @@ impl HysteresisFilter {
         self.settling &= !self.is_steady(settings);
     }
 
+    /// Where the advice of the last seconds all lies on one side of what is held: its
+    /// median.
+    pub(crate) fn clear_median(&self, settings: &Settings) -> Option<u64> {
+        let (low, high, _) = self.range().filter(|_| self.is_steady(settings))?;
+        let held = self.held?;
+        (low > held || high < held).then(|| self.median())
+    }
+
+    /// Holds this, however near to what was held.
+    pub(crate) fn hold(&mut self, bytes: u64) {
+        self.held = Some(bytes);
+    }
+
     /// The value shown and applied.
     pub(crate) fn held(&self) -> Option<u64> {
         self.held
@@ -122,6 +135,23 @@ mod tests {
         // Single seconds may say anything.
         let held = pushed(&mut s, &[96, 180, 103, 60, 99, 108, 95]);
         assert!(held.iter().all(|&h| h == 100), "{held:?}");
+    }
+
+    #[test]
+    fn what_all_say_is_told() {
+        let settings = Settings::default();
+        let mut s = HysteresisFilter::default();
+        pushed(&mut s, &[100; 5]);
+        assert_eq!(s.clear_median(&settings), None);
+        let advice = vec![106; settings.advice_memory_s as usize];
+        assert!(pushed(&mut s, &advice).iter().all(|&h| h == 100));
+        assert_eq!(s.clear_median(&settings), Some(106));
+        pushed(&mut s, &[99]);
+        assert_eq!(s.clear_median(&settings), None);
+        s.hold(106);
+        assert_eq!(s.held(), Some(106));
+        s.restart();
+        assert_eq!(s.clear_median(&settings), None);
     }
 
     #[test]

@@ -14,11 +14,9 @@ const MOST: usize = 8;
 /// TriedLimits is forgotten after so long, s.
 const MEMORY_S: f64 = 3_600.0;
 /// Limits nearer than this (relative) are the same.
-const SAME_LIMIT: f64 = 0.02;
-/// N_b differs by more than this fraction, and so many flows, in other traffic...
+pub(crate) const SAME_LIMIT: f64 = 0.02;
+/// N_b differs by more than this fraction, and so many flows, in other traffic.
 const SAME_FLOWS: (f64, f64) = (0.25, 1.5);
-/// ...or the part of BBR or CUBIC by this.
-const SAME_SHARE: f64 = 0.3;
 
 /// The limits tried at one link.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -93,16 +91,15 @@ fn fresh(t: &TriedLimit, now: Timestamp) -> bool {
 
 fn same_traffic(a: &TriedLimit, b: &TriedLimit) -> bool {
     let flows = (a.n_b - b.n_b).abs();
-    let near = |a: f64, b: f64| (a - b).abs() <= SAME_SHARE;
+    let mixes = a.flow_mix.zip(b.flow_mix);
     (flows <= SAME_FLOWS.0 * a.n_b.max(b.n_b) || flows <= SAME_FLOWS.1)
-        && near(a.model_based_share, b.model_based_share)
-        && near(a.cubic_share, b.cubic_share)
+        && mixes.is_none_or(|(a, b)| a.may_equal(b))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tidemark_rules::{CongestionControl, LossMix, Observed, Range};
+    use tidemark_rules::{CongestionControl, FlowMix, Observed, Range};
 
     const START: Timestamp = Timestamp {
         monotonic_ns: 0,
@@ -155,10 +152,7 @@ mod tests {
         assert_eq!(limits(&e, &measured(2e5, 23.0, 0.01), START), [1e5]);
         assert!(limits(&e, &measured(2e5, 40.0, 0.01), START).is_empty());
         let mut cubic = now.clone();
-        cubic.loss_mix = Some(LossMix {
-            cubic: 1.0,
-            ..LossMix::default()
-        });
+        cubic.flow_mix = Some(FlowMix::of([CongestionControl::Cubic]));
         assert!(limits(&e, &cubic, START).is_empty());
         let later = START.plus_s(MEMORY_S + 1.0);
         assert!(limits(&e, &now, later).is_empty());

@@ -12,7 +12,8 @@ pub(crate) struct LoadFacts {
     pub rho: Option<f64>,
     pub rho_other: Option<f64>,
     pub loss_rate: f64,
-    /// Median window of the LBP flows, segments.
+    /// Median window of the LBP flow that a byte is of, segments: of flows starved
+    /// beside others that fill the link, the buffer is not full in vain.
     pub lbp_window_pkts: Option<f64>,
     pub evidence: Evidence,
 }

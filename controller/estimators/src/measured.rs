@@ -3,7 +3,7 @@
 
 use crate::types::{CongestionControl, Estimate, Evidence, FlowClass, FlowEstimate, LinkEstimate};
 use tidemark_rules::bscl::DEFAULT_ALPHA;
-use tidemark_rules::{LossMix, Observed, Range, Synchrony, Traffic};
+use tidemark_rules::{FlowMix, LossMix, Observed, Range, Synchrony, Traffic};
 
 impl From<Estimate> for Range {
     fn from(e: Estimate) -> Self {
@@ -78,6 +78,7 @@ impl LinkEstimate {
             model_based_drops: model_based.drops,
             loss_based_share: loss_based_share(&lbp),
             loss_mix: LossMix::of_drops(lbp.iter().map(|f| (f.congestion_control, f.drops))),
+            flow_mix: Some(FlowMix::of(lbp.iter().map(|f| f.congestion_control))),
             tried: Vec::new(),
             assumed_constant: None,
             occupancy: self.occupancy.clone(),

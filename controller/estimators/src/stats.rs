@@ -15,6 +15,19 @@ pub(crate) fn quantile(values: &[f64], q: f64) -> Option<f64> {
     Some(low + (high - low) * (position - below as f64))
 }
 
+/// The value that half of the weight is at or below, of (value, weight); `None` without
+/// weight.
+pub(crate) fn weighted_median(mut values: Vec<(f64, f64)>) -> Option<f64> {
+    values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let half = 0.5 * values.iter().map(|v| v.1).sum::<f64>();
+    let mut below = 0.0;
+    let reached = values.iter().find(|v| {
+        below += v.1;
+        half > 0.0 && below >= half
+    });
+    reached.map(|v| v.0)
+}
+
 /// Mean; `None` when empty.
 pub(crate) fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
@@ -132,6 +145,16 @@ mod tests {
         let low = *sorted.get(below)?;
         let high = *sorted.get((below + 1).min(last))?;
         Some(low + (high - low) * (position - below as f64))
+    }
+
+    #[test]
+    fn half_of_the_weight() {
+        let values = vec![(40.0, 9.0), (2.0, 1.0), (1.0, 1.0), (3.0, 1.0)];
+        assert_eq!(weighted_median(values), Some(40.0));
+        let alike = vec![(3.0, 1.0), (1.0, 1.0), (2.0, 1.0)];
+        assert_eq!(weighted_median(alike), Some(2.0));
+        assert_eq!(weighted_median(vec![(1.0, 0.0)]), None);
+        assert_eq!(weighted_median(Vec::new()), None);
     }
 
     #[test]

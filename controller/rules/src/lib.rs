@@ -93,5 +93,6 @@ pub use range::Range;
 pub use rule::{Condition, Input, Rule, RuleId, RuleResult};
 pub use targets::{Goal, Options, Targets};
 pub use traffic::{
-    CongestionControl, LossMix, Observed, Occupancy, Regime, Synchrony, Traffic, TriedLimit,
+    CongestionControl, FlowMix, LossMix, Observed, Occupancy, Regime, Synchrony, Traffic,
+    TriedLimit,
 };

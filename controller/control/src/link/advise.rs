@@ -7,8 +7,9 @@ use crate::io::Action;
 use crate::settings::Mode;
 use crate::stationarity::{StationarityWindow, WindowEstimate};
 use crate::time::Timestamp;
+use crate::tried_limits::SAME_LIMIT;
 use std::sync::Arc;
-use tidemark_rules::{Advice, Targets, Traffic, predict};
+use tidemark_rules::{Advice, Targets, Traffic, predict, worth_a_step};
 
 impl LinkControl {
     pub(super) fn on_estimate(&mut self, window: WindowEstimate, now: Timestamp) -> Vec<Action> {
@@ -72,6 +73,25 @@ impl LinkControl {
         self.abandon_trial("the clock of the switch restarted", now)
     }
 
+    /// What is held is in force and misses a target there, and what the advice of the
+    /// last seconds has instead is near, but ends the miss.
+    fn ends_miss_nearby(&self, advice: &Advice) -> Option<u64> {
+        let (filter, settings) = (&self.memory.hysteresis, &self.settings.control);
+        let in_force = advice.present.as_ref()?.limit_bytes;
+        let held = filter.held()? as f64;
+        if (held - in_force).abs() > SAME_LIMIT * in_force {
+            return None;
+        }
+        let bytes = filter.clear_median(settings)?;
+        let at = Advice {
+            limit_bytes: Some(bytes),
+            ..advice.clone()
+        };
+        worth_a_step(&at, bytes, &self.targets, settings.deadband)
+            .worth
+            .then_some(bytes)
+    }
+
     /// The advice to show: at the limit that the hysteresis filter holds, with
     /// what this second's estimate expects of it.
     fn filtered(&mut self, mut advice: Advice, measured: &Traffic) -> Advice {
@@ -81,6 +101,9 @@ impl LinkControl {
         };
         if self.memory.pure {
             self.memory.hysteresis.push(raw, &self.settings.control);
+            if let Some(bytes) = self.ends_miss_nearby(&advice) {
+                self.memory.hysteresis.hold(bytes);
+            }
         }
         let held = self.memory.hysteresis.held().unwrap_or(raw);
         if held == raw {

@@ -6,7 +6,7 @@ use super::alpha::alpha;
 use super::bursts::{Events, bursts, q};
 use super::class_error::class_mean_ends;
 use super::flows::Flow;
-use super::load::load;
+use super::load::{load, window_of_most_bytes};
 use super::n_b::{evidence, lbp, n_b};
 use super::synchrony::{Facts, synchrony};
 use crate::config::EstimatorConfig;
@@ -15,7 +15,7 @@ use crate::load::{LoadFacts, regime, saturable};
 use crate::loss_events::{merged, overshoot_drops};
 use crate::mean_rtt::{ClassDoubt, t_e_and_mean_ms};
 use crate::rtt::BaseRtt;
-use crate::stats::{mean, quantile};
+use crate::stats::mean;
 use crate::synchrony::{RoundTrips, lost_per_rtt};
 use crate::types::{CongestionControl, Estimate, Estimates, Evidence};
 use crate::utilisation::Totals;
@@ -105,7 +105,6 @@ pub(super) fn estimates(
         })
     });
     let load = load(window, t, flows, evidence);
-    let all_windows: Vec<f64> = per_flow.iter().flatten().copied().collect();
     let regime = regime(&LoadFacts {
         arrivals: t.arrivals,
         n_b: n_b.value,
@@ -113,7 +112,7 @@ pub(super) fn estimates(
         rho_other: load.known.then_some(load.rho_other.value),
         // A mark that a sender at its smallest window gets is as vain as a drop.
         loss_rate: (t.drops + t.ce_marked) as f64 / t.arrivals.max(1) as f64,
-        lbp_window_pkts: quantile(&all_windows, 0.5),
+        lbp_window_pkts: window_of_most_bytes(&lbp, &per_flow),
         evidence,
     });
     Parts {

@@ -4,7 +4,7 @@
 
 use super::class_error::ClassSum;
 use super::flows::Flow;
-use crate::stats::mean_error;
+use crate::stats::{mean_error, quantile, weighted_median};
 use crate::types::{Estimate, Evidence, FlowClass};
 use crate::utilisation::Totals;
 use crate::window::LinkWindow;
@@ -15,6 +15,14 @@ pub(super) struct Load {
     pub rho_other: Estimate,
     pub c_e_share: Estimate,
     pub bounded_bytes_per_s: f64,
+}
+
+/// Median window of the LBP flow that a byte is of, segments; `per_flow` has the windows
+/// of each.
+pub(super) fn window_of_most_bytes(lbp: &[&Flow<'_, '_>], per_flow: &[Vec<f64>]) -> Option<f64> {
+    let each = lbp.iter().zip(per_flow);
+    let each = each.filter_map(|(f, w)| Some((quantile(w, 0.5)?, f.wire_bytes as f64)));
+    weighted_median(each.collect())
 }
 
 pub(super) fn load(

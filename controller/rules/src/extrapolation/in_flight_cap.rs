@@ -40,17 +40,39 @@ const FROM: f64 = 1.5;
 /// the base RTT, and what segmentation rounds up.
 const EXTRA_PKTS: f64 = 4.0;
 /// Loss rate without a buffer where nothing says more.
-const WITHOUT_BUFFER: f64 = 0.1;
+pub(super) const WITHOUT_BUFFER: f64 = 0.1;
 /// Loss rates from here on say that the limit is below the cap.
-const BELOW_CAP: f64 = 0.001;
+pub(super) const BELOW_CAP: f64 = 0.001;
 /// How far the cap is beyond a limit that still loses: at least, most likely, at most.
-const BEYOND: Range = Range {
+pub(super) const BEYOND: Range = Range {
     value: 1.25,
     low: 1.0,
     high: 2.0,
 };
 /// Relative error of a loss rate between the known ones.
 const BETWEEN: f64 = 0.5;
+
+/// The queue that flows of BBR leave where nothing bounds it, bytes; `None` where no base
+/// RTT is known.
+pub(super) fn standing_queue(m: &Traffic) -> Option<Range> {
+    let longest = m.base_rtts_s.iter().copied().fold(0.0, f64::max);
+    let longest_s = if longest > 0.0 {
+        longest
+    } else {
+        m.t_mean_s.high
+    };
+    if !(longest_s > 0.0 && longest_s.is_finite()) {
+        return None;
+    }
+    let bdp_bytes = m.drain_bytes_per_s() * longest_s;
+    let extra = EXTRA_PKTS * m.n_b.value.max(1.0) * m.segment_bytes;
+    let over = if m.n_b.value < FROM { SINGLE } else { SEVERAL };
+    Some(Range::new(
+        over.value * bdp_bytes + extra,
+        over.low * bdp_bytes,
+        over.high * bdp_bytes + extra,
+    ))
+}
 
 /// What is known of the response.
 #[derive(Clone, Debug)]
@@ -69,23 +91,7 @@ impl InFlightCap {
         if m.congestion_control != CongestionControl::Bbr {
             return None;
         }
-        let longest = m.base_rtts_s.iter().copied().fold(0.0, f64::max);
-        let longest_s = if longest > 0.0 {
-            longest
-        } else {
-            m.t_mean_s.high
-        };
-        if !(longest_s > 0.0 && longest_s.is_finite()) {
-            return None;
-        }
-        let bdp_bytes = m.drain_bytes_per_s() * longest_s;
-        let extra = EXTRA_PKTS * m.n_b.value.max(1.0) * m.segment_bytes;
-        let over = if m.n_b.value < FROM { SINGLE } else { SEVERAL };
-        let mut bytes = Range::new(
-            over.value * bdp_bytes + extra,
-            over.low * bdp_bytes,
-            over.high * bdp_bytes + extra,
-        );
+        let mut bytes = standing_queue(m)?;
         let here = m.observed.zip(m.limit_bytes.filter(|&b| b > 0.0));
         let here = here.map(|(o, limit)| (limit, o.loss_rate, o.drops));
         let tried = others(m).map(|t| (t.limit_bytes, t.loss_rate));

@@ -5,7 +5,7 @@ use super::conditions::scalable;
 use super::flow_window::flow_window;
 use super::law::{Deviation, FlowWindow};
 use super::learned::{Steepness, steepness};
-use super::loss_parts::Parts;
+use super::loss_parts::{Limits, Parts};
 use super::uncertainty::{loss_sampling_error, loss_sampling_error_at};
 use super::window_peak::Peak;
 use crate::error::{RuleError, not_negative, positive};
@@ -54,14 +54,25 @@ impl<'a> LossScaling<'a> {
 
     /// p'/p at a limit.
     fn factor(&self, buffer_bytes: f64, by: Deviation) -> f64 {
-        let to = self.window(self.peak, 1.0, buffer_bytes);
-        let from = self.window(self.peak, 1.0, self.peak.limit_bytes);
-        self.scaled(self.parts, from, to, by)
+        self.scaled(self.parts, self.peak, 1.0, buffer_bytes, by)
     }
 
-    fn scaled(&self, parts: Parts, from: FlowWindow, to: FlowWindow, by: Deviation) -> f64 {
-        let s = self.steepness;
-        parts.scale(from, to, s.exponent, by * s.spread)
+    fn scaled(
+        &self,
+        parts: Parts,
+        peak: Peak,
+        stretch: f64,
+        buffer_bytes: f64,
+        by: Deviation,
+    ) -> f64 {
+        let to = self.window(peak, stretch, buffer_bytes);
+        let from = self.window(peak, stretch, peak.limit_bytes);
+        let (s, loss_rate) = (self.steepness, self.loss_rate);
+        let limit = Limits {
+            buffer_bytes,
+            loss_rate,
+        };
+        parts.scale(from, to, s.exponent, by * s.spread, limit)
     }
 
     fn window(&self, peak: Peak, stretch: f64, buffer_bytes: f64) -> FlowWindow {
@@ -98,17 +109,17 @@ impl<'a> LossScaling<'a> {
     pub(crate) fn law_range_at(&self, buffer_bytes: f64) -> Result<Range, RuleError> {
         let value = self.loss_at(buffer_bytes)?;
         let mut range = Range::exact(value);
+        let smaller = buffer_bytes < self.peak.limit_bytes;
         for t_e_s in [self.m.t_e_s.low, self.m.t_e_s.high] {
             let Some(peak) = Peak::of(self.m, t_e_s) else {
                 continue;
             };
             let stretch = t_e_s / self.m.t_e_s.value;
             for peak in peak.possible(self.m) {
-                let to = self.window(peak, stretch, buffer_bytes);
-                let from = self.window(peak, stretch, peak.limit_bytes);
                 for by in [-1.0, 1.0] {
-                    for parts in self.parts.possible() {
-                        let p = self.loss_rate * self.scaled(parts, from, to, by);
+                    for parts in self.parts.possible(smaller) {
+                        let p =
+                            self.loss_rate * self.scaled(parts, peak, stretch, buffer_bytes, by);
                         range.widen(p.min(1.0));
                     }
                 }
@@ -143,6 +154,11 @@ impl<'a> LossScaling<'a> {
     /// Loss rate of flows that follow a model of the path, p_m.
     pub fn model_based_rate(&self) -> f64 {
         self.loss_rate * self.parts.model_based
+    }
+
+    /// What of it no buffer takes away.
+    pub fn model_based_rate_anywhere(&self) -> f64 {
+        self.loss_rate * self.parts.model_based_anywhere()
     }
 
     /// Smallest buffer with an expected loss rate within `bound`, bytes; below 0

@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the drops at the limit in force are made of, and what becomes of each part.
 
+use super::beside_others::BesideOthers;
 use super::law::{Deviation, FlowWindow, Law};
 use super::uncertainty::model_based;
 use crate::traffic::{LossMix, Traffic};
+
+/// What the drops are scaled to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Limits {
+    /// The other limit, bytes.
+    pub buffer_bytes: f64,
+    /// All drops over arrivals at the limit in force.
+    pub loss_rate: f64,
+}
 
 /// Parts of all drops.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -12,6 +22,8 @@ pub(super) struct Parts {
     pub overshoots: f64,
     /// Of flows that follow a model of the path.
     pub model_based: f64,
+    /// How these respond to the limit, where that is known.
+    beside: Option<BesideOthers>,
     /// Congestion controls of the others.
     mix: LossMix,
 }
@@ -23,20 +35,34 @@ impl Parts {
         Self {
             overshoots: (m.overshoot_drops as f64 / drops).min(1.0 - model_based),
             model_based,
+            beside: BesideOthers::of(m),
             mix: m.mix(),
         }
     }
 
-    /// As counted; all scale; and, where flows follow a model, all stay: the
-    /// others take what those leave.
-    pub fn possible(self) -> impl Iterator<Item = Self> {
+    /// As counted; all scale; and, where flows follow a model, either end of what
+    /// their cap may be. At a smaller limit, or where the cap is not known, all may
+    /// stay: the others take what those leave.
+    pub fn possible(self, smaller: bool) -> impl Iterator<Item = Self> {
         let part = move |model_based| Self {
             overshoots: 0.0,
             model_based,
+            beside: None,
             mix: self.mix,
         };
-        let stay = (self.model_based > 0.0).then(|| part(1.0));
-        [self, part(0.0)].into_iter().chain(stay)
+        let unknown = smaller || self.beside.is_none();
+        let stay = (self.model_based > 0.0 && unknown).then(|| part(1.0));
+        let ends = self.beside.map(BesideOthers::ends).into_iter().flatten();
+        let ends = ends.map(move |end| Self {
+            beside: Some(end),
+            ..self
+        });
+        [self, part(0.0)].into_iter().chain(stay).chain(ends)
+    }
+
+    /// Of flows that follow a model, what no buffer takes away.
+    pub fn model_based_anywhere(self) -> f64 {
+        self.beside.map_or(self.model_based, |_| 0.0)
     }
 
     /// Of flows that multiply their windows down.
@@ -46,12 +72,22 @@ impl Parts {
 
     /// p'/p at other windows: drops of decreases by the laws of their flows, raised
     /// to `exponent` (1 for the laws themselves); those of flows that follow a
-    /// model stay.
-    pub fn scale(self, from: FlowWindow, to: FlowWindow, exponent: f64, by: Deviation) -> f64 {
+    /// model as the limit lets them, or they stay.
+    pub fn scale(
+        self,
+        from: FlowWindow,
+        to: FlowWindow,
+        exponent: f64,
+        by: Deviation,
+        limit: Limits,
+    ) -> f64 {
         let own = self.law(from, to, 0.0);
         let factor = own.powf(exponent) * self.law(from, to, by) / own;
         let overshoots = self.overshoots * self.overshoot(factor, to.over(from), by);
-        self.decreases() * factor + overshoots + self.model_based
+        let model_based = self.beside.map_or(self.model_based, |b| {
+            b.loss_at(limit.buffer_bytes) / limit.loss_rate
+        });
+        self.decreases() * factor + overshoots + model_based
     }
 
     /// p'/p of the drops of decreases.

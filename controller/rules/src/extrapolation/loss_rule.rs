@@ -13,7 +13,7 @@ pub static RULE: Rule = Rule {
     name: "loss, measured scaling",
     paper: &PAPER,
     equation: "(BSCL eq. 21 with its constant measured, RFC 9438 for CUBIC)",
-    formula: "smallest B with (p_now - p_o - p_m)*(f(B)/f(B_now))^e + p_o + p_m <= p, f = 1/(w + 2.5)^2 (CUBIC: at least 0.71*RTT/w^(4/3)), w = C_e*(T_e + B/C)/(M*N_b), p_o: overshoots of slow start, p_m: drops of BBR, e: by limits tried (1 without)",
+    formula: "smallest B with (p_now - p_o - p_m)*(f(B)/f(B_now))^e + p_o + p_m(B) <= p, f = 1/(w + 2.5)^2 (CUBIC: at least 0.71*RTT/w^(4/3)), w = C_e*(T_e + B/C)/(M*N_b), p_o: overshoots of slow start, p_m: drops of BBR, along a line to its cap, e: by limits tried (1 without)",
     goals: &[Goal::Loss],
     basis: Basis::Measurement,
     combines: &[],
@@ -41,7 +41,7 @@ pub static RULE: Rule = Rule {
         let scaling = LossScaling::of(s.traffic).ok_or_else(|| missing(s.traffic))?;
         let buffer = scaling.buffer_for(bound, s.options.conservative)?;
         buffer.ok_or_else(|| {
-            let stays = scaling.model_based_rate();
+            let stays = scaling.model_based_rate_anywhere();
             Missing::NoBuffer(if stays >= bound {
                 format!(
                     "no buffer: flows that follow a model of the path (BBR) lose {:.2} % whatever it is",

@@ -42,9 +42,11 @@
 //! not a result.
 //!
 //! Flows that follow a model of the path (BBR) send what they send whatever they
-//! lose. Their drops p_m are taken to stay what they are, and with the weight of
-//! their bytes utilisation is taken to stay, too: p' = (p − p_o − p_m)·law + p_o +
-//! p_m. The range reaches from where all stay to where all scale.
+//! lose, as far as their cap lets them. Beside others their drops p_m go along a line
+//! that ends at that cap (`beside_others`), and with the weight of their bytes
+//! utilisation is taken to stay: p' = (p − p_o − p_m)·law + p_o + p_m'. Where no base
+//! RTT tells the cap, p_m' = p_m. The range reaches from one end of the cap's to the
+//! other, and to where all scale.
 //!
 //! At B' = B everything is as measured. All are monotone in B'.
 //!
@@ -59,6 +61,7 @@
 //! Without a flow that waits for the link there is no window. Then the occupancy
 //! that arrivals met is carried over (`open_loop`).
 
+mod beside_others;
 mod conditions;
 mod flow_window;
 mod in_flight_cap;

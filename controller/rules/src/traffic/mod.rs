@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The measured traffic of one link: what every rule and prediction is given.
 
+mod flow_mix;
 mod loss_mix;
 mod observation;
 mod tried;
 
+pub use flow_mix::FlowMix;
 pub use loss_mix::LossMix;
 pub use tried::TriedLimit;
 
@@ -96,6 +98,10 @@ pub struct Traffic {
     /// `congestion_control` stands for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loss_mix: Option<LossMix>,
+    /// Which congestion controls the LBP flows have; where it is not known,
+    /// `congestion_control` stands for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow_mix: Option<FlowMix>,
     /// What was measured at other limits under the same traffic.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<TriedLimit>,
@@ -119,6 +125,12 @@ impl Traffic {
     pub(crate) fn mix(&self) -> LossMix {
         let one = || LossMix::of(self.congestion_control);
         self.loss_mix.unwrap_or_else(one)
+    }
+
+    /// Which congestion controls the LBP flows have.
+    pub(crate) fn flow_mix(&self) -> FlowMix {
+        self.flow_mix
+            .unwrap_or_else(|| FlowMix::of([self.congestion_control]))
     }
 
     /// Whether the LBP flows multiply their windows down on loss, all but a
@@ -183,6 +195,7 @@ impl Traffic {
             model_based_drops: 0,
             loss_based_share: 0.0,
             loss_mix: None,
+            flow_mix: None,
             tried: Vec::new(),
             assumed_constant: None,
             occupancy: None,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a limit did that was in force before, under the same traffic.
 
-use super::{Observed, Traffic};
+use super::{FlowMix, Observed, Traffic};
 use serde::{Deserialize, Serialize};
 
 /// The outcome of one limit: evidence of how loss and utilisation respond to it.
@@ -21,10 +21,9 @@ pub struct TriedLimit {
     pub delay_mean_ms: f64,
     /// N_b while it was measured.
     pub n_b: f64,
-    /// Part of the bytes of LBP flows that follow a model of the path (BBR).
-    pub model_based_share: f64,
-    /// Part of the other drops that are CUBIC's.
-    pub cubic_share: f64,
+    /// Congestion controls of the flows then; without it, any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow_mix: Option<FlowMix>,
     /// When it was measured last, Unix ms.
     pub unix_ms: u64,
 }
@@ -48,9 +47,23 @@ impl TriedLimit {
             utilisation,
             delay_mean_ms,
             n_b: traffic.n_b.value,
-            model_based_share: traffic.model_based_share,
-            cubic_share: traffic.mix().cubic,
+            flow_mix: Some(traffic.flow_mix()),
             unix_ms,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Before flows were counted, bytes and drops stood for them.
+    #[test]
+    fn one_saved_before_is_of_any_flows() {
+        let saved = r#"{"limit_bytes": 150000.0, "loss_rate": 0.07, "drops": 7773,
+            "loss_events": 176.0, "utilisation": 0.99, "delay_mean_ms": 50.4, "n_b": 15.0,
+            "model_based_share": 0.77, "cubic_share": 0.32, "unix_ms": 1795646440221}"#;
+        let tried: TriedLimit = serde_json::from_str(saved).unwrap();
+        assert_eq!((tried.flow_mix, tried.n_b), (None, 15.0));
     }
 }

@@ -93,7 +93,7 @@ mod tests {
     use crate::config::{Mode, SwitchConfig};
     use std::sync::Arc;
     use tidemark_control::Limit;
-    use tidemark_rules::TriedLimit;
+    use tidemark_rules::{CongestionControl, FlowMix, TriedLimit};
 
     const OLD: &str = include_str!("../../../tests/fixtures/control-63e1e1a/state.json");
 
@@ -168,8 +168,7 @@ mod tests {
             utilisation: 1.0,
             delay_mean_ms: 9.5,
             n_b: 12.0,
-            model_based_share: 0.0,
-            cubic_share: 0.5,
+            flow_mix: Some(FlowMix::of([CongestionControl::Cubic])),
             unix_ms: now.unix_ms - 60_000,
         };
         let link = SavedLink {
