@@ -92,6 +92,34 @@ pub(super) fn steepness(
     }
 }
 
+/// Loss does not rise with more buffer. Least and most expected at `buffer_bytes`, from
+/// `loss_rate` at the limit in force to what each limit tried on that side lost, less
+/// what it may be off: along a power of the buffer up to there, and no further beyond.
+pub(super) fn loss_between(m: &Traffic, loss_rate: f64, buffer_bytes: f64) -> [f64; 2] {
+    let in_force = m.limit_bytes.unwrap_or(0.0);
+    let (mut least, mut most): (f64, f64) = (0.0, 1.0);
+    if in_force <= 0.0 || loss_rate <= 0.0 {
+        return [least, most];
+    }
+    let way = (buffer_bytes / in_force).ln();
+    for tried in others(m).filter(|t| t.limit_bytes > 0.0) {
+        let all = (tried.limit_bytes / in_force).ln();
+        if all * way <= 0.0 {
+            continue;
+        }
+        let off = 1.0 + Z90 * error(tried.loss_events);
+        let at = |there: f64| loss_rate * (there / loss_rate).powf((way / all).min(1.0));
+        let (low, high) = (tried.loss_rate / off, tried.loss_rate * off);
+        if way < 0.0 && low > loss_rate {
+            least = least.max(at(low));
+        }
+        if way > 0.0 && high < loss_rate {
+            most = most.min(at(high));
+        }
+    }
+    [least, most]
+}
+
 /// Utilisation does not fall with more buffer: what smaller limits had is had at
 /// `buffer_bytes` too, and no more than larger ones had.
 pub(super) fn utilisation_between(m: &Traffic, buffer_bytes: f64) -> [f64; 2] {

@@ -4,7 +4,7 @@
 use super::conditions::scalable;
 use super::flow_window::flow_window;
 use super::law::{Deviation, FlowWindow};
-use super::learned::{Steepness, steepness};
+use super::learned::{Steepness, loss_between, steepness};
 use super::loss_parts::{Limits, Parts};
 use super::uncertainty::{loss_sampling_error, loss_sampling_error_at};
 use super::window_peak::Peak;
@@ -48,8 +48,13 @@ impl<'a> LossScaling<'a> {
     /// # Errors
     /// `buffer_bytes` below 0.
     pub fn loss_at(&self, buffer_bytes: f64) -> Result<f64, RuleError> {
-        let b = not_negative("B (bytes)", buffer_bytes)?;
-        Ok((self.loss_rate * self.factor(b, 0.0)).min(1.0))
+        Ok(self.expected_at(not_negative("B (bytes)", buffer_bytes)?))
+    }
+
+    /// By the law, between what other limits did.
+    fn expected_at(&self, buffer_bytes: f64) -> f64 {
+        let [least, most] = loss_between(self.m, self.loss_rate, buffer_bytes);
+        (self.loss_rate * self.factor(buffer_bytes, 0.0)).clamp(least, most)
     }
 
     /// p'/p at a limit.
@@ -176,7 +181,7 @@ impl<'a> LossScaling<'a> {
         } else {
             0.0
         };
-        let loss = |b: f64| self.loss_rate * (1.0 + error) * self.factor(b, 0.0);
+        let loss = |b: f64| (1.0 + error) * self.expected_at(b);
         let peak = self.peak.bdp_bytes + self.peak.limit_bytes;
         let none = loss(0.0);
         if none <= bound {
