@@ -62,7 +62,7 @@ impl BesideOthers {
     /// ones below the cap, as measured.
     pub fn loss_at(&self, buffer_bytes: f64) -> f64 {
         let (cap, here) = (self.cap_bytes.value, (self.limit_bytes, self.loss_rate));
-        let (from, to) = if here.0 >= cap {
+        let (from, to) = if here.0 > cap {
             ((0.0, WITHOUT_BUFFER.max(here.1)), (cap, here.1))
         } else {
             (here, (cap, REMAINS * here.1))
@@ -116,6 +116,8 @@ mod tests {
     fn still_lost_beyond_the_cap_it_is_further_away() {
         let part = BesideOthers::of(&mix(1e6, 0.02, 0.5)).unwrap();
         assert!(part.loss_at(1.1e6) < 0.01 && part.loss_at(1.1e6) > 0.004);
+        // At the low end it is where they still lose.
+        assert!(part.ends()[0].loss_at(1.01e6) < 0.001);
         // Nothing lost: a smaller limit is not known to be free of it.
         let part = BesideOthers::of(&mix(3.6e6, 0.0027, 0.2)).unwrap();
         assert!(part.loss_at(3e5) > 0.03 && part.loss_at(2e6) < 0.05);
