@@ -28,8 +28,10 @@ from .rounds import iterate
 
 # Advice nearer to the limit in force (relative) changes nothing.
 SAME_LIMIT = 0.03
-# Nothing of the controller's own: confirm mode, and a trial that outlasts a round.
-SETTINGS: JsonObject = {"control": {"mode": "confirm", "min_change_interval_s": 1.0}}
+# Nothing of the controller's own: confirm mode, and a trial that outlasts a round. Advice
+# for the bound itself ends above it half of the time.
+CONTROL: JsonObject = {"mode": "confirm", "min_change_interval_s": 1.0, "headroom": 0.1}
+SETTINGS: JsonObject = {"control": CONTROL}
 OBSERVE_S = 600.0
 
 
