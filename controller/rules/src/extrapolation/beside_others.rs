@@ -14,7 +14,7 @@ use crate::range::Range;
 use crate::traffic::{CongestionControl, Traffic};
 
 /// What remains beyond the cap of what is lost below it.
-const REMAINS: f64 = 0.04;
+pub(super) const REMAINS: f64 = 0.04;
 
 /// Their drops over all arrivals, and where most of them end.
 #[derive(Clone, Copy, Debug, PartialEq)]

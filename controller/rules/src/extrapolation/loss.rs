@@ -54,7 +54,9 @@ impl<'a> LossScaling<'a> {
     /// By the law, between what other limits did.
     fn expected_at(&self, buffer_bytes: f64) -> f64 {
         let [least, most] = loss_between(self.m, self.loss_rate, buffer_bytes);
-        (self.loss_rate * self.factor(buffer_bytes, 0.0)).clamp(least, most)
+        // Not `clamp`: what was saved of a limit tried may be no loss rate.
+        let by_law = self.loss_rate * self.factor(buffer_bytes, 0.0);
+        by_law.max(least).min(most)
     }
 
     /// p'/p at a limit.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the drops at the limit in force are made of, and what becomes of each part.
 
-use super::beside_others::BesideOthers;
+use super::beside_others::{BesideOthers, REMAINS};
 use super::law::{Deviation, FlowWindow, Law};
 use super::uncertainty::model_based;
 use crate::traffic::{LossMix, Traffic};
@@ -62,7 +62,8 @@ impl Parts {
 
     /// Of flows that follow a model, what no buffer takes away.
     pub fn model_based_anywhere(self) -> f64 {
-        self.beside.map_or(self.model_based, |_| 0.0)
+        let part = self.beside.map_or(1.0, |_| REMAINS);
+        part * self.model_based
     }
 
     /// Of flows that multiply their windows down.

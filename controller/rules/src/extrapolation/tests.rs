@@ -468,6 +468,9 @@ fn what_smaller_and_larger_limits_lost_is_kept_in_mind() {
     (m.tried[0].limit_bytes, m.tried[0].loss_rate) = (350e3, 0.2 * now);
     assert!(loss(&m, 350e3) < 0.3 * now && loss(&m, 330e3) > loss(&m, 350e3));
     assert!(loss(&m, 400e3) <= loss(&m, 350e3));
+    // A state file may hold anything.
+    (m.tried[0].limit_bytes, m.tried[0].loss_rate) = (260e3, 5.0);
+    assert!(loss(&m, 250e3) <= 1.0);
     // What is of chance counts for nothing.
     (m.tried[0].limit_bytes, m.tried[0].loss_rate) = (300e3, 1.1 * now);
     let p = loss(&m, 290e3);
