@@ -67,15 +67,14 @@ mod tests {
         m.congestion_control = CongestionControl::Bbr;
         m.model_based_share = 1.0;
         m.limit_bytes = Some(limit);
-        m.observed = Some(Observed {
-            utilisation: 0.982,
+        let (drops, mean_ms) = ((loss_rate * 1e5) as u64, delay_max_ms * 0.7);
+        m.observed = Some(Observed::standing(
+            0.982,
             loss_rate,
-            drops: (loss_rate * 1e5) as u64,
-            delay_mean_ms: delay_max_ms * 0.7,
-            delay_p50_ms: delay_max_ms * 0.7,
-            delay_p99_ms: delay_max_ms,
+            drops,
+            mean_ms,
             delay_max_ms,
-        });
+        ));
         m
     }
 

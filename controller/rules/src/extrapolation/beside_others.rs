@@ -84,15 +84,7 @@ mod tests {
         m.congestion_control = CongestionControl::Unknown;
         m.model_based_share = 0.96;
         m.limit_bytes = Some(limit);
-        m.observed = Some(Observed {
-            utilisation: 0.999,
-            loss_rate,
-            drops: 20_000,
-            delay_mean_ms: 20.0,
-            delay_p50_ms: 20.0,
-            delay_p99_ms: 25.0,
-            delay_max_ms: 25.0,
-        });
+        m.observed = Some(Observed::standing(0.999, loss_rate, 20_000, 20.0, 25.0));
         m.model_based_drops = (20_000.0 * of_bbr) as u64;
         m
     }
