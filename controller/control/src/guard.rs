@@ -32,6 +32,8 @@ pub struct Basis {
     pub age_s: Option<f64>,
     /// Fraction of the reports of the window that were lost.
     pub report_loss: f64,
+    /// Fraction of the window's time of which no record came.
+    pub unrecorded: f64,
     /// Time since the last change of the limit, s.
     pub since_change_s: Option<f64>,
 }
@@ -60,6 +62,16 @@ pub fn basis(settings: &Settings, b: &Basis) -> Result<(), Refusal> {
             format!(
                 "{:.2} % of the reports of the window were lost, more than control.max_report_loss, {:.2} %",
                 b.report_loss * 100.0,
+                settings.max_report_loss * 100.0
+            ),
+        )?;
+    }
+    if b.unrecorded > settings.max_report_loss {
+        refuse(
+            "telemetry",
+            format!(
+                "of {:.2} % of the window no record came from the collector, more than control.max_report_loss, {:.2} %",
+                b.unrecorded * 100.0,
                 settings.max_report_loss * 100.0
             ),
         )?;
@@ -224,6 +236,13 @@ mod tests {
         assert_eq!(
             field(Basis {
                 report_loss: 0.02,
+                ..good.clone()
+            }),
+            "telemetry"
+        );
+        assert_eq!(
+            field(Basis {
+                unrecorded: 0.02,
                 ..good.clone()
             }),
             "telemetry"

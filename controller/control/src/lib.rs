@@ -66,6 +66,12 @@ pub(crate) fn report_loss(e: &LinkEstimate) -> f64 {
     e.reports_lost as f64 / (e.arrivals + e.reports_lost).max(1) as f64
 }
 
+/// Fraction of an estimate's time of which no record came.
+pub(crate) fn unrecorded(e: &LinkEstimate) -> f64 {
+    let length_s = e.to_ns.saturating_sub(e.from_ns) as f64 / 1e9;
+    e.unrecorded_s / length_s.max(e.unrecorded_s).max(1e-9)
+}
+
 /// Utilisation, loss and delay of an estimate; `None` without a capacity or
 /// without traffic.
 pub fn observed(e: &LinkEstimate) -> Option<Observed> {

@@ -139,6 +139,32 @@ fn a_trial_with_lost_reports_rolls_nothing_back() {
     );
 }
 
+/// The same of a time of which the collector told nothing, and will not.
+#[test]
+fn a_trial_with_the_collector_cut_off_rolls_nothing_back() {
+    let mut world = World::new(Mode::Confirm, |_, _| {});
+    world.pass(15);
+    world.confirm();
+    let applied = in_force(&world);
+    world.link.loss_factor = 100.0;
+    world.pass(6);
+    world.link.cut = true;
+    world.pass(3);
+    world.link.cut = false;
+    world.pass(15);
+    assert_eq!(in_force(&world), applied);
+    let last = world.log.last().unwrap();
+    assert_eq!(
+        (last.origin, last.outcome),
+        (Origin::Trial, Outcome::Unclear)
+    );
+    assert!(
+        last.reason.contains("of 3.00 s of it no record came"),
+        "{}",
+        last.reason
+    );
+}
+
 /// Until a report tells what came before it, nothing is known of its time.
 #[test]
 fn a_verdict_waits_for_a_report_from_after_the_trial() {

@@ -172,7 +172,7 @@ impl Estimator {
     }
 
     fn window(&self, link: LinkId, from_ns: u64, to_ns: u64) -> LinkWindow<'_> {
-        let info = self.links.get(&link).cloned().unwrap_or_default();
+        let info = self.links.get(&link);
         LinkWindow::gather(&self.store, &self.config, link, info, from_ns, to_ns)
     }
 

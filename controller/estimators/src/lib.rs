@@ -23,6 +23,7 @@ mod distribution;
 mod estimator;
 mod fairness;
 mod feedback;
+mod gaps;
 mod in_flight;
 mod load;
 mod loss_events;

@@ -82,7 +82,7 @@ fn scale(r: &LinkInterval) -> u64 {
 pub(crate) fn utilisation(window: &LinkWindow<'_>, t: &Totals, rtt_s: Option<f64>) -> Utilisation {
     let capacity = window.capacity_bytes_per_s();
     let non_empty = (t.arrivals > 0).then(|| 1.0 - t.met_empty as f64 / t.arrivals as f64);
-    let Some(c) = capacity.filter(|_| window.seconds() > 0.0) else {
+    let Some(c) = capacity.filter(|_| window.recorded_s() > 0.0) else {
         return Utilisation {
             mean: None,
             non_empty,
@@ -99,7 +99,7 @@ pub(crate) fn utilisation(window: &LinkWindow<'_>, t: &Totals, rtt_s: Option<f64
         )
     });
     Utilisation {
-        mean: Some(used(t.wire_bytes as f64 / (c * window.seconds()), t)),
+        mean: Some(used(t.wire_bytes as f64 / (c * window.recorded_s()), t)),
         non_empty,
         p01: quantile(&parts, 0.01),
         windows: parts.len() as u64,
@@ -115,8 +115,8 @@ fn used(utilisation: f64, t: &Totals) -> f64 {
 /// However long the window and short the RTT, no more parts than this.
 const MAX_PARTS: u64 = 1_000_000;
 
-/// Utilisation of the consecutive windows of `length_ns` that lie wholly inside;
-/// what left in an interval is spread evenly over it.
+/// Utilisation of the consecutive windows of `length_ns` that lie wholly inside and
+/// have records of all of their time; what left in an interval is spread evenly over it.
 fn per_window(window: &LinkWindow<'_>, capacity: f64, length_ns: u64) -> Vec<f64> {
     let length = length_ns.max(1);
     let count = window.to_ns.saturating_sub(window.from_ns) / length;
@@ -136,7 +136,13 @@ fn per_window(window: &LinkWindow<'_>, capacity: f64, length_ns: u64) -> Vec<f64
         }
     }
     let full = capacity * length as f64 / 1e9;
-    parts.into_iter().map(|bytes| bytes / full).collect()
+    let recorded = |part: u64| {
+        let start = window.from_ns + part * length;
+        let mut gaps = window.gaps.iter();
+        gaps.all(|g| g.end <= start || g.start >= start + length)
+    };
+    let parts = (0u64..).zip(parts).filter(|(part, _)| recorded(*part));
+    parts.map(|(_, bytes)| bytes / full).collect()
 }
 
 /// Queueing delay of packets that left, ms.

@@ -2,10 +2,12 @@
 //! The records of one link within one window, put in order.
 
 use crate::config::EstimatorConfig;
+use crate::gaps;
 use crate::signals::Signal;
 use crate::store::Store;
 use crate::types::{LinkId, LinkInfo};
 use std::collections::VecDeque;
+use std::ops::Range;
 use tidemark_proto::telemetry::{Drop, FlowEvent, FlowInfo, FlowInterval, LinkInterval};
 
 /// What the kept records say of a flow as a whole.
@@ -121,6 +123,8 @@ pub(crate) struct LinkWindow<'a> {
     pub capacity_measured: bool,
     /// Memory had no room for all flows that sent within it.
     pub flows_evicted: bool,
+    /// Times within it of which no record came, ns.
+    pub gaps: Vec<Range<u64>>,
 }
 
 /// Intervals with packets waiting throughout, needed to measure the capacity.
@@ -165,10 +169,12 @@ impl<'a> LinkWindow<'a> {
         store: &'a Store,
         config: &EstimatorConfig,
         id: LinkId,
-        info: LinkInfo,
+        info: Option<&LinkInfo>,
         from_ns: u64,
         to_ns: u64,
     ) -> Self {
+        let configured = info.is_some();
+        let info = info.cloned().unwrap_or_default();
         let mut window = Self {
             id,
             info,
@@ -181,6 +187,7 @@ impl<'a> LinkWindow<'a> {
             sampling: 1.0,
             capacity_measured: false,
             flows_evicted: false,
+            gaps: Vec::new(),
         };
         let Some(link) = store.links.get(&id) else {
             return window;
@@ -192,6 +199,9 @@ impl<'a> LinkWindow<'a> {
         if let (Some(first), Some(last)) = (window.intervals.first(), window.intervals.last()) {
             window.from_ns = first.start_ns;
             window.to_ns = last.start_ns + last.duration_ns;
+        }
+        if configured {
+            window.gaps = gaps::gaps(&window.intervals);
         }
         let (from_ns, to_ns) = (window.from_ns, window.to_ns);
         window.flows_evicted = link.flows_evicted_ns >= from_ns && link.flows_evicted_ns > 0;
@@ -272,9 +282,19 @@ impl<'a> LinkWindow<'a> {
         all
     }
 
-    /// Seconds covered.
-    pub fn seconds(&self) -> f64 {
+    /// Seconds from its start to its end.
+    pub fn length_s(&self) -> f64 {
         self.to_ns.saturating_sub(self.from_ns) as f64 / 1e9
+    }
+
+    /// Seconds within it of which no record came.
+    pub fn unrecorded_s(&self) -> f64 {
+        gaps::length_ns(&self.gaps) as f64 / 1e9
+    }
+
+    /// Seconds of which there are records.
+    pub fn recorded_s(&self) -> f64 {
+        self.length_s() - self.unrecorded_s()
     }
 
     /// Length of an interval, ns; 1 ms when there is none.

@@ -28,6 +28,14 @@ fn the_next_seeds_break_nothing() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
+/// A stall cut the controller off, and a trial was judged by the third of its time that
+/// was heard.
+#[test]
+fn a_trial_heard_in_part_is_not_judged() {
+    let found = broken(95_267..95_268);
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
 /// Auto mode stood still where the advice was below the range.
 #[test]
 fn advice_below_the_range_is_followed_to_its_end() {

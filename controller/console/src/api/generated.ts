@@ -709,6 +709,8 @@ export interface LinkEstimate {
   segment_bytes: number;
   /** End of the last interval within it. */
   to_ns: number;
+  /** Time within the window of which no record came from the collector, s: the connection was cut, or updates were missed. 0 for a port that is not configured, which has no records while nothing comes by. */
+  unrecorded_s: number;
   /** Utilisation of the link. */
   utilisation: Utilisation;
 }

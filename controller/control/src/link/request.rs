@@ -11,7 +11,7 @@ use crate::io::{Action, Readings};
 use crate::record::{Origin, Outcome};
 use crate::settings::Mode;
 use crate::time::Timestamp;
-use crate::{observed, report_loss};
+use crate::{observed, report_loss, unrecorded};
 use std::sync::Arc;
 use tidemark_rules::{Advice, Limit, RuleId};
 
@@ -231,6 +231,7 @@ pub(super) fn trusted(
         contradiction,
         age_s: readings.telemetry.and_then(|t| t.age_s),
         report_loss: link.memory.estimate.as_deref().map_or(0.0, report_loss),
+        unrecorded: link.memory.estimate.as_deref().map_or(0.0, unrecorded),
         since_change_s: link.memory.changed.map(|at| now.since_s(at)),
     };
     let settings = &link.settings.control;

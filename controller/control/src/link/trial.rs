@@ -10,7 +10,7 @@ use crate::record::{Change, Origin, Outcome};
 use crate::stationarity::differs;
 use crate::time::Timestamp;
 use crate::trial::{Trial, TrialChange};
-use crate::{observed, report_loss};
+use crate::{observed, report_loss, unrecorded};
 use tidemark_estimators::LinkEstimate;
 use tidemark_rules::{Limit, Observed};
 
@@ -67,6 +67,15 @@ impl LinkControl {
             return Err(format!(
                 "{:.2} % of its reports were lost, more than control.max_report_loss, {:.2} %",
                 lost * 100.0,
+                most * 100.0
+            ));
+        }
+        let unheard = unrecorded(estimate);
+        if unheard > most {
+            return Err(format!(
+                "of {:.2} s of it no record came from the collector, more than \
+                 control.max_report_loss, {:.2} %",
+                estimate.unrecorded_s,
                 most * 100.0
             ));
         }

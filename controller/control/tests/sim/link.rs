@@ -29,6 +29,8 @@ struct Second {
     /// Factor on loss, for a limit that does not do what the model says.
     loss_factor: f64,
     reports_lost: u64,
+    /// No record of it came.
+    unrecorded: bool,
 }
 
 /// The link and what is known of it.
@@ -38,6 +40,8 @@ pub(crate) struct SimulatedLink {
     pub loss_factor: f64,
     /// Fraction of the reports that are lost.
     pub report_loss: f64,
+    /// The connection to the collector is cut: no record comes, and none later.
+    pub cut: bool,
     /// Packets wait so long where the queue does not count them, ms.
     pub elsewhere_ms: f64,
     /// No telemetry arrives.
@@ -57,6 +61,7 @@ impl SimulatedLink {
             flows: 6.0,
             loss_factor: 1.0,
             report_loss: 0.0,
+            cut: false,
             elsewhere_ms: 0.0,
             silent: false,
             unheard: false,
@@ -77,8 +82,9 @@ impl SimulatedLink {
             flows: self.flows,
             loss_factor: self.loss_factor,
             reports_lost: (8000.0 * self.report_loss) as u64,
+            unrecorded: self.cut,
         });
-        if !self.silent {
+        if !self.silent && !self.cut {
             self.complete = self.seconds.len();
         }
     }
@@ -137,6 +143,7 @@ impl Telemetry for SimulatedLink {
         e.drops = (e.arrivals as f64 * e.loss_rate) as u64;
         e.loss_events = seen.iter().filter(|s| 8000.0 * model(s).1 >= 1.0).count() as u64;
         e.reports_lost = seen.iter().map(|s| s.reports_lost).sum();
+        e.unrecorded_s = seen.iter().filter(|s| s.unrecorded).count() as f64;
         let in_queue_ms = mean(|s| model(s).2);
         e.occupancy_bytes.mean = Some(0.75 * in_queue_ms * CAPACITY_BPS / 8e3);
         let delay_ms = in_queue_ms + self.elsewhere_ms;

@@ -77,7 +77,7 @@ fn one<'a, 'w>(
     let before = f64::from(u8::from(f.life.first_ns < first));
     let goes_on = link.to_ns.saturating_sub(last) as f64 / 1e9 <= 2.0 * base_s;
     let silent_s = (before + f64::from(u8::from(goes_on))) * base_s;
-    let active = (active_s + silent_s) / link.seconds().max(1e-9);
+    let active = (active_s + silent_s) / link.length_s().max(1e-9);
     Flow {
         estimate: FlowEstimate {
             flow: f.id,

@@ -31,7 +31,7 @@ pub(super) fn load(
     flows: &[Flow<'_, '_>],
     evidence: Evidence,
 ) -> Load {
-    let seconds = window.seconds();
+    let seconds = window.recorded_s();
     let bounded_bytes_per_s: f64 = flows
         .iter()
         .filter(|f| f.estimate.class != FlowClass::Lbp)

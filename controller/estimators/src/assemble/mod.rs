@@ -55,6 +55,7 @@ pub(crate) fn link(window: &LinkWindow<'_>, config: &EstimatorConfig) -> LinkEst
         occupancy_bytes: utilisation::occupancy_bytes(window),
         occupancy: utilisation::occupancy(window),
         reports_lost: t.reports_lost,
+        unrecorded_s: window.unrecorded_s(),
         loss_events: parts.loss_events,
         overshoot_drops: parts.overshoot_drops,
         classes,
@@ -172,6 +173,15 @@ fn caveats(window: &LinkWindow<'_>, t: &Totals, parts: &Parts, used: Option<f64>
             t.reports_lost
         ));
     }
+    let unrecorded_s = window.unrecorded_s();
+    if unrecorded_s > 0.0 {
+        all.push(format!(
+            "of {unrecorded_s:.2} s of the {:.2} s no record came from the collector (the \
+             connection was cut, or updates were missed): utilisation and load are those of the \
+             rest",
+            window.length_s()
+        ));
+    }
     if window.flows_evicted {
         all.push(
             "more flows than memory has room for: records of short flows are missing, so that \
@@ -206,11 +216,11 @@ fn caveats(window: &LinkWindow<'_>, t: &Totals, parts: &Parts, used: Option<f64>
         );
     }
     if let Some(t_e) = estimates.t_e_ms
-        && window.seconds() * 1e3 < 50.0 * t_e.value
+        && window.recorded_s() * 1e3 < 50.0 * t_e.value
     {
         all.push(format!(
             "the window of {:.1} s is shorter than 50 T_e",
-            window.seconds()
+            window.recorded_s()
         ));
     }
     if estimates.n_b.value >= 1.0 && estimates.t_e_ms.is_none() {

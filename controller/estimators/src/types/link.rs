@@ -146,6 +146,11 @@ pub struct LinkEstimate {
     pub occupancy: Option<Occupancy>,
     /// Reports that did not reach the collector.
     pub reports_lost: u64,
+    /// Time within the window of which no record came from the collector, s: the
+    /// connection was cut, or updates were missed. 0 for a port that is not configured,
+    /// which has no records while nothing comes by.
+    #[serde(default)]
+    pub unrecorded_s: f64,
     /// Groups of drops closer than T_e to one another (BSCL §III-C).
     pub loss_events: u64,
     /// Of `drops`, those of LBP flows that lost half of their window or more at

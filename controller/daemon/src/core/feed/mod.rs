@@ -236,11 +236,15 @@ impl Feed {
     }
 
     /// The estimate of a time that is over. Its lost reports are those told until now:
-    /// which are missing is known from the next report, after that time.
+    /// which are missing is known from the next report, after that time. So its time
+    /// without records is that until now, and what it lacks of the beginning.
     pub fn outcome(&self, link: LinkId, from_ns: u64, to_ns: u64) -> LinkEstimate {
         let mut estimate = self.estimate(link, from_ns, to_ns);
         let until_now = self.estimate(link, from_ns, to_ns.max(self.complete_ns(link)));
         estimate.reports_lost = estimate.reports_lost.max(until_now.reports_lost);
+        let late_ns = until_now.from_ns.saturating_sub(from_ns);
+        let late_ns = late_ns.saturating_sub(self.interval_ns());
+        estimate.unrecorded_s = until_now.unrecorded_s + late_ns as f64 / 1e9;
         estimate
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 use super::*;
-use tidemark_proto::telemetry::{LinkInterval, Watermark};
+use tidemark_proto::telemetry::{self as proto, LinkInterval, Node, Watermark};
 
 fn update(start_ms: u64, first_ms: u64) -> Update {
     Update {
@@ -62,6 +62,44 @@ const LINK: LinkId = LinkId {
     node_id: 10,
     port: 5,
 };
+
+/// Which reports are missing is told after the time that is judged: so may be what no
+/// record came of.
+#[test]
+fn an_outcome_counts_what_no_record_came_of() {
+    let mut feed = Feed::new("x", 60.0, 1);
+    feed.connected(CollectorInfo {
+        interval_ms: 1,
+        nodes: vec![Node {
+            node_id: 10,
+            ports: vec![proto::Port {
+                port: 5,
+                ..proto::Port::default()
+            }],
+            ..Node::default()
+        }],
+        ..CollectorInfo::default()
+    });
+    for ms in (1000..3000).chain(3500..4000) {
+        let mut u = update(ms, 1000);
+        u.watermarks.push(Watermark {
+            node_id: 10,
+            time_ns: (ms + 1) * 1_000_000,
+        });
+        feed.push(&u, at(ms as i64 / 1000));
+    }
+    let unrecorded_ms = |from_ms: u64, to_ms: u64| {
+        let outcome = feed.outcome(LINK, from_ms * 1_000_000, to_ms * 1_000_000);
+        (outcome.unrecorded_s * 1e3).round()
+    };
+    assert_eq!(
+        unrecorded_ms(1500, 2500),
+        500.0,
+        "the next report told nothing"
+    );
+    assert_eq!(unrecorded_ms(3300, 4000), 199.0, "it began unheard");
+    assert_eq!(unrecorded_ms(3600, 3900), 0.0);
+}
 
 #[test]
 fn a_silent_switch_ages_while_the_collector_goes_on() {

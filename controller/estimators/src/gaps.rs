@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Time without records. The collector gives a configured port a record of every
+//! interval, one without packets too: where there is none, it did not reach us (the
+//! connection was cut, or we read too slowly), and what happened then is not known.
+
+use std::ops::Range;
+use tidemark_proto::telemetry::LinkInterval;
+
+/// Times between records, in order of their start, that none of them covers, ns.
+/// A port of several queues has several records of a time.
+pub(crate) fn gaps(intervals: &[&LinkInterval]) -> Vec<Range<u64>> {
+    let mut gaps = Vec::new();
+    let mut covered_ns = intervals.first().map_or(0, |r| r.start_ns);
+    for r in intervals {
+        if r.start_ns > covered_ns {
+            gaps.push(covered_ns..r.start_ns);
+        }
+        covered_ns = covered_ns.max(r.start_ns.saturating_add(r.duration_ns));
+    }
+    gaps
+}
+
+/// Their length, ns.
+pub(crate) fn length_ns(gaps: &[Range<u64>]) -> u64 {
+    gaps.iter().map(|g| g.end - g.start).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Estimator, EstimatorConfig, LinkId, LinkInfo};
+    use proptest::prelude::*;
+    use tidemark_proto::telemetry::Update;
+
+    const INTERVAL_NS: u64 = 10_000_000;
+    const LINK: LinkId = LinkId {
+        node_id: 1,
+        port: 2,
+    };
+
+    /// 10 Mb/s, full.
+    fn interval(number: u64) -> LinkInterval {
+        LinkInterval {
+            node_id: LINK.node_id,
+            port: LINK.port,
+            start_ns: number * INTERVAL_NS,
+            duration_ns: INTERVAL_NS,
+            wire_bytes: 12_500,
+            packets: 10,
+            arrivals: 10,
+            ..LinkInterval::default()
+        }
+    }
+
+    proptest! {
+        /// Records and gaps make up the whole time, and share none of it.
+        #[test]
+        fn gaps_are_what_no_record_covers(there in prop::collection::vec(any::<bool>(), 1..200)) {
+            let came: Vec<_> = (0u64..).zip(&there).filter(|(_, t)| **t).map(|(n, _)| interval(n)).collect();
+            let records: Vec<_> = came.iter().collect();
+            let gaps = gaps(&records);
+            if let (Some(first), Some(last)) = (came.first(), came.last()) {
+                let whole_ns = last.start_ns + INTERVAL_NS - first.start_ns;
+                let recorded_ns = INTERVAL_NS * came.len() as u64;
+                prop_assert_eq!(length_ns(&gaps) + recorded_ns, whole_ns);
+            }
+            for r in &came {
+                prop_assert!(gaps.iter().all(|g| r.start_ns >= g.end || r.start_ns + INTERVAL_NS <= g.start));
+            }
+        }
+    }
+
+    #[test]
+    fn records_of_several_queues_leave_no_gap() {
+        let all: Vec<_> = (0..4).flat_map(|n| [interval(n), interval(n)]).collect();
+        assert_eq!(gaps(&all.iter().collect::<Vec<_>>()), []);
+        assert_eq!(gaps(&[]), []);
+    }
+
+    /// A connection that was cut for 3 s of 10 took the link for idle then.
+    #[test]
+    fn a_cut_connection_leaves_the_utilisation_as_it_was() {
+        let estimate = |configured: bool| {
+            let mut e = Estimator::new(EstimatorConfig::default());
+            if configured {
+                e.set_link(
+                    LINK,
+                    LinkInfo {
+                        capacity_bps: 10_000_000,
+                        ..LinkInfo::default()
+                    },
+                );
+            }
+            let link_intervals = (0..1000).filter(|n| !(500..800).contains(n));
+            e.push(&Update {
+                link_intervals: link_intervals.map(interval).collect(),
+                ..Update::default()
+            });
+            e.estimate(LINK, 0, 1000 * INTERVAL_NS)
+        };
+        let cut = estimate(true);
+        assert_eq!(cut.unrecorded_s, 3.0);
+        assert!((cut.utilisation.mean.unwrap() - 1.0).abs() < 1e-9);
+        assert!(cut.caveats.iter().any(|c| c.contains("3.00 s")));
+        // A port that nobody configured has no records while nothing comes by.
+        let unnamed = estimate(false);
+        assert_eq!(unnamed.unrecorded_s, 0.0);
+    }
+}
