@@ -15,6 +15,11 @@ use crate::traffic::Traffic;
 /// Relative error of the utilisation that a limit tried before had.
 const TRIED_ERROR: f64 = 0.01;
 
+/// Two runs of the same real traffic at the same limit differ by as much in their
+/// utilisation, absolute (90 %), however exactly each is known: of 20 predictions in
+/// the lab, whose ranges were without it, 3 were missed, by 0.0007 to 0.0013.
+const BETWEEN_RUNS: f64 = 0.0015;
+
 /// Lowest window over the peak of one flow, as likely and at its lowest: it may lose
 /// again right after it halved. Utilisation of one Reno flow at 0.4, 0.53 and 0.7 C·T,
 /// 86.0, 92.7 and 96.4 % on a real link, is that of a swing from 0.4 of the peak;
@@ -215,7 +220,9 @@ impl<'a> WindowScaling<'a> {
             0.0
         };
         let tried = self.between(buffer_bytes)[0] * (1.0 - sampled.max(TRIED_ERROR));
-        Ok(Range::new(value, low.max(tried).max(0.0), high.min(1.0)))
+        let low = low.max(tried).min(value - BETWEEN_RUNS);
+        let high = high.max(value + BETWEEN_RUNS);
+        Ok(Range::new(value, low.max(0.0), high.min(1.0)))
     }
 
     /// Smallest buffer with an expected utilisation of `target` (of [`FULL`]
