@@ -3,12 +3,15 @@
 
 use super::facts::Facts;
 use super::observation::packets;
+use crate::reductions::Reduction;
 use crate::window::FlowWindow;
 
 /// Loss events of a flow needed to see whether it heeds them.
 const EVENTS_HEEDED: usize = 4;
 /// More than the law allows by this factor is beyond how well each is known.
 const BEYOND: f64 = 2.0;
+/// Below as many segments Scalable grows by a segment per RTT.
+const SCALABLE_FROM: f64 = 50.0;
 
 /// Whether a flow keeps more in flight than any that reduces on loss could after
 /// the losses it had here, `events` of them: BBR and its like.
@@ -21,15 +24,24 @@ pub(super) fn defies_loss(flow: &FlowWindow<'_>, facts: &Facts, events: usize) -
     shape.mean > BEYOND * largest_window(packets / events as f64, rtt_s)
 }
 
+/// Whether a window is seen to fall, and to stay there, on half of the loss events and
+/// more: no law of windows says more than that.
+pub(super) fn falls_on_loss(reductions: &[Reduction], events: usize) -> bool {
+    let falls = |r: &&Reduction| r.counts && r.local && !r.restored && r.after < r.before;
+    let fell = reductions.iter().filter(falls).count();
+    events > 0 && 2 * fell >= events
+}
+
 /// Largest mean window (segments) of the congestion controls that reduce on loss,
 /// with a loss event every `packets` packets: Reno that grows a segment per RTT
 /// (Mathis et al., CCR 1997), CUBIC (RFC 9438 §5.1, eq. 6), Scalable TCP (Kelly,
-/// CCR 2003: a = 0.01, b = 1/8).
+/// CCR 2003: a/b, with b = 1/8; a = 0.02 as in ns-3, twice the paper's, from 1/a segments
+/// on).
 fn largest_window(packets: f64, rtt_s: f64) -> f64 {
     let reno = 1.5f64.sqrt() * packets.sqrt();
     let cubic = 1.054 * (packets * rtt_s).powf(0.75);
-    let scalable = 0.08 * packets;
-    reno.max(cubic).max(scalable)
+    let scalable = Some(0.16 * packets).filter(|&w| w >= SCALABLE_FROM);
+    reno.max(cubic).max(scalable.unwrap_or(0.0))
 }
 
 #[cfg(test)]
@@ -41,6 +53,26 @@ mod tests {
         // One in 100 at 20 ms is Reno's, at 700 ms CUBIC's, one in 10000 Scalable's.
         assert!((largest_window(100.0, 0.02) - 12.25).abs() < 0.01);
         assert!((largest_window(100.0, 0.7) - 25.5).abs() < 0.1);
-        assert_eq!(largest_window(1e4, 0.02), 800.0);
+        assert_eq!(largest_window(1e4, 0.02), 1600.0);
+    }
+
+    fn reduction(after: f64, restored: bool) -> Reduction {
+        Reduction {
+            time_ns: 0,
+            before: 100.0,
+            after,
+            threshold_ratio: None,
+            restored,
+            local: true,
+            counts: true,
+        }
+    }
+
+    #[test]
+    fn a_window_that_stays_down_heeds_losses_and_one_that_comes_back_does_not() {
+        assert!(falls_on_loss(&[reduction(87.5, false); 3], 6));
+        assert!(!falls_on_loss(&[reduction(87.5, false); 3], 7));
+        assert!(!falls_on_loss(&[reduction(4.0, true); 6], 6));
+        assert!(!falls_on_loss(&[], 0));
     }
 }

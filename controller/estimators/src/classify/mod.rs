@@ -26,7 +26,7 @@ use crate::window::FlowWindow;
 pub(crate) use context::LinkContext;
 use facts::{Facts, facts};
 use fills_link::{fills_link, reduces_without_loss};
-use heeds_loss::defies_loss;
+use heeds_loss::{defies_loss, falls_on_loss};
 use log_odds::LogOdds;
 pub use log_odds::log_odds;
 pub use observation::Observation;
@@ -112,7 +112,8 @@ pub(crate) fn classify(
         }
         let f = facts(flow, base, &reductions, config);
         let fills_link = fills_link(flow, base, link, &f);
-        if defies_loss(flow, &f, local_episodes(flow, base, config).len())
+        let events = local_episodes(flow, base, config).len();
+        if (defies_loss(flow, &f, events) && !(is_probed && falls_on_loss(&reductions, events)))
             || (is_probed && fills_link && reduces_without_loss(&reductions))
         {
             recognised.cc = CongestionControl::Bbr;

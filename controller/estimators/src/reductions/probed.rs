@@ -89,9 +89,13 @@ pub(crate) fn probed(
             }
             let ratio = ratio_of(level);
             let fell = low <= config.reduction_ratio * level && level - low >= 1.0;
-            let confirmed = ratio.is_some_and(|r| r <= WITH_THRESHOLD)
-                && low <= WITH_THRESHOLD * level
-                && level - low >= 1.0;
+            let mild = low <= WITH_THRESHOLD * level && level - low >= 1.0;
+            // The threshold stands at what a regular sawtooth set it to each time.
+            let again = apart && p.ssthresh_last != SSTHRESH_UNSET && {
+                let threshold = f64::from(p.ssthresh_last);
+                threshold <= WITH_THRESHOLD * level && (low - threshold).abs() <= 1.0
+            };
+            let confirmed = mild && (again || ratio.is_some_and(|r| r <= WITH_THRESHOLD));
             if fell || confirmed {
                 // A timer may have done it, also from two packets to one: those of a window so
                 // small bring too few duplicate acknowledgements for anything else.
@@ -242,5 +246,20 @@ mod tests {
         };
         assert_eq!(told(Some(120)), Some((true, true)));
         assert_eq!(told(None), Some((false, true)));
+    }
+
+    /// Of Scalable, between the same two windows throughout.
+    #[test]
+    fn a_regular_sawtooth_of_one_threshold_is_seen_each_time() {
+        let window = |i: u64| 652 + (i % 13) as u32 * 8;
+        let records: Vec<_> = (0..260).map(|i| record(i * 100, window(i), 652)).collect();
+        let mut flow = FlowWindow::of_records(records.iter().collect());
+        flow.signals_ns
+            .extend((1..20).map(|k| (k * 1300 - 20) * MS));
+        let found = probed(&flow, None, &EstimatorConfig::default());
+        assert_eq!(found.len(), 19);
+        assert!(found.iter().all(|r| r.local && r.counts && !r.restored));
+        let cc = crate::congestion_control::recognise(&found).cc;
+        assert_eq!(cc, crate::types::CongestionControl::Scalable);
     }
 }
