@@ -116,6 +116,17 @@ fn silence_ends_a_trial_as_unclear() {
     assert!(last.reason.contains("did not arrive"), "{}", last.reason);
 }
 
+/// The limit on trial stays in force, and the log says why there is no verdict.
+fn kept_unjudged(world: &World, applied: u64, why: &str) {
+    assert_eq!(in_force(world), applied);
+    let last = world.log.last().unwrap();
+    assert_eq!(
+        (last.origin, last.outcome),
+        (Origin::Trial, Outcome::Unclear)
+    );
+    assert!(last.reason.contains(why), "{}", last.reason);
+}
+
 /// What seems to idle may be what nobody heard of.
 #[test]
 fn a_trial_with_lost_reports_rolls_nothing_back() {
@@ -126,17 +137,7 @@ fn a_trial_with_lost_reports_rolls_nothing_back() {
     world.link.report_loss = 0.05;
     world.link.loss_factor = 100.0;
     world.pass(20);
-    assert_eq!(in_force(&world), applied);
-    let last = world.log.last().unwrap();
-    assert_eq!(
-        (last.origin, last.outcome),
-        (Origin::Trial, Outcome::Unclear)
-    );
-    assert!(
-        last.reason.contains("4.76 % of its reports"),
-        "{}",
-        last.reason
-    );
+    kept_unjudged(&world, applied, "4.76 % of its reports");
 }
 
 /// The same of a time of which the collector told nothing, and will not.
@@ -152,17 +153,7 @@ fn a_trial_with_the_collector_cut_off_rolls_nothing_back() {
     world.pass(3);
     world.link.cut = false;
     world.pass(15);
-    assert_eq!(in_force(&world), applied);
-    let last = world.log.last().unwrap();
-    assert_eq!(
-        (last.origin, last.outcome),
-        (Origin::Trial, Outcome::Unclear)
-    );
-    assert!(
-        last.reason.contains("of 3.00 s of it no record came"),
-        "{}",
-        last.reason
-    );
+    kept_unjudged(&world, applied, "of 3.00 s of it no record came");
 }
 
 /// Until a report tells what came before it, nothing is known of its time.
