@@ -70,6 +70,7 @@ export function estimate(link) {
     delay_ms: { mean: 12.1, p50: 12.4, p99: 24.8, max: 25.1 },
     occupancy_bytes: { mean: 151_000, p50: 154_000, p99: 309_000, max: 312_900 },
     reports_lost: 0,
+    unrecorded_s: 0,
     loss_events: 31,
     overshoot_drops: 40,
     estimates: {
