@@ -82,7 +82,7 @@ pub struct Settings {
     /// Advice is not applied when the newest report of the link is older, s.
     pub max_telemetry_age_s: f64,
     /// Advice is not applied when more than this fraction of the window's
-    /// reports was lost.
+    /// reports was lost, or when no record came of more of its time.
     pub max_report_loss: f64,
     /// Advice is not applied when it rests on fewer packets.
     pub min_arrivals: u64,

@@ -28,6 +28,9 @@ pub(crate) fn length_ns(gaps: &[Range<u64>]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::Store;
+    use crate::utilisation;
+    use crate::window::LinkWindow;
     use crate::{Estimator, EstimatorConfig, LinkId, LinkInfo};
     use proptest::prelude::*;
     use tidemark_proto::telemetry::Update;
@@ -75,6 +78,26 @@ mod tests {
         let all: Vec<_> = (0..4).flat_map(|n| [interval(n), interval(n)]).collect();
         assert_eq!(gaps(&all.iter().collect::<Vec<_>>()), []);
         assert_eq!(gaps(&[]), []);
+    }
+
+    /// Of 50 windows of ten round trips 17 lie within the gap or reach into it.
+    #[test]
+    fn windows_that_reach_into_a_gap_do_not_count_as_idle() {
+        let mut store = Store::default();
+        for n in (0..1000).filter(|n| !(510..830).contains(n)) {
+            store.push_link_interval(interval(n), usize::MAX);
+        }
+        let info = LinkInfo {
+            capacity_bps: 10_000_000,
+            ..LinkInfo::default()
+        };
+        let config = EstimatorConfig::default();
+        let to_ns = 1000 * INTERVAL_NS;
+        let window = LinkWindow::gather(&store, &config, LINK, Some(&info), 0, to_ns);
+        let totals = utilisation::totals(&window);
+        let seen = utilisation::utilisation(&window, &totals, Some(0.02));
+        assert_eq!(seen.windows, 50 - 17);
+        assert!((seen.p01.unwrap() - 1.0).abs() < 1e-9, "{seen:?}");
     }
 
     /// A connection that was cut for 3 s of 10 took the link for idle then.

@@ -136,13 +136,14 @@ fn per_window(window: &LinkWindow<'_>, capacity: f64, length_ns: u64) -> Vec<f64
         }
     }
     let full = capacity * length as f64 / 1e9;
-    let recorded = |part: u64| {
-        let start = window.from_ns + part * length;
-        let mut gaps = window.gaps.iter();
-        gaps.all(|g| g.end <= start || g.start >= start + length)
-    };
-    let parts = (0u64..).zip(parts).filter(|(part, _)| recorded(*part));
-    parts.map(|(_, bytes)| bytes / full).collect()
+    for gap in &window.gaps {
+        let part = |time_ns: u64| (time_ns.saturating_sub(window.from_ns) / length) as usize;
+        let last = part(gap.end - 1).min(parts.len().saturating_sub(1));
+        let touched = parts.get_mut(part(gap.start)..=last);
+        touched.unwrap_or_default().fill(f64::NAN);
+    }
+    let recorded = parts.into_iter().filter(|bytes| !bytes.is_nan());
+    recorded.map(|bytes| bytes / full).collect()
 }
 
 /// Queueing delay of packets that left, ms.

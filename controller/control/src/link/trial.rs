@@ -70,8 +70,7 @@ impl LinkControl {
                 most * 100.0
             ));
         }
-        let unheard = unrecorded(estimate);
-        if unheard > most {
+        if unrecorded(estimate) > most {
             return Err(format!(
                 "of {:.2} s of it no record came from the collector, more than \
                  control.max_report_loss, {:.2} %",

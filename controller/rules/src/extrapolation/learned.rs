@@ -8,12 +8,9 @@
 //! squares with that prior give e and what is left of its uncertainty.
 
 use super::law::Deviation;
-use super::uncertainty::{Z90, loss_events};
+use super::uncertainty::{LOSS_BETWEEN_RUNS, Z90, loss_events};
 use crate::traffic::{Traffic, TriedLimit};
 
-/// Relative error of a measured loss rate beyond its sampling error: runs of the
-/// same traffic differ by so much.
-const BETWEEN_RUNS: f64 = 0.05;
 /// Steepest response that is believed, over the law's.
 const STEEPEST: f64 = 3.0;
 /// Part of the law's uncertainty that no limit tried takes away: the exponent
@@ -49,7 +46,7 @@ pub(crate) fn others(m: &Traffic) -> impl Iterator<Item = &TriedLimit> {
 
 /// Relative error of a loss rate, one standard deviation.
 fn error(events: f64) -> f64 {
-    (1.0 / events.max(1.0) + BETWEEN_RUNS * BETWEEN_RUNS).sqrt()
+    (1.0 / events.max(1.0) + LOSS_BETWEEN_RUNS * LOSS_BETWEEN_RUNS).sqrt()
 }
 
 /// Whether the tried limit lost less than the one in force, by more than both may

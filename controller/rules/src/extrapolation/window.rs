@@ -3,7 +3,9 @@
 
 use super::conditions::{occupancy_known, scalable};
 use super::learned::utilisation_between;
-use super::uncertainty::{PRIOR_EVENTS, Z90, exponents, loss_events, utilisation_sampling_error};
+use super::uncertainty::{
+    PRIOR_EVENTS, UTILISATION_BETWEEN_RUNS, Z90, exponents, loss_events, utilisation_sampling_error,
+};
 use super::window_peak::{ALL_AT_ONCE, FULL, ONE_FLOW, Peak};
 use super::window_samples::{Means, Sample, means, samples, sawtooth_samples};
 use crate::bscl;
@@ -14,11 +16,6 @@ use crate::traffic::Traffic;
 
 /// Relative error of the utilisation that a limit tried before had.
 const TRIED_ERROR: f64 = 0.01;
-
-/// Two runs of the same real traffic at the same limit differ by as much in their
-/// utilisation, absolute (90 %), however exactly each is known: of 20 predictions in
-/// the lab, whose ranges were without it, 3 were missed, by 0.0007 to 0.0013.
-const BETWEEN_RUNS: f64 = 0.0015;
 
 /// Lowest window over the peak of one flow, as likely and at its lowest: it may lose
 /// again right after it halved. Utilisation of one Reno flow at 0.4, 0.53 and 0.7 C·T,
@@ -220,8 +217,8 @@ impl<'a> WindowScaling<'a> {
             0.0
         };
         let tried = self.between(buffer_bytes)[0] * (1.0 - sampled.max(TRIED_ERROR));
-        let low = low.max(tried).min(value - BETWEEN_RUNS);
-        let high = high.max(value + BETWEEN_RUNS);
+        let low = low.max(tried).min(value - UTILISATION_BETWEEN_RUNS);
+        let high = high.max(value + UTILISATION_BETWEEN_RUNS);
         Ok(Range::new(value, low.max(0.0), high.min(1.0)))
     }
 

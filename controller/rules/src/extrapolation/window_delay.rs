@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Mean queueing delay at another limit.
 
-use super::uncertainty::exponents;
+use super::uncertainty::{DELAY_BETWEEN_RUNS, exponents};
 use super::window::WindowScaling;
 use super::window_peak::Peak;
 use super::window_samples::Means;
@@ -11,11 +11,6 @@ use crate::range::Range;
 /// Of the error of the exponent what the mean delay has. With all of it, every mean
 /// delay of five and more simulated flows is in range but where Tₑ is not known.
 const OF_DELAY: f64 = 0.7;
-
-/// Two runs of the same real traffic at the same limit differ by as much in their mean
-/// delay, relative (90 %): of 20 predictions in the lab, whose ranges were without it, 7
-/// were missed, by 0.5 to 3.3 %.
-const BETWEEN_RUNS: f64 = 0.04;
 
 impl WindowScaling<'_> {
     /// Mean queueing delay expected at a limit, ms.
@@ -60,7 +55,7 @@ impl WindowScaling<'_> {
             None,
             self.peak.possible(self.m).last().and_then(|p| at(p, 1.0)),
         ]);
-        let between = BETWEEN_RUNS * value;
+        let between = DELAY_BETWEEN_RUNS * value;
         let (less, more) = (less.hypot(between), more.hypot(between));
         let (low, high) = ((value - less).max(0.0), value + more);
         Ok(Range::new(value, low, high))

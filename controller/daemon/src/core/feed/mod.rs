@@ -242,9 +242,12 @@ impl Feed {
         let mut estimate = self.estimate(link, from_ns, to_ns);
         let until_now = self.estimate(link, from_ns, to_ns.max(self.complete_ns(link)));
         estimate.reports_lost = estimate.reports_lost.max(until_now.reports_lost);
-        let late_ns = until_now.from_ns.saturating_sub(from_ns);
-        let late_ns = late_ns.saturating_sub(self.interval_ns());
-        estimate.unrecorded_s = until_now.unrecorded_s + late_ns as f64 / 1e9;
+        estimate.unrecorded_s = until_now.unrecorded_s;
+        if self.port(link).is_some() {
+            let late_ns = until_now.from_ns.saturating_sub(from_ns);
+            let late_ns = late_ns.saturating_sub(self.interval_ns());
+            estimate.unrecorded_s += late_ns as f64 / 1e9;
+        }
         estimate
     }
 

@@ -99,6 +99,11 @@ fn an_outcome_counts_what_no_record_came_of() {
     );
     assert_eq!(unrecorded_ms(3300, 4000), 199.0, "it began unheard");
     assert_eq!(unrecorded_ms(3600, 3900), 0.0);
+    // A port that is not configured has no records while nothing comes by.
+    feed.info.nodes.clear();
+    let from_ns = 3_300_000_000;
+    let silent = feed.outcome(LINK, from_ns, from_ns + 700_000_000);
+    assert!(silent.unrecorded_s < 0.1, "{}", silent.unrecorded_s);
 }
 
 #[test]
