@@ -93,7 +93,7 @@ def test_a_seed_without_a_run_does_not_stop_the_others(
 ):
     def write(run: unseen.Unseen, _out: Path) -> JsonObject:
         if run.seed == 2:
-            raise LabError("ns-3: not at its end after 1800 s")
+            raise LabError("ns-3: not at its end after 1800 s of CPU time")
         return {"utilisation": 1.0, "drops": 1, "arrivals": 100}
 
     monkeypatch.setattr(unseen, "write", write)

@@ -238,6 +238,12 @@ def test_a_scenario_that_makes_no_sense_is_refused(
         ns3.simulate(scenario.replace(before, after), tmp_path)
 
 
+def test_a_simulation_without_an_end_is_ended_by_its_cpu_time(tmp_path: Path):
+    scenario = scenario_text(MIX, 25, 100_000, 1, 3)
+    with pytest.raises(LabError, match="1 s of CPU time"):
+        ns3.simulate(scenario, tmp_path, most_cpu_s=0.5)
+
+
 # Three datagram flows: one asks for a tenth of the link, two for more than is left.
 FAIR = """link capacity_bps=20000000 limit_packets=40 mark_packets=0
 {fair}run seconds=12 warmup_s=2 seed=5 jitter_packets=1
