@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import math
 import os
 import re
+import resource
 import signal
 import subprocess
 import time
@@ -27,6 +29,26 @@ _libc = ctypes.CDLL(None, use_errno=True)
 def end_with_parent() -> None:
     """In the child: SIGTERM when the lab dies, even of SIGKILL."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+
+
+def run_within(argv: list[str], most_cpu_s: float) -> subprocess.CompletedProcess[str]:
+    """Runs a program to its end, or until it has used so much CPU time: on a machine that is
+    busy with others it is slow, which is no fault. Raises LabError then."""
+    soft_s = math.ceil(most_cpu_s)
+    hard_s = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    if hard_s != resource.RLIM_INFINITY:
+        soft_s = min(soft_s, hard_s)
+
+    def in_child() -> None:
+        # Left behind it would write where the next run does.
+        end_with_parent()
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_CPU, (soft_s, hard_s))
+
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, preexec_fn=in_child)
+    if done.returncode == -signal.SIGXCPU:
+        raise LabError(f"not at its end after {soft_s} s of CPU time")
+    return done
 
 
 def _run_first() -> None:

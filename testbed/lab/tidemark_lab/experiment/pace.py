@@ -23,7 +23,7 @@ def packets(experiment: Experiment) -> float:
 
 
 def patience_s(experiment: Experiment) -> float:
-    """How long a run may take at most, or the import of its packets."""
+    """CPU time that a run may take at most, or the import of its packets."""
     return PATIENCE * packets(experiment) / PACKETS_PER_S
 
 

@@ -5,7 +5,6 @@ senders' windows become a capture by the collector's importer, and its flows the
 from __future__ import annotations
 
 import json
-import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from ..iterate import ns3
 from ..json_types import JsonObject
 from ..outcome import write_json
 from ..preflight import PACKAGES, Paths
+from ..processes import run_within
 from ..progress import Progress
 from .backend import MeasuredPhase, Place, Window
 from .ns3_scenario import IP_BYTES, flow_records, scenario_text
@@ -27,7 +27,7 @@ from .quantities import FRAME_BYTES, WIRE_BYTES
 # Towards the next switch, or the receiver; of every node.
 PORT = 1
 MOST_FLOWS = 60_000
-IMPORT_TIMEOUT_S = 900.0
+MOST_IMPORT_CPU_S = 900.0
 PROGRAMS = ("tidemark-collector", "tidemark-controller")
 
 
@@ -97,13 +97,11 @@ class Ns3:
         argv: list[object] = [self.paths.binary("tidemark-collector"), "import", "--json"]
         argv += ["--pcap", reports, "--nodes", nodes, "--tcp-probe", windows]
         argv += ["--out", run_dir / "capture"]
-        done = subprocess.run(
-            [str(a) for a in argv],
-            capture_output=True,
-            text=True,
-            timeout=max(IMPORT_TIMEOUT_S, patience_s(plan.experiment)),
-            check=False,
-        )
+        most_cpu_s = max(MOST_IMPORT_CPU_S, patience_s(plan.experiment))
+        try:
+            done = run_within([str(a) for a in argv], most_cpu_s)
+        except LabError as error:
+            raise LabError(f"import of {reports}: {error}") from None
         if done.returncode != 0:
             raise LabError(f"import of {reports}: {done.stderr.strip()[-1000:]}")
         # They are in the capture now, a tenth as large.

@@ -7,11 +7,8 @@ It links ns-3 and is under the GPL, version 2; it is run, never linked or import
 from __future__ import annotations
 
 import hashlib
-import math
 import os
-import resource
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -19,7 +16,7 @@ from pathlib import Path
 
 from ..errors import LabError
 from ..places import NS3_SOURCES, remedy
-from ..processes import end_with_parent
+from ..processes import run_within
 
 LIBRARIES = ("core", "network", "internet", "point-to-point", "traffic-control")
 VERSION = "3.44"
@@ -94,25 +91,11 @@ def simulate(scenario: str, out: Path, most_cpu_s: float = MOST_CPU_S) -> None:
     out.mkdir(parents=True, exist_ok=True)
     text = out / "scenario.txt"
     text.write_text(scenario)
-    soft_s = math.ceil(most_cpu_s)
-
-    def in_child() -> None:
-        # Left behind it would write where the next run does.
-        end_with_parent()
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_CPU, (soft_s, soft_s + 10))
-
-    done = subprocess.run(
-        [str(program()), str(text), str(out)],
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=in_child,
-    )
-    if done.returncode == -signal.SIGXCPU:
-        raise LabError(
-            f"ns-3: not at its end after {soft_s} s of CPU time: fewer seconds, flows or capacity"
-        )
+    argv = [str(program()), str(text), str(out)]
+    try:
+        done = run_within(argv, most_cpu_s)
+    except LabError as error:
+        raise LabError(f"ns-3: {error}: fewer seconds, flows or capacity") from None
     if done.returncode != 0:
         said = done.stderr.strip()[-1000:] or f"ended with {done.returncode}"
         raise LabError(f"ns-3: {said}")
