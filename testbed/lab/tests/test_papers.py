@@ -104,14 +104,21 @@ def test_bins_keep_the_smallest_and_the_largest():
 def packets(time_s, window):
     n = len(time_s)
     flat = np.zeros(n)
-    return Packets(np.array(time_s), flat, flat.astype(bool), flat, np.array(window, dtype=float))
+    return observed(np.array(time_s), flat, np.array(window, dtype=float))
+
+
+def observed(time_s, flow, window):
+    """Full segments, none dropped, no queue."""
+    flat = np.zeros(len(time_s))
+    return Packets(time_s, flat, flat.astype(bool), flow, flat + 1448, window)
 
 
 def test_what_the_theory_does_not_know_is_told():
     steady = packets(np.arange(0, 1, 0.001), np.full(1000, 50.0))
     assert runs.disturbance(steady, "reno") == ""
     silent = packets([0, 0.01, 0.31, 0.32], [50, 50, 1, 2])
-    assert "nothing is sent for 300 ms" in runs.disturbance(silent, "reno")
+    assert "nothing is sent for 300 ms; in ns-3" in runs.disturbance(silent, "reno")
+    assert runs.disturbance(silent, "reno", simulated=False).endswith("for 300 ms")
     probing = packets([0, 0.01, 0.02], [50, 4, 50])
     assert "ProbeRTT" in runs.disturbance(probing, "bbr")
     assert runs.disturbance(probing, "reno") == ""
@@ -227,6 +234,14 @@ def test_srbs_tail_of_short_flows():
     assert srb.tail(0.8, [2, 4, 8], srb.length_at(0.8, [2, 4, 8], 0.01)) == pytest.approx(0.01)
 
 
+def test_srbs_bursts_are_what_a_flow_sends_back_to_back():
+    """Two flows at once; the first sends 2 packets, a round trip later 3; the second 1."""
+    time_s = np.array([0.0, 0.0001, 0.00015, 0.1, 0.1001, 0.1002])
+    flow = np.array([1, 2, 1, 1, 1, 1])
+    found = srb.bursts_that_came(observed(time_s, flow, np.full(6, np.nan)), 1e-4)
+    assert list(found) == [2, 3, 1]
+
+
 def test_srbs_buffers_are_multiples_of_the_papers_bdp():
     for n, phase, packets_, *_ in srb.FIG_14:
         multiple = {"x05": 0.5, "x1": 1, "x2": 2, "x3": 3}[phase]
@@ -238,11 +253,10 @@ def test_srbs_windows_vary_together_or_apart():
     at = np.arange(0, 20, 0.005)
     up, down = 10 + np.abs(at % 2 - 1), 11 - np.abs(at % 2 - 1)
     flow = np.arange(at.size) % 2
-    flat = np.zeros(at.size)
 
     def of(other):
         window = np.where(flow == 0, up, other)
-        return srb.variation(Packets(at, flat, flat.astype(bool), flow, window))
+        return srb.variation(observed(at, flow, window))
 
     one = float(up.std())
     together, apart = of(up)
@@ -352,9 +366,8 @@ def test_loss_lies_between_the_buffers_around_it():
 
 
 def test_windows_are_those_of_each_flow_where_they_are_known():
-    time_s, flat = np.arange(4.0), np.zeros(4)
     window = np.array([5.0, np.nan, 7.0, 9.0])
-    p = Packets(time_s, flat, flat.astype(bool), np.array([1, 2, 1, 3]), window)
+    p = observed(np.arange(4.0), np.array([1, 2, 1, 3]), window)
     found = utb_time.of_each_flow(p)
     assert {f: list(w) for f, w in found.items()} == {1: [5.0, 7.0], 3: [9.0]}
 
@@ -366,10 +379,10 @@ def test_an_exponent_is_the_slope_of_logarithms():
     assert utb_least.exponent([(2, 0.0), (4, 1.0)]) is None
 
 
-def add_run(root, point):
+def add_run(root, point, rows=()):
     folder = root / point.experiment.name / point.run_id
     folder.mkdir(parents=True)
-    (folder / "run.json").write_text(json.dumps({"took_s": 1.0}))
+    (folder / "run.json").write_text(json.dumps({"took_s": 1.0, "rows": list(rows)}))
     return folder
 
 
@@ -427,6 +440,34 @@ def test_the_long_form_is_the_short_one_with_what_it_names_in_its_place(tmp_path
     assert not replace(study, full=True, files=tiny(tmp_path / "files")).captures("tiny")
 
 
+class NoTwo:
+    """A back end of real TCP that cannot have two flows."""
+
+    name, several = "embedded", False
+
+    def refuse(self, plan):
+        return ["two flows: take ns3"] if len(plan.flows) == 2 else []
+
+
+def test_real_tcp_leaves_out_what_it_cannot_run_and_says_so(tmp_path):
+    simulated = Study(tmp_path / "runs", files=tiny(tmp_path / "files"))
+    real = replace(simulated, back_end=NoTwo())
+    assert [len(s.points("tiny")) for s in (simulated, real)] == [2, 1]
+    assert real.left_out("tiny") == ["tiny: two flows: take ns3"]
+    assert simulated.left_out("tiny") == []
+    # Runs of one are not taken for runs of the other.
+    (one,) = real.points("tiny")
+    assert one.experiment.run.back_end == "embedded"
+    assert one.run_id not in {p.run_id for p in simulated.points("tiny")}
+    paper = command.Paper("Tiny", ("tiny",), lambda _: [])
+    slow = {"phase": "a", "trusted": False, "why_not_trusted": "reports lost"}
+    add_run(tmp_path / "runs", one, [{"phase": "b", "trusted": True}, slow])
+    assert f"Not to be trusted: {one.run_id} a: reports lost." in command._about(paper, real)
+    assert "Left out, as it does not run there: tiny: two flows" in command._about(paper, real)
+    assert "with ns-3" in command._about(paper, simulated)
+    assert "trusted" not in command._about(paper, simulated)
+
+
 # A paper of one tiny experiment; its runs are made by nothing but a clock.
 PAPER = """
 import sys, time
@@ -439,7 +480,7 @@ from tidemark_lab.papers.draw import Drawing, pairs
 from tidemark_lab.papers.paper import Check, Figure
 
 class Fake:
-    name = "fake"
+    name = "ns3"
     several = True
     def refuse(self, plan): return []
     def ready(self, out): pass

@@ -125,6 +125,11 @@ def _in_turn(sweep: Sweep, todo: Sequence[Point], done: int, progress: Progress)
     return failed
 
 
+def real_time_s(points: Sequence[Point]) -> float:
+    """What they take one by one, where a second of a run is one of ours."""
+    return sum(p.experiment.seconds + OVERHEAD_S for p in points)
+
+
 def _at_once(sweep: Sweep, todo: Sequence[Point], done: int, progress: Progress) -> int:
     """How many failed. Simulated time has no fixed relation to ours: what is left goes by the
     runs that were made."""

@@ -12,13 +12,15 @@ from pathlib import Path
 
 from ..errors import LabError
 from ..experiment import execute
+from ..experiment.backend import BackEnd
 from ..experiment.command import positive
+from ..experiment.embedded.back_end import Embedded
 from ..experiment.grid import Point
 from ..experiment.pace import Pace
 from ..experiment.simulated import Ns3
 from ..outcome import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_PREFLIGHT
 from ..places import in_clone
-from ..preflight import Paths
+from ..preflight import Paths, Ports
 from ..progress import Progress
 from . import bscl, bscl_few, bscl_mix, bscl_table, ngi, oi, report, srb, utb, utb_least, utb_many
 from .paper import Figure
@@ -90,10 +92,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--jobs",
         type=positive,
-        default=len(os.sched_getaffinity(0)),
-        help="runs at a time; default: one a processor",
+        help="runs at a time; default: one a processor, of real TCP one",
+    )
+    parser.add_argument(
+        "--back-end",
+        choices=("ns3", "embedded"),
+        default="ns3",
+        help="simulated, or real TCP through the switch (needs root; what it cannot run is left "
+        "out and named)",
     )
     parser.add_argument("--out", type=Path, default=Path("runs/papers"), help="where it goes")
+    Ports.add_options(parser)
 
 
 def from_arguments(arguments: argparse.Namespace) -> int:
@@ -102,20 +111,22 @@ def from_arguments(arguments: argparse.Namespace) -> int:
     interrupted does."""
     progress = Progress()
     names = list(PAPERS) if arguments.name == ALL else [arguments.name]
+    back_end: BackEnd = Embedded(Ports.of(arguments)) if arguments.back_end != "ns3" else Ns3()
+    jobs = arguments.jobs or (len(os.sched_getaffinity(0)) if back_end.several else 1)
     try:
         if arguments.docs:
             in_clone(DOCS)
-        studies = {name: _study(name, arguments) for name in names}
+        studies = {name: _study(name, arguments, back_end) for name in names}
         todo = {(n, e): _missing(s, e) for n, s in studies.items() for e in PAPERS[n].experiments}
     except LabError as error:
         progress.say(f"paper: {error}")
         return EXIT_PREFLIGHT
     pace = Pace()
     if not arguments.report:
-        _estimate(studies, todo, pace, arguments.jobs, progress)
+        _estimate(studies, todo, pace, jobs, progress)
     worst = EXIT_OK
     for name, study in studies.items():
-        code = _paper(name, study, todo, pace, arguments, progress)
+        code = _paper(name, study, todo, pace, jobs, arguments, progress)
         worst = worst or code
         if code == EXIT_INTERRUPTED:
             break
@@ -126,9 +137,15 @@ def from_arguments(arguments: argparse.Namespace) -> int:
 Todo = dict[tuple[str, str], list[Point]]
 
 
-def _study(name: str, arguments: argparse.Namespace) -> Study:
-    folder = name if arguments.quick else f"{name}-full"
-    return Study(arguments.out / folder / "runs", full=not arguments.quick, files=FILES)
+def _study(name: str, arguments: argparse.Namespace, back_end: BackEnd) -> Study:
+    form = "" if arguments.quick else "-full"
+    root = arguments.out / f"{name}{form}{_suffix(back_end)}" / "runs"
+    return Study(root, full=not arguments.quick, files=FILES, back_end=back_end)
+
+
+def _suffix(back_end: BackEnd) -> str:
+    """Of folders and pages of what is not simulated."""
+    return f"-{back_end.name}" if isinstance(back_end, Embedded) else ""
 
 
 def _missing(study: Study, experiment: str) -> list[Point]:
@@ -151,8 +168,14 @@ def _estimate(
     left = [point for points in todo.values() for point in points]
     text = f"paper {', '.join(studies)}: {there + len(left)} runs, {there} are there"
     if left:
-        text += f"; about {execute.duration(pace.left_s(left, jobs))} left, {jobs} at a time"
+        real = not next(iter(studies.values())).back_end.several
+        left_s = execute.real_time_s(left) if real else pace.left_s(left, jobs)
+        text += f"; about {execute.duration(left_s)} left, {jobs} at a time"
     progress.say(text)
+    for name, study in studies.items():
+        for experiment in PAPERS[name].experiments:
+            for line in study.left_out(experiment):
+                progress.say(f"left out: {line}")
 
 
 def _paper(
@@ -160,6 +183,7 @@ def _paper(
     study: Study,
     todo: Todo,
     pace: Pace,
+    jobs: int,
     arguments: argparse.Namespace,
     progress: Progress,
 ) -> int:
@@ -168,7 +192,7 @@ def _paper(
         for experiment in paper.experiments:
             todo.pop((name, experiment), None)
             later = [point for points in todo.values() for point in points]
-            if code := _run(study, experiment, pace, later, arguments.jobs, progress):
+            if code := _run(study, experiment, pace, later, jobs, progress):
                 return code
     try:
         figures = _figures(paper, study)
@@ -180,8 +204,11 @@ def _paper(
         page = report.write(study.root.parent, title, about, figures)
         if arguments.docs:
             form = " --quick" if arguments.quick else ""
+            if other := _suffix(study.back_end):
+                form += f" --back-end {study.back_end.name}"
             made_by = f"{about} Made by `tidemark_lab paper {name}{form} --docs`."
-            report.write_docs(in_clone(DOCS), name, paper.title, made_by, figures)
+            heading = paper.title + (", on real TCP" if other else "")
+            report.write_docs(in_clone(DOCS), name + other, heading, made_by, figures)
     except (LabError, OSError) as error:
         progress.say(f"paper {name}: {error}")
         return EXIT_FAILED
@@ -199,11 +226,18 @@ def _figures(paper: Paper, study: Study) -> list[Figure]:
 def _about(paper: Paper, study: Study) -> str:
     count = len(study.repetitions(paper.experiments))
     times = "one seed" if count == 1 else f"up to {count} seeds"
+    how = "simulated with ns-3"
+    if _suffix(study.back_end):
+        how = "of the kernel's TCP through tidemark-switch"
     text = (
-        "Every figure is drawn from the packets of runs of testbed/experiments/papers, simulated "
-        f"with ns-3, {times} of each setting. Tolerances stand in the code that draws the figure."
+        f"Every figure is drawn from the packets of runs of testbed/experiments/papers, {how}, "
+        f"{times} of each setting. Tolerances stand in the code that draws the figure."
     )
-    if missing := [e for e in paper.experiments if not study.find(e)]:
+    if doubted := [r for e in paper.experiments for r in study.doubted(e)]:
+        text += f" Not to be trusted: {'; '.join(doubted)}."
+    if lines := [line for e in paper.experiments for line in study.left_out(e)]:
+        text += f" Left out, as it does not run there: {'; '.join(lines)}."
+    if missing := [e for e in paper.experiments if study.points(e) and not study.find(e)]:
         text += f" There are no runs yet of {', '.join(missing)}: their figures are missing."
     if partly := [said for e in paper.experiments if (said := study.partly(e))]:
         text += f" Of some experiments there are a part of the runs: {', '.join(partly)}."
@@ -220,7 +254,7 @@ def _run(
 ) -> int:
     sweep = execute.Sweep(
         study.points(experiment),
-        Ns3(),
+        study.back_end,
         study.store(experiment),
         Paths.find(),
         keep_captures=study.captures(experiment),

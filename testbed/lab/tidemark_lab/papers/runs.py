@@ -25,6 +25,7 @@ PACKET_COLUMNS = (
     "occupancy_bytes",
     "dropped",
     "flow_id",
+    "payload_bytes",
     "cwnd_segments",
 )
 
@@ -38,6 +39,7 @@ class Packets:
     queue: np.ndarray
     dropped: np.ndarray
     flow: np.ndarray
+    payload_bytes: np.ndarray
     window: np.ndarray
 
     def where(self, kept: np.ndarray) -> Packets:
@@ -61,6 +63,10 @@ class RunData:
     @property
     def phases(self) -> list[str]:
         return [p["name"] for p in self.record["phases"]]
+
+    @property
+    def simulated(self) -> bool:
+        return bool(self.record["back_end"] == "ns3")
 
     def row(self, phase: str) -> JsonObject:
         found: JsonObject = next(r for r in self.record["rows"] if r["phase"] == phase)
@@ -122,6 +128,7 @@ class RunData:
             queue=table["occupancy_bytes"].to_numpy() / FRAME_BYTES,
             dropped=table["dropped"].to_numpy(zero_copy_only=False),
             flow=table["flow_id"].to_numpy(),
+            payload_bytes=table["payload_bytes"].to_numpy(),
             window=cwnd,
         )
 
@@ -162,15 +169,17 @@ def probes_bandwidth(p: Packets, part_s: float, parts: int) -> np.ndarray:
     return ~other[:parts]
 
 
-def disturbance(p: Packets, algorithm: str) -> str:
+# Why a simulated sender waits for its timer more often than a kernel's.
+NO_RACK = "; in ns-3, which has no RACK, a lost retransmission costs one"
+
+
+def disturbance(p: Packets, algorithm: str, simulated: bool = True) -> str:
     """What senders did in a phase that the theory knows nothing of; empty: nothing."""
     silence = float(np.diff(p.time_s).max()) if len(p.time_s) > 1 else 0.0
     least = float(np.nanmin(p.window)) if np.isfinite(p.window).any() else math.inf
     if silence > SILENCE_S and least <= 1:
-        return (
-            f"a timeout: nothing is sent for {1e3 * silence:.0f} ms; in ns-3, which has no RACK, "
-            "a lost retransmission costs one"
-        )
+        text = f"a timeout: nothing is sent for {1e3 * silence:.0f} ms"
+        return text + NO_RACK if simulated else text
     if algorithm == "bbr" and least == PROBE_RTT_PACKETS:
         return f"the phase has a ProbeRTT of BBR: a window of {least:.0f} packets for 200 ms"
     if least < PROBE_RTT_PACKETS:

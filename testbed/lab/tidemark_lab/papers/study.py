@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..experiment import grid, load
+from ..experiment.backend import BackEnd
 from ..experiment.grid import Point
+from ..experiment.plan import Plan
+from ..experiment.simulated import Ns3
 from ..experiment.store import Store
 from .runs import RunData
 
@@ -23,12 +26,33 @@ class Study:
     # All of them, or one.
     repetition: int | None = None
     files: Path = FILES
+    back_end: BackEnd = field(default_factory=Ns3)
 
     def points(self, experiment: str) -> list[Point]:
         """The runs that there are to be, by the file as it is now."""
+        found = self._all(experiment)
+        return [p for p in found if self.as_filed or not self._refused(p)]
+
+    @property
+    def as_filed(self) -> bool:
+        """Whether they run on the back end that the files name."""
+        return self.back_end.name == "ns3"
+
+    def left_out(self, experiment: str) -> list[str]:
+        """What the back end cannot run, and why; every reason once."""
+        if self.as_filed:
+            return []
+        found = [why for p in self._all(experiment) for why in self._refused(p)]
+        return [f"{experiment}: {why}" for why in dict.fromkeys(found)]
+
+    def _all(self, experiment: str) -> list[Point]:
         path = self.files / f"{experiment}.toml"
-        found = grid.points(load.read(path), str(path), full=self.full)
+        other = None if self.as_filed else {"run.back_end": self.back_end.name}
+        found = grid.points(load.read(path), str(path), other, self.full)
         return [p for p in found if self.repetition in (None, p.repetition)]
+
+    def _refused(self, point: Point) -> list[str]:
+        return self.back_end.refuse(Plan.of(point.experiment, point.seed))
 
     def captures(self, experiment: str) -> bool:
         """Whether figures need the packets of its runs."""
@@ -43,6 +67,15 @@ class Study:
         store = self.store(experiment)
         there = sorted(p.run_id for p in self.points(experiment) if store.is_complete(p.run_id))
         return [RunData(store.root / run_id) for run_id in there]
+
+    def doubted(self, experiment: str) -> list[str]:
+        """Phases of its runs that the machine was too slow for, and why."""
+        rows = [(run, row) for run in self.find(experiment) for row in run.record["rows"]]
+        return [
+            f"{run.path.name} {row['phase']}: {row['why_not_trusted']}"
+            for run, row in rows
+            if not row["trusted"]
+        ]
 
     def repetitions(self, experiments: tuple[str, ...]) -> list[int]:
         """Those of which there is a run."""

@@ -90,7 +90,7 @@ def smallest_buffers(found: Sequence[tuple[int, RunData, RunData]]) -> Figure:
                     lowest,
                     theory,
                     1.01,
-                    why=runs.disturbance(least.packets(SMALLEST), "reno"),
+                    why=runs.disturbance(least.packets(SMALLEST), "reno", least.simulated),
                 )
             )
     outside = "; ".join(f"n = {r[0]}: {r[2]} packets" for r in rows if r[2])

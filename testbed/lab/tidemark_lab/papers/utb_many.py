@@ -176,7 +176,7 @@ def other_distributions(others: Sequence[RunData]) -> Figure:
                 seen.below,
                 0.0,
                 MOST_BELOW,
-                why=runs.disturbance(run.packets("b80"), name),
+                why=runs.disturbance(run.packets("b80"), name, run.simulated),
             )
         )
 

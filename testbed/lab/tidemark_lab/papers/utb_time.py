@@ -118,14 +118,14 @@ def window_distributions(run: RunData) -> Figure:
             max(means),
             low / MEAN_FACTOR,
             high * MEAN_FACTOR,
-            why=ALIKE,
+            why=ALIKE if run.simulated else "",
         ),
         within_factor(
             "smallest mean window of a flow over (BDP + B)/n",
             SMALLEST_MEAN,
             min(means),
             MEAN_FACTOR,
-            why=ALIKE,
+            why=ALIKE if run.simulated else "",
         ),
     ]
 
