@@ -10,6 +10,7 @@ import pytest
 
 from tidemark_lab import netns
 from tidemark_lab.api import ApiError
+from tidemark_lab.errors import LabError
 from tidemark_lab.preflight import Ports
 from tidemark_lab.progress import Progress
 from tidemark_lab.report.trial import draw
@@ -214,11 +215,44 @@ def test_the_table_says_where_the_advice_lost():
     assert draw([document, document]).count("largest delay") == 2
 
 
+class Offered:
+    """A session that has a controller's rules and its advice."""
+
+    scenario = TRAFFICS[0].scenario
+
+    def __init__(self, rules, advice):
+        self.answers = {"/rules": {"rules": rules}, "/advice": {"advice": advice}}
+        self.controller = self
+
+    def get(self, path):
+        return self.answers[path.partition("?")[0]]
+
+
+def test_some_rules_alone_are_tried(capsys):
+    offered = Offered([rule("bdp", 3e5), rule("srb", None)], {"limit_bytes": 9e4})
+
+    def tried(*names):
+        return [c.rules for c in run._candidates(offered, names, Progress())]
+
+    assert tried() == [("advice",), ("bdp",)]
+    assert tried("bdp") == [("bdp",)]
+    assert tried("advice", "srb") == [("advice",)]
+    assert "srb: gives no buffer here, left out" in capsys.readouterr().err
+    with pytest.raises(LabError, match="no rule tiny: there are bdp, srb, advice"):
+        tried("bdp", "tiny")
+
+
 @pytest.mark.root
 def test_a_trial_on_real_tcp(tmp_path):
     traffic = next(t for t in TRAFFICS if t.name == "reno12")
+    rules = ("bscl_loss", "single_scalable", "stanford", "bdp", "advice")
     options = run.Options(
-        traffics=(traffic,), warmup_s=10, hold=Hold(2, 4, 6), out=tmp_path, ports=PORTS
+        traffics=(traffic,),
+        rules=rules,
+        warmup_s=10,
+        hold=Hold(2, 4, 6),
+        out=tmp_path,
+        ports=PORTS,
     )
     before = netns.names()
     assert run.run(options, Progress()) == 0
@@ -226,6 +260,7 @@ def test_a_trial_on_real_tcp(tmp_path):
     (run_dir,) = tmp_path.iterdir()
     (document,) = json.loads((run_dir / "trial.json").read_text())["traffics"]
     trials = document["trials"]
+    assert sorted(name for t in trials for name in t["rules"]) == sorted(rules)
     (of_the_bdp,) = (t for t in trials if "bdp" in t["rules"])
     assert of_the_bdp["utilisation"] >= 0.95
     sizes = [t["limit_bytes"] for t in sorted(trials, key=lambda t: t["limit_bytes"])]

@@ -11,6 +11,8 @@ from ..scenario import FRAME_BYTES
 
 # Limits that differ by less are one trial.
 SAME_WITHIN = 0.03
+# What stands beside the rules' ids for the controller's advice.
+ADVICE = "advice"
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ def of_rules(
         if rule["buffer_bytes"] is not None
     ]
     if advice and advice.get("limit_bytes") is not None:
-        wanted.append((float(advice["limit_bytes"]), "advice", True))
+        wanted.append((float(advice["limit_bytes"]), ADVICE, True))
     ends = least_bytes, most_bytes
     asked = sorted((min(max(size, ends[0]), ends[1]), name, ok) for size, name, ok in wanted)
     groups: list[list[tuple[float, str, bool]]] = []

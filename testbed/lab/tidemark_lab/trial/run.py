@@ -44,6 +44,8 @@ LEAST_LIMIT_BYTES = 4 * FRAME_BYTES
 @dataclass
 class Options:
     traffics: tuple[Traffic, ...] = TRAFFICS
+    # Those whose limits are tried; empty: all.
+    rules: tuple[str, ...] = ()
     warmup_s: float = 20.0
     # Of each limit.
     hold: Hold = field(default_factory=Hold)
@@ -109,7 +111,7 @@ def measure(
         session.start_controller(observe_s=60.0)
         session.start_traffic()
         session.let_pass(progress, f"{traffic.name}: warm-up", options.warmup_s)
-        tried = _candidates(session)
+        tried = _candidates(session, options.rules, progress)
         for number, candidate in enumerate(tried):
             label = f"{traffic.name}: limit {number + 1} of {len(tried)}"
             trials.append(_try(session, candidate, options, progress, label))
@@ -131,11 +133,22 @@ def _settings() -> JsonObject:
     return {"control": {"mode": "confirm", "min_change_interval_s": 1.0}}
 
 
-def _candidates(session: ControlSession) -> list[Candidate]:
+def _candidates(
+    session: ControlSession, names: tuple[str, ...], progress: Progress
+) -> list[Candidate]:
     scenario = session.scenario
     place = f"node={scenario.node_id}&port={scenario.bottleneck_port}"
     rules = session.controller.get(f"/rules?{place}")["rules"]
     advice = session.controller.get(f"/advice?{place}").get("advice")
+    if names:
+        known = [*(str(rule["id"]) for rule in rules), candidates.ADVICE]
+        if unknown := sorted(set(names) - set(known)):
+            raise LabError(f"no rule {', '.join(unknown)}: there are {', '.join(known)}")
+        rules = [rule for rule in rules if rule["id"] in names]
+        for rule in rules:
+            if rule["buffer_bytes"] is None:
+                progress.say(f"{rule['id']}: gives no buffer here, left out")
+        advice = advice if candidates.ADVICE in names else None
     found = candidates.of_rules(rules, advice, LEAST_LIMIT_BYTES, scenario.max_limit_bytes)
     if not found:
         raise LabError("no rule gives a buffer: the controller has no estimates of this link")
@@ -212,6 +225,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME,...",
         help="these traffics: " + ", ".join(t.name for t in TRAFFICS),
     )
+    parser.add_argument(
+        "--rules",
+        type=lambda text: tuple(text.split(",")),
+        default=(),
+        metavar="ID,...",
+        help="of these alone, by the ids of the controller's rules; advice is one; default: all",
+    )
     parser.add_argument("--list", action="store_true", help="the traffics, nothing is run")
     parser.add_argument(
         "--most", type=float, default=40.0, metavar="SECONDS", help="that a limit is held"
@@ -233,6 +253,7 @@ def from_arguments(arguments: argparse.Namespace) -> int:
         return EXIT_PREFLIGHT
     options = Options(
         traffics=tuple(t for t in TRAFFICS if t.name in names),
+        rules=arguments.rules,
         hold=Hold(most_s=arguments.most),
         out=arguments.out,
         ports=Ports.of(arguments),

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..json_types import JsonObject
+from .candidates import ADVICE
 
 HEAD = (
     "rank",
@@ -34,7 +35,7 @@ def markdown(traffic: JsonObject) -> str:
         _row(["---"] * len(HEAD)),
         *(_row(_cells(trial)) for trial in traffic["trials"]),
     ]
-    advised = [t for t in traffic["trials"] if "advice" in t["rules"]]
+    advised = [t for t in traffic["trials"] if ADVICE in t["rules"]]
     if advised and advised[0]["rank"] is None:
         lines += ["", "Tidemark's advice was refused."]
     elif advised and advised[0]["rank"] > 1:
