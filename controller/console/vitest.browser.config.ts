@@ -8,7 +8,8 @@ export default defineConfig({
     environment: 'node',
     testTimeout: 240_000,
     hookTimeout: 120_000,
-    fileParallelism: false,
+    // Each file has servers and a browser of its own; most of the time they wait.
+    maxWorkers: 2,
     // Only a failure waits this long: a machine may be slow.
     expect: { poll: { timeout: 30_000 } },
   },

@@ -1,69 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks and reports of the papers' figures, and what their theory says."""
+"""What the theory of the papers says, and what is read from the packets for it."""
 
-import csv
-import json
 import math
-import os
-import signal
-import subprocess
-import sys
-import time
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-import tomli_w
-from experiment_files import document
 
 from tidemark_lab import theory
-from tidemark_lab.__main__ import main
-from tidemark_lab.errors import LabError
-from tidemark_lab.experiment import load
-from tidemark_lab.experiment.plan import Plan
-from tidemark_lab.experiment.simulated import Ns3
-from tidemark_lab.outcome import EXIT_INTERRUPTED
 from tidemark_lab.papers import (
     bscl,
     bscl_few,
     bscl_mix,
     bscl_table,
-    command,
-    draw,
     flows,
     ngi,
     oi,
     oi_flows,
-    repetitions,
-    report,
     runs,
     srb,
     utb,
     utb_least,
     utb_time,
 )
-from tidemark_lab.papers.paper import Check, Figure, within, within_factor
 from tidemark_lab.papers.runs import Packets
-from tidemark_lab.papers.study import FILES, Study
-
-
-def test_a_check_agrees_within_its_tolerance_and_says_why_only_where_not():
-    inside = Check("x", "halved", 0.52, 0.45, 0.55, why="never shown")
-    outside = Check("x", "halved", 0.6, 0.45, 0.55, why="a timeout")
-    blank = Check("x", "halved", None, 0.45, 0.55)
-    assert [c.verdict for c in (inside, outside, blank)] == ["agrees", "DISAGREES", "not measured"]
-    assert inside.row()[-1] == "" and outside.row()[-1] == "a timeout"
-    assert report.summary([inside, outside, blank]).startswith("1 of 3 measured values agree")
-
-
-def test_what_follows_from_the_settings_is_no_agreement():
-    measured = Check("x", "halved", 0.52, 0.45, 0.55)
-    computed = replace(measured, computed=True)
-    assert computed.verdict == "computed" and computed.agrees is None
-    said = report.summary([measured, computed])
-    assert said.startswith("1 of 1 measured values agree")
-    assert "1 follow from the settings" in said and "could not be" not in said
+from tidemark_lab.papers.study import Study
 
 
 def test_the_theory_of_one_flow_is_the_papers():
@@ -93,14 +54,6 @@ def test_the_loss_law_of_bottlenecked_flows():
     assert theory.loss_of_flows(1000, 200, 0) == 1.0
 
 
-def test_bins_keep_the_smallest_and_the_largest():
-    at = np.array([0.0, 0.1, 0.9, 1.0, 3.9, 4.0])
-    found = draw.bins(at, np.array([5.0, 9.0, np.nan, 2.0, 7.0, 100.0]), 4.0, 4)
-    assert list(found.time_s) == [0.5, 1.5, 3.5]
-    assert list(found.low) == [5, 2, 7] and list(found.high) == [9, 2, 7]
-    assert draw.bins(at, np.full(6, np.nan), 4.0, 4).low.size == 0
-
-
 def packets(time_s, window):
     n = len(time_s)
     flat = np.zeros(n)
@@ -128,59 +81,6 @@ def test_what_the_theory_does_not_know_is_told():
 def test_a_histogram_is_of_whole_packets():
     at, share = runs.histogram(np.array([0, 0, 1, 3.0]), 3)
     assert list(at[:4]) == [0, 1, 2, 3] and list(share[:4]) == [0.5, 0.25, 0, 0.25]
-
-
-def figure(checks=()):
-    svg = '<?xml version="1.0"?><svg viewBox="0 0 1 1"></svg>'
-    return Figure("Fig. 1", "One & two", svg, ("a", "b"), [(1, 2), (3, None)], list(checks))
-
-
-def test_a_report_has_figures_data_and_checks(tmp_path):
-    check = Check("width < height", "halved", 0.6, 0.45, math.inf, why="so it is")
-    page = report.write(tmp_path, "A paper", "about", [figure([check])])
-    text = page.read_text()
-    assert "One &amp; two" in text and "width &lt; height" in text and "<?xml" not in text
-    assert list(csv.reader((tmp_path / "fig-1.csv").open())) == [["a", "b"], ["1", "2"], ["3", ""]]
-    docs = report.write_docs(tmp_path / "docs", "x", "A paper", "about", [figure([check])])
-    assert "![Fig. 1](x/fig-1.svg)" in docs.read_text()
-    assert (tmp_path / "docs" / "x" / "fig-1.svg").exists()
-    other = figure()
-    other.name = "Fig. 2"
-    report.write_docs(tmp_path / "docs", "x", "A paper", "about", [other])
-    assert [p.name for p in (tmp_path / "docs" / "x").iterdir()] == ["fig-2.svg"]
-
-
-def test_a_figure_that_is_too_large_for_the_page_is_an_error_and_not_left_out(tmp_path):
-    small, large = figure(), figure()
-    large.picture = "<svg>" + "x" * report.MOST_SVG_BYTES + "</svg>"
-    large.name = "Fig. 2"
-    with pytest.raises(LabError, match=r"Fig\. 2: its SVG"):
-        report.write_docs(tmp_path, "x", "A paper", "about", [small, large])
-    assert not list(tmp_path.iterdir())
-
-
-def test_every_experiment_of_a_paper_is_there():
-    for paper in command.PAPERS.values():
-        assert all((FILES / f"{name}.toml").is_file() for name in paper.experiments)
-
-
-def test_every_paper_has_a_long_form_that_the_simulator_takes():
-    for name, paper in command.PAPERS.items():
-        for experiment in paper.experiments:
-            short = Study(Path("none")).points(experiment)
-            long = Study(Path("none"), full=True).points(experiment)
-            assert len(long) > len(short), (name, experiment)
-            seconds = [sum(p.experiment.seconds for p in points) for points in (short, long)]
-            assert seconds[1] > 2 * seconds[0], (name, experiment)
-            # Seeds and counts change little in how many flows and transfers there are.
-            point = [p for p in long if p.repetition == 0][-1]
-            assert Ns3().refuse(Plan.of(point.experiment, point.seed)) == []
-
-
-def test_without_runs_there_is_no_report(tmp_path, capsys):
-    for form in ([], ["--quick"]):
-        assert main(["paper", "utb", *form, "--report", "--out", str(tmp_path)]) == 1
-        assert "no runs of it" in capsys.readouterr().err
 
 
 def test_bscls_formulas():
@@ -295,50 +195,6 @@ def test_ngis_models():
     assert ngi.transparent_loss(0.71, 20) < 0.01
 
 
-def test_all_papers_go_one_by_one_and_an_interruption_ends_them(tmp_path, monkeypatch):
-    codes = {"utb": 0, "bscl": 1, "srb": 0, "oi": 4, "ngi": 0}
-    seen = []
-
-    def paper(name, *_):
-        seen.append(name)
-        return codes[name]
-
-    monkeypatch.setattr(command, "_paper", paper)
-    assert main(["paper", "all", "--quick", "--out", str(tmp_path)]) == 1
-    assert seen == list(command.PAPERS)
-    codes["srb"] = EXIT_INTERRUPTED
-    seen.clear()
-    assert main(["paper", "all", "--quick", "--out", str(tmp_path)]) == 1
-    assert seen == ["utb", "bscl", "srb"]
-
-
-def test_what_transfers_offer_is_of_the_phase_alone(tmp_path):
-    """Two transfers, each half within a phase of 10 s; one begins in it."""
-    half = {"bytes_wanted": 1_000_000, "kind": "short"}
-    times = [(0, 10), (15, 25)]
-    truth = [
-        {**half, "start": {"unix_ns": b * 10**9}, "stop": {"unix_ns": e * 10**9}} for b, e in times
-    ]
-    (tmp_path / "truth.json").write_text(json.dumps({"flows": truth}))
-    window = {"start_ns": 5 * 10**9, "end_ns": 20 * 10**9}
-    record = {
-        "phases": [{"name": "one", "windows": [window]}],
-        "rows": [{"phase": "one", "rate_bps": 16e6}],
-    }
-    (tmp_path / "run.json").write_text(json.dumps(record))
-    offered = flows.offered(runs.RunData(tmp_path), "one")
-    assert offered.under_way == pytest.approx(10 / 15)
-    assert offered.load == pytest.approx(8e6 / (15 * 16e6))
-
-
-def test_tolerances_lie_around_the_printed_value():
-    factor = within_factor("x", 8.0, 17.0, 2.0)
-    assert (factor.low, factor.high, factor.paper, factor.agrees) == (4.0, 16.0, "8", False)
-    off = within("x", 0.8, 0.7, 0.15, "80 %")
-    assert (off.low, off.high) == (pytest.approx(0.65), pytest.approx(0.95))
-    assert off.paper == "80 %" and off.agrees
-
-
 def test_bscls_buffer_is_that_of_its_table():
     """With the C_e·T_e of a row its buffer is the paper's, where the loss decides."""
     for n, (_, _, buffer) in bscl_table.TABLE_I.items():
@@ -377,214 +233,6 @@ def test_an_exponent_is_the_slope_of_logarithms():
     assert utb_least.exponent(points) == pytest.approx(-0.5)
     assert utb_least.exponent(points[:1]) is None
     assert utb_least.exponent([(2, 0.0), (4, 1.0)]) is None
-
-
-def add_run(root, point, rows=()):
-    folder = root / point.experiment.name / point.run_id
-    folder.mkdir(parents=True)
-    (folder / "run.json").write_text(json.dumps({"took_s": 1.0, "rows": list(rows)}))
-    return folder
-
-
-def test_a_page_says_of_which_experiments_runs_are_missing(tmp_path):
-    study = Study(tmp_path)
-    assert study.partly("bscl-mix90") == ""
-    for number, point in enumerate(study.points("bscl-mix90"), start=1):
-        add_run(tmp_path, point)
-        wanted = f"bscl-mix90 ({number} of 3)" if number < 3 else ""
-        assert study.partly("bscl-mix90") == wanted
-
-
-def tiny(folder, **changes):
-    """An experiment of two settings, in the long form three repetitions of three."""
-    doc = document(
-        name="tiny",
-        run__back_end="ns3",
-        grid={"traffic.persistent.long.count": [1, 2]},
-        full={
-            "repetitions": 3,
-            "duration": "20s",
-            "captures": False,
-            "phases": [{"name": "more", "limit": "9kB", "duration": "5s"}],
-            "grid": {"traffic.persistent.long.count": [1, 2, 4]},
-        },
-        **changes,
-    )
-    folder.mkdir(exist_ok=True)
-    (folder / "tiny.toml").write_text(tomli_w.dumps(doc))
-    return folder
-
-
-def test_runs_of_an_older_file_are_not_drawn(tmp_path):
-    old = Study(tmp_path / "runs", files=tiny(tmp_path / "files"))
-    for point in old.points("tiny"):
-        add_run(tmp_path / "runs", point)
-    assert len(old.find("tiny")) == 2
-    new = Study(tmp_path / "runs", files=tiny(tmp_path / "files", phases__0__duration="11s"))
-    assert new.find("tiny") == [] and new.partly("tiny") == ""
-    kept = add_run(tmp_path / "runs", new.points("tiny")[1])
-    assert [r.path for r in new.find("tiny")] == [kept]
-
-
-def test_the_long_form_is_the_short_one_with_what_it_names_in_its_place(tmp_path):
-    study = Study(tmp_path, files=tiny(tmp_path / "files"))
-    short, long = study.points("tiny"), replace(study, full=True).points("tiny")
-    assert [len(short), len(long)] == [2, 9]
-    assert [p.duration for p in long[0].experiment.phases] == [20, 5]
-    assert [p.duration for p in short[0].experiment.phases] == [10]
-    # It decides nothing in the short form.
-    without = load.read(tmp_path / "files" / "tiny.toml")
-    del without["full"]
-    (tmp_path / "files" / "tiny.toml").write_text(tomli_w.dumps(without))
-    assert [p.run_id for p in study.points("tiny")] == [p.run_id for p in short]
-    assert not replace(study, full=True, files=tiny(tmp_path / "files")).captures("tiny")
-
-
-class NoTwo:
-    """A back end of real TCP that cannot have two flows."""
-
-    name, several = "embedded", False
-
-    def refuse(self, plan):
-        return ["two flows: take ns3"] if len(plan.flows) == 2 else []
-
-
-def test_real_tcp_leaves_out_what_it_cannot_run_and_says_so(tmp_path):
-    simulated = Study(tmp_path / "runs", files=tiny(tmp_path / "files"))
-    real = replace(simulated, back_end=NoTwo())
-    assert [len(s.points("tiny")) for s in (simulated, real)] == [2, 1]
-    assert real.left_out("tiny") == ["tiny: two flows: take ns3"]
-    assert simulated.left_out("tiny") == []
-    # Runs of one are not taken for runs of the other.
-    (one,) = real.points("tiny")
-    assert one.experiment.run.back_end == "embedded"
-    assert one.run_id not in {p.run_id for p in simulated.points("tiny")}
-    paper = command.Paper("Tiny", ("tiny",), lambda _: [])
-    slow = {"phase": "a", "trusted": False, "why_not_trusted": "reports lost"}
-    add_run(tmp_path / "runs", one, [{"phase": "b", "trusted": True}, slow])
-    assert f"Not to be trusted: {one.run_id} a: reports lost." in command._about(paper, real)
-    assert "Left out, as it does not run there: tiny: two flows" in command._about(paper, real)
-    assert "with ns-3" in command._about(paper, simulated)
-    assert "trusted" not in command._about(paper, simulated)
-
-
-# A paper of one tiny experiment; its runs are made by nothing but a clock.
-PAPER = """
-import sys, time
-from pathlib import Path
-from tidemark_lab.__main__ import main
-from tidemark_lab.experiment import rows
-from tidemark_lab.experiment.backend import MeasuredPhase, Window
-from tidemark_lab.papers import command, study
-from tidemark_lab.papers.draw import Drawing, pairs
-from tidemark_lab.papers.paper import Check, Figure
-
-class Fake:
-    name = "ns3"
-    several = True
-    def refuse(self, plan): return []
-    def ready(self, out): pass
-    def versions(self): return {}
-    def offloads(self, plan): return None
-    def run(self, plan, run_dir, progress):
-        with open("log", "a") as log:
-            log.write(run_dir.name + "\\n")
-        (run_dir / "capture").mkdir()
-        (run_dir / "capture" / "packets").write_text("x")
-        time.sleep(0.1)
-        window = Window(0, 10**9, 0, 10**9)
-        return [MeasuredPhase(p.name, plan.first_limits(), [window])
-                for p in plan.experiment.phases]
-
-def row(program, plan, back_end, phase, run_dir):
-    return [{"phase": phase.name, "switch": "s1", "limit_bytes": 9000.0, "seconds": 1.0,
-             "utilisation": 0.9 + plan.seed / 100, "loss_rate": 0.01, "n_b": 4.0, "true_n_b": 4,
-             "trusted": True, "why_not_trusted": ""}]
-
-def figures(s):
-    runs = s.find("tiny")
-    if not runs:
-        return []
-    count = "traffic.persistent.long.count"
-    data = [(r.setting(count), r.row("one")["utilisation"]) for r in runs]
-    checks = [Check("utilisation", "0.92", data[0][1], 0.9, 0.93)]
-    fill = lambda axes, rows: axes[0].plot(*pairs(rows, 0, 1), "o-")
-    drawing = Drawing("tiny", 1, 2.0, fill)
-    return [Figure("Fig. 1", "Tiny", drawing, ("n", "utilisation"), data, checks, keys=1)]
-
-rows.of_phase = row
-command.Ns3 = Fake
-command.PAPERS = {"tiny": command.Paper("Tiny", ("tiny",), figures)}
-command.FILES = Path("files")
-sys.exit(main(["paper", *sys.argv[1:]]))
-"""
-
-
-def test_a_long_paper_goes_on_where_it_was_killed_and_shows_the_spread(tmp_path):
-    tiny(tmp_path / "files")
-    argv = [sys.executable, "-c", PAPER, "tiny", "--out", "runs", "--jobs", "2"]
-
-    def started():
-        log = tmp_path / "log"
-        return log.read_text().split() if log.exists() else []
-
-    for wanted in (2, 5):
-        process = subprocess.Popen(argv, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
-        deadline = time.monotonic() + 600
-        while len(started()) < wanted:
-            assert time.monotonic() < deadline and process.poll() is None, process.poll()
-            time.sleep(0.005)
-        os.kill(process.pid, signal.SIGKILL)
-        _, said = process.communicate()
-        assert "paper tiny: 9 runs" in said and "left" in said
-    done = subprocess.run(argv, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    folder = tmp_path / "runs" / "tiny-full"
-    complete = [p for p in (folder / "runs" / "tiny").iterdir() if p.name.startswith("tiny")]
-    assert len(complete) == 9 and not any((p / "capture").exists() for p in complete)
-    # What began again was not complete: at most those under way at each kill.
-    assert 9 <= len(started()) <= 9 + 2 * 2
-    # Seeds 1, 2, 3: 0.92 with a standard deviation of 0.0082.
-    page = (folder / "report.html").read_text()
-    assert "0.92 ± 0.0082" in page and "3 repetitions" in page
-    rows = list(csv.reader((folder / "fig-1.csv").open()))
-    assert rows[0] == ["n", "utilisation", "utilisation_sd"] and len(rows) == 4
-    assert not (tmp_path / "runs" / "tiny").exists(), "the short form has a folder of its own"
-
-
-def test_repetitions_are_averaged_and_pooled_or_one_is_shown():
-    def one(values, keys, ours):
-        check = Check("x", "1", ours, 0.0, 2.0 * (ours or 0.0), why=f"at {ours}")
-        found = figure([check])
-        found.rows, found.columns, found.keys = list(values), ("n", "value"), keys
-        return [found]
-
-    (mean,) = repetitions.together([one([(1, 2.0), (2, None)], 1, 3.0), one([(1, 4.0)], 1, 5.0)])
-    assert mean.columns == ("n", "value", "value_sd")
-    assert mean.rows == [(1, 3.0, 1.0), (2, None, None)]
-    assert (mean.checks[0].ours, mean.checks[0].spread, mean.checks[0].high) == (4.0, 1.0, 8.0)
-    assert mean.checks[0].row()[2] == "4 ± 1"
-    pair = [one([(1, 2.0)], None, 1.0), one([(1, 4.0)], None, None)]
-    (pooled,) = repetitions.together(pair)
-    assert pooled.rows == [(1, 2.0), (1, 4.0)] and pooled.checks[0].ours == 1.0
-    (first,) = repetitions.together([one([(1, 2.0)], 0, 1.0), one([(1, 4.0)], 0, 3.0)])
-    assert first.rows == [(1, 2.0)] and first.checks[0].ours == 2.0
-    assert "2 repetitions: the first is drawn" in first.note
-    alone = one([(1, 2.0)], 1, 1.0)
-    assert repetitions.together([alone]) == alone
-
-
-def test_repetitions_are_pale_behind_their_mean():
-    def fill(axes, rows):
-        axes[0].plot(*draw.pairs(rows, 0, 1), color="#112233", label="ours")
-        axes[0].legend()
-
-    drawing = draw.Drawing("x", 1, 2.0, fill)
-    alone = drawing.svg([(1, 2.0), (2, 3.0)])
-    both = drawing.svg([(1, 2.0), (2, 3.0)], [[(1, 1.0), (2, 2.0)], [(1, 3.0), (2, 4.0)]])
-    assert alone.count("#112233") == 2 and alone.count("stroke-opacity: 0.25") == 0
-    # The line and its place in the legend, and two pale lines that are not in it.
-    assert both.count("#112233") == 4 and both.count("stroke-opacity: 0.25") == 2
 
 
 def test_mice_are_better_with_the_small_buffer_where_as_many_are_slower_than_them():

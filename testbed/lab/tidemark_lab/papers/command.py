@@ -203,18 +203,25 @@ def _paper(
         title = f"{paper.title}: paper beside ours"
         page = report.write(study.root.parent, title, about, figures)
         if arguments.docs:
-            form = " --quick" if arguments.quick else ""
-            if other := _suffix(study.back_end):
-                form += f" --back-end {study.back_end.name}"
-            made_by = f"{about} Made by `tidemark_lab paper {name}{form} --docs`."
-            heading = paper.title + (", on real TCP" if other else "")
-            report.write_docs(in_clone(DOCS), name + other, heading, made_by, figures)
+            _write_docs(name, study, figures, arguments.quick)
     except (LabError, OSError) as error:
         progress.say(f"paper {name}: {error}")
         return EXIT_FAILED
     progress.say(report.markdown(figures))
     progress.say(f"report: {page}")
     return EXIT_OK
+
+
+def _write_docs(name: str, study: Study, figures: list[Figure], quick: bool) -> None:
+    """The page of the repository, with a link to the one of the other back end where it is."""
+    folder, suffix = in_clone(DOCS), _suffix(study.back_end)
+    form = (" --quick" if quick else "") + (f" --back-end {study.back_end.name}" if suffix else "")
+    about = f"{_about(PAPERS[name], study)} Made by `tidemark_lab paper {name}{form} --docs`."
+    other, what = (name, "simulated") if suffix else (f"{name}-embedded", "on real TCP")
+    if (folder / f"{other}.md").exists():
+        about += f" The same {what}: [{other}.md]({other}.md)."
+    heading = PAPERS[name].title + (", on real TCP" if suffix else "")
+    report.write_docs(folder, name + suffix, heading, about, figures)
 
 
 def _figures(paper: Paper, study: Study) -> list[Figure]:

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks and reports of the papers' figures."""
+
+import csv
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from paper_figures import figure
+
+from tidemark_lab.errors import LabError
+from tidemark_lab.papers import (
+    draw,
+    repetitions,
+    report,
+)
+from tidemark_lab.papers.paper import Check, within, within_factor
+
+
+def test_a_check_agrees_within_its_tolerance_and_says_why_only_where_not():
+    inside = Check("x", "halved", 0.52, 0.45, 0.55, why="never shown")
+    outside = Check("x", "halved", 0.6, 0.45, 0.55, why="a timeout")
+    blank = Check("x", "halved", None, 0.45, 0.55)
+    assert [c.verdict for c in (inside, outside, blank)] == ["agrees", "DISAGREES", "not measured"]
+    assert inside.row()[-1] == "" and outside.row()[-1] == "a timeout"
+    assert report.summary([inside, outside, blank]).startswith("1 of 3 measured values agree")
+
+
+def test_what_follows_from_the_settings_is_no_agreement():
+    measured = Check("x", "halved", 0.52, 0.45, 0.55)
+    computed = replace(measured, computed=True)
+    assert computed.verdict == "computed" and computed.agrees is None
+    said = report.summary([measured, computed])
+    assert said.startswith("1 of 1 measured values agree")
+    assert "1 follow from the settings" in said and "could not be" not in said
+
+
+def test_bins_keep_the_smallest_and_the_largest():
+    at = np.array([0.0, 0.1, 0.9, 1.0, 3.9, 4.0])
+    found = draw.bins(at, np.array([5.0, 9.0, np.nan, 2.0, 7.0, 100.0]), 4.0, 4)
+    assert list(found.time_s) == [0.5, 1.5, 3.5]
+    assert list(found.low) == [5, 2, 7] and list(found.high) == [9, 2, 7]
+    assert draw.bins(at, np.full(6, np.nan), 4.0, 4).low.size == 0
+
+
+def test_a_report_has_figures_data_and_checks(tmp_path):
+    check = Check("width < height", "halved", 0.6, 0.45, math.inf, why="so it is")
+    page = report.write(tmp_path, "A paper", "about", [figure([check])])
+    text = page.read_text()
+    assert "One &amp; two" in text and "width &lt; height" in text and "<?xml" not in text
+    assert list(csv.reader((tmp_path / "fig-1.csv").open())) == [["a", "b"], ["1", "2"], ["3", ""]]
+    docs = report.write_docs(tmp_path / "docs", "x", "A paper", "about", [figure([check])])
+    assert "![Fig. 1](x/fig-1.svg)" in docs.read_text()
+    assert (tmp_path / "docs" / "x" / "fig-1.svg").exists()
+    other = figure()
+    other.name = "Fig. 2"
+    report.write_docs(tmp_path / "docs", "x", "A paper", "about", [other])
+    assert [p.name for p in (tmp_path / "docs" / "x").iterdir()] == ["fig-2.svg"]
+
+
+def test_a_figure_that_is_too_large_for_the_page_is_an_error_and_not_left_out(tmp_path):
+    small, large = figure(), figure()
+    large.picture = "<svg>" + "x" * report.MOST_SVG_BYTES + "</svg>"
+    large.name = "Fig. 2"
+    with pytest.raises(LabError, match=r"Fig\. 2: its SVG"):
+        report.write_docs(tmp_path, "x", "A paper", "about", [small, large])
+    assert not list(tmp_path.iterdir())
+
+
+def test_tolerances_lie_around_the_printed_value():
+    factor = within_factor("x", 8.0, 17.0, 2.0)
+    assert (factor.low, factor.high, factor.paper, factor.agrees) == (4.0, 16.0, "8", False)
+    off = within("x", 0.8, 0.7, 0.15, "80 %")
+    assert (off.low, off.high) == (pytest.approx(0.65), pytest.approx(0.95))
+    assert off.paper == "80 %" and off.agrees
+
+
+def test_repetitions_are_averaged_and_pooled_or_one_is_shown():
+    def one(values, keys, ours):
+        check = Check("x", "1", ours, 0.0, 2.0 * (ours or 0.0), why=f"at {ours}")
+        found = figure([check])
+        found.rows, found.columns, found.keys = list(values), ("n", "value"), keys
+        return [found]
+
+    (mean,) = repetitions.together([one([(1, 2.0), (2, None)], 1, 3.0), one([(1, 4.0)], 1, 5.0)])
+    assert mean.columns == ("n", "value", "value_sd")
+    assert mean.rows == [(1, 3.0, 1.0), (2, None, None)]
+    assert (mean.checks[0].ours, mean.checks[0].spread, mean.checks[0].high) == (4.0, 1.0, 8.0)
+    assert mean.checks[0].row()[2] == "4 ± 1"
+    pair = [one([(1, 2.0)], None, 1.0), one([(1, 4.0)], None, None)]
+    (pooled,) = repetitions.together(pair)
+    assert pooled.rows == [(1, 2.0), (1, 4.0)] and pooled.checks[0].ours == 1.0
+    (first,) = repetitions.together([one([(1, 2.0)], 0, 1.0), one([(1, 4.0)], 0, 3.0)])
+    assert first.rows == [(1, 2.0)] and first.checks[0].ours == 2.0
+    assert "2 repetitions: the first is drawn" in first.note
+    alone = one([(1, 2.0)], 1, 1.0)
+    assert repetitions.together([alone]) == alone
+
+
+def test_repetitions_are_pale_behind_their_mean():
+    def fill(axes, rows):
+        axes[0].plot(*draw.pairs(rows, 0, 1), color="#112233", label="ours")
+        axes[0].legend()
+
+    drawing = draw.Drawing("x", 1, 2.0, fill)
+    alone = drawing.svg([(1, 2.0), (2, 3.0)])
+    both = drawing.svg([(1, 2.0), (2, 3.0)], [[(1, 1.0), (2, 2.0)], [(1, 3.0), (2, 4.0)]])
+    assert alone.count("#112233") == 2 and alone.count("stroke-opacity: 0.25") == 0
+    # The line and its place in the legend, and two pale lines that are not in it.
+    assert both.count("#112233") == 4 and both.count("stroke-opacity: 0.25") == 2
