@@ -21,7 +21,7 @@ from tidemark_lab.experiment import load
 from tidemark_lab.experiment.embedded.back_end import Embedded
 from tidemark_lab.experiment.plan import Plan
 from tidemark_lab.experiment.simulated import Ns3
-from tidemark_lab.outcome import EXIT_INTERRUPTED
+from tidemark_lab.outcome import EXIT_INTERRUPTED, EXIT_PREFLIGHT
 from tidemark_lab.papers import (
     command,
     flows,
@@ -177,6 +177,14 @@ def test_real_tcp_leaves_out_what_it_cannot_run_and_says_so(tmp_path):
     assert "Left out, as it does not run there: tiny: two flows" in command._about(paper, real)
     assert "with ns-3" in command._about(paper, simulated)
     assert "trusted" not in command._about(paper, simulated)
+
+
+def test_a_paper_of_which_nothing_runs_on_real_tcp_is_refused(tmp_path, capsys):
+    argv = ["paper", "oi", "--quick", "--back-end", "embedded", "--out", str(tmp_path)]
+    assert main(argv) == EXIT_PREFLIGHT
+    said = capsys.readouterr().err
+    assert "left out: oi-open: traffic: newreno is ns-3's" in said
+    assert "paper oi: nothing of it runs on embedded: take ns3" in said
 
 
 def test_pages_of_both_back_ends_link_to_each_other(tmp_path, monkeypatch):

@@ -126,6 +126,11 @@ def from_arguments(arguments: argparse.Namespace) -> int:
         _estimate(studies, todo, pace, jobs, progress)
     worst = EXIT_OK
     for name, study in studies.items():
+        if not any(study.points(e) for e in PAPERS[name].experiments):
+            progress.say(f"paper {name}: nothing of it runs on {back_end.name}: take ns3")
+            if arguments.name != ALL:
+                worst = EXIT_PREFLIGHT
+            continue
         code = _paper(name, study, todo, pace, jobs, arguments, progress)
         worst = worst or code
         if code == EXIT_INTERRUPTED:
@@ -192,6 +197,8 @@ def _paper(
         for experiment in paper.experiments:
             todo.pop((name, experiment), None)
             later = [point for points in todo.values() for point in points]
+            if not study.points(experiment):
+                continue
             if code := _run(study, experiment, pace, later, jobs, progress):
                 return code
     try:
