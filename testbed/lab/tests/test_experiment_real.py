@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 import tomli_w
 from experiment_files import TWO_SWITCHES, document
+from pyroute2 import IPRoute
 
 from tidemark_lab import kernel, netns
 from tidemark_lab.__main__ import main
 from tidemark_lab.experiment import load, store
-from tidemark_lab.experiment.embedded.layout import Layout
+from tidemark_lab.experiment.embedded.layout import RECEIVER_ADDRESS, Layout
 from tidemark_lab.experiment.embedded.network import PlanNetwork
 from tidemark_lab.experiment.plan import Plan
 from tidemark_lab.links import link_exists
@@ -25,12 +26,21 @@ from tidemark_lab.wiring import HOST_INTERFACE
 pytestmark = pytest.mark.root
 
 
+def initial_window(namespace):
+    """As the kernel has it for flows from there to the receiver; None: its own choice."""
+    with IPRoute(netns=namespace) as ipr:
+        (route,) = ipr.route("get", dst=RECEIVER_ADDRESS)
+    metrics = route.get_attr("RTA_METRICS")
+    return metrics and metrics.get_attr("RTAX_INITCWND")
+
+
 @pytest.mark.parametrize("offloads", [True, False])
 def test_two_switches_and_flows_with_links_of_their_own(tmp_path, offloads):
     doc = document(TWO_SWITCHES, topology__offloads=offloads)
     doc["traffic"]["persistent"].append(
         {"name": "slow", "count": 3, "hosts": "near", "ecn": True, "remote": {"rate": "1mbit"}}
     )
+    doc["traffic"]["persistent"][-1]["initial_window"] = 3
     layout = Layout(Plan.of(load.check(doc, "x"), 1), f"e{os.getpid() % 0xFFF:03x}")
     network = PlanNetwork(layout)
     state = RunState.begin(network.run_id, tmp_path)
@@ -41,6 +51,10 @@ def test_two_switches_and_flows_with_links_of_their_own(tmp_path, offloads):
         for host, wanted in ((ecn_host, "1"), (layout.plan.hosts[0], "0")):
             with netns.entered(layout.namespace(host.name)):
                 assert kernel.get_sysctl(kernel.TCP_ECN) == wanted
+        for host in layout.plan.hosts:
+            begins = initial_window(layout.namespace(host.name))
+            assert begins == (3 if host is ecn_host else None)
+        assert {initial_window(a.namespace) for a in layout.access.values()} == {3}
         assert all(link_exists(layout.report_link(k).collector_interface) for k in (0, 1))
         # Hosts, and the switches' ends of their links.
         names = [layout.namespace(h.name) for h in layout.plan.hosts]

@@ -106,6 +106,8 @@ def test_the_sweep_measures_the_demos_mix():
             {"traffic__open_loop": [OPEN | {"size": {"distribution": "fixed", "size": "9kB"}}]},
             "exponential sizes",
         ),
+        ({"traffic__persistent__0__initial_window": 2}, "long: initial_window: this command"),
+        ({"traffic__open_loop": [OPEN | {"ecn": True, "stop": "9s"}]}, "ecn, stop: this command"),
         ({"traffic__open_loop": [OPEN, OPEN | {"name": "other"}]}, "one open-loop source"),
         (
             {"traffic__persistent": [LONG, LONG | {"name": "more"}]},

@@ -82,6 +82,17 @@ def connect_host(
     raise_switch_end(end, offloads)
 
 
+def set_initial_window(namespace: str, destination: str, packets: int) -> None:
+    """TCP flows from a namespace to an address begin with so many packets; the kernel's own choice
+    is 10 (RFC 6928)."""
+    with IPRoute(netns=namespace) as ipr:
+        (route,) = ipr.route("get", dst=destination)
+        way = {"oif": route.get_attr("RTA_OIF")}
+        if gateway := route.get_attr("RTA_GATEWAY"):
+            way["gateway"] = gateway
+        ipr.route("add", dst=f"{destination}/32", metrics={"initcwnd": packets}, **way)
+
+
 def connect_switches(one: End, other: End, offloads: bool = False) -> None:
     with IPRoute(netns=one.namespace) as ipr:
         ipr.link(

@@ -52,6 +52,9 @@ def values(experiment: Experiment) -> dict[str, Any]:
             **({} if targets.delay is None else {"delay_ms": 1e3 * targets.delay}),
         },
     }
+    senders: list[Persistent | OpenLoop] = [*traffic.persistent, *traffic.open_loop]
+    for sender in senders:
+        _refuse_others(sender, where)
     seen: set[str] = set()
     for group in traffic.persistent:
         if group.kind in seen:
@@ -63,6 +66,22 @@ def values(experiment: Experiment) -> dict[str, Any]:
     for source in traffic.open_loop:
         out |= _open_loop(source, where)
     return out
+
+
+# What a scenario has of a group.
+TAKEN = {"name", "hosts", "kind", "count", "steps", "congestion_control", "spread"}
+TAKEN |= {"remote", "window", "load", "size"}
+
+
+def _refuse_others(group: Persistent | OpenLoop, where: str) -> None:
+    """Raises ExperimentError where a group says what a scenario would leave out."""
+    fields = type(group).model_fields
+    said = (k for k in group.model_fields_set if getattr(group, k) != fields[k].default)
+    if others := sorted(set(said) - TAKEN):
+        raise ExperimentError(
+            f"{where}: traffic {group.name}: {', '.join(others)}: this command does not have it: "
+            "take `run`"
+        )
 
 
 def _persistent(group: Persistent, names: list[str], where: str) -> dict[str, Any]:

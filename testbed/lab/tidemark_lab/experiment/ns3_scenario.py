@@ -109,7 +109,7 @@ def flow_records(plan: Plan) -> list[tuple[str, list[JsonObject]]]:
         record["stop_s"] = flow.stop_s or 0
         if remote:
             record["access_packets"] = _packets(remote.queue)
-        out.append((flow.name, _beside(record, flow.host, flow.initial_window)))
+        out.append((flow.name, _beside(record, flow.host)))
     out += [
         (udp.name, _beside(datagram_record(len(out) + i, udp), udp.host))
         for i, udp in enumerate(plan.datagrams)
@@ -122,14 +122,14 @@ def flow_records(plan: Plan) -> list[tuple[str, list[JsonObject]]]:
     return out
 
 
-def _beside(flow: JsonObject, host: Host, initial_window: int | None = None) -> list[JsonObject]:
+def _beside(flow: JsonObject, host: Host) -> list[JsonObject]:
     """With the first link that the flow passes, where that is not the first of the row, and what
     it begins with, where that is said."""
     out = [flow]
     if host.switch:
         out.append({"record": "enters", "id": flow["id"], "link": host.switch})
-    if initial_window is not None:
-        out.append({"record": "opens", "id": flow["id"], "packets": initial_window})
+    if host.initial_window is not None:
+        out.append({"record": "opens", "id": flow["id"], "packets": host.initial_window})
     return out
 
 
@@ -168,7 +168,7 @@ def _transfers(
             ecn=source.ecn,
             size_bytes=sizes.draw(source.size, rng),
         )
-        records = _beside(record, transfers.host, source.initial_window)
+        records = _beside(record, transfers.host)
         if closed and out:
             think = at - float(out[-1][1][0]["start_s"])
             records.append({"record": "after", "id": number, "flow": number - 1, "think_s": think})

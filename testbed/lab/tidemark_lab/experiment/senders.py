@@ -15,7 +15,7 @@ STEP_SPREAD_S = 0.5
 
 @dataclass(frozen=True)
 class Host:
-    """One sender: a round trip of a group, with or without ECN."""
+    """One sender: a round trip of a group, with or without ECN, and what its flows begin with."""
 
     name: str
     group: str
@@ -23,6 +23,8 @@ class Host:
     switch: int
     rtt_s: float
     ecn: bool
+    # Packets; None: as its stack has it.
+    initial_window: int | None = None
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,6 @@ class Flow:
     bottleneck: int | None
     start_s: float
     stop_s: float | None
-    # Packets; None: as the sender's stack has it.
-    initial_window: int | None = None
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Senders:
 
     @classmethod
     def of(cls, experiment: Experiment) -> Senders:
-        hosts: dict[tuple[str, float, bool], Host] = {}
+        hosts: dict[HostKey, Host] = {}
         flows: list[Flow] = []
         for group in experiment.traffic.persistent:
             flows += _persistent(experiment, group, _hosts(experiment, group, hosts))
@@ -97,10 +97,14 @@ class Senders:
         return cls(tuple(hosts.values()), tuple(flows), tuple(transfers), tuple(datagrams))
 
 
+# Group, round trip, ECN, initial window: what is the same has one host.
+HostKey = tuple[str, float, bool, int | None]
+
+
 def _hosts(
     experiment: Experiment,
     group: Persistent | OpenLoop | ClosedLoop | Datagrams,
-    made: dict[tuple[str, float, bool], Host],
+    made: dict[HostKey, Host],
 ) -> list[Host]:
     names = [s.name for s in experiment.topology.switches]
     found = []
@@ -108,10 +112,12 @@ def _hosts(
         hosts = next(h for h in experiment.topology.hosts if h.name == name)
         switch = names.index(hosts.switch) if hosts.switch else 0
         for rtt in hosts.rtts:
-            ecn = not isinstance(group, Datagrams) and group.ecn
-            key = (name, rtt, ecn)
+            ecn, begins = False, None
+            if not isinstance(group, Datagrams):
+                ecn, begins = group.ecn, group.initial_window
+            key = (name, rtt, ecn, begins)
             if key not in made:
-                made[key] = Host(f"h{len(made) + 1}", name, switch, rtt, ecn)
+                made[key] = Host(f"h{len(made) + 1}", name, switch, rtt, ecn, begins)
             found.append(made[key])
     return found
 
@@ -153,7 +159,6 @@ def _persistent(experiment: Experiment, group: Persistent, hosts: list[Host]) ->
                     bottleneck=bottleneck,
                     start_s=round(start_s, 4),
                     stop_s=stop_s,
-                    initial_window=group.initial_window,
                 )
             )
     return out

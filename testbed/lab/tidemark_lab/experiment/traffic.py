@@ -71,7 +71,7 @@ class _Senders(Strict):
         default=None,
         ge=1,
         le=100,
-        description="packets that a flow begins with; default: 10, as Linux has it (ns3)",
+        description="packets that a flow begins with; default: 10, as Linux has it (not remote)",
     )
 
 

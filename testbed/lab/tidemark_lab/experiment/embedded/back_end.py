@@ -49,8 +49,6 @@ class Embedded:
             controls.discard("newreno")
         if plan.datagrams:
             found.append("traffic.datagrams: only ns3 sends them so far")
-        if plan.initial_windows:
-            found.append("traffic: initial_window: the kernel has its own, 10 packets: take ns3")
         if any(s.scheduling != "fifo" for s in plan.experiment.topology.switches):
             found.append("topology.switches: scheduling: this back end has fifo only: take ns3")
         if missing := kernel.missing_congestion_control(sorted(controls)):

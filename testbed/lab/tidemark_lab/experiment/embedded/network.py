@@ -36,6 +36,8 @@ class PlanNetwork:
             wiring.connect_host(
                 namespace, layout.address(host), layout.mac(host), end, host.ecn, offloads
             )
+            if host.initial_window is not None:
+                wiring.set_initial_window(namespace, RECEIVER_ADDRESS, host.initial_window)
         last = layout.switches[-1]
         wiring.connect_host(
             layout.receiver_namespace,
@@ -55,6 +57,10 @@ class PlanNetwork:
         for flow in layout.plan.flows:
             if access := layout.access.get(flow.name):
                 wiring.connect_access(access, layout.receiver_namespace, flow.host.ecn, offloads)
+                if flow.host.initial_window is not None:
+                    wiring.set_initial_window(
+                        access.namespace, RECEIVER_ADDRESS, flow.host.initial_window
+                    )
         for switch in layout.switches:
             link = layout.report_link(switch)
             wiring.connect_collector(
