@@ -68,6 +68,21 @@ def test_a_figure_that_is_too_large_for_the_page_is_an_error_and_not_left_out(tm
     assert not list(tmp_path.iterdir())
 
 
+def test_of_a_figure_that_is_too_large_with_its_repetitions_the_mean_is_committed(
+    tmp_path, monkeypatch
+):
+    def fill(axes, rows):
+        axes[0].plot(*draw.pairs(rows, 0, 1))
+
+    rows = [(n, n % 7) for n in range(400)]
+    mean = replace(figure(), picture=draw.Drawing("x", 1, 2.0, fill), rows=rows)
+    both = replace(mean, repeated=[rows] * 4)
+    monkeypatch.setattr(report, "MOST_SVG_BYTES", len(mean.svg) + 1)
+    page = report.write_docs(tmp_path, "x", "A paper", "about", [both]).read_text()
+    assert (tmp_path / "x" / "fig-1.svg").read_text() == mean.svg
+    assert "The mean alone is drawn here." in page
+
+
 def test_tolerances_lie_around_the_printed_value():
     factor = within_factor("x", 8.0, 17.0, 2.0)
     assert (factor.low, factor.high, factor.paper, factor.agrees) == (4.0, 16.0, "8", False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 
@@ -36,14 +37,10 @@ MOST_SVG_BYTES = 80_000
 
 
 def write_docs(folder: Path, name: str, title: str, about: str, figures: Sequence[Figure]) -> Path:
-    """The page that is committed: every figure and every check. Raises LabError where a figure is
-    too large for it, before anything is written."""
-    for figure in figures:
-        if (size := len(figure.svg.encode())) > MOST_SVG_BYTES:
-            raise LabError(
-                f"{figure.name}: its SVG has {size} bytes, at most {MOST_SVG_BYTES} are committed: "
-                "draw fewer points"
-            )
+    """The page that is committed: every figure and every check. Of a figure that is too large the
+    mean is drawn without the repetitions. Raises LabError where that is too large as well, before
+    anything is written."""
+    figures = [_committed(figure) for figure in figures]
     images = folder / name
     images.mkdir(parents=True, exist_ok=True)
     # A figure that is no longer made leaves no picture.
@@ -60,6 +57,20 @@ def write_docs(folder: Path, name: str, title: str, about: str, figures: Sequenc
     page = folder / f"{name}.md"
     page.write_text("\n".join(lines) + "\n")
     return page
+
+
+def _committed(figure: Figure) -> Figure:
+    """As it is committed, small enough."""
+    if len(figure.svg.encode()) <= MOST_SVG_BYTES:
+        return figure
+    note = f"{figure.note} The mean alone is drawn here."
+    alone = replace(figure, repeated=[], note=note) if figure.repeated else figure
+    if (size := len(alone.svg.encode())) > MOST_SVG_BYTES:
+        raise LabError(
+            f"{figure.name}: its SVG has {size} bytes, at most {MOST_SVG_BYTES} are committed: "
+            "draw fewer points"
+        )
+    return alone
 
 
 def render(title: str, about: str, figures: Sequence[Figure]) -> str:

@@ -212,8 +212,10 @@ def short_flows(run: RunData) -> Figure:
         at = column(rows, 0)
         axes[0].plot(at, column(rows, 1), color=WATER, label="ours, over time")
         axes[0].plot(at, column(rows, 2), ":", color=SECOND, label="ours, met by packets")
-        axes[0].plot(at, column(rows, 3), "--", color=GREY, label="M/G/1")
-        axes[0].plot(at, column(rows, 4), "-.", color=GREY, label="M/G/1, bursts that came")
+        # Both are straight on this axis.
+        ends = [rows[0], rows[-1]]
+        axes[0].plot(*pairs(ends, 0, 3), "--", color=GREY, label="M/G/1")
+        axes[0].plot(*pairs(ends, 0, 4), "-.", color=GREY, label="M/G/1, bursts that came")
         axes[0].set_yscale("log")
         axes[0].set_ylim(1e-4, 1.2)
         axes[0].set_xlabel("queue (packets)")

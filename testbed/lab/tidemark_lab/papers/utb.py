@@ -226,10 +226,11 @@ def over_buffer(found: dict[str, RunData]) -> Figure:
                 )
 
     def fill(axes: Any, rows: Rows) -> None:
-        x = np.linspace(0, 1.1, 100)
         for axis, name in zip(axes, found, strict=True):
             own = sorted((float(str(r[2])), float(str(r[3]))) for r in rows if r[0] == name)
             axis.plot([p for p, _ in own], [u for _, u in own], "o-", color=WATER, markersize=3)
+            # Straight to where it is 1.
+            x = [0.0, BBR_DRAIN if name == "bbr" else 1 / BETA[name] - 1, 1.1]
             theory = [theory_utilisation(name, v) for v in x]
             axis.plot(x, theory, color=GREY, linestyle="--")
             axis.set_title(name, loc="left")
