@@ -7,7 +7,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..errors import LabError
@@ -144,13 +144,8 @@ Todo = dict[tuple[str, str], list[Point]]
 
 def _study(name: str, arguments: argparse.Namespace, back_end: BackEnd) -> Study:
     form = "" if arguments.quick else "-full"
-    root = arguments.out / f"{name}{form}{_suffix(back_end)}" / "runs"
-    return Study(root, full=not arguments.quick, files=FILES, back_end=back_end)
-
-
-def _suffix(back_end: BackEnd) -> str:
-    """Of folders and pages of what is not simulated."""
-    return f"-{back_end.name}" if isinstance(back_end, Embedded) else ""
+    study = Study(arguments.out, full=not arguments.quick, files=FILES, back_end=back_end)
+    return replace(study, root=arguments.out / f"{name}{form}{study.suffix}" / "runs")
 
 
 def _missing(study: Study, experiment: str) -> list[Point]:
@@ -221,7 +216,7 @@ def _paper(
 
 def _write_docs(name: str, study: Study, figures: list[Figure], quick: bool) -> None:
     """The page of the repository, with a link to the one of the other back end where it is."""
-    folder, suffix = in_clone(DOCS), _suffix(study.back_end)
+    folder, suffix = in_clone(DOCS), study.suffix
     form = (" --quick" if quick else "") + (f" --back-end {study.back_end.name}" if suffix else "")
     about = f"{_about(PAPERS[name], study)} Made by `tidemark_lab paper {name}{form} --docs`."
     other, what = (name, "simulated") if suffix else (f"{name}-embedded", "on real TCP")
@@ -240,9 +235,7 @@ def _figures(paper: Paper, study: Study) -> list[Figure]:
 def _about(paper: Paper, study: Study) -> str:
     count = len(study.repetitions(paper.experiments))
     times = "one seed" if count == 1 else f"up to {count} seeds"
-    how = "simulated with ns-3"
-    if _suffix(study.back_end):
-        how = "of the kernel's TCP through tidemark-switch"
+    how = "simulated with ns-3" if study.as_filed else "of the kernel's TCP through tidemark-switch"
     text = (
         f"Every figure is drawn from the packets of runs of testbed/experiments/papers, {how}, "
         f"{times} of each setting. Tolerances stand in the code that draws the figure."

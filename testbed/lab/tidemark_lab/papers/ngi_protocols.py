@@ -45,10 +45,10 @@ def _named(run: RunData, phase: str) -> dict[str, float]:
     }
 
 
-def _equal(run: RunData, phase: str) -> str:
-    """Why one is not ahead of the other."""
+def _in_turn(run: RunData, phase: str) -> str:
+    """What each got of a queue that serves them in turn."""
     rates = " and ".join(f"{v / 1e6:.1f}" for v in _named(run, phase).values())
-    return f"both always have packets in a queue that serves them in turn: {rates} Mb/s"
+    return f"flows that always have packets in the queue are served in turn: {rates} Mb/s"
 
 
 def background_loss(run: RunData, phase: str) -> float | None:
@@ -158,7 +158,7 @@ def _fair(one: One, mixed: dict[str, RunData], four: dict[str, RunData]) -> list
             rate_ratio(mixed["fair"], "b625"),
             1.0,
             SLIGHTLY,
-            why=_equal(mixed["fair"], "b625"),
+            why=_in_turn(mixed["fair"], "b625"),
         ),
     ]
     if "fifo" in spread:

@@ -182,6 +182,7 @@ def short_flows(run: RunData) -> Figure:
     queue = packets.queue
     packet_s = 8 * runs.FRAME_BYTES / float(run.row(phase)["rate_bps"])
     came = bursts_that_came(packets.where(packets.payload_bytes > 0), packet_s)
+    delayed = ": acknowledgements are delayed" if run.simulated else ""
     seen = run.queue_over_time(phase)
     most = int(np.ceil(seen.max())) if len(seen) else 0
     rows: Rows = [
@@ -202,7 +203,7 @@ def short_flows(run: RunData) -> Figure:
                 LENGTH_FACTOR,
                 f"{model:.0f} (M/G/1)",
                 why=f"the bursts that came have {came.mean():.1f} packets on average and at most "
-                f"{came.max()}: acknowledgements are delayed. With them M/G/1 has "
+                f"{came.max()}{delayed}. With them M/G/1 has "
                 f"{length_at(load, came, probability):.0f} packets; a transfer's bursts follow "
                 "each other by a round trip, where the model has independent ones",
             )

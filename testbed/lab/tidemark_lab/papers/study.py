@@ -38,6 +38,11 @@ class Study:
         """Whether they run on the back end that the files name."""
         return self.back_end.name == "ns3"
 
+    @property
+    def suffix(self) -> str:
+        """Of folders and pages of what is not simulated."""
+        return "" if self.as_filed else f"-{self.back_end.name}"
+
     def left_out(self, experiment: str) -> list[str]:
         """What the back end cannot run, and why; every reason once."""
         if self.as_filed:
