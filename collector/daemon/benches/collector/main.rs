@@ -22,6 +22,10 @@ mod store;
 use figure::Row;
 use std::collections::BTreeMap;
 
+/// As the program has it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     // `cargo test --benches` and such: only the bench command measures.
