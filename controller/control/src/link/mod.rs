@@ -38,7 +38,7 @@ use crate::io::Readings;
 use crate::range::Range;
 use crate::record::{Change, Origin, Outcome};
 use crate::settings::{Mode, Settings};
-use crate::stationarity::{Telemetry, WindowEstimate, WindowLengths};
+use crate::stationarity::{StationarityWindow, Telemetry, WindowEstimate, WindowLengths};
 use crate::time::Timestamp;
 use crate::trial::Trial;
 use crate::tried_limits::TriedLimits;
@@ -100,6 +100,12 @@ impl LinkControl {
             expectation: Expectation::default(),
             memory: Memory::default(),
         }
+    }
+
+    /// Since when traffic and limit are the same, as far as is known: what
+    /// [`window_estimate`](Self::window_estimate) takes for granted.
+    pub fn stationarity(&self) -> StationarityWindow {
+        self.memory.stationarity
     }
 
     /// Estimates the link over the estimation window that its history allows; the

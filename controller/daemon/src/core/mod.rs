@@ -2,7 +2,7 @@
 //! The controller's state and what happens to it, apart from HTTP.
 //!
 //! [`Core`] is what tasks and requests share. It owns the [`State`] under one
-//! lock that is never held across a call to a switch or a file, and carries out
+//! lock, for many readers or one writer, that is never held across a call to a switch or a file, and carries out
 //! what the closed loop of a link ([`tidemark_control::LinkControl`]) decides.
 //!
 //! * [`subscribe`] fills a [`feed::Feed`] per collector;
@@ -22,6 +22,7 @@ pub mod history;
 pub mod limits;
 mod link_status;
 mod link_telemetry;
+mod parallel;
 pub mod phases;
 #[cfg(test)]
 mod power_cuts;
@@ -51,7 +52,7 @@ use anyhow::Context as _;
 use audit::Audit;
 use state_file::StateFile;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use switch::Switch;
 pub(crate) use sync::lock;
 use tidemark_control::{Action, Input, Timestamp};
@@ -77,7 +78,7 @@ pub struct Core {
     pub store: OnceLock<Arc<Stats>>,
     /// The finished run that is shown; nothing is written then.
     recording: Option<Recording>,
-    state: Mutex<State>,
+    state: RwLock<State>,
     state_file: Option<StateFile>,
     clock: Clock,
     started: Timestamp,
@@ -140,7 +141,7 @@ impl Core {
             events: broadcast::channel(64).0,
             store: OnceLock::new(),
             recording: None,
-            state: Mutex::new(state),
+            state: RwLock::new(state),
             state_file,
             clock,
             started,
@@ -157,15 +158,15 @@ impl Core {
         self.now().since_s(self.started)
     }
 
-    /// Runs `f` on the state. Nothing else happens to the state meanwhile, so `f`
-    /// is short.
+    /// Runs `f` on the state, which does not change meanwhile: so `f` is short. Others may
+    /// read it at the same time.
     pub fn read<T>(&self, f: impl FnOnce(&State) -> T) -> T {
-        f(&lock(&self.state))
+        f(&self.state.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// As [`read`](Self::read), to change it.
+    /// As [`read`](Self::read), alone, to change it.
     fn write<T>(&self, f: impl FnOnce(&mut State) -> T) -> T {
-        f(&mut lock(&self.state))
+        f(&mut self.state.write().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Saves what a restart must not lose. A file that cannot be written is

@@ -7,13 +7,14 @@
 
 use super::history::Point;
 use super::link_telemetry::LinkTelemetry;
+use super::parallel;
 use super::phases::lifecycle;
-use super::{Core, Event};
+use super::{Core, Event, State};
 use futures::future::join_all;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
-use tidemark_control::{Input, Timestamp};
+use tidemark_control::{Input, LinkControl, StationarityWindow, Timestamp, WindowEstimate};
 use tidemark_estimators::LinkId;
 use tidemark_rules::advise;
 use tokio::task::JoinSet;
@@ -79,11 +80,25 @@ pub fn estimates(core: &Core) {
     core.write(|s| s.forget_silent(now));
 }
 
-/// Estimates and advises every link.
+/// Links that are estimated before the first of them is advised: bounds the memory.
+const TOGETHER: usize = 64;
+
+/// Estimates and advises every link. Estimates are most of the work, and change nothing:
+/// all cores take part in them.
 pub fn links(core: &Core) {
     let now = core.now();
-    for id in core.known_links() {
-        estimate(core, id, now);
+    for ids in core.known_links().chunks(TOGETHER) {
+        core.write(|s| {
+            for &id in ids {
+                s.link_mut(id);
+            }
+        });
+        let windows = parallel::map(ids, |&id| core.read(|s| window(s, id)));
+        for (&id, window) in ids.iter().zip(windows) {
+            if let Some(window) = window {
+                advise_link(core, id, window, now);
+            }
+        }
     }
 }
 
@@ -124,14 +139,36 @@ fn finish(core: &Core) {
     core.emit(Event::Estimated { unix_ms });
 }
 
-/// Estimates a link and advises. The lock is free while the advisor works.
-fn estimate(core: &Core, id: LinkId, now: Timestamp) {
+/// The estimate of a link, and what it takes for granted.
+struct Window {
+    since: StationarityWindow,
+    estimate: WindowEstimate,
+}
+
+fn window(s: &State, id: LinkId) -> Option<Window> {
+    let link = s.links.get(&id)?;
+    Some(Window {
+        since: link.stationarity(),
+        estimate: link.window_estimate(&LinkTelemetry::new(s.feed_of(id)?, id))?,
+    })
+}
+
+/// Whether link and records are still those that were estimated: no limit was set, no clock
+/// restarted meanwhile.
+fn is_current(s: &State, id: LinkId, window: &Window) -> bool {
+    let link = s.links.get(&id).map(LinkControl::stationarity);
+    let complete_ns = s.feed_of(id).map_or(0, |feed| feed.complete_ns(id));
+    link == Some(window.since) && complete_ns >= window.estimate.estimate.to_ns
+}
+
+/// Takes the estimate of a link and advises. The lock is free while the advisor works.
+fn advise_link(core: &Core, id: LinkId, estimated: Window, now: Timestamp) {
     let seen = core.write(|s| {
-        s.link_mut(id);
-        let window = s
-            .links
-            .get(&id)?
-            .window_estimate(&LinkTelemetry::new(s.feed_of(id)?, id))?;
+        let window = if is_current(s, id, &estimated) {
+            estimated.estimate
+        } else {
+            window(s, id)?.estimate
+        };
         if let Some(why) = &window.traffic_changed {
             tracing::info!(link = %id, "traffic changed: {why}; advice starts again");
         }
@@ -168,5 +205,87 @@ fn complete_phases(core: &Core, now: Timestamp) {
         };
         core.emit(Event::Phase(Box::new(done.clone())));
         core.write(|s| s.phases.replace(done));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{CollectorConfig, Config};
+    use tidemark_proto::telemetry::{LinkInterval, Update, Watermark};
+
+    const S: u64 = 1_000_000_000;
+    const LINK: LinkId = LinkId {
+        node_id: 10,
+        port: 1,
+    };
+
+    /// A hundred records up to this second.
+    fn records(second: u64) -> Update {
+        let start_ns = |i: u64| second * S - (100 - i) * (S / 100);
+        let interval = |i| LinkInterval {
+            node_id: LINK.node_id,
+            port: LINK.port,
+            start_ns: start_ns(i),
+            duration_ns: S / 100,
+            first_start_ns: start_ns(0),
+            packets: 1,
+            arrivals: 1,
+            ..LinkInterval::default()
+        };
+        Update {
+            link_intervals: (0..100).map(interval).collect(),
+            watermarks: vec![Watermark {
+                node_id: LINK.node_id,
+                time_ns: second * S,
+            }],
+            ..Update::default()
+        }
+    }
+
+    fn core() -> Core {
+        let config = Config {
+            collectors: vec![CollectorConfig::new("x")],
+            ..Config::default()
+        };
+        let clock = || Timestamp {
+            monotonic_ns: 5 * S as i64,
+            unix_ms: 1_800_000_000_000,
+        };
+        let core = Core::new(config, Default::default(), Arc::new(clock)).unwrap();
+        for second in 1..=5 {
+            core.take(0, &records(second));
+        }
+        core.write(|s| {
+            s.link_mut(LINK);
+        });
+        core
+    }
+
+    /// Between an estimate and its use others may change the link: what it was made of
+    /// has to be there still.
+    #[test]
+    fn an_estimate_of_a_link_that_changed_meanwhile_is_made_again() {
+        let core = core();
+        let now = core.now();
+        let estimated = || core.read(|s| window(s, LINK)).unwrap();
+        let counts = |w: &Window| core.read(|s| is_current(s, LINK, w));
+        let before = estimated();
+        assert!(counts(&before));
+        core.take(0, &records(6));
+        assert!(counts(&before), "more records change nothing");
+        let changed = core.write(|s| {
+            let mut other = window(s, LINK)?.estimate;
+            other.stationarity.restart(5 * S);
+            Some(s.link_mut(LINK).on(Input::Estimate(other), now))
+        });
+        assert!(changed.is_some() && !counts(&before));
+        let after = estimated();
+        assert!(counts(&after));
+        advise_link(&core, LINK, before, now);
+        let since = core.read(|s| s.links.get(&LINK).map(|l| l.stationarity().since_ns()));
+        assert_eq!(since, Some(5 * S), "the change is not forgotten");
+        core.write(|s| s.feeds.clear());
+        assert!(!counts(&after), "its records are gone");
     }
 }

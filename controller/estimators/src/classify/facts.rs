@@ -176,17 +176,18 @@ fn from_probe(flow: &FlowWindow<'_>, reductions: &[Reduction]) -> Facts {
         facts.receiver_window = watch.result();
         facts.held_back = held / samples;
     }
-    if let (Some(srtt), Some(here)) = (quantile(&srtt_us, 0.5), quantile(&here_us, 0.5))
-        && base_us.is_finite()
+    if base_us.is_finite()
         && srtt_us.len() >= LEAST_RECORDS
+        && let Some(here) = quantile(&here_us, 0.5)
     {
         // Where sample and delay agree, the wait for a second packet to acknowledge is
         // taken out too.
-        let beyond = match quantile(&without_delay_us, 0.5) {
-            Some(middle) if without_delay_us.len() >= LEAST_RECORDS => middle,
-            _ => srtt - here,
+        let beyond = if without_delay_us.len() >= LEAST_RECORDS {
+            quantile(&without_delay_us, 0.5)
+        } else {
+            quantile(&srtt_us, 0.5).map(|srtt| srtt - here)
         };
-        facts.waiting = Some(Waiting {
+        facts.waiting = beyond.map(|beyond| Waiting {
             base_s: base_us / 1e6,
             here_s: here / 1e6,
             elsewhere_s: (beyond - base_us).max(0.0) / 1e6,
