@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A capture from a pcap of reports.
 
-use crate::data::{NODE, REPORT_BYTES, Recorded, recorded};
+use crate::data::{NODE, REPORT_BYTES, Recorded, recorded, template};
 use crate::figure::{Row, per_core};
 use std::io::BufWriter;
 use std::path::Path;
@@ -11,8 +11,10 @@ use tidemark_pcap::{ETHERNET, Writer};
 const FLOWS: u32 = 1000;
 const REPORTS: u64 = 1_000_000;
 /// Ethernet, IPv4 and UDP.
-const HEADERS: usize = 14 + 20 + 8;
+pub(crate) const HEADERS: usize = 14 + 20 + 8;
 const PORT: u16 = 32766;
+/// The port of the reports, for a file of nodes.
+pub(crate) const PORT_TABLE: &str = "capacity_bps = 10000000000";
 
 /// Reading, decoding, flows, and the capture with its rows; no trace to join.
 pub(crate) fn pcap() -> Row {
@@ -20,8 +22,7 @@ pub(crate) fn pcap() -> Row {
     let file = dir.path().join("reports.pcap");
     write_pcap(&file, &recorded(FLOWS, REPORTS));
     let nodes = dir.path().join("nodes.toml");
-    let port = "capacity_bps = 10000000000";
-    std::fs::write(&nodes, format!("[nodes.{NODE}.ports.1]\n{port}\n")).unwrap();
+    std::fs::write(&nodes, format!("[nodes.{NODE}.ports.1]\n{PORT_TABLE}\n")).unwrap();
     let what = "import of a pcap into a capture, per core";
     Row::median(what, 3e6, || {
         let out = dir.path().join("capture");
@@ -50,6 +51,11 @@ fn write_pcap(path: &Path, data: &Recorded) {
         out.write(*rx_ns, &frame).unwrap();
     }
     out.finish().unwrap();
+}
+
+/// A datagram with a report, to be patched.
+pub(crate) fn frame() -> Vec<u8> {
+    [&headers()[..], &template()].concat()
 }
 
 fn headers() -> [u8; HEADERS] {

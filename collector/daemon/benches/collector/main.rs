@@ -12,6 +12,7 @@
 mod data;
 mod figure;
 mod import;
+mod long;
 mod loopback;
 mod memory;
 mod pipeline;
@@ -88,5 +89,9 @@ fn main() {
     }
     if wanted("memory") {
         memory::with_many_flows();
+    }
+    if words.iter().any(|w| *w == "long") {
+        let reports = arguments.iter().find_map(|a| a.strip_prefix("--reports="));
+        long::run(reports.map(|n| n.parse().expect("--reports: a whole number")));
     }
 }
