@@ -2,8 +2,9 @@
 //! The controller's state and what happens to it, apart from HTTP.
 //!
 //! [`Core`] is what tasks and requests share. It owns the [`State`] under one
-//! lock, for many readers or one writer, that is never held across a call to a switch or a file, and carries out
-//! what the closed loop of a link ([`tidemark_control::LinkControl`]) decides.
+//! lock, for many readers or one writer, that is never held across a call to a
+//! switch or a file, and carries out what the closed loop of a link
+//! ([`tidemark_control::LinkControl`]) decides.
 //!
 //! * [`subscribe`] fills a [`feed::Feed`] per collector;
 //! * [`tick`] estimates every link once a second, advises, and drives the loops;
