@@ -24,6 +24,8 @@ ifdef REPRODUCIBLE
 export CARGO_TARGET_DIR := $(CURDIR)/target/reproducible
 CARGO_DIR := $(abspath $(or $(CARGO_HOME),$(HOME)/.cargo))
 export RUSTFLAGS := --remap-path-prefix=$(CURDIR)=tidemark --remap-path-prefix=$(CARGO_DIR)=cargo
+# What C libraries have of the time they are compiled at (mimalloc) is that of the commit.
+export SOURCE_DATE_EPOCH := $(or $(shell git log -1 --format=%ct 2>/dev/null),0)
 endif
 TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))
 BIN_DIR := $(TARGET_DIR)/release

@@ -40,6 +40,12 @@ pub(crate) fn run(reports: Option<u64>) {
     std::fs::write(&nodes, format!("[nodes.{NODE}.ports.1]\n{PORT_TABLE}\n")).unwrap();
     let capture = dir.path().join("capture");
     let program = PathBuf::from(env!("CARGO_BIN_EXE_tidemark-collector"));
+    let controller = program.with_file_name("tidemark-controller");
+    assert!(
+        controller.exists(),
+        "{} is missing: cargo build --release -p tidemark-controller",
+        controller.display()
+    );
     let (before_s, _) = children();
     let began = Instant::now();
     let mut import = Command::new(&program)
@@ -62,14 +68,6 @@ pub(crate) fn run(reports: Option<u64>) {
     drop(out.finish().unwrap());
     assert!(import.wait().unwrap().success());
     print("import of a pipe", reports, began, before_s);
-    let controller = program.with_file_name("tidemark-controller");
-    if !controller.exists() {
-        let path = controller.display();
-        println!(
-            "SKIPPED: analyze; {path} is missing: cargo build --release -p tidemark-controller"
-        );
-        return;
-    }
     let (before_s, _) = children();
     let began = Instant::now();
     let mut analyze = Command::new(controller);

@@ -53,7 +53,7 @@ use anyhow::Context as _;
 use audit::Audit;
 use state_file::StateFile;
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 use switch::Switch;
 pub(crate) use sync::lock;
 use tidemark_control::{Action, Input, Timestamp};
@@ -162,12 +162,12 @@ impl Core {
     /// Runs `f` on the state, which does not change meanwhile: so `f` is short. Others may
     /// read it at the same time.
     pub fn read<T>(&self, f: impl FnOnce(&State) -> T) -> T {
-        f(&self.state.read().unwrap_or_else(PoisonError::into_inner))
+        f(&sync::read(&self.state))
     }
 
     /// As [`read`](Self::read), alone, to change it.
     fn write<T>(&self, f: impl FnOnce(&mut State) -> T) -> T {
-        f(&mut self.state.write().unwrap_or_else(PoisonError::into_inner))
+        f(&mut sync::write(&self.state))
     }
 
     /// Saves what a restart must not lose. A file that cannot be written is

@@ -2,23 +2,27 @@
 //! Work on many items by all cores.
 
 use std::panic::resume_unwind;
-use std::thread;
+use std::thread::{Builder, available_parallelism, scope};
 
 /// `f` of each item, in their order. As many threads take part as there are cores, for
-/// items that take about equally long.
+/// items that take about equally long; this one does what no thread can be made for.
 pub(super) fn map<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let threads = available_parallelism().map_or(1, usize::from);
     let each = items.len().div_ceil(threads).max(1);
+    let of = |part: &[T]| part.iter().map(&f).collect::<Vec<R>>();
+    let of = &of;
     let mut parts = items.chunks(each);
     let own = parts.next().unwrap_or_default();
-    let f = &f;
-    thread::scope(|scope| {
+    scope(|scope| {
         let others: Vec<_> = parts
-            .map(|part| scope.spawn(move || part.iter().map(f).collect::<Vec<R>>()))
+            .map(|part| (part, Builder::new().spawn_scoped(scope, move || of(part))))
             .collect();
-        let mut all: Vec<R> = own.iter().map(f).collect();
-        for other in others {
-            all.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        let mut all = of(own);
+        for (part, other) in others {
+            all.extend(match other {
+                Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                Err(_) => of(part),
+            });
         }
         all
     })
