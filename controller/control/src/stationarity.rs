@@ -53,6 +53,16 @@ pub trait Telemetry {
     fn reported_limit_bytes(&self) -> u64;
     /// The estimate over `[from_ns, to_ns)`.
     fn estimate(&self, from_ns: u64, to_ns: u64) -> LinkEstimate;
+    /// The estimate, and N_b alone over its last part, from `recent_ns` on.
+    fn estimate_and_recent_n_b(
+        &self,
+        from_ns: u64,
+        to_ns: u64,
+        recent_ns: u64,
+    ) -> (LinkEstimate, Estimate) {
+        let estimate = self.estimate(from_ns, to_ns);
+        (estimate, self.n_b(recent_ns, to_ns))
+    }
     /// N_b alone over `[from_ns, to_ns)`, equal to that of the estimate.
     fn n_b(&self, from_ns: u64, to_ns: u64) -> Estimate {
         self.estimate(from_ns, to_ns).estimates.n_b
@@ -124,19 +134,18 @@ impl StationarityWindow {
             self.restart(end_ns);
         }
         let mut window = self.estimation_window(first_ns, end_ns, window_ns, short_ns);
-        let mut estimate = telemetry.estimate(window.from_ns, window.to_ns);
+        let (mut estimate, mut recent) = self.estimates(telemetry, window, short_ns);
         if let Some(t_e) = estimate.estimates.t_e_ms {
             let least_s = (LEAST_RTTS * t_e.value / 1e3).min(l.retention_s);
             let least_ns = nanoseconds(least_s);
             if least_ns > short_ns {
                 (window_ns, short_ns) = (window_ns.max(least_ns), least_ns);
                 window = self.estimation_window(first_ns, end_ns, window_ns, short_ns);
-                estimate = telemetry.estimate(window.from_ns, window.to_ns);
+                (estimate, recent) = self.estimates(telemetry, window, short_ns);
             }
         }
         let mut traffic_changed = None;
-        if let Some((from_ns, to_ns)) = self.earlier(window, short_ns) {
-            let now = telemetry.n_b(end_ns - short_ns, end_ns);
+        if let Some(((from_ns, to_ns), now)) = self.earlier(window, short_ns).zip(recent) {
             let before = match self.compared_with(end_ns) {
                 Some(known) if !differs(&known, &now) => known,
                 _ => telemetry.n_b(from_ns, to_ns),
@@ -162,6 +171,23 @@ impl StationarityWindow {
             traffic_changed,
             stationarity: self,
         })
+    }
+
+    /// The estimate over a window, and N_b of its last `short_ns` where that is compared with
+    /// what was before.
+    fn estimates(
+        &self,
+        telemetry: &dyn Telemetry,
+        window: EstimationWindow,
+        short_ns: u64,
+    ) -> (LinkEstimate, Option<Estimate>) {
+        let (from_ns, to_ns) = (window.from_ns, window.to_ns);
+        if self.earlier(window, short_ns).is_none() {
+            return (telemetry.estimate(from_ns, to_ns), None);
+        }
+        let recent_ns = to_ns.saturating_sub(short_ns);
+        let (estimate, n_b) = telemetry.estimate_and_recent_n_b(from_ns, to_ns, recent_ns);
+        (estimate, Some(n_b))
     }
 
     /// The window of an estimate now: as long as wanted but after the last

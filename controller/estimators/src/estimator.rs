@@ -152,6 +152,20 @@ impl Estimator {
         assemble::link(&self.window(link, from_ns, to_ns), &self.config)
     }
 
+    /// [`Self::estimate`], and N_b alone over its last part, from `recent_ns` on, for little
+    /// more time. The flows' history begins for both where that of the whole does, so that
+    /// this N_b may differ a little from [`Self::n_b`] over the same part.
+    pub fn estimate_and_recent_n_b(
+        &self,
+        link: LinkId,
+        from_ns: u64,
+        to_ns: u64,
+        recent_ns: u64,
+    ) -> (LinkEstimate, Estimate) {
+        let window = self.window(link, from_ns, to_ns);
+        assemble::link_and_recent_n_b(window, recent_ns, &self.config)
+    }
+
     /// N_b alone over `[from_ns, to_ns)`: equal to that of [`Self::estimate`], for less time.
     pub fn n_b(&self, link: LinkId, from_ns: u64, to_ns: u64) -> Estimate {
         assemble::n_b(&self.window(link, from_ns, to_ns), &self.config)

@@ -37,6 +37,16 @@ impl Telemetry for LinkTelemetry<'_> {
         self.feed.estimate(self.link, from_ns, to_ns)
     }
 
+    fn estimate_and_recent_n_b(
+        &self,
+        from_ns: u64,
+        to_ns: u64,
+        recent_ns: u64,
+    ) -> (LinkEstimate, Estimate) {
+        self.feed
+            .estimate_and_recent_n_b(self.link, from_ns, to_ns, recent_ns)
+    }
+
     fn n_b(&self, from_ns: u64, to_ns: u64) -> Estimate {
         self.feed.n_b(self.link, from_ns, to_ns)
     }

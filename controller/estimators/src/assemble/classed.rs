@@ -2,7 +2,7 @@
 //! Classes of all flows of a window: first of those whose base RTT is known, then,
 //! with what those have in flight, of the others.
 
-use crate::classify::{Classified, LinkContext, classify};
+use crate::classify::{Classified, LinkContext, Past, classify};
 use crate::config::EstimatorConfig;
 use crate::rtt::{BaseRtt, base_rtt};
 use crate::stats::quantile;
@@ -25,7 +25,7 @@ pub(super) fn classed<'a, 'w>(
     let mut all: Vec<Classed<'a, 'w>> = active(window)
         .map(|flow| {
             let base_rtt = base_rtt(flow, transmission_s(window, flow));
-            let class = classify(flow, base_rtt, context, config);
+            let class = classify(flow, base_rtt, None, context, config);
             Classed {
                 flow,
                 base_rtt,
@@ -36,12 +36,45 @@ pub(super) fn classed<'a, 'w>(
     if let Some(window_law) = WindowLaw::of(&all, context) {
         for c in all.iter_mut().filter(|c| needs_a_guess(c)) {
             if let Some(base) = window_law.base_rtt(c.flow) {
-                c.class = classify(c.flow, Some(base), context, config);
+                c.class = classify(c.flow, Some(base), None, context, config);
                 c.base_rtt = Some(base);
             }
         }
     }
     all
+}
+
+/// What a class over one window tells for a part of it: the flow's base RTT and its past.
+pub(crate) struct Known {
+    pub flow: u64,
+    pub base_rtt: Option<BaseRtt>,
+    pub past: Option<Past>,
+}
+
+/// Classes of the flows of a window that was narrowed, by what is `known` of those of the
+/// whole, in the same order.
+pub(super) fn classed_again<'a, 'w>(
+    window: &'w LinkWindow<'a>,
+    known: Vec<Known>,
+    context: &LinkContext,
+    config: &EstimatorConfig,
+) -> Vec<Classed<'a, 'w>> {
+    let mut known = known.into_iter().peekable();
+    active(window)
+        .map(|flow| {
+            while known.next_if(|k| k.flow < flow.id).is_some() {}
+            let (base_rtt, past) = match known.next_if(|k| k.flow == flow.id) {
+                Some(k) => (k.base_rtt, k.past),
+                None => (base_rtt(flow, transmission_s(window, flow)), None),
+            };
+            let class = classify(flow, base_rtt, past, context, config);
+            Classed {
+                flow,
+                base_rtt,
+                class,
+            }
+        })
+        .collect()
 }
 
 /// Time on the wire of a packet of the flow, mean; 0 without a capacity.

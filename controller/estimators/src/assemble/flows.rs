@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Every flow of the window with its class and rates.
 
-use super::classed::classed;
-use crate::classify::{Classified, LinkContext};
+use super::classed::{Classed, Known, classed, classed_again};
+use crate::classify::{LinkContext, Past};
 use crate::config::EstimatorConfig;
 use crate::rtt::BaseRtt;
 use crate::types::{FlowClass, FlowEstimate, FlowKeyText};
@@ -15,6 +15,7 @@ pub(super) struct Flow<'a, 'w> {
     pub window: &'w FlowWindow<'a>,
     pub estimate: FlowEstimate,
     pub base_rtt: Option<BaseRtt>,
+    past: Option<Past>,
     /// Wire bytes that left in the window.
     pub wire_bytes: u64,
     /// Wire bytes that arrived in the window.
@@ -22,6 +23,16 @@ pub(super) struct Flow<'a, 'w> {
 }
 
 impl Flow<'_, '_> {
+    /// What is known of it for a part of the window, beside its estimate.
+    pub fn known(self) -> (FlowEstimate, Known) {
+        let known = Known {
+            flow: self.estimate.flow,
+            base_rtt: self.base_rtt,
+            past: self.past,
+        };
+        (self.estimate, known)
+    }
+
     pub fn is_lbp(&self) -> bool {
         self.estimate.class == FlowClass::Lbp
     }
@@ -39,7 +50,20 @@ pub(super) fn all<'a, 'w>(
 ) -> Vec<Flow<'a, 'w>> {
     classed(window, context, config)
         .into_iter()
-        .map(|c| one(window, c.flow, c.class, c.base_rtt))
+        .map(|c| one(window, c))
+        .collect()
+}
+
+/// The flows of a window that was narrowed, by what is `known` of those of the whole.
+pub(super) fn again<'a, 'w>(
+    window: &'w LinkWindow<'a>,
+    known: Vec<Known>,
+    context: &LinkContext,
+    config: &EstimatorConfig,
+) -> Vec<Flow<'a, 'w>> {
+    classed_again(window, known, context, config)
+        .into_iter()
+        .map(|c| one(window, c))
         .collect()
 }
 
@@ -51,12 +75,13 @@ pub(super) fn key(f: &FlowWindow<'_>) -> Option<FlowKeyText> {
 /// A flow active for all but this much of the window is active throughout.
 const NEARLY_ALL: f64 = 0.85;
 
-fn one<'a, 'w>(
-    link: &LinkWindow<'a>,
-    f: &'w FlowWindow<'a>,
-    c: Classified,
-    base_rtt: Option<BaseRtt>,
-) -> Flow<'a, 'w> {
+fn one<'a, 'w>(link: &LinkWindow<'a>, classed: Classed<'a, 'w>) -> Flow<'a, 'w> {
+    let Classed {
+        flow: f,
+        base_rtt,
+        class: c,
+    } = classed;
+    let reductions = c.past.as_ref().map_or(&[][..], |p| &p.reductions);
     let (mut packets, mut drops, mut wire_bytes, mut dropped_bytes) = (0u64, 0u64, 0u64, 0.0);
     let (mut first, mut last) = (u64::MAX, 0u64);
     for r in f.window().iter().filter(|r| r.packets + r.drops > 0) {
@@ -98,11 +123,12 @@ fn one<'a, 'w>(
             base_rtt_ms: base_rtt.filter(|b| !b.guessed).map(|b| b.seconds * 1e3),
             congestion_control: c.recognised.cc,
             beta: c.recognised.beta,
-            reductions_local: c.reductions.iter().filter(|r| r.counts && r.local).count() as u32,
-            reductions_remote: c.reductions.iter().filter(|r| r.counts && !r.local).count() as u32,
+            reductions_local: reductions.iter().filter(|r| r.counts && r.local).count() as u32,
+            reductions_remote: reductions.iter().filter(|r| r.counts && !r.local).count() as u32,
         },
         window: f,
         base_rtt,
+        past: c.past,
         wire_bytes,
         // Drops are all reported.
         offered_bytes: wire_bytes as f64 + dropped_bytes / f.sampling,

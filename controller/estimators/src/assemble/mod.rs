@@ -19,19 +19,40 @@ use crate::signals::marked_rounds;
 use crate::types::{ClassCounts, Estimate, FlowClass, FlowKeyText, LinkEstimate, foremost};
 use crate::utilisation::{self, Totals};
 use crate::window::LinkWindow;
+use classed::Known;
 use estimates::Parts;
+use flows::Flow;
 
 pub(crate) fn link(window: &LinkWindow<'_>, config: &EstimatorConfig) -> LinkEstimate {
+    link_and_known(window, config).0
+}
+
+/// The estimate, and N_b of the window's last part from `recent_ns` on. What the latter costs
+/// is little: the pasts of the flows are those of the whole window, and so is where their
+/// history begins; N_b of that part by itself ([`n_b`]) has one that begins later.
+pub(crate) fn link_and_recent_n_b(
+    mut window: LinkWindow<'_>,
+    recent_ns: u64,
+    config: &EstimatorConfig,
+) -> (LinkEstimate, Estimate) {
+    let (estimate, known) = link_and_known(&window, config);
+    window.narrow(recent_ns);
+    let context = context(&window, &utilisation::totals(&window), config);
+    let recent = n_b::of(&flows::again(&window, known, &context, config));
+    (estimate, recent)
+}
+
+fn link_and_known(window: &LinkWindow<'_>, config: &EstimatorConfig) -> (LinkEstimate, Vec<Known>) {
     let t = utilisation::totals(window);
     let delay_ms = utilisation::delay_ms(window);
     let context = context(window, &t, config);
     let classed = flows::all(window, &context, config);
     let parts = estimates::estimates(window, &t, &classed, config);
     let rtt_s = parts.estimates.t_e_ms.map(|t| t.value / 1e3);
-    let flows: Vec<_> = classed.into_iter().map(|f| f.estimate).collect();
+    let (flows, known): (Vec<_>, Vec<_>) = classed.into_iter().map(Flow::known).unzip();
     let classes = counts(flows.iter().map(|f| f.class));
     let flows = foremost(flows, config.max_listed_flows);
-    LinkEstimate {
+    let estimate = LinkEstimate {
         node: window.id.node_id,
         port: window.id.port,
         node_name: window.info.node_name.clone(),
@@ -62,7 +83,8 @@ pub(crate) fn link(window: &LinkWindow<'_>, config: &EstimatorConfig) -> LinkEst
         caveats: caveats(window, &t, &parts, context.utilisation),
         estimates: parts.estimates,
         flows,
-    }
+    };
+    (estimate, known)
 }
 
 /// N_b alone, the same as that of [`link`]: what it costs is the classes of the flows.

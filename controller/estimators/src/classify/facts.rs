@@ -59,7 +59,8 @@ pub(super) struct Facts {
     pub bytes_per_s: f64,
 }
 
-pub(super) fn facts(
+/// What holds whatever part of the history the window is.
+pub(super) fn from_history(
     flow: &FlowWindow<'_>,
     base: Option<BaseRtt>,
     reductions: &[Reduction],
@@ -91,6 +92,16 @@ pub(super) fn facts(
             facts.shape = shape(moments, &losses_ns).filter(|s| s.rtts >= LEAST_RTTS);
         }
     }
+    facts
+}
+
+/// Rates and round trips of the window, beside what the history says.
+pub(super) fn with_window(
+    mut facts: Facts,
+    flow: &FlowWindow<'_>,
+    base: Option<BaseRtt>,
+    config: &EstimatorConfig,
+) -> Facts {
     let (mut packets, mut bytes, mut rtt_sum, mut records) = (0.0, 0.0, 0.0, 0.0);
     for r in flow.window().iter().filter(|r| r.packets > 0) {
         packets += f64::from(r.packets);

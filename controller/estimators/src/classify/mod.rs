@@ -13,24 +13,26 @@ mod heeds_loss;
 mod log_odds;
 mod observation;
 mod other_limit;
+mod past;
 mod receiver_window;
 mod timeouts;
 mod weights;
 
 use crate::config::EstimatorConfig;
-use crate::congestion_control::{Recognised, recognise};
-use crate::reductions::{Reduction, local_episodes, passive, probed};
+use crate::congestion_control::Recognised;
+use crate::reductions::Reduction;
 use crate::rtt::BaseRtt;
 use crate::types::{CongestionControl, Evidence, FlowClass};
 use crate::window::FlowWindow;
 pub(crate) use context::LinkContext;
-use facts::{Facts, facts};
+use facts::{Facts, with_window};
 use fills_link::{fills_link, reduces_without_loss};
 use heeds_loss::{defies_loss, falls_on_loss};
 use log_odds::LogOdds;
 pub use log_odds::log_odds;
 pub use observation::Observation;
 use other_limit::window_limited;
+pub(crate) use past::Past;
 pub use weights::{WeightKind, Weights};
 
 /// A flow with its class.
@@ -40,8 +42,9 @@ pub(crate) struct Classified {
     pub p_lbp: f64,
     pub why: String,
     pub evidence: Evidence,
-    pub reductions: Vec<Reduction>,
     pub recognised: Recognised,
+    /// What its history says; `None` where its class needs nothing of that.
+    pub past: Option<Past>,
     /// What its log-odds rest on; `None` where its class follows from the
     /// definitions.
     pub observed: Option<Observation>,
@@ -71,62 +74,17 @@ fn verdict(class: FlowClass, confidence: f64, p_lbp: f64, why: impl Into<String>
     }
 }
 
-/// Classifies one flow by its history up to the end of the window.
+/// Classifies one flow by its history up to the end of the window: `past`, where that is
+/// known from another window with the same history.
 pub(crate) fn classify(
     flow: &FlowWindow<'_>,
     base: Option<BaseRtt>,
+    past: Option<Past>,
     link: &LinkContext,
     config: &EstimatorConfig,
 ) -> Classified {
-    let mut recognised = Recognised {
-        cc: CongestionControl::Unknown,
-        beta: None,
-    };
-    let mut reductions = Vec::new();
-    let mut observed = None;
     let is_probed = flow.probed();
-    let v = if !flow.is_tcp() {
-        verdict(FlowClass::Other, 1.0, 0.0, "not TCP")
-    } else if flow.life.packets <= OPENING_PACKETS && flow.history.iter().all(|r| r.syn) {
-        verdict(FlowClass::Short, 0.7, 0.0, "opened, nothing sent yet")
-    } else if flow.history.iter().all(|r| r.payload_bytes == 0)
-        && flow.signals_ns.is_empty()
-        && !is_sender(flow)
-    {
-        verdict(
-            FlowClass::Other,
-            0.95,
-            0.0,
-            "acknowledgements only, no data",
-        )
-    } else if let Some(v) = few_packets(flow, link, config) {
-        v
-    } else {
-        reductions = if is_probed {
-            probed(flow, base, config)
-        } else {
-            passive(flow, base, config)
-        };
-        if is_probed {
-            recognised = recognise(&reductions);
-        }
-        let f = facts(flow, base, &reductions, config);
-        let fills_link = fills_link(flow, base, link, &f);
-        let events = local_episodes(flow, base, config).len();
-        if (defies_loss(flow, &f, events) && !(is_probed && falls_on_loss(&reductions, events)))
-            || (is_probed && fills_link && reduces_without_loss(&reductions))
-        {
-            recognised.cc = CongestionControl::Bbr;
-        }
-        by_definition(flow, link, config, &reductions, &f).unwrap_or_else(|| {
-            let observed = observed.insert(Observation {
-                fills_link,
-                ..Observation::of(flow, link, config, &reductions, &recognised, &f)
-            });
-            by_log_odds(flow, link, &reductions, &f, observed)
-        })
-    };
-    Classified {
+    let classified = |v: Verdict| Classified {
         class: v.class,
         confidence: v.confidence.clamp(0.0, 1.0),
         p_lbp: v.p_lbp.clamp(0.0, 1.0),
@@ -136,9 +94,61 @@ pub(crate) fn classify(
         } else {
             Evidence::Passive
         },
-        reductions,
+        recognised: Recognised {
+            cc: CongestionControl::Unknown,
+            beta: None,
+        },
+        past: None,
+        observed: None,
+    };
+    if let Some(v) = at_a_glance(flow, link, config) {
+        return classified(v);
+    }
+    let past = past.unwrap_or_else(|| Past::of(flow, base, config));
+    let f = with_window(past.facts, flow, base, config);
+    let (reductions, events) = (&past.reductions, past.events);
+    let mut recognised = past.recognised;
+    let fills_link = fills_link(flow, base, link, &f);
+    if (defies_loss(flow, &f, events) && !(is_probed && falls_on_loss(reductions, events)))
+        || (is_probed && fills_link && reduces_without_loss(reductions))
+    {
+        recognised.cc = CongestionControl::Bbr;
+    }
+    let mut observed = None;
+    let v = by_definition(flow, link, config, reductions, &f).unwrap_or_else(|| {
+        let observed = observed.insert(Observation {
+            fills_link,
+            ..Observation::of(flow, link, config, reductions, &recognised, &f)
+        });
+        by_log_odds(flow, link, reductions, &f, observed)
+    });
+    Classified {
         recognised,
+        past: Some(past),
         observed,
+        ..classified(v)
+    }
+}
+
+/// Classes that need nothing of the history but its packets.
+fn at_a_glance(
+    flow: &FlowWindow<'_>,
+    link: &LinkContext,
+    config: &EstimatorConfig,
+) -> Option<Verdict> {
+    if !flow.is_tcp() {
+        Some(verdict(FlowClass::Other, 1.0, 0.0, "not TCP"))
+    } else if flow.life.packets <= OPENING_PACKETS && flow.history.iter().all(|r| r.syn) {
+        let why = "opened, nothing sent yet";
+        Some(verdict(FlowClass::Short, 0.7, 0.0, why))
+    } else if flow.history.iter().all(|r| r.payload_bytes == 0)
+        && flow.signals_ns.is_empty()
+        && !is_sender(flow)
+    {
+        let why = "acknowledgements only, no data";
+        Some(verdict(FlowClass::Other, 0.95, 0.0, why))
+    } else {
+        few_packets(flow, link, config)
     }
 }
 

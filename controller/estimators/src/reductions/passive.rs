@@ -16,18 +16,21 @@ const MIN_PACKETS_PER_RTT: f64 = 8.0;
 /// A rate that falls to this part within a round, and stays there, counts.
 const RATE_RATIO: f64 = 0.65;
 
-/// Every loss response of a flow over its history, in order.
+/// Every loss response of a flow over its history, in order: those to what was lost `here`,
+/// and the others. `typical_rtt_ns` is [`typical_rtt_ns`] of the flow.
 pub(crate) fn passive(
     flow: &FlowWindow<'_>,
+    here: Vec<Reduction>,
     base: Option<BaseRtt>,
+    typical_rtt_ns: u64,
     config: &EstimatorConfig,
 ) -> Vec<Reduction> {
-    let mut found = local_episodes(flow, base, config);
-    found.extend(retransmissions(flow, base, config));
+    let mut found = here;
+    found.extend(retransmissions(flow, base, typical_rtt_ns, config));
     found.sort_unstable_by_key(|r| r.time_ns);
     // Counts of a part of the packets fall and rise by chance.
     let falls = if flow.sampling <= 1.0 {
-        rate_falls(flow, base, config)
+        rate_falls(flow, typical_rtt_ns)
     } else {
         Vec::new()
     };
@@ -41,7 +44,12 @@ pub(crate) fn passive(
     found
 }
 
-fn typical_rtt_ns(flow: &FlowWindow<'_>, base: Option<BaseRtt>, config: &EstimatorConfig) -> u64 {
+/// Median round trip of the records, ns.
+pub(crate) fn typical_rtt_ns(
+    flow: &FlowWindow<'_>,
+    base: Option<BaseRtt>,
+    config: &EstimatorConfig,
+) -> u64 {
     let rtts: Vec<f64> = flow
         .history
         .iter()
@@ -52,15 +60,8 @@ fn typical_rtt_ns(flow: &FlowWindow<'_>, base: Option<BaseRtt>, config: &Estimat
 }
 
 /// Drops and CE marks here, those within one RTT counted once.
-pub(crate) fn local_episodes(
-    flow: &FlowWindow<'_>,
-    base: Option<BaseRtt>,
-    config: &EstimatorConfig,
-) -> Vec<Reduction> {
-    if flow.signals_ns.is_empty() {
-        return Vec::new();
-    }
-    episodes(&flow.signals_ns, typical_rtt_ns(flow, base, config))
+pub(crate) fn local_episodes(flow: &FlowWindow<'_>, rtt_ns: u64) -> Vec<Reduction> {
+    episodes(&flow.signals_ns, rtt_ns)
 }
 
 /// Those within one RTT counted once.
@@ -82,9 +83,10 @@ fn episodes(signals_ns: &[u64], rtt_ns: u64) -> Vec<Reduction> {
 fn retransmissions(
     flow: &FlowWindow<'_>,
     base: Option<BaseRtt>,
+    typical_rtt_ns: u64,
     config: &EstimatorConfig,
 ) -> Vec<Reduction> {
-    let local = episodes(&flow.drops_ns, typical_rtt_ns(flow, base, config));
+    let local = episodes(&flow.drops_ns, typical_rtt_ns);
     let mut found = Vec::new();
     let mut until = 0;
     for record in flow.history.iter().filter(|r| r.retransmitted_packets > 0) {
@@ -116,12 +118,8 @@ fn episode(time_ns: u64, local: bool) -> Reduction {
 }
 
 /// Falls of the packets per RTT.
-fn rate_falls(
-    flow: &FlowWindow<'_>,
-    base: Option<BaseRtt>,
-    config: &EstimatorConfig,
-) -> Vec<Reduction> {
-    let rtt = typical_rtt_ns(flow, base, config).max(1);
+fn rate_falls(flow: &FlowWindow<'_>, typical_rtt_ns: u64) -> Vec<Reduction> {
+    let rtt = typical_rtt_ns.max(1);
     let Some(first) = flow.history.first() else {
         return Vec::new();
     };

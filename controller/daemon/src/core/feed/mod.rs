@@ -230,6 +230,18 @@ impl Feed {
         self.estimator.estimate(link, from_ns, to_ns)
     }
 
+    /// The estimate, and N_b alone over its last part, from `recent_ns` on.
+    pub fn estimate_and_recent_n_b(
+        &self,
+        link: LinkId,
+        from_ns: u64,
+        to_ns: u64,
+        recent_ns: u64,
+    ) -> (LinkEstimate, Estimate) {
+        self.estimator
+            .estimate_and_recent_n_b(link, from_ns, to_ns, recent_ns)
+    }
+
     /// N_b alone over `[from_ns, to_ns)` of the switch's clock.
     pub fn n_b(&self, link: LinkId, from_ns: u64, to_ns: u64) -> Estimate {
         self.estimator.n_b(link, from_ns, to_ns)

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the history of a flow says of it.
+
+use super::facts::{Facts, from_history};
+use crate::config::EstimatorConfig;
+use crate::congestion_control::{Recognised, recognise};
+use crate::reductions::{Reduction, local_episodes, passive, probed, typical_rtt_ns};
+use crate::rtt::BaseRtt;
+use crate::types::CongestionControl;
+use crate::window::FlowWindow;
+
+/// What the history of a flow up to the end of the window says, the same for every window
+/// within it that ends there: most of what a class costs.
+#[derive(Debug)]
+pub(crate) struct Past {
+    /// Significant ones, in order.
+    pub reductions: Vec<Reduction>,
+    /// By its reductions alone.
+    pub(super) recognised: Recognised,
+    /// Loss events here.
+    pub(super) events: usize,
+    pub(super) facts: Facts,
+}
+
+impl Past {
+    pub(super) fn of(
+        flow: &FlowWindow<'_>,
+        base: Option<BaseRtt>,
+        config: &EstimatorConfig,
+    ) -> Self {
+        let is_probed = flow.probed();
+        // Of a probed flow it is that of each record that counts.
+        let rtt_ns = if is_probed && flow.signals_ns.is_empty() {
+            0
+        } else {
+            typical_rtt_ns(flow, base, config)
+        };
+        let here = local_episodes(flow, rtt_ns);
+        let events = here.len();
+        let (reductions, recognised) = if is_probed {
+            let reductions = probed(flow, base, config);
+            let recognised = recognise(&reductions);
+            (reductions, recognised)
+        } else {
+            let unknown = Recognised {
+                cc: CongestionControl::Unknown,
+                beta: None,
+            };
+            (passive(flow, here, base, rtt_ns, config), unknown)
+        };
+        Self {
+            facts: from_history(flow, base, &reductions, config),
+            reductions,
+            recognised,
+            events,
+        }
+    }
+}
