@@ -7,8 +7,10 @@ RFC 2544: for each frame size the highest rate with at most 1 % loss.
 A frame counts as lost when it does not leave the switch, or its report does not. Between
 trials all queues are empty. The sender's CPU time is counted apart from the device's.
 Sizes are those of Ethernet with its FCS. `supers`: the frames of one TCP flow in super-frames,
-as a host with segmentation offload sends them, counted by segments. BMv2, where
-`simple_switch_grpc` is on PATH, runs with its log off and real-time priority.
+as a host with segmentation offload sends them, counted by segments. `without program`: the
+same through the switch's sockets alone (examples/repeater.rs), cut and merged, with a report
+each: what no program can exceed. BMv2, where `simple_switch_grpc` is on PATH, runs with its log
+off and real-time priority.
 
 Needs root and `cargo build --release -p tidemark-switch --bins --examples`.
 """
@@ -17,7 +19,6 @@ import argparse
 import json
 import os
 import platform
-import resource
 import subprocess
 import sys
 import tempfile
@@ -28,7 +29,7 @@ from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
 
-from run import REPOSITORY, PORTS, PROGRAM, configure, counted  # isort: skip
+from run import REPOSITORY, PORTS, PROGRAM, REPORT_PORT, configure, counted  # isort: skip
 from search import Highest, Trial, highest
 
 # `run` has put the tests' runner on the path.
@@ -42,8 +43,12 @@ MOST_SUPER_BYTES = 65_000
 HEADER_BYTES = 54
 # Smaller segments than a host cuts by itself are of no interest.
 LEAST_SUPER_BYTES = 500
+# A report of a TCP segment over IPv4.
+REPORT_FRAME_BYTES = 134
 DRAINED_S = 0.05
 DRAIN_TIMEOUT_S = 5.0
+# A repeater runs on for so long after the last frame was sent.
+DRAIN_S = 0.5
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
@@ -65,14 +70,10 @@ def drained(count: Callable[[], tuple[int, int]]) -> tuple[int, int]:
     raise SetupError(f"frames still leave {DRAIN_TIMEOUT_S} s after the last was sent")
 
 
-class Bench:
-    """One running switch with one kind of traffic."""
+class Sender:
+    """One kind of traffic."""
 
-    def __init__(
-        self, switch: switches.Running, binary: Path | None, blast: Path, segments: int, size: int
-    ) -> None:
-        self.pid = switch.process.pid
-        self.count = partial(counted, switch, binary)
+    def __init__(self, blast: Path, segments: int, size: int) -> None:
         self.blast = blast
         self.segments = segments
         self.frame_bytes = size - FCS_BYTES
@@ -81,31 +82,74 @@ class Bench:
         """Frames sent, and the sender's CPU time; as many as it can where the rate is 0."""
         command = [str(self.blast), "ptf1", str(seconds), str(self.frame_bytes)]
         command += [str(self.segments), str(rate_pps)]
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        sent = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        return int(sent), cpu_s
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        sent = process.stdout.read()
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            raise subprocess.CalledProcessError(process.returncode, command)
+        return int(sent), used.ru_utime + used.ru_stime
+
+
+class Bench:
+    """One running switch with one kind of traffic."""
+
+    def __init__(self, switch: switches.Running, sender: Sender, binary: Path | None) -> None:
+        self.pid = switch.process.pid
+        self.count = partial(counted, switch, binary)
+        self.sender = sender
 
     def trial(self, seconds: float, rate_pps: float) -> Trial:
         """One trial, from empty queues to empty queues."""
         before, cpu_before = drained(self.count), device_cpu_s(self.pid)
         began = time.monotonic()
-        sent, sender_cpu_s = self.send(seconds, rate_pps)
+        sent, sender_cpu_s = self.sender.send(seconds, rate_pps)
         elapsed = time.monotonic() - began
         after = drained(self.count)
         cpu_s = device_cpu_s(self.pid) - cpu_before
-        forwarded, reported = (a - b for a, b in zip(after, before, strict=True))
-        each_ns = 1e9 / max(sent, 1)
-        return Trial(
-            wanted_pps=rate_pps or sent / elapsed,
-            offered_pps=sent / elapsed,
-            forwarded_pps=forwarded / elapsed,
-            reported_pps=reported / elapsed,
-            loss=1 - min(forwarded, reported) / max(sent, 1),
-            sender_cpu_ns=sender_cpu_s * each_ns,
-            device_cpu_ns=cpu_s * each_ns,
-        )
+        left = tuple(a - b for a, b in zip(after, before, strict=True))
+        return trial_of(rate_pps, elapsed, (sent, sender_cpu_s), (left[0], left[1], cpu_s))
+
+
+class Repeater:
+    """The switch's sockets without a program."""
+
+    def __init__(self, program: Path, sender: Sender) -> None:
+        self.command = [str(program), "sw1", "sw2", f"sw{REPORT_PORT}", str(REPORT_FRAME_BYTES)]
+        self.sender = sender
+
+    def trial(self, seconds: float, rate_pps: float) -> Trial:
+        """One trial, from empty queues to empty queues."""
+        command = [*self.command, str(seconds + DRAIN_S)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        if process.stdout.readline() != "ready\n":
+            raise SetupError(f"{' '.join(command)} does not start")
+        began = time.monotonic()
+        sent, sender_cpu_s = self.sender.send(seconds, rate_pps)
+        elapsed = time.monotonic() - began
+        count = int(process.stdout.read())
+        _, _, used = os.wait4(process.pid, 0)
+        process.returncode = 0
+        cpu_s = used.ru_utime + used.ru_stime
+        return trial_of(rate_pps, elapsed, (sent, sender_cpu_s), (count, count, cpu_s))
+
+
+def trial_of(
+    rate_pps: float, elapsed_s: float, sender: tuple[int, float], device: tuple[int, int, float]
+) -> Trial:
+    """`sender`: frames, CPU time (s); `device`: frames forwarded, reported, CPU time (s)."""
+    sent, sender_cpu_s = sender
+    forwarded, reported, device_cpu_s = device
+    each_ns = 1e9 / max(sent, 1)
+    return Trial(
+        wanted_pps=rate_pps or sent / elapsed_s,
+        offered_pps=sent / elapsed_s,
+        forwarded_pps=forwarded / elapsed_s,
+        reported_pps=reported / elapsed_s,
+        loss=1 - min(forwarded, reported) / max(sent, 1),
+        sender_cpu_ns=sender_cpu_s * each_ns,
+        device_cpu_ns=device_cpu_s * each_ns,
+    )
 
 
 def search(
@@ -118,7 +162,7 @@ def search(
             configure(info)
             at = bench(switch)
             # Caches and the program's first packets; and what the sender can do.
-            at.send(0.3, 0)
+            at.sender.send(0.3, 0)
             most = at.trial(min(seconds, 0.5), 0)
             return highest(partial(at.trial, seconds), most.offered_pps)
         finally:
@@ -144,6 +188,12 @@ def machine() -> dict:
     }
 
 
+def segments_of(size: int) -> int:
+    """Of a super-frame."""
+    payload = size - FCS_BYTES - HEADER_BYTES
+    return min(44, (MOST_SUPER_BYTES - HEADER_BYTES) // payload)
+
+
 def sides(size: int) -> dict[str, tuple[Callable[[Path], switches.Running], Path | None, int]]:
     """What is measured at a frame size: how it starts, whether it counts itself, segments."""
     binary = switches.embedded_binary(REPOSITORY)
@@ -153,9 +203,7 @@ def sides(size: int) -> dict[str, tuple[Callable[[Path], switches.Running], Path
 
     all_sides: dict = {"singles": (embedded, binary, 0)}
     if size >= LEAST_SUPER_BYTES:
-        payload = size - FCS_BYTES - HEADER_BYTES
-        segments = min(44, (MOST_SUPER_BYTES - HEADER_BYTES) // payload)
-        all_sides["supers"] = (embedded, binary, segments)
+        all_sides["supers"] = (embedded, binary, segments_of(size))
     try:
         bmv2 = switches.bmv2_binary()
     except SetupError:
@@ -170,9 +218,11 @@ def sides(size: int) -> dict[str, tuple[Callable[[Path], switches.Running], Path
 
 def measure(args: argparse.Namespace) -> dict:
     """All frame sizes, every side in turns."""
-    blast = switches.embedded_binary(REPOSITORY).parent / "examples" / "blast"
-    if not blast.exists():
-        raise SetupError(f"{blast} is missing: run `make bench-switch`")
+    examples = switches.embedded_binary(REPOSITORY).parent / "examples"
+    blast, repeater = examples / "blast", examples / "repeater"
+    for program in (blast, repeater):
+        if not program.exists():
+            raise SetupError(f"{program} is missing: run `make bench-switch`")
     # As the embedded switch raises its data plane to.
     os.setpriority(os.PRIO_PROCESS, 0, -15)
     result: dict = {"machine": machine(), "sizes": []}
@@ -183,20 +233,30 @@ def measure(args: argparse.Namespace) -> dict:
     info = Info(str(PROGRAM.with_name("tidemark.p4info.txtpb")))
     for size in args.sizes:
         for name, (start, binary, segments) in sides(size).items():
-            bench = partial(Bench, binary=binary, blast=blast, segments=segments, size=size)
-            found = search(start, bench, info, args.seconds)
-            result["sizes"].append({"size_bytes": size, "side": name, **asdict(found)})
-            print(line(size, name, found), flush=True)
+            sender = Sender(blast, segments, size)
+            bench = partial(Bench, sender=sender, binary=binary)
+            put(result, size, name, search(start, bench, info, args.seconds))
+            if name != "bmv2":
+                at = Repeater(repeater, sender)
+                most = at.trial(min(args.seconds, 0.5), 0)
+                found = highest(partial(at.trial, args.seconds), most.offered_pps)
+                put(result, size, f"{name} without program", found)
     return result
+
+
+def put(result: dict, size: int, name: str, found: Highest) -> None:
+    """A row into the raw figures and the table."""
+    result["sizes"].append({"size_bytes": size, "side": name, **asdict(found)})
+    print(line(size, name, found), flush=True)
 
 
 def line(size: int, name: str, found: Highest) -> str:
     """A row of the table."""
     if found.best is None:
-        return f"{size:5} B {name:8}: no rate with at most 1 % loss"
+        return f"{size:5} B {name:23}: no rate with at most 1 % loss"
     best = found.best
     return (
-        f"{size:5} B {name:8}: {best.offered_pps / 1e3:8.1f} kpps"
+        f"{size:5} B {name:23}: {best.offered_pps / 1e3:8.1f} kpps"
         f"{', all that the sender has' if found.sender_limited else ''}; CPU each: "
         f"{best.device_cpu_ns:.0f} ns, sender {best.sender_cpu_ns:.0f} ns"
     )
