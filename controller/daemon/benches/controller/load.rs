@@ -23,7 +23,11 @@ impl Load {
         Self {
             options: options.clone(),
             links: (0..options.links).map(link).collect(),
-            swing: Swing::new(options.interval_ms * 1_000_000, options.flows),
+            swing: Swing::new(
+                options.interval_ms * 1_000_000,
+                options.flows,
+                options.base_rtt_ms * 1_000_000,
+            ),
         }
     }
 

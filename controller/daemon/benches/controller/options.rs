@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 const USAGE: &str = "--links N --switches N --collectors N --flows N (of each link) \
-     --interval-ms N --past S --settle S --measure S --json FILE --program FILE (another build) --counted yes (simulated time, no sockets)";
+     --interval-ms N --base-rtt-ms N --past S --settle S --measure S --json FILE --program FILE (another build) --counted yes (simulated time, no sockets)";
 
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
@@ -13,6 +13,7 @@ pub(crate) struct Options {
     pub collectors: u32,
     pub flows: u64,
     pub interval_ms: u64,
+    pub base_rtt_ms: u64,
     /// Telemetry sent at once at the start: what retention keeps is there when it is measured.
     pub past_s: u64,
     pub settle_s: u64,
@@ -31,6 +32,7 @@ impl Options {
             collectors: 4,
             flows: 6,
             interval_ms: 100,
+            base_rtt_ms: 20,
             past_s: 130,
             settle_s: 5,
             measure_s: 20,
@@ -54,6 +56,7 @@ impl Options {
                 "--collectors" => options.collectors = positive(),
                 "--flows" => options.flows = number(),
                 "--interval-ms" => options.interval_ms = number().max(1),
+                "--base-rtt-ms" => options.base_rtt_ms = number().max(1),
                 "--past" => options.past_s = number(),
                 "--settle" => options.settle_s = number(),
                 "--measure" => options.measure_s = number().max(1),

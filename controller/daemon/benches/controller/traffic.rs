@@ -8,7 +8,6 @@ use tidemark_proto::telemetry::{Drop, FlowInterval, LinkInterval, ProbeInterval}
 
 const SWING_NS: u64 = 3_000_000_000;
 const LIMIT_BYTES: u64 = 250_000;
-const BASE_RTT_NS: u64 = 20_000_000;
 
 /// The records of one interval; nodes, ports, flows and times are filled in.
 pub(crate) struct Part {
@@ -22,11 +21,11 @@ pub(crate) struct Swing {
 }
 
 impl Swing {
-    pub(crate) fn new(interval_ns: u64, flows: u64) -> Self {
+    pub(crate) fn new(interval_ns: u64, flows: u64, base_rtt_ns: u64) -> Self {
         let steps = (SWING_NS / interval_ns).max(2);
         Self {
             parts: (0..steps)
-                .map(|s| part(s, steps, interval_ns, flows))
+                .map(|s| part(s, steps, interval_ns, flows, base_rtt_ns))
                 .collect(),
         }
     }
@@ -36,7 +35,7 @@ impl Swing {
     }
 }
 
-fn part(step: u64, steps: u64, interval_ns: u64, flows: u64) -> Part {
+fn part(step: u64, steps: u64, interval_ns: u64, flows: u64, base_rtt_ns: u64) -> Part {
     let interval_bytes = CAPACITY_BPS / 8 * interval_ns / 1_000_000_000;
     let lossy = step == steps - 1;
     let packets = (interval_bytes / 1538 / flows.max(1)) as u32;
@@ -75,9 +74,9 @@ fn part(step: u64, steps: u64, interval_ns: u64, flows: u64) -> Part {
         limit_bytes: LIMIT_BYTES,
         ..LinkInterval::default()
     };
-    let top = (CAPACITY_BPS / 8 * BASE_RTT_NS / 1_000_000_000 + LIMIT_BYTES) / 1500 / flows.max(1);
+    let top = (CAPACITY_BPS / 8 * base_rtt_ns / 1_000_000_000 + LIMIT_BYTES) / 1500 / flows.max(1);
     let cwnd = |step: u64| (top / 2 + top / 2 * step / steps) as u32;
-    let rtt_us = ((BASE_RTT_NS + delay_ns(occupancy(0.5))) / 1000) as u32;
+    let rtt_us = ((base_rtt_ns + delay_ns(occupancy(0.5))) / 1000) as u32;
     let flow = FlowInterval {
         duration_ns: interval_ns,
         packets,
@@ -100,7 +99,7 @@ fn part(step: u64, steps: u64, interval_ns: u64, flows: u64) -> Part {
             inflight_last_bytes: cwnd(step + 1) * 1448,
             srtt_min_us: rtt_us,
             srtt_last_us: rtt_us,
-            base_rtt_min_us: (BASE_RTT_NS / 1000) as u32,
+            base_rtt_min_us: (base_rtt_ns / 1000) as u32,
             acked_bytes: u64::from(packets) * 1448,
         }),
         ..FlowInterval::default()

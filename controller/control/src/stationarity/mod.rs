@@ -19,6 +19,9 @@ const CONFIRMATIONS: u32 = 2;
 const COMPARED_WITH_FOR_NS: u64 = 5_000_000_000;
 /// No window is shorter than this many effective RTTs.
 const LEAST_RTTS: f64 = 50.0;
+/// T_e may grow by this factor before the length of the windows is another one: so an estimate
+/// seldom shows that it should have been over a longer window, and has to be made again.
+const ROOM: f64 = 1.05;
 
 /// What to estimate over, on the switch's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +43,15 @@ pub struct WindowLengths {
     pub short_s: f64,
     /// How far back records reach.
     pub retention_s: f64,
+}
+
+impl WindowLengths {
+    /// Wanted and shortest, ns, neither of them below `least_ns`.
+    fn at_least(self, least_ns: u64) -> (u64, u64) {
+        let window_ns = nanoseconds(self.window_s);
+        let short_ns = nanoseconds(self.short_s).min(window_ns);
+        (window_ns.max(least_ns), short_ns.max(least_ns))
+    }
 }
 
 /// Telemetry of one link that estimates can be asked of. Times are ns on the
@@ -91,6 +103,8 @@ pub struct StationarityWindow {
     reported_limit_bytes: Option<u64>,
     suspected: u32,
     compared_with: Option<ComparedWith>,
+    /// No window is shorter, by T_e as it was in the last tick, ns.
+    least_ns: u64,
 }
 
 /// N_b before the last short window, as it was a little earlier.
@@ -127,22 +141,24 @@ impl StationarityWindow {
         if end_ns <= first_ns {
             return None;
         }
-        let mut window_ns = nanoseconds(l.window_s);
-        let mut short_ns = nanoseconds(l.short_s).min(window_ns);
+        let (mut window_ns, mut short_ns) = l.at_least(self.least_ns);
         let limit_changed = self.limit_reported(telemetry.reported_limit_bytes());
         if limit_changed {
             self.restart(end_ns);
         }
         let mut window = self.estimation_window(first_ns, end_ns, window_ns, short_ns);
         let (mut estimate, mut recent) = self.estimates(telemetry, window, short_ns);
-        if let Some(t_e) = estimate.estimates.t_e_ms {
-            let least_s = (LEAST_RTTS * t_e.value / 1e3).min(l.retention_s);
-            let least_ns = nanoseconds(least_s);
-            if least_ns > short_ns {
-                (window_ns, short_ns) = (window_ns.max(least_ns), least_ns);
-                window = self.estimation_window(first_ns, end_ns, window_ns, short_ns);
-                (estimate, recent) = self.estimates(telemetry, window, short_ns);
-            }
+        let t_e_ms = estimate.estimates.t_e_ms.map_or(0.0, |t_e| t_e.value);
+        let least_s = (LEAST_RTTS * t_e_ms / 1e3).min(l.retention_s);
+        let too_short = nanoseconds(least_s) > short_ns;
+        // Shorter by little, they stay as they are.
+        if too_short || nanoseconds(least_s * ROOM * ROOM) < self.least_ns {
+            self.least_ns = nanoseconds((least_s * ROOM).min(l.retention_s));
+        }
+        if too_short {
+            (window_ns, short_ns) = l.at_least(self.least_ns);
+            window = self.estimation_window(first_ns, end_ns, window_ns, short_ns);
+            (estimate, recent) = self.estimates(telemetry, window, short_ns);
         }
         let mut traffic_changed = None;
         if let Some(((from_ns, to_ns), now)) = self.earlier(window, short_ns).zip(recent) {
@@ -259,82 +275,4 @@ pub(crate) fn differs(a: &Estimate, b: &Estimate) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use tidemark_estimators::Evidence;
-
-    fn n_b(value: f64) -> Estimate {
-        Estimate {
-            value,
-            low: value * 0.9,
-            high: value * 1.1,
-            evidence: Evidence::Probed,
-            samples: 10,
-        }
-    }
-
-    #[test]
-    fn windows_start_where_stationarity_does() {
-        let mut c = StationarityWindow::default();
-        let window = |c: &StationarityWindow, end| c.estimation_window(5, end, 100, 30);
-        assert_eq!(window(&c, 200).from_ns, 100);
-        assert!(window(&c, 200).pure);
-        // Too early for a whole one, or even a short one.
-        assert_eq!(window(&c, 60).from_ns, 5);
-        assert!(!window(&c, 20).pure);
-        c.restart(180);
-        // Mixed, because nothing else is there yet.
-        let mixed = window(&c, 200);
-        assert_eq!((mixed.from_ns, mixed.pure), (170, false));
-        let new = window(&c, 215);
-        assert_eq!((new.from_ns, new.pure), (180, true));
-        assert_eq!(window(&c, 400).from_ns, 300);
-    }
-
-    #[test]
-    fn comparisons_need_as_much_before_as_now() {
-        let mut c = StationarityWindow::default();
-        let window = c.estimation_window(0, 100, 100, 30);
-        assert_eq!(c.earlier(window, 30), Some((0, 70)));
-        c.restart(50);
-        let window = c.estimation_window(0, 100, 100, 30);
-        assert_eq!(c.earlier(window, 30), None);
-    }
-
-    #[test]
-    fn traffic_changes_when_n_b_does_for_two_seconds() {
-        let mut c = StationarityWindow::default();
-        assert!(!c.traffic(&n_b(12.0), &n_b(13.0)));
-        assert!(!c.traffic(&n_b(4.0), &n_b(20.0)));
-        assert!(!c.traffic(&n_b(12.0), &n_b(12.0)));
-        assert!(!c.traffic(&n_b(4.0), &n_b(20.0)));
-        assert!(c.traffic(&n_b(4.0), &n_b(30.0)));
-        assert!(differs(&n_b(40.0), &n_b(8.0)));
-        // One flow more is not another traffic.
-        assert!(!differs(&n_b(2.0), &n_b(3.0)));
-    }
-
-    #[test]
-    fn what_now_is_compared_with_is_kept_for_a_while() {
-        let mut c = StationarityWindow::default();
-        let s = 1_000_000_000;
-        assert_eq!(c.compared_with(40 * s), None);
-        c.remember(n_b(12.0), 40 * s);
-        assert_eq!(c.compared_with(44 * s), Some(n_b(12.0)));
-        // What is known already does not become younger by being used.
-        c.remember(n_b(12.0), 44 * s);
-        assert_eq!(c.compared_with(45 * s), None);
-        c.remember(n_b(13.0), 45 * s);
-        assert_eq!(c.compared_with(46 * s), Some(n_b(13.0)));
-        c.restart(46 * s);
-        assert_eq!(c.compared_with(46 * s), None, "the traffic is another one");
-    }
-
-    #[test]
-    fn the_first_limit_is_no_change() {
-        let mut c = StationarityWindow::default();
-        assert!(!c.limit_reported(5));
-        assert!(!c.limit_reported(5));
-        assert!(c.limit_reported(6));
-    }
-}
+mod tests;
