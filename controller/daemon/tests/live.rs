@@ -11,6 +11,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tidemark_credentials::{Keys, Protection, ServerCredentials, ServerTls};
 use tidemark_proto::telemetry::telemetry_server::{Telemetry, TelemetryServer};
@@ -76,6 +77,29 @@ impl Telemetry for Collector {
     }
 }
 
+/// An address that is bound now and again: its port is below those that the system hands out, so
+/// that nobody else is given it meanwhile.
+fn own_address() -> SocketAddr {
+    static TAKEN: AtomicU32 = AtomicU32::new(0);
+    const LOWEST: u32 = 10_000;
+    let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap();
+    let handed_out: u32 = range.split_whitespace().next().unwrap().parse().unwrap();
+    // Where the system hands out all of them, any.
+    let end = if handed_out > LOWEST {
+        handed_out
+    } else {
+        65_536
+    };
+    let of_process = std::process::id().wrapping_mul(64);
+    loop {
+        let next = of_process.wrapping_add(TAKEN.fetch_add(1, Ordering::Relaxed));
+        let port = (LOWEST + next % (end - LOWEST)) as u16;
+        if let Ok(free) = std::net::TcpListener::bind(("127.0.0.1", port)) {
+            return free.local_addr().unwrap();
+        }
+    }
+}
+
 /// A collector in a runtime of its own; dropping the runtime is killing it.
 fn collector(address: SocketAddr, instance: &str) -> (Runtime, SocketAddr) {
     guarded(address, instance, None, None)
@@ -107,7 +131,7 @@ fn guarded(
         instance: instance.into(),
     });
     let bound = runtime.block_on(async {
-        for _ in 0..100 {
+        for _ in 0..600 {
             if let Ok(l) = tokio::net::TcpListener::bind(address).await {
                 return l;
             }
@@ -224,9 +248,7 @@ fn estimated(s: &Value) -> bool {
 
 #[test]
 fn a_collector_may_come_late_go_and_come_back() {
-    let free: SocketAddr = "127.0.0.1:0".parse().unwrap();
-    let (runtime, address) = collector(free, "first");
-    drop(runtime);
+    let address = own_address();
     let controller = Controller::start(address);
     let s = controller.wait_for("a problem named", |s| {
         s["collectors"][0]["problem"].is_string()
@@ -363,10 +385,8 @@ fn text_of(finding: &Value, key: &str) -> String {
 fn the_doctor_says_what_is_wrong_and_leaves_nothing_behind() {
     let dir = tempfile::tempdir().unwrap();
     let config = dir.path().join("controller.toml");
-    let (runtime, address) = collector("127.0.0.1:0".parse().unwrap(), "one");
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let listen = free.local_addr().unwrap();
-    drop(free);
+    let (runtime, address) = collector(own_address(), "one");
+    let listen = own_address();
     let text = format!(
         "collectors = [\"{address}\"]\nstate_file = \"state.json\"\n[http]\nlisten = \"{listen}\"\n\
          [control]\naudit_log = \"audit.jsonl\"\n"
