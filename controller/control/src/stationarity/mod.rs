@@ -75,6 +75,7 @@ pub trait Telemetry {
         let estimate = self.estimate(from_ns, to_ns);
         (estimate, self.n_b(recent_ns, to_ns))
     }
+
     /// N_b alone over `[from_ns, to_ns)`, equal to that of the estimate.
     fn n_b(&self, from_ns: u64, to_ns: u64) -> Estimate {
         self.estimate(from_ns, to_ns).estimates.n_b

@@ -59,7 +59,8 @@ pub(super) struct Facts {
     pub bytes_per_s: f64,
 }
 
-/// What holds whatever part of the history the window is.
+/// What the history says: the same for every window in it that ends with it and is no longer
+/// than `memory_s`.
 pub(super) fn from_history(
     flow: &FlowWindow<'_>,
     base: Option<BaseRtt>,

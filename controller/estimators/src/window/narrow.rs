@@ -28,3 +28,89 @@ impl LinkWindow<'_> {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::EstimatorConfig;
+    use crate::store::Store;
+    use crate::types::{LinkId, LinkInfo};
+    use proptest::prelude::*;
+    use tidemark_proto::telemetry::{Drop, FlowInterval, LinkInterval};
+
+    const LINK: LinkId = LinkId {
+        node_id: 1,
+        port: 1,
+    };
+    const INTERVAL_NS: u64 = 10_000_000;
+    const INTERVALS: u64 = 100;
+
+    /// Two flows, one of which pauses; intervals that never came; drops and marks.
+    fn store(there: &[bool]) -> Store {
+        let mut store = Store::default();
+        for i in (0..INTERVALS).filter(|&i| there[i as usize]) {
+            let start_ns = i * INTERVAL_NS;
+            let link = LinkInterval {
+                node_id: 1,
+                port: 1,
+                start_ns,
+                duration_ns: INTERVAL_NS,
+                packets: 10,
+                ..LinkInterval::default()
+            };
+            store.push_link_interval(link, usize::MAX);
+            for flow_id in [1, 2].into_iter().filter(|f| *f == 1 || i < 40) {
+                store.push_flow_interval(FlowInterval {
+                    node_id: 1,
+                    port: 1,
+                    flow_id,
+                    start_ns,
+                    duration_ns: INTERVAL_NS,
+                    packets: 5,
+                    ce_marked: u32::from(i % 7 == 0),
+                    ..FlowInterval::default()
+                });
+            }
+            let drop = Drop {
+                node_id: 1,
+                port: 1,
+                flow_id: 1,
+                time_ns: start_ns + 3,
+                ..Drop::default()
+            };
+            store.push_drop(drop, usize::MAX);
+        }
+        store
+    }
+
+    proptest! {
+        /// It is the window that is gathered there, but for what is said to be the whole's.
+        #[test]
+        fn the_last_part_is_as_if_gathered(
+            there in prop::collection::vec(prop::bool::weighted(0.9), INTERVALS as usize),
+            from in 0..60u64,
+            part in 0..30u64,
+        ) {
+            let store = store(&there);
+            let config = EstimatorConfig::default();
+            let info = LinkInfo { capacity_bps: 1_000_000, ..LinkInfo::default() };
+            let ns = |i: u64| i * INTERVAL_NS + 1;
+            let gather = |from| {
+                LinkWindow::gather(&store, &config, LINK, Some(&info), from, ns(INTERVALS))
+            };
+            let mut narrowed = gather(ns(from));
+            narrowed.narrow(ns(from + part));
+            let gathered = gather(ns(from + part));
+            prop_assert_eq!((narrowed.from_ns, narrowed.to_ns), (gathered.from_ns, gathered.to_ns));
+            prop_assert_eq!(&narrowed.intervals, &gathered.intervals);
+            prop_assert_eq!(&narrowed.drops, &gathered.drops);
+            prop_assert_eq!(&narrowed.marks, &gathered.marks);
+            prop_assert_eq!(&narrowed.gaps, &gathered.gaps);
+            prop_assert_eq!(narrowed.flows.len(), gathered.flows.len());
+            for (a, b) in narrowed.flows.iter().zip(&gathered.flows) {
+                prop_assert_eq!(a.id, b.id);
+                prop_assert_eq!(a.window(), b.window());
+            }
+        }
+    }
+}

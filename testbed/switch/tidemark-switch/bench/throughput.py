@@ -82,13 +82,18 @@ class Sender:
         """Frames sent, and the sender's CPU time; as many as it can where the rate is 0."""
         command = [str(self.blast), "ptf1", str(seconds), str(self.frame_bytes)]
         command += [str(self.segments), str(rate_pps)]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        sent = process.stdout.read()
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode != 0:
-            raise subprocess.CalledProcessError(process.returncode, command)
-        return int(sent), used.ru_utime + used.ru_stime
+        sent, cpu_s = finished(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+        return int(sent), cpu_s
+
+
+def finished(process: subprocess.Popen) -> tuple[str, float]:
+    """What a process printed, once it has ended, and its CPU time, s."""
+    printed = process.stdout.read()
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise subprocess.CalledProcessError(process.returncode, process.args)
+    return printed, used.ru_utime + used.ru_stime
 
 
 class Bench:
@@ -127,10 +132,8 @@ class Repeater:
         began = time.monotonic()
         sent, sender_cpu_s = self.sender.send(seconds, rate_pps)
         elapsed = time.monotonic() - began
-        count = int(process.stdout.read())
-        _, _, used = os.wait4(process.pid, 0)
-        process.returncode = 0
-        cpu_s = used.ru_utime + used.ru_stime
+        printed, cpu_s = finished(process)
+        count = int(printed)
         return trial_of(rate_pps, elapsed, (sent, sender_cpu_s), (count, count, cpu_s))
 
 
