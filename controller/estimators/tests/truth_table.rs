@@ -10,6 +10,8 @@ use tidemark_golden::Run;
 use truth::coverage::{Case, Coverage};
 use truth::table::{MODES, Mode, rows};
 
+const S: u64 = 1_000_000_000;
+
 type Exceptions = [(&'static str, &'static str, &'static str)];
 
 /// Thirteen seconds are too short for the classes of flows without a base RTT.
@@ -74,6 +76,36 @@ tidemark_golden::shared_data_test! {
             let test = part(|c| !c.in_training());
             assert!(test >= LEAST_COVERAGE, "{quantity}: {test} of the test runs");
         }
+    }
+}
+
+tidemark_golden::shared_data_test! {
+    /// The closed loop tells by it whether the traffic changed.
+    #[cfg_attr(debug_assertions, ignore = "takes minutes without optimisation: make truth")]
+    fn n_b_of_the_last_seconds_is_as_good_as_by_itself() {
+        let [mut windows, mut held, mut held_alone, mut apart] = [0u32; 4];
+        for path in truth::whole_runs() {
+            let recorded = Run::read(&path).unwrap();
+            for mode in &MODES {
+                let r = truth::seen(&recorded, mode.view);
+                let (_, end) = r.estimator.span(truth::LINK).unwrap();
+                for to in (r.from_ns + 10 * S..=end).step_by(5 * S as usize) {
+                    let recent = to - 3 * S;
+                    let (_, n_b) =
+                        r.estimator.estimate_and_recent_n_b(truth::LINK, to - 10 * S, to, recent);
+                    let alone = r.estimator.n_b(truth::LINK, recent, to);
+                    let (n, _) = truth::true_n_b_and_t_e(&r, recent, to);
+                    windows += 1;
+                    held += u32::from(truth::coverage::holds(n_b, n));
+                    held_alone += u32::from(truth::coverage::holds(alone, n));
+                    apart += u32::from(n_b.low > alone.high || alone.low > n_b.high);
+                }
+            }
+        }
+        println!("{windows} windows: {held} hold the truth, {held_alone} by themselves; {apart} apart");
+        assert!(windows >= 400, "{windows}");
+        assert!(100 * held + windows >= 100 * held_alone, "{held} for {held_alone} of {windows}");
+        assert!(50 * apart <= windows, "{apart} of {windows}");
     }
 }
 
