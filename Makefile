@@ -104,8 +104,8 @@ packages: build $(VENV)/.installed-packages ## Debian packages in target/package
 sbom: console $(TARGET_DIR)/tools/bin/cargo-cyclonedx $(VENV)/.installed-packages ## What is in each program, as CycloneDX, in target/packages
 	mkdir -p target/packages
 	$(TARGET_DIR)/tools/bin/cargo-cyclonedx cyclonedx -q --manifest-path collector/daemon/Cargo.toml --format json --describe binaries --spec-version 1.5
-	rm -f xtask/*.cdx.json testbed/simulate/*.cdx.json
-	for f in collector/daemon controller/daemon testbed/switch/tidemark-switch testbed/traffic; do \
+	rm -f xtask/*.cdx.json testing/simulate/*.cdx.json
+	for f in collector/daemon controller/daemon switch/daemon testbed/traffic; do \
 	  mv $$f/*_bin.cdx.json target/packages/$$(basename $$f/*_bin.cdx.json _bin.cdx.json).cdx.json || exit 1; done
 	cd $(CONSOLE) && npm sbom --sbom-format cyclonedx --omit dev >$(CURDIR)/target/packages/tidemark-console.cdx.json
 	$(abspath $(VENV))/bin/cyclonedx-py requirements deploy/packages/lab/libraries.txt --spec-version 1.5 --output-reproducible -o target/packages/tidemark-lab.cdx.json
@@ -146,12 +146,12 @@ test: test-rust test-p4 test-lab test-console test-clickhouse test-deploy test-m
 test-rust: console require-root tracefs ## Unit, property and integration tests of the Rust crates; architecture; generated files
 	cargo test $(CARGO_FLAGS) --lib --bins --tests
 	cargo test $(CARGO_FLAGS) --doc
-	cargo test $(CARGO_FLAGS) -p tidemark-simulate -p tidemark-simulated-disk
+	cargo test $(CARGO_FLAGS) -p tidemark-simulate -p test-support
 	cargo test $(CARGO_FLAGS) -p xtask
 
 .PHONY: test-p4
 test-p4: venv ## P4 artifacts and report layout; Scapy layer; Wireshark dissector (where tshark is)
-	$(VENV_PYTHON) -m pytest -q p4src/tests ptf-tests/unit tools/wireshark/tests testbed/switch/tidemark-switch/bench
+	$(VENV_PYTHON) -m pytest -q p4src/tests ptf-tests/unit tools/wireshark/tests switch/daemon/bench
 
 .PHONY: test-lab
 test-lab: build venv require-root tracefs sshd ## The lab: topology, cleanup, summary, report, remote hosts
@@ -197,22 +197,22 @@ target/debian/etc/debian_version target/debian-python/etc/debian_version target/
 
 .PHONY: test-shell
 test-shell: build .venv-shell/.installed ## p4runtime-shell against the embedded switch
-	.venv-shell/bin/python -m pytest -q testbed/switch/p4runtime-server/tests_python
+	.venv-shell/bin/python -m pytest -q switch/p4runtime-server/tests_python
 
 # p4runtime-shell pins old releases of protobuf and p4runtime.
-.venv-shell/.installed: testbed/switch/p4runtime-server/tests_python/requirements.txt
+.venv-shell/.installed: switch/p4runtime-server/tests_python/requirements.txt
 	$(PYTHON) -m venv .venv-shell
 	.venv-shell/bin/python -m pip install -q --disable-pip-version-check -r $<
 	touch $@
 
 .PHONY: test-differential
 test-differential: build venv require-root ## Embedded switch against BMv2, frame by frame (needs simple_switch_grpc; DIFFERENTIAL_FLAGS="--packets 5000")
-	$(VENV_PYTHON) testbed/switch/tidemark-switch/tests/differential/run.py $(DIFFERENTIAL_FLAGS)
+	$(VENV_PYTHON) switch/daemon/tests/differential/run.py $(DIFFERENTIAL_FLAGS)
 
 .PHONY: attack
 attack: build venv venv-clickhouse require-root ## Every finding of the review of security, tried again (20 minutes; ATTACK_FLAGS="--only A5 --scale 0.2")
 	CARGO_FLAGS="$(CARGO_FLAGS)" $(VENV_PYTHON) testbed/attack/run.py $(ATTACK_FLAGS)
-	cargo test $(CARGO_FLAGS) -p tidemark-collector --test attack
+	cargo test $(CARGO_FLAGS) -p tidemark-collector --test it attack
 	$(VENV_PYTHON) -m pytest -q testbed/clickhouse/tests/test_trust.py
 
 .PHONY: test-ns3
@@ -247,11 +247,11 @@ simulate: ## The whole chain on a simulated clock under faults from seeds (SEEDS
 
 .PHONY: simulate-p4runtime
 simulate-p4runtime: ## The driver and the switch's P4Runtime server over faulty connections (SEEDS=200)
-	P4RUNTIME_SEEDS=$(SEEDS) cargo test $(CARGO_FLAGS) -q -p tidemark-southbound --test faults -- --nocapture
+	P4RUNTIME_SEEDS=$(SEEDS) cargo test $(CARGO_FLAGS) -q -p tidemark-simulate --test it p4runtime_faults -- --nocapture
 
 .PHONY: simulate-mutants
 simulate-mutants: ## Planted bugs, built into a copy, and the seed that finds each (MUTANTS_FLAGS="--only NAME --seeds 400")
-	@$(PYTHON) testbed/simulate/mutants.py $(MUTANTS_FLAGS)
+	@$(PYTHON) testing/simulate/mutants.py $(MUTANTS_FLAGS)
 
 .PHONY: codegen
 codegen: ## Write every generated file (from contract/)
@@ -266,8 +266,7 @@ lint: venv console ## Generated files, architecture, formatting, clippy, ruff, m
 	cargo xtask codegen --check
 	cargo test --locked -p xtask
 	cargo fmt --all --check
-	for d in collector/fuzz testbed/switch/fuzz; do \
-	  cargo metadata --locked --format-version 1 --manifest-path $$d/Cargo.toml >/dev/null || exit 1; done
+	cargo metadata --locked --format-version 1 --manifest-path testing/fuzz/Cargo.toml >/dev/null
 	cargo clippy $(CARGO_FLAGS) --workspace --all-targets -- -D warnings
 	@if cargo deny --version >/dev/null 2>&1; then cargo deny --all-features check; \
 	  else echo "NOT CHECKED: licences and advisories of dependencies (deny.toml): cargo-deny is not installed; CI checks them" >&2; fi
@@ -284,16 +283,16 @@ bench: ## Benchmarks; each compares two things in one run
 .PHONY: bench-switch
 bench-switch: venv require-root ## The switch's pipeline alone, then through veth against BMv2 where it is
 	cargo build $(CARGO_FLAGS) -p tidemark-switch --bins --examples
-	$(VENV_PYTHON) testbed/switch/tidemark-switch/bench/run.py
+	$(VENV_PYTHON) switch/daemon/bench/run.py
 
 .PHONY: bench-throughput
 bench-throughput: venv require-root ## The switch's highest rate with at most 1 % loss, by frame size (BENCH="--json FILE --sizes 64 1518")
 	cargo build $(CARGO_FLAGS) -p tidemark-switch --bins --examples
-	$(VENV_PYTHON) testbed/switch/tidemark-switch/bench/throughput.py $(BENCH)
+	$(VENV_PYTHON) switch/daemon/bench/throughput.py $(BENCH)
 
 .PHONY: fuzz-switch
 fuzz-switch: ## Hostile programs, frames and P4Runtime writes, 10 minutes each (FUZZ="SECONDS TARGET...")
-	testbed/fuzz.sh testbed/switch/fuzz $(FUZZ)
+	testing/fuzz/run.sh switch $(FUZZ)
 
 .PHONY: bench-collector
 bench-collector: require-root ## The collector's speed, figure by figure (4 minutes on a quiet machine; BENCH="join --json=FILE")
@@ -313,7 +312,7 @@ soak: ## The collector for 10 minutes at 1 M reports/s (SOAK="SECONDS RATE")
 
 .PHONY: fuzz-collector
 fuzz-collector: ## Every decoder of the collector, 10 minutes each (FUZZ="SECONDS TARGET...")
-	testbed/fuzz.sh collector/fuzz $(FUZZ)
+	testing/fuzz/run.sh collector $(FUZZ)
 
 ##@ Set-up (done by the others as needed)
 

@@ -92,15 +92,15 @@ pub(super) const CLOCKS: &[(&str, &str)] = &[
         "the thread waits for rows and closes batches by real time",
     ),
     (
-        "contract/command-line/src/progress.rs",
+        "common/daemon-kit/src/cli/progress.rs",
         "a line for a person at a terminal says how long something takes still",
     ),
     (
-        "testbed/simulate/src/cli.rs",
+        "testing/simulate/src/cli.rs",
         "the program says how many seeds an hour it runs; the simulation reads none",
     ),
     (
-        "testbed/switch/p4runtime-server/src/forwarding.rs",
+        "switch/p4runtime-server/src/forwarding.rs",
         "the task waits for digests until a deadline and stamps their lists",
     ),
 ];
