@@ -4,17 +4,15 @@ restarted one by one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from . import signals
-from .errors import LabError
 from .json_types import JsonObject
-from .lab import START_TIMEOUT_S, Lab
+from .lab import START_TIMEOUT_S, running
 from .preflight import Paths, Ports
 from .scenario import Scenario
 from .session import Session
+
+__all__ = ["ControlSession", "running"]
 
 
 class ControlSession(Session):
@@ -39,15 +37,3 @@ class ControlSession(Session):
         self.supervisor.wait_until(
             self.limit_bytes, "the controller to know the limit", START_TIMEOUT_S, child
         )
-
-
-@contextmanager
-def running(session: Lab) -> Iterator[Lab]:
-    """Whatever happens inside, nothing of the session is left."""
-    try:
-        yield session
-    finally:
-        with signals.ignored():
-            left = session.clean()
-    if left:
-        raise LabError("not everything could be removed: " + "; ".join(left))

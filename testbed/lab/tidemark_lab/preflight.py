@@ -10,6 +10,7 @@ import os
 import socket
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,6 +74,10 @@ class Paths:
 
 
 def run(scenario: Scenario, ports: Ports, paths: Paths, out: Path) -> list[str]:
+    return check(ports, paths, out, scenario.congestion_controls)
+
+
+def check(ports: Ports, paths: Paths, out: Path, controls: Sequence[str] = ("reno",)) -> list[str]:
     """Checks everything; removes what runs that were killed have left. Returns
     notes for the user. Raises PreflightError at the first thing that is wrong."""
     check_platform()
@@ -82,7 +87,7 @@ def run(scenario: Scenario, ports: Ports, paths: Paths, out: Path) -> list[str]:
     notes = clean_stale()
     check_ports(ports)
     check_addresses()
-    kernel_check.check(scenario)
+    kernel_check.check(controls)
     notes += check_tracefs()
     check_out(out)
     return notes

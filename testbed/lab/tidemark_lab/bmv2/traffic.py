@@ -66,11 +66,11 @@ def scenario(*, seed: int, ecn: bool, capacity_bps: int | None) -> Scenario:
     ).with_room()
 
 
-def notes(scenario: Scenario) -> list[str]:
+def notes(capacity_bps: int) -> list[str]:
     """What differs from a run on the embedded switch, for its reader."""
-    rate = packets_per_s(scenario.capacity_bps)
+    rate = packets_per_s(capacity_bps)
     return [
-        f"BMv2 sends {rate} packets/s, large or small; {scenario.capacity_bps / 1e6:g} Mb/s if "
+        f"BMv2 sends {rate} packets/s, large or small; {capacity_bps / 1e6:g} Mb/s if "
         f"each has {FRAME_BYTES} bytes: smaller ones make the utilisation look lower",
         "BMv2 delays nothing: a tidemark-switch between it and the senders is the long path",
         "hosts send whole packets only (no offloads), which BMv2 needs",

@@ -51,10 +51,11 @@ class Bmv2(Embedded):
             found.append("topology.offloads: BMv2 takes whole packets only: write offloads = false")
         return [*found, *super().refuse(plan)]
 
-    def ready(self, out: Path) -> None:
+    def ready(self, out: Path) -> list[str]:
         preflight.check_program("--back-end embedded")
-        super().ready(out)
+        notes = super().ready(out)
         preflight.check_addresses()
+        return notes
 
     def session(self, plan: Plan, run_dir: Path) -> PlanSession:
         return Bmv2PlanSession(plan, self.ports, self.paths, run_dir)

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from ...bmv2.topology import TRUNK_PORT
 from ...wiring import PREFIX, End
 from ..embedded.layout import Layout
-from ..plan import QUEUE_PACKETS
 from ..senders import Host
 
 
@@ -48,7 +47,7 @@ class Bmv2Layout(Layout):
         delays_s[self.trunk_of_path] = self.plan.delay_s(0)
         return [
             f"{port}={self.path_end(port)},delay={round(1e6 * delay_s)}us,"
-            f"queue={QUEUE_PACKETS}p,gro=off"
+            f"queue={self.plan.queue_packets}p,gro=off"
             for port, delay_s in delays_s.items()
         ]
 

@@ -12,7 +12,6 @@ from ...bmv2.traffic import packets_per_s
 from ...json_types import JsonObject
 from ..embedded import configs
 from ..embedded.session import PlanSession
-from ..plan import QUEUE_PACKETS
 from .layout import Bmv2Layout
 from .network import Bmv2Network
 
@@ -34,7 +33,11 @@ class Bmv2PlanSession(PlanSession):
         switch.start(self.supervisor, _PROGRAM_NAME, namespace, interfaces)
         rate_bps = round(self.plan.experiment.topology.switches[0].rate)
         switch.set_queues(
-            namespace, interfaces, QUEUE_PACKETS, layout.out_port(0), packets_per_s(rate_bps)
+            namespace,
+            interfaces,
+            self.plan.queue_packets,
+            layout.out_port(0),
+            packets_per_s(rate_bps),
         )
 
     def controller_document(self) -> JsonObject:

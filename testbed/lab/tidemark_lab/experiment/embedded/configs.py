@@ -10,7 +10,6 @@ from ...json_types import JsonObject
 from ...preflight import Paths, Ports
 from ...scenario import FRAME_BYTES, REPORT_UDP_PORT
 from .. import live, traffic_spec
-from ..plan import MOST_LIMIT_BYTES
 from ..senders import Flow, Host
 from ..traffic_spec import Endpoint
 from .layout import RECEIVER_ADDRESS, Layout
@@ -71,7 +70,7 @@ def controller(layout: Layout, ports: Ports, paths: Paths, run_dir: Path) -> Jso
             "audit_log": str(run_dir / "audit.jsonl"),
             "min_limit_bytes": LEAST_LIMIT_BYTES,
             # The switch's own queue must never be the one that drops.
-            "max_limit_bytes": MOST_LIMIT_BYTES,
+            "max_limit_bytes": layout.plan.most_limit_bytes,
             "max_step_factor": 64.0,
             "min_change_interval_s": 1.0,
             "observe_s": OBSERVE_S,

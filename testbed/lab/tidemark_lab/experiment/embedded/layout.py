@@ -9,7 +9,7 @@ from functools import cached_property
 
 from ...scenario import ACCESS_NETWORK, NETWORK
 from ...wiring import PREFIX, Access, End, Shape
-from ..plan import FIRST_NODE, QUEUE_PACKETS, Plan
+from ..plan import FIRST_NODE, Plan
 from ..senders import Host
 
 RECEIVER_ADDRESS = str(NETWORK[250])
@@ -122,7 +122,7 @@ class Layout:
 
     def switch_ports(self, switch: int) -> list[str]:
         """`--port` arguments of tidemark-switch."""
-        queue = f"queue={QUEUE_PACKETS}p"
+        queue = f"queue={self.plan.queue_packets}p"
 
         def port(number: int, *more: str) -> str:
             return ",".join([f"{number}={self.end(switch, number)}", queue, *more])
