@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import socket
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -139,14 +138,6 @@ class Lab:
             if switch["node"] == node:
                 return acts_at_bytes(switch["limits"].get(str(port)) or {})
         return None
-
-    def let_pass(self, progress: Progress, what: str, seconds: float) -> None:
-        """Lets time pass and notices dead programs."""
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
-            self.supervisor.check()
-            progress.show(f"{what}, {left:.0f} s")
-            time.sleep(min(0.5, left))
 
     def complete_phase(self, name: str) -> JsonObject:
         """A phase that was ended, when all its reports are in."""

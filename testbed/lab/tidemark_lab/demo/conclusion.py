@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .. import __version__, checks, offline, summary
 from ..bmv2 import checks as bmv2_checks
-from ..bmv2 import traffic as bmv2
+from ..bmv2 import rates as bmv2
 from ..experiment import live
 from ..experiment.backend import MeasuredPhase
 from ..experiment.judge import Run

@@ -13,7 +13,7 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 
-from ..bmv2.traffic import (
+from ..bmv2.rates import (
     LEAST_PACKETS_PER_S,
     MOST_PACKETS_PER_S,
     PACKETS_PER_S,
@@ -102,7 +102,8 @@ def _slower(out: JsonObject, experiment: Experiment, capacity_bps: int | None) -
         raise ExperimentError(
             f"--capacity: BMv2 would have to send {rate} packets/s, and the lab lets it send "
             f"{LEAST_PACKETS_PER_S} to {MOST_PACKETS_PER_S}; choose {_mbit(LEAST_PACKETS_PER_S)} "
-            f"to {_mbit(MOST_PACKETS_PER_S)} (default {_mbit(PACKETS_PER_S)}), or --back-end embedded"
+            f"to {_mbit(MOST_PACKETS_PER_S)} (default {_mbit(PACKETS_PER_S)}), or --back-end "
+            "embedded"
         )
     out["run"]["back_end"] = "bmv2"
     (switch,) = out["topology"]["switches"]

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...bmv2.topology import TRUNK_PORT
 from ...wiring import PREFIX, End
 from ..embedded.layout import Layout
 from ..senders import Host
+
+# BMv2's port towards the senders.
+TRUNK_PORT = 1
 
 
 @dataclass(frozen=True)

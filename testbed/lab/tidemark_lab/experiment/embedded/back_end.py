@@ -57,7 +57,7 @@ class Embedded:
         return found
 
     def ready(self, out: Path) -> list[str]:
-        return preflight.check(self.ports, self.paths, out)
+        return preflight.run(self.ports, self.paths, out)
 
     def place(self, plan: Plan, switch: int) -> Place:
         layout = Layout(plan, "0000")
