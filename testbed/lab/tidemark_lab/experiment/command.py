@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -122,18 +123,40 @@ def run_from_arguments(arguments: argparse.Namespace) -> int:
     return _told(run)
 
 
-def run_judged(words: list[str]) -> int | None:
-    """`run` of what a judge judges, whose options only it knows; None where none does."""
+@dataclass(frozen=True)
+class Asked:
+    """`run` of files that a judge judges."""
+
+    files: list[Path]
+    judge: type[Judge]
+    # With the judge's own options.
+    arguments: argparse.Namespace
+
+
+def asked_of_judge(words: list[str]) -> Asked | None:
+    """From what is typed behind `run`; None where no judge is named. Raises ExperimentError."""
     first = argparse.ArgumentParser(add_help=False)
     add_run_arguments(first, file_needed=False)
     asked, _ = first.parse_known_args([w for w in words if w not in ("-h", "--help")])
     if asked.file is None:
         return None
+    files = find_files(asked.file)
+    name = asked.judge or _judge_of(files)
+    if name is None:
+        return None
+    judge = find(name)
+    parser = argparse.ArgumentParser(prog="tidemark-lab run")
+    add_run_arguments(parser)
+    judge.add_options(parser)
+    return Asked(files, judge, parser.parse_args(words))
+
+
+def run_judged(words: list[str]) -> int | None:
+    """`run` of what a judge judges, whose options only it knows; None where none does."""
 
     def run(progress: Progress) -> int | None:
-        files = find_files(asked.file)
-        name = asked.judge or _judge_of(files)
-        return None if name is None else _judged(files, find(name), words, progress)
+        asked = asked_of_judge(words)
+        return None if asked is None else _judged(asked, progress)
 
     return _told(run)
 
@@ -170,15 +193,10 @@ def _sweep(arguments: argparse.Namespace, file: Path, progress: Progress, one: b
     return execute.run(sweep, progress)
 
 
-def _judged(
-    files: list[Path], judge_type: type[Judge], words: list[str], progress: Progress
-) -> int:
-    parser = argparse.ArgumentParser(prog="tidemark-lab run")
-    add_run_arguments(parser)
-    judge_type.add_options(parser)
-    arguments = parser.parse_args(words)
-    judge = judge_type.of(arguments)
-    cases = _cases(files, judge, arguments)
+def _judged(asked: Asked, progress: Progress) -> int:
+    arguments = asked.arguments
+    judge = asked.judge.of(arguments)
+    cases = _cases(asked.files, judge, arguments)
     if arguments.list:
         for name, _, about in cases:
             progress.say(f"{name:<10} {about}")
@@ -197,7 +215,7 @@ def _judged(
         out=arguments.out,
         paths=Paths.find(),
         keep_captures=not arguments.no_captures,
-        one=len(files) == 1,
+        one=len(asked.files) == 1,
         wait_s=arguments.wait,
     )
     return execute.judge(judged, progress)
