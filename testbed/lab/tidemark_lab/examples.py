@@ -10,14 +10,14 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "run": (
         ("run demo", "Real TCP: measured, advised, applied, measured again."),
         ("run demo --keep --capacity 1gbit", "At 1 Gbit/s; the console stays until Ctrl-C."),
-        ("run demo --help", "What the judge of the demo can be told."),
         ("run steps --flows 4,40,8", "Auto mode while the number of flows changes."),
         ("run sweep --only one,tiny", "Two of a set, each at several limits, judged."),
         ("run trial --only reno4", "Each rule's buffer in turn on one traffic."),
         ("run iterate --only reno60 --rounds 3", "Advice followed three times."),
+        ("run first", "An experiment of `list`, for its rows."),
         (
             "run first --set traffic.persistent.long.count=4 --out runs/more-flows",
-            "An experiment of `list` with another number of flows.",
+            "With another number of flows.",
         ),
         ("run mine.toml --dry-run", "Says what a file of yours would run."),
     ),
@@ -36,14 +36,14 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
 
 
 def add_to(program: argparse.ArgumentParser, commands: dict[str, argparse.ArgumentParser]) -> None:
-    """Behind the help of each command; the first of `run`, `sweep` and `figures` behind the
-    program's."""
+    """Behind the help of each command; where to begin behind the program's."""
     shown = {name: _text(program.prog, examples) for name, examples in EXAMPLES.items()}
     for name, command in commands.items():
         command.epilog = shown[name]
         command.formatter_class = argparse.RawDescriptionHelpFormatter
-    first = [EXAMPLES[name][0] for name in ("run", "sweep", "figures")]
-    program.epilog = _text(program.prog, tuple(first))
+    run, *_ = EXAMPLES["run"]
+    first = [e for e in EXAMPLES["run"] if e[0] == "run first"]
+    program.epilog = _text(program.prog, (run, *first, EXAMPLES["figures"][0]))
     program.formatter_class = argparse.RawDescriptionHelpFormatter
 
 
