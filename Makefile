@@ -14,7 +14,7 @@ ifneq ($(SWITCH),embedded)
 ifneq ($(SWITCH),bmv2)
 $(error SWITCH=$(SWITCH): no such switch; choose embedded or bmv2)
 endif
-ifneq ($(filter steps sweep trial contest iterate experiment paper test-demo,$(MAKECMDGOALS)),)
+ifneq ($(filter steps sweep trial iterate experiment paper test-demo,$(MAKECMDGOALS)),)
 $(error SWITCH=$(SWITCH): demo and ptf run on BMv2; for $(MAKECMDGOALS) leave SWITCH out)
 endif
 endif
@@ -57,10 +57,6 @@ sweep: build venv require-root tracefs ## Many scenarios at several limits: trut
 .PHONY: trial
 trial: build venv require-root tracefs ## The buffer of each rule in turn on nine traffics, ranked (about an hour; TRIAL_FLAGS="--only reno4")
 	@$(VENV_PYTHON) -m tidemark_lab trial $(TRIAL_FLAGS)
-
-.PHONY: contest
-contest: build venv require-root tracefs ## Controllers of the limit under the same steps of N_b: fixed rules, a search, auto mode (15 minutes)
-	@$(VENV_PYTHON) -m tidemark_lab contest $(CONTEST_FLAGS)
 
 .PHONY: iterate
 iterate: build venv-ns3 ## Advise, run again at the advised limit, three rounds, on ten simulated traffics (ITERATE_FLAGS="--only reno60")

@@ -11,8 +11,7 @@ import pytest
 
 from tidemark_lab import __main__ as command
 from tidemark_lab import netns
-from tidemark_lab.errors import LabError
-from tidemark_lab.iterate import network, rounds, table, unseen
+from tidemark_lab.iterate import network, rounds, table
 from tidemark_lab.iterate.network import Network, scenario_text
 from tidemark_lab.iterate.record import document
 from tidemark_lab.iterate.traffics import TRAFFICS
@@ -24,21 +23,6 @@ TARGETS = {"utilisation": 0.98, "loss_rate": 0.01, "delay_ms": 50.0}
 
 def interval(low: float, high: float) -> JsonObject:
     return {"value": (low + high) / 2, "low": low, "high": high}
-
-
-def test_unseen_runs_are_drawn_from_their_seeds_alone():
-    drawn = [unseen.draw(seed) for seed in range(60)]
-    assert drawn == [unseen.draw(seed) for seed in range(60)]
-    assert len({run.name for run in drawn}) == 60
-    assert any(run.network.ecn for run in drawn) and any(run.joining for run in drawn)
-    assert {1, 50} <= {run.network.n_b for run in drawn}
-    for run in drawn:
-        assert run.network.n_b >= 1 and run.limit_packets >= 8
-        records = [text.split() for text in run.scenario().splitlines()]
-        lbp = [dict(f.split("=") for f in r[1:]) for r in records if "kind=lbp" in r]
-        assert len(lbp) == run.network.n_b
-        stepped = [f for f in lbp if float(f["start_s"]) > 10 or float(f["stop_s"]) > 0]
-        assert not stepped or run.joining
 
 
 class Link:
@@ -86,22 +70,6 @@ class Link:
     def apply(self, advice: JsonObject) -> int:
         self.applied.append(advice["limit_bytes"])
         return int(advice["limit_bytes"])
-
-
-def test_a_seed_without_a_run_does_not_stop_the_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
-    def write(run: unseen.Unseen, _out: Path) -> JsonObject:
-        if run.seed == 2:
-            raise LabError("ns-3: not at its end after 1800 s of CPU time")
-        return {"utilisation": 1.0, "drops": 1, "arrivals": 100}
-
-    monkeypatch.setattr(unseen, "write", write)
-    assert command.main(["unseen", "--seeds", "1-3", "--out", str(tmp_path)]) == 1
-    said = capsys.readouterr()
-    lines = (said.out + said.err).splitlines()
-    assert [line.partition("_")[0] for line in lines[:3]] == ["s1", "s2", "s3"]
-    assert "1800 s" in lines[1] and "1 of 3 seeds have no run" in lines[3]
 
 
 def test_advice_that_knows_the_law_ends_in_one_step():

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from . import __version__, examples, preflight, steps, sweep
-from .contest import run as contest
 from .demo import options as demo_options
 from .demo import run as demo
 from .errors import LabError, PreflightError
@@ -18,7 +17,6 @@ from .experiment import command as experiment
 from .experiment.quantities import rate_bps
 from .figures import command as figures
 from .iterate import run as iterate
-from .iterate import unseen
 from .outcome import EXIT_OK, EXIT_PREFLIGHT
 from .papers import command as papers
 from .preflight import Paths, Ports
@@ -56,12 +54,8 @@ def main(argv: list[str] | None = None) -> int:
         return sweep.from_arguments(options)
     if options.command in EXPERIMENT_COMMANDS:
         return EXPERIMENT_COMMANDS[options.command](options)
-    if options.command == "contest":
-        return contest.from_arguments(options)
     if options.command == "iterate":
         return iterate.from_arguments(options)
-    if options.command == "unseen":
-        return unseen.from_arguments(options)
     if options.command == "trial":
         return trial.from_arguments(options)
     ports = Ports.of(options)
@@ -172,14 +166,8 @@ def parser() -> argparse.ArgumentParser:
     several.add_argument("file", type=Path, nargs="?", help="EXPERIMENT.toml")
     experiment.add_sweep_arguments(several)
     sweep.add_arguments(several)
-    contest.add_arguments(
-        commands.add_parser("contest", help="controllers of the limit in turn under steps of N_b")
-    )
     iterate.add_arguments(
         commands.add_parser("iterate", help="advise, run again at the advised limit, three rounds")
-    )
-    unseen.add_arguments(
-        commands.add_parser("unseen", help="simulated runs drawn from seeds, for `make truth`")
     )
     trial.add_arguments(
         commands.add_parser("trial", help="the buffer of each rule in turn on the same traffic")

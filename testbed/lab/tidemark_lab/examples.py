@@ -32,9 +32,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "list": (("list", "The experiments that are there."),),
     "figures": (("figures runs/first", "Occupancy, windows and rates as SVG and CSV."),),
     "paper": (("paper utb --quick", "Figures of a paper, a run of each setting."),),
-    "contest": (("contest --only bscl,auto", "Two controllers of the limit in turn."),),
     "iterate": (("iterate --only reno60 --rounds 3", "Advice followed three times."),),
-    "unseen": (("unseen --seeds 1-20 --list", "What the seeds draw; nothing is run."),),
     "trial": (("trial --only reno4", "Each rule's buffer in turn on one traffic."),),
 }
 
