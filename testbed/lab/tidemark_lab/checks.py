@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .experiment.quantities import FRAME_BYTES
 from .json_types import JsonObject
 from .machine import MOST_STOLEN_FRACTION
-from .scenario import FRAME_BYTES
 
 
 @dataclass(frozen=True)

@@ -55,10 +55,7 @@ class Store:
     def complete(self, run_id: str, record: JsonObject) -> Path:
         """From now on the run counts."""
         partial = self.root / f"{PARTIAL}{run_id}"
-        with (partial / RECORD).open("w") as file:
-            json.dump(record, file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
+        write(partial, record)
         final = self.root / run_id
         if final.exists():
             shutil.rmtree(final)
@@ -114,6 +111,14 @@ def find(paths: list[Path]) -> list[Path]:
             if not any(p.startswith((PARTIAL, FAILED)) for p in inside):
                 found.add(record.parent)
     return sorted(found)
+
+
+def write(run_dir: Path, record: JsonObject) -> None:
+    """The record, on the disk when this returns."""
+    with (run_dir / RECORD).open("w") as file:
+        json.dump(record, file, indent=1)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def read(run_dir: Path) -> JsonObject:

@@ -53,7 +53,7 @@ class Remote:
             return ["remote: is missing: it says where hosts, switches and controller are"]
         return [*_not_there(plan, lab), *_not_done(plan, lab)]
 
-    def ready(self, out: Path) -> None:
+    def ready(self, out: Path) -> list[str]:
         for tool in TOOLS:
             if shutil.which(tool) is None:
                 raise PreflightError(f"{tool} is not on PATH", "install openssh-client")
@@ -64,6 +64,7 @@ class Remote:
                     remedy("run: make build", f"install the packages {PACKAGES}"),
                 )
         out.mkdir(parents=True, exist_ok=True)
+        return []
 
     def place(self, plan: Plan, switch: int) -> Place:
         return Machines(plan, _lab(plan)).place(switch)

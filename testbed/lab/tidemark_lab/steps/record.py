@@ -1,91 +1,60 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run with steps of N_b: what is asked of it, and how each step went."""
+"""A run with steps of N_b: what is asked of it, and how each step went. Pure."""
 
 from __future__ import annotations
 
-import copy
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 
-from .errors import LabError
-from .experiment import as_scenario
-from .experiment.load import ExperimentError
-from .json_types import JsonObject
-from .limits import acts_at_bytes
-from .preflight import Ports
-from .scenario import Scenario
-from .traffic import Truth
+from ..errors import LabError
+from ..experiment.load import ExperimentError
+from ..experiment.model import Experiment
+from ..json_types import JsonObject
+from ..limits import acts_at_bytes
+from ..traffic import Truth
 
 MOST_CHANGES = 3
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What testbed/experiments/steps.toml says."""
+class Asked:
+    """What is asked of a run: N_b of each step, how long it is, its bounds."""
 
     flows: tuple[int, ...]
     # Of each step.
     seconds: float
     # A step is judged once this has passed of it.
     settling_s: float
-    # The controller recommends only before this.
-    auto_after_s: float
-    scenario: Scenario
-    # Of the controller, besides its targets.
-    controller: JsonObject
+    loss_rate: float
+    delay_ms: float
 
-
-@cache
-def planned() -> Plan:
-    experiment = as_scenario.named("steps")
-    steps = experiment.traffic.persistent[0].steps or []
-    lengths = {b.at - a.at for a, b in pairwise(steps)}
-    settling = {p.settle for p in experiment.phases[1:]}
-    whole = experiment.seconds - (steps[-1].at if steps else 0.0)
-    if lengths != {whole} or len(settling) != 1 or len(steps) != len(experiment.phases):
-        raise ExperimentError(
-            "experiment steps: a phase for each step, all steps as long, all but the first with "
-            "the same settle"
+    @classmethod
+    def of(cls, experiment: Experiment) -> Asked:
+        """Each phase is a step, all of them as long. Raises ExperimentError otherwise."""
+        where = f"experiment {experiment.name}"
+        steps = experiment.traffic.persistent[0].steps or []
+        lengths = {b.at - a.at for a, b in pairwise(steps)}
+        settling = {p.settle for p in experiment.phases[1:]} or {
+            experiment.run.warmup + experiment.phases[0].settle
+        }
+        whole = experiment.seconds - (steps[-1].at if steps else 0.0)
+        if lengths - {whole} or len(settling) != 1 or len(steps) != len(experiment.phases):
+            raise ExperimentError(
+                f"{where}: a phase for each step, all steps as long, all but the first with the "
+                "same settle"
+            )
+        targets = experiment.targets
+        if targets.loss is None or targets.delay is None:
+            raise ExperimentError(f"{where}: targets: give loss and delay, which are judged")
+        return cls(
+            flows=tuple(s.count for s in steps),
+            seconds=whole,
+            settling_s=settling.pop(),
+            loss_rate=targets.loss,
+            delay_ms=1e3 * targets.delay,
         )
-    return Plan(
-        flows=tuple(s.count for s in steps),
-        seconds=whole,
-        settling_s=settling.pop(),
-        auto_after_s=experiment.run.warmup,
-        scenario=Scenario(**as_scenario.values(experiment)),
-        controller=experiment.controller,
-    )
-
-
-@dataclass
-class Options:
-    flows: tuple[int, ...] = field(default_factory=lambda: planned().flows)
-    seconds: float = field(default_factory=lambda: planned().seconds)
-    out: Path = Path("runs")
-    ports: Ports = field(default_factory=Ports)
-    scenario: Scenario = field(default_factory=lambda: planned().scenario)
-
-    @property
-    def loss_rate(self) -> float:
-        return self.scenario.targets["loss_rate"]
-
-    @property
-    def delay_ms(self) -> float:
-        return self.scenario.targets["delay_ms"]
-
-    @property
-    def utilisation(self) -> float:
-        return self.scenario.targets["utilisation"]
-
-    def settings(self) -> JsonObject:
-        """Of the controller, with its targets; a copy that may be changed."""
-        out = copy.deepcopy(planned().controller)
-        out["targets"] = {**self.scenario.targets, **out.get("targets", {})}
-        return out
 
 
 @dataclass
@@ -108,13 +77,13 @@ class Step:
     settling_loss_rate: float
     settling_delay_max_ms: float
 
-    def problems(self, options: Options) -> list[str]:
+    def problems(self, asked: Asked) -> list[str]:
         """What does not hold of what must."""
         found = []
-        if self.loss_rate > options.loss_rate:
-            found.append(f"loss {self.loss_rate:.3%} is above {options.loss_rate:.3%}")
-        if self.delay_max_ms > options.delay_ms:
-            found.append(f"delay {self.delay_max_ms:.1f} ms is above {options.delay_ms:g} ms")
+        if self.loss_rate > asked.loss_rate:
+            found.append(f"loss {self.loss_rate:.3%} is above {asked.loss_rate:.3%}")
+        if self.delay_max_ms > asked.delay_ms:
+            found.append(f"delay {self.delay_max_ms:.1f} ms is above {asked.delay_ms:g} ms")
         if self.changes > MOST_CHANGES:
             found.append(f"{self.changes} changes are more than {MOST_CHANGES}")
         return found
@@ -125,13 +94,13 @@ class Record:
 
     def __init__(
         self,
-        options: Options,
+        asked: Asked,
         truth: Truth,
         samples: list[JsonObject],
         series: JsonObject,
         changes: list[JsonObject],
     ):
-        self.options = options
+        self.asked = asked
         starts = [f["start"]["unix_ns"] for f in truth.flows if f["kind"] == "lbp"]
         self._zero_unix_ns = min(starts)
         # The watermark is late by what the collector holds back; the least late.
@@ -153,15 +122,15 @@ class Record:
         return [self._since(c["unix_ms"] * 1e6) for c in self.changes]
 
     def steps(self) -> list[Step]:
-        options = self.options
+        asked = self.asked
         return [
-            self._step(n, k * options.seconds, (k + 1) * options.seconds)
-            for k, n in enumerate(options.flows)
+            self._step(n, k * asked.seconds, (k + 1) * asked.seconds)
+            for k, n in enumerate(asked.flows)
         ]
 
     def _step(self, n_b: int, start_s: float, end_s: float) -> Step:
-        judged = self._part(start_s + planned().settling_s, end_s)
-        settling = self._part(start_s, start_s + planned().settling_s)
+        judged = self._part(start_s + self.asked.settling_s, end_s)
+        settling = self._part(start_s, start_s + self.asked.settling_s)
         changed = [
             acts_at_bytes(c["limit"]) or 0
             for c, at in zip(self.changes, self.change_times_s(), strict=True)
@@ -170,7 +139,7 @@ class Record:
         estimates = [
             s["n_b"]
             for s, at in zip(self.samples, self.sample_s, strict=True)
-            if start_s + planned().settling_s <= at < end_s and s["n_b"] is not None
+            if start_s + self.asked.settling_s <= at < end_s and s["n_b"] is not None
         ]
         return Step(
             n_b=n_b,

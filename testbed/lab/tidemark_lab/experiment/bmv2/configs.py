@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from ..configs import program_files
-from ..json_types import JsonObject
-from ..preflight import Paths
-from .topology import TRUNK_PORT
-
-DEVICE_ID = 1
+from ...bmv2.switch import DEVICE_ID
+from ...json_types import JsonObject
+from ...preflight import Paths
+from ..embedded.configs import program_files
+from .layout import TRUNK_PORT
 
 
 def controller(

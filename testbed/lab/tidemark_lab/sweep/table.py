@@ -8,6 +8,7 @@ import csv
 import io
 import math
 import subprocess
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,11 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from . import offline
-from .errors import LabError
-from .json_types import JsonObject
-from .summary import class_check
-from .traffic import Truth
+from .. import offline
+from ..errors import LabError
+from ..experiment.judge import Run
+from ..json_types import JsonObject
+from ..summary import class_check
 
 # Of rows in the table `events`: what the senders' kernels told.
 PROBED_KINDS = ("retransmit", "congestion_state")
@@ -50,40 +51,38 @@ def _without_probes(events: pa.Table) -> pa.Table:
     return events.set_column(at, field, never)
 
 
-def judge(program: Path, capture: Path, truth: Truth, phases: list[JsonObject]) -> list[JsonObject]:
+def judge(run: Run, program: Path) -> list[JsonObject]:
     """Each phase's truth, estimates and what it predicts for the other limits."""
+    capture = run.run_dir / "capture"
     passive = passive_view(capture, capture.with_name("passive"))
+    truth = run.truth()
     out = []
-    for phase in phases:
-        (start_ns, start_unix_ns), (end_ns, end_unix_ns) = phase["start"], phase["end"]
+    for phase in run.phases:
+        (window,) = phase.windows
         there = [
             f
             for kind in ("lbp", "rbp", "wl")
-            for f in truth.during(kind, start_unix_ns, end_unix_ns)
+            for f in truth.during(kind, window.start_unix_ns, window.end_unix_ns)
         ]
-        window = {"start_ns": start_ns, "end_ns": end_ns}
-        record = {
-            "limit_bytes": phase["limit_bytes"],
-            "window": window,
-            "truth": truth.phase(start_unix_ns, end_unix_ns),
-        }
-        for name, directory in (("probed", capture), ("passive", passive)):
-            link = offline.analyze(program, directory, window)
-            record[name] = _estimates(link, there)
-        record["utilisation"] = link["utilisation"]
-        record["loss_rate"] = link["loss_rate"]
-        record["drops"] = link["drops"]
-        record["delay_ms"] = link["delay_ms"]
-        record["advice"] = {key: record["probed"].pop(key) for key in ("advised_bytes", "rule")}
-        for key in ("advised_bytes", "rule"):
-            record["passive"].pop(key)
-        curve = _curve(program, capture, window, link["capture_start_ns"])
-        record["predicted"] = [
-            {"limit_bytes": other["limit_bytes"], **_at(curve, other["limit_bytes"])}
-            for other in phases
-            if other is not phase
-        ]
-        out.append(record)
+        span = {"start_ns": window.start_ns, "end_ns": window.end_ns}
+        link = run.link(phase.name)
+        curve = _curve(program, capture, span, link["capture_start_ns"])
+        others = [p.limits[0].limit_bytes for p in run.phases if p is not phase]
+        out.append(
+            {
+                "limit_bytes": phase.limits[0].limit_bytes,
+                "window": span,
+                "truth": truth.phase(window.start_unix_ns, window.end_unix_ns),
+                "probed": _estimates(link, there),
+                "passive": _estimates(offline.analyze(program, passive, span), there),
+                **{k: link[k] for k in ("utilisation", "loss_rate", "drops", "delay_ms")},
+                "advice": {
+                    "advised_bytes": link["advice"]["limit_bytes"],
+                    "rule": link["advice"]["rule"],
+                },
+                "predicted": [{"limit_bytes": b, **_at(curve, b)} for b in others],
+            }
+        )
     return out
 
 
@@ -102,8 +101,6 @@ def _estimates(link: JsonObject, there: list[JsonObject]) -> JsonObject:
         "c_e_share": interval("c_e_share"),
         "classes_right": classes["right"],
         "classes_wrong": classes["wrong"],
-        "advised_bytes": link["advice"]["limit_bytes"],
-        "rule": link["advice"]["rule"],
     }
 
 
@@ -150,7 +147,7 @@ def line(document: JsonObject) -> str:
     return f"{document['name']}: " + ", ".join(parts)
 
 
-def markdown(documents: list[JsonObject]) -> str:
+def markdown(documents: Sequence[JsonObject]) -> str:
     """Two tables: estimates beside the truth, measurements beside what was predicted."""
     rows = [
         "| case | limit kB | N_b true | probed | passive | T_e ms true | probed | passive "
