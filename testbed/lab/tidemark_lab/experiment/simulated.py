@@ -12,12 +12,12 @@ import tomli_w
 
 from .. import places
 from ..errors import LabError, PreflightError
-from ..iterate import ns3
 from ..json_types import JsonObject
 from ..outcome import write_json
 from ..preflight import PACKAGES, Paths
 from ..processes import run_within
 from ..progress import Progress
+from . import ns3
 from .backend import MeasuredPhase, Place, Window
 from .ns3_scenario import IP_BYTES, flow_records, scenario_text
 from .pace import patience_s

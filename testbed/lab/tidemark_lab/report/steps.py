@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
-from .style import DROP, GREY, LIMIT, RC, SECOND, WATER, subplots
+from .style import DROP, GREY, LIMIT, RC, SECOND, WATER, subplots, to_document
 
 if TYPE_CHECKING:
     from ..steps.record import Record
@@ -32,10 +31,7 @@ def draw(record: Record) -> str:
         total_s = record.asked.seconds * len(record.asked.flows)
         n_b.set_xlim(0, total_s)
         n_b.set_xlabel("time since the first step (s)")
-        text = io.StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    plt.close(figure)
-    return text.getvalue()
+        return to_document(figure)
 
 
 def _limit(axes: Axes, record: Record) -> None:

@@ -22,9 +22,9 @@ from ...progress import Progress
 from ..backend import MeasuredPhase, Place
 from ..load import ExperimentError
 from ..plan import Plan
-from .carry_out import Run
 from .configs import Machines
 from .model import RemoteLab
+from .run import Run
 from .script import Script
 from .session import Session
 
@@ -95,11 +95,12 @@ class Remote:
     def run(self, plan: Plan, run_dir: Path, progress: Progress) -> list[MeasuredPhase]:
         script = self._script(plan, run_dir, secrets.token_hex(3))
         session = Session(run_dir / "logs", script.sockets)
-        run = Run(script, session, progress)
+        run = Run(script.machines, script.url, run_dir, session, progress)
         with _cleared(run):
             session.open()
             for step in script.steps():
-                run.do(step)
+                run.told(step.words())
+                step.do(run)
         return run.measured
 
 
