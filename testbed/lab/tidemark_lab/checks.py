@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .experiment.quantities import FRAME_BYTES
+from .formats import number, percent, show
 from .json_types import JsonObject
 from .machine import MOST_STOLEN_FRACTION
 
@@ -102,12 +103,12 @@ def spoiled(checks: list[Check]) -> int:
 
 
 def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.2f} %"
+    return show(value, percent(2))
 
 
 def _one(value: float | None) -> str:
-    return "-" if value is None else f"{value:.1f}"
+    return show(value, number(1))
 
 
 def _whole(value: float | None) -> str:
-    return "-" if value is None else f"{value:.0f}"
+    return show(value, number(0))

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
+from .formats import Format, interval, kilobytes, number, percent, show
 from .json_types import JsonObject
 from .limits import acts_at_bytes
 
@@ -39,7 +41,7 @@ def phase_summary(
         "reports": {k: phase["reports"][k] for k in ("received", "lost", "malformed")},
         "join": {"matched_fraction": phase["join"]["matched_fraction"]},
         "estimates": {
-            **{name: interval(estimates.get(name)) for name in ESTIMATES},
+            **{name: ends(estimates.get(name)) for name in ESTIMATES},
             "regime": {"value": estimates["regime"]["value"], "low": None, "high": None},
         },
         "truth": truth,
@@ -60,7 +62,7 @@ def mean_utilisation(estimate: JsonObject) -> float | None:
     return value["mean"] if isinstance(value, dict) else value
 
 
-def interval(estimate: JsonObject | None) -> JsonObject:
+def ends(estimate: JsonObject | None) -> JsonObject:
     """`{value, low, high}`; nulls where nothing could be said."""
     if estimate is None:
         return {"value": None, "low": None, "high": None}
@@ -76,7 +78,7 @@ def advice_summary(advice: JsonObject | None) -> JsonObject | None:
         "rule": advice["rule"],
         "feasible": advice.get("feasible"),
         "predicted": {
-            key: interval(predicted.get(key)) for key in ("utilisation", "loss_rate", "delay_ms")
+            key: ends(predicted.get(key)) for key in ("utilisation", "loss_rate", "delay_ms")
         },
         "reasons": advice["reasons"],
     }
@@ -87,115 +89,70 @@ def _quantiles(values: JsonObject) -> JsonObject:
 
 
 def table(summary: JsonObject) -> str:
-    """Both phases beside each other, with the truth and the prediction."""
-    first, second = summary["phases"]
+    """Both phases side by side, with the truth and the prediction."""
+    phases = summary["phases"]
+    first = phases[0]
     advised = first["advice"] or {}
     predicted = advised.get("predicted") or {}
+    ms, loss = number(1, "ms"), percent(3)
     rows: list[tuple[str, str, str, str]] = [
-        ("", first["name"], second["name"], "predicted / truth"),
+        ("", *(p["name"] for p in phases), "predicted / truth"),
     ]
 
-    def row(label: str, one: str, two: str, beside: str = "") -> None:
-        rows.append((label, one, two, beside))
+    def texts(label: str, text: Callable[[JsonObject], str], after: str = "") -> None:
+        rows.append((label, text(phases[0]), text(phases[1]), after))
 
-    row(
-        "limit",
-        _bytes(first["limit_bytes"]),
-        _bytes(second["limit_bytes"]),
-        f"advised {_bytes(advised.get('limit_bytes'))}",
-    )
-    row(
-        "utilisation",
-        _percent(first["utilisation"]),
-        _percent(second["utilisation"]),
-        _range(predicted.get("utilisation"), _percent),
-    )
-    row(
-        "loss rate",
-        _percent(first["loss_rate"], 3),
-        _percent(second["loss_rate"], 3),
-        _range(predicted.get("loss_rate"), lambda v: _percent(v, 3)),
-    )
-    row("dropped / CE marked", _lost(first), _lost(second))
+    def numbers(label: str, path: str, form: Format, after: str = "") -> None:
+        *outer, key = path.split(".")
+        texts(label, lambda p: show((p[outer[0]] if outer else p)[key], form), after)
+
+    asked = show(advised.get("limit_bytes"), kilobytes)
+    numbers("limit", "limit_bytes", kilobytes, f"advised {asked}")
+    expected = interval(predicted.get("utilisation"), percent(1))
+    numbers("utilisation", "utilisation", percent(1), expected)
+    numbers("loss rate", "loss_rate", loss, interval(predicted.get("loss_rate"), loss))
+    texts("dropped / CE marked", lambda p: f"{p['drops']} / {p['ce_marked']}")
     for key in ("p50", "p99", "max"):
-        row(
-            f"queueing delay {key}",
-            _number(first["delay_ms"][key], " ms"),
-            _number(second["delay_ms"][key], " ms"),
-            _range(predicted.get("delay_ms"), lambda v: _number(v, " ms")) if key == "max" else "",
-        )
+        expected = interval(predicted.get("delay_ms"), ms) if key == "max" else ""
+        numbers(f"queueing delay {key}", f"delay_ms.{key}", ms, expected)
     for key in ("p50", "p99", "max"):
-        row(
-            f"occupancy {key}",
-            _bytes(first["occupancy_bytes"][key]),
-            _bytes(second["occupancy_bytes"][key]),
-        )
-    truth = first["truth"]
-    for key, label, form, beside in (
-        ("n_b", "N_b", lambda v: _number(v, "", 1), f"truth {truth['n_b']}"),
-        ("t_e_ms", "T_e", lambda v: _number(v, " ms"), f"truth {_number(truth['t_e_ms'], ' ms')}"),
-        ("c_e_share", "C_e / C", _percent, ""),
-        ("alpha", "alpha", lambda v: _number(v, "", 2), ""),
-        ("mean_loss_burst", "mean loss burst", lambda v: _number(v, " pkts", 1), ""),
-        ("delta", "delta", lambda v: _number(v, "", 2), ""),
-    ):
-        row(
-            label,
-            _range(first["estimates"][key], form),
-            _range(second["estimates"][key], form),
-            beside,
-        )
-    row("regime", first["estimates"]["regime"]["value"], second["estimates"]["regime"]["value"])
-    row(
-        "reports lost / received",
-        "{lost} / {received}".format(**first["reports"]),
-        "{lost} / {received}".format(**second["reports"]),
-    )
-    row(
-        "packets joined",
-        _percent(first["join"]["matched_fraction"], 2),
-        _percent(second["join"]["matched_fraction"], 2),
-    )
-    text = _align(rows)
-    for reason in advised.get("reasons") or []:
-        text += f"\n  - {reason}"
-    return text
+        numbers(f"occupancy {key}", f"occupancy_bytes.{key}", kilobytes)
+    truth = {
+        "n_b": f"truth {first['truth']['n_b']}",
+        "t_e_ms": f"truth {show(first['truth']['t_e_ms'], ms)}",
+    }
+    for key, (label, form) in SHOWN_ESTIMATES.items():
+        estimate = partial(_estimate, key, form)
+        texts(label, estimate, truth.get(key, ""))
+    texts("regime", lambda p: str(p["estimates"]["regime"]["value"]))
+    texts("reports lost / received", lambda p: "{lost} / {received}".format(**p["reports"]))
+    numbers("packets joined", "join.matched_fraction", percent(2))
+    return "\n".join([_align(rows), *(f"  - {r}" for r in advised.get("reasons") or [])])
 
 
-def _lost(phase: JsonObject) -> str:
-    return f"{phase['drops']} / {phase['ce_marked']}"
+SHOWN_ESTIMATES: dict[str, tuple[str, Format]] = {
+    "n_b": ("N_b", number(1)),
+    "t_e_ms": ("T_e", number(1, "ms")),
+    "c_e_share": ("C_e / C", percent(1)),
+    "alpha": ("alpha", number(2)),
+    "mean_loss_burst": ("mean loss burst", number(1, "pkts")),
+    "delta": ("delta", number(2)),
+}
+
+
+def _estimate(key: str, form: Format, phase: JsonObject) -> str:
+    return interval(phase["estimates"][key], form)
 
 
 def _align(rows: list[tuple[str, str, str, str]]) -> str:
     widths = [max(len(r[i]) for r in rows) for i in range(4)]
     lines = []
-    for number, r in enumerate(rows):
+    for place, r in enumerate(rows):
         cells = [r[0].ljust(widths[0])] + [r[i].rjust(widths[i]) for i in (1, 2)] + [r[3]]
         lines.append("  ".join(cells).rstrip())
-        if number == 0:
+        if place == 0:
             lines.append("-" * (sum(widths) + 6))
     return "\n".join(lines)
-
-
-def _bytes(value: float | None) -> str:
-    return "-" if value is None else f"{value / 1000:.1f} kB"
-
-
-def _percent(value: float | None, digits: int = 1) -> str:
-    return "-" if value is None else f"{100 * value:.{digits}f} %"
-
-
-def _number(value: float | None, unit: str, digits: int = 1) -> str:
-    return "-" if value is None else f"{value:.{digits}f}{unit}"
-
-
-def _range(value: JsonObject | None, form: Callable[[float], str]) -> str:
-    if value is None or value["value"] is None:
-        return "-"
-    text = form(value["value"])
-    if value["low"] is None or value["low"] == value["high"]:
-        return text
-    return f"{text} ({form(value['low'])} to {form(value['high'])})"
 
 
 def matched(
