@@ -40,7 +40,7 @@ from .store import Store
 OVERHEAD_S = 15.0
 # How often a lab that somebody else runs is waited for.
 BUSY_RETRY_S = 5.0
-# What ends a run without being a fault of the lab's.
+# Errors that end one run and not the others.
 RUN_ERRORS = (LabError, OSError, NetlinkError, subprocess.SubprocessError)
 
 
