@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidemark_lab.__main__ import parser
+from tidemark_lab.__main__ import manual, parser
 from tidemark_lab.examples import EXAMPLES
 from tidemark_lab.experiment.command import asked_of_judge
 
@@ -18,6 +18,14 @@ def test_examples_can_be_typed(line: str):
         return
     options = parser().parse_args([verb, *words])
     assert options.command == verb
+
+
+def test_the_manual_has_the_options_of_every_judge():
+    (commands,) = (a for a in manual()._actions if a.dest == "command")
+    shown = commands.choices["run"].format_help()
+    for judge, option in (("demo", "--ecn"), ("steps", "--flows"), ("trial", "--rules")):
+        own = shown.split(f"options where the judge is {judge}:")[1].split("\n\n")[0]
+        assert f"\n  {option}" in own, own
 
 
 def test_every_command_shows_its_examples(capsys: pytest.CaptureFixture[str]):

@@ -12,6 +12,7 @@ from .doctor import add_arguments as add_doctor_arguments
 from .doctor import from_arguments as doctor
 from .errors import PreflightError
 from .experiment import command as experiment
+from .experiment.model import JUDGES
 from .figures import command as figures
 from .outcome import EXIT_OK, EXIT_PREFLIGHT
 from .papers import command as papers
@@ -99,6 +100,15 @@ def _clean() -> int:
         return EXIT_PREFLIGHT
     progress.say("ok")
     return EXIT_OK
+
+
+def manual() -> argparse.ArgumentParser:
+    """The parser with the options that judges have: for the manual page, which is one page."""
+    top = parser()
+    (commands,) = (a for a in top._actions if isinstance(a, argparse._SubParsersAction))
+    run = commands.choices["run"]
+    run.epilog = "\n\n".join([run.epilog, *map(experiment.options_of, JUDGES)])
+    return top
 
 
 def parser() -> argparse.ArgumentParser:

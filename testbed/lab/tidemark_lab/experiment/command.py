@@ -43,8 +43,8 @@ def add_run_arguments(parser: argparse.ArgumentParser, file_needed: bool = True)
         "file",
         type=Path,
         nargs=None if file_needed else "?",
-        help="EXPERIMENT.toml, or the name of one of `list`, or of a set of them; with --help: what "
-        "its judge can be told",
+        help="EXPERIMENT.toml, or the name of one of `list`, or of a set of them; with --help: "
+        "what its judge can be told",
     )
     _add_common(parser)
     parser.add_argument("--again", action="store_true", help="also what is there already")
@@ -150,6 +150,14 @@ def asked_of_judge(words: list[str]) -> Asked | None:
     add_run_arguments(parser)
     judge.add_options(parser)
     return Asked(files, judge, parser.parse_args(words))
+
+
+def options_of(judge: str) -> str:
+    """Its options, as a help says them."""
+    parser = argparse.ArgumentParser(usage=argparse.SUPPRESS, add_help=False)
+    find(judge).add_options(parser)
+    _, _, options = parser.format_help().partition("options:\n")
+    return f"options where the judge is {judge}:\n{options.rstrip()}"
 
 
 def run_judged(words: list[str]) -> int | None:
@@ -348,7 +356,7 @@ def list_from_arguments(_arguments: argparse.Namespace) -> int:
         minutes = sum(p.experiment.seconds + execute.OVERHEAD_S for p in points) / 60
         first = points[0].experiment
         print(
-            f"{path.stem:<18} {first.run.back_end:<9} {first.judge or '-':<8} {len(points):>3} runs "
-            f"{minutes:5.0f} min  {first.about}"
+            f"{path.stem:<18} {first.run.back_end:<9} {first.judge or '-':<8} "
+            f"{len(points):>3} runs {minutes:5.0f} min  {first.about}"
         )
     return code

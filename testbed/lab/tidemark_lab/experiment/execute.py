@@ -26,7 +26,7 @@ from ..json_types import JsonObject
 from ..outcome import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, EXIT_PREFLIGHT, new_run_dir
 from ..preflight import Paths
 from ..progress import Progress
-from . import describe, parallel, rows
+from . import describe, parallel, rows, store
 from .backend import BackEnd, MeasuredPhase
 from .embedded.back_end import Embedded
 from .grid import Point
@@ -38,7 +38,6 @@ from .store import Store
 
 # Starting and ending a run, and reading its capture, before anything is known of it.
 OVERHEAD_S = 15.0
-FORMAT = 1
 # How often a lab that somebody else runs is waited for.
 BUSY_RETRY_S = 5.0
 # What ends a run without being a fault of the lab's.
@@ -300,7 +299,7 @@ def make(
     begin = time.monotonic(), cpu_s()
     (run_dir / "experiment.toml").write_text(tomli_w.dumps(point.document))
     record: JsonObject = {
-        "format": FORMAT,
+        "format": store.FORMAT,
         "run": point.run_id,
         "experiment": point.experiment.name,
         "back_end": back_end.name,

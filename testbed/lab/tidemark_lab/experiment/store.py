@@ -22,6 +22,8 @@ PARTIAL, FAILED = ".part-", ".failed-"
 # Written last: a directory of this name without it is no run.
 RECORD = "run.json"
 PATIENCE_S = 3.0
+# Of the record.
+FORMAT = 1
 
 
 @dataclass(frozen=True)
@@ -126,4 +128,9 @@ def read(run_dir: Path) -> JsonObject:
         record: JsonObject = json.loads((run_dir / RECORD).read_text())
     except (OSError, ValueError) as error:
         raise LabError(f"{run_dir}: {RECORD} cannot be read: {error}") from error
+    if (found := record.get("format", FORMAT)) != FORMAT:
+        raise LabError(
+            f"{run_dir}: {RECORD} has format {found}, this version reads {FORMAT}: use the version "
+            "of Tidemark that made it, or run it again"
+        )
     return record
