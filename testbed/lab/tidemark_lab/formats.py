@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers as they are shown. Pure."""
+"""Numbers with their units as text. Pure."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from .json_types import JsonObject
 
+MISSING = "\u2013"
 Format = Callable[[float], str]
-MISSING = "-"
 
 
 def percent(digits: int) -> Format:
@@ -23,14 +23,14 @@ def kilobytes(value: float) -> str:
     return f"{value / 1000:.1f} kB"
 
 
-def show(value: float | None, form: Format, missing: str = MISSING) -> str:
-    return missing if value is None else form(value)
+def show(value: float | None, form: Format) -> str:
+    return MISSING if value is None else form(value)
 
 
-def interval(estimate: JsonObject | None, form: Format, missing: str = MISSING) -> str:
+def interval(estimate: JsonObject | None, form: Format) -> str:
     """`value (low to high)`."""
     if not estimate or estimate.get("value") is None:
-        return missing
+        return MISSING
     text = form(estimate["value"])
     low, high = estimate.get("low"), estimate.get("high")
     if low is None or high is None or low == high:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables in Markdown. Pure."""
+"""Tables as text: in Markdown, or aligned for a terminal. Pure."""
 
 from __future__ import annotations
 
@@ -13,6 +13,16 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
+
+
+def aligned(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Its lines, as wide as their cells."""
+    lines = [tuple(head), *map(tuple, rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return [
+        "  ".join(c.ljust(width) for c, width in zip(cells, widths, strict=True)).rstrip()
+        for cells in lines
+    ]
 
 
 def bounds(targets: dict[str, float]) -> str:

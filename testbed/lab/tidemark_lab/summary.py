@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""summary.json and the table on the terminal."""
+"""What a summary says of a phase, and flows beside their truth."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-
-from .formats import Format, interval, kilobytes, number, percent, show
 from .json_types import JsonObject
 from .limits import acts_at_bytes
 
@@ -41,7 +37,7 @@ def phase_summary(
         "reports": {k: phase["reports"][k] for k in ("received", "lost", "malformed")},
         "join": {"matched_fraction": phase["join"]["matched_fraction"]},
         "estimates": {
-            **{name: ends(estimates.get(name)) for name in ESTIMATES},
+            **{name: interval(estimates.get(name)) for name in ESTIMATES},
             "regime": {"value": estimates["regime"]["value"], "low": None, "high": None},
         },
         "truth": truth,
@@ -62,7 +58,7 @@ def mean_utilisation(estimate: JsonObject) -> float | None:
     return value["mean"] if isinstance(value, dict) else value
 
 
-def ends(estimate: JsonObject | None) -> JsonObject:
+def interval(estimate: JsonObject | None) -> JsonObject:
     """`{value, low, high}`; nulls where nothing could be said."""
     if estimate is None:
         return {"value": None, "low": None, "high": None}
@@ -78,7 +74,7 @@ def advice_summary(advice: JsonObject | None) -> JsonObject | None:
         "rule": advice["rule"],
         "feasible": advice.get("feasible"),
         "predicted": {
-            key: ends(predicted.get(key)) for key in ("utilisation", "loss_rate", "delay_ms")
+            key: interval(predicted.get(key)) for key in ("utilisation", "loss_rate", "delay_ms")
         },
         "reasons": advice["reasons"],
     }
@@ -86,73 +82,6 @@ def advice_summary(advice: JsonObject | None) -> JsonObject | None:
 
 def _quantiles(values: JsonObject) -> JsonObject:
     return {key: values.get(key) for key in ("p50", "p99", "max")}
-
-
-def table(summary: JsonObject) -> str:
-    """Both phases side by side, with the truth and the prediction."""
-    phases = summary["phases"]
-    first = phases[0]
-    advised = first["advice"] or {}
-    predicted = advised.get("predicted") or {}
-    ms, loss = number(1, "ms"), percent(3)
-    rows: list[tuple[str, str, str, str]] = [
-        ("", *(p["name"] for p in phases), "predicted / truth"),
-    ]
-
-    def texts(label: str, text: Callable[[JsonObject], str], after: str = "") -> None:
-        rows.append((label, text(phases[0]), text(phases[1]), after))
-
-    def numbers(label: str, path: str, form: Format, after: str = "") -> None:
-        *outer, key = path.split(".")
-        texts(label, lambda p: show((p[outer[0]] if outer else p)[key], form), after)
-
-    asked = show(advised.get("limit_bytes"), kilobytes)
-    numbers("limit", "limit_bytes", kilobytes, f"advised {asked}")
-    expected = interval(predicted.get("utilisation"), percent(1))
-    numbers("utilisation", "utilisation", percent(1), expected)
-    numbers("loss rate", "loss_rate", loss, interval(predicted.get("loss_rate"), loss))
-    texts("dropped / CE marked", lambda p: f"{p['drops']} / {p['ce_marked']}")
-    for key in ("p50", "p99", "max"):
-        expected = interval(predicted.get("delay_ms"), ms) if key == "max" else ""
-        numbers(f"queueing delay {key}", f"delay_ms.{key}", ms, expected)
-    for key in ("p50", "p99", "max"):
-        numbers(f"occupancy {key}", f"occupancy_bytes.{key}", kilobytes)
-    truth = {
-        "n_b": f"truth {first['truth']['n_b']}",
-        "t_e_ms": f"truth {show(first['truth']['t_e_ms'], ms)}",
-    }
-    for key, (label, form) in SHOWN_ESTIMATES.items():
-        estimate = partial(_estimate, key, form)
-        texts(label, estimate, truth.get(key, ""))
-    texts("regime", lambda p: str(p["estimates"]["regime"]["value"]))
-    texts("reports lost / received", lambda p: "{lost} / {received}".format(**p["reports"]))
-    numbers("packets joined", "join.matched_fraction", percent(2))
-    return "\n".join([_align(rows), *(f"  - {r}" for r in advised.get("reasons") or [])])
-
-
-SHOWN_ESTIMATES: dict[str, tuple[str, Format]] = {
-    "n_b": ("N_b", number(1)),
-    "t_e_ms": ("T_e", number(1, "ms")),
-    "c_e_share": ("C_e / C", percent(1)),
-    "alpha": ("alpha", number(2)),
-    "mean_loss_burst": ("mean loss burst", number(1, "pkts")),
-    "delta": ("delta", number(2)),
-}
-
-
-def _estimate(key: str, form: Format, phase: JsonObject) -> str:
-    return interval(phase["estimates"][key], form)
-
-
-def _align(rows: list[tuple[str, str, str, str]]) -> str:
-    widths = [max(len(r[i]) for r in rows) for i in range(4)]
-    lines = []
-    for place, r in enumerate(rows):
-        cells = [r[0].ljust(widths[0])] + [r[i].rjust(widths[i]) for i in (1, 2)] + [r[3]]
-        lines.append("  ".join(cells).rstrip())
-        if place == 0:
-            lines.append("-" * (sum(widths) + 6))
-    return "\n".join(lines)
 
 
 def matched(

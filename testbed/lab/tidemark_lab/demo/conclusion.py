@@ -17,6 +17,7 @@ from ..experiment.judge import Run
 from ..experiment.plan import FIRST_NODE, Plan
 from ..json_types import JsonObject
 from ..progress import Progress
+from . import tables
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Judged:
     def tell(self, run_dir: Path, report: bool, progress: Progress) -> bool:
         """All of it; whether the measurement is to be trusted."""
         progress.say("")
-        progress.say(summary.table(self.summary))
+        progress.say(tables.text(self.summary))
         progress.say("")
         for line in [*self.classes, *map(str, self.checks)]:
             progress.say(line)
@@ -40,7 +41,7 @@ class Judged:
             )
         progress.say("")
         if report:
-            progress.say(_report(run_dir))
+            progress.say(_report(run_dir, self.summary))
         for name in ("summary.json", "capture", "truth.json"):
             progress.say(f"{name.split('.')[0]}: {run_dir / name}")
         return not failed
@@ -158,11 +159,12 @@ def _classes(phase: MeasuredPhase, there: list[JsonObject]) -> str:
     )
 
 
-def _report(run_dir: Path) -> str:
+def _report(run_dir: Path, document: JsonObject) -> str:
     """A report that cannot be drawn does not spoil the run."""
     try:
-        from ..report import write_report
+        # Drawing takes a second to import.
+        from . import report
 
-        return f"report: {write_report(run_dir)}"
+        return f"report: {report.write(run_dir, document)}"
     except Exception as error:
         return f"report: could not be written: {type(error).__name__}: {error}"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from .. import signals, summary
+from .. import signals
 from ..experiment.backend import MeasuredPhase
 from ..experiment.conduct import Live, after_start, of_link
 from ..experiment.judge import Case
@@ -17,7 +17,7 @@ from ..json_types import JsonObject
 from ..outcome import write_json
 from ..progress import Progress
 from ..traffic import planned_truth
-from . import conclusion, variant
+from . import conclusion, tables, variant
 from .variant import Variant
 
 
@@ -116,7 +116,7 @@ class Demo:
         document = conclusion.summary_of(live.plan, measured, truths, live.session.run_dir)
         write_json(live.session.run_dir / "summary.json", document)
         live.progress.say("")
-        live.progress.say(summary.table(document))
+        live.progress.say(tables.text(document))
         live.progress.say(f"running until Ctrl-C; console: {live.session.url}/")
         try:
             while True:

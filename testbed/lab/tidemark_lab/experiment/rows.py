@@ -115,11 +115,11 @@ def _estimates(link: JsonObject) -> JsonObject:
     estimates = link["estimates"]
     out: JsonObject = {}
     for name in INTERVALS:
-        found = summary.ends(estimates.get(name))
+        found = summary.interval(estimates.get(name))
         out |= {name: found["value"], f"{name}_low": found["low"], f"{name}_high": found["high"]}
     return {
         **out,
-        "d_max": summary.ends(estimates.get("d_max"))["value"],
+        "d_max": summary.interval(estimates.get("d_max"))["value"],
         "regime": estimates["regime"]["value"],
         "advised_bytes": link["advice"]["limit_bytes"],
         "rule": link["advice"]["rule"],

@@ -25,6 +25,7 @@ from ..experiment.live import path
 from ..experiment.load import ExperimentError
 from ..json_types import JsonObject
 from ..limits import acts_at_bytes
+from ..markdown import aligned
 from ..outcome import write_json
 from ..progress import Progress
 from .record import MOST_CHANGES, Asked, Record, Step
@@ -172,11 +173,7 @@ def table(steps: Sequence[Step]) -> str:
                 f"{s.delay_max_ms:.1f} ms ({s.settling_delay_max_ms:.1f} settling)",
             )
         )
-    widths = [max(len(r[i]) for r in rows) for i in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    )
+    return "\n".join(aligned(rows[0], rows[1:]))
 
 
 JUDGE = Steps

@@ -1,20 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of a run, as rows of text."""
+"""The tables of a run of the demo, from `summary.json`, as rows of text. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
-from .. import formats
-from ..formats import Format, kilobytes, number, percent
+from ..formats import MISSING, Format, interval, kilobytes, number, percent, show
 from ..json_types import JsonObject
-from .data import Run
-
-MISSING = "\u2013"
-show = partial(formats.show, missing=MISSING)
-interval = partial(formats.interval, missing=MISSING)
+from ..markdown import aligned
 
 
 @dataclass(frozen=True)
@@ -25,13 +19,13 @@ class Table:
     rows: list[tuple[str, ...]]
 
 
-def outcome(run: Run) -> Table:
+def outcome(summary: JsonObject) -> Table:
     """What was measured in each phase; the advice's prediction beside the phase
     that ran under it."""
-    phases = [p.document for p in run.phases]
+    phases = summary["phases"]
     advice = next((p["advice"] for p in phases if p.get("advice")), None) or {}
     predicted = advice.get("predicted") or {}
-    targets = (run.summary.get("config", {}).get("scenario") or {}).get("targets") or {}
+    targets = (summary.get("config", {}).get("scenario") or {}).get("targets") or {}
 
     def row(
         label: str,
@@ -68,6 +62,7 @@ def outcome(run: Run) -> Table:
             interval(predicted.get("loss_rate"), loss),
             bound("loss_rate", "≤", percent(1)),
         ),
+        ("dropped / CE marked", *(f"{p['drops']} / {p['ce_marked']}" for p in phases), *2 * ("",)),
         row("queueing delay, median", lambda p: p["delay_ms"]["p50"], milliseconds),
         row("queueing delay, p99", lambda p: p["delay_ms"]["p99"], milliseconds),
         row(
@@ -110,15 +105,15 @@ GOALS = (
 )
 
 
-def verdicts(run: Run) -> list[str]:
+def verdicts(summary: JsonObject) -> list[str]:
     """What the phase under the advised limit made of prediction and targets, one
     sentence per quantity; empty without advice or a phase after it."""
-    phases = [p.document for p in run.phases]
+    phases = summary["phases"]
     advised = next((i for i, p in enumerate(phases) if p.get("advice")), None)
     if advised is None or advised + 1 >= len(phases):
         return []
     predicted = phases[advised]["advice"].get("predicted") or {}
-    targets = (run.summary.get("config", {}).get("scenario") or {}).get("targets") or {}
+    targets = (summary.get("config", {}).get("scenario") or {}).get("targets") or {}
     after = phases[advised + 1]
     out = []
     for goal in GOALS:
@@ -145,18 +140,18 @@ def verdicts(run: Run) -> list[str]:
 
 
 ESTIMATES: tuple[tuple[str, str, Format], ...] = (
-    ("n_b", "<var>N<sub>b</sub></var>, flows", number(1)),
-    ("t_e_ms", "<var>T<sub>e</sub></var>", number(1, "ms")),
-    ("c_e_share", "<var>C<sub>e</sub></var>/<var>C</var>", percent(1)),
-    ("alpha", "&alpha;", number(2)),
+    ("n_b", "N_b, flows", number(1)),
+    ("t_e_ms", "T_e", number(1, "ms")),
+    ("c_e_share", "C_e/C", percent(1)),
+    ("alpha", "\u03b1", number(2)),
     ("mean_loss_burst", "mean loss burst", number(1, "pkts")),
-    ("delta", "&Delta;", number(2)),
+    ("delta", "\u0394", number(2)),
 )
 
 
-def estimates(run: Run) -> Table:
+def estimates(summary: JsonObject) -> Table:
     """Every estimate with its interval beside the truth where there is one."""
-    phases = [p.document for p in run.phases]
+    phases = summary["phases"]
     head: tuple[str, ...] = ("",)
     for p in phases:
         head += (f"phase {p['name']}, estimated", "truth")
@@ -177,9 +172,9 @@ def _truth(phase: JsonObject, name: str) -> float | None:
     return (phase.get("truth") or {}).get(name)
 
 
-def evidence(run: Run) -> Table:
+def evidence(summary: JsonObject) -> Table:
     """Whether the numbers can be trusted."""
-    phases = [p.document for p in run.phases]
+    phases = summary["phases"]
     rows = [
         (label, *(f"{p['reports'][key]:,}".replace(",", "\u202f") for p in phases))
         for key, label in (
@@ -195,3 +190,11 @@ def evidence(run: Run) -> Table:
         )
     )
     return Table(("", *(f"phase {p['name']}" for p in phases)), rows)
+
+
+def text(summary: JsonObject) -> str:
+    """All of them on a terminal, and the reasons of the advice."""
+    tables = (outcome(summary), estimates(summary), evidence(summary))
+    lines = [line for t in tables for line in [*aligned(t.head, t.rows), ""]]
+    advised = next((p["advice"] for p in summary["phases"] if p.get("advice")), None) or {}
+    return "\n".join([*lines[:-1], *(f"  - {r}" for r in advised.get("reasons") or [])])
