@@ -14,7 +14,7 @@ ifneq ($(SWITCH),embedded)
 ifneq ($(SWITCH),bmv2)
 $(error SWITCH=$(SWITCH): no such switch; choose embedded or bmv2)
 endif
-ifneq ($(filter steps sweep trial contest iterate experiment paper test-demo,$(MAKECMDGOALS)),)
+ifneq ($(filter steps sweep trial iterate experiment paper test-demo,$(MAKECMDGOALS)),)
 $(error SWITCH=$(SWITCH): demo and ptf run on BMv2; for $(MAKECMDGOALS) leave SWITCH out)
 endif
 endif
@@ -44,27 +44,23 @@ help: ## This list
 
 .PHONY: demo
 demo: require-switch build venv ## Real TCP through the switch, estimated, advised, measured (KEEP=1 leaves it running; SWITCH=bmv2)
-	@$(VENV_PYTHON) -m tidemark_lab demo --switch $(SWITCH) $(if $(KEEP),--keep) $(DEMO_FLAGS)
+	@$(VENV_PYTHON) -m tidemark_lab run demo --back-end $(SWITCH) $(if $(KEEP),--keep) $(DEMO_FLAGS)
 
 .PHONY: steps
 steps: build venv require-root tracefs ## Auto mode under N_b 4, 40, 8: limit over time, bounds judged
-	@$(VENV_PYTHON) -m tidemark_lab steps $(STEPS_FLAGS)
+	@$(VENV_PYTHON) -m tidemark_lab run steps $(STEPS_FLAGS)
 
 .PHONY: sweep
 sweep: build venv require-root tracefs ## Many scenarios at several limits: truth, estimates, predictions (about 15 minutes)
-	@$(VENV_PYTHON) -m tidemark_lab sweep $(SWEEP_FLAGS)
+	@$(VENV_PYTHON) -m tidemark_lab run sweep $(SWEEP_FLAGS)
 
 .PHONY: trial
 trial: build venv require-root tracefs ## The buffer of each rule in turn on nine traffics, ranked (about an hour; TRIAL_FLAGS="--only reno4")
-	@$(VENV_PYTHON) -m tidemark_lab trial $(TRIAL_FLAGS)
-
-.PHONY: contest
-contest: build venv require-root tracefs ## Controllers of the limit under the same steps of N_b: fixed rules, a search, auto mode (15 minutes)
-	@$(VENV_PYTHON) -m tidemark_lab contest $(CONTEST_FLAGS)
+	@$(VENV_PYTHON) -m tidemark_lab run trial $(TRIAL_FLAGS)
 
 .PHONY: iterate
 iterate: build venv-ns3 ## Advise, run again at the advised limit, three rounds, on ten simulated traffics (ITERATE_FLAGS="--only reno60")
-	@$(VENV_PYTHON) -m tidemark_lab iterate $(ITERATE_FLAGS)
+	@$(VENV_PYTHON) -m tidemark_lab run iterate $(ITERATE_FLAGS)
 
 .PHONY: experiment
 experiment: build venv ## An experiment described in a file (FILE=first; EXPERIMENT_FLAGS="--back-end ns3"; docs/how-to/experiments.md)
