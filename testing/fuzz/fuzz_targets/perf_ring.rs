@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bytes of a perf ring, cut anywhere, with the layout of a real kernel.
+//! Records of a perf ring, with the layout of a real kernel.
 #![no_main]
 
 use std::sync::OnceLock;
 use tcp_probe::format::Format;
 use tcp_probe::layout::Layout;
-use tcp_probe::ring::{Record, records};
+use tcp_probe::ring::Record;
 
 static LAYOUT: OnceLock<Layout> = OnceLock::new();
 
@@ -33,14 +33,10 @@ fn layout() -> &'static Layout {
 }
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    let Some((&cut, data)) = data.split_first() else {
+    let Some((&kind, body)) = data.split_first() else {
         return;
     };
-    let (first, second) = data.split_at(usize::from(cut).min(data.len()));
-    let mut scratch = Vec::new();
-    let _ = records(first, second, &mut scratch, |record| {
-        if let Record::Sample { time_ns, raw } = record {
-            let _ = layout().read(time_ns, raw);
-        }
-    });
+    if let Record::Sample { time_ns, raw } = Record::read(kind.into(), body) {
+        let _ = layout().read(time_ns, raw);
+    }
 });
