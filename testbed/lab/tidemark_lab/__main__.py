@@ -61,7 +61,7 @@ COMMANDS: dict[
     ),
     "doctor": ("can the demo run here?", add_doctor_arguments, doctor),
     "paper": (
-        "a paper's figures from own packets, beside its values",
+        "a paper's figures from own packets, compared with its values",
         papers.add_arguments,
         papers.from_arguments,
     ),

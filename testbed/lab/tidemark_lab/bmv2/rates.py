@@ -19,7 +19,7 @@ def packets_per_s(capacity_bps: int) -> int:
 
 
 def notes(capacity_bps: int) -> list[str]:
-    """What differs from a run on the embedded switch, for its reader."""
+    """Differences from a run on the embedded switch, for its reader."""
     rate = packets_per_s(capacity_bps)
     return [
         f"BMv2 sends {rate} packets/s, large or small; {capacity_bps / 1e6:g} Mb/s if "

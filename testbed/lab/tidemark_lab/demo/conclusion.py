@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the demo's phases come to: summary, comparison with the capture, checks, report."""
+"""Conclusions from the demo's phases: summary, comparison with the capture, checks, report."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def summary_of(
 
 
 def scenario(plan: Plan) -> JsonObject:
-    """What a reader of the summary is told of network and flows; all of it is in
+    """Network and flows in short, for readers of the summary; all of it is in
     `experiment.toml`."""
     experiment = plan.experiment
     (switch,) = experiment.topology.switches

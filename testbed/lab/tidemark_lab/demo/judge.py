@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges the demo: what a good run of it shows, said about this one."""
+"""Judges the demo: whether the measurement can be trusted, and how near the estimates came."""
 
 from __future__ import annotations
 

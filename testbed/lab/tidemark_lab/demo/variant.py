@@ -26,7 +26,7 @@ from ..experiment.model import Experiment
 from ..experiment.quantities import Limit, rate_bps
 from ..json_types import JsonObject
 
-# Where a switch marks instead of dropping, it marks one packet in 25 or so: a flow of more
+# A switch that marks instead of dropping marks one packet in 25 or so: a flow of more
 # packets in flight than six is held down by that, here, whatever it has elsewhere.
 REMOTE_RATE_WITH_MARKS = 1 / 3
 RTT_FACTOR = 4
@@ -38,7 +38,7 @@ FLOWS_DIVISOR = 2
 
 @dataclass(frozen=True)
 class Variant:
-    """What is asked of the demo beyond its file; None where the file decides."""
+    """Changes that are asked of the demo's file; None where the file decides."""
 
     bmv2: bool = False
     ecn: bool = False

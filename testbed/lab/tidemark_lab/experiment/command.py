@@ -136,7 +136,7 @@ class Asked:
 
 def asked_of_judge(words: list[str]) -> Asked | None:
     """From what is typed behind `run`; None where no judge is named. Raises ExperimentError."""
-    first = argparse.ArgumentParser(add_help=False)
+    first = argparse.ArgumentParser(prog="tidemark-lab run", add_help=False)
     add_run_arguments(first, file_needed=False)
     asked, _ = first.parse_known_args([w for w in words if w not in ("-h", "--help")])
     if asked.file is None:
@@ -204,6 +204,8 @@ def _sweep(arguments: argparse.Namespace, file: Path, progress: Progress, one: b
 
 def _judged(asked: Asked, progress: Progress) -> int:
     arguments = asked.arguments
+    if arguments.jobs > 1 or arguments.again:
+        raise ExperimentError("--jobs and --again: of runs that nobody judges: take `sweep`")
     judge = asked.judge.of(arguments)
     cases = _cases(asked.files, judge, arguments)
     if arguments.list:

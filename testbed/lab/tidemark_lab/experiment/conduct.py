@@ -74,7 +74,7 @@ class Live:
         during: Callable[[], None],
         marked: bool = False,
     ) -> MeasuredPhase:
-        """What passes while `during` runs. `marked`: it is a phase of the controller's too, whose
+        """Measures while `during` runs. `marked`: it is a phase of the controller's too, whose
         own record is kept as `told`."""
         supervisor = self.session.supervisor
         programs = {n: supervisor.pid(n) for n in supervisor.running()}
@@ -145,7 +145,7 @@ def phases(live: Live, told: Told = lambda _: "", marked: bool = False) -> list[
 
 
 def after_start(live: Live, told: Told = lambda _: "", marked: bool = False) -> list[MeasuredPhase]:
-    """The same of a lab whose traffic has started."""
+    """The phases of the file in a lab whose traffic has started."""
     experiment = live.plan.experiment
     live.let_pass(f"{live.name}: warm-up", experiment.run.warmup, told)
     limits = live.plan.first_limits()
@@ -174,7 +174,7 @@ def after_start(live: Live, told: Told = lambda _: "", marked: bool = False) -> 
 
 
 def of_link(live: Live) -> str:
-    """What the controller sees at the last switch, for the terminal."""
+    """Live estimates of the last switch, for the terminal."""
     try:
         link = live.links.link(len(live.links.places) - 1)
         recent = link["recent"]

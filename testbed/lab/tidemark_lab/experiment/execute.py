@@ -40,7 +40,7 @@ from .store import Store
 OVERHEAD_S = 15.0
 # How often a lab that somebody else runs is waited for.
 BUSY_RETRY_S = 5.0
-# What ends a run without being a fault of the lab's.
+# Errors that end one run and not the others.
 RUN_ERRORS = (LabError, OSError, NetlinkError, subprocess.SubprocessError)
 
 
@@ -153,12 +153,12 @@ def _judge(judged: Judged, progress: Progress) -> int:
             failed = True
             continue
         judged.judge.keep(out, documents)
-        if not judged.keep_captures:
-            for capture in [*run_dir.glob("capture"), *run_dir.glob("*/capture")]:
-                shutil.rmtree(capture)
     if out is None or not documents:
         return EXIT_FAILED
     held = judged.judge.conclude(out, documents, progress)
+    if not judged.keep_captures:
+        for capture in list(out.rglob("capture")):
+            shutil.rmtree(capture)
     return EXIT_OK if held and not failed else EXIT_FAILED
 
 

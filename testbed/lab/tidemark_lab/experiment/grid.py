@@ -97,7 +97,7 @@ def points(
             # Where hosts are decides nothing elsewhere.
             one.pop("remote", None)
         one.pop("about", None)
-        # What is said of the rows decides none of them.
+        # The judge decides none of the rows.
         one.pop("judge", None)
         found += [Point(experiment, one, settings, r, run.seed + r) for r in range(run.repetitions)]
     if len(found) > 5000:

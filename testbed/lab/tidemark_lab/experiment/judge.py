@@ -26,7 +26,7 @@ from .grid import Point
 from .model import JUDGES
 from .plan import Plan
 
-# What goes on in a running lab, from its start to its end.
+# Carries out a run in a running lab, from its start to its end.
 Conduct = Callable[[Live], list[MeasuredPhase]]
 
 
@@ -38,7 +38,7 @@ class Run:
     # `capture/`, `truth.json`, `logs/`, `links/`, `run.json`.
     run_dir: Path
     phases: list[MeasuredPhase]
-    # What `run.json` says, with the rows.
+    # The content of `run.json`, with the rows.
     record: JsonObject
 
     @property

@@ -57,7 +57,7 @@ class Links:
         return [limits for limits, _ in done], [advice for _, advice in done]
 
     def _order(self, phase: Phase) -> None:
-        """What the controller is to do from here on."""
+        """Sets targets and mode of the controller from here on."""
         if phase.targets is not None:
             self.set_targets(phase.targets)
         if phase.mode is not None:

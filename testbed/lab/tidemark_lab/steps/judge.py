@@ -43,7 +43,7 @@ class Steps:
     seconds: float | None = None
     asked: Asked | None = None
     steps: list[Step] = field(default_factory=list)
-    # What the controller said, about twice a second.
+    # Answers of the controller, about twice a second.
     _samples: list[JsonObject] = field(default_factory=list)
     _series: JsonObject = field(default_factory=dict)
     _changes: list[JsonObject] = field(default_factory=list)

@@ -20,7 +20,7 @@ MOST_CHANGES = 3
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of a run: N_b of each step, how long it is, its bounds."""
+    """The request to a run: N_b of each step, how long it is, its bounds."""
 
     flows: tuple[int, ...]
     # Of each step.

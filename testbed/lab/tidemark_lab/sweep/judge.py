@@ -66,7 +66,7 @@ class Sweep:
         (out / "sweep.md").write_text(table.markdown(documents))
 
     def conclude(self, out: Path, documents: Sequence[JsonObject], progress: Progress) -> bool:
-        """What came of it is for the reader to judge: the table."""
+        """Shows the table, which is for the reader to judge."""
         progress.say("")
         progress.say(table.markdown(documents))
         progress.say(f"sweep: {out}")

@@ -8,6 +8,7 @@ import csv
 import io
 import math
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +19,7 @@ import pyarrow.parquet as pq
 
 from .. import offline
 from ..errors import LabError
+from ..experiment.backend import MeasuredPhase
 from ..experiment.judge import Run
 from ..json_types import JsonObject
 from ..summary import class_check
@@ -53,37 +55,36 @@ def _without_probes(events: pa.Table) -> pa.Table:
 
 def judge(run: Run, program: Path) -> list[JsonObject]:
     """Each phase's truth, estimates and what it predicts for the other limits."""
-    capture = run.run_dir / "capture"
-    passive = passive_view(capture, capture.with_name("passive"))
+    with tempfile.TemporaryDirectory(prefix="tidemark-") as folder:
+        passive = passive_view(run.run_dir / "capture", Path(folder) / "passive")
+        return [_judged(run, phase, program, passive) for phase in run.phases]
+
+
+def _judged(run: Run, phase: MeasuredPhase, program: Path, passive: Path) -> JsonObject:
     truth = run.truth()
-    out = []
-    for phase in run.phases:
-        (window,) = phase.windows
-        there = [
-            f
-            for kind in ("lbp", "rbp", "wl")
-            for f in truth.during(kind, window.start_unix_ns, window.end_unix_ns)
-        ]
-        span = {"start_ns": window.start_ns, "end_ns": window.end_ns}
-        link = run.link(phase.name)
-        curve = _curve(program, capture, span, link["capture_start_ns"])
-        others = [p.limits[0].limit_bytes for p in run.phases if p is not phase]
-        out.append(
-            {
-                "limit_bytes": phase.limits[0].limit_bytes,
-                "window": span,
-                "truth": truth.phase(window.start_unix_ns, window.end_unix_ns),
-                "probed": _estimates(link, there),
-                "passive": _estimates(offline.analyze(program, passive, span), there),
-                **{k: link[k] for k in ("utilisation", "loss_rate", "drops", "delay_ms")},
-                "advice": {
-                    "advised_bytes": link["advice"]["limit_bytes"],
-                    "rule": link["advice"]["rule"],
-                },
-                "predicted": [{"limit_bytes": b, **_at(curve, b)} for b in others],
-            }
-        )
-    return out
+    (window,) = phase.windows
+    there = [
+        f
+        for kind in ("lbp", "rbp", "wl")
+        for f in truth.during(kind, window.start_unix_ns, window.end_unix_ns)
+    ]
+    span = {"start_ns": window.start_ns, "end_ns": window.end_ns}
+    link = run.link(phase.name)
+    curve = _curve(program, run.run_dir / "capture", span, link["capture_start_ns"])
+    others = [p.limits[0].limit_bytes for p in run.phases if p is not phase]
+    return {
+        "limit_bytes": phase.limits[0].limit_bytes,
+        "window": span,
+        "truth": truth.phase(window.start_unix_ns, window.end_unix_ns),
+        "probed": _estimates(link, there),
+        "passive": _estimates(offline.analyze(program, passive, span), there),
+        **{k: link[k] for k in ("utilisation", "loss_rate", "drops", "delay_ms")},
+        "advice": {
+            "advised_bytes": link["advice"]["limit_bytes"],
+            "rule": link["advice"]["rule"],
+        },
+        "predicted": [{"limit_bytes": b, **_at(curve, b)} for b in others],
+    }
 
 
 def _estimates(link: JsonObject, there: list[JsonObject]) -> JsonObject:
