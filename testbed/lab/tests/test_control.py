@@ -14,10 +14,9 @@ from tidemark_lab.__main__ import main
 from tidemark_lab.api import ApiError
 from tidemark_lab.errors import LabError
 from tidemark_lab.experiment import load
-from tidemark_lab.experiment.embedded.session import PlanSession
+from tidemark_lab.experiment.embedded.session import PlanSession, running
 from tidemark_lab.experiment.live import path
 from tidemark_lab.experiment.plan import Plan
-from tidemark_lab.lab import running
 from tidemark_lab.preflight import Paths, Ports
 
 pytestmark = pytest.mark.root

@@ -218,7 +218,7 @@ def test_one_round_on_real_tcp(tmp_path: Path):
     ports += ["--collector-port", "19860", "--metrics-port", "19861"]
     real = ["trial", "--judge", "iterate", "--back-end", "embedded", "--only", "reno12"]
     short = ["--rounds", "1", "--seconds", "8", "--warmup", "8"]
-    # Where it ends is a matter of chance in so short a time.
+    # The verdict is a matter of chance in so short a time.
     assert command.main(["run", *real, *short, "--out", str(tmp_path), *ports]) in (0, 1)
     assert netns.names() == before
     (run_dir,) = tmp_path.iterdir()

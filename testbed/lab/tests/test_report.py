@@ -177,7 +177,7 @@ def test_data_is_the_bottlenecks_in_order_of_time(run_dir: Path) -> None:
         assert (np.diff(p.time_s) >= 0).all()
         assert np.isnan(p.delay_ms[p.dropped]).all() and p.dropped.any()
         assert (p.delay_ms[~p.dropped] >= 0).all()
-    # What a full queue takes at 4 Mb/s.
+    # A full queue takes so long at 4 Mb/s.
     assert np.nanmax(first.delay_ms) == pytest.approx(33 * 1538 * 8 / 4e3, rel=0.05)
     assert np.nanmax(first.limit_bytes) > 1.9 * np.nanmax(second.limit_bytes)
 

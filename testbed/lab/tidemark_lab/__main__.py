@@ -107,7 +107,10 @@ def manual() -> argparse.ArgumentParser:
     top = parser()
     (commands,) = (a for a in top._actions if isinstance(a, argparse._SubParsersAction))
     run = commands.choices["run"]
-    run.epilog = "\n\n".join([run.epilog, *map(experiment.options_of, JUDGES)])
+    for judge in JUDGES:
+        group = run.add_argument_group(f"where the judge is {judge}")
+        # Several judges have an option of one name: it is described, not parsed here.
+        group._group_actions += experiment.options_of(judge)
     return top
 
 

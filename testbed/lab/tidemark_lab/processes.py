@@ -21,6 +21,8 @@ from . import netns, signals
 from .errors import ChildDied, LabError
 from .state import RunState
 
+# A program that has not served after so long never will.
+START_TIMEOUT_S = 30.0
 _PR_SET_PDEATHSIG = 1
 _REAL_TIME_PRIORITY = 10
 _libc = ctypes.CDLL(None, use_errno=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a summary says of a phase, and flows beside their truth."""
+"""The summary of a phase, and flows compared with their truth."""
 
 from __future__ import annotations
 

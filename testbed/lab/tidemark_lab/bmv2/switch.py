@@ -10,8 +10,7 @@ from functools import partial
 
 from .. import netns
 from ..errors import LabError
-from ..lab import START_TIMEOUT_S
-from ..processes import Supervisor
+from ..processes import START_TIMEOUT_S, Supervisor
 from . import command
 from .management import SWITCH_ADDRESS
 from .thrift import Thrift

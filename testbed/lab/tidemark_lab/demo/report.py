@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`report.html` of a run: what was predicted beside what was measured, with its figures."""
+"""`report.html` of a run: predicted and measured side by side, with the figures."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class Table:
 
 
 def outcome(summary: JsonObject) -> Table:
-    """What was measured in each phase; the advice's prediction beside the phase
+    """The measurements of each phase; the advice's prediction next to the phase
     that ran under it."""
     phases = summary["phases"]
     advice = next((p["advice"] for p in phases if p.get("advice")), None) or {}
@@ -106,7 +106,7 @@ GOALS = (
 
 
 def verdicts(summary: JsonObject) -> list[str]:
-    """What the phase under the advised limit made of prediction and targets, one
+    """How the phase under the advised limit met prediction and targets, one
     sentence per quantity; empty without advice or a phase after it."""
     phases = summary["phases"]
     advised = next((i for i, p in enumerate(phases) if p.get("advice")), None)
@@ -150,7 +150,7 @@ ESTIMATES: tuple[tuple[str, str, Format], ...] = (
 
 
 def estimates(summary: JsonObject) -> Table:
-    """Every estimate with its interval beside the truth where there is one."""
+    """Every estimate with its interval, and the truth where there is one."""
     phases = summary["phases"]
     head: tuple[str, ...] = ("",)
     for p in phases:

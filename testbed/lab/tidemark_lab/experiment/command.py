@@ -152,12 +152,11 @@ def asked_of_judge(words: list[str]) -> Asked | None:
     return Asked(files, judge, parser.parse_args(words))
 
 
-def options_of(judge: str) -> str:
-    """Its options, as a help says them."""
-    parser = argparse.ArgumentParser(usage=argparse.SUPPRESS, add_help=False)
+def options_of(judge: str) -> list[argparse.Action]:
+    """The options that it alone knows."""
+    parser = argparse.ArgumentParser(add_help=False)
     find(judge).add_options(parser)
-    _, _, options = parser.format_help().partition("options:\n")
-    return f"options where the judge is {judge}:\n{options.rstrip()}"
+    return parser._actions
 
 
 def run_judged(words: list[str]) -> int | None:

@@ -106,34 +106,20 @@ def draw(size: SizeDistribution, rng: np.random.Generator) -> int:
     return int(min(max(round(value), 1), size.largest))
 
 
+# Of a distribution's keys, what tidemark-traffic calls otherwise.
+TRAFFIC_KEYS = {
+    "size": "bytes",
+    "mean": "mean_bytes",
+    "smallest": "min_bytes",
+    "largest": "max_bytes",
+}
+
+
 def as_traffic(size: SizeDistribution) -> dict[str, object]:
     """As tidemark-traffic reads it."""
-    if isinstance(size, Fixed):
-        return {"distribution": "fixed", "bytes": size.size}
-    if isinstance(size, Exponential):
-        return {
-            "distribution": "exponential",
-            "mean_bytes": float(size.mean),
-            "max_bytes": size.largest,
-        }
-    if isinstance(size, Pareto):
-        return {
-            "distribution": "pareto",
-            "min_bytes": size.smallest,
-            "shape": size.shape,
-            "max_bytes": size.largest,
-        }
-    if isinstance(size, Uniform):
-        return {
-            "distribution": "uniform",
-            "min_bytes": size.smallest,
-            "max_bytes": size.largest,
-        }
-    return {
-        "distribution": "mix",
-        "max_bytes": size.largest,
-        "parts": [
-            {"weight": share, "mean_bytes": mean * SEGMENT_BYTES}
-            for share, mean in zip(OI_SHARES, OI_MEANS_PACKETS, strict=True)
-        ],
-    }
+    out = {TRAFFIC_KEYS.get(key, key): value for key, value in size.model_dump().items()}
+    if isinstance(size, OpenIssues):
+        parts = zip(OI_SHARES, OI_MEANS_PACKETS, strict=True)
+        out["distribution"] = "mix"
+        out["parts"] = [{"weight": s, "mean_bytes": m * SEGMENT_BYTES} for s, m in parts]
+    return out

@@ -24,7 +24,7 @@ SEQUENCE = 1 << 32
 
 @dataclass(frozen=True)
 class Sender:
-    """What one sender has said of itself, in the whole capture."""
+    """The samples of one sender, in the whole capture."""
 
     flow: int
     time_s: np.ndarray
@@ -102,7 +102,7 @@ def _seconds(column: object, span: Span) -> np.ndarray:
 
 
 def _senders(port: Port, span: Span) -> list[Sender]:
-    """Those with a sample in the phase."""
+    """Senders with a sample in the phase."""
     files = sorted(port.capture.glob("tcp_probe-*.parquet"))
     if not files:
         return []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the figures show, computed from arrays. Pure; sizes are packets, times s."""
+"""The curves of the figures, computed from arrays. Pure; sizes are packets, times s."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def busy_pipe(p: Packets, capacity_bps: float | None) -> float | None:
 
 
 def queue_at(p: Packets, at: np.ndarray) -> np.ndarray:
-    """What the last packet before each instant met; NaN before the first."""
+    """The queue that the last packet before each instant met; NaN before the first."""
     last = np.searchsorted(p.time_s, at, side="right") - 1
     found = p.queue_bytes[np.maximum(last, 0)] / p.packet_bytes
     return np.where(last < 0, np.nan, found)

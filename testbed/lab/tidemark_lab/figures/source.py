@@ -49,7 +49,7 @@ class Port:
     port: int
     # None: the capture does not say.
     capacity_bps: float | None
-    # What the queue counts of a packet beyond its IP bytes.
+    # Counted by the queue beyond the IP bytes of a packet.
     queue_overhead_bytes: int
     spans: tuple[Span, ...]
 

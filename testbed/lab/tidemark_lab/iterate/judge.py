@@ -127,7 +127,7 @@ class Iterate:
 
 
 def document(name: str, about: str, targets: JsonObject, rounds: list[JsonObject]) -> JsonObject:
-    """What is kept of a traffic."""
+    """The record of a traffic."""
     return {
         "name": name,
         "about": about,

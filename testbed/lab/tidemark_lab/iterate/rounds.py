@@ -15,7 +15,7 @@ ROUNDS = 3
 INSIDE, NONE_MEETS, WRONG = "inside the bounds", "says that none meets them", "WRONG"
 # The value is outside, its range is not.
 WITHIN_ERROR = "outside by less than it may be off"
-# What is predicted, and what of the measurement it is of.
+# A predicted quantity, and its key in the measurement.
 PREDICTED = (
     ("utilisation", "utilisation"),
     ("loss_rate", "loss_rate"),
@@ -27,7 +27,7 @@ RESOLUTION = {"utilisation": 1e-4}
 
 
 class BackEnd(Protocol):
-    """What measures a limit under one traffic, and says what to do next."""
+    """Measures a limit under one traffic, and says what to do next."""
 
     def measure(self, number: int, limit_bytes: int) -> JsonObject:
         """Round `number` (from 0) at a limit: `measured` and `n_b` as below, `n_b_true`, and
@@ -40,7 +40,7 @@ class BackEnd(Protocol):
 
 
 def measured(estimate: JsonObject, seconds: Seconds) -> JsonObject:
-    """What came of a limit: loss is drops over arrivals, ranges are 90 % ones of single seconds.
+    """The outcome of a limit: loss is drops over arrivals, ranges are 90 % ones of single seconds.
     And how many flows the estimators counted."""
     loss, n_b = seconds.loss, estimate["estimates"]["n_b"]
     utilisation = mean_utilisation(estimate)
@@ -126,7 +126,7 @@ def inside(measured: JsonObject, targets: JsonObject) -> bool:
 
 
 def verdict(done: list[JsonObject], targets: JsonObject) -> JsonObject:
-    """Where the rounds ended, and why that is right or wrong.
+    """How the rounds ended, and why that is right or wrong.
 
     Outside the bounds is right only where the advice had said so: of the limit that was
     run last, or of any other it could find after that run.

@@ -45,7 +45,7 @@ class Simulated:
         """A run with its own seed: the traffic is the same, its chances are not."""
         case, seed = self.case, 100 * self.case.point.seed + number
         run = case.run(changed=self._limits(limit_bytes), seed=seed, folder=f"round-{number}")
-        window, row = run.phases[0].windows[0], run.rows[0]
+        window = run.phases[0].windows[0]
         capture = run.run_dir / "capture"
         seen = passive_view(capture, capture.with_name("passive")) if self.passive else capture
         link = offline.of_link(
@@ -70,7 +70,7 @@ class Simulated:
         )
         return {
             **measured(link, seconds),
-            "n_b_true": row["true_n_b"],
+            "n_b_true": run.plan.n_b(0),
             "advice": link["advice"],
             "caveats": link["caveats"],
         }

@@ -124,14 +124,11 @@ def loss_bursts(found: Sequence[RunData]) -> Figure:
         axes[0].plot(*pairs(rows, 0, 2), "o--", color=SECOND, label="mean")
         for alpha in (ALPHA_LOW, ALPHA_HIGH):
             axes[0].plot(n, [alpha * v for v in n], ":", color=GREY)
-        axes[0].set_xlabel("N_b")
-        axes[0].set_ylabel("drops in a loss event")
-        axes[0].legend()
 
     return Figure(
         "Fig. 1",
         "Loss-burst length as a function of the number of flows",
-        Drawing("bscl-1", 1, 2.2, fill),
+        Drawing("bscl-1", 1, 2.2, fill, "N_b", "drops in a loss event"),
         ("n_b", "median_loss_burst", "mean_loss_burst", "loss_events"),
         list(rows),
         checks,
@@ -213,15 +210,12 @@ def required(found: Sequence[RunData], loss: bool) -> Figure:
         axes[0].plot(*pairs(rows, 0, 3), "--", color=GREY, label="model")
         axes[0].plot(*pairs(rows, 0, 4), ":", color=LIMIT, label="C·T_e")
         axes[0].plot(*pairs(rows, 0, 1), "o", color=WATER, label="ours")
-        axes[0].set_xlabel("N_b")
-        axes[0].set_ylabel("smallest buffer (packets)")
-        axes[0].legend()
 
     bounds = "98 % and a loss of at most 1 %" if loss else "98 %"
     return Figure(
         "Fig. 3" if loss else "Fig. 2",
         f"Smallest buffer for a utilisation of {bounds}",
-        Drawing("bscl-3" if loss else "bscl-2", 1, 2.2, fill),
+        Drawing("bscl-3" if loss else "bscl-2", 1, 2.2, fill, "N_b", "smallest buffer (packets)"),
         ("n_b", "smallest_buffer_packets", "not_enclosed", "model_packets", "c_te_packets"),
         list(rows),
         checks,

@@ -88,7 +88,7 @@ def few_flows(found: Sequence[RunData]) -> Figure:
     return Figure(
         "Fig. 8",
         "Utilisation with few flows and three sizings, C_e = 90 % of C",
-        Drawing("bscl-8", 1, 2.2, _fill),
+        Drawing("bscl-8", 1, 2.2, _fill, "N_b", "utilisation"),
         (
             "n_b",
             *("utilisation_ct", "utilisation_stanford"),
@@ -175,6 +175,3 @@ def _fill(axes: Any, rows: Rows) -> None:
     ):
         axes[0].plot(*pairs(rows, 0, number), "o-", color=colour, label=label)
     axes[0].axhline(FULL, color=GREY, linestyle="--", linewidth=0.8)
-    axes[0].set_xlabel("N_b")
-    axes[0].set_ylabel("utilisation")
-    axes[0].legend()

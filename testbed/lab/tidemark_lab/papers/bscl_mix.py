@@ -173,14 +173,11 @@ def three_sizings(name: str, found: Sequence[RunData]) -> Figure:
             axes[0].plot(*pairs(rows, 0, number), "o-", color=colour, label=label)
             axes[0].plot(*pairs(rows, 0, law), ":", color=colour)
         axes[0].axhline(bscl.LOSS_RATE, color=GREY, linestyle="--", linewidth=0.8)
-        axes[0].set_xlabel("N_b")
-        axes[0].set_ylabel("loss")
-        axes[0].legend()
 
     return Figure(
         f"Fig. {number}",
         f"Loss over N_b with three sizings, C_e = {share} % of C",
-        Drawing(f"bscl-{number}", 1, 2.2, fill),
+        Drawing(f"bscl-{number}", 1, 2.2, fill, "N_b", "loss"),
         (
             *("n_b", "loss_ct", "loss_stanford", "loss_bscl", "bscl_packets"),
             *("law_ct", "law_stanford", "law_bscl"),
@@ -222,14 +219,11 @@ def underestimated(found: Sequence[RunData]) -> Figure:
         axes[0].plot(*pairs(rows, 0, 5), ":", color=WATER)
         axes[0].plot(*pairs(rows, 0, 6), ":", color=SECOND)
         axes[0].axhline(bscl.LOSS_RATE, color=GREY, linestyle="--", linewidth=0.8)
-        axes[0].set_xlabel("N_b")
-        axes[0].set_ylabel("loss")
-        axes[0].legend()
 
     return Figure(
         "Fig. 9",
         "Loss with BSCL and an N_b that is 20 % too small",
-        Drawing("bscl-9", 1, 2.2, fill),
+        Drawing("bscl-9", 1, 2.2, fill, "N_b", "loss"),
         (
             *("n_b", "loss", "loss_underestimated", "bscl_packets", "bscl_packets_underestimated"),
             *("law", "law_underestimated"),

@@ -90,9 +90,6 @@ def table_i(found: Sequence[RunData]) -> Figure:
             axes[0].plot(*pairs(rows, 0, number + 3), ":", color=colour)
         axes[0].plot(*pairs(rows, 0, 7), "x", color=WATER, label="BSCL, the row's T_e")
         axes[0].set_yscale("log")
-        axes[0].set_xlabel("N_b")
-        axes[0].set_ylabel("buffer (packets)")
-        axes[0].legend()
 
     which = ", ".join(map(str, measured))
     t_e = [t_e_ms_of_row(n) for n in TABLE_I if n > LOSS_DECIDES_ABOVE]
@@ -100,7 +97,7 @@ def table_i(found: Sequence[RunData]) -> Figure:
     return Figure(
         "Table I",
         "Buffer of three sizings over N_b, C_e = 90 % of C",
-        Drawing("bscl-table-i", 1, 2.2, fill),
+        Drawing("bscl-table-i", 1, 2.2, fill, "N_b", "buffer (packets)"),
         (
             *("n_b", *columns, *(f"paper_{c}" for c in columns)),
             *("bscl_with_row_t_e", "c_te_packets", "row_c_te_packets", "row_t_e_ms"),

@@ -20,13 +20,17 @@ MOST_BINS = 300
 
 @dataclass(frozen=True)
 class Drawing:
-    """A row of axes in the papers' width; `fill` draws rows into them. The ids of the SVG begin
-    with the name, so that several can stand in one page."""
+    """A row of axes in the papers' width; `fill` draws rows into them. What has a label in the
+    first has a legend there. The ids of the SVG begin with the name, so that several can stand in
+    one page."""
 
     name: str
     columns: int
     height_in: float
     fill: Callable[[Any, Rows], None]
+    # Of every axis, and of the first.
+    x: str = ""
+    y: str = ""
 
     def svg(self, rows: Rows, repeated: Sequence[Rows] = ()) -> str:
         """`repeated`: what the rows are the mean of, drawn pale behind it."""
@@ -41,6 +45,13 @@ class Drawing:
                 if hasattr(artist, "set_marker"):
                     artist.set_marker("")
         self.fill(axes[0], rows)
+        for axis in axes[0] if self.x else ():
+            axis.set_xlabel(self.x)
+        first = axes[0][0]
+        if self.y:
+            first.set_ylabel(self.y)
+        if first.get_legend_handles_labels()[0]:
+            first.legend()
         return to_svg(figure, self.name)
 
 

@@ -93,14 +93,11 @@ def under_way(run: RunData) -> Figure:
     def fill(axes: Any, rows: Rows) -> None:
         axes[0].bar(column(rows, 0), column(rows, 1), color=WATER, label="ours")
         axes[0].plot(column(rows, 0), column(rows, 2), "o--", color=GREY, label="(1-r)r^k")
-        axes[0].set_xlabel("transfers under way")
-        axes[0].set_ylabel("share of time")
-        axes[0].legend()
 
     return Figure(
         "Section III-B",
         "Elastic transfers under way against processor sharing",
-        Drawing("ngi-sharing", 1, 2.0, fill),
+        Drawing("ngi-sharing", 1, 2.0, fill, "transfers under way", "share of time"),
         ("flows", "ours", "processor_sharing", "processor_sharing_at_half"),
         rows,
         [
@@ -145,14 +142,11 @@ def transparent(run: RunData) -> Figure:
         axes[0].plot(at, [max(v, 1e-6) for v in column(rows, 2)], "o", color=DROP, label="ours")
         axes[0].plot(at, column(rows, 3), "--", color=GREY, label="r^n")
         axes[0].set_yscale("log")
-        axes[0].set_xlabel("buffer (packets)")
-        axes[0].set_ylabel("loss")
-        axes[0].legend()
 
     return Figure(
         "Section IV-A",
         "Transparent regime: loss of Poisson packets",
-        Drawing("ngi-transparent", 1, 2.0, fill),
+        Drawing("ngi-transparent", 1, 2.0, fill, "buffer (packets)", "loss"),
         ("buffer_packets", "load", "loss", "model"),
         rows,
         checks,

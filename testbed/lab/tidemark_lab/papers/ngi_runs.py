@@ -73,7 +73,5 @@ def drawn(name: str, cases: Sequence[tuple[str, RunData, str]], theory: bool = F
                 axis.axhline(least, color=GREY, linestyle="--", linewidth=0.8)
                 axis.axhline(least + limit, color=GREY, linestyle=":", linewidth=0.8)
             axis.set_title(title, loc="left")
-            axis.set_xlabel("s")
-        axes[0].set_ylabel("window (packets)")
 
-    return Drawing(name, len(cases), 2.0, fill)
+    return Drawing(name, len(cases), 2.0, fill, "s", "window (packets)")

@@ -133,14 +133,11 @@ def loss_over_buffer(found: dict[str, RunData]) -> Figure:
         axis.plot(at, model, "--", color=GREY, label="eq. 3, persistent")
         axis.axvline(18, color=LIMIT, linewidth=0.8)
         axis.set_ylim(0, 0.2)
-        axis.set_xlabel("buffer (packets)")
-        axis.set_ylabel("loss")
-        axis.legend()
 
     return Figure(
         "Fig. 1",
         "Loss over the buffer for three kinds of traffic",
-        Drawing("oi-1", 1, 2.4, fill),
+        Drawing("oi-1", 1, 2.4, fill, "buffer (packets)", "loss"),
         ("traffic", "buffer_packets", "loss", "utilisation", "transfers", "drops"),
         list(rows),
         checks,
@@ -207,13 +204,11 @@ def never_saturated(found: dict[str, RunData]) -> Figure:
         axes[0].barh([a - 0.2 for a in at], [r[2] for r in rows], 0.35, color=WATER, label="ours")
         axes[0].set_yticks(list(at), [str(r[0]) for r in rows])
         axes[0].set_xlim(0, 1)
-        axes[0].set_xlabel("load")
-        axes[0].legend()
 
     return Figure(
         "Section 3-2",
         "Links that are never saturated",
-        Drawing("oi-s32", 1, 1.8, fill),
+        Drawing("oi-s32", 1, 1.8, fill, "load"),
         ("link", "load_of_the_paper", "load", "loss"),
         list(rows),
         checks,

@@ -182,11 +182,8 @@ def _distributions(name: str, label: str, most: float | None) -> Drawing:
             else:
                 axis.set_xlim(0, most)
             axis.set_title(f"{title} flows", loc="left")
-            axis.set_xlabel(label)
-        axes[0].set_ylabel("share of flows")
-        axes[0].legend()
 
-    return Drawing(name, 2, 2.2, fill)
+    return Drawing(name, 2, 2.2, fill, label, "share of flows")
 
 
 def losses(run: RunData, name: str, found: dict[str, list[Flow]]) -> Figure:

@@ -124,14 +124,11 @@ def oc3(found: Sequence[RunData]) -> Figure:
             ):
                 axis.plot(*pairs(own, 2, number), style, color=colour, label=label)
             axis.set_title(f"n = {n}", loc="left")
-            axis.set_xlabel("packets")
-        axes[0].set_ylabel("utilisation (%)")
-        axes[0].legend()
 
     return Figure(
         "Fig. 14",
         "Utilisation of an OC3 link over flows and buffers",
-        Drawing("srb-14", 4, 2.0, fill),
+        Drawing("srb-14", 4, 2.0, fill, "packets", "utilisation (%)"),
         ("flows", "phase", "packets", "our_packets", "model", "ns2", "router", "ours"),
         list(rows),
         checks,
@@ -219,14 +216,11 @@ def short_flows(run: RunData) -> Figure:
         axes[0].plot(*pairs(ends, 0, 4), "-.", color=GREY, label="M/G/1, bursts that came")
         axes[0].set_yscale("log")
         axes[0].set_ylim(1e-4, 1.2)
-        axes[0].set_xlabel("queue (packets)")
-        axes[0].set_ylabel("P(Q ≥ b)")
-        axes[0].legend()
 
     return Figure(
         "Fig. 15",
         "Queue of short transfers against M/G/1",
-        Drawing("srb-15", 1, 2.4, fill),
+        Drawing("srb-15", 1, 2.4, fill, "queue (packets)", "P(Q ≥ b)"),
         ("packets", "share_of_time", "share_of_packets", "m_g_1", "m_g_1_bursts_that_came"),
         list(rows),
         checks,

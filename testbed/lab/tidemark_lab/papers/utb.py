@@ -77,14 +77,13 @@ def through_a_loss(run: RunData) -> Figure:
             found = bins(at - at[0], np.array(column(rows, number), dtype=float), end_ms)
             band(axis, Bins(found.time_s + at[0], found.low, found.high), colour)
             axis.axvline(0, color=DROP, linewidth=0.8)
-            axis.set_xlabel("ms after the loss")
             axis.set_ylabel(label)
         axes[0].axhline(before / 2, color=GREY, linestyle="--")
 
     return Figure(
         "Fig. 1",
         "Window and queue through one loss, Reno with PRR, B = BDP",
-        Drawing("utb-1", 2, 2.2, fill),
+        Drawing("utb-1", 2, 2.2, fill, "ms after the loss"),
         ("ms_after_the_loss", "window_packets", "queue_packets"),
         [(round(a, 4), b, c) for a, b, c in zip(ms, window, queue, strict=True)],
         [
@@ -160,14 +159,12 @@ def over_time(found: dict[str, RunData]) -> Figure:
             axis.axhline(limit, color=LIMIT, linestyle=":", linewidth=0.8)
             axis.axhline(least, color=GREY, linestyle="--", linewidth=0.8)
             axis.set_title(name, loc="left")
-            axis.set_xlabel("s")
             axis.set_ylim(0, limit * 1.08)
-        axes[0].set_ylabel("queue (packets)")
 
     return Figure(
         "Fig. 2",
         "Queue over time of one flow, B = BDP",
-        Drawing("utb-2", len(names), 1.9, fill),
+        Drawing("utb-2", len(names), 1.9, fill, "s", "queue (packets)"),
         ("algorithm", "s", "low_packets", "high_packets", "limit_packets", "least_packets"),
         list(rows),
         checks,
@@ -234,14 +231,12 @@ def over_buffer(found: dict[str, RunData]) -> Figure:
             theory = [theory_utilisation(name, v) for v in x]
             axis.plot(x, theory, color=GREY, linestyle="--")
             axis.set_title(name, loc="left")
-            axis.set_xlabel("B / BDP")
             axis.set_ylim(0, 1.03)
-        axes[0].set_ylabel("utilisation, 1st percentile")
 
     return Figure(
         "Fig. 3",
         "Utilisation of one flow over the buffer",
-        Drawing("utb-3", len(found), 1.9, fill),
+        Drawing("utb-3", len(found), 1.9, fill, "B / BDP", "utilisation, 1st percentile"),
         ("algorithm", "buffer_packets", "buffer_bdp", "utilisation_p01", "utilisation", "theory"),
         list(rows),
         checks,

@@ -71,14 +71,11 @@ def flows_with_loss(reno: Sequence[RunData]) -> Figure:
         axis.plot(*pairs(rows, 0, 4), "s", color=LIMIT, label="authors' table")
         axis.plot(*pairs(rows, 0, 3), "--", color=GREY, label="√n + n²/(2·BDP)")
         axis.set_xscale("log", base=2)
-        axis.set_xlabel("flows")
-        axis.set_ylabel("flows with a loss in an RTT")
-        axis.legend()
 
     return Figure(
         "Fig. 10",
         "Reno flows that see a loss in a round trip with one, B = BDP",
-        Drawing("utb-10", 1, 2.2, fill),
+        Drawing("utb-10", 1, 2.2, fill, "flows", "flows with a loss in an RTT"),
         ("flows", "d_mean", "d_max", "theorem_5", "authors"),
         list(rows),
         checks,
@@ -125,8 +122,6 @@ def fairness(reno: Sequence[RunData]) -> Figure:
         axes[0].plot(*pairs(full, 0, 4), "s", color=LIMIT, label="authors' table")
         axes[0].set_xscale("log", base=2)
         axes[0].set_xlabel("flows")
-        axes[0].set_ylabel("window over BDP/n")
-        axes[0].legend()
         counts = sorted({int(str(r[0])) for r in rows})
         for n, colour in zip(counts, COLOURS, strict=False):
             own = sorted((r for r in rows if r[0] == n), key=lambda r: float(str(r[1])))
@@ -140,7 +135,7 @@ def fairness(reno: Sequence[RunData]) -> Figure:
     return Figure(
         "Fig. 11",
         "Worst-case Δ-almost fairness over n and over the buffer",
-        Drawing("utb-11", 2, 2.2, fill),
+        Drawing("utb-11", 2, 2.2, fill, y="window over BDP/n"),
         ("flows", "buffer_bdp", "largest_over_fair", "smallest_over_fair", "authors_largest"),
         list(rows),
         checks,

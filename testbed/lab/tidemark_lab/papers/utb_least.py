@@ -126,13 +126,12 @@ def smallest_buffers(found: Sequence[tuple[int, RunData, RunData]]) -> Figure:
         axes[1].set_ylim(0, 1.03)
         for axis in axes:
             axis.set_xscale("log", base=2)
-            axis.set_xlabel("flows")
             axis.legend()
 
     return Figure(
         "Fig. 5",
         "Smallest buffer, and utilisation with 20 packets, over Reno flows",
-        Drawing("utb-5", 2, 2.2, fill),
+        Drawing("utb-5", 2, 2.2, fill, "flows"),
         (
             *("flows", "smallest_buffer_packets", "not_enclosed", "bdp_sqrt_n_packets"),
             *("delta_bdp_sqrt_n_packets", "utilisation_p01", "theorem_7"),

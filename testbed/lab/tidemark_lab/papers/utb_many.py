@@ -62,7 +62,6 @@ class Distribution:
         axis.plot(column(rows, 2), column(rows, 3), color=colour, linewidth=0.8, label=label)
         axis.axvline(self.limit, color=LIMIT, linestyle=":", linewidth=0.8)
         axis.axvline(max(self.least, 0), color=colour, linestyle="--", linewidth=0.6)
-        axis.set_xlabel("queue (packets)")
 
     def rows(self, *key: object) -> Rows:
         pairs = zip(self.at, self.share, strict=True)
@@ -143,13 +142,11 @@ def distributions(reno: Sequence[RunData]) -> Figure:
             parts = reno[0].row(phase)
             part = float(parts["limit_bytes"]) / float(parts["bdp_bytes"])
             axis.set_title(f"B = {part:.2g} BDP", loc="left")
-        axes[0].set_ylabel("share of packets")
-        axes[0].legend()
 
     return Figure(
         "Fig. 4",
         "Queue distributions of Reno flows with decreasing buffers",
-        Drawing("utb-4", len(phases), 2.2, fill),
+        Drawing("utb-4", len(phases), 2.2, fill, "queue (packets)", "share of packets"),
         ("flows", "phase", "queue_packets", "share"),
         rows,
         checks,
@@ -188,12 +185,11 @@ def other_distributions(others: Sequence[RunData]) -> Figure:
                 found[key].draw(axis, data, colour, f"n = {key[1]}")
             axis.set_title(name, loc="left")
             axis.legend()
-        axes[0].set_ylabel("share of packets")
 
     return Figure(
         "Fig. 6",
         "Queue distributions of other algorithms, B = 0.8 BDP",
-        Drawing("utb-6", len(names), 2.2, fill),
+        Drawing("utb-6", len(names), 2.2, fill, "queue (packets)", "share of packets"),
         ("algorithm", "flows", "queue_packets", "share"),
         rows,
         checks,

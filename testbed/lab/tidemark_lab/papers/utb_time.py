@@ -50,14 +50,11 @@ def marks_against_drops(run: RunData) -> Figure:
             own = [r for r in rows if r[0] == phase]
             band(axes[0], Bins(*(np.array(column(own, k)) for k in (1, 2, 3))), colour, phase)
         axes[0].axhline(at, color=GREY, linestyle="--", linewidth=0.8)
-        axes[0].set_xlabel("s")
-        axes[0].set_ylabel("queue (packets)")
-        axes[0].legend()
 
     return Figure(
         "Fig. 8",
         "Queue over time of 16 Reno flows, marks against drops",
-        Drawing("utb-8", 1, 2.2, fill),
+        Drawing("utb-8", 1, 2.2, fill, "s", "queue (packets)"),
         ("phase", "s", "low_packets", "high_packets"),
         rows,
         [
@@ -136,13 +133,11 @@ def window_distributions(run: RunData) -> Figure:
         axes[0].axvline(fair, color=LIMIT, linestyle="--", linewidth=0.8)
         for part in UNIFORM:
             axes[0].axvline(part * fair, color=GREY, linestyle=":", linewidth=0.8)
-        axes[0].set_xlabel("window (packets)")
-        axes[0].set_ylabel("share of a flow's packets")
 
     return Figure(
         "Fig. 7",
         "Distribution of the windows of 16 Reno flows, B = BDP",
-        Drawing("utb-7", 1, 2.2, fill),
+        Drawing("utb-7", 1, 2.2, fill, "window (packets)", "share of a flow's packets"),
         ("flow", "window_packets", "share"),
         [
             (flow, window, float(v))
@@ -188,13 +183,12 @@ def unfair(run: RunData) -> Figure:
             over = axis.get_xaxis_transform()
             high = np.full(drops.shape, 0.97)
             axis.plot(drops, high, "|", color=DROP, markersize=4, transform=over)
-            axis.set_xlabel("s")
             axis.set_ylim(bottom=0)
 
     return Figure(
         "Fig. 9",
         "Windows and queue of four Reno flows that share a link",
-        Drawing("utb-9", 2, 2.2, fill),
+        Drawing("utb-9", 2, 2.2, fill, "s"),
         ("what", "s", "low_packets", "high_packets"),
         rows,
         [],

@@ -11,7 +11,7 @@ from ..json_types import JsonObject
 
 # Limits that differ by less are one trial.
 SAME_WITHIN = 0.03
-# What stands beside the rules' ids for the controller's advice.
+# Stands among the rules' ids for the controller's advice.
 ADVICE = "advice"
 
 

@@ -22,7 +22,7 @@ SERIES_POINTS = 20_000
 
 @dataclass(frozen=True)
 class Seconds:
-    """What came, second by second."""
+    """Packets and utilisation, second by second."""
 
     arrivals: list[float]
     drops: list[float]

@@ -102,7 +102,7 @@ class Trial:
         return measured
 
     def offered(self, live: Live) -> list[Candidate]:
-        """What the controller's rules ask for now, and its advice."""
+        """The limits that the controller's rules ask for now, and its advice."""
         place = live.links.places[0]
         query = f"node={place.node}&port={place.port}"
         rules = live.controller.get(f"/rules?{query}")["rules"]
@@ -153,7 +153,7 @@ def tried_one(
         why = "trial of " + ", ".join(candidate.rules)
         limits = live.set_limit(0, candidate.limit_bytes, why)
     except ApiError as error:
-        # What the controller does not set is a result; one that does not answer is none.
+        # A limit that the controller refuses is a result; a controller that is silent is none.
         if not 400 <= error.status < 500:
             raise
         live.progress.say(f"{label}: {error}")

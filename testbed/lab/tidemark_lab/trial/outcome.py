@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a limit gave. Pure: from the controller's answers and the traffic's truth."""
+"""The outcome of a limit. Pure: from the controller's answers and the traffic's truth."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def mean_range(values: Sequence[float]) -> tuple[float, float]:
 
 
 def student_90(degrees: int) -> float:
-    """What 90 % of Student's t lie within."""
+    """The range, on each side, of 90 % of Student's t."""
     return _STUDENT_90[degrees - 1] if 1 <= degrees <= len(_STUDENT_90) else _NORMAL_90
 
 

@@ -24,7 +24,7 @@ def shortfall(trial: JsonObject, targets: JsonObject) -> float:
 
 
 def ranked(trials: Sequence[JsonObject], targets: JsonObject) -> list[JsonObject]:
-    """Those that meet the targets by the size of the buffer; then the others by how far
+    """Trials that meet the targets by the size of the buffer; then the others by how far
     they are from them. Each gets `rank` and `shortfall`; those that were refused come last
     and have neither."""
     tried = [t for t in trials if not t.get("refused")]

@@ -9,14 +9,13 @@ from pathlib import Path
 
 from ... import kernel, preflight, signals
 from ...json_types import JsonObject
-from ...lab import running
 from ...preflight import Paths, Ports
 from ...progress import Progress
 from ..backend import MeasuredPhase, Place
 from ..conduct import Live, phases
 from ..plan import Plan
 from .layout import MOST_ACCESS, MOST_HOSTS, Layout
-from .session import PlanSession
+from .session import PlanSession, running
 
 
 @dataclass

@@ -1,16 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of a plan, running."""
+"""The programs of a plan, running: started, ended, and whatever was made removed."""
 
 from __future__ import annotations
 
+import json
 import secrets
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
 
+import tomli_w
+
+from ... import signals, tracing
+from ...api import ApiError, Controller
+from ...errors import LabError
 from ...json_types import JsonObject
-from ...lab import START_TIMEOUT_S, Lab
+from ...limits import acts_at_bytes
 from ...preflight import Paths, Ports
-from ...processes import Child
+from ...processes import START_TIMEOUT_S, Child, Supervisor
+from ...progress import Progress
+from ...state import RunState
 from ..backend import Place
 from ..live import Links
 from ..plan import Plan
@@ -19,17 +30,29 @@ from .layout import Layout
 from .network import PlanNetwork
 
 
-class PlanSession(Lab):
-    """`start`, then the phases, then `finish`; always `clean`."""
+class PlanSession:
+    """`start`, then the phases, then `finish`; always `clean`, which may be called at any point."""
 
     LAYOUT: ClassVar[type[Layout]] = Layout
     NETWORK: ClassVar[type[PlanNetwork]] = PlanNetwork
+    # Exit codes of programs that end well with another than 0.
+    ENDS_WITH: ClassVar[Mapping[str, frozenset[int]]] = {}
 
     def __init__(self, plan: Plan, ports: Ports, paths: Paths, run_dir: Path):
         self.plan = plan
         self.layout = self.LAYOUT(plan, secrets.token_hex(2))
-        spec = configs.traffic(self.layout)
-        super().__init__(self.NETWORK(self.layout), spec, ports, paths, run_dir)
+        self.spec = configs.traffic(self.layout)
+        self.ports = ports
+        self.paths = paths
+        self.run_dir = run_dir
+        self.capture_dir = run_dir / "capture"
+        self.state = RunState.begin(self.layout.run_id, run_dir)
+        log_dir = run_dir / "logs"
+        log_dir.mkdir()
+        self.supervisor = Supervisor(self.state, log_dir)
+        self.url = f"http://127.0.0.1:{ports.console}"
+        self.controller = Controller(self.url, "")
+        self._tracing_before: dict[str, str] | None = None
 
     def start(self) -> None:
         """Everything but the traffic."""
@@ -40,19 +63,70 @@ class PlanSession(Lab):
         for k in self.layout.switches:
             self._wait_for_limit(k, child)
 
+    def start_network(self) -> None:
+        if not tracing.is_mounted():
+            self.state.mounted_tracefs = str(tracing.TRACEFS)
+            self.state.save()
+            tracing.mount()
+            if not tracing.has_tcp_probe():
+                raise LabError("the kernel has no tracepoint tcp_probe: use Linux 5.10 or later")
+        self._tracing_before = tracing.snapshot()
+        self.NETWORK(self.layout).build(self.state)
+
     def start_switches(self) -> None:
         for k in self.layout.switches:
             port = configs.grpc_port(self.ports, k)
             self.run_switch(f"switch-{k + 1}", port, self.layout.switch_ports(k))
 
+    def run_switch(self, name: str, grpc_port: int, port_arguments: list[str]) -> None:
+        argv: list[str | Path] = [self.paths.binary("tidemark-switch"), "run"]
+        argv += ["--grpc", f"127.0.0.1:{grpc_port}"]
+        for port in port_arguments:
+            argv += ["--port", port]
+        # The lab's clockwork: what it delays, every flow sees as delay.
+        child = self.supervisor.start(name, argv, real_time=True)
+        self.supervisor.wait_for_line(child, r"ready:", START_TIMEOUT_S)
+
     def start_collector(self) -> None:
-        self.run_collector(configs.collector(self.layout, self.ports, self.capture_dir))
+        child = self._configured(
+            "collector", configs.collector(self.layout, self.ports, self.capture_dir)
+        )
+        self.supervisor.wait_until(
+            lambda: _accepts(self.ports.collector), "the collector", START_TIMEOUT_S, child
+        )
 
     def start_controller(self) -> Child:
-        return self.run_controller(self.controller_document())
+        document = self.controller_document()
+        token_file = Path(document["http"]["token_file"])
+        # Of a controller before this one.
+        token_file.unlink(missing_ok=True)
+        child = self._configured("controller", document)
+        self.supervisor.wait_until(
+            lambda: token_file.exists() and token_file.read_text().strip(),
+            "the controller's token",
+            START_TIMEOUT_S,
+            child,
+        )
+        self.controller = Controller(self.url, token_file.read_text().strip())
+        return child
 
     def controller_document(self) -> JsonObject:
         return configs.controller(self.layout, self.ports, self.paths, self.run_dir)
+
+    def _configured(self, name: str, document: JsonObject) -> Child:
+        """A program that runs with a configuration."""
+        config = self.run_dir / f"{name}.toml"
+        config.write_text(tomli_w.dumps(document))
+        program = self.paths.binary(f"tidemark-{name}")
+        return self.supervisor.start(name, [program, "run", "--config", config])
+
+    def start_traffic(self) -> None:
+        spec = self.run_dir / "traffic.json"
+        spec.write_text(json.dumps(self.spec, indent=1))
+        argv: list[str | Path] = [self.paths.binary("tidemark-traffic"), "run", "--spec", spec]
+        argv += ["--truth", self.run_dir / "truth.json"]
+        child = self.supervisor.start("traffic", argv)
+        self.supervisor.wait_for_line(child, r"ready:", START_TIMEOUT_S)
 
     def _wait_for_limit(self, switch: int, child: Child) -> None:
         wanted = self.plan.first_limits()[switch].acts_at_bytes
@@ -71,5 +145,64 @@ class PlanSession(Lab):
         return Links(self.plan, places, self.controller, self.supervisor.check)
 
     def limit_bytes(self, switch: int) -> int | None:
-        """What acts first; None while unknown."""
-        return self.limit_at(self.layout.node(switch), self.layout.out_port(switch))
+        """Occupancy that a switch acts at first (the limit, or the threshold where it marks), as
+        the controller last read it from there; None while unknown."""
+        node, port = self.layout.node(switch), str(self.layout.out_port(switch))
+        try:
+            switches = self.controller.get("/status")["switches"]
+        except ApiError:
+            return None
+        limits = [s["limits"].get(port) for s in switches if s["node"] == node]
+        return acts_at_bytes(limits[0]) if limits else None
+
+    def complete_phase(self, name: str) -> JsonObject:
+        """A phase that was ended, when all its reports are in."""
+
+        def complete() -> JsonObject | None:
+            phase = self.controller.get(f"/phases/{name}")
+            return phase if phase["state"] == "complete" else None
+
+        return self.supervisor.wait_until(complete, f"phase {name} to be complete", 20)
+
+    def finish(self) -> None:
+        """Ends the programs in the order that loses nothing: no traffic, then
+        nobody who reads from one that has ended. Each must end well."""
+        order = ["traffic", "collector", "controller"]
+        order += [n for n in self.supervisor.running() if n not in order]
+        for name in order:
+            if name in self.supervisor.running():
+                code = self.supervisor.stop(name)
+                if code not in self.ENDS_WITH.get(name, {0}):
+                    raise LabError(f"{name} ended with code {code} (see {self.run_dir}/logs)")
+
+    def clean(self) -> list[str]:
+        """Removes everything; returns what is left all the same."""
+        problems = self.state.clean()
+        problems += [p for p in self.state.leftovers() if p not in problems]
+        if self._tracing_before is not None and not self.state.mounted_tracefs:
+            problems += tracing.differences(self._tracing_before, tracing.snapshot())
+        return problems
+
+
+@contextmanager
+def running(session: PlanSession, progress: Progress | None = None) -> Iterator[PlanSession]:
+    """Whatever happens inside, nothing of the session is left; `progress` is told so."""
+    try:
+        yield session
+    finally:
+        with signals.ignored():
+            left = session.clean()
+        if not left and progress is not None:
+            progress.say(
+                "removed every namespace, interface and process of the run; tracing as before"
+            )
+    if left:
+        raise LabError("not everything could be removed: " + "; ".join(left))
+
+
+def _accepts(port: int) -> bool:
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=0.5):
+            return True
+    except OSError:
+        return False

@@ -24,7 +24,7 @@ from .session import Session
 
 @dataclass
 class Run:
-    """What its steps know of each other. `clear` may be called at any point, and always is."""
+    """The state that its steps share. `clear` may be called at any point, and always is."""
 
     machines: Machines
     # Of the controller.
@@ -36,7 +36,7 @@ class Run:
     # Of each host, by its name: what it is, and its clock; kept in hosts.json.
     hosts: JsonObject = field(default_factory=dict)
     offsets: dict[str, Offset] = field(default_factory=dict)
-    # What the ports were before; None once it is so again.
+    # Limits and targets of the ports before the run; None once they are set again.
     before: list[JsonObject] | None = None
     mode: str | None = None
     limits: list[Limits] = field(default_factory=list)
@@ -52,7 +52,7 @@ class Run:
         return Links(self.machines.plan, self.machines.places, controller, self.session.check)
 
     def told(self, words: list[str]) -> None:
-        """What is done next goes to the log before it is done."""
+        """A step goes to the log before it is done."""
         with (self.session.log_dir / "steps.log").open("a") as log:
             log.writelines(f"{line}\n" for line in words)
         self.progress.show(f"{self.machines.plan.experiment.name}: {words[0][:60]}")

@@ -71,7 +71,7 @@ class Connect(Call):
 
 @dataclass(frozen=True)
 class Look(Call):
-    """What a host is: its kernel, its congestion controls, whether it asks for ECN."""
+    """A host is asked for its kernel, its congestion controls, and whether it asks for ECN."""
 
     congestion_controls: tuple[str, ...]
     # Of net.ipv4.tcp_ecn; empty where any will do.
@@ -102,7 +102,7 @@ class Start(Step):
     name: str
     argv: list[str]
     host: str | None = None
-    # What its log says when it is there.
+    # Its log says this when it is there.
     ready: str | None = None
     # A host's flows may all end before the run does.
     may_end: bool = False
@@ -292,7 +292,7 @@ class Truth(Step):
 
 @dataclass(frozen=True)
 class Restore(Step):
-    """What was noted."""
+    """Limits, targets and mode are set as they were noted."""
 
     def words(self) -> list[str]:
         return ["POST limits, targets and mode as they were"]
