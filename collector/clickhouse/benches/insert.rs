@@ -11,7 +11,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 use tidemark_clickhouse::block::{Builder, Common, column_list};
-use tidemark_clickhouse::{ClickHouseConfig, Client, Compression};
+use tidemark_clickhouse::{ClickHouseConfig, Client, Compression, Database as _};
 use tidemark_rows::{Join, PostcardRow};
 
 const ROWS: usize = 500_000;

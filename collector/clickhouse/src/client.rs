@@ -2,7 +2,9 @@
 //! ClickHouse's HTTP interface, as far as it is needed here.
 
 use crate::config::{ClickHouseConfig, Compression};
+use crate::database::Database;
 use crate::error::{CallError, ClickHouseError};
+use crate::schema;
 use crate::server::Server;
 use std::time::Duration;
 use ureq::Agent;
@@ -60,74 +62,18 @@ impl Client {
             password,
         })
     }
-    /// Name of the database.
-    pub fn database(&self) -> &str {
-        &self.database
-    }
+
     /// HTTP interface of the server.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Carries out a statement or short query; returns the answer's text.
-    ///
-    /// # Errors
-    /// See [`CallError`].
-    pub fn execute(&self, sql: &str) -> Result<String, CallError> {
-        self.call(&[("database", &self.database)], sql.as_bytes(), None)
-    }
-
-    /// As [`Client::execute`], with parameters `{name:Type}`.
-    ///
-    /// # Errors
-    /// See [`CallError`].
-    pub fn query(&self, sql: &str, parameters: &[(&str, &str)]) -> Result<String, CallError> {
-        let names: Vec<String> = parameters
-            .iter()
-            .map(|(n, _)| format!("param_{n}"))
-            .collect();
-        let mut pairs = vec![("database", self.database.as_str())];
-        for (name, (_, value)) in names.iter().zip(parameters) {
-            pairs.push((name, value));
-        }
-        self.call(&pairs, sql.as_bytes(), None)
-    }
-
-    /// For `CREATE DATABASE`.
+    /// Carries out a statement that needs no database, as `CREATE DATABASE`.
     ///
     /// # Errors
     /// See [`CallError`].
     pub fn execute_without_database(&self, sql: &str) -> Result<String, CallError> {
         self.call(&[], sql.as_bytes(), None)
-    }
-
-    /// Inserts one block of the Native format. The server knows `token` again.
-    ///
-    /// # Errors
-    /// See [`CallError`].
-    pub fn insert(
-        &self,
-        table: &str,
-        columns: &str,
-        token: &str,
-        body: &[u8],
-        compression: Compression,
-    ) -> Result<(), CallError> {
-        let sql = format!("INSERT INTO {table} ({columns}) FORMAT Native");
-        let settings = [
-            ("database", self.database.as_str()),
-            ("query", sql.as_str()),
-            ("insert_deduplication_token", token),
-            ("insert_deduplicate", "1"),
-            ("deduplicate_blocks_in_dependent_materialized_views", "1"),
-            // One block, one part: done or not done as a whole.
-            ("max_insert_block_size", "100000000"),
-            ("async_insert", "0"),
-            ("distributed_foreground_insert", "1"),
-            // An answer of success is given after the end, not before.
-            ("wait_end_of_query", "1"),
-        ];
-        self.call(&settings, body, Some(compression)).map(|_| ())
     }
 
     /// Inserts rows given as one JSON object per line. For few rows: nothing
@@ -188,6 +134,58 @@ impl Client {
             code: code.unwrap_or(0),
             text: shown.replace('\n', " "),
         })
+    }
+}
+
+impl Database for Client {
+    fn name(&self) -> &str {
+        &self.database
+    }
+
+    fn create_schema(&self) -> Result<(), CallError> {
+        let database = format!("CREATE DATABASE IF NOT EXISTS {}", self.database);
+        self.execute_without_database(&database)?;
+        for statement in schema::statements() {
+            self.query(&statement, &[])?;
+        }
+        Ok(())
+    }
+
+    fn query(&self, sql: &str, parameters: &[(&str, &str)]) -> Result<String, CallError> {
+        let names: Vec<String> = parameters
+            .iter()
+            .map(|(n, _)| format!("param_{n}"))
+            .collect();
+        let mut pairs = vec![("database", self.database.as_str())];
+        for (name, (_, value)) in names.iter().zip(parameters) {
+            pairs.push((name, value));
+        }
+        self.call(&pairs, sql.as_bytes(), None)
+    }
+
+    fn insert(
+        &self,
+        table: &str,
+        columns: &str,
+        token: &str,
+        body: &[u8],
+        compression: Compression,
+    ) -> Result<(), CallError> {
+        let sql = format!("INSERT INTO {table} ({columns}) FORMAT Native");
+        let settings = [
+            ("database", self.database.as_str()),
+            ("query", sql.as_str()),
+            ("insert_deduplication_token", token),
+            ("insert_deduplicate", "1"),
+            ("deduplicate_blocks_in_dependent_materialized_views", "1"),
+            // One block, one part: done or not done as a whole.
+            ("max_insert_block_size", "100000000"),
+            ("async_insert", "0"),
+            ("distributed_foreground_insert", "1"),
+            // An answer of success is given after the end, not before.
+            ("wait_end_of_query", "1"),
+        ];
+        self.call(&settings, body, Some(compression)).map(|_| ())
     }
 }
 

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the inserters ask of a server.
 
-use crate::client::Client;
 use crate::config::Compression;
 use crate::error::CallError;
-use crate::schema;
 
-/// A server, as the inserters see it: [`Client`], or a model.
+/// A server, as the inserters see it: [`crate::Client`], or a model.
 pub trait Database: Send + Sync {
     /// Name of the database.
     fn name(&self) -> &str;
@@ -36,29 +34,4 @@ pub trait Database: Send + Sync {
         body: &[u8],
         compression: Compression,
     ) -> Result<(), CallError>;
-}
-
-impl Database for Client {
-    fn name(&self) -> &str {
-        self.database()
-    }
-
-    fn create_schema(&self) -> Result<(), CallError> {
-        schema::create(self)
-    }
-
-    fn query(&self, sql: &str, parameters: &[(&str, &str)]) -> Result<String, CallError> {
-        Client::query(self, sql, parameters)
-    }
-
-    fn insert(
-        &self,
-        table: &str,
-        columns: &str,
-        token: &str,
-        body: &[u8],
-        compression: Compression,
-    ) -> Result<(), CallError> {
-        Client::insert(self, table, columns, token, body, compression)
-    }
 }

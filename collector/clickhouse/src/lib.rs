@@ -23,7 +23,7 @@ mod insert;
 mod inserter;
 mod message;
 mod queue;
-pub mod schema;
+mod schema;
 mod server;
 mod sink;
 mod spool;

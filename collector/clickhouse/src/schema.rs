@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The shipped schema, and the queries that make a batch's rollups again.
 
-use crate::client::Client;
-use crate::error::CallError;
-
 /// `deploy/clickhouse/schema.sql`.
-pub const SCHEMA: &str = include_str!("../../../deploy/clickhouse/schema.sql");
+pub(crate) const SCHEMA: &str = include_str!("../../../deploy/clickhouse/schema.sql");
 
 /// Its statements, without comments.
-pub fn statements() -> Vec<String> {
+pub(crate) fn statements() -> Vec<String> {
     let code: Vec<&str> = SCHEMA
         .lines()
         .filter(|l| !l.trim_start().starts_with("--"))
@@ -23,7 +20,7 @@ pub fn statements() -> Vec<String> {
 /// INSERTs that put the rollups of one batch of `postcards` in their tables:
 /// what the materialised views do. The rollups' keys hold the batch, so doing it
 /// twice changes nothing.
-pub fn rollups() -> Vec<String> {
+pub(crate) fn rollups() -> Vec<String> {
     statements()
         .iter()
         .filter_map(|s| {
@@ -54,19 +51,6 @@ fn column_names(select: &str) -> Vec<&str> {
         .take_while(|l| !l.starts_with("FROM"))
         .filter_map(|l| l.trim().trim_end_matches(',').rsplit(' ').next())
         .collect()
-}
-
-/// Makes database and tables where they are missing.
-///
-/// # Errors
-/// The first call that fails.
-pub fn create(client: &Client) -> Result<(), CallError> {
-    let database = format!("CREATE DATABASE IF NOT EXISTS {}", client.database());
-    client.execute_without_database(&database)?;
-    for statement in statements() {
-        client.execute(&statement)?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

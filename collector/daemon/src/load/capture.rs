@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use tidemark_capture::{AnyRow, CaptureMeta, Merged};
-use tidemark_clickhouse::{ClickHouseConfig, ClickHouseSink, Client, SinkStats, schema};
+use tidemark_clickhouse::{ClickHouseConfig, ClickHouseSink, Client, Database as _, SinkStats};
 
 /// What was done.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -60,7 +60,9 @@ pub(super) fn load(dir: &Path, config: &ClickHouseConfig) -> Result<LoadReport> 
     let meta = CaptureMeta::read(dir)?;
     let client = Client::new(config)?;
     if config.create_schema {
-        schema::create(&client).with_context(|| client.url().to_owned())?;
+        client
+            .create_schema()
+            .with_context(|| client.url().to_owned())?;
     }
     let live = client
         .query(

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tidemark_clickhouse::error::CallError;
-use tidemark_clickhouse::{Client, schema};
+use tidemark_clickhouse::{Client, Database as _};
 
 const TABLE: &str = "limit_changes";
 /// How often the log is read.
@@ -123,7 +123,7 @@ impl Follower {
 
     fn send(&mut self, chunk: &[u8]) -> Result<(), CallError> {
         if self.schema_wanted {
-            schema::create(&self.client)?;
+            self.client.create_schema()?;
             self.schema_wanted = false;
         }
         let lines = chunk.split(|&b| b == b'\n').filter(|l| !l.is_empty());
