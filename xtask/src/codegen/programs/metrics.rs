@@ -9,7 +9,7 @@ use anyhow::Result;
 use tidemark_collector::http;
 use tidemark_metrics::{Kind, MetricDoc};
 
-use super::Generated;
+use crate::codegen::Generated;
 
 const PAGE: &str = "docs/reference/metrics.md";
 

@@ -2,7 +2,7 @@
 //! What comes from the types of `tidemark-api`: the OpenAPI document, the
 //! console's TypeScript types, and the tables of routes in the documentation.
 
-use super::Generated;
+use crate::codegen::Generated;
 use anyhow::{Context as _, Result};
 use serde_json::{Map, Value};
 use std::fmt::Write as _;
