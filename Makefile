@@ -262,9 +262,11 @@ experiment-reference: venv ## Write what follows from the model of experiments: 
 	$(VENV_PYTHON) -m tidemark_lab.experiment.reference
 
 .PHONY: lint
-lint: venv console ## Generated files, architecture, formatting, clippy, ruff, mypy, TypeScript
+lint: venv console ## Generated files, architecture, ceilings of weight and prose, formatting, clippy, ruff, mypy, TypeScript
 	cargo xtask-programs codegen --check
 	cargo xtask architecture
+	cargo xtask weight
+	cargo xtask prose
 	cargo fmt --all --check
 	for d in collector/fuzz testbed/switch/fuzz; do \
 	  cargo metadata --locked --format-version 1 --manifest-path $$d/Cargo.toml >/dev/null || exit 1; done

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod architecture;
+mod ceilings;
 mod codegen;
 #[cfg(feature = "programs")]
 mod manuals;
@@ -16,6 +17,8 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
   codegen [--check]      write every generated file; fail when one is stale
   architecture           fail when a part knows what it must not
+  weight [--write]       fail when a room has more product lines than its ceiling; lower the ceilings
+  prose [--write]        fail when a room or page has more hard sentences than its ceiling; lower the ceilings
 cargo xtask-programs COMMAND does the same with what is generated from .proto files and from the programs, and
   manuals DIRECTORY      write manual pages and shell completions";
 
@@ -27,6 +30,16 @@ fn main() -> ExitCode {
         ["codegen"] => codegen::write(&root),
         ["codegen", "--check"] => codegen::check(&root),
         ["architecture"] => architecture::check(&root),
+        ["weight"] => ceilings::weight(&root)
+            .and_then(|counts| ceilings::check(&root, &counts, "remove as many lines")),
+        ["weight", "--write"] => {
+            ceilings::weight(&root).and_then(|counts| ceilings::write(&root, &counts))
+        }
+        ["prose"] => ceilings::prose(&root)
+            .and_then(|counts| ceilings::check(&root, &counts, "write it with a noun and a verb")),
+        ["prose", "--write"] => {
+            ceilings::prose(&root).and_then(|counts| ceilings::write(&root, &counts))
+        }
         #[cfg(feature = "programs")]
         ["manuals", directory] => manuals::write(Path::new(directory)),
         _ => {
