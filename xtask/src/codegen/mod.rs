@@ -13,6 +13,7 @@ mod programs;
 #[cfg(feature = "proto")]
 mod proto;
 mod report;
+mod units;
 
 use std::path::{Path, PathBuf};
 
@@ -25,6 +26,7 @@ const GENERATORS: &[(&str, Generator)] = &[
     ("columns", columns::generate),
     ("map", map::generate),
     ("report", report::generate),
+    ("units", units::generate),
     #[cfg(feature = "programs")]
     ("metrics", programs::metrics::generate),
     #[cfg(feature = "programs")]
