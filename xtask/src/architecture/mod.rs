@@ -19,7 +19,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::repository::{Package, packages};
+use crate::repository::{Package, files, packages};
 use modules::Modules;
 use rules::{CLOCKS, FLOORS, IO, MODULES, PROGRAMS, PURE, UPWARD};
 
@@ -39,9 +39,19 @@ fn problems(root: &Path) -> Result<Vec<String>> {
     let packages = packages(root)?;
     let mut problems = arrows(&packages, UPWARD);
     for p in &packages {
-        let modules = modules::of_crate(root, &p.folder)?;
+        let modules = modules::of_crate(root, &format!("{}/src", p.folder))?;
         problems.extend(circles::problems(&p.name, &modules));
         problems.extend(layers(p, &modules));
+    }
+    // Tests, benchmarks and examples of several files are crates of their own.
+    for file in files(root)? {
+        let Some(folder) = file
+            .strip_suffix("/main.rs")
+            .filter(|f| !f.ends_with("/src"))
+        else {
+            continue;
+        };
+        problems.extend(circles::problems(folder, &modules::of_crate(root, folder)?));
     }
     Ok(problems)
 }
@@ -152,7 +162,7 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         }
-        modules::of_crate(dir.path(), "x").unwrap()
+        modules::of_crate(dir.path(), "x/src").unwrap()
     }
 
     fn circles(files: &[(&str, &str)]) -> Vec<String> {

@@ -26,14 +26,13 @@ pub(super) struct Module {
     pub clocks: Vec<String>,
 }
 
-/// The modules of the crate in this folder.
+/// The modules of the crate whose root lies in this folder: `src`, or that of a benchmark.
 pub(super) fn of_crate(root: &Path, folder: &str) -> Result<Modules> {
     let mut modules = Modules::new();
-    let src = format!("{folder}/src");
     // A crate with a library and a program has two roots: they are one here.
-    for file in ["lib.rs", "main.rs"].map(|start| format!("{src}/{start}")) {
+    for file in ["lib.rs", "main.rs"].map(|start| format!("{folder}/{start}")) {
         if root.join(&file).is_file() {
-            read_file(root, &file, &src, Vec::new(), &mut modules)?;
+            read_file(root, &file, folder, Vec::new(), &mut modules)?;
         }
     }
     Ok(modules)
